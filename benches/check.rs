@@ -8,7 +8,7 @@ use std::hint::black_box;
 use criterion::{Criterion, criterion_group, criterion_main};
 use synthdev::config::catalog::{ConfigCatalog, ConfigSources};
 use synthdev::config::cost_estimate::estimate_cost;
-use synthdev::config::graph::terminal::draw;
+use synthdev::config::graph::terminal::draw_terminal;
 use synthdev::config::graph::{WorkflowGraph, mermaid};
 use synthdev::config::source::SourceFile;
 use synthdev::domain::ids::WorkflowIx;
@@ -79,8 +79,8 @@ fn check(c: &mut Criterion) {
             c.bench_function(&format!("draw: {name}"), |b| {
                 b.iter(|| {
                     let graph = WorkflowGraph::from_program(&programs[0], WorkflowIx(0));
-                    black_box(graph.as_ref().map(|graph| draw(graph, 80)));
-                    black_box(graph.map(|graph| mermaid::draw(&[(0, graph)])))
+                    black_box(graph.as_ref().map(|graph| draw_terminal(graph, 80)));
+                    black_box(graph.map(|graph| mermaid::draw_mermaid(&[(0, graph)])))
                 })
             });
         }

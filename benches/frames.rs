@@ -23,11 +23,11 @@ use synthdev::tui::history_browser::run_list::PAGE;
 use synthdev::tui::history_browser::{HistoryReply, HistoryRequest, HistoryRunPage};
 use synthdev::tui::model::UiModel;
 use synthdev::tui::msg::{BackendReply, UiCommand, UiMessage};
-use synthdev::tui::report::history::row;
+use synthdev::tui::report::history::history_run_row;
 use synthdev::tui::run_view::run_graph::RunDefinitionView;
 use synthdev::tui::theme::ColorTheme;
 use synthdev::tui::transcript::item::{BlockBodyStyle, ItemTone, TranscriptBlock, TranscriptItem};
-use synthdev::tui::update::update;
+use synthdev::tui::update::update_model;
 use synthdev::tui::view;
 
 const TEXT: &str = "The change is **small**: `parse` now returns an error with its place, \
@@ -37,10 +37,10 @@ const TEXT: &str = "The change is **small**: `parse` now returns an error with i
 fn long_model(messages: usize) -> UiModel {
     let mut model =
         UiModel::new(StatusFacts { role: "coder".into(), ..StatusFacts::default() }, ColorTheme::default());
-    update(&mut model, UiMessage::Resize(200, 50));
+    update_model(&mut model, UiMessage::Resize(200, 50));
     for at in 0..messages {
         let title = format!("agent {at}");
-        model.say(TranscriptItem::Block(
+        model.add_item(TranscriptItem::Block(
             TranscriptBlock::new(ItemTone::Accent, &title, TEXT).style(BlockBodyStyle::Markdown),
         ));
     }
@@ -48,12 +48,12 @@ fn long_model(messages: usize) -> UiModel {
 }
 
 fn draw(model: &mut UiModel, terminal: &mut Terminal<TestBackend>) {
-    view::arrange(model);
-    terminal.draw(|frame| view::view(model, frame)).unwrap();
+    view::arrange_screen(model);
+    terminal.draw(|frame| view::draw_screen(model, frame)).unwrap();
 }
 
 fn key(model: &mut UiModel, code: KeyCode) {
-    update(model, UiMessage::Key(KeyEvent::new(code, KeyModifiers::NONE), Timestamp(0)));
+    update_model(model, UiMessage::Key(KeyEvent::new(code, KeyModifiers::NONE), Timestamp(0)));
 }
 
 fn published(event: RunEvent) -> UiMessage {
@@ -72,7 +72,7 @@ fn listening() -> UiModel {
         budget: None,
         replayed: false,
     };
-    update(&mut model, published(started));
+    update_model(&mut model, published(started));
     let called = RunEvent::ModelCalled {
         role: String::new(),
         state: String::new(),
@@ -83,12 +83,12 @@ fn listening() -> UiModel {
         provider: "p".into(),
         messages: 1,
     };
-    update(&mut model, published(called));
+    update_model(&mut model, published(called));
     model
 }
 
 fn hear(model: &mut UiModel, kind: DeltaKind, text: &str) {
-    update(model, published(RunEvent::Delta { call: CallId(1), kind, text: text.into() }));
+    update_model(model, published(RunEvent::Delta { call: CallId(1), kind, text: text.into() }));
 }
 
 /// 20,000 tokens, drawn as often as 100 tokens fill a frame.
@@ -125,7 +125,7 @@ fn tokens(c: &mut Criterion) {
                 if at % 12 == 11 {
                     hear(&mut model, kind, end);
                 }
-                view::arrange(&mut model);
+                view::arrange_screen(&mut model);
             }
             group.bench_function(format!("after {count}"), |b| {
                 b.iter_custom(|rounds| {
@@ -140,7 +140,7 @@ fn tokens(c: &mut Criterion) {
                             if at % 12 == 11 {
                                 hear(&mut model, kind, end);
                             }
-                            view::arrange(&mut model);
+                            view::arrange_screen(&mut model);
                         }
                         spent += begun.elapsed();
                         done += some;
@@ -175,7 +175,7 @@ fn frames(c: &mut Criterion) {
         let mut width = 200;
         b.iter(|| {
             width = if width == 200 { 150 } else { 200 };
-            update(&mut model, UiMessage::Resize(width, 50));
+            update_model(&mut model, UiMessage::Resize(width, 50));
             draw(&mut model, &mut terminal);
         });
     });
@@ -230,7 +230,7 @@ fn graph(states: usize) -> WorkflowGraph {
 fn walked(steps: usize, pane: char) -> UiModel {
     let mut model = long_model(10);
     let inputs = serde_json::Map::new();
-    update(
+    update_model(
         &mut model,
         published(RunEvent::RunStarted {
             workflow: "large".into(),
@@ -242,13 +242,13 @@ fn walked(steps: usize, pane: char) -> UiModel {
         }),
     );
     let found = RunDefinitionView { graphs: vec![graph(200)], ..RunDefinitionView::default() };
-    update(
+    update_model(
         &mut model,
-        UiMessage::Reply(BackendReply::Defined { run: RunId::from("r"), found: Ok(Box::new(found)) }),
+        UiMessage::Reply(BackendReply::Defined { run: RunId::from("r"), definition: Ok(Box::new(found)) }),
     );
     (0..steps).for_each(|at| step(&mut model, at));
     let key = KeyEvent::new(KeyCode::Char(pane), KeyModifiers::ALT);
-    update(&mut model, UiMessage::Key(key, Timestamp(0)));
+    update_model(&mut model, UiMessage::Key(key, Timestamp(0)));
     model
 }
 
@@ -261,9 +261,9 @@ fn step(model: &mut UiModel, at: usize) {
         agent: Some("coder".into()),
         context: None,
     };
-    update(model, published(entered));
+    update_model(model, published(entered));
     let moved = RunEvent::Transitioned { from: name(at), to: name(at + 1), guard: 1, tried: Vec::new() };
-    update(model, published(moved));
+    update_model(model, published(moved));
 }
 
 fn panes(c: &mut Criterion) {
@@ -292,7 +292,7 @@ fn panes(c: &mut Criterion) {
 /// The history with so many runs, and the number under which its next page was asked for.
 fn history(runs: usize) -> (UiModel, u64) {
     let mut model = long_model(0);
-    let cmds = update(
+    let cmds = update_model(
         &mut model,
         UiMessage::Key(KeyEvent::new(KeyCode::Char('8'), KeyModifiers::ALT), Timestamp(0)),
     );
@@ -307,9 +307,9 @@ fn history(runs: usize) -> (UiModel, u64) {
     };
     let mut number = asked(&cmds);
     for from in (0..runs).step_by(PAGE) {
-        let mut cmds = update(&mut model, page_of(number, from));
+        let mut cmds = update_model(&mut model, page_of(number, from));
         let end = KeyEvent::new(KeyCode::End, KeyModifiers::NONE);
-        cmds.extend(update(&mut model, UiMessage::Key(end, Timestamp(0))));
+        cmds.extend(update_model(&mut model, UiMessage::Key(end, Timestamp(0))));
         number = asked(&cmds);
     }
     (model, number)
@@ -329,10 +329,10 @@ fn page_of(number: u64, from: usize) -> UiMessage {
             worktree: None,
             progress: RunProgress::new(started),
         };
-        row(run, "/project", None)
+        history_run_row(run, "/project", None)
     };
     let rows = (from..from + PAGE).map(row).collect();
-    let told = HistoryReply::Page(Ok(HistoryRunPage { rows, more: true, at: Timestamp(0) }));
+    let told = HistoryReply::Page(Ok(HistoryRunPage { rows, has_more: true, at: Timestamp(0) }));
     UiMessage::Reply(BackendReply::Archive(number, Box::new(told)))
 }
 
@@ -347,7 +347,7 @@ fn histories(c: &mut Criterion) {
     });
     c.bench_function("a page comes to 10,000 runs", |b| {
         let begin = || (model.clone(), page_of(number, 10_000));
-        b.iter_batched(begin, |(mut model, page)| update(&mut model, page), BatchSize::LargeInput);
+        b.iter_batched(begin, |(mut model, page)| update_model(&mut model, page), BatchSize::LargeInput);
     });
 }
 
@@ -380,7 +380,7 @@ fn slowest(_: &mut Criterion) {
         key(model, keys[at % keys.len()]);
     });
     measured("frame of 100,000 messages, resized each time", &mut model, &mut |model, at| {
-        update(model, UiMessage::Resize(if at % 2 == 0 { 150 } else { 200 }, 50));
+        update_model(model, UiMessage::Resize(if at % 2 == 0 { 150 } else { 200 }, 50));
     });
     drop(model);
     let mut model = walked(1_000, '2');

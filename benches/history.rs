@@ -32,13 +32,13 @@ use ratatui::backend::TestBackend;
 use synthdev::adapters::sqlite::SqliteStore;
 use synthdev::domain::ids::{RunId, Timestamp};
 use synthdev::domain::journal::{JournalRowKind, RunStatus};
-use synthdev::engine::replay::{parse, replay};
+use synthdev::engine::replay::{parse_inputs, replay_inputs};
 use synthdev::engine::run_spec::RunSpec;
 use synthdev::ports::run_store::RunStore;
 use synthdev::tui::model::UiModel;
 use synthdev::tui::msg::{BackendReply, UiMessage};
 use synthdev::tui::update::past_run::{PastRunBuilder, from_preview};
-use synthdev::tui::update::update;
+use synthdev::tui::update::update_model;
 use synthdev::tui::view;
 
 use shape::Shape;
@@ -113,10 +113,13 @@ fn glance(file: &Path) -> f64 {
     let seen = handle.load_preview(&summary.id);
     let known = seen.is_some();
     if let Some(seen) = seen {
-        update(&mut model, UiMessage::Reply(BackendReply::Glance(Box::new(from_preview(&summary, seen)))));
+        update_model(
+            &mut model,
+            UiMessage::Reply(BackendReply::Glance(Box::new(from_preview(&summary, seen)))),
+        );
     }
-    view::arrange(&mut model);
-    terminal.draw(|frame| view::view(&model, frame)).unwrap();
+    view::arrange_screen(&mut model);
+    terminal.draw(|frame| view::draw_screen(&model, frame)).unwrap();
     let took = milliseconds(began);
     assert_eq!(known, model.transcript.len() > 10, "what was stored is shown");
     took
@@ -128,7 +131,7 @@ fn screen(file: &Path) -> f64 {
     let run = RunId::from(record::RUN);
     let began = Instant::now();
     let (record, folding) =
-        handle.replay_events(record::RUN, || PastRunBuilder::new(&run), PastRunBuilder::event).unwrap();
+        handle.replay_events(record::RUN, || PastRunBuilder::new(&run), PastRunBuilder::apply_event).unwrap();
     let past = folding.into_past_run(record.ledger);
     let took = milliseconds(began);
     assert!(past.items.len() > 10 && past.view.ledger.usage().total() > 0);
@@ -141,7 +144,9 @@ fn record(file: &Path) -> f64 {
     let began = Instant::now();
     let record = handle.load_record(record::RUN).unwrap();
     let took = milliseconds(began);
-    assert!(record.events.len() > 10 && record.open.len() < 2 && !record.ledger.entries.is_empty());
+    assert!(
+        record.events.len() > 10 && record.unanswered_intents.len() < 2 && !record.ledger.entries.is_empty()
+    );
     took
 }
 
@@ -159,11 +164,11 @@ fn parts(file: &Path) -> (f64, f64, f64) {
         .filter(|row| row.kind == JournalRowKind::Input)
         .map(|row| (row.at, row.body.as_str()))
         .collect();
-    let inputs = parse(&bodies).unwrap();
+    let inputs = parse_inputs(&bodies).unwrap();
     let parse = milliseconds(began);
 
     let began = Instant::now();
-    let replayed = replay(Arc::new(spec), inputs);
+    let replayed = replay_inputs(Arc::new(spec), inputs);
     let replay = milliseconds(began);
     assert!(replayed.events.len() > 10 && replayed.machine.status() == RunStatus::Running);
     (load, parse, replay)

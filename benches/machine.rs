@@ -57,7 +57,7 @@ fn spec() -> Arc<RunSpec> {
         choice: &|_| Err(("no model".to_owned(), None)),
         tools: &[],
         text: &|_, _| Ok(None),
-        tools_for: &|_, _| (Vec::new(), Vec::new()),
+        resolve_role_tools: &|_, _| (Vec::new(), Vec::new()),
     };
     let file = SourceFile::new(ConfigLayer::Project, "ping_pong.json", LOOP);
     let (programs, _) = lower_file(&file, &surroundings).unwrap();
@@ -80,16 +80,16 @@ fn run(
 ) {
     let mut input = Input::Started { seed: 7 };
     for at in 0..=TRANSITIONS {
-        let output = machine.handle(Timestamp(i64::try_from(at).unwrap()), input.clone());
+        let output = machine.handle_input(Timestamp(i64::try_from(at).unwrap()), input.clone());
         seen(machine, &input, &output);
         let job = output.effects.into_iter().find_map(|effect| match effect {
             Effect::Evaluate { call, job } => Some((call, job)),
             _ => None,
         });
         let (call, job) = job.unwrap();
-        input = Input::Evaluated { call, outcome: world.evaluate(job).unwrap() };
+        input = Input::Evaluated { call, outcome: world.evaluate_job(job).unwrap() };
     }
-    assert!(!machine.is_over());
+    assert!(!machine.is_idle_for_good());
 }
 
 fn header(spec: &RunSpec, run: &RunId) -> RunHeader {
@@ -208,8 +208,8 @@ fn branches(criterion: &mut Criterion) {
         bench.iter_batched(
             || Machine::new(Arc::clone(&spec)),
             |mut machine| {
-                black_box(machine.handle(Timestamp(0), Input::Started { seed: 7 }));
-                assert!(machine.is_over());
+                black_box(machine.handle_input(Timestamp(0), Input::Started { seed: 7 }));
+                assert!(machine.is_idle_for_good());
             },
             BatchSize::SmallInput,
         );

@@ -98,7 +98,7 @@ fn evaluate(c: &mut Criterion) {
             job(&scripts, data, version, &guards)
         };
         c.bench_function(&format!("world: {name}"), |b| {
-            b.iter_batched(&mut next, |job| black_box(world.evaluate(job)), BatchSize::SmallInput);
+            b.iter_batched(&mut next, |job| black_box(world.evaluate_job(job)), BatchSize::SmallInput);
         });
         if let Ok(runtime) = &runtime {
             c.bench_function(&format!("host: {name}"), |b| {
@@ -113,7 +113,7 @@ fn evaluate(c: &mut Criterion) {
     c.bench_function("world: start and first job", |b| {
         b.iter_batched(
             || job(&scripts, &small, 0, &[guard(0, Some(1))]),
-            |job| black_box(ScriptIsolate::new(ScriptLimits::default()).evaluate(job)),
+            |job| black_box(ScriptIsolate::new(ScriptLimits::default()).evaluate_job(job)),
             BatchSize::SmallInput,
         );
     });

@@ -8,10 +8,10 @@ use synthdev::cli::json_error::{self, ReportedError};
 use synthdev::cli::{exit, output};
 
 fn main() -> ExitCode {
-    if let Some(code) = synthdev::app::helper(std::env::args_os()) {
+    if let Some(code) = synthdev::app::run_sandbox_helper(std::env::args_os()) {
         return code;
     }
-    let json = json_error::wants_json(std::env::args_os().skip(1));
+    let json = json_error::is_json_requested(std::env::args_os().skip(1));
     let cli = match args::parse() {
         Ok(cli) => cli,
         Err(error) => {
@@ -21,7 +21,7 @@ fn main() -> ExitCode {
             error.exit()
         }
     };
-    match synthdev::app::run(cli) {
+    match synthdev::app::run_cli(cli) {
         Ok(code) => ExitCode::from(code),
         Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {

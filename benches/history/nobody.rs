@@ -57,7 +57,7 @@ impl ToolPort for Nobody {
         &[]
     }
 
-    fn preview<'a>(&'a self, _: &'a ToolInvocation) -> BoxFuture<'a, Option<ToolPreview>> {
+    fn preview_call<'a>(&'a self, _: &'a ToolInvocation) -> BoxFuture<'a, Option<ToolPreview>> {
         panic!("a run that is only opened previewed a tool")
     }
 

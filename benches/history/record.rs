@@ -41,7 +41,7 @@ pub fn record(shape: Shape, messages: usize, file: &Path, project: &str) -> f64 
             ..JournalRow::new(JournalRowKind::Input, at, input.answered_call(), body)
         });
         let began = Instant::now();
-        let output = machine.handle(at, input);
+        let output = machine.handle_input(at, input);
         times.push(began.elapsed());
         ring.record_events(at, &output.events);
         let effect = output.effects.into_iter().next_back().expect("the run goes on");

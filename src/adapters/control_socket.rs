@@ -26,9 +26,9 @@ const EXTENSION: &str = "control";
 const SHORT_NAME: usize = 16;
 
 /// What is asked here from now on, until it is dropped. Ends where nobody can ask. Needs the async runtime.
-pub fn listen(place: PathBuf) -> BoxStream<'static, DriverRequest> {
+pub fn listen_for_requests(place: PathBuf) -> BoxStream<'static, DriverRequest> {
     #[cfg(unix)]
-    return unix::listen(place);
+    return unix::listen_for_requests(place);
     #[cfg(not(unix))]
     {
         let _ = place;
@@ -74,18 +74,18 @@ mod unix {
     /// Removes the socket when nobody listens any more.
     struct ControlListener {
         listener: UnixListener,
-        place: PathBuf,
+        socket_path: PathBuf,
     }
 
     impl Drop for ControlListener {
         fn drop(&mut self) {
             // whoever finds it finds nobody behind it; the next process tidies up
-            let _ = fs::remove_file(&self.place);
+            let _ = fs::remove_file(&self.socket_path);
         }
     }
 
-    pub(super) fn listen(place: PathBuf) -> BoxStream<'static, DriverRequest> {
-        let Ok(ear) = bind(place) else { return stream::empty().boxed() };
+    pub(super) fn listen_for_requests(place: PathBuf) -> BoxStream<'static, DriverRequest> {
+        let Ok(ear) = bind_socket(place) else { return stream::empty().boxed() };
         let state = (ear, FuturesUnordered::new());
         stream::unfold(state, |(ear, mut asking)| async {
             loop {
@@ -104,9 +104,9 @@ mod unix {
         .boxed()
     }
 
-    fn bind(place: PathBuf) -> io::Result<ControlListener> {
+    fn bind_socket(place: PathBuf) -> io::Result<ControlListener> {
         let listener = with_short_path(&place, |address| UnixListener::bind(address))?;
-        Ok(ControlListener { listener, place })
+        Ok(ControlListener { listener, socket_path: place })
     }
 
     /// What is asked, with the way back. One that is given up has its answer thrown away.
@@ -185,7 +185,7 @@ mod tests {
             std::fs::create_dir_all(&directory).unwrap();
             let place = socket_path(&directory, "me");
             assert!(said(&place, "who?").await.is_empty(), "nobody listens");
-            let mut asked = listen(place.clone());
+            let mut asked = listen_for_requests(place.clone());
             let answering = tokio::spawn(async move {
                 for words in [&["me", "and now all"][..], &["me"], &[]] {
                     let DriverRequest { text, answers } = asked.next().await.unwrap();

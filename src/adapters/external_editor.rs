@@ -12,16 +12,18 @@ use super::file_io;
 ///
 /// # Errors
 /// It cannot be started, ended with an error, or left no text.
-pub fn edit(command: &str, name: &str, text: &str, runtime: Option<&Path>) -> io::Result<String> {
+pub fn edit_text(command: &str, name: &str, text: &str, runtime: Option<&Path>) -> io::Result<String> {
     let directory = fresh_directory(runtime)?;
     let path = directory.join(Path::new(name).file_name().unwrap_or("text".as_ref()));
-    let done = file_io::write_new(&path, text).and_then(|()| start(command, &path)).and_then(|status| {
-        if status.success() {
-            file_io::read_text_file(&path)
-        } else {
-            Err(io::Error::other(format!("{command}: {status}")))
-        }
-    });
+    let done = file_io::write_new_private(&path, text).and_then(|()| start_editor(command, &path)).and_then(
+        |status| {
+            if status.success() {
+                file_io::read_text_file(&path)
+            } else {
+                Err(io::Error::other(format!("{command}: {status}")))
+            }
+        },
+    );
     // best effort: what the person wrote is in our hands by now
     let _ = fs::remove_dir_all(&directory);
     done
@@ -37,7 +39,7 @@ fn fresh_directory(runtime: Option<&Path>) -> io::Result<PathBuf> {
 }
 
 #[cfg(unix)]
-fn start(command: &str, path: &Path) -> io::Result<ExitStatus> {
+fn start_editor(command: &str, path: &Path) -> io::Result<ExitStatus> {
     Command::new("sh").arg("-c").arg(format!("{command} \"$1\"")).arg(command).arg(path).status()
 }
 
@@ -54,7 +56,7 @@ mod tests {
     #[test]
     fn a_text_goes_out_and_comes_back() {
         let runtime = tempfile::tempdir().unwrap();
-        let edit = |command: &str| edit(command, "x.json", "{\"a\": 1}", Some(runtime.path()));
+        let edit = |command: &str| edit_text(command, "x.json", "{\"a\": 1}", Some(runtime.path()));
         assert_eq!(edit("sed -i s/a/b/").unwrap(), "{\"b\": 1}");
         let failed = edit("false").unwrap_err().to_string();
         assert!(failed.starts_with("false: exit"), "{failed}");
@@ -75,7 +77,7 @@ mod tests {
             (Some(Path::new("relative")), std::env::temp_dir()),
             (Some(Path::new("/no/such/directory")), std::env::temp_dir()),
         ] {
-            let told = edit(tell, "../up/x.json", "text", place).unwrap();
+            let told = edit_text(tell, "../up/x.json", "text", place).unwrap();
             let (directory, file) = told.trim_end().split_once('\n').unwrap();
             let directory = Path::new(directory.strip_prefix("700 ").unwrap());
             assert_eq!(directory.parent(), Some(within.as_path()), "{told}");

@@ -17,10 +17,10 @@ use directories::ProjectDirs;
 use crate::open_beneath::read_regular;
 
 pub use atomic_write::{
-    close_to_others, create_private, create_private_directory, create_random_directory,
-    ensure_private_directory, others_can_read, write_atomic, write_new, write_private,
+    create_private, create_private_directory, create_random_directory, ensure_private_directory,
+    is_readable_by_others, restrict_to_owner, write_atomic, write_new_private, write_private,
 };
-pub use file_stamps::{FileStamp, project_stamps, stamps};
+pub use file_stamps::{FileStamp, file_stamps, project_stamps};
 pub use large_file::{create_large, open_large};
 pub use project_reader::{ProjectFileResult, ProjectReader};
 pub use scratch_file::ScratchFile;
@@ -73,11 +73,11 @@ pub fn read_project_tree(directory: &Path) -> Vec<FileReadResult> {
     let Ok(root) = fs::canonicalize(directory) else { return Vec::new() };
     let stays = |path: &Path| fs::canonicalize(path).is_ok_and(|real| real.starts_with(&root));
     let mut found = Vec::new();
-    walk(
+    walk_tree(
         directory,
         "",
         0,
-        &FileTreeFilter { endings: &["json"], enters: &inside, follows: &stays },
+        &FileTreeFilter { endings: &["json"], enters_directory: &inside, follows_link: &stays },
         &mut found,
     );
     found.sort_by(|a, b| a.name.cmp(&b.name));
@@ -85,12 +85,12 @@ pub fn read_project_tree(directory: &Path) -> Vec<FileReadResult> {
 }
 
 /// Script files and prompts below `directory`, as [`read_tree`]. A link is not followed: it could lead anywhere.
-pub fn read_texts(directory: &Path) -> Vec<FileReadResult> {
+pub fn read_text_tree(directory: &Path) -> Vec<FileReadResult> {
     read_below(directory, &["js", "mjs", "cjs", "md", "txt"])
 }
 
 /// Whether a file was not opened because it is a link that leads out of the directory that was read.
-pub fn is_link_out(error: &io::Error) -> bool {
+pub fn is_outside_link(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::CrossesDevices
 }
 
@@ -98,15 +98,15 @@ pub fn is_link_out(error: &io::Error) -> bool {
 struct FileTreeFilter<'w> {
     endings: &'w [&'w str],
     /// Which directories are entered, by name.
-    enters: &'w dyn Fn(&str) -> bool,
+    enters_directory: &'w dyn Fn(&str) -> bool,
     /// Which links to files are read, by path.
-    follows: &'w dyn Fn(&Path) -> bool,
+    follows_link: &'w dyn Fn(&Path) -> bool,
 }
 
 fn read_below(directory: &Path, endings: &[&str]) -> Vec<FileReadResult> {
     let mut found = Vec::new();
-    let wanted = FileTreeFilter { endings, enters: &|_| true, follows: &|_| true };
-    walk(directory, "", 0, &wanted, &mut found);
+    let wanted = FileTreeFilter { endings, enters_directory: &|_| true, follows_link: &|_| true };
+    walk_tree(directory, "", 0, &wanted, &mut found);
     found.sort_by(|a, b| a.name.cmp(&b.name));
     found
 }
@@ -174,7 +174,7 @@ pub fn read_file_if_exists(path: &Path) -> io::Result<Option<String>> {
     }
 }
 
-fn walk(
+fn walk_tree(
     directory: &Path,
     prefix: &str,
     depth: usize,
@@ -192,20 +192,20 @@ fn walk(
     };
     for entry in entries {
         match entry {
-            Ok(entry) => visit(&entry.path(), prefix, depth, wanted, found),
+            Ok(entry) => visit_path(&entry.path(), prefix, depth, wanted, found),
             Err(error) => found.push(FileReadResult { name: format!("{prefix}."), text: Err(error) }),
         }
     }
 }
 
-fn visit(
+fn visit_path(
     path: &Path,
     prefix: &str,
     depth: usize,
     wanted: &FileTreeFilter<'_>,
     found: &mut Vec<FileReadResult>,
 ) {
-    let FileTreeFilter { endings, enters, follows } = wanted;
+    let FileTreeFilter { endings, enters_directory: enters, follows_link: follows } = wanted;
     let Some(own) = path.file_name().unwrap_or_default().to_str() else {
         // Two such names can look the same: what was looked at must be what is loaded.
         let name = format!("{prefix}{}", path.file_name().unwrap_or_default().to_string_lossy());
@@ -215,7 +215,7 @@ fn visit(
     if path.is_dir() {
         // a link to a directory could lead in circles
         if !path.is_symlink() && enters(own) {
-            walk(path, &format!("{name}/"), depth + 1, wanted, found);
+            walk_tree(path, &format!("{name}/"), depth + 1, wanted, found);
         }
     } else if !own.starts_with('.')
         && path.extension().is_some_and(|ending| endings.iter().any(|known| ending == *known))

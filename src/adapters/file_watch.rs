@@ -88,7 +88,7 @@ mod linux {
             sleep_until(self.quiet_until).await;
             loop {
                 self.events.readable().await?;
-                if self.drain()? {
+                if self.drain_events()? {
                     self.quiet_until = Instant::now() + APART;
                     return Ok(self);
                 }
@@ -96,7 +96,7 @@ mod linux {
         }
 
         /// Takes all that is there; whether any of it was about the file.
-        fn drain(&self) -> io::Result<bool> {
+        fn drain_events(&self) -> io::Result<bool> {
             let mut room = [0; 4 << 10];
             let mut heard = false;
             loop {

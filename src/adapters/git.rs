@@ -46,7 +46,7 @@ pub(super) mod working_tree_scan;
 use apply_changes::FileChangeApplier;
 pub use open_repository::OutsideFiles;
 use repository_context::RepositoryContext;
-use snapshot_commit::{SnapshotRecord, StoredSnapshot, find_snapshot, holding, unknown};
+use snapshot_commit::{SnapshotRecord, StoredSnapshot, find_snapshot, store_holding, unknown_id_error};
 use snapshot_entry::RelPath;
 use snapshot_error::{SnapshotResult, snapshot_error};
 use snapshot_location::{SnapshotLocation, SnapshotRepository};
@@ -59,9 +59,9 @@ pub(super) struct FileChangePlan<'a> {
     pub changes: &'a [ProjectFileChange],
     /// See [`FileChangeApplier`].
     pub empty_dirs: &'a BTreeSet<RelPath>,
-    pub hollow_now: &'a [RelPath],
-    pub act: &'static str,
-    pub goal: &'a RestoreTarget,
+    pub emptied_now: &'a [RelPath],
+    pub action_name: &'static str,
+    pub target: &'a RestoreTarget,
     /// The snapshot that undoes it.
     pub request: &'a SnapshotRequest,
 }
@@ -69,9 +69,9 @@ pub(super) struct FileChangePlan<'a> {
 /// How a change of the files can be taken back.
 pub(super) struct UndoSnapshots {
     /// The files as they were before, or before an earlier attempt that was cut off.
-    pub safety: SnapshotId,
+    pub safety_snapshot: SnapshotId,
     /// The files as that had left them.
-    pub halfway: Option<SnapshotId>,
+    pub halfway_snapshot: Option<SnapshotId>,
 }
 
 /// The snapshots of one project.
@@ -80,7 +80,7 @@ pub struct GitSnapshots {
     data: PathBuf,
     exclude: Vec<String>,
     home: Option<PathBuf>,
-    outside: OutsideFiles,
+    outside_files: OutsideFiles,
     clock: Arc<dyn ClockPort>,
 }
 
@@ -94,13 +94,13 @@ impl GitSnapshots {
         clock: Arc<dyn ClockPort>,
     ) -> Self {
         let (home, outside) = (std::env::home_dir(), OutsideFiles::Refused);
-        Self { project, data: data_dir, exclude, home, outside, clock }
+        Self { project, data: data_dir, exclude, home, outside_files: outside, clock }
     }
 
     /// Whether the project's repository may open files outside of itself.
     #[must_use]
     pub fn with_outside_files(mut self, outside: OutsideFiles) -> Self {
-        self.outside = outside;
+        self.outside_files = outside;
         self
     }
 
@@ -112,13 +112,13 @@ impl GitSnapshots {
     }
 
     /// The same settings for another directory.
-    pub(super) fn at(&self, project: &Path) -> Self {
+    pub(super) fn for_directory(&self, project: &Path) -> Self {
         Self {
             project: project.to_owned(),
             data: self.data.clone(),
             exclude: self.exclude.clone(),
             home: self.home.clone(),
-            outside: self.outside,
+            outside_files: self.outside_files,
             clock: Arc::clone(&self.clock),
         }
     }
@@ -127,19 +127,19 @@ impl GitSnapshots {
         &self.data
     }
 
-    pub(super) fn now(&self) -> Timestamp {
+    pub(super) fn current_time(&self) -> Timestamp {
         self.clock.now()
     }
 
     /// # Errors
     /// The project does not exist or is refused.
-    pub(super) fn place(&self) -> SnapshotResult<SnapshotLocation> {
-        let place = SnapshotLocation::resolve(&self.project, &self.data, self.home.as_deref())?;
-        Ok(SnapshotLocation { outside: self.outside, ..place })
+    pub(super) fn resolve_location(&self) -> SnapshotResult<SnapshotLocation> {
+        let place = SnapshotLocation::resolve_project(&self.project, &self.data, self.home.as_deref())?;
+        Ok(SnapshotLocation { outside_files: self.outside_files, ..place })
     }
 
     /// Scans, writes and records; call with the lock held.
-    fn record(
+    fn record_snapshot(
         &self,
         here: &RepositoryContext,
         scan: WorkingTreeScan,
@@ -147,9 +147,9 @@ impl GitSnapshots {
         request: &SnapshotRequest,
     ) -> SnapshotResult<SnapshotInfo> {
         let store = &here.store;
-        let failed = |error: git2::Error| snapshot_error::git_write(store.location(), &error);
+        let failed = |error: git2::Error| snapshot_error::git_write_error(store.location(), &error);
         let odb = store.repo.odb().map_err(failed)?;
-        let mut new = scan.written;
+        let mut new = scan.written_objects;
         let tree = tree::write_named(&odb, &scan.entries, &mut new).map_err(failed)?;
         let text = |dir: RelPath| String::from_utf8(dir).ok();
         let record = SnapshotRecord {
@@ -162,22 +162,32 @@ impl GitSnapshots {
                 .iter()
                 .filter(|entry| entry.stat.kind != snapshot_entry::TreeEntryKind::Submodule)
                 .count(),
-            skipped: scan.skipped,
-            scope: store.scope(),
+            skipped: scan.skipped_paths,
+            scope: store.scope_name(),
             empty_dirs: scan.empty_dirs.into_iter().filter_map(text).collect(),
             exclude: self.exclude.clone(),
-            partial: scan.partial,
-            head: (!store.private).then(|| uncovered_changes::head(&store.repo)),
+            partial: scan.is_partial,
+            head: (!store.private).then(|| uncovered_changes::head_commit_id(&store.repo)),
         };
-        let id = snapshot_commit::create(store, tree, &record, new)?;
-        let kept = uncovered_files::write(&here.place, store.private, &id, &scan.left_out, &scan.lost);
+        let id = snapshot_commit::create_commit(store, tree, &record, new)?;
+        let kept = uncovered_files::write_record(
+            &here.location,
+            store.private,
+            &id,
+            &scan.uncovered,
+            &scan.skipped_own_files,
+        );
         if let Err(error) = kept {
             // without what belongs to it, it would promise too much; that it cannot go matters less than why
-            let _ = snapshot_commit::delete(store, &id);
+            let _ = snapshot_commit::delete_snapshot(store, &id);
             return Err(error);
         }
-        StatCache { entries: scan.entries, snapshot: id.0.clone() }.save(&here.place, store, since)?;
-        Ok(snapshot_commit::info(&id, &record))
+        StatCache { entries: scan.entries, snapshot: id.0.clone() }.save_cache(
+            &here.location,
+            store,
+            since,
+        )?;
+        Ok(snapshot_commit::snapshot_info(&id, &record))
     }
 
     pub(super) fn repository_context(
@@ -186,8 +196,8 @@ impl GitSnapshots {
         store: SnapshotRepository,
     ) -> RepositoryContext {
         let rules = place.rules(&store, &self.exclude);
-        let cache = StatCache::load(&place, &store, snapshot_commit::reference);
-        RepositoryContext { place, store, rules, cache }
+        let cache = StatCache::load_cache(&place, &store, snapshot_commit::reference_name);
+        RepositoryContext { location: place, store, rules, cache }
     }
 
     /// Snapshots the present as scanned, then applies the changes; call with the lock held. `begin` is told the snapshot
@@ -200,44 +210,56 @@ impl GitSnapshots {
         plan: &FileChangePlan<'_>,
         begin: RestoreStartHook<'_>,
     ) -> SnapshotResult<UndoSnapshots> {
-        let act = plan.act;
-        if let Some(lost) = plan.changes.iter().find(|change| scan.unreadable.contains(&change.path)) {
-            let path = lost.shown().path;
+        let act = plan.action_name;
+        if let Some(lost) = plan.changes.iter().find(|change| scan.unreadable_paths.contains(&change.path)) {
+            let path = lost.to_changed_file().path;
             return Err(snapshot_error(
                 format!("{path} cannot be read, so it could not be saved; nothing was changed"),
                 format!("Make it readable or move it away, then {act} again."),
             ));
         }
-        let earlier = restore_marker::read(&here.place).filter(|earlier| {
-            earlier.goal == *plan.goal && find_snapshot(&here.store, earlier.safety.as_str()).is_ok()
+        let earlier = restore_marker::read_marker(&here.location).filter(|earlier| {
+            earlier.goal == *plan.target && find_snapshot(&here.store, earlier.safety.as_str()).is_ok()
         });
         let halfway =
             || SnapshotRequest { label: format!("Half of a {act} that was cut off"), ..plan.request.clone() };
         let request = if earlier.is_some() { &halfway() } else { plan.request };
-        let present = self.record(here, scan, since, request)?.id;
+        let present = self.record_snapshot(here, scan, since, request)?.id;
         let saved = match &earlier {
-            Some(earlier) => UndoSnapshots { safety: earlier.safety.clone(), halfway: Some(present) },
-            None => UndoSnapshots { safety: present, halfway: None },
+            Some(earlier) => {
+                UndoSnapshots { safety_snapshot: earlier.safety.clone(), halfway_snapshot: Some(present) }
+            }
+            None => UndoSnapshots { safety_snapshot: present, halfway_snapshot: None },
         };
-        let odb =
-            here.store.repo.odb().map_err(|error| snapshot_error::git_read(here.store.location(), &error))?;
-        let place = &here.place;
-        let (empty_dirs, hollow_now) = (plan.empty_dirs, plan.hollow_now);
-        let restore = FileChangeApplier { place, odb, empty_dirs, hollow_now, act };
+        let odb = here
+            .store
+            .repo
+            .odb()
+            .map_err(|error| snapshot_error::git_read_error(here.store.location(), &error))?;
+        let place = &here.location;
+        let (empty_dirs, hollow_now) = (plan.empty_dirs, plan.emptied_now);
+        let restore =
+            FileChangeApplier { location: place, odb, empty_dirs, emptied_now: hollow_now, action_name: act };
         let undone_by = |error: SnapshotError| SnapshotError {
             hint: Some(format!(
                 "{} The state before is snapshot {}.",
                 error.hint.as_deref().unwrap_or_default(),
-                saved.safety
+                saved.safety_snapshot
             )),
             ..error
         };
-        restore.check(plan.changes).map_err(undone_by)?;
-        let (goal, safety) = (plan.goal.clone(), saved.safety.clone());
-        begin(Some(&saved.safety))?;
-        restore_marker::write(&here.place, &InterruptedRestore { goal, safety, since: self.clock.now() })?;
-        restore.run(plan.changes).and_then(|()| restore.sync(plan.changes)).map_err(undone_by)?;
-        restore_marker::clear(&here.place)?;
+        restore.check_obstacles(plan.changes).map_err(undone_by)?;
+        let (goal, safety) = (plan.target.clone(), saved.safety_snapshot.clone());
+        begin(Some(&saved.safety_snapshot))?;
+        restore_marker::write_marker(
+            &here.location,
+            &InterruptedRestore { goal, safety, since: self.clock.now() },
+        )?;
+        restore
+            .apply_changes(plan.changes)
+            .and_then(|()| restore.sync_changes(plan.changes))
+            .map_err(undone_by)?;
+        restore_marker::remove_marker(&here.location)?;
         Ok(saved)
     }
 
@@ -253,17 +275,21 @@ impl GitSnapshots {
             &[ProjectFileChange],
         ) -> SnapshotResult<T>,
     ) -> SnapshotResult<T> {
-        let place = self.place()?;
-        let store = holding(&place, id.as_str())?;
+        let place = self.resolve_location()?;
+        let store = store_holding(&place, id.as_str())?;
         let here = self.repository_context(place, store);
         let found = find_snapshot(&here.store, id.as_str())?;
-        let stored = here.stored(&found)?;
-        let odb =
-            here.store.repo.odb().map_err(|error| snapshot_error::git_read(here.store.location(), &error))?;
+        let stored = here.stored_tree(&found)?;
+        let odb = here
+            .store
+            .repo
+            .odb()
+            .map_err(|error| snapshot_error::git_read_error(here.store.location(), &error))?;
         let memory = (blobs == BlobDestination::InMemory).then(|| odb.add_new_mempack_backend(1000));
-        let _memory =
-            memory.transpose().map_err(|error| snapshot_error::git_read(here.store.location(), &error))?;
-        let kept = here.kept(&found);
+        let _memory = memory
+            .transpose()
+            .map_err(|error| snapshot_error::git_read_error(here.store.location(), &error))?;
+        let kept = here.uncovered_record(&found);
         let scan = here.scan_with(&stored, kept.as_ref(), blobs)?;
         let changes = here.changes(&found, (&stored, kept.as_ref()), &scan);
         use_it(&here, &found, &scan, &changes)
@@ -272,20 +298,20 @@ impl GitSnapshots {
 
 impl SnapshotPort for GitSnapshots {
     fn take(&self, request: &SnapshotRequest) -> Result<SnapshotInfo, SnapshotError> {
-        let place = self.place()?;
-        let _lock = place.lock()?;
+        let place = self.resolve_location()?;
+        let _lock = place.lock_project()?;
         let store = place.store()?;
-        stale_locks::sweep(&store, snapshot_commit::NAMESPACE);
+        stale_locks::remove_stale_locks(&store, snapshot_commit::NAMESPACE);
         let here = self.repository_context(place, store);
-        let since = stat_cache::disk_time(&here.place);
-        let scan = here.scan(&tree::FlatTree::new(), BlobDestination::Stored)?;
-        self.record(&here, scan, since, request)
+        let since = stat_cache::disk_time(&here.location);
+        let scan = here.scan_project(&tree::FlatTree::new(), BlobDestination::Stored)?;
+        self.record_snapshot(&here, scan, since, request)
     }
 
     fn list(&self) -> Result<Vec<SnapshotInfo>, SnapshotError> {
         let mut all = Vec::new();
-        for store in self.place()?.stores()? {
-            all.extend(snapshot_commit::list_snapshots(&store)?.iter().map(StoredSnapshot::info));
+        for store in self.resolve_location()?.all_stores()? {
+            all.extend(snapshot_commit::list_snapshots(&store)?.iter().map(StoredSnapshot::to_info));
         }
         all.sort_by(|a, b| b.id.cmp(&a.id));
         Ok(all)
@@ -299,7 +325,7 @@ impl SnapshotPort for GitSnapshots {
             .collect();
         match fitting.len() {
             1 => Ok(fitting.remove(0)),
-            0 => Err(unknown(id)),
+            0 => Err(unknown_id_error(id)),
             count => {
                 let ids: Vec<&str> = fitting.iter().take(5).map(|info| info.id.as_str()).collect();
                 Err(snapshot_error(
@@ -316,30 +342,32 @@ impl SnapshotPort for GitSnapshots {
         other: Option<&SnapshotId>,
     ) -> Result<Vec<ChangedFile>, SnapshotError> {
         if let Some(other) = other {
-            let place = self.place()?;
-            let mut changes = snapshot_pair::compared(&place, id, other, |pair| {
-                Ok(tree_diff::diff_trees(&pair.old, &pair.new))
+            let place = self.resolve_location()?;
+            let mut changes = snapshot_pair::with_snapshot_pair(&place, id, other, |pair| {
+                Ok(tree_diff::diff_trees(&pair.old_tree, &pair.new_tree))
             })?;
             if let Some((old, new)) =
-                uncovered_files::read(&place, id).zip(uncovered_files::read(&place, other))
+                uncovered_files::read_record(&place, id).zip(uncovered_files::read_record(&place, other))
             {
-                changes.extend(uncovered_files::changes(&old, &new));
+                changes.extend(uncovered_files::diff_records(&old, &new));
                 changes.sort_by(|a, b| a.0.cmp(&b.0));
             }
-            return Ok(tree_diff::listed(&changes));
+            return Ok(tree_diff::to_changed_files(&changes));
         }
         self.with_working_tree_diff(id, BlobDestination::Named, |_, _, _, changes| {
-            Ok(changes.iter().map(ProjectFileChange::shown).collect())
+            Ok(changes.iter().map(ProjectFileChange::to_changed_file).collect())
         })
     }
 
     fn diff(&self, id: &SnapshotId, other: Option<&SnapshotId>) -> Result<String, SnapshotError> {
         if let Some(other) = other {
-            return snapshot_pair::compared(&self.place()?, id, other, |pair| pair.diff());
+            return snapshot_pair::with_snapshot_pair(&self.resolve_location()?, id, other, |pair| {
+                pair.diff_text()
+            });
         }
         self.with_working_tree_diff(id, BlobDestination::InMemory, |here, found, scan, changes| {
-            here.diff(found, scan, changes)
-                .map_err(|error| snapshot_error::git_read(here.store.location(), &error))
+            here.diff_text(found, scan, changes)
+                .map_err(|error| snapshot_error::git_read_error(here.store.location(), &error))
         })
     }
 
@@ -348,17 +376,17 @@ impl SnapshotPort for GitSnapshots {
         id: &SnapshotId,
         begin: RestoreStartHook<'_>,
     ) -> Result<SnapshotRestoreResult, SnapshotError> {
-        let place = self.place()?;
-        let _lock = place.lock()?;
-        let store = holding(&place, id.as_str())?;
+        let place = self.resolve_location()?;
+        let _lock = place.lock_project()?;
+        let store = store_holding(&place, id.as_str())?;
         let here = self.repository_context(place, store);
-        if restore_marker::marker_exists(&here.place) {
-            restore_marker::sweep(&here.place, &here.rules);
+        if restore_marker::marker_exists(&here.location) {
+            restore_marker::remove_drafts(&here.location, &here.rules);
         }
-        let since = stat_cache::disk_time(&here.place);
+        let since = stat_cache::disk_time(&here.location);
         let found = find_snapshot(&here.store, id.as_str())?;
-        let stored = here.stored(&found)?;
-        let kept = here.kept(&found);
+        let stored = here.stored_tree(&found)?;
+        let kept = here.uncovered_record(&found);
         let scan = here.scan_with(&stored, kept.as_ref(), BlobDestination::Stored)?;
         let changes = here.changes(&found, (&stored, kept.as_ref()), &scan);
         let beyond =
@@ -366,7 +394,7 @@ impl SnapshotPort for GitSnapshots {
         if changes.is_empty() && !here.empty_dirs_differ(&found, &scan) {
             begin(None)?;
             // they are those of one moment
-            restore_marker::clear(&here.place)?;
+            restore_marker::remove_marker(&here.location)?;
             return Ok(SnapshotRestoreResult { safety: None, files: Vec::new(), halfway: None, beyond });
         }
         let request = SnapshotRequest {
@@ -379,66 +407,71 @@ impl SnapshotPort for GitSnapshots {
         let plan = FileChangePlan {
             changes: &changes,
             empty_dirs: &empty_dirs,
-            hollow_now: &hollow_now,
-            act: "restore",
-            goal: &RestoreTarget::Snapshot(id.clone()),
+            emptied_now: &hollow_now,
+            action_name: "restore",
+            target: &RestoreTarget::Snapshot(id.clone()),
             request: &request,
         };
-        let UndoSnapshots { safety, halfway } = self.save_and_apply(&here, scan, since, &plan, begin)?;
-        let files = changes.iter().map(ProjectFileChange::shown).collect();
+        let UndoSnapshots { safety_snapshot: safety, halfway_snapshot: halfway } =
+            self.save_and_apply(&here, scan, since, &plan, begin)?;
+        let files = changes.iter().map(ProjectFileChange::to_changed_file).collect();
         Ok(SnapshotRestoreResult { safety: Some(safety), files, halfway, beyond })
     }
 
     fn interrupted_restore(&self) -> Result<Option<InterruptedRestore>, SnapshotError> {
-        let place = self.place()?;
+        let place = self.resolve_location()?;
         if !restore_marker::marker_exists(&place) {
             return Ok(None);
         }
         // whoever is at work removes it
-        let _lock = place.lock()?;
-        Ok(restore_marker::read(&place))
+        let _lock = place.lock_project()?;
+        Ok(restore_marker::read_marker(&place))
     }
 
     fn accept_interrupted_restore(&self) -> Result<(), SnapshotError> {
-        let place = self.place()?;
+        let place = self.resolve_location()?;
         if !restore_marker::marker_exists(&place) {
             return Ok(());
         }
-        let _lock = place.lock()?;
+        let _lock = place.lock_project()?;
         let store = place.store()?;
-        restore_marker::sweep(&place, &place.rules(&store, &self.exclude));
-        restore_marker::clear(&place)
+        restore_marker::remove_drafts(&place, &place.rules(&store, &self.exclude));
+        restore_marker::remove_marker(&place)
     }
 
     fn unrestored_changes(&self, id: &SnapshotId) -> Result<UnrestoredChanges, SnapshotError> {
-        let place = self.place()?;
-        let store = holding(&place, id.as_str())?;
+        let place = self.resolve_location()?;
+        let store = store_holding(&place, id.as_str())?;
         let here = self.repository_context(place, store);
         let found = find_snapshot(&here.store, id.as_str())?;
-        let stored = here.stored(&found)?;
-        uncovered_changes::find_uncovered_changes(&here, &found.record, (&stored, here.kept(&found).as_ref()))
+        let stored = here.stored_tree(&found)?;
+        uncovered_changes::find_uncovered_changes(
+            &here,
+            &found.record,
+            (&stored, here.uncovered_record(&found).as_ref()),
+        )
     }
 
     fn delete(&self, id: &SnapshotId) -> Result<(), SnapshotError> {
-        let place = self.place()?;
-        let _lock = place.lock()?;
-        snapshot_commit::delete(&holding(&place, id.as_str())?, id)?;
+        let place = self.resolve_location()?;
+        let _lock = place.lock_project()?;
+        snapshot_commit::delete_snapshot(&store_holding(&place, id.as_str())?, id)?;
         prune_uncovered_records(&place)
     }
 
     fn delete_old(&self, sweep: &SnapshotRetention) -> Result<Vec<SnapshotInfo>, SnapshotError> {
-        let swept = snapshot_gc::chosen(self.list()?, sweep);
+        let swept = snapshot_gc::select_expired(self.list()?, sweep);
         if !sweep.dry && !swept.is_empty() {
-            let place = self.place()?;
-            let _lock = place.lock()?;
-            for store in place.stores()? {
+            let place = self.resolve_location()?;
+            let _lock = place.lock_project()?;
+            for store in place.all_stores()? {
                 // Another instance may have deleted some meanwhile.
                 let there = snapshot_commit::list_snapshots(&store)?.into_iter().map(|found| found.id);
                 let there: Vec<SnapshotId> =
                     there.filter(|id| swept.iter().any(|info| info.id == *id)).collect();
-                there.iter().try_for_each(|id| snapshot_commit::delete(&store, id))?;
+                there.iter().try_for_each(|id| snapshot_commit::delete_snapshot(&store, id))?;
                 if store.private {
-                    snapshot_gc::prune(&store)?;
+                    snapshot_gc::prune_unreachable(&store)?;
                 }
             }
             prune_uncovered_records(&place)?;
@@ -450,11 +483,11 @@ impl SnapshotPort for GitSnapshots {
 /// Private copies of snapshots that are gone; call with the lock held.
 fn prune_uncovered_records(place: &SnapshotLocation) -> SnapshotResult<()> {
     let mut there = Vec::new();
-    for store in place.stores()? {
+    for store in place.all_stores()? {
         there.push((
             store.private,
             snapshot_commit::list_snapshots(&store)?.into_iter().map(|found| found.id.0).collect(),
         ));
     }
-    uncovered_files::prune(place, &there)
+    uncovered_files::prune_records(place, &there)
 }

@@ -57,7 +57,7 @@ pub struct PathFile {
 
 impl PathFile {
     /// `None`: there is no such file.
-    pub fn read(path: &Path) -> Option<Self> {
+    pub fn read_if_exists(path: &Path) -> Option<Self> {
         let mut bytes = first_bytes(path)?;
         let is_plain = (bytes.len() as u64) < LARGEST && std::str::from_utf8(&bytes).is_ok_and(is_plain_path);
         // the library of git takes blanks off the end, and then reads as far as the first NUL
@@ -97,7 +97,7 @@ fn is_plain_path(text: &str) -> bool {
 
 /// The work tree that a git directory names, as that of a submodule does; what is included is not read.
 pub fn work_tree(git: &Path) -> Option<PathBuf> {
-    let entries = entries(&plain_text(&git.join("config"))?);
+    let entries = parse_entries(&plain_text(&git.join("config"))?);
     let named = |entry: &&GitEntry| entry.section == "core" && entry.key == "worktree";
     entries.iter().rfind(named).map(|entry| git.join(&entry.value))
 }
@@ -107,14 +107,14 @@ fn is_blank(letter: char) -> bool {
 }
 
 /// What git would refuse as a whole is read as far as it has a meaning.
-pub fn entries(text: &str) -> Vec<GitEntry> {
+pub fn parse_entries(text: &str) -> Vec<GitEntry> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text).replace("\r\n", "\n");
     let mut letters = text.chars().peekable();
     let (mut found, mut section) = (Vec::new(), String::new());
     while let Some(letter) = letters.next() {
         match letter {
-            '#' | ';' => comment(&mut letters),
-            '[' => section = header(&mut letters),
+            '#' | ';' => skip_comment(&mut letters),
+            '[' => section = parse_header(&mut letters),
             letter if letter.is_ascii_alphabetic() => {
                 let mut key = String::from(letter);
                 let in_key = |letter: &char| letter.is_ascii_alphanumeric() || *letter == '-';
@@ -124,7 +124,7 @@ pub fn entries(text: &str) -> Vec<GitEntry> {
                 while letters.next_if(|letter| is_blank(*letter)).is_some() {}
                 let mut escaped = false;
                 let value = match letters.next_if_eq(&'=') {
-                    Some(_) => value(&mut letters, &mut escaped),
+                    Some(_) => parse_value(&mut letters, &mut escaped),
                     None => String::new(),
                 };
                 let (section, key) = (section.clone(), key.to_ascii_lowercase());
@@ -137,7 +137,7 @@ pub fn entries(text: &str) -> Vec<GitEntry> {
 }
 
 /// Behind `[`. A subsection may have every letter in it; it is of no interest here.
-fn header(letters: &mut Peekable<Chars<'_>>) -> String {
+fn parse_header(letters: &mut Peekable<Chars<'_>>) -> String {
     let (mut name, mut quoted) = (String::new(), false);
     while let Some(letter) = letters.next_if(|letter| *letter != '\n') {
         match letter {
@@ -154,7 +154,7 @@ fn header(letters: &mut Peekable<Chars<'_>>) -> String {
     name.split(|letter| letter == '.' || is_blank(letter)).next().unwrap_or_default().to_ascii_lowercase()
 }
 
-fn comment(letters: &mut Peekable<Chars<'_>>) {
+fn skip_comment(letters: &mut Peekable<Chars<'_>>) {
     for letter in letters {
         if letter == '\n' {
             break;
@@ -163,14 +163,14 @@ fn comment(letters: &mut Peekable<Chars<'_>>) {
 }
 
 /// Behind `=`, to the end of the line.
-fn value(letters: &mut Peekable<Chars<'_>>, escaped: &mut bool) -> String {
+fn parse_value(letters: &mut Peekable<Chars<'_>>, escaped: &mut bool) -> String {
     let (mut value, mut kept, mut quoted) = (String::new(), 0, false);
     while let Some(letter) = letters.next() {
         match letter {
             '\n' => break,
             '"' => quoted = !quoted,
             '#' | ';' if !quoted => {
-                comment(letters);
+                skip_comment(letters);
                 break;
             }
             '\\' => {
@@ -221,7 +221,7 @@ mod tests {
         ] {
             std::fs::write(&file, text).unwrap();
             let oracle = git2::Config::open(&file).unwrap().get_string("core.hooksPath").unwrap();
-            let found = entries(text);
+            let found = parse_entries(text);
             let found = found.iter().rfind(|entry| entry.section == "core" && entry.key == "hookspath");
             assert_eq!(found.map(|entry| entry.value.as_str()), Some(value), "{text}");
             assert_eq!(oracle, value, "{text}");

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::open_beneath::{open_parent, open_unfollowed};
-use super::repository_bounds::linked;
+use super::repository_bounds::linked_directory;
 use ignore::gitignore::{Gitignore, GitignoreBuilder, gitconfig_excludes_path};
 use ignore::{DirEntry, Match, WalkBuilder};
 
@@ -19,16 +19,16 @@ const MOST: u64 = 4 * 1024 * 1024;
 
 /// The text of an ignore file; `None` where there is none, or something else in its place.
 pub fn read_ignore_file(path: &Path) -> Option<Vec<u8>> {
-    if is_readable(path) { limited(File::open(path).ok()?) } else { None }
+    if is_readable(path) { read_limited(File::open(path).ok()?) } else { None }
 }
 
 /// The same for a file of a project or of its repository, below `base`: no link is followed, as git follows none there.
 pub fn read_project_ignore_file(base: &Path, path: &Path) -> Option<Vec<u8>> {
     let file = open_unfollowed(&open_parent(base, path, false).ok()?.entry()).ok()?;
-    if file.metadata().ok()?.is_file() { limited(file) } else { None }
+    if file.metadata().ok()?.is_file() { read_limited(file) } else { None }
 }
 
-fn limited(file: File) -> Option<Vec<u8>> {
+fn read_limited(file: File) -> Option<Vec<u8>> {
     let mut text = Vec::new();
     file.take(MOST).read_to_end(&mut text).ok()?;
     if text.len() as u64 == MOST {
@@ -65,13 +65,13 @@ pub fn walk_unignored(
     let mut builder = WalkBuilder::new(root);
     builder.standard_filters(false).follow_links(false).filter_entry(move |entry| {
         let is_dir = entry.file_type().is_some_and(|kind| kind.is_dir());
-        entry.depth() == 0 || keep(entry) && !files.ignores(entry.path(), is_dir)
+        entry.depth() == 0 || keep(entry) && !files.is_ignored(entry.path(), is_dir)
     });
     builder
 }
 
 struct IgnoreFiles {
-    hidden: bool,
+    skips_hidden: bool,
     /// The user's own, for every repository.
     global: Gitignore,
     levels: Mutex<HashMap<PathBuf, Option<Arc<IgnoreLevel>>>>,
@@ -79,7 +79,7 @@ struct IgnoreFiles {
 
 /// The rules of a directory that has some.
 struct IgnoreLevel {
-    above: Option<Arc<IgnoreLevel>>,
+    parent_level: Option<Arc<IgnoreLevel>>,
     /// `.ignore`, `.gitignore` and `info/exclude`: one of the first kind wins over all of the next.
     kinds: [Gitignore; 3],
 }
@@ -88,17 +88,17 @@ impl IgnoreFiles {
     fn new(root: &Path, hidden: bool) -> Self {
         let global = gitconfig_excludes_path().and_then(|path| read_ignore_file(&path));
         let global = global.map_or_else(Gitignore::empty, |text| parse_ignore_file(root, &text));
-        Self { hidden, global, levels: Mutex::default() }
+        Self { skips_hidden: hidden, global, levels: Mutex::default() }
     }
 
     /// A path whose directories are all walked.
-    fn ignores(&self, path: &Path, is_dir: bool) -> bool {
-        let level = path.parent().and_then(|dir| self.level(dir));
+    fn is_ignored(&self, path: &Path, is_dir: bool) -> bool {
+        let level = path.parent().and_then(|dir| self.ignore_level(dir));
         for kind in 0..3 {
             let mut next = level.as_deref();
             while let Some(level) = next {
                 match level.kinds.get(kind).map_or(Match::None, |rules| rules.matched(path, is_dir)) {
-                    Match::None => next = level.above.as_deref(),
+                    Match::None => next = level.parent_level.as_deref(),
                     Match::Ignore(_) => return true,
                     Match::Whitelist(_) => return false,
                 }
@@ -109,27 +109,27 @@ impl IgnoreFiles {
             Match::Whitelist(_) => false,
             Match::None => {
                 let name = path.file_name().and_then(|name| name.to_str());
-                !self.hidden && name.is_some_and(|name| name.starts_with('.'))
+                !self.skips_hidden && name.is_some_and(|name| name.starts_with('.'))
             }
         }
     }
 
-    fn level(&self, dir: &Path) -> Option<Arc<IgnoreLevel>> {
+    fn ignore_level(&self, dir: &Path) -> Option<Arc<IgnoreLevel>> {
         let known = self.levels.lock().unwrap_or_else(PoisonError::into_inner).get(dir).cloned();
         if let Some(level) = known {
             return level;
         }
-        let above = dir.parent().and_then(|parent| self.level(parent));
-        let exclude = common_dir(dir).map(|git| rules(dir, (&git, "info/exclude")));
+        let above = dir.parent().and_then(|parent| self.ignore_level(parent));
+        let exclude = common_dir(dir).map(|git| ignore_rules(dir, (&git, "info/exclude")));
         let kinds = [
-            rules(dir, (dir, ".ignore")),
-            rules(dir, (dir, ".gitignore")),
+            ignore_rules(dir, (dir, ".ignore")),
+            ignore_rules(dir, (dir, ".gitignore")),
             exclude.unwrap_or_else(Gitignore::empty),
         ];
         let level = if kinds.iter().all(Gitignore::is_empty) {
             above
         } else {
-            Some(Arc::new(IgnoreLevel { above, kinds }))
+            Some(Arc::new(IgnoreLevel { parent_level: above, kinds }))
         };
         let mut levels = self.levels.lock().unwrap_or_else(PoisonError::into_inner);
         levels.insert(dir.to_owned(), level.clone());
@@ -137,7 +137,7 @@ impl IgnoreFiles {
     }
 }
 
-fn rules(root: &Path, (base, name): (&Path, &str)) -> Gitignore {
+fn ignore_rules(root: &Path, (base, name): (&Path, &str)) -> Gitignore {
     read_project_ignore_file(base, &base.join(name))
         .map_or_else(Gitignore::empty, |text| parse_ignore_file(root, &text))
 }
@@ -147,7 +147,7 @@ fn common_dir(dir: &Path) -> Option<PathBuf> {
     let git = dir.join(".git");
     match fs::symlink_metadata(&git).ok()?.is_dir() {
         true => Some(git),
-        false => Some(linked(dir)?.common),
+        false => Some(linked_directory(dir)?.common_directory),
     }
 }
 
@@ -155,7 +155,7 @@ fn common_dir(dir: &Path) -> Option<PathBuf> {
 mod tests {
     use super::*;
 
-    fn seen(root: &Path, hidden: bool) -> Vec<String> {
+    fn walked_paths(root: &Path, hidden: bool) -> Vec<String> {
         let found = walk_unignored(root, hidden, |entry| entry.file_name() != ".git")
             .sort_by_file_path(Path::cmp)
             .build()
@@ -186,9 +186,9 @@ mod tests {
             fs::create_dir_all(root.join(path).parent().unwrap()).unwrap();
             fs::write(root.join(path), text).unwrap();
         }
-        assert_eq!(seen(root, false), [".kept", "sub/b.log", "sub/out"]);
+        assert_eq!(walked_paths(root, false), [".kept", "sub/b.log", "sub/out"]);
         let all = [".gitignore", ".hidden", ".ignore", ".kept", "sub/.gitignore", "sub/b.log", "sub/out"];
-        assert_eq!(seen(root, true), all);
+        assert_eq!(walked_paths(root, true), all);
     }
 
     #[cfg(unix)]
@@ -212,7 +212,7 @@ mod tests {
         for (name, target) in links {
             std::os::unix::fs::symlink(target, root.join(name)).unwrap();
         }
-        assert_eq!(seen(root, false), ["sub/a"]);
+        assert_eq!(walked_paths(root, false), ["sub/a"]);
         let mut long = b"a\n".repeat(usize::try_from(MOST).unwrap() / 2);
         long.extend(b"sub\n");
         fs::write(root.join("long"), &long).unwrap();

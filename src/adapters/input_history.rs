@@ -40,7 +40,7 @@ pub struct LoadedInputHistory {
     /// The oldest first.
     pub texts: Vec<String>,
     /// Lines that hold no text of ours.
-    pub damaged: usize,
+    pub damaged_lines: usize,
 }
 
 impl InputHistoryFile {
@@ -57,7 +57,7 @@ impl InputHistoryFile {
 
     /// # Errors
     /// The file is there and cannot be read at all.
-    pub fn read(&self) -> io::Result<LoadedInputHistory> {
+    pub fn load_history(&self) -> io::Result<LoadedInputHistory> {
         match fs::metadata(&self.file) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(LoadedInputHistory::default()),
             Err(error) => return Err(error),
@@ -72,14 +72,14 @@ impl InputHistoryFile {
         let mut bytes = Vec::new();
         file.take(READ).read_to_end(&mut bytes)?;
         let lines = bytes.split(|byte| *byte == b'\n').skip(usize::from(from > 0));
-        Ok(understood(lines))
+        Ok(parse_history(lines))
     }
 
     /// Adds a text. One that is too long is left out.
     ///
     /// # Errors
     /// As the system says; nothing is lost but this text.
-    pub fn add(&self, text: &str) -> io::Result<()> {
+    pub fn append_text(&self, text: &str) -> io::Result<()> {
         if text.len() > LONGEST {
             return Ok(());
         }
@@ -88,22 +88,22 @@ impl InputHistoryFile {
         }
         let line = serde_json::to_string(&InputHistoryLine { text: text.to_owned() })?;
         // held while the file is written: who makes it smaller puts another in its place
-        let gate = private(&self.file.with_extension("lock"))?;
+        let gate = open_private(&self.file.with_extension("lock"))?;
         gate.lock()?;
-        let mut file = private(&self.file)?;
+        let mut file = open_private(&self.file)?;
         let length = file.seek(SeekFrom::End(0))?;
         let broken = length > 0 && !ends_a_line(&mut file)?;
         let start = if broken { "\n" } else { "" };
         file.write_all(format!("{start}{line}\n").as_bytes())?;
         if length > LARGE {
             drop(file);
-            self.shorten()?;
+            self.trim_file()?;
         }
         Ok(())
     }
 
-    fn shorten(&self) -> io::Result<()> {
-        let mut texts = self.read()?.texts;
+    fn trim_file(&self) -> io::Result<()> {
+        let mut texts = self.load_history()?.texts;
         let mut weight = 0;
         let keep = texts.iter().rev().take(MOST).take_while(|text| {
             weight += text.len();
@@ -119,12 +119,12 @@ impl InputHistoryFile {
     }
 }
 
-fn understood<'a>(lines: impl Iterator<Item = &'a [u8]>) -> LoadedInputHistory {
+fn parse_history<'a>(lines: impl Iterator<Item = &'a [u8]>) -> LoadedInputHistory {
     let mut found = LoadedInputHistory::default();
     for line in lines.filter(|line| !line.trim_ascii().is_empty()) {
         match serde_json::from_slice::<InputHistoryLine>(line) {
             Ok(line) => found.texts.push(line.text),
-            Err(_) => found.damaged += 1,
+            Err(_) => found.damaged_lines += 1,
         }
     }
     let more = found.texts.len().saturating_sub(MOST);
@@ -133,7 +133,7 @@ fn understood<'a>(lines: impl Iterator<Item = &'a [u8]>) -> LoadedInputHistory {
 }
 
 /// Opened to be read and added to; nobody else can read it.
-fn private(path: &Path) -> io::Result<File> {
+fn open_private(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).append(true).create(true);
     #[cfg(unix)]
@@ -155,7 +155,7 @@ fn ends_a_line(file: &mut File) -> io::Result<bool> {
 mod tests {
     use super::*;
 
-    fn typed(directory: &tempfile::TempDir) -> InputHistoryFile {
+    fn history_file(directory: &tempfile::TempDir) -> InputHistoryFile {
         InputHistoryFile::new(directory.path(), Path::new("/a/project"))
     }
 
@@ -163,14 +163,14 @@ mod tests {
     fn texts_come_back_in_their_order_and_projects_are_apart() {
         let directory = tempfile::tempdir().unwrap();
         let (one, other) =
-            (typed(&directory), InputHistoryFile::new(directory.path(), Path::new("/another")));
-        assert_eq!(one.read().unwrap(), LoadedInputHistory::default());
+            (history_file(&directory), InputHistoryFile::new(directory.path(), Path::new("/another")));
+        assert_eq!(one.load_history().unwrap(), LoadedInputHistory::default());
         assert!(!directory.path().join("typed").exists(), "reading makes nothing");
-        one.add("first\nin two lines").unwrap();
-        one.add("é \"quoted\"").unwrap();
-        one.add(&"x".repeat(LONGEST + 1)).unwrap();
-        assert_eq!(one.read().unwrap().texts, ["first\nin two lines", "é \"quoted\""]);
-        assert_eq!(other.read().unwrap(), LoadedInputHistory::default());
+        one.append_text("first\nin two lines").unwrap();
+        one.append_text("é \"quoted\"").unwrap();
+        one.append_text(&"x".repeat(LONGEST + 1)).unwrap();
+        assert_eq!(one.load_history().unwrap().texts, ["first\nin two lines", "é \"quoted\""]);
+        assert_eq!(other.load_history().unwrap(), LoadedInputHistory::default());
     }
 
     #[cfg(unix)]
@@ -178,10 +178,10 @@ mod tests {
     fn nobody_else_reads_them() {
         use std::os::unix::fs::PermissionsExt;
         let directory = tempfile::tempdir().unwrap();
-        let typed = typed(&directory);
-        typed.add("a").unwrap();
+        let typed = history_file(&directory);
+        typed.append_text("a").unwrap();
         fs::set_permissions(typed.file(), fs::Permissions::from_mode(0o644)).unwrap();
-        typed.add("b").unwrap();
+        typed.append_text("b").unwrap();
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
         assert_eq!(mode(typed.file()), 0o600);
         assert_eq!(mode(typed.file().parent().unwrap()), 0o700);
@@ -190,34 +190,34 @@ mod tests {
     #[test]
     fn damage_is_counted_and_what_is_sound_is_kept() {
         let directory = tempfile::tempdir().unwrap();
-        let typed = typed(&directory);
-        typed.add("one").unwrap();
+        let typed = history_file(&directory);
+        typed.append_text("one").unwrap();
         let mut bytes = fs::read(typed.file()).unwrap();
         bytes.extend(b"\xff\xfe no text\n{\"text\": 3}\n{\"text\": \"torn");
         fs::write(typed.file(), bytes).unwrap();
         // the line that was torn ends where the next begins
-        typed.add("two").unwrap();
+        typed.append_text("two").unwrap();
         assert_eq!(
-            typed.read().unwrap(),
-            LoadedInputHistory { texts: vec!["one".into(), "two".into()], damaged: 3 }
+            typed.load_history().unwrap(),
+            LoadedInputHistory { texts: vec!["one".into(), "two".into()], damaged_lines: 3 }
         );
         fs::remove_file(typed.file()).unwrap();
         fs::create_dir(typed.file()).unwrap();
-        assert!(typed.read().is_err() && typed.add("x").is_err());
+        assert!(typed.load_history().is_err() && typed.append_text("x").is_err());
     }
 
     #[test]
     fn the_file_stays_small_and_keeps_the_newest() {
         let directory = tempfile::tempdir().unwrap();
-        let typed = typed(&directory);
+        let typed = history_file(&directory);
         let long = "y".repeat(LONGEST - 8);
         for at in 0..120 {
-            typed.add(&format!("{at} {long}")).unwrap();
+            typed.append_text(&format!("{at} {long}")).unwrap();
         }
         let length = fs::metadata(typed.file()).unwrap().len();
         assert!(length <= LARGE + 2 * LONGEST as u64, "{length}");
-        let found = typed.read().unwrap();
-        assert!(found.texts.len() > 10 && found.damaged == 0);
+        let found = typed.load_history().unwrap();
+        assert!(found.texts.len() > 10 && found.damaged_lines == 0);
         assert!(found.texts.last().unwrap().starts_with("119 "));
         let first: usize = found.texts[0].split(' ').next().unwrap().parse().unwrap();
         assert_eq!(first, 120 - found.texts.len(), "none between is missing");
@@ -226,23 +226,23 @@ mod tests {
     #[test]
     fn who_adds_at_once_loses_nothing() {
         let directory = tempfile::tempdir().unwrap();
-        let typed = typed(&directory);
+        let typed = history_file(&directory);
         let filler = "z".repeat(4_000);
         // large enough that it is made smaller while others add
         for _ in 0..125 {
-            typed.add(&filler).unwrap();
+            typed.append_text(&filler).unwrap();
         }
         std::thread::scope(|scope| {
             for who in 0..4 {
                 let typed = typed.clone();
                 scope.spawn(move || {
                     for at in 0..25 {
-                        typed.add(&format!("{who} {at} {}", "w".repeat(500))).unwrap();
+                        typed.append_text(&format!("{who} {at} {}", "w".repeat(500))).unwrap();
                     }
                 });
             }
         });
-        let texts = typed.read().unwrap().texts;
+        let texts = typed.load_history().unwrap().texts;
         for who in 0..4 {
             let own: Vec<_> = texts.iter().filter(|text| text.starts_with(&format!("{who} "))).collect();
             let order: Vec<String> =

@@ -13,28 +13,28 @@ use rustix::fs::OFlags;
 pub struct DirectoryHandle {
     #[cfg(target_os = "linux")]
     handle: std::os::fd::OwnedFd,
-    named: PathBuf,
+    path: PathBuf,
 }
 
 #[cfg(target_os = "linux")]
 impl DirectoryHandle {
-    fn flags() -> OFlags {
+    fn open_flags() -> OFlags {
         OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC
     }
 
     fn open(named: &Path) -> io::Result<Self> {
         use rustix::fs::{CWD, Mode, openat};
-        let handle = openat(CWD, named, Self::flags(), Mode::empty())?;
-        Ok(Self { handle, named: named.to_owned() })
+        let handle = openat(CWD, named, Self::open_flags(), Mode::empty())?;
+        Ok(Self { handle, path: named.to_owned() })
     }
 
     /// In one step. `None`: it is not there so, or the system has no such call.
-    fn below(&self, parts: &[OsString]) -> Option<Self> {
+    fn open_below(&self, parts: &[OsString]) -> Option<Self> {
         use rustix::fs::{Mode, ResolveFlags, openat2};
         let below: PathBuf = parts.iter().collect();
         let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
-        let handle = openat2(&self.handle, &below, Self::flags(), Mode::empty(), resolve).ok()?;
-        Some(Self { handle, named: self.named.join(below) })
+        let handle = openat2(&self.handle, &below, Self::open_flags(), Mode::empty(), resolve).ok()?;
+        Some(Self { handle, path: self.path.join(below) })
     }
 
     /// A directory in it.
@@ -43,12 +43,12 @@ impl DirectoryHandle {
     /// It is not there, or a link or a file is in its place.
     pub fn child(&self, name: &OsStr) -> io::Result<Self> {
         use rustix::fs::{Mode, openat};
-        let handle = openat(&self.handle, name, Self::flags(), Mode::empty())?;
-        Ok(Self { handle, named: self.named.join(name) })
+        let handle = openat(&self.handle, name, Self::open_flags(), Mode::empty())?;
+        Ok(Self { handle, path: self.path.join(name) })
     }
 
     fn reopen_handle(&self) -> io::Result<Self> {
-        Ok(Self { handle: self.handle.try_clone()?, named: self.named.clone() })
+        Ok(Self { handle: self.handle.try_clone()?, path: self.path.clone() })
     }
 
     fn by_handle(&self) -> PathBuf {
@@ -57,14 +57,14 @@ impl DirectoryHandle {
     }
 
     /// Where it really is now; `None`: the system does not tell.
-    pub fn real(&self) -> Option<PathBuf> {
+    pub fn real_path(&self) -> Option<PathBuf> {
         fs::read_link(self.by_handle()).ok()
     }
 
     /// A path to it that holds while this value lives, whatever is renamed meanwhile. Without `/proc` there is none, and
     /// it is the one that was given.
     pub fn stable_path(&self) -> PathBuf {
-        if self.real().is_some() { self.by_handle() } else { self.named.clone() }
+        if self.real_path().is_some() { self.by_handle() } else { self.path.clone() }
     }
 }
 
@@ -125,8 +125,8 @@ impl AnchoredPath {
     }
 
     /// Where the name really is now; `None`: the system does not tell.
-    pub fn real(&self) -> Option<PathBuf> {
-        self.directory.real().map(|directory| directory.join(&self.name))
+    pub fn real_path(&self) -> Option<PathBuf> {
+        self.directory.real_path().map(|directory| directory.join(&self.name))
     }
 }
 
@@ -135,7 +135,7 @@ impl AnchoredPath {
 /// # Errors
 /// It is not there, or a link or a file is in its place or on the way.
 pub fn open_directory(base: &Path, path: &Path) -> io::Result<DirectoryHandle> {
-    reach(base, &parts(base, path)?, |_, _| Err(io::ErrorKind::NotFound.into()))
+    walk_to_directory(base, &path_parts(base, path)?, |_, _| Err(io::ErrorKind::NotFound.into()))
 }
 
 /// The directory of `path`, below `base`. With `make`, directories that are missing are made.
@@ -143,8 +143,8 @@ pub fn open_directory(base: &Path, path: &Path) -> io::Result<DirectoryHandle> {
 /// # Errors
 /// It is not there, or a link or a file is in its place.
 pub fn open_parent(base: &Path, path: &Path, make: bool) -> io::Result<AnchoredPath> {
-    let (parts, name) = below(base, path)?;
-    let directory = reach(base, &parts, |directory, name| match make {
+    let (parts, name) = split_below(base, path)?;
+    let directory = walk_to_directory(base, &parts, |directory, name| match make {
         true => make_directory(directory, name, 0o755),
         false => Err(io::ErrorKind::NotFound.into()),
     })?;
@@ -156,9 +156,9 @@ pub fn open_parent(base: &Path, path: &Path, make: bool) -> io::Result<AnchoredP
 /// # Errors
 /// As the system says; then the ones already made are gone again.
 pub fn make_parent(base: &Path, path: &Path) -> io::Result<(AnchoredPath, Vec<AnchoredPath>)> {
-    let (parts, name) = below(base, path)?;
+    let (parts, name) = split_below(base, path)?;
     let mut made = Vec::new();
-    let reached = reach(base, &parts, |directory, name| {
+    let reached = walk_to_directory(base, &parts, |directory, name| {
         let one = AnchoredPath { directory: directory.reopen_handle()?, name: name.to_owned() };
         match make_directory(directory, name, 0o777) {
             // another process was faster
@@ -200,14 +200,14 @@ pub fn open_unfollowed(path: &Path) -> io::Result<File> {
 /// As the system says, or it is another thing than a file, or larger than `most` bytes.
 pub fn read_regular(base: &Path, path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let parent = open_parent(base, path, false)?;
-    read_held(open_unfollowed(&parent.entry())?, most)
+    read_open_file(open_unfollowed(&parent.entry())?, most)
 }
 
 /// The bytes of a file that is open.
 ///
 /// # Errors
 /// As `read_regular`.
-pub fn read_held(file: File, most: u64) -> io::Result<Vec<u8>> {
+pub fn read_open_file(file: File, most: u64) -> io::Result<Vec<u8>> {
     let found = file.metadata()?;
     if !found.is_file() {
         return Err(io::Error::other("it is not a regular file"));
@@ -226,7 +226,7 @@ fn make_directory(directory: &DirectoryHandle, name: &OsStr, mode: u32) -> io::R
 }
 
 /// Goes from directory to directory; what is missing is asked for once.
-fn reach(
+fn walk_to_directory(
     base: &Path,
     parts: &[OsString],
     mut missing: impl FnMut(&DirectoryHandle, &OsStr) -> io::Result<()>,
@@ -235,7 +235,7 @@ fn reach(
     if parts.is_empty() {
         return Ok(at);
     }
-    if let Some(found) = at.below(parts) {
+    if let Some(found) = at.open_below(parts) {
         return Ok(found);
     }
     for part in parts {
@@ -250,14 +250,14 @@ fn reach(
     Ok(at)
 }
 
-fn below(base: &Path, path: &Path) -> io::Result<(Vec<OsString>, OsString)> {
-    let mut parts = parts(base, path)?;
+fn split_below(base: &Path, path: &Path) -> io::Result<(Vec<OsString>, OsString)> {
+    let mut parts = path_parts(base, path)?;
     let name = parts.pop().ok_or(io::ErrorKind::InvalidInput)?;
     Ok((parts, name))
 }
 
 /// Names only: nothing that leads up.
-fn parts(base: &Path, path: &Path) -> io::Result<Vec<OsString>> {
+fn path_parts(base: &Path, path: &Path) -> io::Result<Vec<OsString>> {
     let below = path.strip_prefix(base).map_err(|_| io::ErrorKind::InvalidInput)?;
     let name = |part: std::path::Component<'_>| match part {
         std::path::Component::Normal(name) => Ok(name.to_owned()),
@@ -315,8 +315,8 @@ mod tests {
         let parent = open_parent(&root, &root.join("d/a"), false).unwrap();
         let directory = open_directory(&root, &root.join("d")).unwrap();
         swap(&root, &outside);
-        assert_eq!(parent.real().unwrap(), root.join("moved/a"));
-        assert_eq!(read_held(open_unfollowed(&parent.entry()).unwrap(), 100).unwrap(), b"inside");
+        assert_eq!(parent.real_path().unwrap(), root.join("moved/a"));
+        assert_eq!(read_open_file(open_unfollowed(&parent.entry()).unwrap(), 100).unwrap(), b"inside");
         fs::write(directory.stable_path().join("b"), "new").unwrap();
         assert!(root.join("moved/b").exists() && !outside.join("d/b").exists());
     }

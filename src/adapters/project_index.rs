@@ -17,7 +17,7 @@ use super::sandbox::policy::PathAccess;
 use synthdev_domain::project_index::{ProjectIndexEntries, ProjectIndexEntry, ProjectScan, SizeLimit};
 use synthdev_ports::project_index::{IndexWriter, ProjectIndexPort};
 
-pub use scan::checksum_of;
+pub use scan::file_checksum;
 
 /// Relative to the project.
 const PLACE: &str = ".synthdev/index";
@@ -32,7 +32,7 @@ pub struct ProjectIndex {
     /// As lines of an ignore file: what may hold keys.
     secret: Vec<String>,
     /// Directories that do not exist for tools.
-    hidden: Vec<PathBuf>,
+    hidden_paths: Vec<PathBuf>,
     /// What its policy hides is not described: a model would read it.
     sandbox: Option<Arc<CommandSandbox>>,
 }
@@ -40,7 +40,7 @@ pub struct ProjectIndex {
 impl ProjectIndex {
     /// Touches nothing until used.
     pub fn new(root: &Path, secret: Vec<String>, hidden: Vec<PathBuf>) -> Self {
-        Self { root: root.to_owned(), secret, hidden, sandbox: None }
+        Self { root: root.to_owned(), secret, hidden_paths: hidden, sandbox: None }
     }
 
     /// Under the policy that holds for commands.
@@ -50,16 +50,16 @@ impl ProjectIndex {
     }
 
     /// The paths that are not described, as the walk finds them.
-    fn hidden(&self) -> Vec<PathBuf> {
+    fn hidden_paths(&self) -> Vec<PathBuf> {
         let policy = self.sandbox.as_ref().and_then(|sandbox| sandbox.file_policy());
         let rules = policy.into_iter().flat_map(|policy| policy.with_access(PathAccess::Hidden));
         let real = self.root.canonicalize().unwrap_or_else(|_| self.root.clone());
         let below = rules.filter_map(|rule| rule.path.strip_prefix(&real).ok());
-        self.hidden.iter().cloned().chain(below.map(|path| self.root.join(path))).collect()
+        self.hidden_paths.iter().cloned().chain(below.map(|path| self.root.join(path))).collect()
     }
 
     /// Where it is, if no link leads there.
-    fn place(&self) -> Result<PathBuf, String> {
+    fn index_path(&self) -> Result<PathBuf, String> {
         let mut place = self.root.clone();
         for part in Path::new(PLACE).iter().chain([FILE.as_ref()]) {
             place.push(part);
@@ -77,12 +77,12 @@ impl ProjectIndex {
 
 impl ProjectIndexPort for ProjectIndex {
     fn scan(&self, limit: SizeLimit) -> Result<ProjectScan, String> {
-        scan::scan(&self.root, (&self.secret, &self.hidden()), limit)
+        scan::scan_project(&self.root, (&self.secret, &self.hidden_paths()), limit)
     }
 
     fn load(&self) -> Result<ProjectIndexEntries, String> {
-        let file = self.place()?.join(FILE);
-        let bytes = match open(&file) {
+        let file = self.index_path()?.join(FILE);
+        let bytes = match read_index_file(&file) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 return Ok(ProjectIndexEntries::default());
@@ -102,17 +102,17 @@ impl ProjectIndexPort for ProjectIndex {
         Ok(ProjectIndexEntries { entries })
     }
 
-    fn text(&self, path: &str, limit: SizeLimit) -> Result<(String, String), String> {
+    fn read_file(&self, path: &str, limit: SizeLimit) -> Result<(String, String), String> {
         let file = self.root.join(path);
-        if self.hidden().iter().any(|hidden| file.starts_with(hidden)) {
+        if self.hidden_paths().iter().any(|hidden| file.starts_with(hidden)) {
             return Err("it is hidden by the sandbox's policy".to_owned());
         }
         let real = self.root.canonicalize().unwrap_or_else(|_| self.root.clone());
-        scan::text(&real, &real.join(path), limit).map_err(|out| out.to_string())
+        scan::read_with_checksum(&real, &real.join(path), limit).map_err(|out| out.to_string())
     }
 
     fn writer(&self) -> Result<Box<dyn IndexWriter>, String> {
-        let place = self.place()?;
+        let place = self.index_path()?;
         let writer =
             IndexFileWriter::open(&place).map_err(|error| format!("{}: {error}", place.display()))?;
         let busy = || "another program is making the index of this project: wait until it is done".to_owned();
@@ -120,7 +120,7 @@ impl ProjectIndexPort for ProjectIndex {
     }
 }
 
-fn open(file: &Path) -> io::Result<Vec<u8>> {
+fn read_index_file(file: &Path) -> io::Result<Vec<u8>> {
     let found = fs::metadata(file)?;
     if !found.is_file() {
         return Err(io::Error::other("it is no regular file"));
@@ -137,7 +137,7 @@ struct IndexFileWriter {
     file: PathBuf,
     lines: File,
     /// Locked until the end: the lines themselves are another file each time.
-    _gate: File,
+    _gate_lock: File,
 }
 
 impl IndexFileWriter {
@@ -148,14 +148,14 @@ impl IndexFileWriter {
         if !ignore.exists() {
             write_private(&ignore, "# made by synthdev; it can be made again\n*\n")?;
         }
-        let gate = private(OpenOptions::new().write(true), &place.join("lock"))?;
+        let gate = open_private(OpenOptions::new().write(true), &place.join("lock"))?;
         match gate.try_lock() {
             Ok(()) => {}
             Err(fs::TryLockError::WouldBlock) => return Ok(None),
             Err(fs::TryLockError::Error(error)) => return Err(error),
         }
         let file = place.join(FILE);
-        let mut lines = private(OpenOptions::new().read(true).append(true), &file)?;
+        let mut lines = open_private(OpenOptions::new().read(true).append(true), &file)?;
         if lines.metadata()?.len() > 0 {
             // a line that a crash tore ends where the next begins
             let mut last = [0];
@@ -165,12 +165,12 @@ impl IndexFileWriter {
                 lines.write_all(b"\n")?;
             }
         }
-        Ok(Some(Self { file, lines, _gate: gate }))
+        Ok(Some(Self { file, lines, _gate_lock: gate }))
     }
 }
 
 /// Nobody else can read it.
-fn private(options: &mut OpenOptions, file: &Path) -> io::Result<File> {
+fn open_private(options: &mut OpenOptions, file: &Path) -> io::Result<File> {
     options.create(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
@@ -179,18 +179,18 @@ fn private(options: &mut OpenOptions, file: &Path) -> io::Result<File> {
 
 impl IndexWriter for IndexFileWriter {
     fn add(&mut self, entry: &ProjectIndexEntry) -> Result<(), String> {
-        let written = line(entry).and_then(|line| self.lines.write_all(line.as_bytes()));
+        let written = entry_line(entry).and_then(|line| self.lines.write_all(line.as_bytes()));
         written.map_err(|error| format!("{} cannot be written: {error}", self.file.display()))
     }
 
-    fn keep(&mut self, index: &ProjectIndexEntries) -> Result<(), String> {
-        let whole: io::Result<String> = index.entries.values().map(line).collect();
+    fn replace_index(&mut self, index: &ProjectIndexEntries) -> Result<(), String> {
+        let whole: io::Result<String> = index.entries.values().map(entry_line).collect();
         let written = whole.and_then(|text| write_private(&self.file, &text));
         written.map_err(|error| format!("{} cannot be written: {error}", self.file.display()))
     }
 }
 
-fn line(entry: &ProjectIndexEntry) -> io::Result<String> {
+fn entry_line(entry: &ProjectIndexEntry) -> io::Result<String> {
     Ok(serde_json::to_string(entry)? + "\n")
 }
 

@@ -58,7 +58,7 @@ impl FileLock {
 
     /// The top of the project's repository, or the project.
     fn top(&self) -> Result<PathBuf, LockError> {
-        let real = fs::canonicalize(&self.project).map_err(|error| failed(&self.project, &error))?;
+        let real = fs::canonicalize(&self.project).map_err(|error| lock_error(&self.project, &error))?;
         let home = self.home.as_ref().and_then(|home| fs::canonicalize(home).ok());
         let repository = real.ancestors().find(|place| fs::symlink_metadata(place.join(".git")).is_ok());
         let too_wide = |place: &Path| place.parent().is_none() || Some(place) == home.as_deref();
@@ -66,15 +66,15 @@ impl FileLock {
     }
 
     /// Open for one at a time, until the file is dropped.
-    fn gate(&self) -> Result<File, LockError> {
+    fn lock_gate(&self) -> Result<File, LockError> {
         let path = self.directory.join("gate");
         let mut options = File::options();
         let options = options.read(true).write(true).create(true).truncate(false).mode(0o600);
-        let file = options.open(&path).map_err(|error| failed(&path, &error))?;
+        let file = options.open(&path).map_err(|error| lock_error(&path, &error))?;
         for _ in 0..TRIES {
             match file.try_lock() {
                 Ok(()) => return Ok(file),
-                Err(TryLockError::Error(error)) => return Err(failed(&path, &error)),
+                Err(TryLockError::Error(error)) => return Err(lock_error(&path, &error)),
                 Err(TryLockError::WouldBlock) => std::thread::sleep(BETWEEN_TRIES),
             }
         }
@@ -85,7 +85,7 @@ impl FileLock {
     }
 
     /// Everybody who works somewhere; the files of the dead are removed. Only from inside the gate.
-    fn present(&self) -> io::Result<Vec<LockRegisterEntry>> {
+    fn living_entries(&self) -> io::Result<Vec<LockRegisterEntry>> {
         let mut present = Vec::new();
         for found in fs::read_dir(&self.directory)? {
             let path = found?.path();
@@ -101,14 +101,14 @@ impl FileLock {
                 Ok(()) => drop(fs::remove_file(&path)),
                 Err(TryLockError::Error(error)) => return Err(error),
                 // one that cannot be read was half removed, or is no file of ours
-                Err(TryLockError::WouldBlock) => present.extend(read(&file)),
+                Err(TryLockError::WouldBlock) => present.extend(parse_register_entry(&file)),
             }
         }
         Ok(present)
     }
 
     /// A new file with a lock on it. Only from inside the gate.
-    fn enter(&self, entry: &LockRegisterEntry) -> io::Result<HeldLockFile> {
+    fn register_entry(&self, entry: &LockRegisterEntry) -> io::Result<HeldLockFile> {
         let mut options = File::options();
         let options = options.write(true).create_new(true).mode(0o600);
         for number in 1.. {
@@ -137,9 +137,9 @@ impl ProjectLock for FileLock {
                 hint: Some(NOT_UTF_8.1.to_owned()),
             });
         }
-        ensure_private_directory(&self.directory).map_err(|error| failed(&self.directory, &error))?;
-        let _gate = self.gate()?;
-        let present = self.present().map_err(|error| failed(&self.directory, &error))?;
+        ensure_private_directory(&self.directory).map_err(|error| lock_error(&self.directory, &error))?;
+        let _gate = self.lock_gate()?;
+        let present = self.living_entries().map_err(|error| lock_error(&self.directory, &error))?;
         let near = |other: &LockRegisterEntry| other.top.starts_with(&top) || top.starts_with(&other.top);
         let in_the_way = present
             .into_iter()
@@ -148,7 +148,7 @@ impl ProjectLock for FileLock {
             return Err(LockError::Held(other.holder));
         }
         let entry = LockRegisterEntry { holder: holder.clone(), top };
-        let held = self.enter(&entry).map_err(|error| failed(&self.directory, &error))?;
+        let held = self.register_entry(&entry).map_err(|error| lock_error(&self.directory, &error))?;
         Ok(ProjectLockGuard::new(held))
     }
 }
@@ -167,13 +167,13 @@ impl Drop for HeldLockFile {
     }
 }
 
-fn read(mut file: &File) -> Option<LockRegisterEntry> {
+fn parse_register_entry(mut file: &File) -> Option<LockRegisterEntry> {
     let mut text = Vec::new();
     Read::by_ref(&mut file).take(LONGEST).read_to_end(&mut text).ok()?;
     serde_json::from_slice(&text).ok()
 }
 
-fn failed(path: &Path, error: &io::Error) -> LockError {
+fn lock_error(path: &Path, error: &io::Error) -> LockError {
     let hint = match error.kind() {
         ErrorKind::StorageFull => "The disk is full: make room on it, then try again.",
         ErrorKind::NotFound => "See that this path exists, then try again.",

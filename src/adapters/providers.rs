@@ -66,8 +66,8 @@ pub const AGENT_LLM: &str = "agentllm";
 #[derive(Debug)]
 pub struct ModelProviders {
     http: ProviderTransport,
-    learnt: responses::ServerQuirks,
-    scripted: Option<ScriptedModel>,
+    server_quirks: responses::ServerQuirks,
+    scripted_model: Option<ScriptedModel>,
     prices: ProviderPriceLists,
     windows: ServerWindows,
 }
@@ -77,8 +77,8 @@ impl ModelProviders {
     pub fn new(keys: BTreeMap<String, SecretText>, patience: ModelTimeouts) -> Self {
         Self {
             http: ProviderTransport::new(keys, patience),
-            learnt: responses::ServerQuirks::default(),
-            scripted: None,
+            server_quirks: responses::ServerQuirks::default(),
+            scripted_model: None,
             prices: ProviderPriceLists::new(),
             windows: ServerWindows::default(),
         }
@@ -101,7 +101,7 @@ impl ModelProviders {
     /// Answers the provider `scripted` from this script.
     #[must_use]
     pub fn with_scripted(mut self, script: ScriptedModel) -> Self {
-        self.scripted = Some(script);
+        self.scripted_model = Some(script);
         self
     }
 
@@ -113,52 +113,58 @@ impl ModelProviders {
     }
 
     /// The script, to ask it what was not used.
-    pub fn scripted(&self) -> Option<&ScriptedModel> {
-        self.scripted.as_ref()
+    pub fn scripted_model(&self) -> Option<&ScriptedModel> {
+        self.scripted_model.as_ref()
     }
 
     /// What the server of a choice says it has; its model is not looked at. Costs nothing there.
     ///
     /// # Errors
     /// No list arrived within `deadline`.
-    pub async fn list(
+    pub async fn list_models(
         &self,
         choice: &ModelChoice,
         deadline: Duration,
     ) -> Result<Vec<ListedModel>, ModelError> {
         let key = self.http.key(choice)?;
-        let asked = tokio::time::timeout(deadline, model_listing::list(&self.http, choice, key)).await;
+        let asked = tokio::time::timeout(deadline, model_listing::list_models(&self.http, choice, key)).await;
         let answer = asked.unwrap_or_else(|_| {
-            let shown = address::ProviderAddress::parse(&choice.base_url, &[])?.shown;
-            Err(errors::silent(&shown, deadline, ""))
+            let shown = address::ProviderAddress::parse(&choice.base_url, &[])?.display_text;
+            Err(errors::idle_timeout_error(&shown, deadline, ""))
         });
-        let answer = answer.map_err(|error| key.map_or(error.clone(), |key| errors::scrub(error, key)));
+        let answer = answer.map_err(|error| key.map_or(error.clone(), |key| errors::redact_key(error, key)));
         answer.map_err(|error| api_keys::explain_missing_key(error, choice))
     }
 
     /// The window of a model, without asking: what is set, else what its server has told. `None`: its server is to be
     /// asked.
     pub fn known_window(&self, choice: &ModelChoice) -> Option<Option<u64>> {
-        self.windows.known(choice)
+        self.windows.known_window(choice)
     }
 
     /// The same; a server near by that has told nothing yet is asked.
     pub async fn window(&self, choice: &ModelChoice) -> Option<u64> {
-        self.windows.told(&self.http, choice).await
+        self.windows.load_window(&self.http, choice).await
     }
 
-    async fn ask(&self, request: &ModelRequest, sink: &dyn DeltaSink) -> Result<ModelReply, ModelError> {
+    async fn ask_model(
+        &self,
+        request: &ModelRequest,
+        sink: &dyn DeltaSink,
+    ) -> Result<ModelReply, ModelError> {
         let key = self.http.key(&request.choice)?;
         let begun = Instant::now();
         let priced = PricingSink::new(sink, &self.prices, &request.choice);
         let sink: &dyn DeltaSink = &priced;
         let answer = match request.choice.protocol {
-            ModelProtocol::Chat => openai::call(&self.http, request, key, sink).await,
-            ModelProtocol::Responses => responses::call((&self.http, &self.learnt), request, key, sink).await,
-            ModelProtocol::Anthropic => anthropic::call(&self.http, request, key, sink).await,
+            ModelProtocol::Chat => openai::call_model(&self.http, request, key, sink).await,
+            ModelProtocol::Responses => {
+                responses::call_with_quirks((&self.http, &self.server_quirks), request, key, sink).await
+            }
+            ModelProtocol::Anthropic => anthropic::call_model(&self.http, request, key, sink).await,
         };
         let mut reply = answer.map_err(|error| match key {
-            Some(key) => errors::scrub(error, key),
+            Some(key) => errors::redact_key(error, key),
             None => error,
         })?;
         reply.price = served_price(&self.prices, &request.choice, reply.model.as_deref());
@@ -168,14 +174,14 @@ impl ModelProviders {
 }
 
 impl ModelPort for ModelProviders {
-    fn body(&self, request: &ModelRequest) -> Option<Value> {
+    fn request_body(&self, request: &ModelRequest) -> Option<Value> {
         if [SCRIPTED, AGENT_LLM].contains(&request.choice.provider.as_str()) {
             return None;
         }
         match request.choice.protocol {
-            ModelProtocol::Chat => openai::build(request).ok(),
-            ModelProtocol::Responses => Some(responses::build(request)),
-            ModelProtocol::Anthropic => Some(anthropic::build(request)),
+            ModelProtocol::Chat => openai::build_request(request).ok(),
+            ModelProtocol::Responses => Some(responses::build_request(request)),
+            ModelProtocol::Anthropic => Some(anthropic::build_request(request)),
         }
     }
 
@@ -192,11 +198,11 @@ impl ModelPort for ModelProviders {
                 return Err(ModelError::Drift { detail });
             }
             if request.choice.provider != SCRIPTED {
-                let answer = self.ask(request, sink).await;
+                let answer = self.ask_model(request, sink).await;
                 return answer.map_err(|error| api_keys::explain_missing_key(error, &request.choice));
             }
-            match &self.scripted {
-                Some(script) => script.call(request, sink).await,
+            match &self.scripted_model {
+                Some(script) => script.answer_request(request, sink).await,
                 None => Err(ModelError::Drift {
                     detail: format!(
                         "agent `{}` asks the scripted model, but no replies file was given",

@@ -10,34 +10,34 @@ use super::link_walk::{PlaceLook, walk_links, without_dots};
 
 /// A repository with its work tree: the directories that are its own.
 pub struct RepositoryBounds {
-    inside: Vec<PathBuf>,
+    own_directories: Vec<PathBuf>,
 }
 
 impl RepositoryBounds {
     /// `top`: the directory that has the `.git`, or is a bare repository.
-    pub fn of(top: &Path) -> Self {
+    pub fn for_repository(top: &Path) -> Self {
         let mut inside = vec![top.canonicalize().unwrap_or_else(|_| top.to_owned())];
-        if let Some(linked) = linked(top) {
+        if let Some(linked) = linked_directory(top) {
             // a file of the main work tree, named by the configuration that all worktrees share
-            let main = linked.common.parent().filter(|_| linked.common.ends_with(".git"));
+            let main = linked.common_directory.parent().filter(|_| linked.common_directory.ends_with(".git"));
             inside.extend(main.map(Path::to_owned));
-            inside.push(linked.common);
+            inside.push(linked.common_directory);
         }
-        Self { inside }
+        Self { own_directories: inside }
     }
 
     /// Whether a path stays inside, also through its links. Nothing outside is looked at: that alone can mount something.
-    pub fn hold(&self, path: &Path) -> bool {
+    pub fn contains_path(&self, path: &Path) -> bool {
         self.is_inside(&without_dots(path))
             && walk_links(path, |place| self.look(place)).is_ok_and(|walk| self.is_inside(&walk.end))
     }
 
     fn is_inside(&self, path: &Path) -> bool {
-        self.inside.iter().any(|bound| path.starts_with(bound))
+        self.own_directories.iter().any(|bound| path.starts_with(bound))
     }
 
     fn look(&self, place: &Path) -> PlaceLook {
-        if self.inside.iter().any(|bound| bound.starts_with(place)) {
+        if self.own_directories.iter().any(|bound| bound.starts_with(place)) {
             // the bounds themselves have no links in their paths
             PlaceLook::Pass
         } else if self.is_inside(place) {
@@ -51,20 +51,20 @@ impl RepositoryBounds {
 /// Git's directory of a linked worktree or of a submodule.
 pub struct LinkedDirectory {
     /// Its own: what it has checked out.
-    pub own: PathBuf,
+    pub own_directory: PathBuf,
     /// That of the whole repository.
-    pub common: PathBuf,
+    pub common_directory: PathBuf,
 }
 
 /// Git's own directory where it does not lie in `root`: `root` is a linked worktree or a submodule.
 ///
 /// A project's `.git` file may name any directory, and what is named here may be read and written. So the directory must be
 /// where git makes such ones, and name the project, too: a project's files cannot make it do that.
-pub fn linked(root: &Path) -> Option<LinkedDirectory> {
+pub fn linked_directory(root: &Path) -> Option<LinkedDirectory> {
     let root = root.canonicalize().ok()?;
     let link = root.join(".git");
     std::fs::symlink_metadata(&link).ok().filter(std::fs::Metadata::is_file)?;
-    let plain = |file: &Path| PathFile::read(file).filter(|found| found.is_plain);
+    let plain = |file: &Path| PathFile::read_if_exists(file).filter(|found| found.is_plain);
     let own = root.join(plain(&link)?.git_directory()?).canonicalize().ok()?;
     let above = own.parent()?;
     if above.ends_with("worktrees") && own.join("commondir").is_file() {
@@ -73,16 +73,16 @@ pub fn linked(root: &Path) -> Option<LinkedDirectory> {
         let is_back = back.file_name()? == ".git" && back.parent()?.canonicalize().ok()? == root;
         // a directory of the project could name both
         let is_one = is_back && above == common.join("worktrees") && is_repository(&common);
-        return is_one.then_some(LinkedDirectory { own, common });
+        return is_one.then_some(LinkedDirectory { own_directory: own, common_directory: common });
     }
     let is_module = above.components().any(|part| part.as_os_str() == "modules") && is_repository(&own);
     let back = if is_module { work_tree(&own)?.canonicalize().ok()? } else { return None };
-    (back == root).then(|| LinkedDirectory { common: own.clone(), own })
+    (back == root).then(|| LinkedDirectory { common_directory: own.clone(), own_directory: own })
 }
 
 /// The whole repository that `root` is a linked worktree or a submodule of.
 pub fn linked_repository(root: &Path) -> Option<PathBuf> {
-    linked(root).map(|linked| linked.common)
+    linked_directory(root).map(|linked| linked.common_directory)
 }
 
 fn is_repository(git: &Path) -> bool {
@@ -148,7 +148,7 @@ mod tests {
         symlink("loop", root.join("loop")).unwrap();
         symlink("../project/file", root.join("round")).unwrap();
         symlink("far/../project/file", root.join("through")).unwrap();
-        let bounds = RepositoryBounds::of(&root);
+        let bounds = RepositoryBounds::for_repository(&root);
         for (path, held) in [
             ("file", true),
             (".git/near", true),
@@ -165,7 +165,7 @@ mod tests {
             ("far/not/there", false),
             ("/net/host", false),
         ] {
-            assert_eq!(bounds.hold(&root.join(path)), held, "{path}");
+            assert_eq!(bounds.contains_path(&root.join(path)), held, "{path}");
         }
     }
 }

@@ -61,8 +61,8 @@ const NO_PORTS: &BTreeSet<u16> = &BTreeSet::new();
 /// The sandbox of one project. Nothing is looked at before the first command or file tool.
 pub struct CommandSandbox {
     settings: SandboxSettings,
-    places: SandboxPlaces,
-    ready: OnceLock<Result<Arc<ReadySandbox>, String>>,
+    sandbox_places: SandboxPlaces,
+    ready_sandbox: OnceLock<Result<Arc<ReadySandbox>, String>>,
     /// Of file tools that ran before the first command, or where no layer works.
     files: OnceLock<SandboxPolicy>,
 }
@@ -72,8 +72,8 @@ pub struct ReadySandbox {
     policy: SandboxPolicy,
     layer: WorkingLayer,
     private: PrivateDirectory,
-    protected: Arc<ProtectedPaths>,
-    credentials: CredentialWatch,
+    protected_paths: Arc<ProtectedPaths>,
+    credential_watch: CredentialWatch,
     nested: NestedRepositories,
     /// This program.
     helper: PathBuf,
@@ -81,15 +81,15 @@ pub struct ReadySandbox {
 
 impl CommandSandbox {
     pub fn new(settings: SandboxSettings, places: SandboxPlaces) -> Self {
-        Self { settings, places, ready: OnceLock::new(), files: OnceLock::new() }
+        Self { settings, sandbox_places: places, ready_sandbox: OnceLock::new(), files: OnceLock::new() }
     }
 
     /// For tools whose commands reach everything.
-    pub fn off(root: &Path) -> Self {
-        Self::new(SandboxSettings::off(), SandboxPlaces::for_project(root))
+    pub fn disabled(root: &Path) -> Self {
+        Self::new(SandboxSettings::unsandboxed(), SandboxPlaces::for_project(root))
     }
 
-    pub fn is_off(&self) -> bool {
+    pub fn is_disabled(&self) -> bool {
         self.settings.mode == SandboxMode::Off
     }
 
@@ -99,15 +99,15 @@ impl CommandSandbox {
 
     /// The policy as it holds here, without a layer.
     pub fn policy(&self) -> SandboxPolicy {
-        SandboxPolicy::resolve(&self.settings, &self.places)
+        SandboxPolicy::from_settings(&self.settings, &self.sandbox_places)
     }
 
     /// The policy that file tools ask; it needs no layer. `None`: there is no sandbox.
     pub fn file_policy(&self) -> Option<&SandboxPolicy> {
-        if self.is_off() {
+        if self.is_disabled() {
             return None;
         }
-        match self.ready.get() {
+        match self.ready_sandbox.get() {
             Some(Ok(ready)) => Some(ready.policy()),
             _ => Some(self.files.get_or_init(|| self.policy())),
         }
@@ -117,11 +117,11 @@ impl CommandSandbox {
     ///
     /// # Errors
     /// Nothing on this machine can hold the policy: what to tell.
-    pub fn ready(&self) -> Result<Option<Arc<ReadySandbox>>, String> {
-        if self.is_off() {
+    pub fn prepare_once(&self) -> Result<Option<Arc<ReadySandbox>>, String> {
+        if self.is_disabled() {
             return Ok(None);
         }
-        self.ready.get_or_init(|| self.prepare().map(Arc::new)).clone().map(Some)
+        self.ready_sandbox.get_or_init(|| self.prepare_layer().map(Arc::new)).clone().map(Some)
     }
 
     /// The declared ports of this machine that a command reaches which has no other network.
@@ -129,7 +129,7 @@ impl CommandSandbox {
         if reach.is_open() || reach.ports.is_empty() {
             return NO_PORTS;
         }
-        match self.ready() {
+        match self.prepare_once() {
             Ok(Some(ready)) => ready.open_ports(reach),
             _ => NO_PORTS,
         }
@@ -137,23 +137,31 @@ impl CommandSandbox {
 
     /// Why no command reaches a port that its workflow declares, as far as the layer is the reason.
     pub fn why_ports_are_closed(&self) -> Option<&'static str> {
-        self.ready().ok().flatten()?.why_ports_are_closed()
+        self.prepare_once().ok().flatten()?.closed_ports_reason()
     }
 
-    fn prepare(&self) -> Result<ReadySandbox, String> {
-        let layer = layer::working(self.settings.layer, &self.places.helper)?;
-        let private = PrivateDirectory::create(&self.places.data)
+    fn prepare_layer(&self) -> Result<ReadySandbox, String> {
+        let layer = layer::select_layer(self.settings.layer, &self.sandbox_places.helper)?;
+        let private = PrivateDirectory::create_below(&self.sandbox_places.data)
             .map_err(|error| format!("the private directory of the sandbox cannot be made: {error}"))?;
-        toolchains::create_missing_caches(&self.places);
+        toolchains::create_missing_caches(&self.sandbox_places);
         let mut policy = self.policy();
-        policy.allow_private(private.temporary());
+        policy.allow_private(private.temporary_path());
         let held = matches!(layer, WorkingLayer::Bubblewrap(_));
         let protected =
             Arc::new(ProtectedPaths::from_policy(&policy, private.base().join("set-aside"), held));
-        let credentials = CredentialWatch::new(&self.places);
-        let nested = NestedRepositories::new(&self.places.root);
-        let helper = self.places.helper.clone();
-        Ok(ReadySandbox { policy, layer, private, protected, credentials, nested, helper })
+        let credentials = CredentialWatch::new(&self.sandbox_places);
+        let nested = NestedRepositories::new(&self.sandbox_places.root);
+        let helper = self.sandbox_places.helper.clone();
+        Ok(ReadySandbox {
+            policy,
+            layer,
+            private,
+            protected_paths: protected,
+            credential_watch: credentials,
+            nested,
+            helper,
+        })
     }
 }
 
@@ -162,13 +170,13 @@ impl ReadySandbox {
         &self.policy
     }
 
-    pub fn layer(&self) -> &WorkingLayer {
+    pub fn working_layer(&self) -> &WorkingLayer {
         &self.layer
     }
 
     /// # Errors
     /// A file that the layer reads cannot be written.
-    pub fn wrap(
+    pub fn wrap_command(
         &self,
         arguments: &[std::ffi::OsString],
         directory: &Path,
@@ -177,21 +185,21 @@ impl ReadySandbox {
     ) -> std::io::Result<SandboxedCommand> {
         // a token may have been written since the last command
         let mut policy = self.policy.clone();
-        self.credentials.with_tokens().into_iter().for_each(|path| policy.hide_token(path));
-        let rules = policy.in_mount_order(|path| self.protected.is_known(path));
+        self.credential_watch.with_tokens().into_iter().for_each(|path| policy.hide_token(path));
+        let rules = policy.in_mount_order(|path| self.protected_paths.is_known(path));
         let (policy, private) = (&policy, &self.private);
         let (network, helper) = (reach.is_open(), self.helper.as_path());
         let ports = self.open_ports(reach);
         let launch = SandboxLaunch { policy, rules, private, directory, environment, network, ports, helper };
-        self.layer.wrap(&launch, arguments)
+        self.layer.wrap_command(&launch, arguments)
     }
 
     fn open_ports<'a>(&self, reach: NetworkReach<'a>) -> &'a BTreeSet<u16> {
-        if self.why_ports_are_closed().is_some() { NO_PORTS } else { reach.ports }
+        if self.closed_ports_reason().is_some() { NO_PORTS } else { reach.ports }
     }
 
     /// Why no command reaches a port that its workflow declares.
-    fn why_ports_are_closed(&self) -> Option<&'static str> {
+    fn closed_ports_reason(&self) -> Option<&'static str> {
         match self.layer {
             WorkingLayer::Landlock { .. } => Some("landlock cannot open single ports, bubblewrap can"),
             WorkingLayer::Bubblewrap(_) if !self.helper.is_file() => {
@@ -207,22 +215,23 @@ impl ReadySandbox {
     }
 
     /// Before a command: holds what it must not change, until it has ended.
-    pub fn protect(&self) -> ProtectedCommand {
-        self.protected.begin()
+    pub fn protect_paths(&self) -> ProtectedCommand {
+        self.protected_paths.begin_command()
     }
 
     /// One line for each denial that what a command printed tells of, and what can be done about it. Also one for what it left
     /// to git.
-    pub fn denials(
+    pub fn denial_lines(
         &self,
         printed: &str,
         directory: &Path,
         failed: bool,
         reach: NetworkReach<'_>,
     ) -> denial::SandboxDenials {
-        let network = denial::MissingNetwork { reach, ports_closed: self.why_ports_are_closed() };
-        let mut denials = denial::found(&self.policy, printed, directory, failed, network);
-        denials.lines.extend(self.nested.added());
+        let network =
+            denial::MissingNetwork { network_reach: reach, ports_closed_reason: self.closed_ports_reason() };
+        let mut denials = denial::find_denials(&self.policy, printed, directory, failed, network);
+        denials.lines.extend(self.nested.new_repository_lines());
         denials
     }
 }

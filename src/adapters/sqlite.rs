@@ -59,7 +59,7 @@ pub struct SqliteStore {
     writer: Mutex<Option<StoreWriter>>,
     reader: Mutex<Option<Connection>>,
     /// The directory entry of the write-ahead log has been made durable once.
-    directory_synced: AtomicBool,
+    wal_entry_synced: AtomicBool,
     /// The file turned out damaged: it is not written to any more.
     damage: OnceLock<StoreError>,
     /// The search index did not make sense when it was last used.
@@ -76,7 +76,7 @@ impl SqliteStore {
             path,
             writer: Mutex::new(None),
             reader: Mutex::new(None),
-            directory_synced: AtomicBool::new(false),
+            wal_entry_synced: AtomicBool::new(false),
             damage: OnceLock::new(),
             index_broken: AtomicBool::new(false),
         }
@@ -90,17 +90,19 @@ impl SqliteStore {
         if let Some(damage) = self.damage.get() {
             return Err(damage.clone());
         }
-        let mut slot = lock(&self.writer);
+        let mut slot = lock_mutex(&self.writer);
         let writer = match slot.as_mut() {
             Some(writer) => writer,
-            None => slot.insert(StoreWriter::new(open::open(&self.path).map_err(|refused| refused.error)?)),
+            None => {
+                slot.insert(StoreWriter::new(open::open_store(&self.path).map_err(|refused| refused.error)?))
+            }
         };
         work(writer).map_err(|error| self.store_error(action, &error))
     }
 
     /// Trouble in words; remembers damage.
     fn store_error(&self, action: &str, error: &rusqlite::Error) -> StoreError {
-        let told = store_errors::explain(&self.path, action, error);
+        let told = store_errors::explain_error(&self.path, action, error);
         if store_errors::is_damage(error) {
             let _ = self.damage.set(told.clone());
         }
@@ -111,30 +113,33 @@ impl SqliteStore {
     }
 
     /// Does `work`; once more with a new index if the old one is what failed.
-    fn mending<T>(&self, mut work: impl FnMut() -> Result<T, StoreError>) -> Result<T, StoreError> {
+    fn with_index_repair<T>(&self, mut work: impl FnMut() -> Result<T, StoreError>) -> Result<T, StoreError> {
         let first = work();
         if first.is_ok() || !self.index_broken.swap(false, Ordering::Relaxed) {
             return first;
         }
-        self.with_writer("mend the index of", |writer| full_text_index::renew(&mut writer.connection))?;
+        self.with_writer("mend the index of", |writer| {
+            full_text_index::recreate_index(&mut writer.connection)
+        })?;
         work()
     }
 
     /// A write that can be declined; `run` is what the words are about.
-    fn write<T>(
+    fn write_or_refuse<T>(
         &self,
         action: &str,
         run: &RunId,
         work: impl FnOnce(&mut StoreWriter) -> StoreWriteResult<T>,
     ) -> Result<T, StoreError> {
-        self.with_writer(action, work)?.map_err(|refusal| store_errors::refused(&self.path, run, refusal))
+        self.with_writer(action, work)?
+            .map_err(|refusal| store_errors::refused_error(&self.path, run, refusal))
     }
 
     /// Puts waiting words into the index, in small steps between which others may write. Trouble is no loss: the
     /// words stand in the rows, and the next search says it if the trouble is still there.
     fn index_waiting(&self) {
         while self.damage.get().is_none()
-            && let Some(writer) = lock(&self.writer).as_mut()
+            && let Some(writer) = lock_mutex(&self.writer).as_mut()
             && writer.index_waiting().is_ok_and(|more| more)
         {}
     }
@@ -157,7 +162,7 @@ impl SqliteStore {
         action: &str,
         work: impl FnOnce(&Connection) -> Result<T, rusqlite::Error>,
     ) -> Result<Option<T>, StoreError> {
-        let mut slot = lock(&self.reader);
+        let mut slot = lock_mutex(&self.reader);
         let reader = match slot.as_mut() {
             Some(reader) => reader,
             None if open::is_untouched(&self.path) => return Ok(None),
@@ -169,11 +174,11 @@ impl SqliteStore {
 
 impl RunStore for SqliteStore {
     fn create(&self, header: &RunHeader) -> Result<(), StoreError> {
-        self.write("start a run in", &header.id, |writer| writer.create(header))
+        self.write_or_refuse("start a run in", &header.id, |writer| writer.create_run(header))
     }
 
     fn claim(&self, run: &RunId) -> Result<RunSummary, StoreError> {
-        self.write("write to", run, |writer| writer.claim(run))
+        self.write_or_refuse("write to", run, |writer| writer.claim_run(run))
     }
 
     fn definition_is_intact(&self, run: &RunId) -> Result<bool, StoreError> {
@@ -186,7 +191,9 @@ impl RunStore for SqliteStore {
         rows: &[JournalRow],
         progress: Option<&RunProgress>,
     ) -> Result<(), StoreError> {
-        self.write("write to", run, |writer| writer.append(run, rows, progress, AppendExtra::Nothing))?;
+        self.write_or_refuse("write to", run, |writer| {
+            writer.append_rows(run, rows, progress, AppendExtra::Nothing)
+        })?;
         if progress.is_some_and(|progress| progress.status != RunStatus::Running) {
             self.index_waiting();
         }
@@ -202,7 +209,7 @@ impl RunStore for SqliteStore {
         glance: Option<&str>,
     ) -> Result<(), StoreError> {
         let also = AppendExtra::EndTokens(void, glance);
-        self.write("write to", run, |writer| writer.append(run, rows, progress, also))?;
+        self.write_or_refuse("write to", run, |writer| writer.append_rows(run, rows, progress, also))?;
         self.index_waiting();
         Ok(())
     }
@@ -214,8 +221,8 @@ impl RunStore for SqliteStore {
         progress: Option<&RunProgress>,
         glance: &str,
     ) -> Result<(), StoreError> {
-        self.write("write to", run, |writer| {
-            writer.append(run, rows, progress, AppendExtra::Glance(glance))
+        self.write_or_refuse("write to", run, |writer| {
+            writer.append_rows(run, rows, progress, AppendExtra::Glance(glance))
         })?;
         self.index_waiting();
         Ok(())
@@ -227,25 +234,25 @@ impl RunStore for SqliteStore {
 
     fn is_driver_of(&self, run: &RunId) -> bool {
         // a store that cannot be read says nothing about who drives
-        self.with_writer("ask", |writer| writer.drives(run)).unwrap_or(true)
+        self.with_writer("ask", |writer| writer.drives_run(run)).unwrap_or(true)
     }
 
     fn release(&self, run: &RunId) {
         // a store that cannot be written keeps what it has: the run is interrupted when this process ends
-        let _ = self.with_writer("write to", |writer| writer.release(run));
+        let _ = self.with_writer("write to", |writer| writer.release_run(run));
     }
 
     fn requests(&self) -> BoxStream<'static, DriverRequest> {
-        let own = self.with_writer("ask", |writer| Ok(writer.control()));
-        own.ok().flatten().map_or_else(|| stream::empty().boxed(), control_socket::listen)
+        let own = self.with_writer("ask", |writer| Ok(writer.control_socket_path()));
+        own.ok().flatten().map_or_else(|| stream::empty().boxed(), control_socket::listen_for_requests)
     }
 
     fn ask_driver(&self, run: &RunId, text: String) -> Result<Option<DriverAnswers>, StoreError> {
         let driver = self.with_reader("read", |reader| run_ownership::living_driver(reader, run))?.flatten();
-        let me = lock(&self.writer).as_ref().map(|writer| writer.me.identity.clone());
+        let me = lock_mutex(&self.writer).as_ref().map(|writer| writer.own_identity.identity.clone());
         let other = driver.filter(|driver| me.as_ref() != Some(&driver.process));
         Ok(other.map(|RunOwner { pid, process, .. }| {
-            let place = liveness_lock::control_of(&self.path, process_liveness::lock_of(&process));
+            let place = liveness_lock::control_socket_path(&self.path, process_liveness::lock_name(&process));
             let answers = place
                 .map_or_else(|| stream::empty().boxed(), |place| control_socket::send_request(place, text));
             DriverAnswers { pid, answers }
@@ -256,58 +263,58 @@ impl RunStore for SqliteStore {
         if let Some(damage) = self.damage.get() {
             return Err(damage.clone());
         }
-        let worth_folding = wal_sync::flush(&self.path, &self.directory_synced)?;
+        let worth_folding = wal_sync::flush_wal(&self.path, &self.wal_entry_synced)?;
         self.index_waiting();
         if worth_folding {
             // on the reading connection, so that an append in this process does not wait for it
-            self.with_reader("tidy", wal_sync::fold)?;
+            self.with_reader("tidy", wal_sync::checkpoint_wal)?;
         }
         Ok(())
     }
 
-    fn changes(&self) -> Result<u64, StoreError> {
+    fn change_counter(&self) -> Result<u64, StoreError> {
         let count =
             |reader: &Connection| reader.query_row("PRAGMA data_version", [], |row| row.get::<_, i64>(0));
         Ok(self.with_reader("read", count)?.map_or(0, i64::unsigned_abs))
     }
 
     fn list(&self, query: &RunQuery) -> Result<Vec<RunSummary>, StoreError> {
-        let found = self.with_reader("read", |reader| list::list(reader, query))?;
+        let found = self.with_reader("read", |reader| list::list_runs(reader, query))?;
         Ok(found.unwrap_or_default())
     }
 
     fn outlines(&self) -> Result<Vec<RunOutline>, StoreError> {
-        Ok(self.with_reader("read", list::outlines)?.unwrap_or_default())
+        Ok(self.with_reader("read", list::list_outlines)?.unwrap_or_default())
     }
 
     fn find(&self, id: &str) -> Result<RunSummary, StoreError> {
-        let found = self.with_reader("read", |reader| read::find(reader, id))?;
+        let found = self.with_reader("read", |reader| read::find_run(reader, id))?;
         found.unwrap_or(read::RunLookup::Nothing).into_result(id)
     }
 
     fn load(&self, run: &RunId) -> Result<(RunHeader, Vec<JournalRow>), StoreError> {
-        let found = self.with_reader("read", |reader| read::load(reader, run))?;
+        let found = self.with_reader("read", |reader| read::load_run(reader, run))?;
         found.flatten().ok_or_else(|| store_errors::unknown_run(run.as_str()))
     }
 
     fn read(&self, run: &RunId, reader: &mut dyn RunReader) -> Result<(), StoreError> {
-        let found = self.with_reader("read", |connection| read::visit(connection, run, reader))?;
+        let found = self.with_reader("read", |connection| read::read_rows(connection, run, reader))?;
         if found == Some(true) { Ok(()) } else { Err(store_errors::unknown_run(run.as_str())) }
     }
 
     fn search(&self, query: &SearchQuery, words: SearchTextOfRow<'_>) -> Result<Vec<SearchHit>, StoreError> {
-        self.mending(|| {
+        self.with_index_repair(|| {
             self.index_waiting();
             if self.with_reader("read", full_text_index::is_behind)?.unwrap_or(false) {
                 self.index_missing(words)?;
             }
-            let found = self.with_reader("search", |reader| search::search(reader, query, words))?;
+            let found = self.with_reader("search", |reader| search::search_runs(reader, query, words))?;
             Ok(found.unwrap_or_default())
         })
     }
 
     fn issue_token(&self, token: &TokenRecord) -> Result<(), StoreError> {
-        self.write("write to", &token.run, |writer| writer.issue_token(token))
+        self.write_or_refuse("write to", &token.run, |writer| writer.issue_token(token))
     }
 
     fn token(&self, hash: &str) -> Result<Option<TokenRecord>, StoreError> {
@@ -315,11 +322,11 @@ impl RunStore for SqliteStore {
     }
 
     fn open_tokens(&self, run: &RunId) -> Result<Vec<TokenRecord>, StoreError> {
-        Ok(self.with_reader("read", |reader| resume_tokens::open(reader, run))?.unwrap_or_default())
+        Ok(self.with_reader("read", |reader| resume_tokens::open_tokens(reader, run))?.unwrap_or_default())
     }
 
-    fn count_try(&self, hash: &str) -> Result<u32, StoreError> {
-        self.write("write to", &RunId::from(""), |writer| writer.count_try(hash))
+    fn count_failed_try(&self, hash: &str) -> Result<u32, StoreError> {
+        self.write_or_refuse("write to", &RunId::from(""), |writer| writer.count_try(hash))
     }
 
     fn redeem(
@@ -333,7 +340,7 @@ impl RunStore for SqliteStore {
     ) -> Result<TokenRedeemOutcome, StoreError> {
         let run = self.token(hash)?.map_or_else(|| RunId::from(""), |token| token.run);
         let usage = resume_tokens::TokenRedemption { hash, results_hash, answer, now };
-        self.write("write to", &run, |writer| writer.redeem(&usage, rows, progress))
+        self.write_or_refuse("write to", &run, |writer| writer.redeem_token(&usage, rows, progress))
     }
 
     fn import(
@@ -343,7 +350,9 @@ impl RunStore for SqliteStore {
         progress: &RunProgress,
         glance: Option<&str>,
     ) -> Result<(), StoreError> {
-        self.write("import into", &header.id, |writer| writer.import(header, rows, progress, glance))
+        self.write_or_refuse("import into", &header.id, |writer| {
+            writer.import_run(header, rows, progress, glance)
+        })
     }
 
     fn delete(&self, runs: &[RunId]) -> Result<ReclaimedSpace, StoreError> {
@@ -351,12 +360,13 @@ impl RunStore for SqliteStore {
         left.sort();
         left.dedup();
         let Some(first) = left.first().cloned() else { return Ok(ReclaimedSpace::default()) };
-        self.write("remove from", &first, |writer| writer.may_delete(&left))?;
+        self.write_or_refuse("remove from", &first, |writer| writer.may_delete(&left))?;
         let mut freed = ReclaimedSpace::default();
         while !left.is_empty() {
             let start = Instant::now();
-            let some =
-                self.mending(|| self.write("remove from", &first, |writer| writer.delete_some(&mut left)))?;
+            let some = self.with_index_repair(|| {
+                self.write_or_refuse("remove from", &first, |writer| writer.delete_some(&mut left))
+            })?;
             freed.runs += some.runs;
             freed.bytes += some.bytes;
             if !left.is_empty() {
@@ -367,11 +377,13 @@ impl RunStore for SqliteStore {
     }
 
     fn measure_deletion(&self, runs: &[RunId]) -> Result<ReclaimedSpace, StoreError> {
-        Ok(self.with_reader("measure", |reader| disk_usage::weigh(reader, runs))?.unwrap_or_default())
+        Ok(self.with_reader("measure", |reader| disk_usage::weigh_runs(reader, runs))?.unwrap_or_default())
     }
 
     fn storage_usage(&self) -> Result<HistoryStorageUsage, StoreError> {
-        Ok(self.with_reader("measure", |reader| disk_usage::space(reader, &self.path))?.unwrap_or_default())
+        Ok(self
+            .with_reader("measure", |reader| disk_usage::read_space(reader, &self.path))?
+            .unwrap_or_default())
     }
 }
 
@@ -380,17 +392,17 @@ impl Drop for SqliteStore {
         self.index_waiting();
         if self.damage.get().is_some() {
             // the last connection would fold the log into the damaged file
-            lock(&self.reader).as_ref().into_iter().for_each(|reader| open::keep_log(reader, true));
-            lock(&self.writer)
+            lock_mutex(&self.reader).as_ref().into_iter().for_each(|reader| open::set_keep_wal(reader, true));
+            lock_mutex(&self.writer)
                 .as_ref()
                 .into_iter()
-                .for_each(|writer| open::keep_log(&writer.connection, true));
+                .for_each(|writer| open::set_keep_wal(&writer.connection, true));
         }
     }
 }
 
 /// A panic elsewhere cannot leave a half-done transaction (it rolls back while unwinding), so a poisoned
 /// lock is still good.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+fn lock_mutex<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

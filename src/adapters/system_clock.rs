@@ -43,7 +43,7 @@ impl IdSource for SystemIds {
     fn run_id(&self) -> RunId {
         let elapsed = u64::try_from(SystemClock.now().0 - EPOCH_MS).unwrap_or(0);
         let luck = Uuid::new_v4().as_u64_pair().1 & ((1 << LUCK_BITS) - 1);
-        RunId(spell(later(&LAST, (elapsed << LUCK_BITS) | luck)))
+        RunId(encode_id(next_distinct(&LAST, (elapsed << LUCK_BITS) | luck)))
     }
 
     fn seed(&self) -> u64 {
@@ -54,14 +54,14 @@ impl IdSource for SystemIds {
 }
 
 /// The drawn number, or the one after the last if that is larger; keeps it.
-fn later(last: &AtomicU64, drawn: u64) -> u64 {
+fn next_distinct(last: &AtomicU64, drawn: u64) -> u64 {
     let next = |last: u64| drawn.max(last + 1).min(LARGEST);
     let before = last.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |last| Some(next(last)));
     next(before.unwrap_or_default())
 }
 
 /// Twelve letters, most significant first, so that text sorts as the number does.
-fn spell(number: u64) -> String {
+fn encode_id(number: u64) -> String {
     let letter = |at: usize| LETTERS[(number >> (5 * (ID_LENGTH - 1 - at)) & 31) as usize];
     (0..ID_LENGTH).map(|at| char::from(letter(at))).collect()
 }
@@ -80,18 +80,18 @@ mod tests {
     #[test]
     fn a_clock_that_goes_back_does_not_turn_the_order() {
         let last = AtomicU64::new(0);
-        assert_eq!(later(&last, 100), 100);
-        assert_eq!(later(&last, 40), 101);
-        assert_eq!(later(&last, 101), 102);
-        assert_eq!(later(&last, 500), 500);
+        assert_eq!(next_distinct(&last, 100), 100);
+        assert_eq!(next_distinct(&last, 40), 101);
+        assert_eq!(next_distinct(&last, 101), 102);
+        assert_eq!(next_distinct(&last, 500), 500);
     }
 
     #[test]
     fn spelling_keeps_the_order() {
-        assert_eq!(spell(0), "000000000000");
-        assert_eq!(spell(31), "00000000000z");
-        assert_eq!(spell(32), "000000000010");
-        assert_eq!(spell(LARGEST), "zzzzzzzzzzzz");
+        assert_eq!(encode_id(0), "000000000000");
+        assert_eq!(encode_id(31), "00000000000z");
+        assert_eq!(encode_id(32), "000000000010");
+        assert_eq!(encode_id(LARGEST), "zzzzzzzzzzzz");
     }
 
     #[test]

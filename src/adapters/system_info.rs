@@ -6,7 +6,7 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use crate::git::OutsideFiles;
-use crate::git::open_repository::{self, is_leading_out, is_refusal, open_around};
+use crate::git::open_repository::{self, is_outside_lead_error, is_refusal, open_around};
 
 /// The program of this name that a command would find.
 pub fn find_on_path(name: &str, path: Option<&OsStr>) -> Option<PathBuf> {
@@ -38,14 +38,14 @@ pub fn repository_root(directory: &Path, outside: OutsideFiles) -> FoundReposito
     match open_around(directory, outside) {
         Ok(found) => FoundRepository::Usable(found.workdir().unwrap_or_else(|| found.path()).to_owned()),
         Err(error) if is_refusal(&error) => FoundRepository::Stuck(error.message().to_owned()),
-        Err(error) if is_leading_out(&error) => FoundRepository::LeadsOut(error.message().to_owned()),
+        Err(error) if is_outside_lead_error(&error) => FoundRepository::LeadsOut(error.message().to_owned()),
         Err(_) => FoundRepository::Missing,
     }
 }
 
 /// What the git repository that a directory is in opens outside of itself, because its own files say so: a line each.
-pub fn git_leads_out(directory: &Path) -> Vec<String> {
-    open_repository::leads_out(directory)
+pub fn git_outside_links(directory: &Path) -> Vec<String> {
+    open_repository::outside_leads(directory)
 }
 
 /// The built-in git.
@@ -55,14 +55,14 @@ pub fn git_library() -> String {
 }
 
 /// Bytes of a file; `None`: it is not there.
-pub fn size_of(file: &Path) -> Option<u64> {
+pub fn file_size(file: &Path) -> Option<u64> {
     std::fs::metadata(file).ok().map(|known| known.len())
 }
 
 /// Bytes that are free for this user where `place` is, or will be.
 #[cfg(target_os = "linux")]
 pub fn free_bytes(place: &Path) -> Option<u64> {
-    let known = rustix::fs::statvfs(existing(place)?).ok()?;
+    let known = rustix::fs::statvfs(nearest_existing(place)?).ok()?;
     known.f_bavail.checked_mul(known.f_frsize)
 }
 
@@ -73,8 +73,8 @@ pub fn free_bytes(_: &Path) -> Option<u64> {
 
 /// Whether files can be made where `place` is, or will be; `None`: nobody can tell here.
 #[cfg(target_os = "linux")]
-pub fn writable(place: &Path) -> Option<bool> {
-    Some(rustix::fs::access(existing(place)?, rustix::fs::Access::WRITE_OK).is_ok())
+pub fn is_writable(place: &Path) -> Option<bool> {
+    Some(rustix::fs::access(nearest_existing(place)?, rustix::fs::Access::WRITE_OK).is_ok())
 }
 
 #[cfg(not(target_os = "linux"))]
@@ -84,7 +84,7 @@ pub fn writable(_: &Path) -> Option<bool> {
 
 /// Whether others than the owner can read a file.
 #[cfg(unix)]
-pub fn open_to_others(file: &Path) -> bool {
+pub fn is_readable_by_others(file: &Path) -> bool {
     let mode = |known: std::fs::Metadata| std::os::unix::fs::PermissionsExt::mode(&known.permissions());
     std::fs::metadata(file).is_ok_and(|known| mode(known) & 0o077 != 0)
 }
@@ -96,7 +96,7 @@ pub fn open_to_others(_: &Path) -> bool {
 
 /// The nearest directory that is there.
 #[cfg(target_os = "linux")]
-fn existing(place: &Path) -> Option<&Path> {
+fn nearest_existing(place: &Path) -> Option<&Path> {
     place.ancestors().find(|directory| directory.exists())
 }
 

@@ -34,7 +34,7 @@ impl TaskFile {
     ///
     /// # Errors
     /// It cannot be read, or is no list of ours.
-    pub fn read(&self) -> io::Result<TaskList> {
+    pub fn read_list(&self) -> io::Result<TaskList> {
         let Some(text) = read_file_if_exists(&self.file)? else { return Ok(TaskList::default()) };
         serde_json::from_str(&text).map_err(|error| {
             io::Error::new(io::ErrorKind::InvalidData, format!("it is no list of tasks: {error}"))
@@ -45,7 +45,7 @@ impl TaskFile {
     ///
     /// # Errors
     /// As [`Self::read`], or it cannot be written: the list is as it was. Inside: what `change` says.
-    pub fn change<T, E>(
+    pub fn update_list<T, E>(
         &self,
         change: impl FnOnce(&mut TaskList) -> Result<T, E>,
     ) -> io::Result<Result<T, E>> {
@@ -59,7 +59,7 @@ impl TaskFile {
         // held until the end: the list itself is another file each time
         let gate = options.open(self.file.with_extension("lock"))?;
         gate.lock()?;
-        let mut list = self.read()?;
+        let mut list = self.read_list()?;
         let done = match change(&mut list) {
             Ok(done) => done,
             Err(refused) => return Ok(Err(refused)),
@@ -76,12 +76,12 @@ mod tests {
     use super::*;
     use synthdev_domain::task_list::TaskListCommand;
 
-    fn add(file: &TaskFile, text: &str) -> io::Result<Result<(), String>> {
-        file.change(|list| list.perform(&TaskListCommand::Add(text.to_owned())).map(drop))
+    fn add_task(file: &TaskFile, text: &str) -> io::Result<Result<(), String>> {
+        file.update_list(|list| list.perform(&TaskListCommand::Add(text.to_owned())).map(drop))
     }
 
     fn texts(file: &TaskFile) -> Vec<String> {
-        file.read().unwrap().tasks().iter().map(|task| task.text.clone()).collect()
+        file.read_list().unwrap().tasks().iter().map(|task| task.text.clone()).collect()
     }
 
     #[test]
@@ -93,7 +93,7 @@ mod tests {
         );
         assert_eq!(texts(&one), Vec::<String>::new());
         assert!(!data.path().join("tasks").exists(), "reading makes nothing");
-        add(&one, "é\n\"two\"").unwrap().unwrap();
+        add_task(&one, "é\n\"two\"").unwrap().unwrap();
         assert_eq!(texts(&one), ["é\n\"two\""]);
         assert_eq!(texts(&other), Vec::<String>::new());
         #[cfg(unix)]
@@ -108,13 +108,13 @@ mod tests {
     fn what_is_refused_or_not_understood_is_left_alone() {
         let data = tempfile::tempdir().unwrap();
         let file = TaskFile::new(data.path(), Path::new("/a"));
-        add(&file, "one").unwrap().unwrap();
+        add_task(&file, "one").unwrap().unwrap();
         let before = fs::read(file.file()).unwrap();
-        let refused = file.change(|list| list.perform(&TaskListCommand::Remove(7)).map(drop)).unwrap();
+        let refused = file.update_list(|list| list.perform(&TaskListCommand::Remove(7)).map(drop)).unwrap();
         assert!(refused.is_err());
         assert_eq!(fs::read(file.file()).unwrap(), before);
         fs::write(file.file(), "{\"tasks\": 3}").unwrap();
-        let error = add(&file, "two").unwrap_err().to_string();
+        let error = add_task(&file, "two").unwrap_err().to_string();
         assert!(error.contains("no list of tasks"), "{error}");
         assert_eq!(fs::read_to_string(file.file()).unwrap(), "{\"tasks\": 3}");
     }
@@ -128,12 +128,12 @@ mod tests {
                 let file = file.clone();
                 scope.spawn(move || {
                     for at in 0..10 {
-                        add(&file, &format!("{who} {at}")).unwrap().unwrap();
+                        add_task(&file, &format!("{who} {at}")).unwrap().unwrap();
                     }
                 });
             }
         });
-        let list = file.read().unwrap();
+        let list = file.read_list().unwrap();
         let mut numbers: Vec<u64> = list.tasks().iter().map(|task| task.number).collect();
         numbers.sort_unstable();
         assert_eq!(numbers, (1..=40).collect::<Vec<_>>());

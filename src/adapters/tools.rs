@@ -70,11 +70,11 @@ pub struct ToolSettings {
     /// Environment variables a command must not see; `*` stands for any text (`*_KEY`), case does not count.
     pub strip_env: Vec<String>,
     /// Variables that hold keys of model providers, with the servers that they may be sent to: no other one gets them.
-    pub key_homes: BTreeMap<String, Vec<String>>,
+    pub key_servers: BTreeMap<String, Vec<String>>,
     /// Files and directories that do not exist for the file tools, absolute or relative to `root`.
     pub hidden_paths: Vec<PathBuf>,
     /// The project that is described in the index, where it is not `root`.
-    pub indexed: Option<PathBuf>,
+    pub indexed_project: Option<PathBuf>,
     /// What commands and file tools can reach.
     pub sandbox: Arc<CommandSandbox>,
     /// The user's home directory, which no command may remove.
@@ -88,14 +88,14 @@ impl ToolSettings {
     pub fn new(root: impl Into<PathBuf>) -> Self {
         let root = root.into();
         Self {
-            sandbox: Arc::new(CommandSandbox::off(&root)),
+            sandbox: Arc::new(CommandSandbox::disabled(&root)),
             root,
             terminal_timeout: Duration::from_secs(120),
             output_cap_bytes: 64 * 1024,
             strip_env: SECRET_NAMES.map(str::to_owned).to_vec(),
-            key_homes: BTreeMap::new(),
+            key_servers: BTreeMap::new(),
             hidden_paths: Vec::new(),
-            indexed: None,
+            indexed_project: None,
             home: directories::BaseDirs::new().map(|dirs| dirs.home_dir().to_owned()),
             typed_by_user: false,
         }
@@ -116,25 +116,25 @@ impl ProjectTools {
     pub fn new(settings: ToolSettings) -> Self {
         let policy = (!settings.typed_by_user).then(|| Arc::clone(&settings.sandbox));
         let project = ToolContext {
-            fence: ProjectPathGuard::new(&settings.root, &settings.hidden_paths, policy),
+            path_guard: ProjectPathGuard::new(&settings.root, &settings.hidden_paths, policy),
             terminal_timeout: settings.terminal_timeout,
             cap: settings.output_cap_bytes,
             strip_env: settings.strip_env,
             sandbox: settings.sandbox,
-            prestarted: process::PrestartedSandbox::default(),
+            prestarted_sandbox: process::PrestartedSandbox::default(),
             home: settings.home.map(|home| home.canonicalize().unwrap_or(home)),
             typed_by_user: settings.typed_by_user,
-            key_homes: settings.key_homes,
-            indexed: settings.indexed.unwrap_or(settings.root),
+            key_servers: settings.key_servers,
+            indexed_project: settings.indexed_project.unwrap_or(settings.root),
         };
         let specs = vec![
-            read_files::spec(),
-            list_directory::spec(),
-            exact_search::spec(),
-            explain_codebase::spec(),
-            write_file::spec(),
-            edit_file::spec(),
-            execute_terminal::spec(settings.terminal_timeout),
+            read_files::tool_spec(),
+            list_directory::tool_spec(),
+            exact_search::tool_spec(),
+            explain_codebase::tool_spec(),
+            write_file::tool_spec(),
+            edit_file::tool_spec(),
+            execute_terminal::tool_spec(settings.terminal_timeout),
         ];
         let clients = http_request::HttpRequestClients::default();
         Self { specs, project: Arc::new(project), clients, servers: Arc::new(NoMcpServers) }
@@ -150,8 +150,8 @@ impl ProjectTools {
     fn read_arguments<T: DeserializeOwned>(&self, invocation: &ToolInvocation) -> Result<T, String> {
         let offered = self.specs.iter().find(|spec| spec.name == invocation.tool);
         match offered {
-            Some(spec) => arguments::read(&spec.parameters, &invocation.arguments),
-            None => arguments::read(&action_schema(&invocation.tool), &invocation.arguments),
+            Some(spec) => arguments::parse_arguments(&spec.parameters, &invocation.arguments),
+            None => arguments::parse_arguments(&action_schema(&invocation.tool), &invocation.arguments),
         }
     }
 
@@ -164,74 +164,82 @@ impl ProjectTools {
         refusal(&self.project, &self.read_arguments(invocation).ok()?)
     }
 
-    async fn answer(&self, invocation: &ToolInvocation, confinement: CommandConfinement<'_>) -> ToolAnswer {
+    async fn answer_call(
+        &self,
+        invocation: &ToolInvocation,
+        confinement: CommandConfinement<'_>,
+    ) -> ToolAnswer {
         let confinement = if self.project.typed_by_user { CommandConfinement::Nothing } else { confinement };
         match invocation.tool.as_str() {
             read_files::NAME => match self.read_arguments(invocation) {
-                Ok(arguments) => read_files::run(&self.project, arguments).await,
-                Err(problem) => ToolAnswer::failed(problem),
+                Ok(arguments) => read_files::run_tool(&self.project, arguments).await,
+                Err(problem) => ToolAnswer::failure(problem),
             },
             list_directory::NAME => match self.read_arguments(invocation) {
-                Ok(arguments) => list_directory::run(&self.project, arguments).await,
-                Err(problem) => ToolAnswer::failed(problem),
+                Ok(arguments) => list_directory::run_tool(&self.project, arguments).await,
+                Err(problem) => ToolAnswer::failure(problem),
             },
             exact_search::NAME => match self.read_arguments(invocation) {
-                Ok(arguments) => exact_search::run(&self.project, arguments).await,
-                Err(problem) => ToolAnswer::failed(problem),
+                Ok(arguments) => exact_search::run_tool(&self.project, arguments).await,
+                Err(problem) => ToolAnswer::failure(problem),
             },
             explain_codebase::NAME => match self.read_arguments(invocation) {
-                Ok(arguments) => explain_codebase::run(&self.project, arguments).await,
-                Err(problem) => ToolAnswer::failed(problem),
+                Ok(arguments) => explain_codebase::run_tool(&self.project, arguments).await,
+                Err(problem) => ToolAnswer::failure(problem),
             },
             write_file::NAME => match self.read_arguments(invocation) {
-                Ok(arguments) => write_file::run(&self.project, &arguments),
-                Err(problem) => ToolAnswer::failed(problem),
+                Ok(arguments) => write_file::run_tool(&self.project, &arguments),
+                Err(problem) => ToolAnswer::failure(problem),
             },
             edit_file::NAME => match self.read_arguments(invocation) {
-                Ok(arguments) => edit_file::run(&self.project, &arguments),
-                Err(problem) => ToolAnswer::failed(problem),
+                Ok(arguments) => edit_file::run_tool(&self.project, &arguments),
+                Err(problem) => ToolAnswer::failure(problem),
             },
             execute_terminal::NAME => match self.read_arguments(invocation) {
-                Ok(arguments) => execute_terminal::run(&self.project, arguments, confinement).await,
-                Err(problem) => ToolAnswer::failed(problem),
+                Ok(arguments) => execute_terminal::run_tool(&self.project, arguments, confinement).await,
+                Err(problem) => ToolAnswer::failure(problem),
             },
             shell::NAME => match self.read_arguments(invocation) {
-                Ok(arguments) => shell::run(&self.project, arguments, confinement).await,
-                Err(problem) => ToolAnswer::failed(problem),
+                Ok(arguments) => shell::run_tool(&self.project, arguments, confinement).await,
+                Err(problem) => ToolAnswer::failure(problem),
             },
             http_request::NAME => match self.read_arguments(invocation) {
-                Ok(arguments) => http_request::run(&self.clients, &self.project, &arguments).await,
-                Err(problem) => ToolAnswer::failed(problem),
+                Ok(arguments) => http_request::run_tool(&self.clients, &self.project, &arguments).await,
+                Err(problem) => ToolAnswer::failure(problem),
             },
             mcp_call::NAME => match self.read_arguments(invocation) {
-                Ok(arguments) => mcp_call::run(&*self.servers, arguments).await,
-                Err(problem) => ToolAnswer::failed(problem),
+                Ok(arguments) => mcp_call::run_tool(&*self.servers, arguments).await,
+                Err(problem) => ToolAnswer::failure(problem),
             },
-            unknown => ToolAnswer::failed(self.no_such_tool(unknown)),
+            unknown => ToolAnswer::failure(self.no_such_tool(unknown)),
         }
     }
 
     async fn build_preview(&self, invocation: &ToolInvocation) -> Option<ToolPreview> {
         match invocation.tool.as_str() {
             write_file::NAME => Some(match self.read_arguments(invocation) {
-                Ok(arguments) => self.change_preview(move |p| write_file::plan(p, &arguments)).await,
+                Ok(arguments) => self.change_preview(move |p| write_file::plan_change(p, &arguments)).await,
                 Err(problem) => cannot_apply(&problem),
             }),
             edit_file::NAME => Some(match self.read_arguments(invocation) {
-                Ok(arguments) => self.change_preview(move |p| edit_file::plan(p, &arguments)).await,
+                Ok(arguments) => self.change_preview(move |p| edit_file::plan_change(p, &arguments)).await,
                 Err(problem) => cannot_apply(&problem),
             }),
             execute_terminal::NAME => {
                 Some(self.shown_command::<execute_terminal::ExecuteTerminalArguments>(invocation))
             }
             shell::NAME => Some(self.shown_command::<shell::ShellArguments>(invocation)),
-            http_request::NAME => Some(self.shown(invocation, |arguments| http_request::preview(&arguments))),
-            mcp_call::NAME => Some(self.shown(invocation, |arguments| mcp_call::preview(&arguments))),
+            http_request::NAME => {
+                Some(self.preview_arguments(invocation, |arguments| http_request::preview_call(&arguments)))
+            }
+            mcp_call::NAME => {
+                Some(self.preview_arguments(invocation, |arguments| mcp_call::preview_call(&arguments)))
+            }
             _ => None,
         }
     }
 
-    fn shown<T: DeserializeOwned>(
+    fn preview_arguments<T: DeserializeOwned>(
         &self,
         invocation: &ToolInvocation,
         preview: impl FnOnce(T) -> ToolPreview,
@@ -258,7 +266,7 @@ impl ProjectTools {
         plan: impl FnOnce(&ToolContext) -> Result<planned_change::PlannedFileChange, String> + Send + 'static,
     ) -> ToolPreview {
         let shown = self.run_blocking(move |project| match plan(project) {
-            Ok(change) => change.preview(),
+            Ok(change) => change.to_preview(),
             Err(problem) => cannot_apply(&problem),
         });
         shown.await.unwrap_or_else(|| cannot_apply("the preview could not be made"))
@@ -268,21 +276,23 @@ impl ProjectTools {
         match invocation.tool.as_str() {
             write_file::NAME => {
                 let arguments = self.read_arguments(invocation).ok()?;
-                self.foreseen(write_file::NAME, move |project| {
+                self.preview_file_change(write_file::NAME, move |project| {
                     write_file::predict_effect(project, &arguments)
                 })
                 .await
             }
             edit_file::NAME => {
                 let arguments = self.read_arguments(invocation).ok()?;
-                self.foreseen(edit_file::NAME, move |project| edit_file::predict_effect(project, &arguments))
-                    .await
+                self.preview_file_change(edit_file::NAME, move |project| {
+                    edit_file::predict_effect(project, &arguments)
+                })
+                .await
             }
             _ => None,
         }
     }
 
-    async fn foreseen(
+    async fn preview_file_change(
         &self,
         tool: &'static str,
         foretell: impl FnOnce(&ToolContext) -> Result<(planned_change::PlannedFileChange, ToolAnswer), String>
@@ -316,11 +326,11 @@ impl ToolPort for ProjectTools {
         &self.specs
     }
 
-    fn preview<'a>(&'a self, invocation: &'a ToolInvocation) -> BoxFuture<'a, Option<ToolPreview>> {
+    fn preview_call<'a>(&'a self, invocation: &'a ToolInvocation) -> BoxFuture<'a, Option<ToolPreview>> {
         self.build_preview(invocation).boxed()
     }
 
-    fn refusal(&self, invocation: &ToolInvocation) -> Option<String> {
+    fn refusal_reason(&self, invocation: &ToolInvocation) -> Option<String> {
         let network = self.project.network_for(invocation).is_open();
         match invocation.tool.as_str() {
             read_files::NAME => self.judge(invocation, read_files::refusal),
@@ -329,10 +339,11 @@ impl ToolPort for ProjectTools {
             explain_codebase::NAME => self.judge(invocation, explain_codebase::refusal),
             write_file::NAME => self.judge(invocation, write_file::refusal),
             edit_file::NAME => self.judge(invocation, edit_file::refusal),
-            execute_terminal::NAME => {
-                self.judge(invocation, |project, call| execute_terminal::refusal(project, call, network))
+            execute_terminal::NAME => self
+                .judge(invocation, |project, call| execute_terminal::command_refusal(project, call, network)),
+            shell::NAME => {
+                self.judge(invocation, |project, call| shell::command_refusal(project, call, network))
             }
-            shell::NAME => self.judge(invocation, |project, call| shell::refusal(project, call, network)),
             _ => None,
         }
     }
@@ -352,7 +363,9 @@ impl ToolPort for ProjectTools {
         async move {
             let (call, expected) = (invocation.clone(), foreseen.clone());
             let examined = self
-                .run_blocking(move |project| expected_effect::examine(&project.fence, &call, &expected))
+                .run_blocking(move |project| {
+                    expected_effect::examine_outcome(&project.path_guard, &call, &expected)
+                })
                 .await;
             let broken = || InterruptedCallStatus::Unclear {
                 reason: format!("`{}` could not be looked at", foreseen.path),
@@ -366,19 +379,21 @@ impl ToolPort for ProjectTools {
         match invocation.tool.as_str() {
             http_request::NAME => self
                 .read_arguments(invocation)
-                .map_or(RerunPolicy::Ask, |arguments| http_request::repeat(&arguments)),
-            name => {
-                self.specs.iter().find(|spec| spec.name == name).map_or(RerunPolicy::Ask, ToolSpec::repeat)
-            }
+                .map_or(RerunPolicy::Ask, |arguments| http_request::rerun_policy(&arguments)),
+            name => self
+                .specs
+                .iter()
+                .find(|spec| spec.name == name)
+                .map_or(RerunPolicy::Ask, ToolSpec::rerun_policy),
         }
     }
 
     fn run<'a>(&'a self, invocation: &'a ToolInvocation) -> BoxFuture<'a, ToolOutcome> {
-        self.outcome(invocation, self.confinement(invocation, false)).boxed()
+        self.run_and_describe(invocation, self.command_confinement(invocation, false)).boxed()
     }
 
     fn run_with_network<'a>(&'a self, invocation: &'a ToolInvocation) -> BoxFuture<'a, ToolOutcome> {
-        self.outcome(invocation, self.confinement(invocation, true)).boxed()
+        self.run_and_describe(invocation, self.command_confinement(invocation, true)).boxed()
     }
 
     fn lacks_sandbox(&self, invocation: &ToolInvocation) -> Option<String> {
@@ -386,26 +401,34 @@ impl ToolPort for ProjectTools {
         if !executes || self.project.typed_by_user {
             return None;
         }
-        self.project.sandbox.ready().err()
+        self.project.sandbox.prepare_once().err()
     }
 
     fn run_without_sandbox<'a>(&'a self, invocation: &'a ToolInvocation) -> BoxFuture<'a, ToolOutcome> {
-        self.outcome(invocation, CommandConfinement::Nothing).boxed()
+        self.run_and_describe(invocation, CommandConfinement::Nothing).boxed()
     }
 }
 
 impl ProjectTools {
     /// What holds a command. A role whose network is off has none, whatever was allowed to others of the run.
-    fn confinement<'a>(&self, invocation: &'a ToolInvocation, network: bool) -> CommandConfinement<'a> {
+    fn command_confinement<'a>(
+        &self,
+        invocation: &'a ToolInvocation,
+        network: bool,
+    ) -> CommandConfinement<'a> {
         match self.project.network_for(invocation) {
             reach if network && reach.access != NetworkAccess::Off => CommandConfinement::WithNetwork,
             reach => CommandConfinement::Policy(reach),
         }
     }
 
-    async fn outcome(&self, invocation: &ToolInvocation, confinement: CommandConfinement<'_>) -> ToolOutcome {
+    async fn run_and_describe(
+        &self,
+        invocation: &ToolInvocation,
+        confinement: CommandConfinement<'_>,
+    ) -> ToolOutcome {
         let started = Instant::now();
-        let answer = self.answer(invocation, confinement).await;
+        let answer = self.answer_call(invocation, confinement).await;
         answer.into_outcome(&invocation.tool, started.elapsed(), self.project.cap)
     }
 }
@@ -413,9 +436,9 @@ impl ProjectTools {
 /// The arguments of what only workflows do.
 fn action_schema(name: &str) -> Value {
     match name {
-        shell::NAME => shell::schema(),
-        http_request::NAME => http_request::schema(),
-        mcp_call::NAME => mcp_call::schema(),
+        shell::NAME => shell::arguments_schema(),
+        http_request::NAME => http_request::arguments_schema(),
+        mcp_call::NAME => mcp_call::arguments_schema(),
         _ => Value::Null,
     }
 }

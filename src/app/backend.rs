@@ -35,17 +35,17 @@ use futures_util::stream::BoxStream;
 use serde_json::Map;
 
 use self::cancel::OneShotCanceller;
-use self::catalog_lines::{first_error, mended_by, missing_models, unread};
+use self::catalog_lines::{first_error, mended_by, missing_models, unreadable_workflows};
 use self::definition_files::DefinitionChecker;
 use self::error_text::{HOW_TO_SET, no_model};
 use self::isolated_runs::IsolatedRuns;
 use self::pending_breakpoints::PendingBreakpoints;
-pub(super) use self::startup::{TuiStartup, interactive};
+pub(super) use self::startup::{TuiStartup, run_interactive};
 use super::bootstrap::{self, WiredRuntime};
 use super::cli_context::CliContext;
-use super::diagnostics::rendered;
+use super::diagnostics::diagnostics_text;
 use super::logs;
-use super::run_command::spec;
+use super::run_command::run_spec;
 use super::system_context;
 use super::trust::{self, ProjectFiles};
 use super::windows;
@@ -85,66 +85,66 @@ use synthdev_tui::transcript::item::TranscriptItem;
 const FILES: usize = 20_000;
 
 /// What is wrong with settings, roles and workflow files, and what of a project is not taken, a line each: nothing is hidden, nothing stops.
-fn problems(catalog: &ConfigCatalog) -> Vec<String> {
+fn config_problems(catalog: &ConfigCatalog) -> Vec<String> {
     let told =
         |finding: &&Diagnostic| finding.severity == DiagnosticSeverity::Error || finding.code == NOT_TAKEN;
-    catalog.diagnostics().iter().filter(told).map(synthdev_config::render::compact).collect()
+    catalog.diagnostics().iter().filter(told).map(synthdev_config::render::compact_line).collect()
 }
 
 /// Everything behind the screen.
 struct TuiBackend {
-    world: CliContext,
+    context: CliContext,
     overrides: SettingOverrides,
     /// The workflow that the demo's script plays, if this is the demo.
     demo: Option<String>,
     /// Replaced as a whole when the project becomes trusted; running runs keep what they started with.
     catalog: RwLock<Arc<ConfigCatalog>>,
-    wired: RwLock<Arc<WiredRuntime>>,
+    runtime: RwLock<Arc<WiredRuntime>>,
     /// The project's files as the trust question showed them.
-    asked: Mutex<ProjectFiles>,
+    shown_files: Mutex<ProjectFiles>,
     branch: Mutex<Option<Option<String>>>,
-    stops: PendingBreakpoints,
+    breakpoints: PendingBreakpoints,
     /// A model was set up in this session.
-    saved: Arc<AtomicBool>,
+    setup_saved: Arc<AtomicBool>,
     /// It was told that what is typed is not kept.
-    unkept: AtomicBool,
+    history_failure_reported: AtomicBool,
     /// The files as they were when they were read last.
-    read: Mutex<Vec<FileStamp>>,
+    read_stamps: Mutex<Vec<FileStamp>>,
     /// What texts are checked with, until files change.
     checker: Arc<Mutex<Option<Arc<DefinitionChecker>>>>,
     /// Entries of the long run that was scrolled back in last.
     entries: Arc<Mutex<Option<transcript_pages::TranscriptPages>>>,
     /// Ends what models are asked beside the runs.
-    stopper: OneShotCanceller,
+    canceller: OneShotCanceller,
     indexing: Arc<indexing_session::IndexingSession>,
 }
 
 impl TuiBackend {
     fn project(&self) -> String {
-        self.world.project.display().to_string()
+        self.context.project.display().to_string()
     }
 
-    fn wired(&self) -> Arc<WiredRuntime> {
-        Arc::clone(&self.wired.read().unwrap_or_else(PoisonError::into_inner))
+    fn current_runtime(&self) -> Arc<WiredRuntime> {
+        Arc::clone(&self.runtime.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    fn catalog(&self) -> Arc<ConfigCatalog> {
+    fn current_catalog(&self) -> Arc<ConfigCatalog> {
         Arc::clone(&self.catalog.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    fn elsewhere(&self) -> IsolatedRuns {
-        IsolatedRuns::new(&self.world, self.catalog(), self.wired())
+    fn isolated_runs(&self) -> IsolatedRuns {
+        IsolatedRuns::new(&self.context, self.current_catalog(), self.current_runtime())
     }
 
     /// Starts a run on this handle: at once, or when the servers of its models have told how much they take. `begun` is
     /// called when it runs.
-    fn start(
+    fn start_run(
         &self,
         handle: RuntimeHandle,
         mut spec: RunSpec,
         begun: impl FnOnce() + Send + 'static,
     ) -> Result<WorkflowStart, String> {
-        let providers = Arc::clone(&self.wired().providers);
+        let providers = Arc::clone(&self.current_runtime().providers);
         let go = move |spec: RunSpec| {
             let run = handle
                 .start(spec)
@@ -152,38 +152,38 @@ impl TuiBackend {
             begun();
             Ok(run)
         };
-        if windows::are_known(&providers, &spec.program) {
-            windows::recall(&providers, &mut spec.program);
+        if windows::are_windows_known(&providers, &spec.program) {
+            windows::apply_known_windows(&providers, &mut spec.program);
             return go(spec).map(WorkflowStart::Running);
         }
         Ok(WorkflowStart::Later(
             StartPreparation::Windows,
             Box::pin(async move {
-                windows::learn(&providers, &mut spec.program).await;
+                windows::ask_unknown_windows(&providers, &mut spec.program).await;
                 Ok((go(spec)?, None))
             }),
         ))
     }
 
     /// Why something cannot start. A missing model is told once, not for every agent that needs it.
-    fn told(&self, found: &[Diagnostic]) -> String {
-        let catalog = self.catalog();
+    fn start_error_text(&self, found: &[Diagnostic]) -> String {
+        let catalog = self.current_catalog();
         let errors: Vec<Diagnostic> =
             found.iter().filter(|finding| finding.severity == DiagnosticSeverity::Error).cloned().collect();
         match missing_models(&catalog, &errors) {
             Some(missing) => format!("{missing}\n{HOW_TO_SET}"),
-            None => mended_by(&catalog, &errors, rendered(&catalog, &errors, false)),
+            None => mended_by(&catalog, &errors, diagnostics_text(&catalog, &errors, false)),
         }
     }
 }
 
 impl SessionBackend for TuiBackend {
     fn store_changes(&self) -> BoxStream<'static, ()> {
-        file_watch::watch_file(&bootstrap::history(&self.world.dirs.data))
+        file_watch::watch_file(&bootstrap::history_path(&self.context.dirs.data))
     }
 
     fn workflows(&self) -> Vec<WorkflowLine> {
-        let catalog = self.catalog();
+        let catalog = self.current_catalog();
         let line = |entry: &synthdev_config::catalog::workflow_index::WorkflowEntry| WorkflowLine {
             name: entry.name.clone(),
             description: entry.description.clone(),
@@ -191,28 +191,28 @@ impl SessionBackend for TuiBackend {
             waits_for_input: entry.start == StartCondition::OnUserInput,
             needs_input: entry.inputs.iter().any(|input| input.required),
             layer: entry.layer,
-            broken: catalog.program(&entry.name).err().and_then(|found| first_error(&catalog, &found)),
+            error: catalog.program(&entry.name).err().and_then(|found| first_error(&catalog, &found)),
         };
-        catalog.workflows().iter().map(line).chain(unread(&catalog)).collect()
+        catalog.workflows().iter().map(line).chain(unreadable_workflows(&catalog)).collect()
     }
 
     fn roles(&self) -> Vec<RoleLine> {
-        catalog_lines::role_lines(&self.catalog())
+        catalog_lines::role_lines(&self.current_catalog())
     }
 
     fn tools(&self, role: &str) -> Vec<ToolLine> {
-        catalog_lines::tool_lines(&self.catalog(), role)
+        catalog_lines::tool_lines(&self.current_catalog(), role)
     }
 
     fn price(&self, model: &str) -> Option<TokenPrice> {
-        let catalog = self.catalog();
+        let catalog = self.current_catalog();
         let choices =
             ["base", "smart", "fast"].into_iter().filter_map(|level| catalog.model_for_level(level).ok());
         choices.into_iter().find(|choice| choice.model == model).and_then(|choice| choice.price)
     }
 
     fn start_workflow(&self, name: &str, input: &str) -> Result<WorkflowStart, String> {
-        self.begin(name, input, None)
+        self.start_workflow_run(name, input, None)
     }
 
     fn start_concurrent_workflow(
@@ -221,11 +221,11 @@ impl SessionBackend for TuiBackend {
         input: &str,
         beside: ConcurrentRunMode,
     ) -> Result<WorkflowStart, String> {
-        self.begin(name, input, Some(beside))
+        self.start_workflow_run(name, input, Some(beside))
     }
 
     fn set_start_breakpoints(&self, stops: BreakpointSet) {
-        self.stops.set(stops);
+        self.breakpoints.set_breakpoints(stops);
     }
 
     fn allow_always(&self, permission: StandingPermission) -> BoxFuture<'static, Result<String, String>> {
@@ -239,35 +239,37 @@ impl SessionBackend for TuiBackend {
                 "the demo has no model to talk to: its answers are scripted\n{again}\n{HOW_TO_SET}"
             ));
         }
-        let program = self.catalog().chat_program(role).map_err(|found| self.told(&found))?;
-        let spec = spec((&self.catalog(), &self.world.project), program, Map::new(), false, true);
-        self.start(self.wired().handle.clone(), spec, || {})
+        let program =
+            self.current_catalog().chat_program(role).map_err(|found| self.start_error_text(&found))?;
+        let spec =
+            run_spec((&self.current_catalog(), &self.context.project), program, Map::new(), false, true);
+        self.start_run(self.current_runtime().handle.clone(), spec, || {})
     }
 
-    fn send(&self, run: &RunId, command: RunCommand) {
-        self.wired().handle.send(run, command);
+    fn send_command(&self, run: &RunId, command: RunCommand) {
+        self.current_runtime().handle.send_command(run, command);
     }
 
     fn runs(&self, filter: RunFilter) -> BoxFuture<'static, Result<Vec<RunSummary>, String>> {
-        let (handle, here) = (self.wired().handle.clone(), self.project());
-        away(move || past_runs::list(&handle, &here, filter))
+        let (handle, here) = (self.current_runtime().handle.clone(), self.project());
+        run_blocking(move || past_runs::list_runs(&handle, &here, filter))
     }
 
-    fn search(&self, words: String) -> BoxFuture<'static, Result<Vec<SearchHitLine>, String>> {
-        let handle = self.wired().handle.clone();
-        away(move || past_runs::search(&handle, &words))
+    fn search_history(&self, words: String) -> BoxFuture<'static, Result<Vec<SearchHitLine>, String>> {
+        let handle = self.current_runtime().handle.clone();
+        run_blocking(move || past_runs::search_history(&handle, &words))
     }
 
     fn load_past_run(&self, run: String) -> BoxFuture<'static, Result<PastRun, String>> {
         // it may have gone back since
         *self.entries.lock().unwrap_or_else(PoisonError::into_inner) = None;
-        let (wired, here, demo) = (self.wired(), self.project(), self.demo.clone());
-        away(move || past_runs::past(&wired, &here, &run, demo.as_deref()))
+        let (wired, here, demo) = (self.current_runtime(), self.project(), self.demo.clone());
+        run_blocking(move || past_runs::load_past_run(&wired, &here, &run, demo.as_deref()))
     }
 
     fn load_run_preview(&self, run: String) -> BoxFuture<'static, Option<PastRun>> {
-        let (wired, here, demo) = (self.wired(), self.project(), self.demo.clone());
-        let glance = away(move || Ok(past_runs::glance(&wired, &here, &run, demo.as_deref())));
+        let (wired, here, demo) = (self.current_runtime(), self.project(), self.demo.clone());
+        let glance = run_blocking(move || Ok(past_runs::load_preview(&wired, &here, &run, demo.as_deref())));
         Box::pin(async move { glance.await.ok().flatten() })
     }
 
@@ -276,46 +278,46 @@ impl SessionBackend for TuiBackend {
         run: RunId,
         before: usize,
     ) -> BoxFuture<'static, Result<Vec<TranscriptItem>, String>> {
-        let (handle, data) = (self.wired().handle.clone(), self.world.dirs.data.clone());
+        let (handle, data) = (self.current_runtime().handle.clone(), self.context.dirs.data.clone());
         let entries = Arc::clone(&self.entries);
-        away(move || {
+        run_blocking(move || {
             let known = &mut entries.lock().unwrap_or_else(PoisonError::into_inner);
-            transcript_pages::earlier(&handle, &data, known, &run, before)
+            transcript_pages::earlier_entries(&handle, &data, known, &run, before)
         })
     }
 
     fn load_recalled_input(&self) -> BoxFuture<'static, Result<RecalledInput, String>> {
-        self.recalled()
+        self.load_input_history()
     }
 
     fn save_input(&self, text: &str) -> Result<(), String> {
-        self.keep_typed(text)
+        self.save_to_input_history(text)
     }
 
-    fn resume(&self, run: RunId) -> BoxFuture<'static, Result<(), String>> {
-        let elsewhere = self.elsewhere();
-        away(move || past_runs::resume(&elsewhere, &run, false))
+    fn resume_run(&self, run: RunId) -> BoxFuture<'static, Result<(), String>> {
+        let elsewhere = self.isolated_runs();
+        run_blocking(move || past_runs::resume_run(&elsewhere, &run, false))
     }
 
-    fn retry(&self, run: RunId) -> BoxFuture<'static, Result<(), String>> {
-        let elsewhere = self.elsewhere();
-        away(move || past_runs::resume(&elsewhere, &run, true))
+    fn retry_run(&self, run: RunId) -> BoxFuture<'static, Result<(), String>> {
+        let elsewhere = self.isolated_runs();
+        run_blocking(move || past_runs::resume_run(&elsewhere, &run, true))
     }
 
-    fn control(&self, run: String, control: ControlAction) -> BoxFuture<'static, Result<String, String>> {
-        let handle = self.wired().handle.clone();
-        Box::pin(async move { past_runs::control(&handle, &run, control).await })
+    fn control_run(&self, run: String, control: ControlAction) -> BoxFuture<'static, Result<String, String>> {
+        let handle = self.current_runtime().handle.clone();
+        Box::pin(async move { past_runs::control_run(&handle, &run, control).await })
     }
 
     fn request_history(&self, asked: PastAsked) -> BoxFuture<'static, PastTold> {
-        let (world, catalog, project) = (self.world.clone(), self.catalog(), self.project());
+        let (world, catalog, project) = (self.context.clone(), self.current_catalog(), self.project());
         let reader = history_queries::TuiHistoryReader {
-            handle: self.wired().handle.clone(),
-            world,
+            handle: self.current_runtime().handle.clone(),
+            context: world,
             catalog,
             project,
         };
-        let work = away(move || Ok(reader.answer(asked)));
+        let work = run_blocking(move || Ok(reader.answer_request(asked)));
         Box::pin(async move { work.await.unwrap_or_else(|error| PastTold::Text(Err(error))) })
     }
 
@@ -324,31 +326,31 @@ impl SessionBackend for TuiBackend {
         run: RunId,
         agent: Option<String>,
     ) -> BoxFuture<'static, Result<String, String>> {
-        let handle = self.wired().handle.clone();
-        away(move || past_runs::review(&handle, &run, agent))
+        let handle = self.current_runtime().handle.clone();
+        run_blocking(move || past_runs::review_last_call(&handle, &run, agent))
     }
 
     fn definition(&self, run: RunId) -> BoxFuture<'static, Result<RunDefinitionView, String>> {
-        let handle = self.wired().handle.clone();
-        away(move || ui_settings::definition(&handle, &run))
+        let handle = self.current_runtime().handle.clone();
+        run_blocking(move || ui_settings::load_definition(&handle, &run))
     }
 
-    fn theme(&self, name: &str) -> Result<ColorTheme, String> {
-        ui_settings::named(&self.world, name)
+    fn load_theme(&self, name: &str) -> Result<ColorTheme, String> {
+        ui_settings::load_theme(&self.context, name)
     }
 
     fn verbosity(&self, wanted: Option<u8>) -> (u8, String) {
-        let level = wanted.map_or_else(logs::level, logs::set);
-        (level, logs::file(&self.world.dirs.data).display().to_string())
+        let level = wanted.map_or_else(logs::current_verbosity, logs::set_verbosity);
+        (level, logs::log_file(&self.context.dirs.data).display().to_string())
     }
 
     fn files(&self) -> BoxFuture<'static, Result<Vec<String>, String>> {
-        let project = self.world.project.clone();
-        away(move || Ok(system_context::files(&project, FILES).0))
+        let project = self.context.project.clone();
+        run_blocking(move || Ok(system_context::list_files(&project, FILES).0))
     }
 
     fn load_lookup_page(&self, page: LookupPage) -> BoxFuture<'static, Result<(String, String), String>> {
-        self.page(page)
+        self.load_page(page)
     }
 
     fn run_shell_command(
@@ -356,107 +358,107 @@ impl SessionBackend for TuiBackend {
         command: String,
         sure: bool,
     ) -> BoxFuture<'static, Result<ShellOutcome, String>> {
-        self.shell(command, sure)
+        self.run_shell(command, sure)
     }
 
     fn suggest_shell_command(&self, words: String) -> BoxFuture<'static, ShellSuggestionReply> {
-        self.suggest(words)
+        self.suggest_command(words)
     }
 
     fn apply_task_deed(
         &self,
         deed: TaskListCommand,
     ) -> BoxFuture<'static, Result<(TaskList, Option<TaskListItem>), String>> {
-        self.task(deed)
+        self.run_task_command(deed)
     }
 
     fn request_indexing(&self, asked: IndexingRequest) -> BoxFuture<'static, IndexingReply> {
-        self.index(asked)
+        self.handle_indexing(asked)
     }
 
     fn cancel_side_query(&self) {
-        self.stopper.stop();
+        self.canceller.stop_all();
     }
 
     fn trust_question(&self) -> Result<UntrustedDefinitions, String> {
-        self.trusts()
+        self.untrusted_definitions()
     }
 
     fn steps(&self, run: Option<String>) -> BoxFuture<'static, Result<RunStepList, String>> {
-        let (handle, here) = (self.wired().handle.clone(), self.project());
-        away(move || time_travel::steps(&handle, &here, run))
+        let (handle, here) = (self.current_runtime().handle.clone(), self.project());
+        run_blocking(move || time_travel::list_steps(&handle, &here, run))
     }
 
     fn preview_time_travel(
         &self,
         travel: TimeTravelRequest,
     ) -> BoxFuture<'static, Result<TimeTravelPreview, String>> {
-        let (handle, here) = (self.wired().handle.clone(), self.project());
-        away(move || time_travel::plan(&handle, &here, travel))
+        let (handle, here) = (self.current_runtime().handle.clone(), self.project());
+        run_blocking(move || time_travel::plan_travel(&handle, &here, travel))
     }
 
     fn perform_time_travel(
         &self,
         travel: TimeTravelRequest,
     ) -> BoxFuture<'static, Result<TimeTravelOutcome, String>> {
-        let (handle, here) = (self.wired().handle.clone(), self.project());
-        away(move || time_travel::travel(&handle, &here, travel))
+        let (handle, here) = (self.current_runtime().handle.clone(), self.project());
+        run_blocking(move || time_travel::travel_to_step(&handle, &here, travel))
     }
 
     fn snapshot(&self, command: SnapshotOperation) -> BoxFuture<'static, Result<String, String>> {
-        let handle = self.wired().handle.clone();
-        away(move || {
-            snapshot_command::perform(&handle, command)
+        let handle = self.current_runtime().handle.clone();
+        run_blocking(move || {
+            snapshot_command::run_snapshot_command(&handle, command)
                 .map_err(|error| past_runs::with_hint(&error.message, error.hint.as_deref()))
         })
     }
 
     fn answer_trust_question(&self, yes: bool) -> Result<Vec<String>, String> {
         if !yes {
-            self.leave_out();
+            self.exclude_project_definitions();
             return Ok(Vec::new());
         }
         let told = |error: anyhow::Error| format!("{error:#}");
         let changed =
             || "the files changed while you were asked: leave and start again to see them".to_owned();
-        let files = trust::project_files(&self.world.project);
-        if !files.same_as(&self.asked.lock().unwrap_or_else(PoisonError::into_inner)) {
+        let files = trust::project_files(&self.context.project);
+        if !files.same_as(&self.shown_files.lock().unwrap_or_else(PoisonError::into_inner)) {
             return Err(changed());
         }
-        trust::decide(&self.world, &files, true).map_err(told)?;
-        let gathered =
-            super::config_sources::gather(&self.world, self.overrides.clone(), false).map_err(told)?;
-        if gathered.verdict != TrustVerdict::Trusted {
+        trust::decide_trust(&self.context, &files, true).map_err(told)?;
+        let gathered = super::config_sources::gather_sources(&self.context, self.overrides.clone(), false)
+            .map_err(told)?;
+        if gathered.trust != TrustVerdict::Trusted {
             return Err(changed());
         }
-        let catalog = ConfigCatalog::load(gathered.sources, bootstrap::specs(&self.world.project));
-        let known = problems(&self.catalog());
-        let new = problems(&catalog).into_iter().filter(|line| !known.contains(line)).collect();
-        self.take_up(catalog);
+        let catalog = ConfigCatalog::load(gathered.sources, bootstrap::tool_specs(&self.context.project));
+        let known = config_problems(&self.current_catalog());
+        let new = config_problems(&catalog).into_iter().filter(|line| !known.contains(line)).collect();
+        self.apply_catalog(catalog);
         Ok(new)
     }
 
     fn request_setup(&self, asked: SetupRequest) -> BoxFuture<'static, SetupReply> {
-        self.set_up(asked)
+        self.answer_setup_request(asked)
     }
 
     fn request_edit(&self, asked: EditAsked) -> BoxFuture<'static, EditTold> {
-        self.edit(asked)
+        self.answer_editor_request(asked)
     }
 
     fn open_external_editor(&self, name: &str, text: &str) -> Result<String, String> {
-        self.external(name, text)
+        self.edit_externally(name, text)
     }
 
     fn reload_changed_config(&self, asks: bool) -> Option<ConfigReload> {
-        self.reload(asks)
+        self.reload_config(asks)
     }
 
     fn status_line(&self) -> StatusFacts {
-        let catalog = self.catalog();
+        let catalog = self.current_catalog();
         let role = catalog.settings().default_role().to_owned();
-        let found = catalog.roles().find(&role).ok();
-        let choice = found.map(|role| catalog.select_model(&ModelSelector::role(role)));
+        let found = catalog.roles().find_role(&role).ok();
+        let choice = found.map(|role| catalog.select_model(&ModelSelector::for_role(role)));
         let notice = match &choice {
             Some(Err(missing)) => Some(no_model(&missing.message)),
             _ => None,
@@ -467,7 +469,7 @@ impl SessionBackend for TuiBackend {
             tools_total: catalog.tools().len(),
             model: choice.and_then(Result::ok).map_or_else(|| "no model".to_owned(), |choice| choice.model),
             environment: catalog.environment_files().map(str::to_owned).collect(),
-            branch: branch.get_or_insert_with(|| ui_settings::branch_of(&self.world.project)).clone(),
+            branch: branch.get_or_insert_with(|| ui_settings::current_branch(&self.context.project)).clone(),
             notice,
             role,
         }
@@ -475,7 +477,7 @@ impl SessionBackend for TuiBackend {
 }
 
 /// Work that takes a while, on a thread of its own.
-fn away<T: Send + 'static>(
+fn run_blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, String> + Send + 'static,
 ) -> BoxFuture<'static, Result<T, String>> {
     Box::pin(async move {

@@ -34,10 +34,10 @@ pub struct WiredRuntime {
     pub handle: RuntimeHandle,
     pub providers: Arc<ModelProviders>,
     /// What stands between runs and the providers.
-    pub deck: Option<ActiveRecording>,
+    pub recording: Option<ActiveRecording>,
 }
 
-pub(super) fn tools(project: &Path, data: &Path, catalog: &ConfigCatalog) -> ProjectTools {
+pub(super) fn project_tools(project: &Path, data: &Path, catalog: &ConfigCatalog) -> ProjectTools {
     ProjectTools::new(tool_settings(project, data, catalog))
 }
 
@@ -53,39 +53,40 @@ fn worktree_tools(
     catalog: &ConfigCatalog,
 ) -> Arc<ProjectTools> {
     let settings = tool_settings(worktree, data, catalog);
-    Arc::new(ProjectTools::new(ToolSettings { indexed: Some(project.to_owned()), ..settings }))
+    Arc::new(ProjectTools::new(ToolSettings { indexed_project: Some(project.to_owned()), ..settings }))
 }
 
 fn tool_settings(project: &Path, data: &Path, catalog: &ConfigCatalog) -> ToolSettings {
     let settings = catalog.settings();
     let usual = ToolSettings::new(project);
     let variables: BTreeMap<String, String> =
-        std::env::vars_os().map(|(name, value)| (lossy(name), lossy(value))).collect();
+        std::env::vars_os().map(|(name, value)| (to_lossy_string(name), to_lossy_string(value))).collect();
     let secrets = secret_names(catalog, variables.clone().into_iter());
     let key_homes = key_homes(catalog, &secrets, &variables);
     ToolSettings {
         strip_env: usual.strip_env.iter().cloned().chain(secrets).collect(),
-        key_homes,
+        key_servers: key_homes,
         terminal_timeout: Duration::from_secs(settings.terminal_timeout_seconds()),
         output_cap_bytes: settings.output_limit_bytes(),
-        hidden_paths: hidden(project, data),
-        sandbox: sandbox_setup::sandbox(project, data, catalog),
+        hidden_paths: hidden_paths(project, data),
+        sandbox: sandbox_setup::command_sandbox(project, data, catalog),
         ..usual
     }
 }
 
 /// A worktree lies among our own files; tools do not leave it.
-fn hidden(project: &Path, data: &Path) -> Vec<PathBuf> {
+fn hidden_paths(project: &Path, data: &Path) -> Vec<PathBuf> {
     if project.starts_with(data) { Vec::new() } else { vec![data.to_owned()] }
 }
 
 /// What snapshots leave out because it may hold keys, no model is told either.
 pub(super) fn project_index(project: &Path, data: &Path, catalog: &ConfigCatalog) -> ProjectIndex {
-    let index = ProjectIndex::new(project, catalog.settings().snapshot_exclude(), hidden(project, data));
-    index.under_policy(sandbox_setup::sandbox(project, data, catalog))
+    let index =
+        ProjectIndex::new(project, catalog.settings().snapshot_exclude(), hidden_paths(project, data));
+    index.under_policy(sandbox_setup::command_sandbox(project, data, catalog))
 }
 
-fn lossy(text: OsString) -> String {
+fn to_lossy_string(text: OsString) -> String {
     text.to_string_lossy().into_owned()
 }
 
@@ -95,11 +96,11 @@ fn secret_names(
     catalog: &ConfigCatalog,
     variables: impl Iterator<Item = (String, String)>,
 ) -> BTreeSet<String> {
-    let ours = environment_names().filter(|(_, rule)| rule.shape == SettingValueType::Secret);
+    let ours = environment_names().filter(|(_, rule)| rule.value_type == SettingValueType::Secret);
     let mut names: BTreeSet<String> = ours.map(|(name, _)| name.to_owned()).collect();
     let providers = catalog.models().providers.iter();
     names.extend(providers.flat_map(|provider| provider.key_env.iter().flatten().cloned()));
-    let keys: Vec<&str> = catalog.key_ring().values().map(|secret| secret.expose()).collect();
+    let keys: Vec<&str> = catalog.key_ring().values().map(|secret| secret.expose_secret()).collect();
     // servers that want no key get `none` or `x`, which other variables may well hold too
     let is_key = |value: &str| value.len() >= SHORTEST_KEY && keys.contains(&value);
     names.extend(variables.filter(|(_, value)| is_key(value.trim())).map(|(name, _)| name));
@@ -115,43 +116,48 @@ fn key_homes(
     let homes = catalog.key_origins();
     let of = |name: &String| {
         let value = variables.get(name).map(|value| value.trim());
-        let same = catalog.key_ring().iter().filter(|(_, key)| Some(key.expose()) == value);
+        let same = catalog.key_ring().iter().filter(|(_, key)| Some(key.expose_secret()) == value);
         same.filter_map(|(key, _)| homes.get(key)).flatten().cloned().collect()
     };
     secrets.iter().map(|name| (name.clone(), of(name))).collect()
 }
 
 /// Every tool of the product, for the catalogue; the same in every project.
-pub fn specs(project: &Path) -> Vec<ToolSpec> {
+pub fn tool_specs(project: &Path) -> Vec<ToolSpec> {
     let mut specs = ProjectTools::new(ToolSettings::new(project)).specs().to_vec();
     specs.push(ask_user_tool());
     specs
 }
 
 /// For runs started from now on: the configuration changed, the watchers stay.
-pub fn rewire(old: &WiredRuntime, project: &Path, data: &Path, catalog: &ConfigCatalog) -> WiredRuntime {
-    let (ports, options, providers) = parts(project, data, catalog, None);
+pub fn rewire_runtime(
+    old: &WiredRuntime,
+    project: &Path,
+    data: &Path,
+    catalog: &ConfigCatalog,
+) -> WiredRuntime {
+    let (ports, options, providers) = runtime_parts(project, data, catalog, None);
     let ports = RuntimePorts { store: Arc::clone(&old.handle.ports().store), ..ports };
-    WiredRuntime { handle: old.handle.rewired(ports, options), providers, deck: None }
+    WiredRuntime { handle: old.handle.with_replaced_ports(ports, options), providers, recording: None }
 }
 
 impl WiredRuntime {
     /// Runs although another run works in this project.
     #[must_use]
-    pub fn sharing(self) -> Self {
+    pub fn with_shared_project(self) -> Self {
         Self { handle: self.handle.with_shared_lock(), ..self }
     }
 
     /// Keeps the record, the lock and the clock of another one: its runs are the same ones.
     #[must_use]
-    pub(super) fn with_record_of(self, other: &Self) -> Self {
+    pub(super) fn with_store_from(self, other: &Self) -> Self {
         Self { handle: self.handle.with_store_from(&other.handle), ..self }
     }
 
     /// Asks its models through this.
     #[must_use]
-    pub(super) fn asking(self, deck: ActiveRecording) -> Self {
-        Self { handle: self.handle.with_models(deck.port()), deck: Some(deck), ..self }
+    pub(super) fn with_recording(self, deck: ActiveRecording) -> Self {
+        Self { handle: self.handle.with_models(deck.port()), recording: Some(deck), ..self }
     }
 }
 
@@ -162,36 +168,40 @@ pub fn wire_worktree(
     catalog: &ConfigCatalog,
     script: Option<ScriptedModel>,
 ) -> WiredRuntime {
-    let (ports, options, providers) = parts(worktree, data, catalog, script);
+    let (ports, options, providers) = runtime_parts(worktree, data, catalog, script);
     let options = RuntimeOptions { project: project.display().to_string(), ..options };
     let tools = worktree_tools((project, worktree), data, catalog);
     WiredRuntime {
         handle: RuntimeHandle::new(RuntimePorts { lock: None, tools, ..ports }, options),
         providers,
-        deck: None,
+        recording: None,
     }
 }
 
 /// As `wire_worktree`, watched together with the runs of `old`.
-pub fn beside(
+pub fn wire_beside(
     old: &WiredRuntime,
     (project, worktree): (&Path, &Path),
     data: &Path,
     catalog: &ConfigCatalog,
 ) -> WiredRuntime {
-    let (ports, options, _) = parts(worktree, data, catalog, None);
+    let (ports, options, _) = runtime_parts(worktree, data, catalog, None);
     let providers = Arc::clone(&old.providers);
     let options = RuntimeOptions { project: project.display().to_string(), ..options };
     let tools = worktree_tools((project, worktree), data, catalog);
     // one store for all runs of this process: it has one name, under which others find who drives them
     let store = Arc::clone(&old.handle.ports().store);
     let ports = RuntimePorts { lock: None, models: providers.clone(), tools, store, ..ports };
-    WiredRuntime { handle: old.handle.rewired(ports, options), providers, deck: old.deck.clone() }
+    WiredRuntime {
+        handle: old.handle.with_replaced_ports(ports, options),
+        providers,
+        recording: old.recording.clone(),
+    }
 }
 
 /// The worktrees of a project.
-pub fn worktrees(project: &Path, data: &Path, catalog: &ConfigCatalog) -> GitWorktrees {
-    GitWorktrees::new(snapshots(project, data, catalog))
+pub fn git_worktrees(project: &Path, data: &Path, catalog: &ConfigCatalog) -> GitWorktrees {
+    GitWorktrees::new(project_snapshots(project, data, catalog))
 }
 
 /// What the project's repository may open outside of itself.
@@ -199,41 +209,41 @@ pub(super) fn outside_files(allowed: bool) -> OutsideFiles {
     if allowed { OutsideFiles::Allowed } else { OutsideFiles::Refused }
 }
 
-fn snapshots(project: &Path, data: &Path, catalog: &ConfigCatalog) -> GitSnapshots {
+fn project_snapshots(project: &Path, data: &Path, catalog: &ConfigCatalog) -> GitSnapshots {
     let exclude = catalog.settings().snapshot_exclude();
     let snapshots = GitSnapshots::open(project.to_owned(), data.to_owned(), exclude, Arc::new(SystemClock));
-    snapshots.with_outside_files(outside_files(catalog.git_may_lead_out()))
+    snapshots.with_outside_files(outside_files(catalog.may_git_lead_out()))
 }
 
-pub fn wire(
+pub fn wire_runtime(
     project: &Path,
     data: &Path,
     catalog: &ConfigCatalog,
     script: Option<ScriptedModel>,
 ) -> WiredRuntime {
-    let (ports, options, providers) = parts(project, data, catalog, script);
-    WiredRuntime { handle: RuntimeHandle::new(ports, options), providers, deck: None }
+    let (ports, options, providers) = runtime_parts(project, data, catalog, script);
+    WiredRuntime { handle: RuntimeHandle::new(ports, options), providers, recording: None }
 }
 
 /// The file of all runs.
-pub fn history(data: &Path) -> PathBuf {
+pub fn history_path(data: &Path) -> PathBuf {
     data.join("runs.sqlite")
 }
 
 /// What every listed model costs.
-fn prices(catalog: &ConfigCatalog) -> ProviderPriceLists {
+fn price_lists(catalog: &ConfigCatalog) -> ProviderPriceLists {
     let list = |provider: &CatalogProvider| PriceList {
         models: provider
             .models
             .iter()
             .filter_map(|model| Some((model.name.clone(), provider.price(Some(model))?)))
             .collect(),
-        others: provider.price(None),
+        default_price: provider.price(None),
     };
     catalog.models().providers.iter().map(|provider| (provider.name.clone(), list(provider))).collect()
 }
 
-fn parts(
+fn runtime_parts(
     project: &Path,
     data: &Path,
     catalog: &ConfigCatalog,
@@ -241,29 +251,29 @@ fn parts(
 ) -> (RuntimePorts, RuntimeOptions, Arc<ModelProviders>) {
     let settings = catalog.settings();
     let patience = ModelTimeouts {
-        connect: Duration::from_secs(settings.connect_seconds()),
-        idle: Duration::from_secs(settings.idle_seconds()),
+        connect_timeout: Duration::from_secs(settings.connect_seconds()),
+        idle_timeout: Duration::from_secs(settings.idle_seconds()),
         call: Duration::from_secs(settings.call_seconds()),
         ..ModelTimeouts::default()
     };
     let providers =
         ModelProviders::new(catalog.key_ring().clone(), patience).with_key_servers(catalog.key_origins());
-    let mut providers = providers.with_prices(prices(catalog));
+    let mut providers = providers.with_prices(price_lists(catalog));
     if let Some(script) = script {
         providers = providers.with_scripted(script);
     }
     let providers = Arc::new(providers);
     let ports = RuntimePorts {
         models: providers.clone(),
-        tools: Arc::new(tools(project, data, catalog)),
+        tools: Arc::new(project_tools(project, data, catalog)),
         scripts: Arc::new(ScriptWorkerPool::default()),
-        snapshots: Arc::new(snapshots(project, data, catalog)),
-        store: Arc::new(SqliteStore::new(history(data))),
+        snapshots: Arc::new(project_snapshots(project, data, catalog)),
+        store: Arc::new(SqliteStore::new(history_path(data))),
         lock: Some(Arc::new(FileLock::open(project.to_owned(), data))),
         clock: Arc::new(SystemClock),
         ids: Arc::new(SystemIds),
     };
-    let secrets = catalog.key_ring().values().map(|secret| secret.expose().to_owned()).collect();
+    let secrets = catalog.key_ring().values().map(|secret| secret.expose_secret().to_owned()).collect();
     let options = RuntimeOptions {
         project: project.display().to_string(),
         pid: std::process::id(),

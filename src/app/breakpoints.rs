@@ -10,22 +10,22 @@ use synthdev_engine::steering::{Breakpoint, BreakpointSet};
 /// # Errors
 /// What is no breakpoint, or names a state or tool that the workflow does not have.
 pub(super) fn parse_breakpoints(args: &StopArgs, program: &WorkflowProgram) -> Result<BreakpointSet> {
-    let stops = args.stops().map_err(|problem| anyhow!(problem))?;
+    let stops = args.breakpoint_set().map_err(|problem| anyhow!(problem))?;
     for point in &stops.points {
         match point {
             Breakpoint::State { state } => {
                 let states = program.workflows.iter().flat_map(|workflow| &workflow.states);
-                let known: Vec<&str> = states.map(|state| last(&state.name)).collect();
-                judge("state", state, last(state), known)?;
+                let known: Vec<&str> = states.map(|state| last_segment(&state.name)).collect();
+                check_known_name("state", state, last_segment(state), known)?;
             }
-            Breakpoint::Tool { tool } => judge("tool", tool, tool, tools(program))?,
+            Breakpoint::Tool { tool } => check_known_name("tool", tool, tool, tool_names(program))?,
             Breakpoint::Spend { .. } | Breakpoint::Now => {}
         }
     }
     Ok(stops)
 }
 
-fn judge(what: &str, given: &str, name: &str, known: Vec<&str>) -> Result<()> {
+fn check_known_name(what: &str, given: &str, name: &str, known: Vec<&str>) -> Result<()> {
     if known.contains(&name) {
         return Ok(());
     }
@@ -34,11 +34,11 @@ fn judge(what: &str, given: &str, name: &str, known: Vec<&str>) -> Result<()> {
     bail!("--break {given}: the workflow has no such {what}{hint}")
 }
 
-fn last(name: &str) -> &str {
+fn last_segment(name: &str) -> &str {
     name.rsplit('/').next().unwrap_or(name)
 }
 
-fn tools(program: &WorkflowProgram) -> Vec<&str> {
+fn tool_names(program: &WorkflowProgram) -> Vec<&str> {
     let agents = program.workflows.iter().flat_map(|workflow| &workflow.agents);
     let mut known: Vec<&str> = agents.flat_map(|agent| &agent.tools).map(|tool| tool.name.as_str()).collect();
     for state in program.workflows.iter().flat_map(|workflow| &workflow.states) {

@@ -9,17 +9,17 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::cli_context::CliContext;
-use super::run_command::load;
+use super::run_command::load_catalog;
 use super::system_context;
 use synthdev_adapters::file_io;
 use synthdev_cli::args::CheckArgs;
-use synthdev_cli::cost_estimate::write;
+use synthdev_cli::cost_estimate::write_cost_estimate;
 use synthdev_cli::exit;
-use synthdev_cli::output::{name, print_stderr};
+use synthdev_cli::output::{print_stderr, safe_name};
 use synthdev_config::catalog::ConfigCatalog;
 use synthdev_config::cost_estimate::estimate_cost;
 use synthdev_config::file_kind::FileKind;
-use synthdev_config::render::{DiagnosticStyle, data, render, summary};
+use synthdev_config::render::{DiagnosticStyle, count_summary, diagnostic_records, render_diagnostics};
 use synthdev_config::settings::rules::LEVELS;
 use synthdev_config::source::{FileDiagnostics, SourceFile};
 use synthdev_config::test_file::{self, ENDING};
@@ -54,70 +54,79 @@ struct DialectReport {
 
 #[derive(Default)]
 struct CheckOutcome {
-    found: Vec<Diagnostic>,
-    read: Vec<DialectReport>,
+    diagnostics: Vec<Diagnostic>,
+    dialect_reports: Vec<DialectReport>,
     programs: Vec<WorkflowProgram>,
     files: Vec<SourceFile>,
     /// Files that are none of ours.
-    skipped: usize,
+    skipped_count: usize,
 }
 
-pub(super) fn check(world: &CliContext, args: &CheckArgs) -> Result<u8> {
-    let (settings, _) = load(world, world.overrides.clone(), None)?;
+pub(super) fn run_check_command(world: &CliContext, args: &CheckArgs) -> Result<u8> {
+    let (settings, _) = load_catalog(world, world.overrides.clone(), None)?;
     // A workflow is right or wrong whatever models this machine has: missing ones are told apart.
-    let (catalog, gathered) = super::run_command::load_quietly(world, world.scripted("check"))?;
-    let mut subjects = subjects(&catalog, &args.paths)?;
+    let (catalog, gathered) = super::run_command::load_quietly(world, world.scripted_overrides("check"))?;
+    let mut subjects = check_subjects(&catalog, &args.paths)?;
     let costs = args.cost || matches!(args.paths.as_slice(), [one] if !one.is_dir());
     let mut checked = CheckOutcome::default();
     if args.paths.is_empty() {
         subjects.extend(gathered.tests.into_iter().map(CheckSubject::Test));
         // what is configured and could not be read is not in use: that is an error here, and was told above
-        subjects
-            .extend(gathered.unreadable.into_iter().map(|(file, why)| CheckSubject::Unreadable(file, why)));
-        checked.found.extend(settings.diagnostics().iter().cloned());
+        subjects.extend(
+            gathered.unreadable_files.into_iter().map(|(file, why)| CheckSubject::Unreadable(file, why)),
+        );
+        checked.diagnostics.extend(settings.diagnostics().iter().cloned());
     }
     for subject in subjects {
-        checked.judge(subject, &catalog, costs.then_some(&settings));
+        checked.check_subject(subject, &catalog, costs.then_some(&settings));
     }
-    let brief =
-        if costs { system_context::brief(&settings, &world.project) } else { SystemContext::default() };
-    checked.show(&catalog, args, costs.then_some(&brief))?;
+    let brief = if costs {
+        system_context::build_system_context(&settings, &world.project)
+    } else {
+        SystemContext::default()
+    };
+    checked.print_outcome(&catalog, args, costs.then_some(&brief))?;
     if args.paths.is_empty() {
-        system_context::lines(&settings).for_each(|line| print_stderr(format_args!("note: {line}")));
+        system_context::guidance_lines(&settings).for_each(|line| print_stderr(format_args!("note: {line}")));
     }
     for level in LEVELS {
         if let Err(missing) = settings.model_for_level(level) {
             print_stderr(format_args!("note: {}: workflows that need it cannot run yet", missing.message));
         }
     }
-    let errors = checked.found.iter().any(|finding| finding.severity == DiagnosticSeverity::Error);
+    let errors = checked.diagnostics.iter().any(|finding| finding.severity == DiagnosticSeverity::Error);
     Ok(if errors { exit::FAILED } else { exit::COMPLETED })
 }
 
 impl CheckOutcome {
     /// `priced`: the settings as they are, whose models have prices.
-    fn judge(&mut self, subject: CheckSubject, catalog: &ConfigCatalog, priced: Option<&ConfigCatalog>) {
-        self.read.extend(read_as(&subject, catalog));
+    fn check_subject(
+        &mut self,
+        subject: CheckSubject,
+        catalog: &ConfigCatalog,
+        priced: Option<&ConfigCatalog>,
+    ) {
+        self.dialect_reports.extend(read_as(&subject, catalog));
         let (found, programs) = match &subject {
             CheckSubject::Known(name) => {
-                sorted(catalog.check(name).map(|(program, found)| (vec![program], found)))
+                sort_results(catalog.check_workflow(name).map(|(program, found)| (vec![program], found)))
             }
-            CheckSubject::File(file) => sorted(catalog.check_file(file)),
+            CheckSubject::File(file) => sort_results(catalog.check_file(file)),
             CheckSubject::Test(file) => (test_file::parse_test_file(file).1, Vec::new()),
             CheckSubject::Other(file, kind) => (catalog.check_unloaded_file(file, *kind), Vec::new()),
-            CheckSubject::Unreadable(name, why) => (vec![unreadable(name, why)], Vec::new()),
+            CheckSubject::Unreadable(name, why) => (vec![unreadable_diagnostic(name, why)], Vec::new()),
             CheckSubject::Foreign => {
-                self.skipped += 1;
+                self.skipped_count += 1;
                 return;
             }
         };
         for finding in found {
-            if !self.found.contains(&finding) {
-                self.found.push(finding);
+            if !self.diagnostics.contains(&finding) {
+                self.diagnostics.push(finding);
             }
         }
         let real = priced.and_then(|settings| match &subject {
-            CheckSubject::Known(name) => settings.check(name).ok().map(|(program, _)| vec![program]),
+            CheckSubject::Known(name) => settings.check_workflow(name).ok().map(|(program, _)| vec![program]),
             CheckSubject::File(file) => settings.check_file(file).ok().map(|(programs, _)| programs),
             CheckSubject::Test(_)
             | CheckSubject::Other(..)
@@ -131,46 +140,51 @@ impl CheckOutcome {
     }
 
     /// `brief`: what agents are told here; without it no costs are shown.
-    fn show(&self, catalog: &ConfigCatalog, args: &CheckArgs, brief: Option<&SystemContext>) -> Result<()> {
+    fn print_outcome(
+        &self,
+        catalog: &ConfigCatalog,
+        args: &CheckArgs,
+        brief: Option<&SystemContext>,
+    ) -> Result<()> {
         // a line for each of many states is not written by a call of its own
         let mut out = std::io::BufWriter::new(std::io::stdout().lock());
         let text_of = |name: &str| {
             let own = self.files.iter().find(|file| file.name == name).map(|file| file.text.to_string());
-            own.or_else(|| catalog.printable(name))
+            own.or_else(|| catalog.printable_text(name))
         };
         let cost =
             |brief: &SystemContext| self.programs.iter().map(|one| estimate_cost(one, brief)).collect();
         let envelopes: Vec<_> = brief.map_or_else(Vec::new, cost);
         if args.json {
             let shown = json!({
-                "findings": data(&self.found, &text_of),
-                "workflows": self.read,
-                "skipped": self.skipped,
+                "findings": diagnostic_records(&self.diagnostics, &text_of),
+                "workflows": self.dialect_reports,
+                "skipped": self.skipped_count,
                 "envelope": envelopes,
             });
-            synthdev_cli::json_output::pretty(&shown, &mut out)?;
+            synthdev_cli::json_output::write_pretty_json(&shown, &mut out)?;
             return Ok(out.flush()?);
         }
         let paint =
             if std::io::stdout().is_terminal() { DiagnosticStyle::Ansi } else { DiagnosticStyle::Plain };
-        if !self.found.is_empty() {
-            writeln!(out, "{}\n", render(&self.found, &text_of, paint))?;
+        if !self.diagnostics.is_empty() {
+            writeln!(out, "{}\n", render_diagnostics(&self.diagnostics, &text_of, paint))?;
         }
-        writeln!(out, "{}", summary(&self.found))?;
-        for read in self.read.iter().filter(|_| !args.paths.is_empty()) {
-            writeln!(out, "`{}` was read as {}", name(&read.workflow), read.dialect)?;
+        writeln!(out, "{}", count_summary(&self.diagnostics))?;
+        for read in self.dialect_reports.iter().filter(|_| !args.paths.is_empty()) {
+            writeln!(out, "`{}` was read as {}", safe_name(&read.workflow), read.dialect)?;
         }
-        if self.skipped > 0 {
-            let (files, are) = if self.skipped == 1 { ("file", "is") } else { ("files", "are") };
+        if self.skipped_count > 0 {
+            let (files, are) = if self.skipped_count == 1 { ("file", "is") } else { ("files", "are") };
             writeln!(
                 out,
                 "skipped {} JSON {files} that {are} no workflow, role, settings, models or test file",
-                self.skipped
+                self.skipped_count
             )?;
         }
         for envelope in &envelopes {
             writeln!(out)?;
-            write(envelope, &mut out)?;
+            write_cost_estimate(envelope, &mut out)?;
         }
         Ok(out.flush()?)
     }
@@ -210,7 +224,7 @@ fn read_as(subject: &CheckSubject, catalog: &ConfigCatalog) -> Vec<DialectReport
         .collect()
 }
 
-fn sorted(
+fn sort_results(
     checked: Result<(Vec<WorkflowProgram>, Vec<Diagnostic>), Vec<Diagnostic>>,
 ) -> (Vec<Diagnostic>, Vec<WorkflowProgram>) {
     match checked {
@@ -220,7 +234,7 @@ fn sorted(
 }
 
 /// Without a path, every workflow that is configured. A path that does not exist may be a workflow's name.
-fn subjects(catalog: &ConfigCatalog, paths: &[PathBuf]) -> Result<Vec<CheckSubject>> {
+fn check_subjects(catalog: &ConfigCatalog, paths: &[PathBuf]) -> Result<Vec<CheckSubject>> {
     if paths.is_empty() {
         return Ok(catalog.workflows().iter().map(|entry| CheckSubject::Known(entry.name.clone())).collect());
     }
@@ -228,13 +242,13 @@ fn subjects(catalog: &ConfigCatalog, paths: &[PathBuf]) -> Result<Vec<CheckSubje
     for path in paths {
         match path.to_str().filter(|name| !path.exists() && catalog.workflow(name).is_some()) {
             Some(name) => all.push(CheckSubject::Known(name.to_owned())),
-            None => all.extend(files_of(path)?),
+            None => all.extend(subjects_in_path(path)?),
         }
     }
     Ok(all)
 }
 
-fn files_of(path: &Path) -> Result<Vec<CheckSubject>> {
+fn subjects_in_path(path: &Path) -> Result<Vec<CheckSubject>> {
     if path.is_dir() {
         let read = file_io::read_project_tree(path);
         return Ok(read.into_iter().map(|file| found_below(path, file)).collect());
@@ -252,7 +266,7 @@ fn files_of(path: &Path) -> Result<Vec<CheckSubject>> {
                 true => FileKind::Test,
                 false => FileKind::Workflow,
             });
-            Ok(vec![subject(file, kind)])
+            Ok(vec![check_subject_of(file, kind)])
         }
     }
 }
@@ -264,11 +278,11 @@ fn found_below(directory: &Path, read: file_io::FileReadResult) -> CheckSubject 
         Ok(text) => {
             let file = SourceFile::new(ConfigLayer::CommandLine, name, text);
             match FileKind::from_file(&file) {
-                Some(kind) => subject(file, kind),
+                Some(kind) => check_subject_of(file, kind),
                 None => CheckSubject::Foreign,
             }
         }
-        Err(error) if file_io::is_link_out(&error) => CheckSubject::Foreign,
+        Err(error) if file_io::is_outside_link(&error) => CheckSubject::Foreign,
         Err(error) if FileKind::is_ours(&name) || read.name.ends_with('.') => {
             CheckSubject::Unreadable(name, error.to_string())
         }
@@ -276,7 +290,7 @@ fn found_below(directory: &Path, read: file_io::FileReadResult) -> CheckSubject 
     }
 }
 
-fn subject(file: SourceFile, kind: FileKind) -> CheckSubject {
+fn check_subject_of(file: SourceFile, kind: FileKind) -> CheckSubject {
     match kind {
         FileKind::Workflow => CheckSubject::File(file),
         FileKind::Test => CheckSubject::Test(file),
@@ -284,11 +298,11 @@ fn subject(file: SourceFile, kind: FileKind) -> CheckSubject {
     }
 }
 
-fn unreadable(name: &str, why: &str) -> Diagnostic {
+fn unreadable_diagnostic(name: &str, why: &str) -> Diagnostic {
     let file = SourceFile::new(ConfigLayer::CommandLine, name, "");
     let mut findings = FileDiagnostics::new(&file);
     let what = if name.ends_with(".json") { "JSON" } else { "text" };
     let hint = format!("it is to be {what} of at most 4 MiB, stored as UTF-8");
-    findings.error("C01", 0..0, format!("the file cannot be read: {why}"), Some(hint));
+    findings.add_error("C01", 0..0, format!("the file cannot be read: {why}"), Some(hint));
     findings.list.remove(0)
 }

@@ -22,13 +22,13 @@ pub(super) struct CliContext {
     /// `--trust`
     pub(super) trust: bool,
     /// `--linear`
-    pub(super) linear: bool,
+    pub(super) line_mode: bool,
     /// Only what is shipped counts (the demo): no file of the user or the project.
     pub(super) shipped_only: bool,
 }
 
 impl CliContext {
-    pub(super) fn find(cli: &CliArgs) -> Result<Self> {
+    pub(super) fn find_project(cli: &CliArgs) -> Result<Self> {
         let start = match &cli.directory {
             Some(directory) => directory.clone(),
             None => std::env::current_dir().context("the current directory cannot be read")?,
@@ -57,25 +57,25 @@ impl CliContext {
             environment: std::env::vars_os()
                 .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
                 .collect(),
-            overrides: overrides(&cli.settings),
+            overrides: setting_overrides(&cli.settings),
             extra_settings: cli.settings.config.clone(),
             trust: cli.settings.trust,
-            linear: cli.linear,
+            line_mode: cli.linear,
             shipped_only: false,
         })
     }
 
     /// Every level answers from the scripted replies.
-    pub(super) fn scripted(&self, flag: &str) -> SettingOverrides {
+    pub(super) fn scripted_overrides(&self, flag: &str) -> SettingOverrides {
         let mut overrides = self.overrides.clone();
         for level in ["base", "smart", "fast"] {
-            overrides.set(&format!("levels.{level}.provider"), "scripted", flag);
+            overrides.set_override(&format!("levels.{level}.provider"), "scripted", flag);
         }
         overrides
     }
 }
 
-fn overrides(flags: &SettingFlags) -> SettingOverrides {
+fn setting_overrides(flags: &SettingFlags) -> SettingOverrides {
     let mut overrides = SettingOverrides::default();
     let rows = [
         ("--provider", &flags.provider),
@@ -98,11 +98,11 @@ fn overrides(flags: &SettingFlags) -> SettingOverrides {
         ("--sandbox-network", &flags.sandbox_network),
     ];
     if flags.no_sandbox {
-        overrides.set("sandbox.mode", SandboxMode::Off.as_str(), "--no-sandbox");
+        overrides.set_override("sandbox.mode", SandboxMode::Off.as_str(), "--no-sandbox");
     }
     for (flag, value) in rows {
         if let Some(text) = value {
-            overrides.flag(flag, text);
+            overrides.set_flag(flag, text);
         }
     }
     overrides

@@ -8,7 +8,7 @@ use include_dir::{Dir, include_dir};
 use super::cli_context::CliContext;
 use super::trust::{self, ProjectFiles};
 use synthdev_adapters::file_io::{self, FileReadResult};
-use synthdev_cli::output::name;
+use synthdev_cli::output::safe_name;
 use synthdev_config::catalog::ConfigSources;
 use synthdev_config::companion_files::CompanionReader;
 use synthdev_config::settings::layers::SettingOverrides;
@@ -29,15 +29,15 @@ pub(super) struct GatheredSources {
     /// Test files of the same layers.
     pub(super) tests: Vec<SourceFile>,
     /// Files that could not be read, and why.
-    pub(super) unreadable: Vec<(String, String)>,
+    pub(super) unreadable_files: Vec<(String, String)>,
     /// Whether the project layer is among the sources, or waits for a decision.
-    pub(super) verdict: TrustVerdict,
+    pub(super) trust: TrustVerdict,
     /// The project's own files as they were judged.
     pub(super) project: ProjectFiles,
 }
 
 /// A shipped file by its path below `config/`.
-pub(super) fn shipped(path: &str) -> Option<&'static str> {
+pub(super) fn shipped_file(path: &str) -> Option<&'static str> {
     CONFIG.get_file(path)?.contents_utf8()
 }
 
@@ -54,7 +54,7 @@ pub(super) fn demo_project() -> Vec<(String, &'static str)> {
         .collect()
 }
 
-pub(super) fn gather(
+pub(super) fn gather_sources(
     world: &CliContext,
     overrides: SettingOverrides,
     trusted: bool,
@@ -63,10 +63,10 @@ pub(super) fn gather(
     if world.shipped_only {
         return Ok(gathered);
     }
-    gathered.layer(&world.dirs.config, ConfigLayer::User, "user:");
+    gathered.add_layer(&world.dirs.config, ConfigLayer::User, "user:");
     gathered.project = trust::project_files(&world.project);
-    gathered.verdict = trust::decide(world, &gathered.project, trusted)?;
-    if let Some(left_out) = gathered.verdict.excluded_files().map(<[String]>::to_vec) {
+    gathered.trust = trust::decide_trust(world, &gathered.project, trusted)?;
+    if let Some(left_out) = gathered.trust.excluded_files().map(<[String]>::to_vec) {
         gathered.use_project(&left_out);
     }
     gathered.extra_settings(world)?;
@@ -76,14 +76,14 @@ pub(super) fn gather(
 /// What there would be if these files of the project were trusted.
 pub(super) fn gather_as_if_trusted(world: &CliContext, files: &ProjectFiles) -> Result<ConfigSources> {
     let mut gathered = GatheredSources::shipped(world, world.overrides.clone());
-    gathered.layer(&world.dirs.config, ConfigLayer::User, "user:");
+    gathered.add_layer(&world.dirs.config, ConfigLayer::User, "user:");
     gathered.project = files.clone();
     gathered.use_project(&[]);
     gathered.extra_settings(world)?;
     Ok(gathered.sources)
 }
 
-fn built_in(sources: &mut ConfigSources, tests: &mut Vec<SourceFile>) {
+fn add_built_in(sources: &mut ConfigSources, tests: &mut Vec<SourceFile>) {
     let file = |path: &str| {
         let text = CONFIG.get_file(path).and_then(|file| file.contents_utf8()).unwrap_or_default();
         SourceFile::new(ConfigLayer::BuiltIn, format!("built-in:config/{path}"), text)
@@ -123,11 +123,11 @@ impl GatheredSources {
                 ..ConfigSources::default()
             },
             tests: Vec::new(),
-            unreadable: Vec::new(),
-            verdict: TrustVerdict::Trusted,
+            unreadable_files: Vec::new(),
+            trust: TrustVerdict::Trusted,
             project: ProjectFiles::default(),
         };
-        built_in(&mut gathered.sources, &mut gathered.tests);
+        add_built_in(&mut gathered.sources, &mut gathered.tests);
         gathered.sources.reader = Some(CompanionReader::new(|file, path| {
             let directory = Path::new(&file.name).parent().unwrap_or(Path::new(""));
             file_io::read_file_below(directory, path).map_err(|error| error.to_string())
@@ -147,14 +147,14 @@ impl GatheredSources {
 
     /// A line for each file that could not be read.
     pub(super) fn not_read(&self) -> Vec<String> {
-        self.unreadable.iter().map(|(file, why)| format!("{}: {why}", name(file))).collect()
+        self.unreadable_files.iter().map(|(file, why)| format!("{}: {why}", safe_name(file))).collect()
     }
 
     /// Exactly the texts that were judged: a file that changed since is not looked at again.
     fn use_project(&mut self, left_out: &[String]) {
-        self.sources.git_leads_out = self.project.leads_out_but(left_out);
+        self.sources.git_leads_out = self.project.has_other_outside_links(left_out);
         let counts = |name: &str| !left_out.iter().any(|out| out == name);
-        for (name, text) in self.project.readable.iter().filter(|(name, _)| counts(name)) {
+        for (name, text) in self.project.readable_files.iter().filter(|(name, _)| counts(name)) {
             let inside = name.strip_prefix(trust::FOLDER).map(|rest| rest.trim_start_matches('/'));
             let file = SourceFile::new(ConfigLayer::Project, name.clone(), text.clone());
             let into = match inside {
@@ -172,24 +172,24 @@ impl GatheredSources {
             Some(Ok(text)) => {
                 self.sources.guidance.push(SourceFile::new(ConfigLayer::Project, GUIDANCE, text.as_str()));
             }
-            Some(Err(why)) => self.unreadable.push((GUIDANCE.to_owned(), why.clone())),
+            Some(Err(why)) => self.unreadable_files.push((GUIDANCE.to_owned(), why.clone())),
             None => {}
         }
-        self.unreadable.extend(self.project.unreadable.iter().cloned());
+        self.unreadable_files.extend(self.project.unreadable_files.iter().cloned());
         for (name, text) in &self.project.tests {
             match text {
                 Ok(text) => {
                     self.tests.push(SourceFile::new(ConfigLayer::Project, name.clone(), text.as_str()))
                 }
-                Err(why) => self.unreadable.push((name.clone(), why.clone())),
+                Err(why) => self.unreadable_files.push((name.clone(), why.clone())),
             }
         }
     }
 
-    fn layer(&mut self, directory: &Path, layer: ConfigLayer, label: &str) {
+    fn add_layer(&mut self, directory: &Path, layer: ConfigLayer, label: &str) {
         for name in ["settings.json", KEYS_FILE, "models.json"] {
-            let Some(text) =
-                self.text(file_io::read_file_if_exists(&directory.join(name)), &format!("{label}{name}"))
+            let Some(text) = self
+                .read_text(file_io::read_file_if_exists(&directory.join(name)), &format!("{label}{name}"))
             else {
                 continue;
             };
@@ -200,7 +200,7 @@ impl GatheredSources {
         for folder in ["roles", "workflows"] {
             for FileReadResult { name, text } in file_io::read_tree(&directory.join(folder)) {
                 let label = format!("{label}{folder}/{name}");
-                let Some(text) = self.text(text.map(Some), &label) else { continue };
+                let Some(text) = self.read_text(text.map(Some), &label) else { continue };
                 let file = SourceFile::new(layer, label, text);
                 match folder {
                     "roles" => &mut self.sources.roles,
@@ -210,19 +210,20 @@ impl GatheredSources {
                 .push(file);
             }
         }
-        for FileReadResult { name, text } in file_io::read_texts(&directory.join("workflows")) {
+        for FileReadResult { name, text } in file_io::read_text_tree(&directory.join("workflows")) {
             // a directory that cannot be read was told once already
             if text.is_err() && name.ends_with('.') {
                 continue;
             }
             let label = format!("{label}workflows/{name}");
-            if let Some(text) = self.text(text.map(Some), &label) {
+            if let Some(text) = self.read_text(text.map(Some), &label) {
                 self.sources.texts.push(SourceFile::new(layer, label, text));
             }
         }
         for name in [TEMPLATE, GUIDANCE] {
             let label = format!("{label}{name}");
-            let Some(text) = self.text(file_io::read_file_if_exists(&directory.join(name)), &label) else {
+            let Some(text) = self.read_text(file_io::read_file_if_exists(&directory.join(name)), &label)
+            else {
                 continue;
             };
             let into =
@@ -230,20 +231,20 @@ impl GatheredSources {
             into.push(SourceFile::new(layer, label, text));
         }
         if layer == ConfigLayer::User {
-            self.dotenv(&directory.join(".env"), layer, "user:.env");
+            self.add_dotenv(&directory.join(".env"), layer, "user:.env");
         }
     }
 
-    fn dotenv(&mut self, path: &Path, layer: ConfigLayer, label: &str) {
-        if let Some(text) = self.text(file_io::read_file_if_exists(path), label) {
+    fn add_dotenv(&mut self, path: &Path, layer: ConfigLayer, label: &str) {
+        if let Some(text) = self.read_text(file_io::read_file_if_exists(path), label) {
             self.sources.dotenv.push(SourceFile::new(layer, label, text));
         }
     }
 
     /// A file that cannot be read is told and hides nothing else.
-    fn text(&mut self, read: std::io::Result<Option<String>>, label: &str) -> Option<String> {
+    fn read_text(&mut self, read: std::io::Result<Option<String>>, label: &str) -> Option<String> {
         read.unwrap_or_else(|error| {
-            self.unreadable.push((label.to_owned(), error.to_string()));
+            self.unreadable_files.push((label.to_owned(), error.to_string()));
             None
         })
     }

@@ -8,51 +8,51 @@ use anyhow::{Context, Result, anyhow, bail};
 use super::backend::{self, TuiStartup};
 use super::cli_context::CliContext;
 use super::diagnostics;
-use super::load_config::load;
+use super::load_config::load_catalog;
 use super::model_setup::{self, ConfigCandidate};
-use super::run_command::runtime;
+use super::run_command::build_runtime;
 use synthdev_cli::args::{ConfigureArgs, ModelLevelArg, SettingFlags};
 use synthdev_cli::exit;
 use synthdev_cli::output::{TerminalSafeWriter, print_stderr};
 use synthdev_config::catalog::ConfigCatalog;
 use synthdev_config::settings::layers::SettingOverrides;
-use synthdev_config::settings::rules::rule_of_flag;
+use synthdev_config::settings::rules::find_rule_by_flag;
 use synthdev_config::settings::value_type::SettingValue;
 use synthdev_config::settings::{EffectiveSetting, has_own_provider};
-use synthdev_config::setup::{LevelSetup, SettingChange, key};
+use synthdev_config::setup::{LevelSetup, SettingChange, parse_key};
 use synthdev_domain::secret::SecretText;
 
 /// Longer texts are no key.
 const LONGEST_KEY: u64 = 64 * 1024;
 
-pub(super) fn configure(world: CliContext, args: &ConfigureArgs) -> Result<u8> {
-    let generic = generic(&args.flags)?;
-    let (catalog, _) = load(&world, SettingOverrides::default(), None)?;
-    let setups = setups(args)?;
+pub(super) fn run_configure_command(world: CliContext, args: &ConfigureArgs) -> Result<u8> {
+    let generic = other_setting_changes(&args.flags)?;
+    let (catalog, _) = load_catalog(&world, SettingOverrides::default(), None)?;
+    let setups = level_setups(args)?;
     if setups.is_empty() && generic.is_empty() {
         if std::io::stdin().is_terminal() && std::io::stdout().is_terminal() {
-            return backend::interactive(world, TuiStartup { setup: true, ..TuiStartup::default() });
+            return backend::run_interactive(world, TuiStartup { setup: true, ..TuiStartup::default() });
         }
         bail!(
             "nothing says what to save\nhint: synthdev configure --provider NAME --model MODEL --key-stdin; in a \
              terminal, without options, it asks"
         );
     }
-    model_setup::check(&setups, catalog.models())?;
-    let setups: Vec<LevelSetup> = setups.into_iter().map(|setup| completed(&catalog, setup)).collect();
-    let mut changes = model_setup::changes(&catalog, &setups);
+    model_setup::check_setups(&setups, catalog.models())?;
+    let setups: Vec<LevelSetup> = setups.into_iter().map(|setup| complete_setup(&catalog, setup)).collect();
+    let mut changes = model_setup::setup_changes(&catalog, &setups);
     changes.settings.extend(generic);
     let candidate = ConfigCandidate::with_changes(&world, SettingOverrides::default(), &changes)?;
-    diagnostics::sound(&candidate.catalog)?;
+    diagnostics::ensure_sound(&candidate.catalog)?;
     for setup in &setups {
-        if let Some(above) = candidate.overruled(setup) {
+        if let Some(above) = candidate.override_notice(setup) {
             print_stderr(format_args!("warning: level {}: {above}", setup.level));
         }
     }
-    if !args.no_test && !tried(&candidate, &setups)? {
+    if !args.no_test && !try_levels(&candidate, &setups)? {
         return Ok(exit::FAILED);
     }
-    let written = candidate.save()?;
+    let written = candidate.save_files()?;
     let mut stdout = std::io::stdout().lock();
     let mut out = TerminalSafeWriter(&mut stdout);
     match written.as_slice() {
@@ -63,12 +63,12 @@ pub(super) fn configure(world: CliContext, args: &ConfigureArgs) -> Result<u8> {
 }
 
 /// Asks each level that changes for a word; says what came of it.
-fn tried(candidate: &ConfigCandidate, setups: &[LevelSetup]) -> Result<bool> {
-    let runtime = runtime()?;
+fn try_levels(candidate: &ConfigCandidate, setups: &[LevelSetup]) -> Result<bool> {
+    let runtime = build_runtime()?;
     let mut stdout = std::io::stdout().lock();
-    for setup in setups.iter().filter(|setup| !setup.as_base) {
-        let choice = candidate.choice(setup)?;
-        match runtime.block_on(candidate.trial(choice)) {
+    for setup in setups.iter().filter(|setup| !setup.same_as_base) {
+        let choice = candidate.model_choice(setup)?;
+        match runtime.block_on(candidate.try_model(choice)) {
             Ok(text) => writeln!(TerminalSafeWriter(&mut stdout), "{}: {text}", setup.level)?,
             Err(text) => {
                 print_stderr(format_args!("error: level {}: {text}", setup.level));
@@ -80,7 +80,7 @@ fn tried(candidate: &ConfigCandidate, setups: &[LevelSetup]) -> Result<bool> {
     Ok(true)
 }
 
-fn setups(args: &ConfigureArgs) -> Result<Vec<LevelSetup>> {
+fn level_setups(args: &ConfigureArgs) -> Result<Vec<LevelSetup>> {
     let flags = &args.flags;
     let piped = if args.key_stdin { Some(piped_key()?) } else { None };
     let rows = [
@@ -104,7 +104,7 @@ fn setups(args: &ConfigureArgs) -> Result<Vec<LevelSetup>> {
     ];
     let mut setups = Vec::new();
     for (level, name, provider, base_url, typed, model) in rows {
-        let typed = typed.as_deref().map(key).transpose().map_err(|error| anyhow!(error))?;
+        let typed = typed.as_deref().map(parse_key).transpose().map_err(|error| anyhow!(error))?;
         let piped = piped.clone().filter(|_| level == args.level);
         if typed.is_some() && piped.is_some() {
             bail!("level {name}: the key was given twice\nhint: either as an option or with --key-stdin");
@@ -115,7 +115,7 @@ fn setups(args: &ConfigureArgs) -> Result<Vec<LevelSetup>> {
             base_url: base_url.as_ref().map(|url| url.trim().trim_end_matches('/').to_owned()),
             key: piped.or(typed),
             model: model.clone(),
-            as_base: false,
+            same_as_base: false,
         };
         if setup != (LevelSetup { level: name.to_owned(), ..LevelSetup::default() }) {
             setups.push(setup);
@@ -127,11 +127,11 @@ fn setups(args: &ConfigureArgs) -> Result<Vec<LevelSetup>> {
 fn piped_key() -> Result<SecretText> {
     let mut text = String::new();
     std::io::stdin().lock().take(LONGEST_KEY).read_to_string(&mut text).context("the key cannot be read")?;
-    key(&text).map_err(|error| anyhow!(error))
+    parse_key(&text).map_err(|error| anyhow!(error))
 }
 
 /// A key alone belongs to the provider that the level has now.
-fn completed(catalog: &ConfigCatalog, setup: LevelSetup) -> LevelSetup {
+fn complete_setup(catalog: &ConfigCatalog, setup: LevelSetup) -> LevelSetup {
     if setup.key.is_none() || setup.provider.is_some() || setup.base_url.is_some() {
         return setup;
     }
@@ -148,7 +148,7 @@ fn completed(catalog: &ConfigCatalog, setup: LevelSetup) -> LevelSetup {
 }
 
 /// Settings that are no model's.
-fn generic(flags: &SettingFlags) -> Result<Vec<SettingChange>> {
+fn other_setting_changes(flags: &SettingFlags) -> Result<Vec<SettingChange>> {
     let rows = [
         ("--temperature", &flags.temperature),
         ("--max-tool-calls", &flags.max_tool_calls),
@@ -157,8 +157,8 @@ fn generic(flags: &SettingFlags) -> Result<Vec<SettingChange>> {
     ];
     let mut changes = Vec::new();
     for (flag, text) in rows {
-        let (Some(text), Some(rule)) = (text, rule_of_flag(flag)) else { continue };
-        match rule.shape.check_text(text) {
+        let (Some(text), Some(rule)) = (text, find_rule_by_flag(flag)) else { continue };
+        match rule.value_type.check_text(text) {
             Ok(SettingValue::Plain(value)) => changes.push(SettingChange {
                 path: rule.path.split('.').map(str::to_owned).collect(),
                 value: Some(value),

@@ -10,11 +10,11 @@ use super::backend::{self, TuiStartup};
 use super::bootstrap;
 use super::cli_context::CliContext;
 use super::config_sources;
-use super::run_command::{drive, load, parse_script, spec};
+use super::run_command::{drive_spec, load_catalog, parse_script, run_spec};
 use synthdev_adapters::file_io;
 use synthdev_cli::exit;
 use synthdev_cli::headless::{FinalReport, HeadlessOutput};
-use synthdev_cli::output::{TerminalSafeWriter, cost, print_stderr, tokens};
+use synthdev_cli::output::{TerminalSafeWriter, cost_text, print_stderr, tokens_text};
 use synthdev_config::inputs;
 use synthdev_domain::workflow::plain_text;
 
@@ -28,7 +28,7 @@ const HONEST: [&str; 2] = [
     "For a real model set SYNTHDEV_API_KEY and SYNTHDEV_BASE_MODEL, or point SYNTHDEV_BASE_URL at a local server.",
 ];
 
-pub(super) fn run(world: &CliContext, headless: bool) -> Result<u8> {
+pub(super) fn run_demo(world: &CliContext, headless: bool) -> Result<u8> {
     let project = make_project()?;
     let world = CliContext {
         project: project.clone(),
@@ -37,52 +37,52 @@ pub(super) fn run(world: &CliContext, headless: bool) -> Result<u8> {
         overrides: world.overrides.clone(),
         extra_settings: None,
         trust: false,
-        linear: world.linear,
+        line_mode: world.line_mode,
         shipped_only: true,
     };
     if headless {
         return run_headless(&world, &project);
     }
     let opening = TuiStartup {
-        script: Some((script()?, "demo")),
+        script: Some((demo_script()?, "demo")),
         start: Some((WORKFLOW.to_owned(), TASK.to_owned())),
-        banner: banner(&project),
+        banner: banner_lines(&project),
         setup: false,
     };
-    backend::interactive(world, opening)
+    backend::run_interactive(world, opening)
 }
 
-fn banner(project: &Path) -> Vec<String> {
+fn banner_lines(project: &Path) -> Vec<String> {
     let mut lines: Vec<String> = HONEST.iter().map(|line| (*line).to_owned()).collect();
     lines.push(format!("The sample project is in {}", project.display()));
     lines
 }
 
-fn script() -> Result<synthdev_adapters::providers::scripted::ScriptedModel> {
+fn demo_script() -> Result<synthdev_adapters::providers::scripted::ScriptedModel> {
     parse_script(
         "built-in:config/demo/replies.json",
-        config_sources::shipped("demo/replies.json").unwrap_or_default(),
+        config_sources::shipped_file("demo/replies.json").unwrap_or_default(),
     )
 }
 
 fn run_headless(world: &CliContext, project: &Path) -> Result<u8> {
-    for line in banner(project) {
+    for line in banner_lines(project) {
         print_stderr(line);
     }
     print_stderr("");
-    let (catalog, _) = load(world, world.scripted("demo"), None)?;
+    let (catalog, _) = load_catalog(world, world.scripted_overrides("demo"), None)?;
     let program = catalog.program(WORKFLOW).map_err(|found| anyhow::anyhow!("{found:?}"))?;
     let parameters = program.workflows.first().map(|root| root.inputs.clone()).unwrap_or_default();
     let values = inputs::from_text(&parameters, TASK)?;
-    let wired = bootstrap::wire(&world.project, &world.dirs.data, &catalog, Some(script()?));
+    let wired = bootstrap::wire_runtime(&world.project, &world.dirs.data, &catalog, Some(demo_script()?));
     // The person started the demo to see tools at work in a directory made for it: they are approved.
-    let spec = spec((&catalog, &world.project), program, values, true, false);
-    let report = drive(&wired, spec, HeadlessOutput { progress: true, ..HeadlessOutput::default() })?;
-    write!(TerminalSafeWriter(&mut std::io::stdout().lock()), "{}", ending(&report, project))?;
+    let spec = run_spec((&catalog, &world.project), program, values, true, false);
+    let report = drive_spec(&wired, spec, HeadlessOutput { progress: true, ..HeadlessOutput::default() })?;
+    write!(TerminalSafeWriter(&mut std::io::stdout().lock()), "{}", ending_text(&report, project))?;
     Ok(exit::exit_code(report.status, report.error.as_ref()))
 }
 
-fn ending(report: &FinalReport, project: &Path) -> String {
+fn ending_text(report: &FinalReport, project: &Path) -> String {
     let mut text = format!("path      {}\n", report.path.join(" > "));
     if let Some(output) = &report.output {
         text.push_str(&format!("summary   {}\n", plain_text(output)));
@@ -90,8 +90,8 @@ fn ending(report: &FinalReport, project: &Path) -> String {
     if let Some(error) = &report.error {
         text.push_str(&format!("error     {}: {}\n", error.title, error.detail));
     }
-    text.push_str(&format!("usage     {}\n", tokens(&report.usage)));
-    text.push_str(&format!("cost      {} (a scripted model costs nothing)\n", cost(report.cost_usd)));
+    text.push_str(&format!("usage     {}\n", tokens_text(&report.usage)));
+    text.push_str(&format!("cost      {} (a scripted model costs nothing)\n", cost_text(report.cost_usd)));
     if let Some(snapshot) = &report.snapshot {
         let at = project.display();
         text.push_str(&format!(
@@ -110,9 +110,9 @@ fn make_project() -> Result<PathBuf> {
     for (name, text) in config_sources::demo_project() {
         std::fs::write(project.join(&name), text).with_context(|| format!("{name} cannot be written"))?;
     }
-    let committed = git(&project, &["init", "-q", "-b", "main"])
-        && git(&project, &["add", "."])
-        && git(&project, &["commit", "-q", "-m", "a sample project"]);
+    let committed = run_git(&project, &["init", "-q", "-b", "main"])
+        && run_git(&project, &["add", "."])
+        && run_git(&project, &["commit", "-q", "-m", "a sample project"]);
     if !committed {
         print_stderr(
             "warning: git is not at hand: the sample project is a plain directory (snapshots work all the same)",
@@ -121,7 +121,7 @@ fn make_project() -> Result<PathBuf> {
     Ok(std::fs::canonicalize(&project)?)
 }
 
-fn git(project: &Path, arguments: &[&str]) -> bool {
+fn run_git(project: &Path, arguments: &[&str]) -> bool {
     let identity =
         ["-c", "user.name=synthdev demo", "-c", "user.email=demo@localhost", "-c", "commit.gpgsign=false"];
     // neither the user's hooks, templates and watchers nor another repository have a say in the sample project

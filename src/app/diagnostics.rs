@@ -7,61 +7,63 @@ use anyhow::Result;
 use synthdev_cli::json_error::ReportedError;
 use synthdev_cli::output::print_stderr_styled;
 use synthdev_config::catalog::ConfigCatalog;
-use synthdev_config::render::{DiagnosticStyle, compact, render};
+use synthdev_config::render::{DiagnosticStyle, compact_line, render_diagnostics};
 use synthdev_config::source::SourceFile;
 use synthdev_domain::diagnostic::{Diagnostic, DiagnosticSeverity};
 
 /// Findings on stderr, as compilers show them.
 pub(super) fn print_diagnostics(catalog: &ConfigCatalog, found: &[Diagnostic]) {
     if !found.is_empty() {
-        print_stderr_styled(&rendered(catalog, found, std::io::stderr().is_terminal()));
+        print_stderr_styled(&diagnostics_text(catalog, found, std::io::stderr().is_terminal()));
     }
 }
 
-pub(super) fn rendered(catalog: &ConfigCatalog, found: &[Diagnostic], colour: bool) -> String {
+pub(super) fn diagnostics_text(catalog: &ConfigCatalog, found: &[Diagnostic], colour: bool) -> String {
     let paint = if colour { DiagnosticStyle::Ansi } else { DiagnosticStyle::Plain };
-    render(found, &|name| catalog.printable(name), paint)
+    render_diagnostics(found, &|name| catalog.printable_text(name), paint)
 }
 
 /// Tells the errors of settings, models and roles; `true` if one of them must stop a run. A role file that
 /// is broken hides no other role: a workflow that needs what is lost says so itself.
-pub(super) fn tell_setting_errors(catalog: &ConfigCatalog) -> bool {
+pub(super) fn print_setting_errors(catalog: &ConfigCatalog) -> bool {
     let errors: Vec<Diagnostic> = catalog
         .diagnostics()
         .iter()
         .filter(|finding| {
-            finding.severity == DiagnosticSeverity::Error && !is_in(catalog.workflow_files(), finding)
+            finding.severity == DiagnosticSeverity::Error && !is_in_files(catalog.workflow_files(), finding)
         })
         .cloned()
         .collect();
     print_diagnostics(catalog, &errors);
-    errors.iter().any(|finding| !is_in(catalog.role_files(), finding))
+    errors.iter().any(|finding| !is_in_files(catalog.role_files(), finding))
 }
 
 /// # Errors
 /// Settings, models or roles have errors that must stop a run; they were told.
-pub(super) fn sound(catalog: &ConfigCatalog) -> Result<()> {
+pub(super) fn ensure_sound(catalog: &ConfigCatalog) -> Result<()> {
     let found: Vec<Diagnostic> = catalog
         .diagnostics()
         .iter()
-        .filter(|finding| !is_in(catalog.workflow_files(), finding) && !is_in(catalog.role_files(), finding))
+        .filter(|finding| {
+            !is_in_files(catalog.workflow_files(), finding) && !is_in_files(catalog.role_files(), finding)
+        })
         .cloned()
         .collect();
-    if tell_setting_errors(catalog) { Err(diagnostics_error(&found)) } else { Ok(()) }
+    if print_setting_errors(catalog) { Err(diagnostics_error(&found)) } else { Ok(()) }
 }
 
 /// The first thing that is wrong with what is no definition, if anything is. Tells nobody.
-pub(super) fn unsound(catalog: &ConfigCatalog) -> Option<String> {
+pub(super) fn first_setting_error(catalog: &ConfigCatalog) -> Option<String> {
     let elsewhere = |finding: &&Diagnostic| {
-        !is_in(catalog.workflow_files(), finding) && !is_in(catalog.role_files(), finding)
+        !is_in_files(catalog.workflow_files(), finding) && !is_in_files(catalog.role_files(), finding)
     };
     let mut errors =
         catalog.diagnostics().iter().filter(|finding| finding.severity == DiagnosticSeverity::Error);
-    errors.find(elsewhere).map(compact)
+    errors.find(elsewhere).map(compact_line)
 }
 
 /// Tells what is wrong with a definition, and gives it as an error that needs no more words.
-pub(super) fn refused(catalog: &ConfigCatalog, found: &[Diagnostic]) -> anyhow::Error {
+pub(super) fn definition_error(catalog: &ConfigCatalog, found: &[Diagnostic]) -> anyhow::Error {
     print_diagnostics(catalog, found);
     diagnostics_error(found)
 }
@@ -73,11 +75,11 @@ pub(super) fn diagnostics_error(found: &[Diagnostic]) -> anyhow::Error {
     let more = errors.count();
     let more = if more == 0 { String::new() } else { format!(" (+{more} more)") };
     let message =
-        first.map_or_else(String::new, |first| compact(&Diagnostic { hint: None, ..first.clone() }));
+        first.map_or_else(String::new, |first| compact_line(&Diagnostic { hint: None, ..first.clone() }));
     let hint = first.and_then(|first| first.hint.clone());
     ReportedError { message: format!("{message}{more}"), hint }.into()
 }
 
-fn is_in(files: &[SourceFile], finding: &Diagnostic) -> bool {
+fn is_in_files(files: &[SourceFile], finding: &Diagnostic) -> bool {
     files.iter().any(|file| file.name == finding.place.file)
 }

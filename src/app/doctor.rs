@@ -12,16 +12,16 @@ use super::bootstrap;
 use super::cli_context::CliContext;
 use super::config_sources;
 use super::probe_servers::{ProbeScope, ServerProbe};
-use super::run_command::runtime;
+use super::run_command::build_runtime;
 use super::trust;
 use synthdev_adapters::system_info;
-use synthdev_cli::doctor::{DoctorFinding, DoctorStatus, report, text};
-use synthdev_cli::models::{ProbedModelServer, hint};
+use synthdev_cli::doctor::{DoctorFinding, DoctorStatus, build_report, report_text};
+use synthdev_cli::models::{ProbedModelServer, listing_hint};
 use synthdev_cli::output::TerminalSafeWriter;
 use synthdev_cli::{exit, json_output};
 use synthdev_config::catalog::ConfigCatalog;
 use synthdev_config::models::server_list::ServerLevelUse;
-use synthdev_config::render::compact;
+use synthdev_config::render::compact_line;
 use synthdev_config::settings::rules::LEVELS;
 use synthdev_config::setup::KEYS_FILE;
 use synthdev_domain::diagnostic::{Diagnostic, DiagnosticSeverity};
@@ -29,46 +29,48 @@ use synthdev_domain::diagnostic::{Diagnostic, DiagnosticSeverity};
 const CONFIGURATION: &str = "configuration";
 const MODELS: &str = "models";
 
-pub(super) fn doctor(world: &CliContext, offline: bool, as_json: bool) -> Result<u8> {
-    let mut lines = terminal_checks::terminal(world);
-    let runtime = runtime()?;
-    let gathered = config_sources::gather(world, world.overrides.clone(), world.trust);
+pub(super) fn run_doctor_command(world: &CliContext, offline: bool, as_json: bool) -> Result<u8> {
+    let mut lines = terminal_checks::terminal_findings(world);
+    let runtime = build_runtime()?;
+    let gathered = config_sources::gather_sources(world, world.overrides.clone(), world.trust);
     let leads_out = gathered.as_ref().is_ok_and(|gathered| gathered.sources.git_leads_out);
-    lines.extend(runtime.block_on(environment_checks::git(world, bootstrap::outside_files(leads_out))));
-    lines.extend(environment_checks::store(world));
+    lines.extend(
+        runtime.block_on(environment_checks::git_findings(world, bootstrap::outside_files(leads_out))),
+    );
+    lines.extend(environment_checks::store_findings(world));
     // what cannot even be gathered is a finding like any other
     match gathered {
         Ok(gathered) => {
-            let notice = trust::notice(&gathered.verdict);
+            let notice = trust::untrusted_notice(&gathered.trust);
             let unreadable = gathered.not_read();
-            let catalog = ConfigCatalog::load(gathered.sources, bootstrap::specs(&world.project));
-            lines.push(environment_checks::sandbox(world, &catalog));
-            lines.extend(runtime.block_on(models(&catalog, offline)));
-            lines.extend(configuration(world, &catalog, notice, &unreadable));
+            let catalog = ConfigCatalog::load(gathered.sources, bootstrap::tool_specs(&world.project));
+            lines.push(environment_checks::sandbox_finding(world, &catalog));
+            lines.extend(runtime.block_on(model_findings(&catalog, offline)));
+            lines.extend(configuration_findings(world, &catalog, notice, &unreadable));
         }
         Err(error) => {
             let fix = "see that the file is there and can be read";
             lines.push(DoctorFinding::problem(CONFIGURATION, format!("{error:#}"), fix));
         }
     }
-    let report = report(lines);
+    let report = build_report(lines);
     let mut stdout = std::io::stdout().lock();
     if as_json {
-        json_output::pretty(&report, &mut stdout)?;
+        json_output::write_pretty_json(&report, &mut stdout)?;
     } else {
-        TerminalSafeWriter(&mut stdout).write_all(text(&report).as_bytes())?;
+        TerminalSafeWriter(&mut stdout).write_all(report_text(&report).as_bytes())?;
     }
     Ok(if report.state == DoctorStatus::Problem { exit::FAILED } else { exit::COMPLETED })
 }
 
 /// Each level's model and key, then the servers that they ask.
-async fn models(catalog: &ConfigCatalog, offline: bool) -> Vec<DoctorFinding> {
+async fn model_findings(catalog: &ConfigCatalog, offline: bool) -> Vec<DoctorFinding> {
     let mut lines = Vec::new();
     for level in LEVELS {
         match catalog.model_for_level(level) {
             Ok(choice) => {
                 let text = format!("{level}: {} of {}", choice.model, choice.provider);
-                lines.push(DoctorFinding::ok(MODELS, text));
+                lines.push(DoctorFinding::ok_finding(MODELS, text));
             }
             Err(missing) => {
                 let fix = missing.hint.clone().unwrap_or_default();
@@ -83,11 +85,11 @@ async fn models(catalog: &ConfigCatalog, offline: bool) -> Vec<DoctorFinding> {
     let servers = catalog.servers().into_iter().filter(|server| !server.levels.is_empty()).collect();
     let ask = if offline { ProbeScope::Nobody } else { ProbeScope::Used };
     let seen = ServerProbe::new(catalog).probe_all(servers, ask).await;
-    lines.extend(seen.iter().map(server));
+    lines.extend(seen.iter().map(server_finding));
     lines
 }
 
-fn server(seen: &ProbedModelServer) -> DoctorFinding {
+fn server_finding(seen: &ProbedModelServer) -> DoctorFinding {
     let server = &seen.server;
     let key = match &server.key_from {
         Some(from) => format!("key from {from}"),
@@ -98,16 +100,18 @@ fn server(seen: &ProbedModelServer) -> DoctorFinding {
     };
     let place = format!("{} at {}, {key}", server.provider, server.base_url);
     match &seen.answer {
-        None => DoctorFinding::ok(MODELS, format!("{place}; not asked")),
-        Some(Err(error)) => DoctorFinding::problem(MODELS, format!("{place}: {error}"), hint(server, error)),
+        None => DoctorFinding::ok_finding(MODELS, format!("{place}; not asked")),
+        Some(Err(error)) => {
+            DoctorFinding::problem(MODELS, format!("{place}: {error}"), listing_hint(server, error))
+        }
         Some(Ok(list)) => {
             let has = |model: &str| {
                 list.iter().any(|one| one.name == model || one.name == format!("{model}:latest"))
             };
             let missing = server.levels.iter().find(|used| !list.is_empty() && !has(&used.model));
             match missing {
-                None => DoctorFinding::ok(MODELS, format!("{place}; it answers")),
-                Some(ServerLevelUse { level, model }) => DoctorFinding::warning(
+                None => DoctorFinding::ok_finding(MODELS, format!("{place}; it answers")),
+                Some(ServerLevelUse { level, model }) => DoctorFinding::warning_finding(
                     MODELS,
                     format!("{place}; it answers, but its list does not name {model}"),
                     format!(
@@ -120,7 +124,7 @@ fn server(seen: &ProbedModelServer) -> DoctorFinding {
     }
 }
 
-fn configuration(
+fn configuration_findings(
     world: &CliContext,
     catalog: &ConfigCatalog,
     notice: Option<String>,
@@ -129,12 +133,12 @@ fn configuration(
     let mut lines = Vec::new();
     for finding in catalog.diagnostics().iter().filter(|finding| finding.severity > DiagnosticSeverity::Info)
     {
-        let text = compact(&Diagnostic { hint: None, ..finding.clone() });
+        let text = compact_line(&Diagnostic { hint: None, ..finding.clone() });
         let fix = finding.hint.clone().unwrap_or_else(|| "`synthdev check` shows the place".to_owned());
         lines.push(match finding.severity {
             DiagnosticSeverity::Error => DoctorFinding::problem(CONFIGURATION, text, fix),
             DiagnosticSeverity::Warning | DiagnosticSeverity::Info => {
-                DoctorFinding::warning(CONFIGURATION, text, fix)
+                DoctorFinding::warning_finding(CONFIGURATION, text, fix)
             }
         });
     }
@@ -144,11 +148,11 @@ fn configuration(
     }
     for name in ["settings.json", KEYS_FILE, ".env"] {
         let file = world.dirs.config.join(name);
-        if system_info::open_to_others(&file)
-            && (name == KEYS_FILE || holds_key(catalog, &format!("user:{name}")))
+        if system_info::is_readable_by_others(&file)
+            && (name == KEYS_FILE || sets_key(catalog, &format!("user:{name}")))
         {
             let text = format!("{} holds a key and others can read it", file.display());
-            lines.push(DoctorFinding::warning(
+            lines.push(DoctorFinding::warning_finding(
                 CONFIGURATION,
                 text,
                 format!("chmod 600 '{}'", file.display()),
@@ -156,7 +160,7 @@ fn configuration(
         }
     }
     if let Some(notice) = notice {
-        lines.push(DoctorFinding::warning(
+        lines.push(DoctorFinding::warning_finding(
             CONFIGURATION,
             notice,
             "look at it with `synthdev trust`, then start once with --trust",
@@ -165,15 +169,17 @@ fn configuration(
     if lines.is_empty() {
         let (workflows, roles) = (catalog.workflows().len(), catalog.roles().iter().count());
         let text = format!("{workflows} workflows and {roles} roles, nothing wrong with their files");
-        lines.push(DoctorFinding::ok(CONFIGURATION, text));
+        lines.push(DoctorFinding::ok_finding(CONFIGURATION, text));
     }
-    lines
-        .push(DoctorFinding::ok(CONFIGURATION, format!("your files are in {}", world.dirs.config.display())));
+    lines.push(DoctorFinding::ok_finding(
+        CONFIGURATION,
+        format!("your files are in {}", world.dirs.config.display()),
+    ));
     lines
 }
 
 /// A key in force was set in this file.
-fn holds_key(catalog: &ConfigCatalog, file: &str) -> bool {
-    let shown = catalog.settings().show();
+fn sets_key(catalog: &ConfigCatalog, file: &str) -> bool {
+    let shown = catalog.settings().setting_rows();
     shown.iter().any(|line| line.value.starts_with("set (") && line.origin.contains(file))
 }

@@ -3,11 +3,11 @@
 //! Refuses the world: no model, no tool and no file is touched, whatever the text says.
 
 use super::scripted_run::ScriptedRun;
-use super::test_command::workflow_of;
+use super::test_command::tested_workflow_name;
 use synthdev_adapters::javascript::ScriptWorkerPool;
 use synthdev_cli::simulate::report::SimulationVerdict;
 use synthdev_config::catalog::ConfigCatalog;
-use synthdev_config::render::compact;
+use synthdev_config::render::compact_line;
 use synthdev_config::source::SourceFile;
 use synthdev_config::test_file::{self, TestScenario};
 use synthdev_domain::diagnostic::{Diagnostic, DiagnosticSeverity};
@@ -21,15 +21,15 @@ const SHOWN: usize = 2_000;
 ///
 /// # Errors
 /// The text has errors; there is no workflow in it.
-pub(super) async fn rehearse(
+pub(super) async fn dry_run_file(
     catalog: &ConfigCatalog,
     tests: &[SourceFile],
     source: &SourceFile,
 ) -> Result<Vec<EditorSimulatedRun>, String> {
-    let (programs, _) = catalog.check_file(source).map_err(|found| refused(&found))?;
+    let (programs, _) = catalog.check_file(source).map_err(|found| diagnostics_text(&found))?;
     let mut all = Vec::new();
     for program in &programs {
-        all.extend(of_one(catalog, tests, program).await);
+        all.extend(rehearse_program(catalog, tests, program).await);
     }
     if all.is_empty() { Err("there is no workflow in this file".to_owned()) } else { Ok(all) }
 }
@@ -38,30 +38,30 @@ pub(super) async fn rehearse(
 ///
 /// # Errors
 /// There is none of that name, or it has errors.
-pub(super) async fn rehearse_known(
+pub(super) async fn dry_run_workflow(
     catalog: &ConfigCatalog,
     tests: &[SourceFile],
     name: &str,
 ) -> Result<Vec<EditorSimulatedRun>, String> {
     if catalog.workflow(name).is_none() {
         let near =
-            synthdev_tui::slash::closest(name, catalog.workflows().iter().map(|one| one.name.as_str()));
+            synthdev_tui::slash::closest_name(name, catalog.workflows().iter().map(|one| one.name.as_str()));
         let near =
             near.map_or_else(|| "/workflows lists them".to_owned(), |near| format!("did you mean {near}?"));
         return Err(format!("there is no workflow {name} — {near}"));
     }
-    let (program, _) = catalog.check(name).map_err(|found| refused(&found))?;
-    Ok(of_one(catalog, tests, &program).await)
+    let (program, _) = catalog.check_workflow(name).map_err(|found| diagnostics_text(&found))?;
+    Ok(rehearse_program(catalog, tests, &program).await)
 }
 
-fn refused(found: &[Diagnostic]) -> String {
+fn diagnostics_text(found: &[Diagnostic]) -> String {
     let errors = found.iter().filter(|finding| finding.severity == DiagnosticSeverity::Error);
-    let mut lines: Vec<String> = errors.map(compact).collect();
+    let mut lines: Vec<String> = errors.map(compact_line).collect();
     lines.dedup();
     lines.join("\n")
 }
 
-async fn of_one(
+async fn rehearse_program(
     catalog: &ConfigCatalog,
     tests: &[SourceFile],
     program: &WorkflowProgram,
@@ -70,18 +70,20 @@ async fn of_one(
     let mut all = Vec::new();
     for file in tests {
         let (scenarios, _) = test_file::parse_test_file(file);
-        for scenario in scenarios.iter().filter(|scenario| workflow_of(file, scenario) == name) {
-            all.push(tested(catalog, file, scenario, program, &name).await);
+        for scenario in scenarios.iter().filter(|scenario| tested_workflow_name(file, scenario) == name) {
+            all.push(run_test_scenario(catalog, file, scenario, program, &name).await);
         }
     }
     if all.is_empty() {
-        let judged = ScriptedRun::improvised(catalog, program).play(&ScriptWorkerPool::default()).await;
-        all.push(simulated(&name, None, judged));
+        let judged = ScriptedRun::with_improvised_answers(catalog, program)
+            .play_to_end(&ScriptWorkerPool::default())
+            .await;
+        all.push(to_editor_run(&name, None, judged));
     }
     all
 }
 
-async fn tested(
+async fn run_test_scenario(
     catalog: &ConfigCatalog,
     file: &SourceFile,
     scenario: &TestScenario,
@@ -91,7 +93,7 @@ async fn tested(
     let test = Some(scenario.name.clone());
     let unplayed = |status: &str, problems: Vec<String>| EditorSimulatedRun {
         workflow: name.to_owned(),
-        test: Some(scenario.name.clone()),
+        test_name: Some(scenario.name.clone()),
         status: status.to_owned(),
         problems,
         ..EditorSimulatedRun::default()
@@ -100,23 +102,26 @@ async fn tested(
         return unplayed("not played: it plays a recording, synthdev test does that", Vec::new());
     }
     match ScriptedRun::new(catalog, file, scenario, program, None, None) {
-        Ok(scene) => simulated(name, test, scene.play(&ScriptWorkerPool::default()).await),
-        Err(found) => unplayed("the test does not fit the workflow", found.iter().map(compact).collect()),
+        Ok(scene) => to_editor_run(name, test, scene.play_to_end(&ScriptWorkerPool::default()).await),
+        Err(found) => {
+            unplayed("the test does not fit the workflow", found.iter().map(compact_line).collect())
+        }
     }
 }
 
-fn simulated(name: &str, test: Option<String>, judged: SimulationVerdict) -> EditorSimulatedRun {
+fn to_editor_run(name: &str, test: Option<String>, judged: SimulationVerdict) -> EditorSimulatedRun {
     let SimulationVerdict { facts, problems } = judged;
-    let output = facts.output.as_ref().map(|output| format!("output: {}", cut(&plain_text(output))));
+    let output =
+        facts.output.as_ref().map(|output| format!("output: {}", truncate_text(&plain_text(output))));
     let error = facts.error.as_ref().filter(|_| problems.is_empty());
     let error = error.map(|error| format!("error: {}: {} {}", error.code, error.title, error.detail));
     let warnings = facts.warnings.iter().map(|(code, text)| format!("warning: {code}: {text}"));
     let logs = facts.logs.iter().map(|(state, text)| format!("log of {state}: {text}"));
     EditorSimulatedRun {
         workflow: name.to_owned(),
-        test,
+        test_name: test,
         status: facts.status.as_str().to_owned(),
-        problems: problems.iter().map(|problem| cut(&problem.text)).collect(),
+        problems: problems.iter().map(|problem| truncate_text(&problem.text)).collect(),
         notes: output.into_iter().chain(error).chain(warnings).chain(logs).collect(),
         path: facts.path,
         visits: facts.visits,
@@ -124,7 +129,7 @@ fn simulated(name: &str, test: Option<String>, judged: SimulationVerdict) -> Edi
     }
 }
 
-fn cut(text: &str) -> String {
+fn truncate_text(text: &str) -> String {
     match text.char_indices().nth(SHOWN) {
         Some((at, _)) => format!("{} …", &text[..at]),
         None => text.to_owned(),
@@ -138,12 +143,12 @@ mod tests {
     use super::*;
     use crate::cli_context::CliContext;
     use crate::load_config::load_quietly;
-    use crate::templates::{WORKFLOWS, filled};
+    use crate::templates::{WORKFLOWS, fill_template};
     use synthdev_adapters::file_io::UserDirs;
     use synthdev_config::settings::layers::SettingOverrides;
     use synthdev_domain::source_location::ConfigLayer;
 
-    fn shipped() -> (ConfigCatalog, Vec<SourceFile>) {
+    fn shipped_catalog() -> (ConfigCatalog, Vec<SourceFile>) {
         let nowhere = std::path::PathBuf::from("/nowhere");
         let world = CliContext {
             project: nowhere.clone(),
@@ -152,24 +157,25 @@ mod tests {
             overrides: SettingOverrides::default(),
             extra_settings: None,
             trust: false,
-            linear: false,
+            line_mode: false,
             shipped_only: true,
         };
-        let (catalog, gathered) = load_quietly(&world, world.scripted("test")).unwrap();
+        let (catalog, gathered) = load_quietly(&world, world.scripted_overrides("test")).unwrap();
         (catalog, gathered.tests)
     }
 
     #[tokio::test]
     async fn every_shipped_workflow_and_pattern_is_walked_through_with_made_up_answers() {
-        let (catalog, _) = shipped();
+        let (catalog, _) = shipped_catalog();
         let patterns = WORKFLOWS.iter().map(|pattern| {
-            let text = filled(pattern.text, ("workflow", pattern.name), std::path::Path::new("/nowhere/x"));
+            let text =
+                fill_template(pattern.text, ("workflow", pattern.name), std::path::Path::new("/nowhere/x"));
             SourceFile::new(ConfigLayer::User, format!("user:workflows/{}.json", pattern.name), text)
         });
         let files: Vec<SourceFile> = catalog.workflow_files().iter().cloned().chain(patterns).collect();
         for file in &files {
-            for one in rehearse(&catalog, &[], file).await.unwrap() {
-                assert!(one.path.len() > 1 && one.test.is_none(), "{one:#?}");
+            for one in dry_run_file(&catalog, &[], file).await.unwrap() {
+                assert!(one.path.len() > 1 && one.test_name.is_none(), "{one:#?}");
                 // where every command goes well, a test that has to fail first never does
                 if one.workflow == "test_first" {
                     assert!(one.problems[0].contains("tests_do_not_pass"), "{one:#?}");
@@ -182,17 +188,17 @@ mod tests {
 
     #[tokio::test]
     async fn tests_are_played_where_there_are_some_and_a_changed_text_is_told() {
-        let (catalog, tests) = shipped();
+        let (catalog, tests) = shipped_catalog();
         let file = catalog.workflow_files().iter().find(|file| file.name.contains("coder_reviewer")).unwrap();
-        let all = rehearse(&catalog, &tests, file).await.unwrap();
-        assert!(all.iter().all(|one| one.test.is_some() && one.problems.is_empty()), "{all:#?}");
+        let all = dry_run_file(&catalog, &tests, file).await.unwrap();
+        assert!(all.iter().all(|one| one.test_name.is_some() && one.problems.is_empty()), "{all:#?}");
         let text = file.text.replace("improvement_needed === true", "improvement_needed === false");
         let changed = SourceFile::new(file.layer, file.name.as_str(), text);
-        let all = rehearse(&catalog, &tests, &changed).await.unwrap();
+        let all = dry_run_file(&catalog, &tests, &changed).await.unwrap();
         assert!(all.iter().any(|one| !one.problems.is_empty()), "{all:#?}");
         let broken = SourceFile::new(file.layer, file.name.as_str(), "{");
-        assert!(rehearse(&catalog, &tests, &broken).await.unwrap_err().contains("C01"));
-        let unknown = rehearse_known(&catalog, &tests, "coder_reviwer").await.unwrap_err();
+        assert!(dry_run_file(&catalog, &tests, &broken).await.unwrap_err().contains("C01"));
+        let unknown = dry_run_workflow(&catalog, &tests, "coder_reviwer").await.unwrap_err();
         assert!(unknown.ends_with("did you mean coder_reviewer?"), "{unknown}");
     }
 }

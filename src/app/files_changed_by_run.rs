@@ -25,14 +25,17 @@ pub(super) fn changed_files(
         }
     }
     let record = handle.load_record(run.id.as_str()).ok()?;
-    Some(RunChangedFiles { files, unclear: unclear(&record.events, handle.ports().tools.specs()) })
+    Some(RunChangedFiles {
+        files,
+        is_uncertain: has_unsnapshotted_changes(&record.events, handle.ports().tools.specs()),
+    })
 }
 
 /// The snapshot of the files of here before the run.
 ///
 /// # Errors
 /// Why there is none, in words.
-pub(super) fn undone_to(
+pub(super) fn undo_snapshot(
     handle: &RuntimeHandle,
     store: &dyn SnapshotPort,
     run: &RunSummary,
@@ -41,10 +44,10 @@ pub(super) fn undone_to(
     let missing = taken.as_ref().and_then(|taken| store.find(taken.as_str()).err());
     match (taken, missing) {
         (Some(taken), None) => Ok(taken),
-        (None, _) if has_not_begun(handle, run) => {
+        (None, _) if is_before_first_step(handle, run) => {
             Err(format!("there is nothing to undo: run {id} has not begun yet"))
         }
-        _ if run.origin.as_ref().is_some_and(RunOrigin::is_foreign) => Err(format!(
+        _ if run.origin.as_ref().is_some_and(RunOrigin::is_imported) => Err(format!(
             "there is nothing to undo: run {id} was imported, and of the files here nothing was stored for it"
         )),
         (None, _) => Err(format!("run {id} cannot be undone: no snapshot was taken before it")),
@@ -53,7 +56,7 @@ pub(super) fn undone_to(
 }
 
 /// Whether it stands before its first step here: a fork, or a run that was recorded and never started.
-fn has_not_begun(handle: &RuntimeHandle, run: &RunSummary) -> bool {
+fn is_before_first_step(handle: &RuntimeHandle, run: &RunSummary) -> bool {
     let Ok(record) = handle.load_record(run.id.as_str()) else { return false };
     let last = record.events.iter().rev().find(|(_, event)| {
         matches!(event, RunEvent::Returned { .. } | RunEvent::Resumed { .. } | RunEvent::RunStarted { .. })
@@ -63,7 +66,7 @@ fn has_not_begun(handle: &RuntimeHandle, run: &RunSummary) -> bool {
 
 /// Whether something that may change files had begun since the last stored state: a run that was cut off, or waits in
 /// the middle of a state.
-fn unclear(events: &[(Timestamp, RunEvent)], specs: &[ToolSpec]) -> bool {
+fn has_unsnapshotted_changes(events: &[(Timestamp, RunEvent)], specs: &[ToolSpec]) -> bool {
     let reads = |tool: &str| specs.iter().any(|spec| spec.name == tool && spec.risk == ToolRisk::Read);
     let mut open = false;
     for (_, event) in events {

@@ -8,12 +8,12 @@ use anyhow::{Context, Result, bail};
 use super::bootstrap;
 use super::cli_context::CliContext;
 use super::read_only::store_error;
-use super::run_command::load;
+use super::run_command::load_catalog;
 use synthdev_adapters::file_io;
 use synthdev_cli::args::GraphArgs;
 use synthdev_cli::exit;
-use synthdev_cli::graph::{GraphTerminalOptions, graphs, show};
-use synthdev_cli::output::{name, print_stderr};
+use synthdev_cli::graph::{GraphTerminalOptions, program_graphs, write_graphs};
+use synthdev_cli::output::{print_stderr, safe_name};
 use synthdev_config::catalog::ConfigCatalog;
 use synthdev_config::did_you_mean::suggestion_hint;
 use synthdev_config::source::SourceFile;
@@ -26,27 +26,27 @@ const USUAL_WIDTH: usize = 80;
 /// A wider drawing is harder to read, not easier.
 const WIDEST: usize = 140;
 
-pub(super) fn graph(world: &CliContext, args: &GraphArgs) -> Result<u8> {
+pub(super) fn show_graph(world: &CliContext, args: &GraphArgs) -> Result<u8> {
     let (program, at, run) = match &args.run {
         Some(id) => {
-            let record = record(world, id)?;
-            let at = part(&record.program, args.workflow.as_deref(), id)?;
+            let record = load_run_record(world, id)?;
+            let at = select_workflow(&record.program, args.workflow.as_deref(), id)?;
             (record.program.clone(), at, Some(record))
         }
-        None => match program(world, args.workflow.as_deref().unwrap_or_default())? {
+        None => match find_program(world, args.workflow.as_deref().unwrap_or_default())? {
             Some(program) => (program, 0, None),
             None => return Ok(exit::USAGE),
         },
     };
-    let drawn = graphs(&program, at, args.children, run.as_ref());
+    let drawn = program_graphs(&program, at, args.children, run.as_ref());
     let mut out = std::io::stdout().lock();
     let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    let look = GraphTerminalOptions { width: width(args.width), colour: out.is_terminal() && !plain };
-    show(&drawn, run.as_ref(), args.format, look, &mut out)?;
+    let look = GraphTerminalOptions { width: graph_width(args.width), colour: out.is_terminal() && !plain };
+    write_graphs(&drawn, run.as_ref(), args.format, look, &mut out)?;
     Ok(exit::COMPLETED)
 }
 
-fn width(asked: Option<usize>) -> usize {
+fn graph_width(asked: Option<usize>) -> usize {
     let terminal = || {
         let size = std::io::stdout().is_terminal().then(crossterm::terminal::size);
         let columns = size.and_then(Result::ok).map(|(columns, _)| usize::from(columns));
@@ -56,33 +56,33 @@ fn width(asked: Option<usize>) -> usize {
     asked.or_else(terminal).unwrap_or(USUAL_WIDTH)
 }
 
-fn record(world: &CliContext, id: &str) -> Result<RunRecord> {
-    let (catalog, _) = load(world, world.overrides.clone(), None)?;
-    let wired = bootstrap::wire(&world.project, &world.dirs.data, &catalog, None);
+fn load_run_record(world: &CliContext, id: &str) -> Result<RunRecord> {
+    let (catalog, _) = load_catalog(world, world.overrides.clone(), None)?;
+    let wired = bootstrap::wire_runtime(&world.project, &world.dirs.data, &catalog, None);
     wired.handle.load_record(id).map_err(store_error)
 }
 
 /// Which workflow of a run is meant: the one that was started, or one that it called.
-fn part(program: &WorkflowProgram, wanted: Option<&str>, run: &str) -> Result<usize> {
+fn select_workflow(program: &WorkflowProgram, wanted: Option<&str>, run: &str) -> Result<usize> {
     let Some(wanted) = wanted else { return Ok(0) };
-    let names: Vec<String> = program.workflows.iter().map(|workflow| name(&workflow.name)).collect();
+    let names: Vec<String> = program.workflows.iter().map(|workflow| safe_name(&workflow.name)).collect();
     program.workflows.iter().position(|workflow| workflow.name == wanted).with_context(|| {
-        format!("run {run} used no workflow `{}`\nhint: it used {}", name(wanted), names.join(", "))
+        format!("run {run} used no workflow `{}`\nhint: it used {}", safe_name(wanted), names.join(", "))
     })
 }
 
 /// The first workflow of a file, or a configured one; `None` if it has errors, which were told.
-fn program(world: &CliContext, wanted: &str) -> Result<Option<WorkflowProgram>> {
+fn find_program(world: &CliContext, wanted: &str) -> Result<Option<WorkflowProgram>> {
     // What a workflow looks like does not depend on the models of this machine.
-    let overrides = world.scripted("graph");
+    let overrides = world.scripted_overrides("graph");
     let path = Path::new(wanted);
-    let file = path.is_file().then(|| source(path)).transpose()?;
-    let (catalog, _) = load(world, overrides, file.clone())?;
+    let file = path.is_file().then(|| read_source(path)).transpose()?;
+    let (catalog, _) = load_catalog(world, overrides, file.clone())?;
     let named = catalog.workflow(wanted).is_some();
     let checked = match file {
         Some(file) if !named => catalog.check_file(&file).map(|(programs, _)| programs),
-        _ if named => catalog.check(wanted).map(|(program, _)| vec![program]),
-        _ => bail!("{}", unknown(&catalog, wanted)),
+        _ if named => catalog.check_workflow(wanted).map(|(program, _)| vec![program]),
+        _ => bail!("{}", unknown_workflow_text(&catalog, wanted)),
     };
     let mut programs = match checked {
         Ok(programs) => programs.into_iter(),
@@ -93,7 +93,7 @@ fn program(world: &CliContext, wanted: &str) -> Result<Option<WorkflowProgram>> 
     };
     let first = programs.next();
     let more: Vec<String> =
-        programs.filter_map(|other| other.workflows.first().map(|root| name(&root.name))).collect();
+        programs.filter_map(|other| other.workflows.first().map(|root| safe_name(&root.name))).collect();
     if !more.is_empty() {
         print_stderr(format_args!(
             "note: the file also holds {}; only its first workflow is drawn",
@@ -103,13 +103,13 @@ fn program(world: &CliContext, wanted: &str) -> Result<Option<WorkflowProgram>> 
     Ok(first)
 }
 
-fn source(path: &Path) -> Result<SourceFile> {
+fn read_source(path: &Path) -> Result<SourceFile> {
     let text = file_io::read_text_file(path).with_context(|| format!("{} cannot be read", path.display()))?;
     Ok(SourceFile::new(ConfigLayer::CommandLine, path.display().to_string(), text))
 }
 
-fn unknown(catalog: &ConfigCatalog, wanted: &str) -> String {
+fn unknown_workflow_text(catalog: &ConfigCatalog, wanted: &str) -> String {
     let names = catalog.workflows().iter().map(|entry| entry.name.as_str());
     let hint = suggestion_hint(wanted, names).unwrap_or_else(|| "`synthdev workflows` lists them".to_owned());
-    format!("there is no workflow and no file `{}`\nhint: {hint}", name(wanted))
+    format!("there is no workflow and no file `{}`\nhint: {hint}", safe_name(wanted))
 }

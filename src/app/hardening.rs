@@ -4,11 +4,11 @@
 use std::path::Path;
 
 use synthdev_adapters::file_io;
-use synthdev_cli::output::{name, print_stderr};
+use synthdev_cli::output::{print_stderr, safe_name};
 
 /// Closes the data directory, as one that an earlier version or another program made may be open.
 pub(super) fn close_data(data: &Path) {
-    let closed = file_io::close_to_others(data);
+    let closed = file_io::restrict_to_owner(data);
     if let Err(error) = closed
         // a directory that cannot be written holds nothing of ours; inside of a sandbox it is like that
         && error.kind() != std::io::ErrorKind::ReadOnlyFilesystem
@@ -16,7 +16,7 @@ pub(super) fn close_data(data: &Path) {
         print_stderr(format_args!(
             "warning: others may read the history and the snapshots in {0}, and this cannot be changed: {error}\n\
              hint: make that directory your own: chmod -R go= {0}; or set XDG_DATA_HOME to another one",
-            name(&data.display().to_string())
+            safe_name(&data.display().to_string())
         ));
     }
 }
@@ -26,7 +26,7 @@ pub(super) fn close_data(data: &Path) {
 /// `/proc/PID/stat`, from which `runs list` tells living runs, and `/proc/PID/cmdline`. Commands themselves are not
 /// touched: starting a program resets the mark.
 #[cfg(target_os = "linux")]
-pub(super) fn close_to_others() {
+pub(super) fn forbid_process_inspection() {
     use rustix::process::{DumpableBehavior, set_dumpable_behavior};
     // Some sandboxes refuse it. Without it the program works as well, with one fence less.
     let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
@@ -53,6 +53,6 @@ pub(super) fn outlive_file_limits() {
 pub(super) fn outlive_file_limits() {}
 
 /// Files that a shell or an editor left open for us are not for the commands that we start: a terminal, a log, a socket.
-pub(super) fn keep_inherited_files() {
+pub(super) fn close_inherited_on_exec() {
     close_fds::set_fds_cloexec(3, &[]);
 }

@@ -25,13 +25,13 @@ pub(super) fn adapt_imported_run(
     ),
     mut going: ResumeRequest,
 ) -> Result<ResumeRequest> {
-    if !summary.origin.as_ref().is_some_and(RunOrigin::is_foreign) {
+    if !summary.origin.as_ref().is_some_and(RunOrigin::is_imported) {
         return Ok(going);
     }
-    going.approvals.get_or_insert_with(|| catalog.settings().approvals());
+    going.approvals.get_or_insert_with(|| catalog.settings().approval_policy());
     if going.program.is_none() {
         let stored = stored()?;
-        let mut ours = asking_here(catalog, stored.clone())?;
+        let mut ours = with_local_models(catalog, stored.clone())?;
         windows(&mut ours)?;
         going.program = Some(ours).filter(|ours| *ours != stored);
     }
@@ -40,7 +40,7 @@ pub(super) fn adapt_imported_run(
 
 /// Every agent asks the model that its level means here: keys go only where they belong. The network that its role had
 /// there, and the ports that the workflow opened there, are not allowed here.
-fn asking_here(catalog: &ConfigCatalog, mut program: WorkflowProgram) -> Result<WorkflowProgram> {
+fn with_local_models(catalog: &ConfigCatalog, mut program: WorkflowProgram) -> Result<WorkflowProgram> {
     for workflow in program.workflows.iter_mut().map(Arc::make_mut) {
         workflow.loopback_ports.clear();
         for agent in &mut workflow.agents {

@@ -12,14 +12,14 @@ use synthdev_runtime::history::inconsistent_files_error;
 ///
 /// # Errors
 /// They cannot be brought back, or that could not be noted.
-pub(super) fn restore(
+pub(super) fn restore_snapshot(
     handle: &RuntimeHandle,
     id: &SnapshotId,
 ) -> Result<SnapshotRestoreResult, SnapshotError> {
     let found = handle.interrupted_restore();
     let done = handle.ports().snapshots.restore(id)?;
     if let Some((found, _)) = found {
-        handle.settle_interrupted_restore(&found).map_err(of_store)?;
+        handle.settle_interrupted_restore(&found).map_err(snapshot_error)?;
     }
     Ok(done)
 }
@@ -28,10 +28,10 @@ pub(super) fn restore(
 ///
 /// # Errors
 /// It could not be noted.
-pub(super) fn keep(handle: &RuntimeHandle) -> Result<(), SnapshotError> {
+pub(super) fn clear_interrupted_restore(handle: &RuntimeHandle) -> Result<(), SnapshotError> {
     let Some((found, _)) = handle.interrupted_restore() else { return Ok(()) };
     handle.ports().snapshots.accept_interrupted_restore()?;
-    handle.settle_interrupted_restore(&found).map_err(of_store)
+    handle.settle_interrupted_restore(&found).map_err(snapshot_error)
 }
 
 /// What a person should know of the project's files, on two lines.
@@ -41,6 +41,6 @@ pub(super) fn interrupted_restore_notice(handle: &RuntimeHandle) -> Option<Strin
     Some(format!("{message}\nhint: {}", hint.unwrap_or_default()))
 }
 
-fn of_store(StoreError { message, hint }: StoreError) -> SnapshotError {
+fn snapshot_error(StoreError { message, hint }: StoreError) -> SnapshotError {
     SnapshotError { message, hint }
 }

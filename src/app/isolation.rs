@@ -7,15 +7,15 @@ use anyhow::{Result, anyhow, bail};
 
 use super::cli_context::CliContext;
 use super::interrupted_restore;
-use super::load_config::load;
-use super::read_only::{reader, snapshot_error, store_error};
+use super::load_config::load_catalog;
+use super::read_only::{open_reader, snapshot_error, store_error};
 use super::recordings::RecordingMode;
-use super::run_to_end::stay;
+use super::run_to_end::follow_run;
 use super::{bootstrap, system_context};
 use synthdev_adapters::providers::scripted::ScriptedModel;
 use synthdev_adapters::worktree::{GitWorktrees, before_merge};
 use synthdev_cli::headless::{FinalReport, HeadlessOutput};
-use synthdev_cli::output::{name, print_stderr, time};
+use synthdev_cli::output::{print_stderr, safe_name, time_text};
 use synthdev_cli::show_run::RunFilesStatus;
 use synthdev_cli::{exit, snapshots};
 use synthdev_config::catalog::ConfigCatalog;
@@ -28,7 +28,7 @@ use synthdev_ports::worktree::{MergeError, WorktreePort};
 use synthdev_runtime::handle::RuntimeHandle;
 
 /// Runs a spec in a new worktree. Without one nothing is started.
-pub(super) fn run(
+pub(super) fn run_in_worktree(
     world: &CliContext,
     catalog: &ConfigCatalog,
     spec: RunSpec,
@@ -36,8 +36,8 @@ pub(super) fn run(
     show: HeadlessOutput,
 ) -> Result<FinalReport> {
     let data = &world.dirs.data;
-    let trees = bootstrap::worktrees(&world.project, data, catalog);
-    let handle = bootstrap::wire(&world.project, data, catalog, None).handle;
+    let trees = bootstrap::git_worktrees(&world.project, data, catalog);
+    let handle = bootstrap::wire_runtime(&world.project, data, catalog, None).handle;
     // its files would begin as they are
     handle.ensure_files_consistent().map_err(store_error)?;
     let id = handle.draw_run_id();
@@ -45,16 +45,22 @@ pub(super) fn run(
     let tree = trees.create(&id, &workflow).map_err(snapshot_error)?;
     let spec = match spec.brief.is_empty() {
         true => spec,
-        false => RunSpec { brief: system_context::brief(catalog, Path::new(&tree.path)), ..spec },
+        false => {
+            RunSpec { brief: system_context::build_system_context(catalog, Path::new(&tree.path)), ..spec }
+        }
     };
-    for line in missing(&trees, &tree).map_err(snapshot_error)? {
+    for line in missing_file_lines(&trees, &tree).map_err(snapshot_error)? {
         print_stderr(format_args!("warning: {line}"));
     }
     if show.progress {
-        print_stderr(format_args!("isolated in {} on branch {}", name(&tree.path), name(&tree.branch)));
+        print_stderr(format_args!(
+            "isolated in {} on branch {}",
+            safe_name(&tree.path),
+            safe_name(&tree.branch)
+        ));
     }
     let inside = bootstrap::wire_worktree((&world.project, Path::new(&tree.path)), data, catalog, script);
-    let inside = match tape.around(inside, catalog, &[Path::new(&tree.path), &world.project]) {
+    let inside = match tape.wrap_models(inside, catalog, &[Path::new(&tree.path), &world.project]) {
         Ok(inside) => inside,
         Err(error) => {
             drop(trees.discard(&tree, false));
@@ -63,7 +69,7 @@ pub(super) fn run(
     };
     let begun = tree.clone();
     let report =
-        stay(&inside, show, async |handle| handle.start_as(id, spec, Some(begun)).map_err(store_error));
+        follow_run(&inside, show, async |handle| handle.start_as(id, spec, Some(begun)).map_err(store_error));
     if report.is_err() {
         // nothing was started
         drop(trees.discard(&tree, false));
@@ -72,25 +78,29 @@ pub(super) fn run(
 }
 
 /// What could not be copied, a line each.
-pub(super) fn missing(trees: &GitWorktrees, tree: &RunWorktree) -> Result<Vec<String>, SnapshotError> {
+pub(super) fn missing_file_lines(
+    trees: &GitWorktrees,
+    tree: &RunWorktree,
+) -> Result<Vec<String>, SnapshotError> {
     let skipped = trees.skipped(tree)?;
-    let line = |file: &SkippedPath| format!("not in the worktree: {} ({})", name(&file.path), file.reason);
+    let line =
+        |file: &SkippedPath| format!("not in the worktree: {} ({})", safe_name(&file.path), file.reason);
     Ok(skipped.iter().map(line).collect())
 }
 
-pub(super) fn merge(world: &CliContext, id: &str, (dry_run, yes): (bool, bool)) -> Result<u8> {
-    let IsolatedRunContext { summary, tree, trees, handle } = isolated(world, id)?;
+pub(super) fn merge_worktree(world: &CliContext, id: &str, (dry_run, yes): (bool, bool)) -> Result<u8> {
+    let IsolatedRunContext { summary, tree, worktrees: trees, handle } = isolated_run_context(world, id)?;
     if summary.progress.status == RunStatus::Running {
         bail!("run {} is still running: what it has so far is no result\nhint: stop it first", summary.id);
     }
     let Some(left) = trees.unmerged(&tree).map_err(snapshot_error)? else {
-        bail!("worktree and branch {} of run {} are gone", name(&tree.branch), summary.id);
+        bail!("worktree and branch {} of run {} are gone", safe_name(&tree.branch), summary.id);
     };
     let half = is_half(&handle, &tree);
     if left.files.is_empty() && !half {
-        return nothing_to_merge(&summary, &tree, &left.kept);
+        return nothing_to_merge_text(&summary, &tree, &left.kept);
     }
-    if let Some(gone) = kept(&summary, &tree, &left.kept) {
+    if let Some(gone) = worktree_source(&summary, &tree, &left.kept) {
         print_stderr(gone);
     }
     if half {
@@ -99,11 +109,11 @@ pub(super) fn merge(world: &CliContext, id: &str, (dry_run, yes): (bool, bool)) 
     print_stderr(format_args!(
         "to bring what run {} changed into {}:\n{}",
         summary.id,
-        name(&summary.project),
-        snapshots::incoming(&left.files)
+        safe_name(&summary.project),
+        snapshots::merge_changes_text(&left.files)
     ));
     if !left.conflicts.is_empty() {
-        print_stderr(snapshots::conflicts(&left.conflicts));
+        print_stderr(snapshots::conflict_lines(&left.conflicts));
         if dry_run {
             let error = MergeError::Conflicts(left.conflicts);
             bail!("{error}\nhint: nothing was changed, and nothing would be without --dry-run");
@@ -112,19 +122,23 @@ pub(super) fn merge(world: &CliContext, id: &str, (dry_run, yes): (bool, bool)) 
     if dry_run {
         return Ok(exit::COMPLETED);
     }
-    let question = format!("bring {} into {}?", snapshots::counted(left.files.len()), name(&summary.project));
+    let question = format!(
+        "bring {} into {}?",
+        snapshots::file_count_text(left.files.len()),
+        safe_name(&summary.project)
+    );
     // one that is refused changes nothing, and need not be asked about
-    if left.conflicts.is_empty() && !yes && !confirmed(&question)? {
+    if left.conflicts.is_empty() && !yes && !ask_confirmation(&question)? {
         print_stderr("nothing was changed");
         return Ok(exit::CANCELLED);
     }
-    let _held = handle.hold_files(&summary.id, &summary.workflow).map_err(store_error)?;
+    let _held = handle.lock_files(&summary.id, &summary.workflow).map_err(store_error)?;
     match trees.merge(&tree) {
         Ok(merged) => {
             let undo = merged
                 .safety
                 .map_or_else(String::new, |id| format!("; undo: synthdev snapshot restore {id}"));
-            print_stderr(format_args!("{} merged{undo}", snapshots::counted(merged.files.len())));
+            print_stderr(format_args!("{} merged{undo}", snapshots::file_count_text(merged.files.len())));
             let stays =
                 if left.kept == WorktreeSource::Tree { "the worktree stays" } else { "what was kept stays" };
             print_stderr(format_args!("{stays} until: synthdev runs discard {}", summary.id));
@@ -143,7 +157,7 @@ pub(super) fn merge(world: &CliContext, id: &str, (dry_run, yes): (bool, bool)) 
 }
 
 /// The words for a project that has all there is.
-fn nothing_to_merge(run: &RunSummary, tree: &RunWorktree, kept: &WorktreeSource) -> Result<u8> {
+fn nothing_to_merge_text(run: &RunSummary, tree: &RunWorktree, kept: &WorktreeSource) -> Result<u8> {
     match kept {
         WorktreeSource::Tree => {
             print_stderr("nothing to do: the project has everything that the run changed")
@@ -152,11 +166,11 @@ fn nothing_to_merge(run: &RunSummary, tree: &RunWorktree, kept: &WorktreeSource)
             "the worktree of run {} is gone, and nothing that it changed was kept: {}\n\
              hint: clean up with: synthdev runs discard {}",
             run.id,
-            name(&tree.path),
+            safe_name(&tree.path),
             run.id
         ),
         WorktreeSource::Snapshot { .. } | WorktreeSource::Branch => {
-            self::kept(run, tree, kept).iter().for_each(print_stderr);
+            self::worktree_source(run, tree, kept).iter().for_each(print_stderr);
             print_stderr("nothing to do: the project has everything that was kept");
         }
     }
@@ -164,17 +178,17 @@ fn nothing_to_merge(run: &RunSummary, tree: &RunWorktree, kept: &WorktreeSource)
 }
 
 /// What is looked at in the place of a worktree that is gone.
-fn kept(run: &RunSummary, tree: &RunWorktree, kept: &WorktreeSource) -> Option<String> {
+fn worktree_source(run: &RunSummary, tree: &RunWorktree, kept: &WorktreeSource) -> Option<String> {
     let from = match kept {
         WorktreeSource::Tree => return None,
         WorktreeSource::Snapshot { id, taken } => {
-            format!("its last snapshot is there, {id} of {} UTC", time(*taken))
+            format!("its last snapshot is there, {id} of {} UTC", time_text(*taken))
         }
-        WorktreeSource::Branch => format!("its branch {} is there", name(&tree.branch)),
+        WorktreeSource::Branch => format!("its branch {} is there", safe_name(&tree.branch)),
         WorktreeSource::Nothing => "nothing that it changed was kept".to_owned(),
     };
     let lost = if *kept == WorktreeSource::Nothing { "" } else { "; what it changed after that is lost" };
-    Some(format!("the worktree of run {} is gone: {}\n{from}{lost}", run.id, name(&tree.path)))
+    Some(format!("the worktree of run {} is gone: {}\n{from}{lost}", run.id, safe_name(&tree.path)))
 }
 
 /// Whether a merge of this worktree was cut off.
@@ -186,8 +200,8 @@ fn is_half(handle: &RuntimeHandle, tree: &RunWorktree) -> bool {
 }
 
 /// Says first what would be lost; at a terminal it asks, elsewhere `--yes` is needed.
-pub(super) fn discard(world: &CliContext, id: &str, (force, yes): (bool, bool)) -> Result<u8> {
-    let IsolatedRunContext { summary, tree, trees, handle } = isolated(world, id)?;
+pub(super) fn discard_worktree(world: &CliContext, id: &str, (force, yes): (bool, bool)) -> Result<u8> {
+    let IsolatedRunContext { summary, tree, worktrees: trees, handle } = isolated_run_context(world, id)?;
     if summary.progress.status == RunStatus::Running {
         bail!("run {} is still running\nhint: stop it first", summary.id);
     }
@@ -199,20 +213,22 @@ pub(super) fn discard(world: &CliContext, id: &str, (force, yes): (bool, bool)) 
     let (lost, is_there) = match trees.unmerged(&tree) {
         Ok(None) => {
             trees.discard(&tree, force).map_err(snapshot_error)?;
-            print_stderr(format_args!("worktree and branch {} are gone already", name(&tree.branch)));
+            print_stderr(format_args!("worktree and branch {} are gone already", safe_name(&tree.branch)));
             return Ok(exit::COMPLETED);
         }
         Ok(Some(left)) => {
-            let gone = kept(&summary, &tree, &left.kept);
+            let gone = worktree_source(&summary, &tree, &left.kept);
             gone.iter().for_each(print_stderr);
             let lost = format!(
                 "changes of run {} that are not in the project, and would be lost:\n{}",
                 summary.id,
-                snapshots::incoming(&left.files)
+                snapshots::merge_changes_text(&left.files)
             );
             ((!left.files.is_empty()).then_some(lost), gone.is_none())
         }
-        Err(error) => (Some(format!("what would be lost cannot be told: {}", name(&error.message))), true),
+        Err(error) => {
+            (Some(format!("what would be lost cannot be told: {}", safe_name(&error.message))), true)
+        }
     };
     let status = summary.progress.status;
     let goes_on =
@@ -226,39 +242,41 @@ pub(super) fn discard(world: &CliContext, id: &str, (force, yes): (bool, bool)) 
                 status.as_str()
             ));
         }
-        if !yes && !confirmed(&format!("throw away worktree and branch {}?", name(&tree.branch)))? {
+        if !yes && !ask_confirmation(&format!("throw away worktree and branch {}?", safe_name(&tree.branch)))?
+        {
             print_stderr("nothing was changed");
             return Ok(exit::CANCELLED);
         }
     }
     trees.discard(&tree, force).map_err(snapshot_error)?;
-    print_stderr(format_args!("worktree and branch {} are gone", name(&tree.branch)));
+    print_stderr(format_args!("worktree and branch {} are gone", safe_name(&tree.branch)));
     Ok(exit::COMPLETED)
 }
 
 /// Why an isolated run is not undone, and what is there instead.
 pub(super) fn not_undone(world: &CliContext, run: &RunSummary, tree: &RunWorktree) -> anyhow::Error {
     if !tree.is_known() {
-        return gone(run, tree);
+        return worktree_gone_error(run, tree);
     }
     let here = Path::new(&run.project) == world.project;
-    let snapshots = reader(world).ok().filter(|_| here).map(|wired| wired.handle.ports().snapshots.clone());
-    let (message, hint) = why_not_undone(run, tree, snapshots.as_deref());
+    let snapshots =
+        open_reader(world).ok().filter(|_| here).map(|wired| wired.handle.ports().snapshots.clone());
+    let (message, hint) = undo_refusal_reason(run, tree, snapshots.as_deref());
     anyhow!("{message}\nhint: {hint}")
 }
 
 /// The same as a message and a hint; `snapshots` are the project's.
-pub(super) fn why_not_undone(
+pub(super) fn undo_refusal_reason(
     run: &RunSummary,
     tree: &RunWorktree,
     snapshots: Option<&dyn SnapshotPort>,
 ) -> (String, String) {
-    let apart = format!("run {} worked in a worktree of its own ({})", run.id, name(&tree.path));
+    let apart = format!("run {} worked in a worktree of its own ({})", run.id, safe_name(&tree.path));
     let label = before_merge(&tree.branch);
     let taken = snapshots.and_then(|snapshots| snapshots.list().ok()).unwrap_or_default();
     match taken.into_iter().find(|info| info.label == label) {
         Some(merge) => (
-            format!("{apart}, and was merged into the project at {} UTC", time(merge.created)),
+            format!("{apart}, and was merged into the project at {} UTC", time_text(merge.created)),
             format!("undo that merge with: synthdev snapshot restore {}", merge.id),
         ),
         None => (
@@ -269,7 +287,7 @@ pub(super) fn why_not_undone(
 }
 
 /// At a terminal it asks; elsewhere `--yes` is needed.
-pub(super) fn confirmed(question: &str) -> Result<bool> {
+pub(super) fn ask_confirmation(question: &str) -> Result<bool> {
     if !std::io::stdin().is_terminal() {
         return Err(anyhow!(
             "nothing was changed: no terminal is attached, so you cannot be asked\nhint: add --yes"
@@ -282,16 +300,20 @@ pub(super) fn confirmed(question: &str) -> Result<bool> {
 }
 
 /// How the run's files stand now, for `runs show`.
-pub(super) fn ground(world: &CliContext, handle: &RuntimeHandle, run: &RunSummary) -> RunFilesStatus {
+pub(super) fn run_files_status(
+    world: &CliContext,
+    handle: &RuntimeHandle,
+    run: &RunSummary,
+) -> RunFilesStatus {
     let gone = |tree: &RunWorktree| tree.is_known() && !Path::new(&tree.path).is_dir();
-    let foreign = run.origin.as_ref().is_some_and(RunOrigin::is_foreign);
+    let foreign = run.origin.as_ref().is_some_and(RunOrigin::is_imported);
     let here = Path::new(&run.project) == world.project;
     let stored = |id: &SnapshotId| handle.ports().snapshots.find(id.as_str()).is_ok();
     let half = run.worktree.as_ref().filter(|_| here).is_some_and(|tree| is_half(handle, tree));
     RunFilesStatus {
         worktree_gone: run.worktree.as_ref().is_some_and(gone),
         undo: !foreign || (here && run.progress.snapshot.as_ref().is_some_and(stored)),
-        half_merged: half,
+        merge_interrupted: half,
     }
 }
 
@@ -299,38 +321,38 @@ pub(super) fn ground(world: &CliContext, handle: &RuntimeHandle, run: &RunSummar
 struct IsolatedRunContext {
     summary: RunSummary,
     tree: RunWorktree,
-    trees: GitWorktrees,
+    worktrees: GitWorktrees,
     /// Of the project, not of the directory in which this was started.
     handle: RuntimeHandle,
 }
 
-fn isolated(world: &CliContext, id: &str) -> Result<IsolatedRunContext> {
-    let summary = reader(world)?.handle.summary(id).map_err(store_error)?;
+fn isolated_run_context(world: &CliContext, id: &str) -> Result<IsolatedRunContext> {
+    let summary = open_reader(world)?.handle.summary(id).map_err(store_error)?;
     let Some(tree) = summary.worktree.clone() else {
-        bail!("run {} has no worktree: it worked in {}", summary.id, name(&summary.project));
+        bail!("run {} has no worktree: it worked in {}", summary.id, safe_name(&summary.project));
     };
     if !tree.is_known() {
-        return Err(gone(&summary, &tree));
+        return Err(worktree_gone_error(&summary, &tree));
     }
-    let (catalog, _) = load(world, world.overrides.clone(), None)?;
+    let (catalog, _) = load_catalog(world, world.overrides.clone(), None)?;
     let (project, data) = (Path::new(&summary.project), &world.dirs.data);
-    let trees = bootstrap::worktrees(project, data, &catalog);
-    let handle = bootstrap::wire(project, data, &catalog, None).handle;
-    Ok(IsolatedRunContext { summary, tree, trees, handle })
+    let trees = bootstrap::git_worktrees(project, data, &catalog);
+    let handle = bootstrap::wire_runtime(project, data, &catalog, None).handle;
+    Ok(IsolatedRunContext { summary, tree, worktrees: trees, handle })
 }
 
 /// Why a run cannot work where it did.
-pub(super) fn gone(run: &RunSummary, tree: &RunWorktree) -> anyhow::Error {
-    let (message, hint) = why_gone(run, tree);
+pub(super) fn worktree_gone_error(run: &RunSummary, tree: &RunWorktree) -> anyhow::Error {
+    let (message, hint) = worktree_gone_reason(run, tree);
     anyhow!("{message}\nhint: {hint}")
 }
 
 /// The same as a message and a hint.
-pub(super) fn why_gone(run: &RunSummary, tree: &RunWorktree) -> (String, String) {
+pub(super) fn worktree_gone_reason(run: &RunSummary, tree: &RunWorktree) -> (String, String) {
     let id = &run.id;
     let fork = format!("synthdev runs fork {id} --at STEP makes a run of it that works in the project");
     if tree.is_known() {
-        let message = format!("the worktree of run {id} is gone: {}", name(&tree.path));
+        let message = format!("the worktree of run {id} is gone: {}", safe_name(&tree.path));
         let merge = format!("synthdev runs merge {id} brings what was kept of it into the project");
         return (message, format!("{merge}; {fork}"));
     }

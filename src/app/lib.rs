@@ -66,11 +66,11 @@ use cli_context::CliContext;
 use synthdev_adapters::sandbox::{HELPER_COMMAND, PORTS_COMMAND, remove_private_directories};
 #[cfg(target_os = "linux")]
 use synthdev_adapters::sandbox::{landlock_helper, port_listener};
-use synthdev_cli::args::{CliArgs, CliCommand, ConfigCommand, SettingFlags, completions};
+use synthdev_cli::args::{CliArgs, CliCommand, ConfigCommand, SettingFlags, completion_script};
 use synthdev_cli::{exit, limits, output};
 
 /// This program started once more by itself: it becomes a command within the sandbox. `None`: it was started by the user.
-pub fn helper(mut arguments: impl Iterator<Item = OsString>) -> Option<ExitCode> {
+pub fn run_sandbox_helper(mut arguments: impl Iterator<Item = OsString>) -> Option<ExitCode> {
     let word = arguments.nth(1)?;
     if word != HELPER_COMMAND && word != PORTS_COMMAND {
         return None;
@@ -100,7 +100,7 @@ const NOT_STARTED: u8 = 126;
 ///
 /// # Errors
 /// What could not be done, with what to do next; exit code 2.
-pub fn run(cli: CliArgs) -> Result<u8> {
+pub fn run_cli(cli: CliArgs) -> Result<u8> {
     let done = perform(cli);
     // a thread that is not waited for may still hold a sandbox
     remove_private_directories();
@@ -108,15 +108,15 @@ pub fn run(cli: CliArgs) -> Result<u8> {
 }
 
 fn perform(mut cli: CliArgs) -> Result<u8> {
-    hardening::close_to_others();
+    hardening::forbid_process_inspection();
     hardening::outlive_file_limits();
-    hardening::keep_inherited_files();
+    hardening::close_inherited_on_exec();
     if let Some(CliCommand::Completions { shell }) = cli.command {
-        std::io::stdout().lock().write_all(&completions(shell))?;
+        std::io::stdout().lock().write_all(&completion_script(shell))?;
         return Ok(exit::COMPLETED);
     }
     if matches!(cli.command, Some(CliCommand::Limits)) {
-        std::io::stdout().lock().write_all(limits::page().as_bytes())?;
+        std::io::stdout().lock().write_all(limits::limits_page().as_bytes())?;
         return Ok(exit::COMPLETED);
     }
     if matches!(cli.command, Some(CliCommand::Models { .. })) {
@@ -129,38 +129,40 @@ fn perform(mut cli: CliArgs) -> Result<u8> {
         let (config, trust) = (args.flags.config.clone(), args.flags.trust);
         cli.settings = SettingFlags { config, trust, ..SettingFlags::default() };
     }
-    let world = CliContext::find(&cli)?;
+    let world = CliContext::find_project(&cli)?;
     hardening::close_data(&world.dirs.data);
     if cli.linear && !matches!(cli.command, None | Some(CliCommand::Demo { headless: false })) {
         anyhow::bail!("--linear is about the screen: use it without a command, or with demo");
     }
     match cli.command {
-        None => backend::interactive(world, backend::TuiStartup::default()),
-        Some(CliCommand::Run(args)) => run_command::run(&world, args),
-        Some(CliCommand::Demo { headless }) => demo::run(&world, headless),
-        Some(CliCommand::Check(args)) => check_command::check(&world, &args),
-        Some(CliCommand::Simulate(args)) => simulate::simulate(&world, args),
-        Some(CliCommand::Test(args)) => test_command::test(&world, &args),
-        Some(CliCommand::Runs(command)) => runs_command::runs(&world, *command),
-        Some(CliCommand::Resume(args)) => resume_command::resume(&world, &args),
-        Some(CliCommand::Why { run, step, json }) => time_travel::why(&world, &run, step, json),
-        Some(CliCommand::Snapshot(command)) => runs_command::snapshot(&world, command),
-        Some(CliCommand::Sandbox(args)) => sandbox_report::show(&world, &args),
-        Some(CliCommand::Mcp(args)) => mcp::mcp(&world, &args),
-        Some(CliCommand::Graph(args)) => graph::graph(&world, &args),
-        Some(CliCommand::Schema { name, write }) => schema::schema(name, write.as_deref()),
+        None => backend::run_interactive(world, backend::TuiStartup::default()),
+        Some(CliCommand::Run(args)) => run_command::run_workflow_command(&world, args),
+        Some(CliCommand::Demo { headless }) => demo::run_demo(&world, headless),
+        Some(CliCommand::Check(args)) => check_command::run_check_command(&world, &args),
+        Some(CliCommand::Simulate(args)) => simulate::run_simulate_command(&world, args),
+        Some(CliCommand::Test(args)) => test_command::run_test_command(&world, &args),
+        Some(CliCommand::Runs(command)) => runs_command::run_runs_command(&world, *command),
+        Some(CliCommand::Resume(args)) => resume_command::resume_run(&world, &args),
+        Some(CliCommand::Why { run, step, json }) => time_travel::explain_step(&world, &run, step, json),
+        Some(CliCommand::Snapshot(command)) => runs_command::run_snapshot_subcommand(&world, command),
+        Some(CliCommand::Sandbox(args)) => sandbox_report::show_sandbox(&world, &args),
+        Some(CliCommand::Mcp(args)) => mcp::run_mcp_server(&world, &args),
+        Some(CliCommand::Graph(args)) => graph::show_graph(&world, &args),
+        Some(CliCommand::Schema { name, write }) => schema::print_schema(name, write.as_deref()),
         Some(CliCommand::New(command)) => new::new(&world, &command),
-        Some(CliCommand::Workflows { json }) => list_commands::workflows(&world, json),
-        Some(CliCommand::Roles { json }) => list_commands::roles(&world, json),
-        Some(CliCommand::Tools { json }) => list_commands::tools(&world, json),
-        Some(CliCommand::Models { provider, json }) => models::models(&world, provider.as_deref(), json),
-        Some(CliCommand::Index(args)) => index::index(&world, &args),
-        Some(CliCommand::Doctor { offline, json }) => doctor::doctor(&world, offline, json),
+        Some(CliCommand::Workflows { json }) => list_commands::list_workflows(&world, json),
+        Some(CliCommand::Roles { json }) => list_commands::list_roles(&world, json),
+        Some(CliCommand::Tools { json }) => list_commands::list_tools(&world, json),
+        Some(CliCommand::Models { provider, json }) => models::list_models(&world, provider.as_deref(), json),
+        Some(CliCommand::Index(args)) => index::run_index(&world, &args),
+        Some(CliCommand::Doctor { offline, json }) => doctor::run_doctor_command(&world, offline, json),
         Some(CliCommand::Trust) => trust_report::show(&world),
-        Some(CliCommand::Configure(args)) => configure::configure(world, &args),
-        Some(CliCommand::Config(ConfigCommand::Show { origin })) => list_commands::config(&world, origin),
+        Some(CliCommand::Configure(args)) => configure::run_configure_command(world, &args),
+        Some(CliCommand::Config(ConfigCommand::Show { origin })) => {
+            list_commands::show_config(&world, origin)
+        }
         Some(CliCommand::Config(ConfigCommand::Explain { key, json })) => {
-            list_commands::explain(&world, &key, json)
+            list_commands::explain_setting(&world, &key, json)
         }
         Some(CliCommand::Completions { .. } | CliCommand::Limits) => Ok(exit::COMPLETED),
     }

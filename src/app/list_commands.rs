@@ -6,18 +6,18 @@ use anyhow::{Result, anyhow};
 use serde_json::json;
 
 use super::cli_context::CliContext;
-use super::run_command::load;
+use super::run_command::load_catalog;
 use super::system_context;
-use synthdev_cli::output::{TerminalSafeWriter, name, one_line};
+use synthdev_cli::output::{TerminalSafeWriter, one_line, safe_name};
 use synthdev_cli::{exit, json_output};
-use synthdev_config::render::compact;
+use synthdev_config::render::compact_line;
 use synthdev_config::roles::tools_for;
 use synthdev_config::settings::explain::explain_text;
 use synthdev_config::settings::show_text;
 use synthdev_domain::diagnostic::DiagnosticSeverity;
 
-pub(super) fn workflows(world: &CliContext, as_json: bool) -> Result<u8> {
-    let (catalog, _) = load(world, world.overrides.clone(), None)?;
+pub(super) fn list_workflows(world: &CliContext, as_json: bool) -> Result<u8> {
+    let (catalog, _) = load_catalog(world, world.overrides.clone(), None)?;
     let mut stdout = std::io::stdout().lock();
     if as_json {
         let rows: Vec<_> = catalog
@@ -28,7 +28,7 @@ pub(super) fn workflows(world: &CliContext, as_json: bool) -> Result<u8> {
                        "layer": entry.layer, "place": entry.place})
             })
             .collect();
-        json_output::pretty(&rows, &mut stdout)?;
+        json_output::write_pretty_json(&rows, &mut stdout)?;
         return Ok(exit::COMPLETED);
     }
     let mut out = TerminalSafeWriter(&mut stdout);
@@ -36,43 +36,43 @@ pub(super) fn workflows(world: &CliContext, as_json: bool) -> Result<u8> {
         let inputs: Vec<String> = entry
             .inputs
             .iter()
-            .map(|input| format!("{}: {}", name(&input.name), input.kind.as_str()))
+            .map(|input| format!("{}: {}", safe_name(&input.name), input.kind.as_str()))
             .collect();
         let about = one_line(&entry.description, 60);
         writeln!(
             out,
             "{:<28} {:<10} ({})  {about}",
-            name(&entry.name),
+            safe_name(&entry.name),
             entry.layer.to_string(),
             inputs.join(", ")
         )?;
     }
     for finding in catalog.diagnostics().iter().filter(|found| found.severity == DiagnosticSeverity::Error) {
-        writeln!(out, "broken: {}", compact(finding))?;
+        writeln!(out, "broken: {}", compact_line(finding))?;
     }
     Ok(exit::COMPLETED)
 }
 
-pub(super) fn roles(world: &CliContext, as_json: bool) -> Result<u8> {
-    let (catalog, _) = load(world, world.overrides.clone(), None)?;
+pub(super) fn list_roles(world: &CliContext, as_json: bool) -> Result<u8> {
+    let (catalog, _) = load_catalog(world, world.overrides.clone(), None)?;
     let mut stdout = std::io::stdout().lock();
     if as_json {
         let rows: Vec<_> = catalog.roles().iter().collect();
-        json_output::pretty(&rows, &mut stdout)?;
+        json_output::write_pretty_json(&rows, &mut stdout)?;
         return Ok(exit::COMPLETED);
     }
     let mut out = TerminalSafeWriter(&mut stdout);
     for role in catalog.roles().iter() {
         let (tools, _) = tools_for(role, catalog.tools());
-        let names: Vec<String> = tools.iter().map(|tool| name(&tool.name)).collect();
-        let decisions: Vec<String> = role.parsing_tools.iter().map(|tool| name(&tool.name)).collect();
+        let names: Vec<String> = tools.iter().map(|tool| safe_name(&tool.name)).collect();
+        let decisions: Vec<String> = role.parsing_tools.iter().map(|tool| safe_name(&tool.name)).collect();
         let decisions =
             if decisions.is_empty() { String::new() } else { format!("; decides {}", decisions.join(", ")) };
         let list = if names.is_empty() { "no tools".to_owned() } else { names.join(", ") };
         writeln!(
             out,
             "{:<24} {:<6} {:<10} {list}{decisions}",
-            name(&role.full_name()),
+            safe_name(&role.full_name()),
             role.level,
             role.layer.to_string()
         )?;
@@ -80,9 +80,9 @@ pub(super) fn roles(world: &CliContext, as_json: bool) -> Result<u8> {
     Ok(exit::COMPLETED)
 }
 
-pub(super) fn tools(world: &CliContext, as_json: bool) -> Result<u8> {
-    let (catalog, _) = load(world, world.overrides.clone(), None)?;
-    let policy = catalog.settings().approvals();
+pub(super) fn list_tools(world: &CliContext, as_json: bool) -> Result<u8> {
+    let (catalog, _) = load_catalog(world, world.overrides.clone(), None)?;
+    let policy = catalog.settings().approval_policy();
     let mut stdout = std::io::stdout().lock();
     if as_json {
         let rows: Vec<_> = catalog
@@ -90,7 +90,7 @@ pub(super) fn tools(world: &CliContext, as_json: bool) -> Result<u8> {
             .iter()
             .map(|tool| json!({"tool": tool, "approval": policy.permission_for(&tool.name, tool.risk)}))
             .collect();
-        json_output::pretty(&rows, &mut stdout)?;
+        json_output::write_pretty_json(&rows, &mut stdout)?;
         return Ok(exit::COMPLETED);
     }
     let mut out = TerminalSafeWriter(&mut stdout);
@@ -98,16 +98,21 @@ pub(super) fn tools(world: &CliContext, as_json: bool) -> Result<u8> {
         let rule = serde_json::to_value(policy.permission_for(&tool.name, tool.risk))?;
         let risk = serde_json::to_value(tool.risk)?;
         let (risk, rule) = (risk.as_str().unwrap_or_default(), rule.as_str().unwrap_or_default());
-        writeln!(out, "{:<18} {risk:<8} {rule:<6} {}", name(&tool.name), one_line(&tool.description, 80))?;
+        writeln!(
+            out,
+            "{:<18} {risk:<8} {rule:<6} {}",
+            safe_name(&tool.name),
+            one_line(&tool.description, 80)
+        )?;
     }
     Ok(exit::COMPLETED)
 }
 
-pub(super) fn config(world: &CliContext, origin: bool) -> Result<u8> {
-    let (catalog, _) = load(world, world.overrides.clone(), None)?;
+pub(super) fn show_config(world: &CliContext, origin: bool) -> Result<u8> {
+    let (catalog, _) = load_catalog(world, world.overrides.clone(), None)?;
     let mut stdout = std::io::stdout().lock();
     let mut out = TerminalSafeWriter(&mut stdout);
-    write!(out, "{}", show_text(&catalog.settings().show(), origin))?;
+    write!(out, "{}", show_text(&catalog.settings().setting_rows(), origin))?;
     for level in ["base", "smart", "fast"] {
         match catalog.model_for_level(level) {
             Ok(choice) => {
@@ -116,18 +121,18 @@ pub(super) fn config(world: &CliContext, origin: bool) -> Result<u8> {
             Err(missing) => writeln!(out, "{level:<6} no model: {}", missing.message)?,
         }
     }
-    for line in system_context::lines(&catalog) {
+    for line in system_context::guidance_lines(&catalog) {
         writeln!(out, "{line}")?;
     }
-    Ok(if super::diagnostics::tell_setting_errors(&catalog) { exit::USAGE } else { exit::COMPLETED })
+    Ok(if super::diagnostics::print_setting_errors(&catalog) { exit::USAGE } else { exit::COMPLETED })
 }
 
-pub(super) fn explain(world: &CliContext, key: &str, as_json: bool) -> Result<u8> {
-    let (catalog, _) = load(world, world.overrides.clone(), None)?;
-    let explained = catalog.explain(key).map_err(|error| anyhow!(error))?;
+pub(super) fn explain_setting(world: &CliContext, key: &str, as_json: bool) -> Result<u8> {
+    let (catalog, _) = load_catalog(world, world.overrides.clone(), None)?;
+    let explained = catalog.explain_setting(key).map_err(|error| anyhow!(error))?;
     let mut stdout = std::io::stdout().lock();
     if as_json {
-        json_output::pretty(&explained, &mut stdout)?;
+        json_output::write_pretty_json(&explained, &mut stdout)?;
     } else {
         TerminalSafeWriter(&mut stdout).write_all(explain_text(&explained).as_bytes())?;
     }

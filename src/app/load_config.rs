@@ -9,32 +9,32 @@ use super::trust;
 use super::trust_report;
 use synthdev_cli::output::print_stderr;
 use synthdev_config::catalog::ConfigCatalog;
-use synthdev_config::render::compact;
+use synthdev_config::render::compact_line;
 use synthdev_config::settings::layers::SettingOverrides;
 use synthdev_config::settings::project_restriction::NOT_TAKEN;
 use synthdev_config::source::SourceFile;
 
 /// The configuration of this start; broken settings are told and end the program.
-pub(super) fn load(
+pub(super) fn load_catalog(
     world: &CliContext,
     overrides: SettingOverrides,
     more: Option<SourceFile>,
 ) -> Result<(ConfigCatalog, GatheredSources)> {
-    let mut gathered = config_sources::gather(world, overrides, world.trust)?;
+    let mut gathered = config_sources::gather_sources(world, overrides, world.trust)?;
     gathered.sources.workflows.extend(more);
-    let specs = bootstrap::specs(&world.project);
+    let specs = bootstrap::tool_specs(&world.project);
     let catalog = ConfigCatalog::load(gathered.sources.clone(), specs);
     for line in gathered.not_read() {
         print_stderr(format_args!("warning: not read: {line}"));
     }
-    if let Some(notice) = trust::notice(&gathered.verdict) {
+    if let Some(notice) = trust::untrusted_notice(&gathered.trust) {
         print_stderr(format_args!(
             "warning: {notice}\n{}",
             trust_report::told_powers(world, &gathered.project)
         ));
     }
     for finding in catalog.diagnostics().iter().filter(|finding| finding.code == NOT_TAKEN) {
-        print_stderr(compact(finding));
+        print_stderr(compact_line(finding));
     }
     Ok((catalog, gathered))
 }
@@ -44,7 +44,7 @@ pub(super) fn load_quietly(
     world: &CliContext,
     overrides: SettingOverrides,
 ) -> Result<(ConfigCatalog, GatheredSources)> {
-    let gathered = config_sources::gather(world, overrides, world.trust)?;
-    let catalog = ConfigCatalog::load(gathered.sources.clone(), bootstrap::specs(&world.project));
+    let gathered = config_sources::gather_sources(world, overrides, world.trust)?;
+    let catalog = ConfigCatalog::load(gathered.sources.clone(), bootstrap::tool_specs(&world.project));
     Ok((catalog, gathered))
 }

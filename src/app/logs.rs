@@ -15,21 +15,21 @@ static SWITCH: OnceLock<Box<dyn Fn(u8) + Send + Sync>> = OnceLock::new();
 static LEVEL: AtomicU8 = AtomicU8::new(0);
 
 /// Starts logging at `verbosity` 0 (nothing) to 5 (everything) into the data directory.
-pub(super) fn start(data: &Path, verbosity: u8) {
-    let writer = LogFile { path: file(data), file: Arc::default() };
+pub(super) fn start_logging(data: &Path, verbosity: u8) {
+    let writer = LogFile { path: log_file(data), file: Arc::default() };
     let log = tracing_subscriber::fmt().with_ansi(false).with_writer(writer);
-    let log = log.with_env_filter(filter(verbosity)).with_filter_reloading();
+    let log = log.with_env_filter(log_filter(verbosity)).with_filter_reloading();
     let handle = log.reload_handle();
     // A second start in one process (tests) keeps the first subscriber.
     if log.try_init().is_ok() {
-        let switch = move |level| drop(handle.reload(filter(level)));
+        let switch = move |level| drop(handle.reload(log_filter(level)));
         drop(SWITCH.set(Box::new(switch)));
     }
-    set(verbosity);
+    set_verbosity(verbosity);
 }
 
 /// Another verbosity from now on; gives it.
-pub(super) fn set(verbosity: u8) -> u8 {
+pub(super) fn set_verbosity(verbosity: u8) -> u8 {
     LEVEL.store(verbosity, Ordering::Relaxed);
     if let Some(switch) = SWITCH.get() {
         switch(verbosity);
@@ -38,15 +38,15 @@ pub(super) fn set(verbosity: u8) -> u8 {
 }
 
 /// The verbosity in force.
-pub(super) fn level() -> u8 {
+pub(super) fn current_verbosity() -> u8 {
     LEVEL.load(Ordering::Relaxed)
 }
 
-pub(super) fn file(data: &Path) -> PathBuf {
+pub(super) fn log_file(data: &Path) -> PathBuf {
     data.join("synthdev.log")
 }
 
-fn filter(verbosity: u8) -> EnvFilter {
+fn log_filter(verbosity: u8) -> EnvFilter {
     let level = match verbosity {
         0 => LevelFilter::OFF,
         1 => LevelFilter::ERROR,
@@ -72,7 +72,7 @@ impl Write for LogFile {
             synthdev_adapters::file_io::ensure_private_directory(
                 self.path.parent().unwrap_or(Path::new(".")),
             )?;
-            *guard = Some(open(&self.path)?);
+            *guard = Some(open_log_file(&self.path)?);
         }
         match guard.as_mut() {
             Some(file) => file.write(bytes),
@@ -86,7 +86,7 @@ impl Write for LogFile {
 }
 
 /// For the owner's eyes: a log tells what was worked on. A file from an earlier version is closed to others as well.
-fn open(path: &Path) -> io::Result<File> {
+fn open_log_file(path: &Path) -> io::Result<File> {
     let mut options = File::options();
     options.create(true).append(true);
     #[cfg(unix)]

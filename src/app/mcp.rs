@@ -17,8 +17,8 @@ use self::workflow_registry::{RegistrySnapshot, WorkflowRegistry, first_error};
 use super::bootstrap::{self, WiredRuntime};
 use super::cli_context::CliContext;
 use super::load_config::load_quietly;
-use super::run_command::spec;
-use super::run_to_end::{interrupts, runtime};
+use super::run_command::run_spec;
+use super::run_to_end::{build_runtime, interrupt_receiver};
 use super::{diagnostics, imported_runs, isolation, windows};
 use synthdev_cli::args::McpArgs;
 use synthdev_cli::exit;
@@ -37,30 +37,31 @@ use synthdev_runtime::lock_timing::LockTiming;
 use synthdev_runtime::resume::ResumeRequest;
 use synthdev_runtime::task_queue::TaskTimeouts;
 
-pub(super) fn mcp(world: &CliContext, args: &McpArgs) -> Result<u8> {
+pub(super) fn run_mcp_server(world: &CliContext, args: &McpArgs) -> Result<u8> {
     let (catalog, gathered) = load_quietly(world, world.overrides.clone())?;
-    diagnostics::sound(&catalog)?;
-    super::logs::start(&world.dirs.data, catalog.settings().verbosity());
-    let notes = workflow_registry::notes(&gathered);
-    let wired = bootstrap::wire(&world.project, &world.dirs.data, &catalog, None);
-    let shop = Arc::new(ProjectMcpBackend::open(world, args, catalog, Arc::new(wired), notes));
+    diagnostics::ensure_sound(&catalog)?;
+    super::logs::start_logging(&world.dirs.data, catalog.settings().verbosity());
+    let notes = workflow_registry::omission_notes(&gathered);
+    let wired = bootstrap::wire_runtime(&world.project, &world.dirs.data, &catalog, None);
+    let shop = Arc::new(ProjectMcpBackend::open_project(world, args, catalog, Arc::new(wired), notes));
     let token = args
         .http
-        .map(|_| http_server::McpAccessToken::find(args.token_file.as_deref(), &world.dirs.data))
+        .map(|_| http_server::McpAccessToken::find_or_create(args.token_file.as_deref(), &world.dirs.data))
         .transpose()?;
-    let runtime = runtime()?;
+    let runtime = build_runtime()?;
     let patience = TaskTimeouts { lease_seconds: args.lease_seconds, begin_seconds: args.begin_seconds };
     let served = runtime.block_on(async {
         shop.handle().serve_sub_agents(patience);
-        tokio::spawn(workflow_registry::keep_fresh(Arc::clone(&shop.shelves)));
-        let mut interrupts = interrupts();
+        tokio::spawn(workflow_registry::watch_files(Arc::clone(&shop.registry)));
+        let mut interrupts = interrupt_receiver();
         let stop = async move {
             let _ = interrupts.recv().await;
         };
         match (args.http, &token) {
-            (Some(address), Some(token)) => http_server::serve(shop, address, token, stop).await,
+            (Some(address), Some(token)) => http_server::serve_clients(shop, address, token, stop).await,
             _ => {
-                let served = synthdev_mcp::serve(shop, tokio::io::stdin(), tokio::io::stdout(), stop).await;
+                let served =
+                    synthdev_mcp::serve_stdio(shop, tokio::io::stdin(), tokio::io::stdout(), stop).await;
                 served.map_err(|error| anyhow!("the client began in a way that is not understood: {error}"))
             }
         }
@@ -73,21 +74,21 @@ pub(super) fn mcp(world: &CliContext, args: &McpArgs) -> Result<u8> {
 
 /// Everything behind the server.
 struct ProjectMcpBackend {
-    world: CliContext,
-    shown_project: String,
-    wired: Arc<WiredRuntime>,
-    shelves: Arc<WorkflowRegistry>,
+    context: CliContext,
+    project_label: String,
+    runtime: Arc<WiredRuntime>,
+    registry: Arc<WorkflowRegistry>,
     interactions: Arc<DelegatedCalls>,
-    reminders: Arc<PauseReminders>,
-    yes: bool,
+    pause_reminders: Arc<PauseReminders>,
+    approve_all: bool,
     remote_approvals: bool,
-    serial: bool,
+    is_serial: bool,
     /// Runs that change the same files as others knowingly.
-    sharing: Mutex<HashSet<RunId>>,
+    sharing_runs: Mutex<HashSet<RunId>>,
 }
 
 impl ProjectMcpBackend {
-    fn open(
+    fn open_project(
         world: &CliContext,
         args: &McpArgs,
         catalog: ConfigCatalog,
@@ -95,55 +96,55 @@ impl ProjectMcpBackend {
         notes: Vec<String>,
     ) -> Self {
         Self {
-            world: world.clone(),
-            shown_project: world.project.display().to_string(),
-            shelves: Arc::new(WorkflowRegistry::new(world, catalog, &wired, notes)),
-            wired,
+            context: world.clone(),
+            project_label: world.project.display().to_string(),
+            registry: Arc::new(WorkflowRegistry::new(world, catalog, &wired, notes)),
+            runtime: wired,
             interactions: Arc::default(),
-            reminders: Arc::default(),
-            yes: args.yes,
+            pause_reminders: Arc::default(),
+            approve_all: args.yes,
             remote_approvals: args.remote_approvals,
-            serial: args.serial,
-            sharing: Mutex::default(),
+            is_serial: args.serial,
+            sharing_runs: Mutex::default(),
         }
     }
 
-    fn share(&self, run: &RunId) {
-        self.sharing.lock().unwrap_or_else(PoisonError::into_inner).insert(run.clone());
+    fn mark_shared(&self, run: &RunId) {
+        self.sharing_runs.lock().unwrap_or_else(PoisonError::into_inner).insert(run.clone());
     }
 
-    fn shares(&self, run: &RunId) -> bool {
-        self.sharing.lock().unwrap_or_else(PoisonError::into_inner).contains(run)
+    fn is_shared(&self, run: &RunId) -> bool {
+        self.sharing_runs.lock().unwrap_or_else(PoisonError::into_inner).contains(run)
     }
 
-    fn stock(&self) -> Arc<RegistrySnapshot> {
-        self.shelves.stock()
+    fn registry_snapshot(&self) -> Arc<RegistrySnapshot> {
+        self.registry.registry_snapshot()
     }
 }
 
 impl McpBackend for ProjectMcpBackend {
     fn workflows(&self) -> Arc<[OfferedWorkflow]> {
-        Arc::clone(&self.stock().offered)
+        Arc::clone(&self.registry_snapshot().offered_workflows)
     }
 
     fn broken_workflows(&self) -> Arc<[BrokenWorkflow]> {
-        Arc::clone(&self.stock().broken)
+        Arc::clone(&self.registry_snapshot().broken_workflows)
     }
 
-    fn notes(&self) -> Arc<[String]> {
-        Arc::clone(&self.stock().notes)
+    fn config_notes(&self) -> Arc<[String]> {
+        Arc::clone(&self.registry_snapshot().notes)
     }
 
-    fn changes(&self) -> watch::Receiver<u64> {
-        self.shelves.changes()
+    fn workflow_changes(&self) -> watch::Receiver<u64> {
+        self.registry.changes()
     }
 
     fn definition(&self, file: &str) -> Option<String> {
-        self.stock().catalog.printable(file)
+        self.registry_snapshot().catalog.printable_text(file)
     }
 
     fn project(&self) -> &str {
-        &self.shown_project
+        &self.project_label
     }
 
     fn remote_approvals(&self) -> bool {
@@ -151,7 +152,7 @@ impl McpBackend for ProjectMcpBackend {
     }
 
     fn handle(&self) -> &RuntimeHandle {
-        &self.wired.handle
+        &self.runtime.handle
     }
 
     fn interactions(&self) -> &DelegatedCalls {
@@ -159,11 +160,11 @@ impl McpBackend for ProjectMcpBackend {
     }
 
     fn reminders(&self) -> &Arc<PauseReminders> {
-        &self.reminders
+        &self.pause_reminders
     }
 
-    fn serial(&self) -> bool {
-        self.serial
+    fn is_serial(&self) -> bool {
+        self.is_serial
     }
 
     fn start(
@@ -173,60 +174,66 @@ impl McpBackend for ProjectMcpBackend {
         handed_out: DelegationOptions,
         beside: FileSharingMode,
     ) -> BoxFuture<'static, Result<RunId, McpBackendError>> {
-        let stock = self.stock();
+        let stock = self.registry_snapshot();
         let program = match stock.catalog.program(name) {
-            Ok(program) => with_sub_agents(answered_by_a_caller(program), handed_out, self.serial),
-            Err(found) => return std::future::ready(Err(reason(first_error(&found), None))).boxed(),
+            Ok(program) => with_sub_agents(answered_by_a_caller(program), handed_out, self.is_serial),
+            Err(found) => return std::future::ready(Err(backend_error(first_error(&found), None))).boxed(),
         };
         let isolated = beside == FileSharingMode::Isolated
             || program.workflows.first().is_some_and(|root| root.isolated);
-        let mut spec = spec((&stock.catalog, &self.world.project), program, inputs, self.yes, false);
-        let providers = Arc::clone(&stock.wired.providers);
+        let mut spec =
+            run_spec((&stock.catalog, &self.context.project), program, inputs, self.approve_all, false);
+        let providers = Arc::clone(&stock.runtime.providers);
         let interactions = Arc::clone(&self.interactions);
         if !isolated {
-            let run = self.wired.handle.draw_run_id();
-            let handle = delegating(interactions, &run, &stock.wired.handle);
+            let run = self.runtime.handle.draw_run_id();
+            let handle = delegating_model(interactions, &run, &stock.runtime.handle);
             let handle = handle
                 .with_lock_timing(LockTiming::BeforeChanges { waits: beside != FileSharingMode::Refused });
             let handle = if beside == FileSharingMode::Shares {
-                self.share(&run);
+                self.mark_shared(&run);
                 handle.with_shared_lock()
             } else {
                 handle
             };
             return async move {
-                windows::learn(&providers, &mut spec.program).await;
-                handle.start_as(run, spec, None).map_err(of_store)
+                windows::ask_unknown_windows(&providers, &mut spec.program).await;
+                handle.start_as(run, spec, None).map_err(store_error_reason)
             }
             .boxed();
         }
-        let elsewhere = stock.elsewhere.clone();
-        let around = move |run: &RunId, handle: &RuntimeHandle| delegating(interactions, run, handle);
+        let elsewhere = stock.isolated_runs.clone();
+        let around = move |run: &RunId, handle: &RuntimeHandle| delegating_model(interactions, run, handle);
         async move {
-            windows::learn(&providers, &mut spec.program).await;
+            windows::ask_unknown_windows(&providers, &mut spec.program).await;
             match tokio::task::spawn_blocking(move || elsewhere.start_with(spec, around)).await {
-                Ok(begun) => begun.map(|(run, _)| run).map_err(|why| reason(why, None)),
-                Err(error) => Err(reason(format!("this was broken off: {error}"), None)),
+                Ok(begun) => begun.map(|(run, _)| run).map_err(|why| backend_error(why, None)),
+                Err(error) => Err(backend_error(format!("this was broken off: {error}"), None)),
             }
         }
         .boxed()
     }
 
     fn prepare_resume(&self, run: &RunSummary) -> Result<(RuntimeHandle, ResumeRequest), McpBackendError> {
-        let stock = self.stock();
+        let stock = self.registry_snapshot();
         let handle = match &run.worktree {
             Some(tree) if !Path::new(&tree.path).is_dir() => {
-                let (message, hint) = isolation::why_gone(run, tree);
-                return Err(reason(message, Some(hint)));
+                let (message, hint) = isolation::worktree_gone_reason(run, tree);
+                return Err(backend_error(message, Some(hint)));
             }
-            _ => stock.elsewhere.runtime_for_run(run).map_err(|why| reason(why, None))?.handle.clone(),
+            _ => stock
+                .isolated_runs
+                .runtime_for_run(run)
+                .map_err(|why| backend_error(why, None))?
+                .handle
+                .clone(),
         };
-        let handle = delegating(Arc::clone(&self.interactions), &run.id, &handle);
+        let handle = delegating_model(Arc::clone(&self.interactions), &run.id, &handle);
         let handle = handle.with_lock_timing(LockTiming::BeforeChanges { waits: true });
-        let handle = if self.shares(&run.id) { handle.with_shared_lock() } else { handle };
+        let handle = if self.is_shared(&run.id) { handle.with_shared_lock() } else { handle };
         let stored = || Ok(handle.load_record(run.id.as_str())?.program);
         let windows = |program: &mut WorkflowProgram| {
-            windows::recall(&stock.wired.providers, program);
+            windows::apply_known_windows(&stock.runtime.providers, program);
             Ok(())
         };
         let going = imported_runs::adapt_imported_run(
@@ -235,13 +242,13 @@ impl McpBackend for ProjectMcpBackend {
             (stored, windows),
             ResumeRequest::default(),
         );
-        let going = going.map_err(|error| reason(format!("{error:#}"), None))?;
+        let going = going.map_err(|error| backend_error(format!("{error:#}"), None))?;
         Ok((handle, going))
     }
 }
 
 /// Models of the provider `agentllm` are the client's.
-fn delegating(interactions: Arc<DelegatedCalls>, run: &RunId, handle: &RuntimeHandle) -> RuntimeHandle {
+fn delegating_model(interactions: Arc<DelegatedCalls>, run: &RunId, handle: &RuntimeHandle) -> RuntimeHandle {
     let models = DelegatingModelPort::new(run.clone(), interactions, handle.ports());
     handle.with_models(Arc::new(models))
 }
@@ -267,7 +274,7 @@ fn with_sub_agents(
     serial: bool,
 ) -> WorkflowProgram {
     if let Some(root) = program.workflows.first_mut().map(Arc::make_mut) {
-        (root.sub_agents, root.ack_steps) = (handed_out.to, handed_out.ack_steps);
+        (root.sub_agents, root.ack_steps) = (handed_out.sub_agents, handed_out.ack_steps);
         if serial {
             root.limits.max_concurrency = 1;
         }
@@ -279,11 +286,11 @@ fn with_sub_agents(
 const IN_A_CALL: &str = "wait until that run has ended, or call start_workflow with \"files\": \"wait\" (it waits before its \
     first change), \"share\" (both change the same files) or \"isolate\" (a git worktree of its own)";
 
-fn of_store(error: StoreError) -> McpBackendError {
+fn store_error_reason(error: StoreError) -> McpBackendError {
     let hint = error.hint.map(|hint| hint.replace(WAIT_OR_SHARE, IN_A_CALL));
-    reason(error.message, hint)
+    backend_error(error.message, hint)
 }
 
-fn reason(message: String, hint: Option<String>) -> McpBackendError {
+fn backend_error(message: String, hint: Option<String>) -> McpBackendError {
     McpBackendError { message, hint }
 }

@@ -15,7 +15,7 @@ use synthdev_config::catalog::ConfigCatalog;
 use synthdev_config::models::model_selector::ModelSelector;
 use synthdev_config::models::provider_catalog::ProviderCatalog;
 use synthdev_config::models::resolve::{CUSTOM, provider_key};
-use synthdev_config::render::compact;
+use synthdev_config::render::compact_line;
 use synthdev_config::settings::EffectiveSetting;
 use synthdev_config::settings::layers::SettingOverrides;
 use synthdev_config::setup::edit_json::apply_changes;
@@ -34,8 +34,8 @@ use synthdev_tui::setup::SetupRequest;
 const SETTINGS_FILE: &str = "settings.json";
 /// A model may have to be loaded first.
 const PATIENCE: ModelTimeouts = ModelTimeouts {
-    connect: Duration::from_secs(10),
-    idle: Duration::from_secs(60),
+    connect_timeout: Duration::from_secs(10),
+    idle_timeout: Duration::from_secs(60),
     call: Duration::from_secs(300),
     window: Duration::from_secs(2),
 };
@@ -57,13 +57,13 @@ impl ConfigCandidate {
         overrides: SettingOverrides,
         changes: &SetupChanges,
     ) -> Result<Self> {
-        let mut gathered = config_sources::gather(world, overrides, world.trust)?;
+        let mut gathered = config_sources::gather_sources(world, overrides, world.trust)?;
         let mut files = Vec::new();
         for (name, changes) in [(SETTINGS_FILE, &changes.settings), (KEYS_FILE, &changes.keys)] {
             let path = world.dirs.config.join(name);
             let old = file_io::read_file_if_exists(&path)
                 .with_context(|| format!("{} cannot be read", path.display()))?;
-            let Some(new) = changed(&path, old.as_deref(), changes)? else { continue };
+            let Some(new) = apply_setting_changes(&path, old.as_deref(), changes)? else { continue };
             let label = format!("user:{name}");
             let settings = &mut gathered.sources.settings;
             settings.retain(|file| file.name != label);
@@ -72,7 +72,7 @@ impl ConfigCandidate {
         }
         // within a layer the later file wins: keys come last
         gathered.sources.settings.sort_by_key(|file| file.name.ends_with(KEYS_FILE));
-        let catalog = ConfigCatalog::load(gathered.sources, bootstrap::specs(&world.project));
+        let catalog = ConfigCatalog::load(gathered.sources, bootstrap::tool_specs(&world.project));
         refuse_errors(&catalog)?;
         Ok(Self { catalog, files })
     }
@@ -81,7 +81,7 @@ impl ConfigCandidate {
     ///
     /// # Errors
     /// As the system says; what was written before that stays.
-    pub(super) fn save(&self) -> Result<Vec<String>> {
+    pub(super) fn save_files(&self) -> Result<Vec<String>> {
         let mut written = Vec::new();
         for (path, text) in self.files.iter().rev() {
             file_io::write_private(path, text)
@@ -95,12 +95,12 @@ impl ConfigCandidate {
     ///
     /// # Errors
     /// The level has no model even then.
-    pub(super) fn choice(&self, setup: &LevelSetup) -> Result<ModelChoice> {
-        self.catalog.model_for_level(&setup.level).map_err(|missing| told(&missing))
+    pub(super) fn model_choice(&self, setup: &LevelSetup) -> Result<ModelChoice> {
+        self.catalog.model_for_level(&setup.level).map_err(|missing| missing_model_error(&missing))
     }
 
     /// What was chosen and does not count because something above the user's files is set.
-    pub(super) fn overruled(&self, setup: &LevelSetup) -> Option<String> {
+    pub(super) fn override_notice(&self, setup: &LevelSetup) -> Option<String> {
         let settings = self.catalog.settings();
         let fields = [
             ("provider", setup.provider.is_some() || setup.base_url.is_some()),
@@ -120,20 +120,20 @@ impl ConfigCandidate {
     ///
     /// # Errors
     /// What went wrong and what to do, ready for people.
-    pub(super) fn trial(
+    pub(super) fn try_model(
         &self,
         choice: ModelChoice,
     ) -> impl Future<Output = Result<String, String>> + Send + use<> {
-        let providers = providers(&self.catalog);
+        let providers = model_providers(&self.catalog);
         async move {
-            let shown = named(&choice);
-            let request = question(choice);
+            let shown = display_name(&choice);
+            let request = test_question(choice);
             match providers.call(&request, &TrialDeltaSink).await {
                 Ok(reply) => {
                     let seconds = Duration::from_millis(reply.duration_ms).as_secs_f64();
                     Ok(format!("{shown} answered in {seconds:.1} s"))
                 }
-                Err(error) => Err(broken(&error)),
+                Err(error) => Err(model_error_text(&error)),
             }
         }
     }
@@ -141,28 +141,41 @@ impl ConfigCandidate {
 
 /// What a session begins with: the dialog alone if that is all that was wanted, or unbidden where no model is set.
 /// `plays`: a script answers, or something starts by itself.
-pub(super) fn first(catalog: &ConfigCatalog, alone: bool, plays: bool) -> Option<SetupRequest> {
+pub(super) fn initial_setup_request(
+    catalog: &ConfigCatalog,
+    alone: bool,
+    plays: bool,
+) -> Option<SetupRequest> {
     let unset = !plays && catalog.model_for_level("base").is_err();
-    (alone || unset).then(|| SetupRequest::Open { level: "base".to_owned(), first: !alone, alone })
+    (alone || unset).then(|| SetupRequest::Open {
+        level: "base".to_owned(),
+        at_first_start: !alone,
+        exits_after: alone,
+    })
 }
 
 /// What changes in the files for these levels; a key that stands at a level moves with its provider.
-pub(super) fn changes(catalog: &ConfigCatalog, setups: &[LevelSetup]) -> SetupChanges {
+pub(super) fn setup_changes(catalog: &ConfigCatalog, setups: &[LevelSetup]) -> SetupChanges {
     let mut all = SetupChanges::default();
     let files = catalog.user_files_only();
     // those of before keys were saved with their servers are from now on
     for (path, key, url) in catalog.unbound_keys(&format!("user:{KEYS_FILE}")) {
-        all.keys
-            .push(SavedKey { key: &key, home: Some(&url) }.at(path.split('.').map(str::to_owned).collect()));
+        all.keys.push(
+            SavedKey { key: &key, home: Some(&url) }.change_at(path.split('.').map(str::to_owned).collect()),
+        );
     }
     for setup in setups {
         let own = owned_key(&files, &setup.level);
         let own_key = own
             .as_ref()
             .map(|(provider, key, home)| (provider.as_str(), SavedKey { key, home: home.as_deref() }));
-        let home = home(catalog, setup);
+        let home = key_origin(catalog, setup);
         let same_server = same_server(&files, setup);
-        all = all.and(setup.changes(&CurrentLevelSetup { same_server, own_key, home: home.as_deref() }));
+        all = all.merge_changes(setup.to_changes(&CurrentLevelSetup {
+            same_server,
+            own_key,
+            home: home.as_deref(),
+        }));
     }
     all
 }
@@ -185,12 +198,12 @@ pub(super) fn same_server(files: &ConfigCatalog, setup: &LevelSetup) -> bool {
 
 /// What a level asks by these files; where they name no model, whom it asks.
 fn filed_choice(files: &ConfigCatalog, level: &str) -> Option<ModelChoice> {
-    let unnamed = || ModelSelector { model: Some("unnamed".to_owned()), ..ModelSelector::level(level) };
+    let unnamed = || ModelSelector { model: Some("unnamed".to_owned()), ..ModelSelector::for_level(level) };
     files.model_for_level(level).or_else(|_| files.select_model(&unnamed())).ok()
 }
 
 /// The server that a key of this choice is for.
-fn home(catalog: &ConfigCatalog, setup: &LevelSetup) -> Option<String> {
+fn key_origin(catalog: &ConfigCatalog, setup: &LevelSetup) -> Option<String> {
     let known = setup.provider.as_deref().filter(|name| *name != CUSTOM);
     setup.base_url.clone().or_else(|| catalog.origin_for_saved_key(known, &setup.level))
 }
@@ -211,11 +224,15 @@ fn owned_key(files: &ConfigCatalog, level: &str) -> Option<(String, SecretText, 
 
 /// # Errors
 /// A name or text that cannot be.
-pub(super) fn check(setups: &[LevelSetup], models: &ProviderCatalog) -> Result<()> {
-    setups.iter().try_for_each(|setup| setup.check(models)).map_err(|error| anyhow!(error))
+pub(super) fn check_setups(setups: &[LevelSetup], models: &ProviderCatalog) -> Result<()> {
+    setups.iter().try_for_each(|setup| setup.check_level(models)).map_err(|error| anyhow!(error))
 }
 
-fn changed(path: &std::path::Path, old: Option<&str>, changes: &[SettingChange]) -> Result<Option<String>> {
+fn apply_setting_changes(
+    path: &std::path::Path,
+    old: Option<&str>,
+    changes: &[SettingChange],
+) -> Result<Option<String>> {
     if old.is_none() && changes.iter().all(|change| change.value.is_none()) {
         return Ok(None);
     }
@@ -238,17 +255,17 @@ fn refuse_errors(catalog: &ConfigCatalog) -> Result<()> {
     };
     let errors = catalog.diagnostics().iter().filter(|finding| finding.severity == DiagnosticSeverity::Error);
     match errors.filter(own).find(settings) {
-        Some(error) => bail!("{}\nhint: correct it first, then set up the model", compact(error)),
+        Some(error) => bail!("{}\nhint: correct it first, then set up the model", compact_line(error)),
         None => Ok(()),
     }
 }
 
 /// Asks with the keys of this catalogue.
-fn providers(catalog: &ConfigCatalog) -> ModelProviders {
+fn model_providers(catalog: &ConfigCatalog) -> ModelProviders {
     ModelProviders::new(catalog.key_ring().clone(), PATIENCE).with_key_servers(catalog.key_origins())
 }
 
-fn question(choice: ModelChoice) -> ModelRequest {
+fn test_question(choice: ModelChoice) -> ModelRequest {
     ModelRequest {
         agent: "setup".to_owned(),
         state: "setup".to_owned(),
@@ -261,12 +278,12 @@ fn question(choice: ModelChoice) -> ModelRequest {
 }
 
 /// A model and who serves it, for people.
-pub(super) fn named(choice: &ModelChoice) -> String {
+pub(super) fn display_name(choice: &ModelChoice) -> String {
     let place = if choice.provider == CUSTOM { &choice.base_url } else { &choice.provider };
     format!("{} of {place}", choice.model)
 }
 
-fn broken(error: &ModelError) -> String {
+fn model_error_text(error: &ModelError) -> String {
     let hint = match error {
         ModelError::Auth { .. } => "give the key again, in one piece",
         _ => error.hint(),
@@ -274,7 +291,7 @@ fn broken(error: &ModelError) -> String {
     format!("{error}\nhint: {hint}")
 }
 
-fn told(missing: &Diagnostic) -> anyhow::Error {
+fn missing_model_error(missing: &Diagnostic) -> anyhow::Error {
     match &missing.hint {
         Some(hint) => anyhow!("{}\nhint: {hint}", missing.message),
         None => anyhow!("{}", missing.message),

@@ -11,11 +11,11 @@ use anyhow::{Context, Result, bail};
 use super::cli_context::CliContext;
 use super::diagnostics;
 use super::run_command::load_quietly;
-use super::templates::{self, check_name, filled};
+use super::templates::{self, check_name, fill_template};
 use super::trust::{self, ProjectFiles};
 use synthdev_cli::args::{NewCommand, NewFileTarget, WorkflowTemplateArg};
 use synthdev_cli::exit;
-use synthdev_cli::output::{TerminalSafeWriter, name as shown, print_stderr};
+use synthdev_cli::output::{TerminalSafeWriter, print_stderr, safe_name as shown};
 use synthdev_config::catalog::ConfigCatalog;
 use synthdev_config::role_file::read_roles;
 use synthdev_config::source::SourceFile;
@@ -40,46 +40,49 @@ impl NewFileKind {
 
 /// What is about to be written.
 struct NewFileDraft<'a> {
-    what: NewFileKind,
+    file_kind: NewFileKind,
     name: &'a str,
     text: &'static str,
-    place: &'a NewFileTarget,
+    target: &'a NewFileTarget,
 }
 
 pub(super) fn new(world: &CliContext, command: &NewCommand) -> Result<u8> {
     let draft = match command {
-        NewCommand::Workflow { name, template, place } => {
-            NewFileDraft { what: NewFileKind::Workflow, name, text: text(*template), place }
-        }
+        NewCommand::Workflow { name, template, place } => NewFileDraft {
+            file_kind: NewFileKind::Workflow,
+            name,
+            text: template_text(*template),
+            target: place,
+        },
         NewCommand::Role { name, place } => {
-            NewFileDraft { what: NewFileKind::Role, name, text: templates::ROLE, place }
+            NewFileDraft { file_kind: NewFileKind::Role, name, text: templates::ROLE, target: place }
         }
     };
-    check_name(draft.what.word(), draft.name)?;
-    let (directory, layer) = directory(world, &draft);
+    check_name(draft.file_kind.word(), draft.name)?;
+    let (directory, layer) = target_directory(world, &draft);
     let path = directory.join(format!("{}.json", draft.name));
-    let (catalog, gathered) = load_quietly(world, world.scripted("new"))?;
-    let hidden = clash(&catalog, &draft, layer, &path)?;
+    let (catalog, gathered) = load_quietly(world, world.scripted_overrides("new"))?;
+    let hidden = find_hidden_definition(&catalog, &draft, layer, &path)?;
     let file = SourceFile::new(
         layer,
         path.display().to_string(),
-        filled(draft.text, (draft.what.word(), draft.name), &directory),
+        fill_template(draft.text, (draft.file_kind.word(), draft.name), &directory),
     );
-    let found = problems(&catalog, &draft, &file);
+    let found = draft_problems(&catalog, &draft, &file);
     diagnostics::print_diagnostics(&catalog, &found);
     if found.iter().any(|finding| finding.severity == DiagnosticSeverity::Error) {
-        bail!("nothing was written: with your configuration this {} would not work", draft.what.word());
+        bail!("nothing was written: with your configuration this {} would not work", draft.file_kind.word());
     }
-    write(&path, &file.text, draft.place.force)?;
+    write_new_file(&path, &file.text, draft.target.force)?;
     let trusted = layer != ConfigLayer::Project
-        || gathered.verdict == TrustVerdict::Trusted && keep_trust(world, &gathered.project, &path)?;
+        || gathered.trust == TrustVerdict::Trusted && extend_trust(world, &gathered.project, &path)?;
     // people read and copy the path: inside the project it is short
     let path = path.strip_prefix(&world.project).unwrap_or(&path);
-    conclude(&draft, path, layer, trusted, hidden.as_ref())?;
+    report_created(&draft, path, layer, trusted, hidden.as_ref())?;
     Ok(exit::COMPLETED)
 }
 
-fn text(template: WorkflowTemplateArg) -> &'static str {
+fn template_text(template: WorkflowTemplateArg) -> &'static str {
     match template {
         WorkflowTemplateArg::Minimal => templates::MINIMAL.text,
         WorkflowTemplateArg::Chain => templates::CHAIN.text,
@@ -92,11 +95,11 @@ fn text(template: WorkflowTemplateArg) -> &'static str {
 }
 
 /// Where it goes, and which layer will read it from there (none, for a directory of one's own).
-fn directory(world: &CliContext, draft: &NewFileDraft<'_>) -> (PathBuf, ConfigLayer) {
-    let folder = format!("{}s", draft.what.word());
+fn target_directory(world: &CliContext, draft: &NewFileDraft<'_>) -> (PathBuf, ConfigLayer) {
+    let folder = format!("{}s", draft.file_kind.word());
     let (project, user) = (world.project.join(trust::FOLDER), world.dirs.config.join(&folder));
     let of_project = project.join(&folder);
-    match &draft.place.dir {
+    match &draft.target.dir {
         Some(directory) if world.project.join(directory).starts_with(&of_project) => {
             (directory.clone(), ConfigLayer::Project)
         }
@@ -110,14 +113,14 @@ fn directory(world: &CliContext, draft: &NewFileDraft<'_>) -> (PathBuf, ConfigLa
 }
 
 /// The place of a weaker definition that will be hidden. One of the same layer is an error: neither would be used.
-fn clash(
+fn find_hidden_definition(
     catalog: &ConfigCatalog,
     draft: &NewFileDraft<'_>,
     layer: ConfigLayer,
     path: &Path,
 ) -> Result<Option<SourceLocation>> {
     let same_file = |place: &SourceLocation| place.file.ends_with(&format!("/{}.json", draft.name));
-    let known = match draft.what {
+    let known = match draft.file_kind {
         NewFileKind::Workflow => catalog.workflow(draft.name).map(|entry| (entry.layer, entry.place.clone())),
         NewFileKind::Role => catalog
             .roles()
@@ -127,7 +130,7 @@ fn clash(
     };
     match known {
         Some((known, place))
-            if known == layer && draft.what == NewFileKind::Workflow && !same_file(&place) =>
+            if known == layer && draft.file_kind == NewFileKind::Workflow && !same_file(&place) =>
         {
             bail!(
                 "there is already a workflow `{}`: {place}\nhint: choose another name; {} was not written",
@@ -140,8 +143,8 @@ fn clash(
     }
 }
 
-fn problems(catalog: &ConfigCatalog, draft: &NewFileDraft<'_>, file: &SourceFile) -> Vec<Diagnostic> {
-    if draft.what == NewFileKind::Role {
+fn draft_problems(catalog: &ConfigCatalog, draft: &NewFileDraft<'_>, file: &SourceFile) -> Vec<Diagnostic> {
+    if draft.file_kind == NewFileKind::Role {
         return read_roles(file).1;
     }
     match catalog.check_file(file) {
@@ -150,7 +153,7 @@ fn problems(catalog: &ConfigCatalog, draft: &NewFileDraft<'_>, file: &SourceFile
     }
 }
 
-fn write(path: &Path, text: &str, force: bool) -> Result<()> {
+fn write_new_file(path: &Path, text: &str, force: bool) -> Result<()> {
     if let Some(directory) = path.parent() {
         std::fs::create_dir_all(directory)
             .with_context(|| format!("{} cannot be made", directory.display()))?;
@@ -175,17 +178,17 @@ fn write(path: &Path, text: &str, force: bool) -> Result<()> {
 }
 
 /// A project that was trusted stays so if this file is all that changed: whoever wrote it here meant it.
-pub(super) fn keep_trust(world: &CliContext, before: &ProjectFiles, path: &Path) -> Result<bool> {
+pub(super) fn extend_trust(world: &CliContext, before: &ProjectFiles, path: &Path) -> Result<bool> {
     let full = world.project.join(path);
     let own = full.strip_prefix(&world.project).unwrap_or(&full).display().to_string();
     let files = trust::project_files(&world.project);
     if !files.same_but(before, &own) {
         return Ok(false);
     }
-    Ok(trust::decide(world, &files, true)? == TrustVerdict::Trusted)
+    Ok(trust::decide_trust(world, &files, true)? == TrustVerdict::Trusted)
 }
 
-fn conclude(
+fn report_created(
     draft: &NewFileDraft<'_>,
     path: &Path,
     layer: ConfigLayer,
@@ -199,7 +202,7 @@ fn conclude(
     if let Some(place) = hidden {
         print_stderr(format_args!(
             "note: it takes precedence over the {} in {}",
-            draft.what.word(),
+            draft.file_kind.word(),
             shown(&place.to_string())
         ));
     }
@@ -211,7 +214,7 @@ fn conclude(
     let found = layer != ConfigLayer::CommandLine;
     let with = if trusted { "" } else { " --trust" };
     writeln!(out, "\nnext:")?;
-    match draft.what {
+    match draft.file_kind {
         NewFileKind::Role if found => {
             writeln!(out, "  synthdev{with} roles")?;
             writeln!(out, "  synthdev{with} --role {name}")?;

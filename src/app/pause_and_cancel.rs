@@ -16,7 +16,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 ///
 /// # Errors
 /// It does not run, or nobody can be told.
-pub(super) async fn control(
+pub(super) async fn control_run(
     handle: &RuntimeHandle,
     run: &RunSummary,
     control: ControlAction,
@@ -35,7 +35,7 @@ pub(super) async fn control(
             hint: None,
         }),
         ControlAction::Pause => Ok(match handle.pause(id, PATIENCE).await? {
-            PauseOutcome::Done => paused(&handle.summary(id.as_str())?),
+            PauseOutcome::Done => paused_text(&handle.summary(id.as_str())?),
             PauseOutcome::Told(pid) => {
                 let by = pid.map_or_else(String::new, |pid| format!(" in process {pid}"));
                 format!(
@@ -54,7 +54,7 @@ pub(super) async fn control(
 }
 
 /// It may have come to its end by itself.
-fn paused(run: &RunSummary) -> String {
+fn paused_text(run: &RunSummary) -> String {
     let (id, status) = (&run.id, run.progress.status);
     match status {
         RunStatus::Paused => format!("run {id} is paused; it goes on with: synthdev resume {id}"),

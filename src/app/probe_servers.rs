@@ -27,18 +27,22 @@ pub(super) enum ProbeScope {
 
 /// Asks them with the keys of this catalogue, which go to their homes only.
 pub(super) struct ServerProbe {
-    near: ModelProviders,
-    far: ModelProviders,
+    local_providers: ModelProviders,
+    remote_providers: ModelProviders,
 }
 
 impl ServerProbe {
     pub(super) fn new(catalog: &ConfigCatalog) -> Self {
         let homes = catalog.key_origins();
         let to = |connect| {
-            let patience = ModelTimeouts { connect, idle: DEADLINE, ..ModelTimeouts::default() };
+            let patience = ModelTimeouts {
+                connect_timeout: connect,
+                idle_timeout: DEADLINE,
+                ..ModelTimeouts::default()
+            };
             ModelProviders::new(catalog.key_ring().clone(), patience).with_key_servers(homes.clone())
         };
-        Self { near: to(NEAR), far: to(DEADLINE) }
+        Self { local_providers: to(NEAR), remote_providers: to(DEADLINE) }
     }
 
     /// In the order of `servers`.
@@ -47,20 +51,20 @@ impl ServerProbe {
         servers: Vec<ConfiguredServer>,
         ask: ProbeScope,
     ) -> Vec<ProbedModelServer> {
-        join_all(servers.into_iter().map(|server| self.one(server, ask))).await
+        join_all(servers.into_iter().map(|server| self.probe_one(server, ask))).await
     }
 
-    pub(super) async fn one(&self, server: ConfiguredServer, ask: ProbeScope) -> ProbedModelServer {
+    pub(super) async fn probe_one(&self, server: ConfiguredServer, ask: ProbeScope) -> ProbedModelServer {
         let wanted = match ask {
             ProbeScope::Nobody => false,
             ProbeScope::Used => !server.levels.is_empty(),
-            ProbeScope::Usable => server.usable(),
+            ProbeScope::Usable => server.is_usable(),
         };
         if !wanted {
             return ProbedModelServer { server, answer: None };
         }
-        let providers = if server.local { &self.near } else { &self.far };
-        let answer = providers.list(&server.choice(), DEADLINE).await;
+        let providers = if server.local { &self.local_providers } else { &self.remote_providers };
+        let answer = providers.list_models(&server.model_choice(), DEADLINE).await;
         ProbedModelServer { server, answer: Some(answer) }
     }
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::bootstrap;
 use super::cli_context::CliContext;
 use super::config_sources;
-use super::recordings::{self, header, local_place, roles};
+use super::recordings::{self, local_place, recording_header, roles_by_agent};
 use super::scripted_run::SimulationModel;
 use synthdev_adapters::providers::recording::{
     ModelCallPlayer, ModelCallRecorder, ModelRecording, RecordingError,
@@ -24,13 +24,13 @@ use synthdev_domain::workflow::WorkflowProgram;
 
 /// Where recordings are played, or made.
 pub(super) struct TestRecordings<'a> {
-    pub(super) world: &'a CliContext,
+    pub(super) context: &'a CliContext,
     /// While something is recorded: with real models.
     pub(super) catalog: &'a ConfigCatalog,
     /// The same without models.
-    pub(super) plain: LazyCell<ConfigCatalog, Box<dyn FnOnce() -> ConfigCatalog + 'a>>,
+    pub(super) plain_catalog: LazyCell<ConfigCatalog, Box<dyn FnOnce() -> ConfigCatalog + 'a>>,
     pub(super) record: bool,
-    pub(super) made: BTreeSet<PathBuf>,
+    pub(super) recorded_paths: BTreeSet<PathBuf>,
 }
 
 /// Why a test is not played.
@@ -41,7 +41,7 @@ pub(super) enum UnplayableTest {
 
 impl TestRecordings<'_> {
     /// The program of a test with a recording, and what its models say.
-    pub(super) fn words(
+    pub(super) fn recorded_models(
         &mut self,
         file: &SourceFile,
         test: &TestScenario,
@@ -57,10 +57,10 @@ impl TestRecordings<'_> {
         };
         let name = companion_files::companion_path(file, &path.value)
             .map_err(|(message, hint)| problem(message, hint))?;
-        let program = checked(&self.plain, workflow)?;
+        let program = checked_program(&self.plain_catalog, workflow)?;
         let target = if file.layer == ConfigLayer::CommandLine { file.name.as_str() } else { workflow };
         let again = format!("synthdev test --record {target}");
-        let Some(place) = self.place(file, &name) else {
+        let Some(place) = self.recording_path(file, &name) else {
             if self.record {
                 return Err(UnplayableTest::Skipped(
                     "a shipped test is recorded from its own file".to_owned(),
@@ -69,8 +69,8 @@ impl TestRecordings<'_> {
             let shipped =
                 name.strip_prefix("built-in:workflows/").and_then(config_sources::shipped_recording);
             let text = shipped.ok_or_else(|| problem(format!("there is no {name}"), None))?;
-            let cassette = ModelRecording::read(text, &name).map_err(of_file)?;
-            return Ok(self.played(cassette, name, again, &program));
+            let cassette = ModelRecording::from_reader(text, &name).map_err(of_file)?;
+            return Ok(self.play_recording(cassette, name, again, &program));
         };
         if !self.record {
             if !place.exists() {
@@ -79,49 +79,51 @@ impl TestRecordings<'_> {
                     Some(format!("record it: {again}")),
                 ));
             }
-            let cassette = ModelRecording::open(&place).map_err(of_file)?;
-            return Ok(self.played(cassette, path.value.clone(), again, &program));
+            let cassette = ModelRecording::open_file(&place).map_err(of_file)?;
+            return Ok(self.play_recording(cassette, path.value.clone(), again, &program));
         }
-        if !self.made.insert(place.clone()) {
+        if !self.recorded_paths.insert(place.clone()) {
             return Err(problem("another test is recorded in this file, too".to_owned(), None));
         }
-        let asking = checked(self.catalog, workflow)?;
+        let asking = checked_program(self.catalog, workflow)?;
         let models =
-            bootstrap::wire(&self.world.project, &self.world.dirs.data, self.catalog, None).providers;
-        let here = local_place(self.catalog, &[&self.world.project]);
-        let header = header(&program, &asking);
-        let recorder = ModelCallRecorder::create(&place, &header, roles(&asking), here, models as Arc<_>);
-        Ok((asking, SimulationModel::Recorded(recorder.map_err(of_file)?.waiting())))
+            bootstrap::wire_runtime(&self.context.project, &self.context.dirs.data, self.catalog, None)
+                .providers;
+        let here = local_place(self.catalog, &[&self.context.project]);
+        let header = recording_header(&program, &asking);
+        let recorder =
+            ModelCallRecorder::create_file(&place, &header, roles_by_agent(&asking), here, models as Arc<_>);
+        Ok((asking, SimulationModel::Recorded(recorder.map_err(of_file)?.with_retry_delays())))
     }
 
-    fn played(
+    fn play_recording(
         &self,
         cassette: ModelRecording,
         name: String,
         again: String,
         program: &WorkflowProgram,
     ) -> (WorkflowProgram, SimulationModel) {
-        let (program, playing) = recordings::playing(&cassette.header, name, again, program);
-        let here = local_place(&self.plain, &[&self.world.project]);
-        let player = ModelCallPlayer::new(cassette, playing, roles(&program), here);
-        (program, SimulationModel::Played(player.instantly()))
+        let (program, playing) = recordings::program_with_recording(&cassette.header, name, again, program);
+        let here = local_place(&self.plain_catalog, &[&self.context.project]);
+        let player = ModelCallPlayer::new(cassette, playing, roles_by_agent(&program), here);
+        (program, SimulationModel::Played(player.without_delays()))
     }
 
     /// `None`: among what is shipped.
-    fn place(&self, file: &SourceFile, name: &str) -> Option<PathBuf> {
+    fn recording_path(&self, file: &SourceFile, name: &str) -> Option<PathBuf> {
         match file.layer {
             ConfigLayer::BuiltIn => None,
             ConfigLayer::User => {
-                Some(self.world.dirs.config.join(name.strip_prefix("user:").unwrap_or(name)))
+                Some(self.context.dirs.config.join(name.strip_prefix("user:").unwrap_or(name)))
             }
-            ConfigLayer::Project => Some(self.world.project.join(name)),
+            ConfigLayer::Project => Some(self.context.project.join(name)),
             _ => Some(Path::new(name).to_owned()),
         }
     }
 }
 
-fn checked(catalog: &ConfigCatalog, workflow: &str) -> Result<WorkflowProgram, UnplayableTest> {
-    match catalog.check(workflow) {
+fn checked_program(catalog: &ConfigCatalog, workflow: &str) -> Result<WorkflowProgram, UnplayableTest> {
+    match catalog.check_workflow(workflow) {
         Ok((program, _)) => Ok(program),
         Err(found) => {
             let errors = found.into_iter().filter(|finding| finding.severity == DiagnosticSeverity::Error);

@@ -36,20 +36,20 @@ use synthdev_domain::workflow::{Workflow, WorkflowProgram};
 use synthdev_runtime::model_exchanges::ModelCallEnd;
 use synthdev_runtime::redact::SecretRedactor;
 
-pub(super) use record_past_run::{is_meant, write_recording};
+pub(super) use record_past_run::{is_recordings_path, write_recording};
 
 /// What `--record` and `--replay` asked for; nothing is opened before the run is.
 pub(super) enum RecordingMode {
     None,
     Record { file: String, header: RecordingHeader, roles: RolesByAgent },
-    Play { cassette: ModelRecording, playing: PlayedRecording, roles: RolesByAgent },
+    Play { cassette: ModelRecording, recording: PlayedRecording, roles: RolesByAgent },
 }
 
 /// The recording that `--replay` names.
 pub(super) fn open_replayed(replay: Option<&Path>) -> Result<Option<ModelRecording>> {
     let Some(path) = replay else { return Ok(None) };
-    let cassette = ModelRecording::open(path).map_err(refused)?;
-    if cassette.torn {
+    let cassette = ModelRecording::open_file(path).map_err(recording_error)?;
+    if cassette.is_truncated {
         print_stderr(format_args!(
             "warning: {} ends in the middle of a call: that one is left out",
             path.display()
@@ -59,42 +59,42 @@ pub(super) fn open_replayed(replay: Option<&Path>) -> Result<Option<ModelRecordi
 }
 
 /// The program as it is run, and what answers it.
-pub(super) fn prepare(
+pub(super) fn prepare_recording(
     world: &CliContext,
     (args, more): (&RunArgs, Option<&SourceFile>),
     played: Option<ModelRecording>,
     program: WorkflowProgram,
 ) -> Result<(WorkflowProgram, RecordingMode)> {
-    let workflow = root(&program).map_or_else(String::new, |root| root.name.clone());
+    let workflow = root_workflow(&program).map_or_else(String::new, |root| root.name.clone());
     if let (Some(cassette), Some(path)) = (played, &args.replay) {
         let file = path.display().to_string();
-        of_workflow(&cassette, &file, &workflow)?;
-        let record = format!("synthdev run {} … --record {file}", again(args, &workflow));
-        let (program, playing) = playing(&cassette.header, file, record, &program);
-        let roles = roles(&program);
-        return Ok((program, RecordingMode::Play { cassette, playing, roles }));
+        ensure_same_workflow(&cassette, &file, &workflow)?;
+        let record = format!("synthdev run {} … --record {file}", workflow_arguments(args, &workflow));
+        let (program, playing) = program_with_recording(&cassette.header, file, record, &program);
+        let roles = roles_by_agent(&program);
+        return Ok((program, RecordingMode::Play { cassette, recording: playing, roles }));
     }
     let Some(path) = &args.record else { return Ok((program, RecordingMode::None)) };
-    let mut gathered = config_sources::gather(world, SettingOverrides::default(), world.trust)?;
+    let mut gathered = config_sources::gather_sources(world, SettingOverrides::default(), world.trust)?;
     gathered.sources.workflows.extend(more.cloned());
-    let plain = plain(world, gathered.sources).check(&workflow);
+    let plain = catalog_without_models(world, gathered.sources).check_workflow(&workflow);
     let (plain, _) =
         plain.map_err(|_| anyhow!("the workflow `{workflow}` has changed just now: start again"))?;
     let tape = RecordingMode::Record {
         file: path.display().to_string(),
-        header: header(&plain, &program),
-        roles: roles(&program),
+        header: recording_header(&plain, &program),
+        roles: roles_by_agent(&program),
     };
     Ok((program, tape))
 }
 
 /// The recording that the models of a program are those of.
-fn recorded_in(program: &WorkflowProgram) -> Option<&str> {
+fn recording_name(program: &WorkflowProgram) -> Option<&str> {
     let mut agents = program.workflows.iter().flat_map(|workflow| &workflow.agents);
     agents.find_map(|agent| agent.choice.base_url.strip_prefix(RECORDING))
 }
 
-fn of_workflow(cassette: &ModelRecording, file: &str, workflow: &str) -> Result<()> {
+fn ensure_same_workflow(cassette: &ModelRecording, file: &str, workflow: &str) -> Result<()> {
     let recorded = &cassette.header.workflow;
     if recorded != workflow {
         bail!("{file} is a recording of the workflow `{recorded}`, not of `{workflow}`");
@@ -114,8 +114,8 @@ pub(super) fn attach_to_resumed(
     let run = &summary.id;
     let spec = wired.handle.definition(run).map_err(store_error)?;
     let program = spec.program.clone();
-    let workflow = root(&program).map_or_else(String::new, |root| root.name.clone());
-    if let Some(name) = recorded_in(&program)
+    let workflow = root_workflow(&program).map_or_else(String::new, |root| root.name.clone());
+    if let Some(name) = recording_name(&program)
         && args.replay.is_none()
         && args.replies.is_none()
     {
@@ -134,22 +134,23 @@ pub(super) fn attach_to_resumed(
     }
     let tree = summary.worktree.as_ref().map(|tree| Path::new(&tree.path));
     let project: Vec<&Path> = tree.into_iter().chain([world.project.as_path()]).collect();
-    let roles = roles(&program);
+    let roles = roles_by_agent(&program);
     let tape = if let Some(cassette) = played {
-        of_workflow(&cassette, &file, &workflow)?;
+        ensure_same_workflow(&cassette, &file, &workflow)?;
         let record = format!("synthdev run {workflow} … --record {file}");
-        let playing = PlayedRecording { name: file, record, changed: false };
-        RecordingMode::Play { cassette, playing, roles }
+        let playing = PlayedRecording { name: file, record, workflow_changed: false };
+        RecordingMode::Play { cassette, recording: playing, roles }
     } else {
-        let plain =
-            plain(world, sources).check(&workflow).map_or_else(|_| program.clone(), |(plain, _)| plain);
-        RecordingMode::Record { file, header: header(&plain, &program), roles }
+        let plain = catalog_without_models(world, sources)
+            .check_workflow(&workflow)
+            .map_or_else(|_| program.clone(), |(plain, _)| plain);
+        RecordingMode::Record { file, header: recording_header(&plain, &program), roles }
     };
     let before = wired.handle.clone();
-    let wired = tape.around(wired, catalog, &project)?;
-    let told = before.visit_model_calls(run, &mut |request, over, used| match &wired.deck {
+    let wired = tape.wrap_models(wired, catalog, &project)?;
+    let told = before.visit_model_calls(run, &mut |request, over, used| match &wired.recording {
         Some(ActiveRecording::Recorder(recorder)) => {
-            recorder.record_earlier_call(&request, outcome(over), used)
+            recorder.record_earlier_call(&request, recorded_outcome(over), used)
         }
         Some(ActiveRecording::Player(player)) => player.skip_earlier_call(&request),
         None => {}
@@ -158,7 +159,7 @@ pub(super) fn attach_to_resumed(
     Ok(wired)
 }
 
-fn outcome(over: ModelCallEnd) -> RecordedOutcome {
+fn recorded_outcome(over: ModelCallEnd) -> RecordedOutcome {
     match over {
         ModelCallEnd::Replied(reply) => RecordedOutcome::Reply(reply),
         ModelCallEnd::Failed(error) => RecordedOutcome::Error(error),
@@ -167,19 +168,19 @@ fn outcome(over: ModelCallEnd) -> RecordedOutcome {
 }
 
 /// A catalogue in which no level has a model of its own: the same on every machine.
-pub(super) fn plain(world: &CliContext, mut sources: ConfigSources) -> ConfigCatalog {
+pub(super) fn catalog_without_models(world: &CliContext, mut sources: ConfigSources) -> ConfigCatalog {
     const SCRIPTED: &str = "scripted";
-    sources.command_line = world.scripted("a recording");
+    sources.command_line = world.scripted_overrides("a recording");
     for level in ["base", "smart", "fast"] {
-        sources.command_line.set(&format!("levels.{level}.model"), SCRIPTED, "a recording");
+        sources.command_line.set_override(&format!("levels.{level}.model"), SCRIPTED, "a recording");
     }
     // the script takes no parameters; here everything counts that roles and settings ask for
     let models = json!({"providers": {SCRIPTED: {"accepts": PARAMETERS}}});
     sources.models.push(SourceFile::new(ConfigLayer::CommandLine, "a recording", models.to_string()));
-    ConfigCatalog::load(sources, bootstrap::specs(&world.project))
+    ConfigCatalog::load(sources, bootstrap::tool_specs(&world.project))
 }
 
-fn again(args: &RunArgs, workflow: &str) -> String {
+fn workflow_arguments(args: &RunArgs, workflow: &str) -> String {
     match &args.workflow_file {
         Some(file) => format!("--workflow-file {}", file.display()),
         None => workflow.to_owned(),
@@ -188,7 +189,7 @@ fn again(args: &RunArgs, workflow: &str) -> String {
 
 impl RecordingMode {
     /// Puts it between the run and its models. `project`: where the run works, then other directories of its project.
-    pub(super) fn around(
+    pub(super) fn wrap_models(
         self,
         wired: WiredRuntime,
         catalog: &ConfigCatalog,
@@ -196,15 +197,16 @@ impl RecordingMode {
     ) -> Result<WiredRuntime> {
         match self {
             Self::None => Ok(wired),
-            Self::Play { cassette, playing, roles } => {
+            Self::Play { cassette, recording: playing, roles } => {
                 let player = ModelCallPlayer::new(cassette, playing, roles, local_place(catalog, project));
-                Ok(wired.asking(ActiveRecording::Player(Arc::new(player))))
+                Ok(wired.with_recording(ActiveRecording::Player(Arc::new(player))))
             }
             Self::Record { file, header, roles } => {
                 let here = local_place(catalog, project);
                 let inner = wired.handle.ports().models.clone();
-                let recorder = ModelCallRecorder::create(Path::new(&file), &header, roles, here, inner);
-                Ok(wired.asking(ActiveRecording::Recorder(Arc::new(recorder.map_err(refused)?))))
+                let recorder = ModelCallRecorder::create_file(Path::new(&file), &header, roles, here, inner);
+                Ok(wired
+                    .with_recording(ActiveRecording::Recorder(Arc::new(recorder.map_err(recording_error)?))))
             }
         }
     }
@@ -219,7 +221,7 @@ pub(super) fn finish_recording(
     let lines = match deck {
         None => Vec::new(),
         Some(ActiveRecording::Recorder(recorder)) if report.status == RunStatus::Completed => {
-            match recorder.finish() {
+            match recorder.finish_recording() {
                 Ok(calls) => {
                     if show.progress {
                         print_stderr(format_args!("recorded {calls} model calls in {}", recorder.name()));
@@ -229,16 +231,18 @@ pub(super) fn finish_recording(
                 Err(bad) => vec![bad.to_string()],
             }
         }
-        Some(ActiveRecording::Recorder(recorder)) => {
-            recorder.abandon_recording().map(|left| left_over(&left, report)).into_iter().collect()
-        }
+        Some(ActiveRecording::Recorder(recorder)) => recorder
+            .abandon_recording()
+            .map(|left| unfinished_recording_text(&left, report))
+            .into_iter()
+            .collect(),
         Some(ActiveRecording::Player(player)) => {
             report.played = Some(player.name().to_owned());
             if show.progress {
                 print_stderr("played from a recording: no model was asked, the cost is what was paid then");
             }
             // else its error says so
-            if report.status == RunStatus::Completed { player.misses() } else { Vec::new() }
+            if report.status == RunStatus::Completed { player.missed_requests() } else { Vec::new() }
         }
     };
     for text in lines {
@@ -250,7 +254,7 @@ pub(super) fn finish_recording(
 }
 
 /// Why a recording is not in its place, and how it gets there.
-fn left_over(left: &UnfinishedRecording, report: &FinalReport) -> String {
+fn unfinished_recording_text(left: &UnfinishedRecording, report: &FinalReport) -> String {
     let waits = matches!(report.status, RunStatus::Paused | RunStatus::Interrupted);
     let more = report.run_id.as_ref().filter(|_| waits).map_or_else(String::new, |run| {
         format!("; to record the rest, too: synthdev resume {run} … --record {}", left.name)
@@ -266,24 +270,27 @@ fn left_over(left: &UnfinishedRecording, report: &FinalReport) -> String {
 }
 
 /// What was recorded and not used, a line each; of a run that went another way nothing.
-pub(super) fn unused(player: &ModelCallPlayer) -> Vec<String> {
-    if player.misses().is_empty() { player.unused() } else { Vec::new() }
+pub(super) fn unused_call_lines(player: &ModelCallPlayer) -> Vec<String> {
+    if player.missed_requests().is_empty() { player.unused_answers() } else { Vec::new() }
 }
 
 /// The program with the models that were recorded, and what is told of the recording. `program`: from a catalogue
 /// without models.
-pub(super) fn playing(
+pub(super) fn program_with_recording(
     header: &RecordingHeader,
     name: String,
     record: String,
     program: &WorkflowProgram,
 ) -> (WorkflowProgram, PlayedRecording) {
     let changed = header.definition != program.hash;
-    (restored(program, header, &name), PlayedRecording { name, record, changed })
+    (
+        with_recorded_models(program, header, &name),
+        PlayedRecording { name, record, workflow_changed: changed },
+    )
 }
 
 /// `plain`: the same program from a catalogue without models.
-pub(super) fn header(plain: &WorkflowProgram, asking: &WorkflowProgram) -> RecordingHeader {
+pub(super) fn recording_header(plain: &WorkflowProgram, asking: &WorkflowProgram) -> RecordingHeader {
     let find = |workflow: &str| plain.workflows.iter().find(|one| one.name == workflow);
     let (mut agents, mut summaries) = (Vec::new(), Vec::new());
     for workflow in &asking.workflows {
@@ -293,8 +300,8 @@ pub(super) fn header(plain: &WorkflowProgram, asking: &WorkflowProgram) -> Recor
                 workflow: name.clone(),
                 agent: agent.to_owned(),
                 role: role.to_owned(),
-                plain: plain.map(plain_of).unwrap_or_default(),
-                choice: placeless(choice),
+                plain: plain.map(plain_choice).unwrap_or_default(),
+                choice: without_addresses(choice),
             };
         let agent_of = |id: &str| find(name)?.agents.iter().find(|agent| agent.id == id);
         agents.extend(workflow.agents.iter().map(|agent| {
@@ -309,7 +316,7 @@ pub(super) fn header(plain: &WorkflowProgram, asking: &WorkflowProgram) -> Recor
     RecordingHeader {
         cassette: FORMAT,
         program: concat!("synthdev ", env!("CARGO_PKG_VERSION")).to_owned(),
-        workflow: root(asking).map_or_else(String::new, |root| root.name.clone()),
+        workflow: root_workflow(asking).map_or_else(String::new, |root| root.name.clone()),
         definition: plain.hash.clone(),
         agents,
         summaries,
@@ -317,22 +324,22 @@ pub(super) fn header(plain: &WorkflowProgram, asking: &WorkflowProgram) -> Recor
 }
 
 /// A model and those that may answer in its place, without their addresses and the names of their keys.
-fn placeless(choice: &ModelChoice) -> ModelChoice {
+fn without_addresses(choice: &ModelChoice) -> ModelChoice {
     ModelChoice {
         base_url: String::new(),
         key: None,
         provenance: String::new(),
-        fallback: choice.fallback.iter().map(placeless).collect(),
+        fallback: choice.fallback.iter().map(without_addresses).collect(),
         ..choice.clone()
     }
 }
 
-fn plain_of(choice: &ModelChoice) -> RecordedModelSettings {
+fn plain_choice(choice: &ModelChoice) -> RecordedModelSettings {
     RecordedModelSettings { level: choice.level.clone(), parameters: choice.parameters.clone() }
 }
 
 /// The models as they were recorded; what roles and settings ask of them otherwise now, changed in them.
-fn restored(program: &WorkflowProgram, header: &RecordingHeader, name: &str) -> WorkflowProgram {
+fn with_recorded_models(program: &WorkflowProgram, header: &RecordingHeader, name: &str) -> WorkflowProgram {
     let mut program = program.clone();
     for workflow in &mut program.workflows {
         let workflow = Arc::make_mut(workflow);
@@ -343,21 +350,24 @@ fn restored(program: &WorkflowProgram, header: &RecordingHeader, name: &str) -> 
         let contexts: Vec<_> =
             workflow.contexts.iter().map(|context| of(&header.summaries, &context.name)).collect();
         for (agent, seat) in workflow.agents.iter_mut().zip(agents) {
-            seat.into_iter().for_each(|seat| restore(&mut agent.choice, &seat, name));
+            seat.into_iter().for_each(|seat| restore_recorded_choice(&mut agent.choice, &seat, name));
         }
         for (context, seat) in workflow.contexts.iter_mut().zip(contexts) {
             let summary = context.summary.as_deref_mut();
-            summary.into_iter().zip(seat).for_each(|(choice, seat)| restore(choice, &seat, name));
+            summary
+                .into_iter()
+                .zip(seat)
+                .for_each(|(choice, seat)| restore_recorded_choice(choice, &seat, name));
         }
     }
     program
 }
 
-fn restore(choice: &mut ModelChoice, seat: &RecordedAgent, name: &str) {
-    let now = plain_of(choice);
+fn restore_recorded_choice(choice: &mut ModelChoice, seat: &RecordedAgent, name: &str) {
+    let now = plain_choice(choice);
     let level = if now.level == seat.plain.level { seat.choice.level.clone() } else { now.level };
     let here = |choice: &ModelChoice| ModelChoice {
-        parameters: overlaid(&choice.parameters, &seat.plain.parameters, &now.parameters),
+        parameters: merge_changed_parameters(&choice.parameters, &seat.plain.parameters, &now.parameters),
         provenance: format!("as recorded in {name}"),
         // no address: whoever would ask it is told why that cannot be
         base_url: format!("{RECORDING}{name}"),
@@ -368,7 +378,11 @@ fn restore(choice: &mut ModelChoice, seat: &RecordedAgent, name: &str) {
 }
 
 /// `base` with everything that differs between `before` and `now`.
-fn overlaid(base: &ModelParameters, before: &ModelParameters, now: &ModelParameters) -> ModelParameters {
+fn merge_changed_parameters(
+    base: &ModelParameters,
+    before: &ModelParameters,
+    now: &ModelParameters,
+) -> ModelParameters {
     let members = |parameters: &ModelParameters| match serde_json::to_value(parameters) {
         Ok(Value::Object(members)) => members,
         _ => Map::new(),
@@ -384,7 +398,7 @@ fn overlaid(base: &ModelParameters, before: &ModelParameters, now: &ModelParamet
     serde_json::from_value(Value::Object(base)).unwrap_or_default()
 }
 
-pub(super) fn roles(program: &WorkflowProgram) -> RolesByAgent {
+pub(super) fn roles_by_agent(program: &WorkflowProgram) -> RolesByAgent {
     let mut all: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for agent in program.workflows.iter().flat_map(|workflow| &workflow.agents) {
         all.entry(&agent.id).or_default().insert(&agent.role);
@@ -396,7 +410,7 @@ pub(super) fn roles(program: &WorkflowProgram) -> RolesByAgent {
 /// This machine, for what is recorded or played now.
 pub(super) fn local_place(catalog: &ConfigCatalog, places: &[&Path]) -> RequestNormalizer {
     let redactor =
-        SecretRedactor::new(catalog.key_ring().values().map(|key| key.expose().to_owned()).collect());
+        SecretRedactor::new(catalog.key_ring().values().map(|key| key.expose_secret().to_owned()).collect());
     let clean: Arc<RedactValueFn> = Arc::new(move |value| redactor.clean_data(value));
     let places = places.iter().map(|place| place.display().to_string()).collect();
     let now = jiff::Timestamp::now();
@@ -405,10 +419,10 @@ pub(super) fn local_place(catalog: &ConfigCatalog, places: &[&Path]) -> RequestN
     RequestNormalizer::new(places, dates.into_iter().collect(), clean)
 }
 
-fn root(program: &WorkflowProgram) -> Option<&Arc<Workflow>> {
+fn root_workflow(program: &WorkflowProgram) -> Option<&Arc<Workflow>> {
     program.workflows.first()
 }
 
-fn refused(bad: RecordingError) -> anyhow::Error {
+fn recording_error(bad: RecordingError) -> anyhow::Error {
     anyhow!(bad.0)
 }

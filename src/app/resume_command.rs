@@ -10,18 +10,18 @@ use serde_json::{Value, json};
 
 use super::bootstrap::{self, WiredRuntime};
 use super::cli_context::CliContext;
-use super::load_config::load;
+use super::load_config::load_catalog;
 use super::read_only::store_error;
 use super::run_command::{read_script, read_workflow};
-use super::run_to_end::{stay, stay_if};
+use super::run_to_end::{follow_run, follow_run_if};
 use super::{diagnostics, imported_runs, isolation, recordings, windows};
 use synthdev_adapters::providers::scripted::ScriptedModel;
 use synthdev_cli::args::ResumeArgs;
-use synthdev_cli::headless::{self, HeadlessOutput, command};
-use synthdev_cli::output::{TerminalSafeWriter, name, print_stderr, question_rows};
+use synthdev_cli::headless::{self, HeadlessOutput, resume_command};
+use synthdev_cli::output::{TerminalSafeWriter, print_stderr, question_rows, safe_name};
 use synthdev_cli::{exit, json_output};
 use synthdev_config::catalog::ConfigCatalog;
-use synthdev_config::catalog::windows::keep_windows;
+use synthdev_config::catalog::windows::copy_known_windows;
 use synthdev_domain::approval::ApprovalDecision;
 use synthdev_domain::ids::RunId;
 use synthdev_domain::journal::{OpenPause, PauseReason, RunProgress, RunStatus, RunSummary};
@@ -33,8 +33,8 @@ use synthdev_runtime::handle::RuntimeHandle;
 use synthdev_runtime::resume::{ResumeError, ResumeRequest};
 use synthdev_runtime::resume_tokens::{TokenError, answer_to};
 
-pub(super) fn retry(world: &CliContext, args: &ResumeArgs) -> Result<u8> {
-    let summary = super::read_only::reader(world)?.handle.summary(&args.run).map_err(store_error)?;
+pub(super) fn retry_run(world: &CliContext, args: &ResumeArgs) -> Result<u8> {
+    let summary = super::read_only::open_reader(world)?.handle.summary(&args.run).map_err(store_error)?;
     if summary.progress.status != RunStatus::Failed {
         let (run, status) = (&summary.id, summary.progress.status.as_str());
         let hint = match summary.progress.status {
@@ -46,60 +46,64 @@ pub(super) fn retry(world: &CliContext, args: &ResumeArgs) -> Result<u8> {
         };
         bail!("run {run} has not failed: it is {status}\nhint: {hint}");
     }
-    resume(world, args)
+    resume_run(world, args)
 }
 
-pub(super) fn resume(world: &CliContext, args: &ResumeArgs) -> Result<u8> {
+pub(super) fn resume_run(world: &CliContext, args: &ResumeArgs) -> Result<u8> {
     let show = HeadlessOutput { json: args.json, events: args.events, progress: !args.json && !args.events };
     let script = args.replies.as_deref().map(read_script).transpose()?;
     let played = recordings::open_replayed(args.replay.as_deref())?;
     let overrides = match (&script, &played) {
-        (Some(_), _) => world.scripted("--replies"),
-        (None, Some(_)) => world.scripted("--replay"),
+        (Some(_), _) => world.scripted_overrides("--replies"),
+        (None, Some(_)) => world.scripted_overrides("--replay"),
         (None, None) => world.overrides.clone(),
     };
     let file = args.workflow_file.as_deref().map(read_workflow).transpose()?;
-    let (catalog, gathered) = load(world, overrides, file)?;
-    diagnostics::sound(&catalog)?;
-    super::logs::start(&world.dirs.data, catalog.settings().verbosity());
-    let results = args.results.as_deref().map(results).transpose()?;
+    let (catalog, gathered) = load_catalog(world, overrides, file)?;
+    diagnostics::ensure_sound(&catalog)?;
+    super::logs::start_logging(&world.dirs.data, catalog.settings().verbosity());
+    let results = args.results.as_deref().map(parse_results).transpose()?;
     let more = args.budget.map(|budget| json!({"budget": budget}));
-    let reader = bootstrap::wire(&world.project, &world.dirs.data, &catalog, None);
+    let reader = bootstrap::wire_runtime(&world.project, &world.dirs.data, &catalog, None);
     let token = is_token(&args.run).then(|| args.run.clone());
     let id = match &token {
-        Some(token) => reader.handle.run_for_token(token).map_err(told)?,
+        Some(token) => reader.handle.run_for_token(token).map_err(token_error)?,
         None => RunId(args.run.clone()),
     };
     let summary = reader.handle.summary(id.as_str()).map_err(store_error)?;
     let wired = wired_for(world, &catalog, &summary, script)?;
-    let wired = if args.share { wired.sharing() } else { wired };
-    catch_up(&wired, &summary.id)?;
+    let wired = if args.share { wired.with_shared_project() } else { wired };
+    skip_used_replies(&wired, &summary.id)?;
     let wired =
         recordings::attach_to_resumed(world, args, (&catalog, gathered.sources), played, (wired, &summary))?;
     let stored = || Ok(wired.handle.load_record(summary.id.as_str()).map_err(store_error)?.program);
-    let program = upgraded(&catalog, &summary, args, stored)?;
-    let approvals = catalog.settings().approvals();
+    let program = upgraded_program(&catalog, &summary, args, stored)?;
+    let approvals = catalog.settings().approval_policy();
     let approvals = args.yes.then(|| approvals.approving_all());
     let going = ResumeRequest { approvals, program, ..ResumeRequest::default() };
-    let windows = |program: &mut WorkflowProgram| windows::learn_first(&catalog, program);
+    let windows = |program: &mut WorkflowProgram| windows::ask_windows_before_recording(&catalog, program);
     let going = imported_runs::adapt_imported_run(&catalog, &summary, (stored, windows), going)?;
-    let going = ResumeRequest { stops: stops(args, going.program.as_ref(), stored)?, ..going };
-    explain(&wired.handle, &summary.id, going.program.as_ref())?;
+    let going =
+        ResumeRequest { breakpoints: resolve_breakpoints(args, going.program.as_ref(), stored)?, ..going };
+    print_upgrade_notes(&wired.handle, &summary.id, going.program.as_ref())?;
     let run = summary.id.clone();
     let report = if let Some(token) = token {
         let results = results.or(more).unwrap_or(Value::Null);
-        match stay_if(&wired, show, async |handle| redeem(handle, &token, results, going).await)? {
+        match follow_run_if(&wired, show, async |handle| redeem_token(handle, &token, results, going).await)?
+        {
             ControlFlow::Continue(report) => report,
-            ControlFlow::Break(repetition) => return repeated(&wired.handle, &repetition, show),
+            ControlFlow::Break(repetition) => {
+                return report_repeated_answer(&wired.handle, &repetition, show);
+            }
         }
     } else {
-        let going = match answered(&wired.handle, &summary, args, (results, more), going)? {
+        let going = match place_typed_answer(&wired.handle, &summary, args, (results, more), going)? {
             Ok(going) => going,
-            Err(open) => return waits(&run, &open, show),
+            Err(open) => return report_open_questions(&run, &open, show),
         };
         headless::print_retried_states(&summary.progress.pauses, show);
-        stay(&wired, show, async |handle| {
-            handle.resume(&run, going).await.map_err(|error| told(error.into()))?;
+        follow_run(&wired, show, async |handle| {
+            handle.resume(&run, going).await.map_err(|error| token_error(error.into()))?;
             Ok(run)
         })?
     };
@@ -107,7 +111,7 @@ pub(super) fn resume(world: &CliContext, args: &ResumeArgs) -> Result<u8> {
 }
 
 /// Where it is to stand still, judged by what it will run.
-fn stops(
+fn resolve_breakpoints(
     args: &ResumeArgs,
     program: Option<&WorkflowProgram>,
     stored: impl Fn() -> Result<WorkflowProgram>,
@@ -130,21 +134,23 @@ fn wired_for(
 ) -> Result<WiredRuntime> {
     let data = &world.dirs.data;
     if Path::new(&summary.project) != world.project {
-        let (run, project) = (&summary.id, name(&summary.project));
+        let (run, project) = (&summary.id, safe_name(&summary.project));
         bail!("run {run} belongs to {project}\nhint: synthdev -C {project} resume {run}");
     }
     Ok(match &summary.worktree {
-        Some(tree) if !Path::new(&tree.path).is_dir() => return Err(isolation::gone(summary, tree)),
+        Some(tree) if !Path::new(&tree.path).is_dir() => {
+            return Err(isolation::worktree_gone_error(summary, tree));
+        }
         Some(tree) => {
             bootstrap::wire_worktree((&world.project, Path::new(&tree.path)), data, catalog, script)
         }
-        None => bootstrap::wire(&world.project, data, catalog, script),
+        None => bootstrap::wire_runtime(&world.project, data, catalog, script),
     })
 }
 
 /// Scripted replies that the run has had are not given again.
-pub(super) fn catch_up(wired: &WiredRuntime, run: &RunId) -> Result<()> {
-    let Some(script) = wired.providers.scripted() else { return Ok(()) };
+pub(super) fn skip_used_replies(wired: &WiredRuntime, run: &RunId) -> Result<()> {
+    let Some(script) = wired.providers.scripted_model() else { return Ok(()) };
     let record = wired.handle.load_record(run.as_str()).map_err(store_error)?;
     let mut had = std::collections::BTreeMap::<&str, usize>::new();
     for (_, event) in &record.events {
@@ -159,12 +165,12 @@ pub(super) fn catch_up(wired: &WiredRuntime, run: &RunId) -> Result<()> {
     for agent in &later {
         *had.entry(agent.as_str()).or_default() += 1;
     }
-    had.into_iter().for_each(|(agent, replies)| script.advance(agent, replies));
+    had.into_iter().for_each(|(agent, replies)| script.skip_replies(agent, replies));
     Ok(())
 }
 
 /// The workflow as it is now.
-fn upgraded(
+fn upgraded_program(
     catalog: &ConfigCatalog,
     summary: &RunSummary,
     args: &ResumeArgs,
@@ -173,44 +179,44 @@ fn upgraded(
     if !args.upgrade {
         return Ok(None);
     }
-    match catalog.check(&summary.workflow) {
+    match catalog.check_workflow(&summary.workflow) {
         Ok((mut program, _)) => {
-            windows::learn_first(catalog, &mut program)?;
-            keep_windows(&mut program, &stored()?);
+            windows::ask_windows_before_recording(catalog, &mut program)?;
+            copy_known_windows(&mut program, &stored()?);
             Ok(Some(program))
         }
         Err(_) if args.workflow_file.is_none() && catalog.workflow(&summary.workflow).is_none() => {
-            let known = name(&summary.workflow);
+            let known = safe_name(&summary.workflow);
             bail!(
                 "there is no workflow `{known}` here to go on with\nhint: where it is in a file of its own: --workflow-file FILE"
             )
         }
-        Err(found) => Err(diagnostics::refused(catalog, &found)),
+        Err(found) => Err(diagnostics::definition_error(catalog, &found)),
     }
 }
 
 /// What a changed definition means for the run, before it is accepted.
-fn explain(handle: &RuntimeHandle, run: &RunId, program: Option<&WorkflowProgram>) -> Result<()> {
+fn print_upgrade_notes(handle: &RuntimeHandle, run: &RunId, program: Option<&WorkflowProgram>) -> Result<()> {
     let Some(program) = program else { return Ok(()) };
     match handle.try_upgrade(run, program).map_err(store_error)? {
         Ok(notes) if notes.is_empty() => print_stderr("the definition is the same"),
         Ok(notes) => print_stderr(format_args!("the definition is different now:\n  {}", notes.join("\n  "))),
-        Err(problems) => return Err(told(ResumeError::Incompatible(problems).into())),
+        Err(problems) => return Err(token_error(ResumeError::Incompatible(problems).into())),
     }
     Ok(())
 }
 
-async fn redeem(
+async fn redeem_token(
     handle: &RuntimeHandle,
     token: &str,
     results: Value,
     going: ResumeRequest,
 ) -> Result<ControlFlow<DuplicateAnswer, RunId>> {
-    let done = handle.redeem(token, results, going, &|_| true).await.map_err(told)?;
-    if !done.ignored.is_empty() {
-        print_stderr(format_args!("warning: not asked for and ignored: {}", done.ignored.join(", ")));
+    let done = handle.redeem(token, results, going, &|_| true).await.map_err(token_error)?;
+    if !done.ignored_names.is_empty() {
+        print_stderr(format_args!("warning: not asked for and ignored: {}", done.ignored_names.join(", ")));
     }
-    Ok(match done.duplicate {
+    Ok(match done.earlier_answer {
         Some(answer) => ControlFlow::Break(DuplicateAnswer { run: done.run, answer }),
         None => ControlFlow::Continue(done.run),
     })
@@ -224,7 +230,11 @@ struct DuplicateAnswer {
 }
 
 /// Says what came of an answer that was given before.
-fn repeated(handle: &RuntimeHandle, repetition: &DuplicateAnswer, show: HeadlessOutput) -> Result<u8> {
+fn report_repeated_answer(
+    handle: &RuntimeHandle,
+    repetition: &DuplicateAnswer,
+    show: HeadlessOutput,
+) -> Result<u8> {
     let DuplicateAnswer { run, answer } = repetition;
     let RunProgress { status, output, .. } = handle.summary(run.as_str()).map_err(store_error)?.progress;
     print_stderr(format_args!(
@@ -236,7 +246,7 @@ fn repeated(handle: &RuntimeHandle, repetition: &DuplicateAnswer, show: Headless
         said["duplicate"] = true.into();
         said["status"] = status.as_str().into();
         said["output"] = output.unwrap_or_default();
-        json_output::line(&said, &mut io::stdout().lock())?;
+        json_output::write_json_line(&said, &mut io::stdout().lock())?;
     } else if let Some(output) = output.filter(|_| !show.events) {
         writeln!(TerminalSafeWriter(&mut io::stdout().lock()), "{}", plain_text(&output))?;
     }
@@ -246,7 +256,7 @@ fn repeated(handle: &RuntimeHandle, repetition: &DuplicateAnswer, show: Headless
 type AnswersOrPauses = Result<ResumeRequest, Vec<OpenPause>>;
 
 /// Puts what was typed where it belongs; outside, what has to be answered first.
-fn answered(
+fn place_typed_answer(
     handle: &RuntimeHandle,
     summary: &RunSummary,
     args: &ResumeArgs,
@@ -254,7 +264,7 @@ fn answered(
     mut going: ResumeRequest,
 ) -> Result<AnswersOrPauses> {
     let run = &summary.id;
-    let open = handle.open_pauses(run, going.program.as_ref()).map_err(|error| told(error.into()))?;
+    let open = handle.open_pauses(run, going.program.as_ref()).map_err(|error| token_error(error.into()))?;
     let needs = |pause: &&OpenPause| match pause.reason {
         PauseReason::Approval => !args.yes,
         // nobody is given more money unasked
@@ -266,7 +276,7 @@ fn answered(
     if let Some(state) = &args.state {
         chosen.retain(|pause| pause.state == *state);
         if chosen.is_empty() && more.is_none() {
-            bail!("nothing waits in state `{state}`: {}", states(&open));
+            bail!("nothing waits in state `{state}`: {}", waiting_states(&open));
         }
     }
     let spends = |pause: &OpenPause| {
@@ -323,7 +333,7 @@ fn one_kind<'a>(run: &RunId, spent: impl Iterator<Item = &'a OpenPause>) -> Resu
             "duration" => "seconds",
             other => other,
         };
-        kinds.entry(kind).or_default().insert(format!("`{}`", name(&pause.state)));
+        kinds.entry(kind).or_default().insert(format!("`{}`", safe_name(&pause.state)));
     }
     if kinds.len() < 2 {
         return Ok(());
@@ -338,17 +348,17 @@ fn one_kind<'a>(run: &RunId, spent: impl Iterator<Item = &'a OpenPause>) -> Resu
     )
 }
 
-fn states(open: &[OpenPause]) -> String {
-    open.iter().map(|pause| format!("`{}`", name(&pause.state))).collect::<Vec<_>>().join(", ")
+fn waiting_states(open: &[OpenPause]) -> String {
+    open.iter().map(|pause| format!("`{}`", safe_name(&pause.state))).collect::<Vec<_>>().join(", ")
 }
 
 /// Nothing was started: the run waits for an answer of the user.
-fn waits(run: &RunId, open: &[OpenPause], show: HeadlessOutput) -> Result<u8> {
+fn report_open_questions(run: &RunId, open: &[OpenPause], show: HeadlessOutput) -> Result<u8> {
     let spent = open.iter().all(|pause| pause.reason == PauseReason::Budget);
     let code = if spent { exit::LIMIT } else { exit::PAUSED };
     if show.json {
         let told = json!({"run_id": run, "status": "paused", "pauses": open});
-        json_output::line(&told, &mut io::stdout().lock())?;
+        json_output::write_json_line(&told, &mut io::stdout().lock())?;
         return Ok(code);
     }
     print_stderr(format_args!(
@@ -358,9 +368,9 @@ fn waits(run: &RunId, open: &[OpenPause], show: HeadlessOutput) -> Result<u8> {
     ));
     let several = open.len() > 1;
     for pause in open {
-        let lead = format!("  {} ({})", name(&pause.state), pause.reason.as_str());
+        let lead = format!("  {} ({})", safe_name(&pause.state), pause.reason.as_str());
         print_stderr(question_rows(&lead, pause).join("\n"));
-        if let Some(command) = command(run, pause, several) {
+        if let Some(command) = resume_command(run, pause, several) {
             print_stderr(format_args!("    {command}"));
         }
         if pause.reason == PauseReason::Budget {
@@ -373,7 +383,7 @@ fn waits(run: &RunId, open: &[OpenPause], show: HeadlessOutput) -> Result<u8> {
 }
 
 /// JSON, or plain words. What begins like JSON and is none is a mistake, not an answer.
-fn results(text: &str) -> Result<Value> {
+fn parse_results(text: &str) -> Result<Value> {
     json_or_words(text).map_err(|error| {
         anyhow!("--results is no JSON: {error}\nhint: plain words need no quotes; a text that begins like JSON is written as \"…\"")
     })
@@ -394,7 +404,7 @@ fn is_token(text: &str) -> bool {
         .is_some_and(|(_, luck)| luck.len() == 48 && luck.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
-fn told(error: TokenError) -> anyhow::Error {
+fn token_error(error: TokenError) -> anyhow::Error {
     match error.hint() {
         Some(hint) => anyhow!("{error}\nhint: {hint}"),
         None => anyhow!("{error}"),

@@ -30,42 +30,42 @@ use synthdev_domain::workflow::{WorkflowParameter, WorkflowProgram};
 use synthdev_engine::run_spec::{MACHINE_VERSION, RunSpec};
 use synthdev_engine::steering::BreakpointSet;
 
-pub(super) use super::load_config::{load, load_quietly};
-pub(super) use super::run_to_end::{drive, runtime, runtime_of};
+pub(super) use super::load_config::{load_catalog, load_quietly};
+pub(super) use super::run_to_end::{build_runtime, drive_spec, runtime_with_threads};
 
-pub(super) fn run(world: &CliContext, args: RunArgs) -> Result<u8> {
+pub(super) fn run_workflow_command(world: &CliContext, args: RunArgs) -> Result<u8> {
     let show = HeadlessOutput { json: args.json, events: args.events, progress: !args.json && !args.events };
     let script = args.replies.as_deref().map(read_script).transpose()?;
     let played = recordings::open_replayed(args.replay.as_deref())?;
     let overrides = match (&script, &played) {
-        (Some(_), _) => world.scripted("--replies"),
-        (None, Some(_)) => world.scripted("--replay"),
+        (Some(_), _) => world.scripted_overrides("--replies"),
+        (None, Some(_)) => world.scripted_overrides("--replay"),
         (None, None) => world.overrides.clone(),
     };
     let file = args.workflow_file.as_deref().map(read_workflow).transpose()?;
-    let (catalog, gathered) = load(world, overrides, file.clone())?;
-    diagnostics::sound(&catalog)?;
+    let (catalog, gathered) = load_catalog(world, overrides, file.clone())?;
+    diagnostics::ensure_sound(&catalog)?;
     let catalog = match &played {
-        Some(_) => recordings::plain(world, gathered.sources),
+        Some(_) => recordings::catalog_without_models(world, gathered.sources),
         None => catalog,
     };
     let (name, text) = name_and_input(&catalog, &args, file.as_ref())?;
     let program = match catalog.program(&name) {
         Ok(program) => program,
-        Err(found) => return Err(diagnostics::refused(&catalog, &found)),
+        Err(found) => return Err(diagnostics::definition_error(&catalog, &found)),
     };
     let stops = super::breakpoints::parse_breakpoints(&args.stops, &program)?;
-    let values = match inputs_of(&program, text.as_deref(), &args.inputs, args.input_file.as_deref())? {
+    let values = match read_inputs(&program, text.as_deref(), &args.inputs, args.input_file.as_deref())? {
         Ok(values) => values,
-        Err(error) if error.missing => {
+        Err(error) if error.is_missing => {
             return Ok(headless::print_result(&input_required(&name, error), show)?);
         }
         Err(error) => bail!("{}\nhint: {}", error.message, error.hint),
     };
     let mut program = program;
-    windows::learn_first(&catalog, &mut program)?;
-    let (program, tape) = recordings::prepare(world, (&args, file.as_ref()), played, program)?;
-    let spec = RunSpec { stops, ..spec((&catalog, &world.project), program, values, args.yes, false) };
+    windows::ask_windows_before_recording(&catalog, &mut program)?;
+    let (program, tape) = recordings::prepare_recording(world, (&args, file.as_ref()), played, program)?;
+    let spec = RunSpec { stops, ..run_spec((&catalog, &world.project), program, values, args.yes, false) };
     let spec = match tape {
         RecordingMode::None => spec,
         // a recording is the same in every directory and on every day
@@ -73,30 +73,31 @@ pub(super) fn run(world: &CliContext, args: RunArgs) -> Result<u8> {
             RunSpec { brief: SystemContext::default(), ..spec }
         }
     };
-    super::logs::start(&world.dirs.data, catalog.settings().verbosity());
+    super::logs::start_logging(&world.dirs.data, catalog.settings().verbosity());
     let isolated = spec.program.workflows.first().is_some_and(|root| root.isolated);
     let report = if args.isolate || isolated {
-        isolation::run(world, &catalog, spec, (script, tape), show)?
+        isolation::run_in_worktree(world, &catalog, spec, (script, tape), show)?
     } else {
-        let wired = bootstrap::wire(&world.project, &world.dirs.data, &catalog, script);
-        let wired = if args.share { wired.sharing() } else { wired };
-        let wired = tape.around(wired, &catalog, &[&world.project])?;
-        drive(&wired, spec, show)?
+        let wired = bootstrap::wire_runtime(&world.project, &world.dirs.data, &catalog, script);
+        let wired = if args.share { wired.with_shared_project() } else { wired };
+        let wired = tape.wrap_models(wired, &catalog, &[&world.project])?;
+        drive_spec(&wired, spec, show)?
     };
     Ok(headless::print_result(&report, show)?)
 }
 
 /// A run that starts now, in this directory.
-pub(super) fn spec(
+pub(super) fn run_spec(
     (catalog, directory): (&ConfigCatalog, &Path),
     program: WorkflowProgram,
     inputs: Map<String, Value>,
     yes: bool,
     interactive: bool,
 ) -> RunSpec {
-    let approvals = catalog.settings().approvals();
+    let approvals = catalog.settings().approval_policy();
     let approvals = if yes { approvals.approving_all() } else { approvals };
-    let (machine_version, brief) = (MACHINE_VERSION, system_context::brief(catalog, directory));
+    let (machine_version, brief) =
+        (MACHINE_VERSION, system_context::build_system_context(catalog, directory));
     RunSpec {
         machine_version,
         program,
@@ -124,7 +125,7 @@ pub(super) fn parse_script(name: &str, text: &str) -> Result<ScriptedModel> {
     let Some(node) = node else { bail!("{name} is empty") };
     ScriptedModel::from_value(&node.to_value()).map_err(|bad| {
         let line = |problem: &RepliesFileProblem| {
-            let place = file.place(node.nearest(&problem.spot.pointer).span.start);
+            let place = file.location_at(node.nearest_node(&problem.value_path.json_pointer).span.start);
             format!("{place}: {problem}")
         };
         let lines: Vec<String> = bad.problems.iter().map(line).collect();
@@ -186,7 +187,7 @@ fn input_required(workflow: &str, missing: inputs::InputError) -> FinalReport {
 pub(super) type RunInputsResult = Result<Map<String, Value>, inputs::InputError>;
 
 /// From what was typed: a text, `--input` pairs, or a file.
-pub(super) fn inputs_of(
+pub(super) fn read_inputs(
     program: &WorkflowProgram,
     text: Option<&str>,
     named: &[String],

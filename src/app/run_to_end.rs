@@ -18,35 +18,37 @@ use synthdev_engine::run_spec::RunSpec;
 use synthdev_runtime::handle::RuntimeHandle;
 
 /// Runs a spec to its end on a runtime of its own, with Ctrl+C as cancel.
-pub(super) fn drive(wired: &WiredRuntime, spec: RunSpec, show: HeadlessOutput) -> Result<FinalReport> {
-    stay(wired, show, async |handle| handle.start(spec).map_err(store_error))
+pub(super) fn drive_spec(wired: &WiredRuntime, spec: RunSpec, show: HeadlessOutput) -> Result<FinalReport> {
+    follow_run(wired, show, async |handle| handle.start(spec).map_err(store_error))
 }
 
 /// Sets a run going on a runtime of its own and stays with it to its end, with Ctrl+C as cancel.
-pub(super) fn stay(
+pub(super) fn follow_run(
     wired: &WiredRuntime,
     show: HeadlessOutput,
     go: impl AsyncFnOnce(&RuntimeHandle) -> Result<RunId>,
 ) -> Result<FinalReport> {
-    match stay_if(wired, show, async |handle| go(handle).await.map(ControlFlow::<Infallible, _>::Continue))? {
+    match follow_run_if(wired, show, async |handle| {
+        go(handle).await.map(ControlFlow::<Infallible, _>::Continue)
+    })? {
         ControlFlow::Continue(report) => Ok(report),
         ControlFlow::Break(never) => match never {},
     }
 }
 
 /// The same; `go` may find that there is nothing to set going, and say something else.
-pub(super) fn stay_if<T>(
+pub(super) fn follow_run_if<T>(
     wired: &WiredRuntime,
     show: HeadlessOutput,
     go: impl AsyncFnOnce(&RuntimeHandle) -> Result<ControlFlow<T, RunId>>,
 ) -> Result<ControlFlow<T, FinalReport>> {
-    let runtime = runtime()?;
+    let runtime = build_runtime()?;
     let report = runtime.block_on(async {
-        let interrupts = interrupts();
-        let (providers, deck) = (Arc::clone(&wired.providers), wired.deck.clone());
+        let interrupts = interrupt_receiver();
+        let (providers, deck) = (Arc::clone(&wired.providers), wired.recording.clone());
         let leftovers = move || match &deck {
-            Some(ActiveRecording::Player(player)) => never_used(recordings::unused(player)),
-            _ => leftovers(providers.scripted()),
+            Some(ActiveRecording::Player(player)) => never_used(recordings::unused_call_lines(player)),
+            _ => unused_replies(providers.scripted_model()),
         };
         let events = wired.handle.subscribe(show.events);
         match go(&wired.handle).await? {
@@ -55,12 +57,12 @@ pub(super) fn stay_if<T>(
                 let followed = headless::follow_run(&wired.handle, run, events, show, interrupts, &leftovers);
                 let mut report = followed.await?;
                 report.files_changed = show.progress && files_changed(wired, &report);
-                recordings::finish_recording(wired.deck.as_ref(), &mut report, show);
+                recordings::finish_recording(wired.recording.as_ref(), &mut report, show);
                 Ok(ControlFlow::Continue(report))
             }
         }
     });
-    if let (Some(ActiveRecording::Recorder(recorder)), Err(_)) = (&wired.deck, &report) {
+    if let (Some(ActiveRecording::Recorder(recorder)), Err(_)) = (&wired.recording, &report) {
         recorder.abandon_recording().iter().for_each(|left| print_stderr(format_args!("warning: {left}")));
     }
     // A snapshot or search that a cancel left behind is not waited for.
@@ -68,11 +70,11 @@ pub(super) fn stay_if<T>(
     report
 }
 
-pub(super) fn runtime() -> Result<tokio::runtime::Runtime> {
-    runtime_of(2)
+pub(super) fn build_runtime() -> Result<tokio::runtime::Runtime> {
+    runtime_with_threads(2)
 }
 
-pub(super) fn runtime_of(threads: usize) -> Result<tokio::runtime::Runtime> {
+pub(super) fn runtime_with_threads(threads: usize) -> Result<tokio::runtime::Runtime> {
     tokio::runtime::Builder::new_multi_thread()
         .worker_threads(threads)
         .enable_all()
@@ -81,7 +83,7 @@ pub(super) fn runtime_of(threads: usize) -> Result<tokio::runtime::Runtime> {
 }
 
 /// Ctrl+C, and the signals by which a system ends programs.
-pub(super) fn interrupts() -> headless::InterruptReceiver {
+pub(super) fn interrupt_receiver() -> headless::InterruptReceiver {
     let (to, from) = tokio::sync::mpsc::unbounded_channel();
     #[cfg(unix)]
     {
@@ -112,8 +114,8 @@ fn files_changed(wired: &WiredRuntime, report: &FinalReport) -> bool {
     before.is_some_and(|before| store.changes(before, None).map_or(true, |files| !files.is_empty()))
 }
 
-fn leftovers(script: Option<&ScriptedModel>) -> Vec<String> {
-    let unused = script.map(ScriptedModel::unused).unwrap_or_default();
+fn unused_replies(script: Option<&ScriptedModel>) -> Vec<String> {
+    let unused = script.map(ScriptedModel::unused_replies).unwrap_or_default();
     never_used(unused.into_iter().map(|(agent, at)| format!("reply {} of `{agent}`", at + 1)).collect())
 }
 

@@ -6,12 +6,12 @@ use anyhow::{Result, anyhow};
 
 use super::bootstrap;
 use super::cli_context::CliContext;
-use super::read_only::{reader, snapshot_error, store_error};
-use super::run_command::load;
+use super::read_only::{open_reader, snapshot_error, store_error};
+use super::run_command::load_catalog;
 use super::{history_commands, interrupted_restore, isolation, resume_command, salvage, time_travel};
 use synthdev_cli as cli;
 use synthdev_cli::args::{ModelRequestSelector, RunsCommand, SnapshotSubcommand};
-use synthdev_cli::output::{TerminalSafeWriter, name, print_stderr};
+use synthdev_cli::output::{TerminalSafeWriter, print_stderr, safe_name};
 use synthdev_cli::{exit, json_output, show_run, snapshots};
 use synthdev_domain::ids::RunId;
 use synthdev_domain::snapshot::SnapshotRequest;
@@ -19,93 +19,98 @@ use synthdev_runtime::command::ControlAction;
 use synthdev_runtime::handle::RuntimeHandle;
 use synthdev_runtime::inspect_call::ModelCallSelector;
 
-pub(super) fn runs(world: &CliContext, command: RunsCommand) -> Result<u8> {
+pub(super) fn run_runs_command(world: &CliContext, command: RunsCommand) -> Result<u8> {
     match command {
-        RunsCommand::List(args) => history_commands::list(world, &args),
-        RunsCommand::Show { id, json, request: None, .. } => show(world, &id, json),
+        RunsCommand::List(args) => history_commands::list_runs(world, &args),
+        RunsCommand::Show { id, json, request: None, .. } => show_run(world, &id, json),
         RunsCommand::Show { id, json, request: Some(of), agent } => {
             let step = match of {
                 ModelRequestSelector::Last => None,
                 ModelRequestSelector::Step(step) => Some(step),
             };
-            review(world, &id, &ModelCallSelector { step, agent }, json)
+            review_call(world, &id, &ModelCallSelector { step, agent }, json)
         }
-        RunsCommand::Cost(args) => history_commands::cost(world, &args),
-        RunsCommand::Steps { run, json } => time_travel::steps(world, &run, json),
+        RunsCommand::Cost(args) => history_commands::show_costs(world, &args),
+        RunsCommand::Steps { run, json } => time_travel::show_steps(world, &run, json),
         RunsCommand::Search { words, run, workflow, limit, json } => {
-            history_commands::search(world, &words.join(" "), (run, workflow), limit, json)
+            history_commands::search_runs(world, &words.join(" "), (run, workflow), limit, json)
         }
-        RunsCommand::Diff { first, second, json } => history_commands::diff(world, &first, &second, json),
+        RunsCommand::Diff { first, second, json } => {
+            history_commands::diff_runs(world, &first, &second, json)
+        }
         RunsCommand::Fork { run, at, set, definition, restore_files, yes, json } => {
             let fork = time_travel::ForkArgs { run, at, set, definition, restore_files, yes, json };
-            time_travel::fork(world, &fork)
+            time_travel::fork_run(world, &fork)
         }
         RunsCommand::Rewind { run, to, keep_files, yes } => {
-            time_travel::rewind(world, &run, to, (keep_files, yes))
+            time_travel::rewind_run(world, &run, to, (keep_files, yes))
         }
-        RunsCommand::Undo { run, yes } => time_travel::undo(world, &run, yes),
-        RunsCommand::Replay { run, json } => time_travel::replay(world, &run, json),
-        RunsCommand::Pause { run } => time_travel::control(world, &run, ControlAction::Pause),
-        RunsCommand::Cancel { run } => time_travel::control(world, &run, ControlAction::Cancel),
-        RunsCommand::Retry(args) => resume_command::retry(world, &args),
-        RunsCommand::Merge { run, dry_run, yes } => isolation::merge(world, &run, (dry_run, yes)),
-        RunsCommand::Discard { run, force, yes } => isolation::discard(world, &run, (force, yes)),
+        RunsCommand::Undo { run, yes } => time_travel::undo_run(world, &run, yes),
+        RunsCommand::Replay { run, json } => time_travel::replay_run(world, &run, json),
+        RunsCommand::Pause { run } => time_travel::control_run(world, &run, ControlAction::Pause),
+        RunsCommand::Cancel { run } => time_travel::control_run(world, &run, ControlAction::Cancel),
+        RunsCommand::Retry(args) => resume_command::retry_run(world, &args),
+        RunsCommand::Merge { run, dry_run, yes } => isolation::merge_worktree(world, &run, (dry_run, yes)),
+        RunsCommand::Discard { run, force, yes } => isolation::discard_worktree(world, &run, (force, yes)),
         RunsCommand::Export { run, to, format } => {
-            history_commands::export(world, &run, to.as_deref(), format)
+            history_commands::export_run(world, &run, to.as_deref(), format)
         }
-        RunsCommand::Import { file } => history_commands::import(world, &file),
+        RunsCommand::Import { file } => history_commands::import_run(world, &file),
         RunsCommand::Gc { older_than, keep, yes, json } => {
-            history_commands::gc(world, (older_than, keep), yes, json)
+            history_commands::collect_garbage(world, (older_than, keep), yes, json)
         }
-        RunsCommand::Du { json } => history_commands::du(world, json),
-        RunsCommand::Salvage { replace, json } => salvage::salvage(world, replace, json),
+        RunsCommand::Du { json } => history_commands::show_disk_usage(world, json),
+        RunsCommand::Salvage { replace, json } => salvage::run_salvage_command(world, replace, json),
     }
 }
 
-fn show(world: &CliContext, id: &str, json: bool) -> Result<u8> {
-    let wired = reader(world)?;
+fn show_run(world: &CliContext, id: &str, json: bool) -> Result<u8> {
+    let wired = open_reader(world)?;
     let record = wired.handle.load_record(id).map_err(store_error)?;
-    let ground = isolation::ground(world, &wired.handle, &record.summary);
-    show_run::show(&record, &ground, json, &mut std::io::stdout().lock())?;
+    let ground = isolation::run_files_status(world, &wired.handle, &record.summary);
+    show_run::write_run(&record, &ground, json, &mut std::io::stdout().lock())?;
     Ok(exit::COMPLETED)
 }
 
 /// One request with its answer.
-fn review(world: &CliContext, id: &str, which: &ModelCallSelector, json: bool) -> Result<u8> {
-    let found = reader(world)?.handle.inspect_call(id, which).map_err(store_error)?;
+fn review_call(world: &CliContext, id: &str, which: &ModelCallSelector, json: bool) -> Result<u8> {
+    let found = open_reader(world)?.handle.inspect_call(id, which).map_err(store_error)?;
     if json {
-        json_output::pretty(&cli::inspect_call::data(&found), &mut std::io::stdout().lock())?;
+        json_output::write_pretty_json(&cli::inspect_call::call_json(&found), &mut std::io::stdout().lock())?;
     } else {
-        say(cli::inspect_call::text(&found).trim_end())?;
+        print_text(cli::inspect_call::call_text(&found).trim_end())?;
     }
     Ok(exit::COMPLETED)
 }
 
-pub(super) fn snapshot(world: &CliContext, command: SnapshotSubcommand) -> Result<u8> {
-    let (catalog, _) = load(world, world.overrides.clone(), None)?;
-    let wired = bootstrap::wire(&world.project, &world.dirs.data, &catalog, None);
+pub(super) fn run_snapshot_subcommand(world: &CliContext, command: SnapshotSubcommand) -> Result<u8> {
+    let (catalog, _) = load_catalog(world, world.overrides.clone(), None)?;
+    let wired = bootstrap::wire_runtime(&world.project, &world.dirs.data, &catalog, None);
     let store = &wired.handle.ports().snapshots;
     let text = match command {
         SnapshotSubcommand::List { json: true } => {
-            json_output::pretty(&store.list().map_err(snapshot_error)?, &mut std::io::stdout().lock())?;
+            json_output::write_pretty_json(
+                &store.list().map_err(snapshot_error)?,
+                &mut std::io::stdout().lock(),
+            )?;
             return Ok(exit::COMPLETED);
         }
         SnapshotSubcommand::Create { label } => {
-            interrupted_restore::keep(&wired.handle).map_err(snapshot_error)?;
+            interrupted_restore::clear_interrupted_restore(&wired.handle).map_err(snapshot_error)?;
             let label = if label.is_empty() { "by hand".to_owned() } else { label.join(" ") };
-            snapshots::created(
+            snapshots::created_text(
                 &store.take(&SnapshotRequest { label, ..Default::default() }).map_err(snapshot_error)?,
             )
         }
         SnapshotSubcommand::List { json: false } => {
-            let list = snapshots::list(&store.list().map_err(snapshot_error)?);
+            let list = snapshots::snapshot_lines(&store.list().map_err(snapshot_error)?);
             interrupted_restore::interrupted_restore_notice(&wired.handle).iter().for_each(print_stderr);
             list
         }
         SnapshotSubcommand::Show { id } => {
             let info = store.find(&id).map_err(snapshot_error)?;
             let changes = store.changes(&info.id, None).map_err(snapshot_error)?;
-            snapshots::show(&info, &changes)
+            snapshots::snapshot_text(&info, &changes)
         }
         SnapshotSubcommand::Diff { id } => {
             let info = store.find(&id).map_err(snapshot_error)?;
@@ -117,19 +122,19 @@ pub(super) fn snapshot(world: &CliContext, command: SnapshotSubcommand) -> Resul
             }
             diff
         }
-        SnapshotSubcommand::Restore { id, yes } => return restore(&wired.handle, &id, yes),
+        SnapshotSubcommand::Restore { id, yes } => return undo_run(&wired.handle, &id, yes),
         SnapshotSubcommand::Delete { id } => {
             let info = store.find(&id).map_err(snapshot_error)?;
             store.delete(&info.id).map_err(snapshot_error)?;
             format!("snapshot {} is forgotten", info.id)
         }
     };
-    say(text.trim_end())?;
+    print_text(text.trim_end())?;
     Ok(exit::COMPLETED)
 }
 
 /// Shows the files first; at a terminal it asks, elsewhere `--yes` is needed.
-fn restore(handle: &RuntimeHandle, id: &str, yes: bool) -> Result<u8> {
+fn undo_run(handle: &RuntimeHandle, id: &str, yes: bool) -> Result<u8> {
     let store = &handle.ports().snapshots;
     let info = store.find(id).map_err(snapshot_error)?;
     let changes = store.changes(&info.id, None).map_err(snapshot_error)?;
@@ -141,7 +146,7 @@ fn restore(handle: &RuntimeHandle, id: &str, yes: bool) -> Result<u8> {
     };
     if changes.is_empty() && handle.interrupted_restore().is_none() {
         let but = snapshots::unrestored_suffix(&beyond);
-        say(&format!("nothing to do: the files are as in snapshot {}{but}", info.id))?;
+        print_text(&format!("nothing to do: the files are as in snapshot {}{but}", info.id))?;
         tell_beyond();
         return Ok(exit::COMPLETED);
     }
@@ -149,8 +154,8 @@ fn restore(handle: &RuntimeHandle, id: &str, yes: bool) -> Result<u8> {
         print_stderr(format_args!(
             "to go back to snapshot {} ({}):\n{}",
             info.id,
-            name(&info.label),
-            snapshots::files(&changes)
+            safe_name(&info.label),
+            snapshots::restore_lines(&changes)
         ));
         tell_beyond();
         if !std::io::stdin().is_terminal() {
@@ -158,7 +163,7 @@ fn restore(handle: &RuntimeHandle, id: &str, yes: bool) -> Result<u8> {
                 "not restored: no terminal is attached, so you cannot be asked\nhint: add --yes"
             ));
         }
-        print_stderr(format_args!("restore {}? [y/N]", snapshots::counted(changes.len())));
+        print_stderr(format_args!("restore {}? [y/N]", snapshots::file_count_text(changes.len())));
         let mut answer = String::new();
         std::io::stdin().read_line(&mut answer)?;
         if !matches!(answer.trim(), "y" | "Y" | "yes") {
@@ -167,12 +172,12 @@ fn restore(handle: &RuntimeHandle, id: &str, yes: bool) -> Result<u8> {
         }
     }
     let run = info.run.clone().unwrap_or_else(|| RunId::from(""));
-    let _held = handle.hold_files(&run, "").map_err(store_error)?;
-    let done = interrupted_restore::restore(handle, &info.id).map_err(snapshot_error)?;
-    say(&if yes { snapshots::restored(&done) } else { snapshots::restored_as_shown(&done) })?;
+    let _held = handle.lock_files(&run, "").map_err(store_error)?;
+    let done = interrupted_restore::restore_snapshot(handle, &info.id).map_err(snapshot_error)?;
+    print_text(&if yes { snapshots::restored_text(&done) } else { snapshots::restored_as_shown(&done) })?;
     Ok(exit::COMPLETED)
 }
 
-fn say(text: &str) -> std::io::Result<()> {
+fn print_text(text: &str) -> std::io::Result<()> {
     writeln!(TerminalSafeWriter(&mut std::io::stdout().lock()), "{text}")
 }

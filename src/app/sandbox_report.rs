@@ -5,18 +5,18 @@ use std::io::Write;
 use anyhow::Result;
 
 use super::cli_context::CliContext;
-use super::load_config::load;
-use super::sandbox_setup::{describe, explain, sandbox};
+use super::load_config::load_catalog;
+use super::sandbox_setup::{command_sandbox, explain_path_access, sandbox_report};
 use synthdev_cli::args::{SandboxArgs, SandboxQuestion};
 use synthdev_cli::exit;
 use synthdev_cli::output::{TerminalSafeWriter, print_json};
 
 /// `synthdev sandbox`
-pub(super) fn show(world: &CliContext, args: &SandboxArgs) -> Result<u8> {
-    let (catalog, _) = load(world, world.overrides.clone(), None)?;
-    let sandbox = sandbox(&world.project, &world.dirs.data, &catalog);
+pub(super) fn show_sandbox(world: &CliContext, args: &SandboxArgs) -> Result<u8> {
+    let (catalog, _) = load_catalog(world, world.overrides.clone(), None)?;
+    let sandbox = command_sandbox(&world.project, &world.dirs.data, &catalog);
     if let Some(SandboxQuestion::Explain { path }) = &args.question {
-        let explained = explain(&sandbox, &world.project, path);
+        let explained = explain_path_access(&sandbox, &world.project, path);
         if args.json {
             print_json(&explained.json());
         } else {
@@ -24,7 +24,7 @@ pub(super) fn show(world: &CliContext, args: &SandboxArgs) -> Result<u8> {
         }
         return Ok(exit::COMPLETED);
     }
-    let report = describe(&sandbox, &catalog);
+    let report = sandbox_report(&sandbox, &catalog);
     if args.json {
         print_json(&report.json());
     } else {

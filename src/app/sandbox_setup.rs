@@ -8,15 +8,15 @@ use synthdev_adapters::file_io::UserDirs;
 use synthdev_adapters::repository_bounds::linked_repository;
 use synthdev_adapters::sandbox::CommandSandbox;
 use synthdev_adapters::sandbox::sandbox_places::SandboxPlaces;
-use synthdev_cli::sandbox::{PathAccessExplanation, SandboxReport, explanation};
+use synthdev_cli::sandbox::{PathAccessExplanation, SandboxReport, explain_path};
 use synthdev_config::catalog::ConfigCatalog;
 
 /// `root`: the project, or a run's worktree of it.
-pub(super) fn sandbox(root: &Path, data: &Path, catalog: &ConfigCatalog) -> Arc<CommandSandbox> {
-    Arc::new(CommandSandbox::new(catalog.settings().sandbox(), places(root, data, catalog)))
+pub(super) fn command_sandbox(root: &Path, data: &Path, catalog: &ConfigCatalog) -> Arc<CommandSandbox> {
+    Arc::new(CommandSandbox::new(catalog.settings().sandbox(), sandbox_places(root, data, catalog)))
 }
 
-fn places(root: &Path, data: &Path, catalog: &ConfigCatalog) -> SandboxPlaces {
+fn sandbox_places(root: &Path, data: &Path, catalog: &ConfigCatalog) -> SandboxPlaces {
     let variable = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let paths = |name: &str| -> Vec<PathBuf> {
         let listed = std::env::var_os(name).unwrap_or_default();
@@ -25,7 +25,7 @@ fn places(root: &Path, data: &Path, catalog: &ConfigCatalog) -> SandboxPlaces {
     SandboxPlaces {
         root: root.to_owned(),
         repository: linked_repository(root),
-        outside_files: catalog.git_may_lead_out(),
+        outside_files: catalog.may_git_lead_out(),
         home: variable("HOME"),
         data: data.to_owned(),
         configuration: UserDirs::find().map(|dirs| dirs.config).unwrap_or_default(),
@@ -42,9 +42,9 @@ fn places(root: &Path, data: &Path, catalog: &ConfigCatalog) -> SandboxPlaces {
 }
 
 /// The policy, and whether something holds it.
-pub(super) fn describe(sandbox: &CommandSandbox, catalog: &ConfigCatalog) -> SandboxReport {
-    let (layer, gaps, problem) = match sandbox.ready() {
-        Ok(Some(ready)) => (Some(ready.layer().name()), ready.layer().gaps(), None),
+pub(super) fn sandbox_report(sandbox: &CommandSandbox, catalog: &ConfigCatalog) -> SandboxReport {
+    let (layer, gaps, problem) = match sandbox.prepare_once() {
+        Ok(Some(ready)) => (Some(ready.working_layer().name()), ready.working_layer().gap_texts(), None),
         Ok(None) => (None, &[][..], None),
         Err(problem) => (None, &[][..], Some(problem)),
     };
@@ -53,9 +53,9 @@ pub(super) fn describe(sandbox: &CommandSandbox, catalog: &ConfigCatalog) -> San
         mode: policy.mode.as_str(),
         network: policy.network.as_str(),
         layer,
-        gaps: gaps.iter().map(|gap| (*gap).to_owned()).collect(),
+        gap_texts: gaps.iter().map(|gap| (*gap).to_owned()).collect(),
         problem,
-        rules: policy.describe(sandbox.why_ports_are_closed()),
+        rules: policy.description_text(sandbox.why_ports_are_closed()),
         ports: declared_ports(sandbox, catalog),
     }
 }
@@ -72,8 +72,12 @@ fn declared_ports(sandbox: &CommandSandbox, catalog: &ConfigCatalog) -> Vec<(Str
 }
 
 /// What a command may do with a path of the project or elsewhere.
-pub(super) fn explain(sandbox: &CommandSandbox, project: &Path, path: &Path) -> PathAccessExplanation {
+pub(super) fn explain_path_access(
+    sandbox: &CommandSandbox,
+    project: &Path,
+    path: &Path,
+) -> PathAccessExplanation {
     let policy = sandbox.policy();
-    let (access, reason) = policy.access(&project.join(path));
-    explanation(path, access.as_str(), reason, policy.mode.as_str())
+    let (access, reason) = policy.access_to(&project.join(path));
+    explain_path(path, access.as_str(), reason, policy.mode.as_str())
 }

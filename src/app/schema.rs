@@ -10,8 +10,8 @@ use synthdev_cli::exit;
 use synthdev_cli::output::TerminalSafeWriter;
 use synthdev_config::schema::FileSchema;
 
-pub(super) fn schema(name: Option<SchemaName>, directory: Option<&Path>) -> Result<u8> {
-    let named = name.map(named);
+pub(super) fn print_schema(name: Option<SchemaName>, directory: Option<&Path>) -> Result<u8> {
+    let named = name.map(file_schema);
     let mut out = std::io::stdout().lock();
     if let Some(directory) = directory {
         let wanted: Vec<FileSchema> = named.map_or_else(|| FileSchema::ALL.to_vec(), |one| vec![one]);
@@ -27,7 +27,7 @@ pub(super) fn schema(name: Option<SchemaName>, directory: Option<&Path>) -> Resu
         write!(out, "{}", schema.text())?;
     } else {
         for schema in FileSchema::ALL {
-            writeln!(out, "{:<9} {}", schema.name(), schema.about())?;
+            writeln!(out, "{:<9} {}", schema.name(), schema.description())?;
         }
         writeln!(
             out,
@@ -37,7 +37,7 @@ pub(super) fn schema(name: Option<SchemaName>, directory: Option<&Path>) -> Resu
     Ok(exit::COMPLETED)
 }
 
-fn named(name: SchemaName) -> FileSchema {
+fn file_schema(name: SchemaName) -> FileSchema {
     match name {
         SchemaName::Workflow => FileSchema::Workflow,
         SchemaName::Role => FileSchema::Role,

@@ -11,7 +11,7 @@ use synthdev_adapters::providers::mock_model::MockModel;
 use synthdev_adapters::providers::recording::{ModelCallPlayer, ModelCallRecorder};
 use synthdev_adapters::providers::scripted::{RepliesFileError, ScriptedModel};
 use synthdev_adapters::tools::scripted::ScriptedTools;
-use synthdev_cli::simulate::expectations::{ExpectationFailure, UnusedScriptParts, judge};
+use synthdev_cli::simulate::expectations::{ExpectationFailure, UnusedScriptParts, check_expectations};
 use synthdev_cli::simulate::report::SimulationVerdict;
 use synthdev_cli::simulate::run_facts::SimulationFacts;
 use synthdev_config::catalog::ConfigCatalog;
@@ -23,7 +23,7 @@ use synthdev_domain::diagnostic::Diagnostic;
 use synthdev_domain::ids::Timestamp;
 use synthdev_domain::mock_results::{MockToolResult, MockUserAnswer};
 use synthdev_domain::model::{ModelError, ModelReply, ModelRequest};
-use synthdev_domain::schema_sample::sample;
+use synthdev_domain::schema_sample::sample_value;
 use synthdev_domain::system_context::SystemContext;
 use synthdev_domain::workflow::{SnapshotPolicy, Workflow, WorkflowParameter, WorkflowProgram, plain_text};
 use synthdev_engine::run_spec::{MACHINE_VERSION, RunSpec};
@@ -54,13 +54,13 @@ impl SimulationModel {
         }
     }
 
-    fn unused(&self) -> Vec<String> {
+    fn unused_replies(&self) -> Vec<String> {
         match self {
             Self::Scripted(model) => {
-                let unused = model.unused().into_iter();
+                let unused = model.unused_replies().into_iter();
                 unused.map(|(agent, at)| format!("reply {} of agent `{agent}`", at + 1)).collect()
             }
-            Self::Played(player) => recordings::unused(player),
+            Self::Played(player) => recordings::unused_call_lines(player),
             Self::Recorded(_) | Self::Any(_) => Vec::new(),
         }
     }
@@ -79,34 +79,34 @@ impl ModelPort for SimulationModel {
 /// A scripted run that can be played.
 pub struct ScriptedRun {
     spec: RunSpec,
-    words: Arc<SimulationModel>,
+    model: Arc<SimulationModel>,
     tools: ScriptedTools,
     answers: Vec<MockUserAnswer>,
-    improvise: bool,
-    now: Timestamp,
+    improvises: bool,
+    start_time: Timestamp,
     expect: TestExpectation,
 }
 
 impl ScriptedRun {
     /// Without a script: whoever is asked says something that fits, every tool and step goes well.
-    pub fn improvised(catalog: &ConfigCatalog, program: &WorkflowProgram) -> Self {
+    pub fn with_improvised_answers(catalog: &ConfigCatalog, program: &WorkflowProgram) -> Self {
         let parameters = program.workflows.first().map(|root| root.inputs.as_slice()).unwrap_or_default();
-        let step = |name: &str, data: Value| (name.to_owned(), vec![always("", Some(data))]);
+        let step = |name: &str, data: Value| (name.to_owned(), vec![repeated_result("", Some(data))]);
         let shell = json!({"exit_code": 0, "stdout": "(simulated output)", "stderr": "", "timed_out": false, "duration_ms": 0});
         let request =
             json!({"status": 200, "headers": {}, "body": null, "timed_out": false, "duration_ms": 0});
         let results = vec![
             step("shell", shell),
             step("http_request", request),
-            (ANY_TOOL.to_owned(), vec![always("ok", None)]),
+            (ANY_TOOL.to_owned(), vec![repeated_result("ok", None)]),
         ];
         Self {
-            spec: spec(staged(program, None), invented(parameters)),
-            words: Arc::new(SimulationModel::Any(MockModel::default())),
+            spec: simulation_spec(for_simulation(program, None), improvised_inputs(parameters)),
+            model: Arc::new(SimulationModel::Any(MockModel::default())),
             tools: ScriptedTools::new(catalog.tools().to_vec(), results, ANY_TOOL),
             answers: Vec::new(),
-            improvise: true,
-            now: NEW_YEAR,
+            improvises: true,
+            start_time: NEW_YEAR,
             expect: TestExpectation::default(),
         }
     }
@@ -127,14 +127,14 @@ impl ScriptedRun {
         let mut found = scenario.unknown_names(file, program, &tools);
         let words = match words {
             Some(words) => Some(words),
-            None => ScriptedModel::from_value(&scenario.replies())
-                .map(|model| SimulationModel::Scripted(model.instantly()))
+            None => ScriptedModel::from_value(&scenario.replies_json())
+                .map(|model| SimulationModel::Scripted(model.without_delays()))
                 .map_err(|bad| found.extend(reply_problems(file, scenario, &bad)))
                 .ok(),
         };
         let root = program.workflows.first();
         let parameters = root.map(|root| root.inputs.as_slice()).unwrap_or_default();
-        let inputs = inputs.map_or_else(|| scenario.inputs(file, parameters), Ok);
+        let inputs = inputs.map_or_else(|| scenario.input_values(file, parameters), Ok);
         let inputs = inputs.map_err(|problem| found.push(*problem)).ok();
         let (words, inputs) = match (words, inputs, found.is_empty()) {
             (Some(words), Some(inputs), true) => (words, inputs),
@@ -143,58 +143,58 @@ impl ScriptedRun {
         let results =
             scenario.results.iter().map(|(tool, list)| (tool.value.clone(), list.clone())).collect();
         Ok(Self {
-            spec: spec(staged(program, scenario.prices), inputs),
-            words: Arc::new(words),
+            spec: simulation_spec(for_simulation(program, scenario.prices), inputs),
+            model: Arc::new(words),
             tools: ScriptedTools::new(catalog.tools().to_vec(), results, ANY_TOOL),
             answers: scenario.answers.clone(),
-            improvise: false,
-            now: scenario.now,
+            improvises: false,
+            start_time: scenario.start_time,
             expect: scenario.expect.clone(),
         })
     }
 
     /// Plays it to its end and judges it.
-    pub async fn play(self, scripts: &ScriptWorkerPool) -> SimulationVerdict {
-        self.play_through(scripts, |model| model).await
+    pub async fn play_to_end(self, scripts: &ScriptWorkerPool) -> SimulationVerdict {
+        self.play_with_model(scripts, |model| model).await
     }
 
     /// The same with something between the run and its models.
-    pub async fn play_through(
+    pub async fn play_with_model(
         self,
         scripts: &ScriptWorkerPool,
         around: impl FnOnce(Arc<dyn ModelPort>) -> Arc<dyn ModelPort>,
     ) -> SimulationVerdict {
-        let models = around(self.words.clone());
+        let models = around(self.model.clone());
         let root = self.spec.program.workflows.first().cloned();
-        let missing = || self.tools.missing();
+        let missing = || self.tools.missing_result();
         let props = SimulationSetup {
             models: models.as_ref(),
             tools: &self.tools,
             scripts,
-            missing: &missing,
+            missing_tool_result: &missing,
             answers: self.answers,
-            improvise: self.improvise,
-            now: self.now,
+            improvises: self.improvises,
+            now: self.start_time,
         };
         let played = simulate_run(self.spec, props).await;
         let facts = root.map_or_else(SimulationFacts::default, |root| {
             SimulationFacts::from_events(&root, &played.events)
         });
-        let loose = loose(played, &self.words, &self.tools);
-        let mut problems = judge(&self.expect, &facts, &loose);
-        if let SimulationModel::Recorded(recorder) = self.words.as_ref() {
+        let loose = unused_script_parts(played, &self.model, &self.tools);
+        let mut problems = check_expectations(&self.expect, &facts, &loose);
+        if let SimulationModel::Recorded(recorder) = self.model.as_ref() {
             // a recording of a test that fails is worth less than the one before
             let trouble = match problems.is_empty() {
-                true => recorder.finish().err().map(|bad| bad.to_string()),
+                true => recorder.finish_recording().err().map(|bad| bad.to_string()),
                 false => recorder.abandon_recording().map(|left| format!("the test has failed, so {left}")),
             };
-            problems.extend(trouble.map(|text| ExpectationFailure::plain("cassette", text)));
+            problems.extend(trouble.map(|text| ExpectationFailure::other_failure("cassette", text)));
         }
         SimulationVerdict { problems, facts }
     }
 }
 
-fn spec(program: WorkflowProgram, inputs: Map<String, Value>) -> RunSpec {
+fn simulation_spec(program: WorkflowProgram, inputs: Map<String, Value>) -> RunSpec {
     RunSpec {
         machine_version: MACHINE_VERSION,
         program,
@@ -208,22 +208,24 @@ fn spec(program: WorkflowProgram, inputs: Map<String, Value>) -> RunSpec {
 }
 
 /// However often it is asked for.
-fn always(content: &str, data: Option<Value>) -> MockToolResult {
+fn repeated_result(content: &str, data: Option<Value>) -> MockToolResult {
     let content = data.as_ref().map_or_else(|| content.to_owned(), plain_text);
-    MockToolResult { fit: None, ok: true, content, data, delay_ms: 0, repeat: true }
+    MockToolResult { arguments_pattern: None, ok: true, content, data, delay_ms: 0, is_repeatable: true }
 }
 
 /// Something for every input that has to be given.
-fn invented(parameters: &[WorkflowParameter]) -> Map<String, Value> {
+fn improvised_inputs(parameters: &[WorkflowParameter]) -> Map<String, Value> {
     let value = |one: &WorkflowParameter| {
         let by_type = json!({"type": one.kind.as_str()});
-        one.default.clone().unwrap_or_else(|| sample(one.schema.as_ref().unwrap_or(&by_type), &one.name, 0))
+        one.default
+            .clone()
+            .unwrap_or_else(|| sample_value(one.schema.as_ref().unwrap_or(&by_type), &one.name, 0))
     };
     parameters.iter().map(|one| (one.name.clone(), value(one))).collect()
 }
 
 /// Without snapshots, and with these prices.
-fn staged(program: &WorkflowProgram, prices: Option<TokenPrice>) -> WorkflowProgram {
+fn for_simulation(program: &WorkflowProgram, prices: Option<TokenPrice>) -> WorkflowProgram {
     let mut program = program.clone();
     for workflow in &mut program.workflows {
         let workflow: &mut Workflow = Arc::make_mut(workflow);
@@ -237,18 +239,23 @@ fn staged(program: &WorkflowProgram, prices: Option<TokenPrice>) -> WorkflowProg
 
 fn reply_problems(file: &SourceFile, scenario: &TestScenario, bad: &RepliesFileError) -> Vec<Diagnostic> {
     let problem = |problem: &synthdev_adapters::providers::scripted::RepliesFileProblem| {
-        let unknown = problem.unknown.as_ref().map(|(key, known)| (key.as_str(), *known));
-        scenario.reply_problem(file, &problem.spot.pointer, &problem.to_string(), unknown)
+        let unknown = problem.unknown_key.as_ref().map(|(key, known)| (key.as_str(), *known));
+        scenario.reply_problem(file, &problem.value_path.json_pointer, &problem.to_string(), unknown)
     };
     bad.problems.iter().map(problem).collect()
 }
 
-fn loose(played: SimulationOutcome, words: &SimulationModel, tools: &ScriptedTools) -> UnusedScriptParts {
-    let results = tools.unused().into_iter().map(|(tool, at)| format!("result {} of tool `{tool}`", at + 1));
+fn unused_script_parts(
+    played: SimulationOutcome,
+    words: &SimulationModel,
+    tools: &ScriptedTools,
+) -> UnusedScriptParts {
+    let results =
+        tools.unused_results().into_iter().map(|(tool, at)| format!("result {} of tool `{tool}`", at + 1));
     let answers = played.unused_answers.iter().map(|at| format!("answer {}", at + 1));
     UnusedScriptParts {
-        unused: words.unused().into_iter().chain(results).chain(answers).collect(),
-        gap: played.gap,
-        unanswered: played.unanswered,
+        unused_replies: words.unused_replies().into_iter().chain(results).chain(answers).collect(),
+        script_gap: played.gap,
+        unanswered_questions: played.unanswered,
     }
 }

@@ -7,15 +7,15 @@ use anyhow::{Context, Result, bail};
 
 use super::cli_context::CliContext;
 use super::diagnostics;
-use super::run_command::{inputs_of, load, read_workflow, runtime};
+use super::run_command::{build_runtime, load_catalog, read_inputs, read_workflow};
 use super::scripted_run::ScriptedRun;
 use synthdev_adapters::file_io;
 use synthdev_adapters::javascript::ScriptWorkerPool;
 use synthdev_cli::args::SimulateArgs;
 use synthdev_cli::output::print_stderr_styled;
-use synthdev_cli::simulate::report::simulated;
+use synthdev_cli::simulate::report::write_simulation;
 use synthdev_config::catalog::ConfigCatalog;
-use synthdev_config::render::{DiagnosticStyle, render};
+use synthdev_config::render::{DiagnosticStyle, render_diagnostics};
 use synthdev_config::source::SourceFile;
 use synthdev_config::test_file::{self, TestScenario};
 use synthdev_config::workflow_file;
@@ -23,16 +23,16 @@ use synthdev_domain::diagnostic::{Diagnostic, DiagnosticSeverity};
 use synthdev_domain::source_location::ConfigLayer;
 use synthdev_domain::workflow::WorkflowProgram;
 
-pub(super) fn simulate(world: &CliContext, args: SimulateArgs) -> Result<u8> {
+pub(super) fn run_simulate_command(world: &CliContext, args: SimulateArgs) -> Result<u8> {
     let script = read_file(&args.replies, "replies")?;
     let workflow = Path::new(&args.workflow);
     let is_file = workflow.extension().is_some_and(|ending| ending == "json");
     let file = is_file.then(|| read_workflow(workflow)).transpose()?;
-    let (catalog, _) = load(world, world.scripted("simulate"), file.clone())?;
-    diagnostics::sound(&catalog)?;
+    let (catalog, _) = load_catalog(world, world.scripted_overrides("simulate"), file.clone())?;
+    diagnostics::ensure_sound(&catalog)?;
     let scenario = match only_test(&script)? {
         Ok(scenario) => scenario,
-        Err(found) => return Err(unusable(&catalog, std::slice::from_ref(&script), &found)),
+        Err(found) => return Err(report_unusable(&catalog, std::slice::from_ref(&script), &found)),
     };
     if scenario.cassette.is_some() {
         bail!("{0} names a cassette: it is played as a test\nhint: synthdev test {0}", script.name);
@@ -44,17 +44,17 @@ pub(super) fn simulate(world: &CliContext, args: SimulateArgs) -> Result<u8> {
             None => bail!("{} holds no workflow", file.name),
         },
     };
-    let program = match catalog.check(&name) {
+    let program = match catalog.check_workflow(&name) {
         Ok((program, _)) => program,
-        Err(found) => return Err(diagnostics::refused(&catalog, &found)),
+        Err(found) => return Err(diagnostics::definition_error(&catalog, &found)),
     };
-    let inputs = inputs(&program, &args)?;
+    let inputs = typed_inputs(&program, &args)?;
     let scene = match ScriptedRun::new(&catalog, &script, &scenario, &program, inputs, None) {
         Ok(scene) => scene,
-        Err(found) => return Err(unusable(&catalog, std::slice::from_ref(&script), &found)),
+        Err(found) => return Err(report_unusable(&catalog, std::slice::from_ref(&script), &found)),
     };
-    let judged = runtime()?.block_on(scene.play(&ScriptWorkerPool::default()));
-    Ok(simulated(&judged, args.json, &mut stdout().lock())?)
+    let judged = build_runtime()?.block_on(scene.play_to_end(&ScriptWorkerPool::default()));
+    Ok(write_simulation(&judged, args.json, &mut stdout().lock())?)
 }
 
 /// The one that the script names, if the file has it; else its first.
@@ -67,20 +67,24 @@ fn tested_workflow(file: &SourceFile, scenario: &TestScenario) -> Option<String>
 }
 
 /// Findings on stderr, and as the error of a file that cannot be used. `files`: those that the catalogue does not know.
-pub(super) fn unusable(catalog: &ConfigCatalog, files: &[SourceFile], found: &[Diagnostic]) -> anyhow::Error {
+pub(super) fn report_unusable(
+    catalog: &ConfigCatalog,
+    files: &[SourceFile],
+    found: &[Diagnostic],
+) -> anyhow::Error {
     let paint = if std::io::stderr().is_terminal() { DiagnosticStyle::Ansi } else { DiagnosticStyle::Plain };
-    print_stderr_styled(&render(found, &text_of(catalog, files), paint));
+    print_stderr_styled(&render_diagnostics(found, &file_text(catalog, files), paint));
     diagnostics::diagnostics_error(found)
 }
 
 /// A file's text by its name, of these files or the catalogue's.
-pub(super) fn text_of<'a>(
+pub(super) fn file_text<'a>(
     catalog: &'a ConfigCatalog,
     files: &'a [SourceFile],
 ) -> impl Fn(&str) -> Option<String> + 'a {
     |name| {
         let own = files.iter().find(|file| file.name == name).map(|file| file.text.to_string());
-        own.or_else(|| catalog.printable(name))
+        own.or_else(|| catalog.printable_text(name))
     }
 }
 
@@ -105,14 +109,14 @@ fn only_test(file: &SourceFile) -> Result<Result<TestScenario, Vec<Diagnostic>>>
 }
 
 /// What was typed; `None` leaves it to the file.
-fn inputs(
+fn typed_inputs(
     program: &WorkflowProgram,
     args: &SimulateArgs,
 ) -> Result<Option<serde_json::Map<String, serde_json::Value>>> {
     if args.input.is_none() && args.inputs.is_empty() && args.input_file.is_none() {
         return Ok(None);
     }
-    match inputs_of(program, args.input.as_deref(), &args.inputs, args.input_file.as_deref())? {
+    match read_inputs(program, args.input.as_deref(), &args.inputs, args.input_file.as_deref())? {
         Ok(values) => Ok(Some(values)),
         Err(error) => bail!("{}\nhint: {}", error.message, error.hint),
     }

@@ -7,46 +7,46 @@ use jiff::tz::TimeZone;
 
 use synthdev_adapters::ignore_files::walk_unignored;
 use synthdev_adapters::system_clock::SystemClock;
-use synthdev_cli::output::name;
+use synthdev_cli::output::safe_name;
 use synthdev_config::catalog::ConfigCatalog;
 use synthdev_config::system_context::SystemContextFacts;
 use synthdev_domain::system_context::SystemContext;
 use synthdev_ports::clock::ClockPort as _;
 
 /// For a run that starts now, in this directory.
-pub(super) fn brief(catalog: &ConfigCatalog, directory: &Path) -> SystemContext {
-    let (files, more_files) = files(directory, catalog.settings().prompt_files());
+pub(super) fn build_system_context(catalog: &ConfigCatalog, directory: &Path) -> SystemContext {
+    let (files, more_files) = list_files(directory, catalog.settings().prompt_files());
     catalog.system_context(&SystemContextFacts {
         os: format!("{} ({})", std::env::consts::OS, std::env::consts::ARCH),
         directory: directory.display().to_string(),
-        date: today(),
+        date: current_date(),
         files,
-        more_files,
+        has_more_files: more_files,
     })
 }
 
 /// Which guidance agents are given, a line each.
-pub(super) fn lines(catalog: &ConfigCatalog) -> impl Iterator<Item = String> {
-    catalog.guidance().into_iter().map(|given| {
-        let file = name(&given.file.name);
-        if given.shown < given.whole {
-            let (shown, whole) = (given.shown, given.whole);
+pub(super) fn guidance_lines(catalog: &ConfigCatalog) -> impl Iterator<Item = String> {
+    catalog.guidance_excerpts().into_iter().map(|given| {
+        let file = safe_name(&given.file.name);
+        if given.shown_chars < given.total_chars {
+            let (shown, whole) = (given.shown_chars, given.total_chars);
             return format!(
                 "agents are given {shown} of the {whole} characters of {file} (prompt.agents_md_limit)"
             );
         }
-        format!("agents are given {file} ({} characters)", given.whole)
+        format!("agents are given {file} ({} characters)", given.total_chars)
     })
 }
 
 /// The day here.
-fn today() -> String {
+fn current_date() -> String {
     let now = Timestamp::from_millisecond(SystemClock.now().0).unwrap_or_default();
     now.to_zoned(TimeZone::system()).date().to_string()
 }
 
 /// The first files of the project by name, without what is hidden or ignored; and whether there are more.
-pub(super) fn files(directory: &Path, wanted: usize) -> (Vec<String>, bool) {
+pub(super) fn list_files(directory: &Path, wanted: usize) -> (Vec<String>, bool) {
     if wanted == 0 {
         return (Vec::new(), false);
     }
@@ -55,7 +55,7 @@ pub(super) fn files(directory: &Path, wanted: usize) -> (Vec<String>, bool) {
         walk.filter_map(Result::ok).filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file()));
     let inside = |path: &Path| {
         let path = path.strip_prefix(directory).ok()?.to_str()?.replace('\\', "/");
-        Some(name(&path))
+        Some(safe_name(&path))
     };
     let mut files: Vec<String> =
         found.filter_map(|entry| inside(entry.path())).take(wanted.saturating_add(1)).collect();

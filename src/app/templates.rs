@@ -6,12 +6,12 @@ use std::path::Path;
 
 use anyhow::{Result, bail};
 
-use synthdev_cli::output::name as shown;
+use synthdev_cli::output::safe_name as shown;
 
 /// A shipped pattern.
 pub(super) struct DefinitionTemplate {
     pub(super) name: &'static str,
-    pub(super) about: &'static str,
+    pub(super) description: &'static str,
     pub(super) text: &'static str,
 }
 
@@ -19,37 +19,37 @@ pub(super) const ROLE: &str = include_str!("../../config/templates/role.json");
 
 pub(super) const MINIMAL: DefinitionTemplate = DefinitionTemplate {
     name: "minimal",
-    about: "one agent, one task",
+    description: "one agent, one task",
     text: include_str!("../../config/templates/workflow/minimal.json"),
 };
 pub(super) const CHAIN: DefinitionTemplate = DefinitionTemplate {
     name: "chain",
-    about: "agents one after the other: one plans, the next one builds",
+    description: "agents one after the other: one plans, the next one builds",
     text: include_str!("../../config/templates/workflow/chain.json"),
 };
 pub(super) const REVIEW: DefinitionTemplate = DefinitionTemplate {
     name: "review",
-    about: "a review loop: a coder works, a reviewer sends it back until it is done",
+    description: "a review loop: a coder works, a reviewer sends it back until it is done",
     text: include_str!("../../config/templates/workflow/review.json"),
 };
 pub(super) const PARALLEL: DefinitionTemplate = DefinitionTemplate {
     name: "parallel",
-    about: "two agents at the same time, a third one sums up",
+    description: "two agents at the same time, a third one sums up",
     text: include_str!("../../config/templates/workflow/parallel.json"),
 };
 pub(super) const APPROVAL: DefinitionTemplate = DefinitionTemplate {
     name: "approval",
-    about: "a plan that you agree to before it is carried out",
+    description: "a plan that you agree to before it is carried out",
     text: include_str!("../../config/templates/workflow/approval.json"),
 };
 pub(super) const GATED: DefinitionTemplate = DefinitionTemplate {
     name: "gated",
-    about: "a coder works until a command succeeds",
+    description: "a coder works until a command succeeds",
     text: include_str!("../../config/templates/workflow/gated.json"),
 };
 pub(super) const STEPS: DefinitionTemplate = DefinitionTemplate {
     name: "steps",
-    about: "steps one after the other, an agent where one is needed",
+    description: "steps one after the other, an agent where one is needed",
     text: include_str!("../../config/templates/workflow/steps.json"),
 };
 
@@ -70,7 +70,7 @@ pub(super) fn check_name(word: &str, name: &str) -> Result<()> {
 }
 
 /// The template with the name, and with a reference to the schema if one is there. `directory`: where the file will be.
-pub(super) fn filled(text: &str, (word, name): (&str, &str), directory: &Path) -> String {
+pub(super) fn fill_template(text: &str, (word, name): (&str, &str), directory: &Path) -> String {
     let schema = directory.parent().map(|above| above.join("schema").join(format!("{word}.json")));
     let reference = match schema.is_some_and(|path| path.is_file()) {
         true => format!("  \"$schema\": \"../schema/{word}.json\",\n"),

@@ -14,19 +14,19 @@ use super::config_sources::{self, GatheredSources};
 use super::diagnostics;
 use super::recorded_tests::{TestRecordings, UnplayableTest};
 use super::recordings;
-use super::run_command::runtime_of;
+use super::run_command::runtime_with_threads;
 use super::scripted_run::ScriptedRun;
-use super::simulate::{read_file, text_of, unusable};
+use super::simulate::{file_text, read_file, report_unusable};
 use super::{bootstrap, trust};
 use synthdev_adapters::file_io;
 use synthdev_adapters::javascript::ScriptWorkerPool;
 use synthdev_cli::args::TestArgs;
 use synthdev_cli::output::print_stderr;
-use synthdev_cli::simulate::report::{SimulationVerdict, TestCaseReport, TestResult, tested};
+use synthdev_cli::simulate::report::{SimulationVerdict, TestCaseReport, TestResult, write_test_report};
 use synthdev_config::catalog::ConfigCatalog;
 use synthdev_config::catalog::programs::ProgramCheckResult;
 use synthdev_config::did_you_mean;
-use synthdev_config::render::data;
+use synthdev_config::render::diagnostic_records;
 use synthdev_config::source::SourceFile;
 use synthdev_config::test_file::{self, ENDING, TestScenario};
 use synthdev_domain::diagnostic::{Diagnostic, DiagnosticSeverity};
@@ -48,68 +48,68 @@ struct PlannedTest {
     file: String,
     workflow: String,
     name: String,
-    scene: Result<Box<ScriptedRun>, String>,
+    scripted_run: Result<Box<ScriptedRun>, String>,
 }
 
 /// What the files came to.
 #[derive(Default)]
 struct TestPlan {
     entries: Vec<PlannedTest>,
-    found: Vec<Diagnostic>,
-    unusable: usize,
+    diagnostics: Vec<Diagnostic>,
+    unusable_count: usize,
 }
 
-pub(super) fn test(world: &CliContext, args: &TestArgs) -> Result<u8> {
+pub(super) fn run_test_command(world: &CliContext, args: &TestArgs) -> Result<u8> {
     let TestArgs { targets, json, jobs, record } = args;
-    let wanted = wanted(targets)?;
-    let overrides = if *record { world.overrides.clone() } else { world.scripted("test") };
-    let mut gathered = config_sources::gather(world, overrides, world.trust)?;
-    tell_of(&gathered);
+    let wanted = parse_test_selection(targets)?;
+    let overrides = if *record { world.overrides.clone() } else { world.scripted_overrides("test") };
+    let mut gathered = config_sources::gather_sources(world, overrides, world.trust)?;
+    print_unread_files(&gathered);
     gathered.sources.workflows.extend(wanted.workflows);
-    let specs = bootstrap::specs(&world.project);
+    let specs = bootstrap::tool_specs(&world.project);
     let catalog = ConfigCatalog::load(gathered.sources.clone(), specs);
-    let plain = || recordings::plain(world, gathered.sources);
-    diagnostics::sound(&catalog)?;
+    let plain = || recordings::catalog_without_models(world, gathered.sources);
+    diagnostics::ensure_sound(&catalog)?;
     let mut files = wanted.tests;
     if targets.is_empty() || !wanted.names.is_empty() {
         files.extend(gathered.tests);
     }
     let mut studio = TestRecordings {
-        world,
+        context: world,
         catalog: &catalog,
-        plain: LazyCell::new(Box::new(plain)),
+        plain_catalog: LazyCell::new(Box::new(plain)),
         record: *record,
-        made: BTreeSet::new(),
+        recorded_paths: BTreeSet::new(),
     };
-    let plan = plan(&mut studio, &files, &wanted.names);
+    let plan = plan_tests(&mut studio, &files, &wanted.names);
     something_to_play(&catalog, &wanted.names, &plan, *record)?;
-    if !plan.found.is_empty() {
-        drop(unusable(&catalog, &files, &plan.found));
+    if !plan.diagnostics.is_empty() {
+        drop(report_unusable(&catalog, &files, &plan.diagnostics));
     }
     let jobs = if *jobs == 0 { std::thread::available_parallelism().map_or(1, usize::from) } else { *jobs };
-    let tests = play(plan.entries, jobs.min(MOST_JOBS))?;
-    let found = serde_json::to_value(data(&plan.found, &text_of(&catalog, &files)))?;
-    Ok(tested(&tests, &found, plan.unusable, *json, &mut stdout().lock())?)
+    let tests = run_tests(plan.entries, jobs.min(MOST_JOBS))?;
+    let found = serde_json::to_value(diagnostic_records(&plan.diagnostics, &file_text(&catalog, &files)))?;
+    Ok(write_test_report(&tests, &found, plan.unusable_count, *json, &mut stdout().lock())?)
 }
 
-fn tell_of(gathered: &GatheredSources) {
+fn print_unread_files(gathered: &GatheredSources) {
     for line in gathered.not_read() {
         print_stderr(format_args!("warning: not read: {line}"));
     }
-    if let Some(notice) = trust::notice(&gathered.verdict) {
+    if let Some(notice) = trust::untrusted_notice(&gathered.trust) {
         print_stderr(format_args!("warning: {notice}"));
     }
 }
 
 /// Paths are read here; everything else is the name of a workflow.
-fn wanted(targets: &[String]) -> Result<TestSelection> {
+fn parse_test_selection(targets: &[String]) -> Result<TestSelection> {
     let mut wanted = TestSelection::default();
     for target in targets {
         let path = Path::new(target);
         if path.is_dir() {
-            wanted.directory(path)?;
+            wanted.add_directory(path)?;
         } else if path.extension().is_some_and(|ending| ending == "json") {
-            wanted.file(path)?;
+            wanted.add_file(path)?;
         } else {
             wanted.names.push(target.clone());
         }
@@ -118,7 +118,7 @@ fn wanted(targets: &[String]) -> Result<TestSelection> {
 }
 
 impl TestSelection {
-    fn directory(&mut self, path: &Path) -> Result<()> {
+    fn add_directory(&mut self, path: &Path) -> Result<()> {
         for read in file_io::read_tree(path) {
             let name = path.join(&read.name).display().to_string();
             let text = read.text.with_context(|| format!("{name} cannot be read"))?;
@@ -129,7 +129,7 @@ impl TestSelection {
     }
 
     /// A test file, with the workflow file beside it if there is one; or the workflow file, with its tests.
-    fn file(&mut self, path: &Path) -> Result<()> {
+    fn add_file(&mut self, path: &Path) -> Result<()> {
         let shown = path.display().to_string();
         let stem = shown.strip_suffix(ENDING).or_else(|| shown.strip_suffix(".json")).unwrap_or(&shown);
         let (workflow, tests) = (format!("{stem}.json"), format!("{stem}{ENDING}"));
@@ -144,40 +144,41 @@ impl TestSelection {
 }
 
 /// Tests of the named workflows only, if names were given; files named themselves are taken whole.
-fn plan(studio: &mut TestRecordings<'_>, files: &[SourceFile], names: &[String]) -> TestPlan {
+fn plan_tests(studio: &mut TestRecordings<'_>, files: &[SourceFile], names: &[String]) -> TestPlan {
     let mut plan = TestPlan::default();
     let mut programs: BTreeMap<String, ProgramCheckResult> = BTreeMap::new();
     for file in files {
         let (tests, mut found) = test_file::parse_test_file(file);
         let broken = found.iter().any(|finding| finding.severity == DiagnosticSeverity::Error);
         let whole = names.is_empty() || file.layer == ConfigLayer::CommandLine;
-        let is_wanted = |test: &TestScenario| whole || names.contains(&workflow_of(file, test));
-        let own = test_file::workflow_of(&file.name).is_some_and(|name| names.iter().any(|one| one == name));
+        let is_wanted = |test: &TestScenario| whole || names.contains(&tested_workflow_name(file, test));
+        let own =
+            test_file::tested_workflow(&file.name).is_some_and(|name| names.iter().any(|one| one == name));
         if broken {
             // its tests may be the wanted ones: nobody can tell
             if whole || own {
-                plan.found.append(&mut found);
-                plan.unusable += 1;
+                plan.diagnostics.append(&mut found);
+                plan.unusable_count += 1;
             }
             continue;
         }
-        let before = plan.found.len();
+        let before = plan.diagnostics.len();
         for test in tests.iter().filter(|test| is_wanted(test)) {
-            plan.add(studio, file, test, &mut programs);
+            plan.add_test(studio, file, test, &mut programs);
         }
-        plan.unusable += usize::from(plan.found.len() > before);
+        plan.unusable_count += usize::from(plan.diagnostics.len() > before);
     }
     plan
 }
 
 /// The workflow that a test is for; empty where nothing says it.
-pub(super) fn workflow_of(file: &SourceFile, test: &TestScenario) -> String {
+pub(super) fn tested_workflow_name(file: &SourceFile, test: &TestScenario) -> String {
     let named = test.workflow.as_ref().map(|name| name.value.clone());
-    named.or_else(|| test_file::workflow_of(&file.name).map(str::to_owned)).unwrap_or_default()
+    named.or_else(|| test_file::tested_workflow(&file.name).map(str::to_owned)).unwrap_or_default()
 }
 
 impl TestPlan {
-    fn add(
+    fn add_test(
         &mut self,
         studio: &mut TestRecordings<'_>,
         file: &SourceFile,
@@ -188,51 +189,56 @@ impl TestPlan {
             return;
         }
         let catalog = studio.catalog;
-        let workflow = workflow_of(file, test);
+        let workflow = tested_workflow_name(file, test);
         let Some(known) = catalog.workflow(&workflow) else {
             let beside =
                 file.name.strip_suffix(ENDING).map(|stem| format!("{stem}.json")).unwrap_or_default();
             let broken: Vec<Diagnostic> =
                 catalog.diagnostics().iter().filter(|one| one.place.file == beside).cloned().collect();
             if broken.iter().any(|one| one.severity == DiagnosticSeverity::Error) {
-                self.found.push(test.broken_workflow(file, &workflow, &beside));
-                return self.news(broken);
+                self.diagnostics.push(test.broken_workflow(file, &workflow, &beside));
+                return self.new_errors(broken);
             }
             let names: Vec<&str> = catalog.workflows().iter().map(|entry| entry.name.as_str()).collect();
-            return self.found.push(test.unknown_workflow(file, &workflow, &names));
+            return self.diagnostics.push(test.unknown_workflow(file, &workflow, &names));
         };
         let scene = if known.layer > file.layer {
             Err(format!("the {} layer has a workflow of this name that hides the tested one", known.layer))
         } else if let Some(path) = &test.cassette {
-            match studio.words(file, test, path, &workflow) {
+            match studio.recorded_models(file, test, path, &workflow) {
                 Ok((program, words)) => {
                     match ScriptedRun::new(catalog, file, test, &program, None, Some(words)) {
                         Ok(scene) => Ok(Box::new(scene)),
-                        Err(found) => return self.found.extend(found),
+                        Err(found) => return self.diagnostics.extend(found),
                     }
                 }
                 Err(UnplayableTest::Skipped(why)) => Err(why),
-                Err(UnplayableTest::Found(found)) => return self.news(found),
+                Err(UnplayableTest::Found(found)) => return self.new_errors(found),
             }
         } else {
-            match programs.entry(workflow.clone()).or_insert_with(|| catalog.check(&workflow)) {
+            match programs.entry(workflow.clone()).or_insert_with(|| catalog.check_workflow(&workflow)) {
                 Ok((program, _)) => match ScriptedRun::new(catalog, file, test, program, None, None) {
                     Ok(scene) => Ok(Box::new(scene)),
-                    Err(found) => return self.found.extend(found),
+                    Err(found) => return self.diagnostics.extend(found),
                 },
-                Err(found) => return self.news(found.clone()),
+                Err(found) => return self.new_errors(found.clone()),
             }
         };
-        self.entries.push(PlannedTest { file: file.name.clone(), workflow, name: test.name.clone(), scene });
+        self.entries.push(PlannedTest {
+            file: file.name.clone(),
+            workflow,
+            name: test.name.clone(),
+            scripted_run: scene,
+        });
     }
 }
 
 impl TestPlan {
     /// Errors that were not found before.
-    fn news(&mut self, found: Vec<Diagnostic>) {
+    fn new_errors(&mut self, found: Vec<Diagnostic>) {
         let errors = found.into_iter().filter(|finding| finding.severity == DiagnosticSeverity::Error);
-        let news: Vec<_> = errors.filter(|finding| !self.found.contains(finding)).collect();
-        self.found.extend(news);
+        let news: Vec<_> = errors.filter(|finding| !self.diagnostics.contains(finding)).collect();
+        self.diagnostics.extend(news);
     }
 }
 
@@ -243,7 +249,7 @@ fn something_to_play(catalog: &ConfigCatalog, names: &[String], plan: &TestPlan,
     }
     let unknown = names.iter().filter(|name| catalog.workflow(name).is_none());
     unknown_names(catalog, &unknown.cloned().collect::<Vec<_>>(), plan)?;
-    if plan.entries.is_empty() && plan.unusable == 0 {
+    if plan.entries.is_empty() && plan.unusable_count == 0 {
         bail!(
             "no test names a cassette: there is nothing to record\nhint: \"cassette\": \"NAME.cassette.jsonl\" in \
              place of `replies`"
@@ -255,7 +261,7 @@ fn something_to_play(catalog: &ConfigCatalog, names: &[String], plan: &TestPlan,
 /// A name without any test is a slip, or a workflow that nobody tests: neither has passed.
 fn unknown_names(catalog: &ConfigCatalog, names: &[String], plan: &TestPlan) -> Result<()> {
     for name in names {
-        if plan.entries.iter().any(|entry| entry.workflow == *name) || plan.unusable > 0 {
+        if plan.entries.iter().any(|entry| entry.workflow == *name) || plan.unusable_count > 0 {
             continue;
         }
         if catalog.workflow(name).is_some() {
@@ -270,17 +276,17 @@ fn unknown_names(catalog: &ConfigCatalog, names: &[String], plan: &TestPlan) -> 
 }
 
 /// All at once, `jobs` at a time; the results keep their order.
-fn play(entries: Vec<PlannedTest>, jobs: usize) -> Result<Vec<TestCaseReport>> {
+fn run_tests(entries: Vec<PlannedTest>, jobs: usize) -> Result<Vec<TestCaseReport>> {
     let turns = Arc::new(Semaphore::new(jobs));
     let scripts = Arc::new(ScriptWorkerPool::default());
-    runtime_of(jobs)?.block_on(async {
+    runtime_with_threads(jobs)?.block_on(async {
         let mut tasks = Vec::with_capacity(entries.len());
-        for PlannedTest { file, workflow, name, scene } in entries {
+        for PlannedTest { file, workflow, name, scripted_run: scene } in entries {
             let (turns, scripts) = (Arc::clone(&turns), Arc::clone(&scripts));
             let task = tokio::spawn(async move {
                 let _turn = turns.acquire().await;
                 match scene {
-                    Ok(scene) => TestResult::Ran(Box::new(scene.play(&scripts).await)),
+                    Ok(scene) => TestResult::Ran(Box::new(scene.play_to_end(&scripts).await)),
                     Err(why) => TestResult::Skipped(why),
                 }
             });
@@ -289,8 +295,9 @@ fn play(entries: Vec<PlannedTest>, jobs: usize) -> Result<Vec<TestCaseReport>> {
         let mut tests = Vec::with_capacity(tasks.len());
         for (file, workflow, name, task) in tasks {
             // A bug in one run fails that test only.
-            let broken =
-                |_| TestResult::Ran(Box::new(SimulationVerdict::broken("this run hit a bug in the program")));
+            let broken = |_| {
+                TestResult::Ran(Box::new(SimulationVerdict::broken_run("this run hit a bug in the program")))
+            };
             tests.push(TestCaseReport { file, workflow, name, result: task.await.unwrap_or_else(broken) });
         }
         Ok(tests)

@@ -10,22 +10,22 @@ use std::path::PathBuf;
 
 use anyhow::{Result, bail};
 
-use self::restore_files::{FileRestorePlan, elsewhere};
+use self::restore_files::{FileRestorePlan, other_project};
 use super::cli_context::CliContext;
 use super::diagnostics;
 use super::isolation;
 use super::pause_and_cancel;
-use super::read_only::{reader, snapshot_error, store_error};
-use super::run_command::{load, read_workflow};
-use super::run_to_end::runtime;
+use super::read_only::{open_reader, snapshot_error, store_error};
+use super::run_command::{load_catalog, read_workflow};
+use super::run_to_end::build_runtime;
 use super::windows;
-use synthdev_cli::output::{TerminalSafeWriter, name, print_stderr};
+use synthdev_cli::output::{TerminalSafeWriter, print_stderr, safe_name};
 use synthdev_cli::time_travel::ForkReport;
 use synthdev_cli::{exit, json_output, snapshots, time_travel};
-use synthdev_config::catalog::windows::keep_windows;
+use synthdev_config::catalog::windows::copy_known_windows;
 use synthdev_domain::journal::{RunStatus, RunSummary};
 use synthdev_domain::workflow::WorkflowProgram;
-use synthdev_engine::explain::lines;
+use synthdev_engine::explain::report_lines;
 use synthdev_runtime::command::ControlAction;
 use synthdev_runtime::handle::RuntimeHandle;
 use synthdev_runtime::time_travel::{ReplayVerdict, StepChanges};
@@ -40,38 +40,38 @@ pub(super) struct ForkArgs {
     pub(super) json: bool,
 }
 
-pub(super) fn steps(world: &CliContext, run: &str, json: bool) -> Result<u8> {
-    let (handle, run) = find(world, run)?;
+pub(super) fn show_steps(world: &CliContext, run: &str, json: bool) -> Result<u8> {
+    let (handle, run) = find_run(world, run)?;
     let steps = handle.steps(&run.id).map_err(store_error)?;
-    time_travel::steps(&run, &steps, json, &mut std::io::stdout().lock())?;
+    time_travel::write_steps(&run, &steps, json, &mut std::io::stdout().lock())?;
     Ok(exit::COMPLETED)
 }
 
-pub(super) fn fork(world: &CliContext, fork: &ForkArgs) -> Result<u8> {
-    let set = set_data::parsed(&fork.set)?;
-    let (handle, run) = find(world, &fork.run)?;
-    let (place, note) = restore_files::place(&handle, &run.id, fork.at, fork.restore_files)?;
+pub(super) fn fork_run(world: &CliContext, fork: &ForkArgs) -> Result<u8> {
+    let set = set_data::parse_assignments(&fork.set)?;
+    let (handle, run) = find_run(world, &fork.run)?;
+    let (place, note) = restore_files::travel_target(&handle, &run.id, fork.at, fork.restore_files)?;
     let known = handle.data_before(&run.id, place.step).map_err(store_error)?;
-    let mut notes = set_data::unknown(&set, &known);
+    let mut notes = set_data::unknown_key_notes(&set, &known);
     notes.extend(note);
     let program = match &fork.definition {
         None => None,
-        Some(file) => Some(definition(world, &handle, &run, file)?),
+        Some(file) => Some(current_definition(world, &handle, &run, file)?),
     };
     if let (true, Some(tree)) = (fork.restore_files, &run.worktree) {
         if !tree.is_known() {
-            return Err(isolation::gone(&run, tree));
+            return Err(isolation::worktree_gone_error(&run, tree));
         }
         bail!(
             "run {} worked in a worktree of its own ({}), its fork works in the project: the files of one are not \
              those of the other\nhint: fork without --restore-files",
             run.id,
-            name(&tree.path)
+            safe_name(&tree.path)
         );
     }
     let files = if fork.restore_files {
         let command = format!("runs fork {} --at {} --restore-files", run.id, fork.at);
-        let files = FileRestorePlan::of_step(
+        let files = FileRestorePlan::at_step(
             (world, &handle),
             &run,
             &place,
@@ -79,12 +79,12 @@ pub(super) fn fork(world: &CliContext, fork: &ForkArgs) -> Result<u8> {
             "fork without --restore-files",
         )?;
         notes.iter().for_each(|note| print_stderr(format_args!("note: {note}")));
-        if !files.agreed(fork.yes, "not forked")? {
+        if !files.confirm_restore(fork.yes, "not forked")? {
             return Ok(exit::CANCELLED);
         }
         Some(files)
     } else {
-        notes.extend(restore_files::differ(world, &run, &place));
+        notes.extend(restore_files::file_difference_text(world, &run, &place));
         None
     };
     let changes = StepChanges { set, program, files: files.as_ref().map(|files| files.snapshot.clone()) };
@@ -95,19 +95,24 @@ pub(super) fn fork(world: &CliContext, fork: &ForkArgs) -> Result<u8> {
     }
     let forked = ForkReport {
         run: &new,
-        of: &run.id,
-        place: &place,
+        forked_from: &run.id,
+        step: &place,
         restored: restored.as_ref(),
         notes: &notes,
-        elsewhere: elsewhere(world, &run),
+        other_project: other_project(world, &run),
     };
-    time_travel::forked(&forked, fork.json, &mut std::io::stdout().lock())?;
+    time_travel::write_fork(&forked, fork.json, &mut std::io::stdout().lock())?;
     Ok(exit::COMPLETED)
 }
 
-pub(super) fn rewind(world: &CliContext, run: &str, to: u32, (keep_files, yes): (bool, bool)) -> Result<u8> {
-    let (handle, run) = find(world, run)?;
-    let (place, note) = restore_files::place(&handle, &run.id, to, !keep_files)?;
+pub(super) fn rewind_run(
+    world: &CliContext,
+    run: &str,
+    to: u32,
+    (keep_files, yes): (bool, bool),
+) -> Result<u8> {
+    let (handle, run) = find_run(world, run)?;
+    let (place, note) = restore_files::travel_target(&handle, &run.id, to, !keep_files)?;
     if run.progress.status == RunStatus::Running {
         bail!(
             "run {} is running: it cannot go back meanwhile\nhint: stop it first, or fork it: synthdev runs fork {} --at {to}",
@@ -119,7 +124,7 @@ pub(super) fn rewind(world: &CliContext, run: &str, to: u32, (keep_files, yes): 
         None
     } else {
         let command = format!("runs rewind {} --to {to}", run.id);
-        Some(FileRestorePlan::of_step(
+        Some(FileRestorePlan::at_step(
             (world, &handle),
             &run,
             &place,
@@ -131,11 +136,11 @@ pub(super) fn rewind(world: &CliContext, run: &str, to: u32, (keep_files, yes): 
         print_stderr(format_args!("note: {note}"));
     }
     let agreed = match &files {
-        Some(files) => files.agreed(yes, "not rewound")?,
-        None => restore_files::confirmed(
+        Some(files) => files.confirm_restore(yes, "not rewound")?,
+        None => restore_files::ask_confirmation(
             yes,
             "not rewound",
-            &format!("go back before step {} ({})?", place.step, name(&place.state)),
+            &format!("go back before step {} ({})?", place.step, safe_name(&place.state)),
         )?,
     };
     if !agreed {
@@ -144,18 +149,18 @@ pub(super) fn rewind(world: &CliContext, run: &str, to: u32, (keep_files, yes): 
     let changes =
         StepChanges { files: files.as_ref().map(|files| files.snapshot.clone()), ..StepChanges::default() };
     let snapshots = files.as_ref().map_or(&handle.ports().snapshots, |files| &files.store);
-    let half = keep_files.then(|| restore_files::on_their_way(world, &handle, &run)).flatten();
+    let half = keep_files.then(|| restore_files::interrupted_restore_store(world, &handle, &run)).flatten();
     let restored = handle.rewind(&run.id, place.step, changes, &**snapshots).map_err(store_error)?;
     if let Some(half) = half {
         half.accept_interrupted_restore().map_err(snapshot_error)?;
     }
     restored.iter().for_each(restore_files::print_restored);
-    time_travel::rewound(&run.id, &place, elsewhere(world, &run), &mut std::io::stdout().lock())?;
+    time_travel::write_rewind(&run.id, &place, other_project(world, &run), &mut std::io::stdout().lock())?;
     Ok(exit::COMPLETED)
 }
 
-pub(super) fn undo(world: &CliContext, run: &str, yes: bool) -> Result<u8> {
-    let (handle, run) = find(world, run)?;
+pub(super) fn undo_run(world: &CliContext, run: &str, yes: bool) -> Result<u8> {
+    let (handle, run) = find_run(world, run)?;
     if run.progress.status == RunStatus::Running {
         bail!(
             "run {} is running: its files cannot be brought back under its hands\nhint: stop it first",
@@ -165,59 +170,69 @@ pub(super) fn undo(world: &CliContext, run: &str, yes: bool) -> Result<u8> {
     if let Some(worktree) = &run.worktree {
         return Err(isolation::not_undone(world, &run, worktree));
     }
-    let files = FileRestorePlan::before((world, &handle), &run)?;
+    let files = FileRestorePlan::before_run((world, &handle), &run)?;
     let half = files.store.interrupted_restore().ok().flatten().is_some();
     if files.changes.is_empty() && !half {
-        let but = snapshots::unrestored_suffix(&files.beyond);
+        let but = snapshots::unrestored_suffix(&files.unrestored);
         let snapshot = &files.snapshot;
-        say(&format!("nothing to do: the files are as before run {} (snapshot {snapshot}){but}", run.id))?;
-        files.tell_beyond();
+        print_text(&format!(
+            "nothing to do: the files are as before run {} (snapshot {snapshot}){but}",
+            run.id
+        ))?;
+        files.print_unrestored();
         return Ok(exit::COMPLETED);
     }
-    if !files.agreed(yes, "not undone")? {
+    if !files.confirm_restore(yes, "not undone")? {
         return Ok(exit::CANCELLED);
     }
     restore_files::print_restored(
         &handle.undo(&run.id, &files.snapshot, &*files.store).map_err(store_error)?,
     );
-    let but = snapshots::unrestored_suffix(&files.beyond);
-    say(&format!("the files are as before run {}{but}; what it said and did stays in the history", run.id))?;
+    let but = snapshots::unrestored_suffix(&files.unrestored);
+    print_text(&format!(
+        "the files are as before run {}{but}; what it said and did stays in the history",
+        run.id
+    ))?;
     Ok(exit::COMPLETED)
 }
 
-pub(super) fn replay(world: &CliContext, run: &str, json: bool) -> Result<u8> {
-    let (handle, run) = find(world, run)?;
+pub(super) fn replay_run(world: &CliContext, run: &str, json: bool) -> Result<u8> {
+    let (handle, run) = find_run(world, run)?;
     let verdict = handle.verify_replay(&run.id).map_err(store_error)?;
-    time_travel::verdict(&run.id, &verdict, json, &mut std::io::stdout().lock())?;
+    time_travel::write_replay_verdict(&run.id, &verdict, json, &mut std::io::stdout().lock())?;
     Ok(if matches!(verdict, ReplayVerdict::Same { .. }) { exit::COMPLETED } else { exit::FAILED })
 }
 
-pub(super) fn control(world: &CliContext, run: &str, wanted: ControlAction) -> Result<u8> {
-    let (handle, run) = find(world, run)?;
-    say(&runtime()?.block_on(pause_and_cancel::control(&handle, &run, wanted)).map_err(store_error)?)?;
+pub(super) fn control_run(world: &CliContext, run: &str, wanted: ControlAction) -> Result<u8> {
+    let (handle, run) = find_run(world, run)?;
+    print_text(
+        &build_runtime()?
+            .block_on(pause_and_cancel::control_run(&handle, &run, wanted))
+            .map_err(store_error)?,
+    )?;
     Ok(exit::COMPLETED)
 }
 
-pub(super) fn why(world: &CliContext, run: &str, step: u32, json: bool) -> Result<u8> {
-    let (handle, run) = find(world, run)?;
+pub(super) fn explain_step(world: &CliContext, run: &str, step: u32, json: bool) -> Result<u8> {
+    let (handle, run) = find_run(world, run)?;
     let why = handle.explain_step(&run.id, step).map_err(store_error)?;
     if json {
-        json_output::pretty(&why, &mut std::io::stdout().lock())?;
+        json_output::write_pretty_json(&why, &mut std::io::stdout().lock())?;
     } else {
-        say(&lines(&why).join("\n"))?;
+        print_text(&report_lines(&why).join("\n"))?;
     }
     Ok(exit::COMPLETED)
 }
 
-fn find(world: &CliContext, run: &str) -> Result<(RuntimeHandle, RunSummary)> {
-    let handle = reader(world)?.handle;
+fn find_run(world: &CliContext, run: &str) -> Result<(RuntimeHandle, RunSummary)> {
+    let handle = open_reader(world)?.handle;
     let run = handle.summary(run).map_err(store_error)?;
     // an isolated run has files of its own: nobody else works there
     Ok(if run.worktree.is_some() { (handle.without_project_lock(), run) } else { (handle, run) })
 }
 
 /// The workflow of the run as it is in a file, checked.
-fn definition(
+fn current_definition(
     world: &CliContext,
     handle: &RuntimeHandle,
     run: &RunSummary,
@@ -227,27 +242,27 @@ fn definition(
     let agents = record.program.workflows.iter().flat_map(|workflow| &workflow.agents);
     // a run on scripted replies needs no model, and neither does its fork
     let scripted = agents.into_iter().any(|agent| agent.choice.provider == "scripted");
-    let overrides = if scripted { world.scripted("the run") } else { world.overrides.clone() };
+    let overrides = if scripted { world.scripted_overrides("the run") } else { world.overrides.clone() };
     let file = read_workflow(file)?;
-    let (catalog, _) = load(world, overrides, Some(file.clone()))?;
-    diagnostics::sound(&catalog)?;
+    let (catalog, _) = load_catalog(world, overrides, Some(file.clone()))?;
+    diagnostics::ensure_sound(&catalog)?;
     let (heads, found) = synthdev_config::workflow_file::read_heads(&file);
     let Some(first) = heads.first() else {
         diagnostics::print_diagnostics(&catalog, &found);
         bail!("{} holds no workflow", file.name);
     };
     let same = heads.iter().find(|head| head.name == run.workflow).unwrap_or(first);
-    match catalog.check(&same.name) {
+    match catalog.check_workflow(&same.name) {
         Ok((mut program, warnings)) => {
             diagnostics::print_diagnostics(&catalog, &warnings);
-            windows::learn_first(&catalog, &mut program)?;
-            keep_windows(&mut program, &record.program);
+            windows::ask_windows_before_recording(&catalog, &mut program)?;
+            copy_known_windows(&mut program, &record.program);
             Ok(program)
         }
-        Err(found) => Err(diagnostics::refused(&catalog, &found)),
+        Err(found) => Err(diagnostics::definition_error(&catalog, &found)),
     }
 }
 
-fn say(text: &str) -> std::io::Result<()> {
+fn print_text(text: &str) -> std::io::Result<()> {
     writeln!(TerminalSafeWriter(&mut std::io::stdout().lock()), "{text}")
 }

@@ -6,12 +6,12 @@ use anyhow::{Context, Result};
 
 use super::cli_context::CliContext;
 use synthdev_adapters::file_io::{self, ProjectFileResult, ProjectReader};
-use synthdev_adapters::system_info::git_leads_out;
-use synthdev_cli::output::names;
+use synthdev_adapters::system_info::git_outside_links;
+use synthdev_cli::output::join_names;
 use synthdev_config::system_context::{GUIDANCE, TEMPLATE};
 use synthdev_config::test_file::ENDING;
 use synthdev_config::trust::capabilities::REPOSITORY;
-use synthdev_config::trust::{TrustBook, TrustVerdict, fingerprint};
+use synthdev_config::trust::{TrustBook, TrustVerdict, fingerprint_files};
 
 /// The project's own folder.
 pub(super) const FOLDER: &str = ".synthdev";
@@ -20,9 +20,9 @@ pub(super) const FOLDER: &str = ".synthdev";
 #[derive(Clone, Default)]
 pub(super) struct ProjectFiles {
     /// Relative path and text.
-    pub(super) readable: Vec<(String, String)>,
+    pub(super) readable_files: Vec<(String, String)>,
     /// Relative path and why not. They count too: once they can be read, they must be asked about.
-    pub(super) unreadable: Vec<(String, String)>,
+    pub(super) unreadable_files: Vec<(String, String)>,
     /// Test files, or why they cannot be read. They run nothing but what is trusted anyway, on scripted words and
     /// tools: changing one asks nobody again.
     pub(super) tests: Vec<(String, Result<String, String>)>,
@@ -31,100 +31,103 @@ pub(super) struct ProjectFiles {
     /// `AGENTS.md`, or why it cannot be read. Agents follow it, so what it says is asked about.
     pub(super) guidance: Option<Result<String, String>>,
     /// What git, and its library, open outside of the project because the repository says so.
-    leads_out: Vec<String>,
+    outside_links: Vec<String>,
 }
 
 impl ProjectFiles {
     /// Everything that is judged, by what it says.
-    pub(super) fn all(&self) -> Vec<(String, String)> {
+    pub(super) fn all_texts(&self) -> Vec<(String, String)> {
         let said = |text: &Result<String, String>| match text {
             Ok(text) | Err(text) => (GUIDANCE.to_owned(), text.clone()),
         };
-        let files = self.readable.iter().chain(&self.unreadable).chain(&self.links).cloned();
-        files.chain(self.guidance.as_ref().map(said)).chain(self.of_git()).collect()
+        let files = self.readable_files.iter().chain(&self.unreadable_files).chain(&self.links).cloned();
+        files.chain(self.guidance.as_ref().map(said)).chain(self.repository_text()).collect()
     }
 
     /// What can be read of that.
     pub(super) fn texts(&self) -> Vec<(String, String)> {
         let guidance =
             self.guidance.iter().filter_map(|text| Some((GUIDANCE.to_owned(), text.clone().ok()?)));
-        self.readable.iter().cloned().chain(guidance).chain(self.of_git()).collect()
+        self.readable_files.iter().cloned().chain(guidance).chain(self.repository_text()).collect()
     }
 
-    fn of_git(&self) -> Option<(String, String)> {
-        (!self.leads_out.is_empty()).then(|| (REPOSITORY.to_owned(), self.leads_out.join("\n")))
+    fn repository_text(&self) -> Option<(String, String)> {
+        (!self.outside_links.is_empty()).then(|| (REPOSITORY.to_owned(), self.outside_links.join("\n")))
     }
 
     /// The repository opens something outside of itself, and that is not among these names.
-    pub(super) fn leads_out_but(&self, left_out: &[String]) -> bool {
-        !self.leads_out.is_empty() && !left_out.iter().any(|name| name == REPOSITORY)
+    pub(super) fn has_other_outside_links(&self, left_out: &[String]) -> bool {
+        !self.outside_links.is_empty() && !left_out.iter().any(|name| name == REPOSITORY)
     }
 
-    fn extend(&mut self, found: impl IntoIterator<Item = ProjectFileResult>) {
+    fn add_results(&mut self, found: impl IntoIterator<Item = ProjectFileResult>) {
         for found in found {
-            self.link(&found);
+            self.add_link(&found);
             match found.text {
-                Ok(text) => self.readable.push((found.name, text)),
-                Err(error) => self.unreadable.push((found.name, error.to_string())),
+                Ok(text) => self.readable_files.push((found.name, text)),
+                Err(error) => self.unreadable_files.push((found.name, error.to_string())),
             }
         }
     }
 
-    fn link(&mut self, found: &ProjectFileResult) {
+    fn add_link(&mut self, found: &ProjectFileResult) {
         let link =
-            found.leads_to.as_ref().map(|target| (format!("{} -> {target}", found.name), String::new()));
+            found.link_target.as_ref().map(|target| (format!("{} -> {target}", found.name), String::new()));
         self.links.extend(link);
     }
 
     /// The project brings nothing of its own.
     pub(super) fn is_empty(&self) -> bool {
-        self.all().is_empty()
+        self.all_texts().is_empty()
     }
 
     /// Whether both are the same, to the letter, but for this file.
     pub(super) fn same_but(&self, other: &Self, file: &str) -> bool {
         let rest = |files: &Self| {
-            let all = files.all().into_iter();
-            fingerprint(&all.filter(|(name, _)| name != file).collect::<Vec<_>>())
+            let all = files.all_texts().into_iter();
+            fingerprint_files(&all.filter(|(name, _)| name != file).collect::<Vec<_>>())
         };
         rest(self) == rest(other)
     }
 
     /// Whether both are the same, to the letter.
     pub(super) fn same_as(&self, other: &Self) -> bool {
-        fingerprint(&self.all()) == fingerprint(&other.all()) && self.guidance == other.guidance
+        fingerprint_files(&self.all_texts()) == fingerprint_files(&other.all_texts())
+            && self.guidance == other.guidance
     }
 }
 
 pub(super) fn project_files(project: &Path) -> ProjectFiles {
-    let mut files = ProjectFiles { leads_out: git_leads_out(project), ..ProjectFiles::default() };
+    let mut files = ProjectFiles { outside_links: git_outside_links(project), ..ProjectFiles::default() };
     let mut reader = ProjectReader::new(project);
-    files.extend(reader.file(".env"));
-    if let Some(found) = reader.file(GUIDANCE) {
-        files.link(&found);
+    files.add_results(reader.read_file(".env"));
+    if let Some(found) = reader.read_file(GUIDANCE) {
+        files.add_link(&found);
         files.guidance = Some(found.text.map_err(|error| error.to_string()));
     }
-    if let Some(linked) = reader.linked(FOLDER) {
-        files.extend([linked]);
+    if let Some(linked) = reader.linked_directory(FOLDER) {
+        files.add_results([linked]);
         return files;
     }
     for name in ["settings.json", "models.json", TEMPLATE] {
-        files.extend(reader.file(&format!("{FOLDER}/{name}")));
+        files.add_results(reader.read_file(&format!("{FOLDER}/{name}")));
     }
-    files.extend(reader.tree(&format!("{FOLDER}/roles"), &["json"]));
-    for found in reader.tree(&format!("{FOLDER}/workflows"), &["json", "js", "mjs", "cjs", "md", "txt"]) {
+    files.add_results(reader.read_tree_files(&format!("{FOLDER}/roles"), &["json"]));
+    for found in
+        reader.read_tree_files(&format!("{FOLDER}/workflows"), &["json", "js", "mjs", "cjs", "md", "txt"])
+    {
         if found.name.ends_with(ENDING) {
             files.tests.push((found.name, found.text.map_err(|error| error.to_string())));
         } else {
-            files.extend([found]);
+            files.add_results([found]);
         }
     }
     files
 }
 
 /// The decision for the files as they are; `allow` (from `--trust` or the dialog) makes and stores it.
-pub(super) fn decide(world: &CliContext, files: &ProjectFiles, allow: bool) -> Result<TrustVerdict> {
-    let files = files.all();
+pub(super) fn decide_trust(world: &CliContext, files: &ProjectFiles, allow: bool) -> Result<TrustVerdict> {
+    let files = files.all_texts();
     if files.is_empty() {
         return Ok(TrustVerdict::Trusted);
     }
@@ -137,26 +140,26 @@ pub(super) fn decide(world: &CliContext, files: &ProjectFiles, allow: bool) -> R
     if verdict == TrustVerdict::Trusted || !allow {
         return Ok(verdict);
     }
-    book.allow(&project, &files);
+    book.allow_files(&project, &files);
     file_io::write_private(&path, &book.to_text())
         .with_context(|| format!("{} cannot be written", path.display()))?;
     Ok(TrustVerdict::Trusted)
 }
 
 /// What is not used, in one line for stderr; `None` when all is trusted.
-pub(super) fn notice(verdict: &TrustVerdict) -> Option<String> {
+pub(super) fn untrusted_notice(verdict: &TrustVerdict) -> Option<String> {
     if let Some([_, ..]) = verdict.excluded_files() {
-        let new = names(verdict.excluded_files().unwrap_or_default(), ", ");
+        let new = join_names(verdict.excluded_files().unwrap_or_default(), ", ");
         return Some(format!(
             "this project has new files since you trusted it ({new}); they are not used until you trust them: --trust"
         ));
     }
     let what = match verdict {
         TrustVerdict::Trusted => return None,
-        TrustVerdict::New { files } => format!("has its own configuration ({})", names(files, ", ")),
+        TrustVerdict::New { files } => format!("has its own configuration ({})", join_names(files, ", ")),
         TrustVerdict::Changed { added, removed, changed } => {
             let list = |word: &str, files: &[String]| {
-                (!files.is_empty()).then(|| format!("{word} {}", names(files, ", ")))
+                (!files.is_empty()).then(|| format!("{word} {}", join_names(files, ", ")))
             };
             let parts: Vec<String> =
                 [list("added", added), list("changed", changed), list("removed", removed)]

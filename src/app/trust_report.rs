@@ -6,15 +6,15 @@ use std::io::Write as _;
 use anyhow::Result;
 
 use super::cli_context::CliContext;
-use super::trust::{self, ProjectFiles, decide, project_files};
+use super::trust::{self, ProjectFiles, decide_trust, project_files};
 use super::{bootstrap, config_sources};
 use synthdev_adapters::file_io;
 use synthdev_cli::exit;
 use synthdev_cli::output::TerminalSafeWriter;
 use synthdev_config::catalog::ConfigCatalog;
 use synthdev_config::system_context::GUIDANCE;
-use synthdev_config::trust::capabilities::{contents, describe_capabilities};
-use synthdev_config::trust::{TrustBook, TrustVerdict, changes, new_files};
+use synthdev_config::trust::capabilities::{describe_capabilities, file_contents_text};
+use synthdev_config::trust::{TrustBook, TrustVerdict, new_files, trust_diff};
 
 /// What the files that are new or changed can do, and what they say: how they differ from what was trusted, or all of
 /// them.
@@ -23,12 +23,12 @@ pub(super) fn shown(world: &CliContext, files: &ProjectFiles) -> String {
         file_io::read_file_if_exists(&world.dirs.data.join("trust.json")).ok().flatten().unwrap_or_default();
     let book = TrustBook::parse(&text);
     let stored = book.projects.get(&world.project.display().to_string());
-    let (all, texts) = (files.all(), files.texts());
+    let (all, texts) = (files.all_texts(), files.texts());
     let mut parts = vec![capabilities(world, files, &new_files(stored, &texts))];
     let guidance = files.guidance.iter().filter_map(|text| Some((GUIDANCE, text.as_ref().err()?)));
-    let others = files.unreadable.iter().map(|(name, why)| (name.as_str(), why));
+    let others = files.unreadable_files.iter().map(|(name, why)| (name.as_str(), why));
     parts.extend(others.chain(guidance).map(|(name, why)| format!("{name} is not read: {why}")));
-    parts.push(stored.map_or_else(|| contents(&texts), |stored| changes(stored, &all)));
+    parts.push(stored.map_or_else(|| file_contents_text(&texts), |stored| trust_diff(stored, &all)));
     parts.join("\n\n")
 }
 
@@ -45,7 +45,7 @@ pub(super) fn told_powers(world: &CliContext, files: &ProjectFiles) -> String {
 fn capabilities(world: &CliContext, files: &ProjectFiles, some: &[(String, String)]) -> String {
     let sources = config_sources::gather_as_if_trusted(world, files);
     let in_vain = sources.map(|sources| {
-        ConfigCatalog::load(sources, bootstrap::specs(&world.project)).project_findings_without_effect()
+        ConfigCatalog::load(sources, bootstrap::tool_specs(&world.project)).project_findings_without_effect()
     });
     describe_capabilities(some, &in_vain.unwrap_or_default())
 }
@@ -53,14 +53,14 @@ fn capabilities(world: &CliContext, files: &ProjectFiles, some: &[(String, Strin
 /// `synthdev trust`: what the project's own files can do and what they say. `--trust` decides.
 pub(super) fn show(world: &CliContext) -> Result<u8> {
     let files = project_files(&world.project);
-    let before = decide(world, &files, false)?;
+    let before = decide_trust(world, &files, false)?;
     let mut stdout = std::io::stdout().lock();
     let mut out = TerminalSafeWriter(&mut stdout);
     if files.is_empty() {
         writeln!(out, "this project has no definitions of its own")?;
         return Ok(exit::COMPLETED);
     }
-    if let Some(notice) = trust::notice(&before) {
+    if let Some(notice) = trust::untrusted_notice(&before) {
         writeln!(out, "{notice}\n\n{}", shown(world, &files))?;
     } else {
         let texts = files.texts();
@@ -68,11 +68,11 @@ pub(super) fn show(world: &CliContext) -> Result<u8> {
             out,
             "this project's definitions are trusted\n\n{}\n\n{}",
             capabilities(world, &files, &texts),
-            contents(&texts)
+            file_contents_text(&texts)
         )?;
     }
     if world.trust && before != TrustVerdict::Trusted {
-        decide(world, &files, true)?;
+        decide_trust(world, &files, true)?;
         writeln!(out, "\nthis project's definitions are trusted from now on")?;
     }
     Ok(exit::COMPLETED)

@@ -4,36 +4,39 @@
 use anyhow::Result;
 use futures_util::future::join_all;
 
-use super::run_to_end::runtime_of;
+use super::run_to_end::runtime_with_threads;
 use synthdev_adapters::providers::{ModelProviders, ModelTimeouts};
 use synthdev_config::catalog::ConfigCatalog;
-use synthdev_config::catalog::windows::{of_unknown_window, set_windows};
+use synthdev_config::catalog::windows::{choices_with_unknown_window, set_windows};
 use synthdev_domain::workflow::WorkflowProgram;
 
 /// Whether no server has to be asked.
-pub(super) fn are_known(providers: &ModelProviders, program: &WorkflowProgram) -> bool {
-    of_unknown_window(program).iter().all(|choice| providers.known_window(choice).is_some())
+pub(super) fn are_windows_known(providers: &ModelProviders, program: &WorkflowProgram) -> bool {
+    choices_with_unknown_window(program).iter().all(|choice| providers.known_window(choice).is_some())
 }
 
 /// Sets what servers have told before.
-pub(super) fn recall(providers: &ModelProviders, program: &mut WorkflowProgram) {
+pub(super) fn apply_known_windows(providers: &ModelProviders, program: &mut WorkflowProgram) {
     set_windows(program, &|choice| providers.known_window(choice).flatten());
 }
 
 /// Asks what is not known, all servers at once. Whoever gives the start up drops this.
-pub(super) async fn learn(providers: &ModelProviders, program: &mut WorkflowProgram) {
-    let unknown = of_unknown_window(program);
+pub(super) async fn ask_unknown_windows(providers: &ModelProviders, program: &mut WorkflowProgram) {
+    let unknown = choices_with_unknown_window(program);
     join_all(unknown.iter().map(|choice| providers.window(choice))).await;
-    recall(providers, program);
+    apply_known_windows(providers, program);
 }
 
 /// The same where nothing runs yet: a recording names a program's models before it is run. Ctrl+C ends the process.
-pub(super) fn learn_first(catalog: &ConfigCatalog, program: &mut WorkflowProgram) -> Result<()> {
+pub(super) fn ask_windows_before_recording(
+    catalog: &ConfigCatalog,
+    program: &mut WorkflowProgram,
+) -> Result<()> {
     let providers = ModelProviders::new(catalog.key_ring().clone(), ModelTimeouts::default());
     let providers = providers.with_key_servers(catalog.key_origins());
-    if !are_known(&providers, program) {
-        let runtime = runtime_of(1)?;
-        runtime.block_on(learn(&providers, program));
+    if !are_windows_known(&providers, program) {
+        let runtime = runtime_with_threads(1)?;
+        runtime.block_on(ask_unknown_windows(&providers, program));
         // a name that is still looked up is not waited for
         runtime.shutdown_background();
     }

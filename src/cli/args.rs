@@ -460,30 +460,30 @@ const WITH_SETTINGS: [&str; 5] = ["run", "resume", "retry", "configure", "mcp"];
 /// It cannot be understood, or help was asked for.
 pub fn parse() -> Result<CliArgs, clap::Error> {
     use clap::FromArgMatches;
-    let matches = command().try_get_matches()?;
-    CliArgs::from_arg_matches(&matches).map_err(|error| error.format(&mut command()))
+    let matches = build_command().try_get_matches()?;
+    CliArgs::from_arg_matches(&matches).map_err(|error| error.format(&mut build_command()))
 }
 
 /// The command line as it is parsed and told.
-pub fn command() -> clap::Command {
+pub fn build_command() -> clap::Command {
     use clap::CommandFactory;
     let mut root = CliArgs::command();
     // from here on every command has flags of its own for settings
     root.build();
-    tidied(root, true)
+    tidy_help(root, true)
 }
 
-fn tidied(command: clap::Command, root: bool) -> clap::Command {
+fn tidy_help(command: clap::Command, root: bool) -> clap::Command {
     let listed = WITH_SETTINGS.contains(&command.get_name());
     let command = command.mut_args(|flag| match flag.get_help_heading() {
         Some(SETTINGS) if !root && !listed => flag.hide(true),
         _ => flag,
     });
-    command.mut_subcommands(|below| tidied(below, false))
+    command.mut_subcommands(|below| tidy_help(below, false))
 }
 
 /// The completion script of `shell`. Not written as it is made: the generator panics where nobody reads.
-pub fn completions(shell: CompletionShell) -> Vec<u8> {
+pub fn completion_script(shell: CompletionShell) -> Vec<u8> {
     use clap::CommandFactory;
     use clap_complete::Shell as Kind;
     let mut script = Vec::new();
@@ -515,14 +515,14 @@ mod tests {
             }
             command.get_subcommands().for_each(|below| walk(below, &path));
         }
-        walk(&command(), "");
+        walk(&build_command(), "");
     }
 
     #[test]
     fn settings_are_listed_where_they_are_looked_for() {
         let told = |path: &[&str]| {
             let typed = ["synthdev"].iter().chain(path);
-            let help = command().try_get_matches_from(typed).unwrap_err().to_string();
+            let help = build_command().try_get_matches_from(typed).unwrap_err().to_string();
             help.contains(SETTINGS)
         };
         for (path, listed) in [
@@ -537,7 +537,7 @@ mod tests {
             assert_eq!(told(path), listed, "{path:?}");
         }
         let given = ["synthdev", "runs", "du", "--model", "m"];
-        assert!(command().try_get_matches_from(given).is_ok(), "they are taken everywhere");
+        assert!(build_command().try_get_matches_from(given).is_ok(), "they are taken everywhere");
     }
 
     #[test]

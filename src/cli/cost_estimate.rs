@@ -2,47 +2,47 @@
 
 use std::io::{self, Write};
 
-use super::output::{TerminalSafeWriter, name};
+use super::output::{TerminalSafeWriter, safe_name};
 use synthdev_config::cost_estimate::{CostEstimate, WorstCaseCount, WorstCaseUsage, WorstCaseUsd};
 
 /// Nothing is written for a workflow that asks no model.
 ///
 /// # Errors
 /// As the writer.
-pub fn write(envelope: &CostEstimate, out: &mut dyn Write) -> io::Result<()> {
+pub fn write_cost_estimate(envelope: &CostEstimate, out: &mut dyn Write) -> io::Result<()> {
     let mut out = TerminalSafeWriter(out);
     let out = &mut out;
     let spending = &envelope.spending;
-    writeln!(out, "`{}` at most, for one run:", name(&envelope.workflow))?;
+    writeln!(out, "`{}` at most, for one run:", safe_name(&envelope.workflow))?;
     if envelope.states.is_empty() {
         return writeln!(out, "  no model is asked");
     }
-    writeln!(out, "  model calls    {}", long(spending.calls))?;
-    writeln!(out, "  prompt tokens  {}", long(spending.prompt_tokens))?;
-    let answers = spending.answer_tokens.map_or_else(|| "not limited".to_owned(), long);
+    writeln!(out, "  model calls    {}", format_bound(spending.calls))?;
+    writeln!(out, "  prompt tokens  {}", format_bound(spending.prompt_tokens))?;
+    let answers = spending.answer_tokens.map_or_else(|| "not limited".to_owned(), format_bound);
     writeln!(out, "  answer tokens  {answers}")?;
-    writeln!(out, "  cost           {}", cost(spending))?;
-    table(envelope, out)?;
+    writeln!(out, "  cost           {}", cost_text(spending))?;
+    write_table(envelope, out)?;
     for note in &envelope.notes {
         writeln!(out, "  note: {note}")?;
     }
     Ok(())
 }
 
-fn table(envelope: &CostEstimate, out: &mut dyn Write) -> io::Result<()> {
+fn write_table(envelope: &CostEstimate, out: &mut dyn Write) -> io::Result<()> {
     let root = &envelope.workflow;
     let mut rows =
         vec![["state", "agent", "visits", "calls each", "calls", "prompts", "cost"].map(str::to_owned)];
     for state in &envelope.states {
         let prefix =
-            if state.workflow == *root { String::new() } else { format!("{}/", name(&state.workflow)) };
+            if state.workflow == *root { String::new() } else { format!("{}/", safe_name(&state.workflow)) };
         rows.push([
-            format!("{prefix}{}", name(&state.state)),
-            name(&state.agent),
-            short(state.visits),
+            format!("{prefix}{}", safe_name(&state.state)),
+            safe_name(&state.agent),
+            format_bound_briefly(state.visits),
             state.calls_per_visit.to_string(),
-            short(state.spending.calls),
-            short(state.spending.prompt_tokens),
+            format_bound_briefly(state.spending.calls),
+            format_bound_briefly(state.spending.prompt_tokens),
             state.spending.cost_usd.map_or_else(|| "?".to_owned(), short_dollars),
         ]);
     }
@@ -66,28 +66,28 @@ fn table(envelope: &CostEstimate, out: &mut dyn Write) -> io::Result<()> {
 }
 
 /// `120`, `unbounded (50 with the default limits)`.
-fn long(bound: WorstCaseCount) -> String {
+fn format_bound(bound: WorstCaseCount) -> String {
     match (bound.declared, bound.default) {
-        (Some(declared), _) => number(declared),
-        (None, Some(default)) => format!("unbounded ({} with the default limits)", number(default)),
+        (Some(declared), _) => short_number(declared),
+        (None, Some(default)) => format!("unbounded ({} with the default limits)", short_number(default)),
         (None, None) => "unbounded".to_owned(),
     }
 }
 
 /// `120`, `∞ (50)`.
-fn short(bound: WorstCaseCount) -> String {
+fn format_bound_briefly(bound: WorstCaseCount) -> String {
     match (bound.declared, bound.default) {
-        (Some(declared), _) => number(declared),
-        (None, Some(default)) => format!("∞ ({})", number(default)),
+        (Some(declared), _) => short_number(declared),
+        (None, Some(default)) => format!("∞ ({})", short_number(default)),
         (None, None) => "∞".to_owned(),
     }
 }
 
-fn cost(spending: &WorstCaseUsage) -> String {
+fn cost_text(spending: &WorstCaseUsage) -> String {
     let Some(cost) = spending.cost_usd else { return "not known".to_owned() };
     let text = match (cost.declared, cost.default) {
-        (Some(declared), _) => usd(declared),
-        (None, Some(default)) => format!("unbounded ({} with the default limits)", usd(default)),
+        (Some(declared), _) => format_usd(declared),
+        (None, Some(default)) => format!("unbounded ({} with the default limits)", format_usd(default)),
         (None, None) => "unbounded".to_owned(),
     };
     if spending.answer_tokens.is_none() { format!("{text} and the answers") } else { text }
@@ -95,18 +95,18 @@ fn cost(spending: &WorstCaseUsage) -> String {
 
 fn short_dollars(cost: WorstCaseUsd) -> String {
     match (cost.declared, cost.default) {
-        (Some(declared), _) => usd(declared),
-        (None, Some(default)) => format!("∞ ({})", usd(default)),
+        (Some(declared), _) => format_usd(declared),
+        (None, Some(default)) => format!("∞ ({})", format_usd(default)),
         (None, None) => "∞".to_owned(),
     }
 }
 
-fn usd(dollars: f64) -> String {
+fn format_usd(dollars: f64) -> String {
     if dollars >= 100.0 { format!("${dollars:.0}") } else { format!("${dollars:.2}") }
 }
 
 /// `950`, `12.3k`, `4.5M`: rounded up, as worst cases are.
-fn number(value: u64) -> String {
+fn short_number(value: u64) -> String {
     let tenths = |unit: u64, letter: char| {
         let tenths = value.div_ceil(unit / 10);
         format!("{}.{}{letter}", tenths / 10, tenths % 10)
@@ -128,14 +128,14 @@ mod tests {
     fn numbers_are_short_and_never_too_small() {
         let rows = [(0, "0"), (9_999, "9999"), (10_000, "10.0k"), (12_301, "12.4k"), (4_500_000, "4.5M")];
         for (value, shown) in rows {
-            assert_eq!(number(value), shown);
+            assert_eq!(short_number(value), shown);
         }
         let open = WorstCaseCount { declared: None, default: Some(50) };
         assert_eq!(
-            (long(open), short(open)),
+            (format_bound(open), format_bound_briefly(open)),
             ("unbounded (50 with the default limits)".into(), "∞ (50)".into())
         );
-        assert_eq!(short(WorstCaseCount::default()), "∞");
+        assert_eq!(format_bound_briefly(WorstCaseCount::default()), "∞");
     }
 
     #[test]
@@ -163,7 +163,7 @@ mod tests {
             notes: vec!["answers are long".into()],
         };
         let mut out = Vec::new();
-        write(&envelope, &mut out).unwrap();
+        write_cost_estimate(&envelope, &mut out).unwrap();
         let expected = "\
 `w` at most, for one run:
   model calls    12
@@ -179,7 +179,7 @@ mod tests {
         assert_eq!(String::from_utf8(out).unwrap(), expected);
         let idle = CostEstimate { states: Vec::new(), ..envelope };
         let mut out = Vec::new();
-        write(&idle, &mut out).unwrap();
+        write_cost_estimate(&idle, &mut out).unwrap();
         assert!(String::from_utf8(out).unwrap().ends_with("no model is asked\n"));
     }
 }

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::history::columns::counted;
+use super::history::columns::count_text;
 use super::output::terminal_safe;
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
@@ -26,11 +26,11 @@ pub struct DoctorFinding {
 }
 
 impl DoctorFinding {
-    pub fn ok(area: &'static str, text: impl Into<String>) -> Self {
+    pub fn ok_finding(area: &'static str, text: impl Into<String>) -> Self {
         Self { area, state: DoctorStatus::Ok, text: text.into(), fix: None }
     }
 
-    pub fn warning(area: &'static str, text: impl Into<String>, fix: impl Into<String>) -> Self {
+    pub fn warning_finding(area: &'static str, text: impl Into<String>, fix: impl Into<String>) -> Self {
         Self { area, state: DoctorStatus::Warning, text: text.into(), fix: Some(fix.into()) }
     }
 
@@ -47,12 +47,12 @@ pub struct DoctorReport {
     pub lines: Vec<DoctorFinding>,
 }
 
-pub fn report(lines: Vec<DoctorFinding>) -> DoctorReport {
+pub fn build_report(lines: Vec<DoctorFinding>) -> DoctorReport {
     let state = lines.iter().map(|line| line.state).max().unwrap_or(DoctorStatus::Ok);
     DoctorReport { version: env!("CARGO_PKG_VERSION"), state, lines }
 }
 
-pub fn text(report: &DoctorReport) -> String {
+pub fn report_text(report: &DoctorReport) -> String {
     let mut text = format!("synthdev {}\n", report.version);
     let mut area = "";
     for line in &report.lines {
@@ -76,7 +76,7 @@ pub fn text(report: &DoctorReport) -> String {
     let (problems, warnings) = (count(DoctorStatus::Problem), count(DoctorStatus::Warning));
     text.push_str(&match (problems, warnings) {
         (0, 0) => "\nEverything is in order.\n".to_owned(),
-        _ => format!("\n{}, {}.\n", counted(problems, "problem"), counted(warnings, "warning")),
+        _ => format!("\n{}, {}.\n", count_text(problems, "problem"), count_text(warnings, "warning")),
     });
     text
 }

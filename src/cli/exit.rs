@@ -21,7 +21,7 @@ pub const TERMINATED: u8 = 143;
 
 /// The code of a finished run. What really went wrong decides, also inside a child workflow.
 pub fn exit_code(status: RunStatus, error: Option<&RunError>) -> u8 {
-    let code = error.map_or("", |error| error.root().code.as_str());
+    let code = error.map_or("", |error| error.root_cause().code.as_str());
     match status {
         RunStatus::Completed => COMPLETED,
         RunStatus::Cancelled => CANCELLED,

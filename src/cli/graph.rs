@@ -4,8 +4,8 @@ use std::io::{self, Write};
 
 use super::args::GraphFormat;
 use super::json_output;
-use super::output::{TerminalSafeWriter, cost, name};
-use synthdev_config::graph::terminal::{GraphLine, GraphTone, draw};
+use super::output::{TerminalSafeWriter, cost_text, safe_name};
+use synthdev_config::graph::terminal::{GraphLine, GraphTone, draw_terminal};
 use synthdev_config::graph::{WorkflowGraph, dot, mermaid};
 use synthdev_domain::trace::TraceScope;
 use synthdev_domain::workflow::WorkflowProgram;
@@ -22,7 +22,7 @@ pub struct GraphTerminalOptions {
 
 /// The graphs of a program with their indices: workflow `at` first, then with `children` every other one that it
 /// reaches; marked with what `run` did.
-pub fn graphs(
+pub fn program_graphs(
     program: &WorkflowProgram,
     at: usize,
     children: bool,
@@ -42,7 +42,7 @@ pub fn graphs(
 
 /// # Errors
 /// stdout cannot be written.
-pub fn show(
+pub fn write_graphs(
     graphs: &[(usize, WorkflowGraph)],
     run: Option<&RunRecord>,
     format: GraphFormat,
@@ -50,22 +50,22 @@ pub fn show(
     out: &mut dyn Write,
 ) -> io::Result<()> {
     match format {
-        GraphFormat::Mermaid => write!(TerminalSafeWriter(out), "{}", mermaid::draw(graphs)),
-        GraphFormat::Dot => write!(TerminalSafeWriter(out), "{}", dot::draw(graphs)),
+        GraphFormat::Mermaid => write!(TerminalSafeWriter(out), "{}", mermaid::draw_mermaid(graphs)),
+        GraphFormat::Dot => write!(TerminalSafeWriter(out), "{}", dot::draw_dot(graphs)),
         GraphFormat::Json => {
             let list: Vec<&WorkflowGraph> = graphs.iter().map(|(_, graph)| graph).collect();
-            json_output::pretty(&list, out)
+            json_output::write_pretty_json(&list, out)
         }
         GraphFormat::Terminal => {
             if let Some(run) = run {
-                writeln!(TerminalSafeWriter(out), "{}\n", head(run))?;
+                writeln!(TerminalSafeWriter(out), "{}\n", graph_heading(run))?;
             }
             for (place, (_, graph)) in graphs.iter().enumerate() {
                 if place > 0 {
                     writeln!(out)?;
                 }
-                for line in draw(graph, look.width) {
-                    writeln!(out, "{}", painted(&line, look.colour))?;
+                for line in draw_terminal(graph, look.width) {
+                    writeln!(out, "{}", painted_line(&line, look.colour))?;
                 }
             }
             Ok(())
@@ -73,22 +73,22 @@ pub fn show(
     }
 }
 
-fn head(run: &RunRecord) -> String {
+fn graph_heading(run: &RunRecord) -> String {
     let progress = &run.summary.progress;
     let visits = match progress.path.len() {
         1 => "1 visit".to_owned(),
         count => format!("{count} visits"),
     };
-    let (id, workflow) = (&run.summary.id, name(&run.summary.workflow));
+    let (id, workflow) = (&run.summary.id, safe_name(&run.summary.workflow));
     format!(
         "run {id} of {workflow}: {}, {visits}, cost {}",
         progress.status.as_str(),
-        cost(progress.cost_usd)
+        cost_text(progress.cost_usd)
     )
 }
 
 /// Names were made printable when the graph was built; the colours are our own.
-fn painted(line: &GraphLine, colour: bool) -> String {
+fn painted_line(line: &GraphLine, colour: bool) -> String {
     let mut text = String::new();
     for span in line {
         let code = match span.tone {

@@ -10,10 +10,10 @@ use super::event_lines;
 use super::exit;
 use super::json_output;
 use super::output::{
-    TerminalSafeWriter, WIDTH, awaited_answer, cost, name, names, one_line, print_stderr,
-    print_stderr_styled, question_rows, terminal_safe, tokens,
+    TerminalSafeWriter, WIDTH, awaited_answer, cost_text, join_names, one_line, print_stderr,
+    print_stderr_styled, question_rows, safe_name, terminal_safe, tokens_text,
 };
-use super::simulate::diff::painted;
+use super::simulate::diff::paint_diff;
 use synthdev_domain::cost::TokenUsage;
 use synthdev_domain::ids::{RunId, SnapshotId, Timestamp};
 use synthdev_domain::journal::{OpenPause, PauseReason, RunStatus};
@@ -127,9 +127,9 @@ pub async fn follow_run(
         tokio::select! {
             biased;
             Some(who) = interrupts.recv() => match who {
-                InterruptSource::Person => handle.send(&run, RunCommand::Cancel),
+                InterruptSource::Person => handle.send_command(&run, RunCommand::Cancel),
                 InterruptSource::System => {
-                    leave(handle, &run, &mut report).await;
+                    detach_from_run(handle, &run, &mut report).await;
                     return Ok(report);
                 }
             },
@@ -146,12 +146,12 @@ pub async fn follow_run(
                     Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
                         // Nobody reads any more: the run ends as if cancelled, recorded and with its tools.
                         show.events = false;
-                        handle.send(&run, RunCommand::Cancel);
+                        handle.send_command(&run, RunCommand::Cancel);
                     }
                     Err(error) => {
                         // the run is not at fault: it goes on, and all of it is in the history
                         show.events = false;
-                        print_stderr(unwritten("an event", &error, &run));
+                        print_stderr(lost_output_message("an event", &error, &run));
                     }
                     Ok(()) => {}
                 }
@@ -159,7 +159,7 @@ pub async fn follow_run(
         }
     }
     if matches!(report.status, RunStatus::Paused | RunStatus::Failed) {
-        report.pauses = pauses(handle, &run);
+        report.pauses = pause_reports(handle, &run);
     }
     if let Ok(summary) = handle.summary(run.as_str()) {
         // a run that was resumed began earlier
@@ -175,11 +175,11 @@ pub async fn follow_run(
 }
 
 /// The driver stops between two inputs: nothing is half done but what runs outside.
-async fn leave(handle: &RuntimeHandle, run: &RunId, report: &mut FinalReport) {
-    handle.send(run, RunCommand::Leave);
+async fn detach_from_run(handle: &RuntimeHandle, run: &RunId, report: &mut FinalReport) {
+    handle.send_command(run, RunCommand::Leave);
     let deadline = std::time::Duration::from_millis(500);
     let left = async {
-        while handle.running().contains(run) {
+        while handle.running_runs().contains(run) {
             tokio::time::sleep(std::time::Duration::from_millis(2)).await;
         }
     };
@@ -193,14 +193,14 @@ async fn leave(handle: &RuntimeHandle, run: &RunId, report: &mut FinalReport) {
 }
 
 /// A token for each, but for what needs none: only its owner can say that a failed run is tried again.
-fn pauses(handle: &RuntimeHandle, run: &RunId) -> Vec<PauseReport> {
+fn pause_reports(handle: &RuntimeHandle, run: &RunId) -> Vec<PauseReport> {
     let open = handle.summary(run.as_str()).map(|summary| summary.progress.pauses).unwrap_or_default();
     let with_token = |pause: OpenPause| {
         let wanted = !matches!(pause.reason, PauseReason::User | PauseReason::Error);
         let token = wanted.then(|| handle.issue_token(run, pause.call, DEFAULT_TTL_SECONDS).ok()).flatten();
         PauseReport {
             pause,
-            expires_at: token.as_ref().map(|token| token.expires),
+            expires_at: token.as_ref().map(|token| token.expires_at),
             expires_in_seconds: token.as_ref().map(|_| DEFAULT_TTL_SECONDS),
             resume_token: token.map(|token| token.text),
         }
@@ -211,19 +211,19 @@ fn pauses(handle: &RuntimeHandle, run: &RunId) -> Vec<PauseReport> {
 /// States that are entered no second time when a run goes on: said first, as others are when they are entered.
 pub fn print_retried_states(open: &[OpenPause], show: HeadlessOutput) {
     for pause in open.iter().filter(|pause| show.progress && pause.reason == PauseReason::Error) {
-        print_stderr(format_args!("● {} (again)", name(&pause.state)));
+        print_stderr(format_args!("● {} (again)", safe_name(&pause.state)));
     }
 }
 
 fn print_event(published: &PublishedEvent) -> io::Result<()> {
     let mut out = io::stdout().lock();
-    json_output::line(published, &mut out)
+    json_output::write_json_line(published, &mut out)
 }
 
 /// Folds one event into the report; `true` at the end.
 fn apply_event(report: &mut FinalReport, published: &PublishedEvent, show: HeadlessOutput) -> bool {
     if show.progress {
-        progress(&published.event);
+        log_progress(&published.event);
     }
     match &published.event {
         RunEvent::RunStarted { workflow, .. } => report.workflow.clone_from(workflow),
@@ -256,31 +256,31 @@ fn apply_event(report: &mut FinalReport, published: &PublishedEvent, show: Headl
     false
 }
 
-fn progress(event: &RunEvent) {
+fn log_progress(event: &RunEvent) {
     match event {
         RunEvent::StateEntered { state, agent, .. } => match agent {
-            Some(agent) => print_stderr(format_args!("● {} ({})", name(state), name(agent))),
-            None => print_stderr(format_args!("● {}", name(state))),
+            Some(agent) => print_stderr(format_args!("● {} ({})", safe_name(state), safe_name(agent))),
+            None => print_stderr(format_args!("● {}", safe_name(state))),
         },
         RunEvent::ToolFinished { tool, ok, summary, .. } => {
             let mark = if *ok { "✓" } else { "✗" };
-            print_stderr(format_args!("    {mark} {}: {}", name(tool), one_line(summary, 100)));
+            print_stderr(format_args!("    {mark} {}: {}", safe_name(tool), one_line(summary, 100)));
         }
         RunEvent::ToolRefused { tool, reason, .. } => {
-            print_stderr(format_args!("    ✗ {}: {}", name(tool), one_line(reason, 100)))
+            print_stderr(format_args!("    ✗ {}: {}", safe_name(tool), one_line(reason, 100)))
         }
         RunEvent::Replied { agent, text, .. } if !text.trim().is_empty() => {
-            print_stderr(format_args!("    {}: {}", name(agent), one_line(text, 100)));
+            print_stderr(format_args!("    {}: {}", safe_name(agent), one_line(text, 100)));
         }
         RunEvent::ContextSummarized { agent, context, entries, .. } if *entries > 0 => {
             print_stderr(format_args!(
                 "    {}: summed up {entries} messages of {}",
-                name(agent),
-                name(context)
+                safe_name(agent),
+                safe_name(context)
             ));
         }
         RunEvent::Decided { tool, arguments, .. } => {
-            print_stderr(format_args!("    → {} {}", name(tool), one_line(&arguments.to_string(), 100)));
+            print_stderr(format_args!("    → {} {}", safe_name(tool), one_line(&arguments.to_string(), 100)));
         }
         RunEvent::ModelRetry { attempt, delay_ms, reason, .. } => {
             print_stderr(format_args!(
@@ -301,7 +301,7 @@ fn progress(event: &RunEvent) {
 }
 
 /// What to say of output that was lost.
-fn unwritten(what: &str, error: &io::Error, run: &RunId) -> String {
+fn lost_output_message(what: &str, error: &io::Error, run: &RunId) -> String {
     format!(
         "error: {what} could not be written to stdout: {error}\nhint: synthdev runs show {run} --json has all of it"
     )
@@ -315,14 +315,14 @@ pub fn print_result(report: &FinalReport, show: HeadlessOutput) -> io::Result<u8
     match (print_end(report, show), &report.run_id) {
         // A reader that left early changes nothing about how the run ended.
         (Err(error), _) if error.kind() == io::ErrorKind::BrokenPipe => {}
-        (Err(error), Some(run)) => print_stderr(unwritten("the result", &error, run)),
+        (Err(error), Some(run)) => print_stderr(lost_output_message("the result", &error, run)),
         (printed, _) => printed?,
     }
     if show.progress {
         let text = terminal_safe(&result_text(report));
-        let differs = report.error.as_ref().is_some_and(|error| error.root().code == DRIFT);
+        let differs = report.error.as_ref().is_some_and(|error| error.root_cause().code == DRIFT);
         let colour = differs && io::stderr().is_terminal();
-        print_stderr_styled(&if colour { painted(&text) } else { text });
+        print_stderr_styled(&if colour { paint_diff(&text) } else { text });
     }
     Ok(exit::exit_code(report.status, report.error.as_ref()))
 }
@@ -330,7 +330,7 @@ pub fn print_result(report: &FinalReport, show: HeadlessOutput) -> io::Result<u8
 fn print_end(report: &FinalReport, show: HeadlessOutput) -> io::Result<()> {
     let mut out = io::stdout().lock();
     if show.json {
-        return json_output::line(report, &mut out);
+        return json_output::write_json_line(report, &mut out);
     }
     match &report.output {
         Some(output) if !show.events => writeln!(TerminalSafeWriter(&mut out), "{}", plain_text(output)),
@@ -344,17 +344,21 @@ pub fn result_text(report: &FinalReport) -> String {
     if report.run_id.is_some() {
         let status = report.status.as_str();
         lines.push(format!("{status}: {}", short_path(&report.path, WIDTH - status.len() - 2)));
-        lines.push(format!("{}, cost {}", tokens(&report.usage), cost(report.cost_usd)));
+        lines.push(format!("{}, cost {}", tokens_text(&report.usage), cost_text(report.cost_usd)));
     }
     if let Some(error) = &report.error {
-        lines.extend(trouble(error, report));
+        lines.extend(error_lines(error, report));
     }
     if let Some(run) = &report.run_id {
         lines.extend(resume_hints(run, report));
         lines.push(format!("run {run}: synthdev runs show {run}"));
     }
     if let (Some(run), Some(tree)) = (&report.run_id, &report.worktree) {
-        lines.push(format!("its files are in {} on branch {}", name(&tree.path), name(&tree.branch)));
+        lines.push(format!(
+            "its files are in {} on branch {}",
+            safe_name(&tree.path),
+            safe_name(&tree.branch)
+        ));
         lines.push(format!("bring them here: synthdev runs merge {run}"));
         lines.push(format!("throw them away: synthdev runs discard {run}"));
     } else if let Some(run) = report.run_id.as_ref().filter(|_| report.files_changed) {
@@ -364,11 +368,12 @@ pub fn result_text(report: &FinalReport) -> String {
 }
 
 /// What went wrong; that nobody was there to approve a tool is no error of anything.
-fn trouble(error: &RunError, report: &FinalReport) -> Vec<String> {
-    let state = error.state.as_ref().map(|state| format!("in state {}: ", name(state))).unwrap_or_default();
-    let agent = error.agent.as_ref().map(|agent| format!("agent {}: ", name(agent))).unwrap_or_default();
+fn error_lines(error: &RunError, report: &FinalReport) -> Vec<String> {
+    let state =
+        error.state.as_ref().map(|state| format!("in state {}: ", safe_name(state))).unwrap_or_default();
+    let agent = error.agent.as_ref().map(|agent| format!("agent {}: ", safe_name(agent))).unwrap_or_default();
     let detail = format!("  {state}{agent}{}", error.detail);
-    if report.status == RunStatus::Paused && error.root().code == "tool.denied" {
+    if report.status == RunStatus::Paused && error.root_cause().code == "tool.denied" {
         let resume =
             report.run_id.as_ref().map_or_else(String::new, |run| format!(", or synthdev resume {run}"));
         let needed =
@@ -385,7 +390,7 @@ fn trouble(error: &RunError, report: &FinalReport) -> Vec<String> {
 /// How a run that waits, or was left, is taken up again: for each pause what it waits for, and the whole command.
 fn resume_hints(run: &RunId, report: &FinalReport) -> Vec<String> {
     let mut lines = Vec::new();
-    let differs = report.error.as_ref().is_some_and(|error| error.root().code == DRIFT);
+    let differs = report.error.as_ref().is_some_and(|error| error.root_cause().code == DRIFT);
     if report.played.is_some() && differs {
         // it would only differ again
         return vec![
@@ -395,14 +400,14 @@ fn resume_hints(run: &RunId, report: &FinalReport) -> Vec<String> {
     let play = report.played.as_ref().map_or_else(String::new, |file| format!(" --replay {file}"));
     let several = report.pauses.len() > 1;
     for PauseReport { pause, resume_token, .. } in &report.pauses {
-        let waits = format!("waits {} in {}", awaited_answer(pause), name(&pause.state));
+        let waits = format!("waits {} in {}", awaited_answer(pause), safe_name(&pause.state));
         lines.extend(question_rows(&waits, pause));
-        let answer = command(run, pause, true).filter(|_| several);
+        let answer = resume_command(run, pause, true).filter(|_| several);
         lines.extend(answer.map(|command| format!("  answer: {command}{play}")));
         lines.extend(resume_token.as_ref().map(|token| format!("  token (30 minutes): {token}")));
     }
     let answers: Vec<String> =
-        report.pauses.iter().filter_map(|report| command(run, &report.pause, false)).collect();
+        report.pauses.iter().filter_map(|report| resume_command(run, &report.pause, false)).collect();
     let elsewhere = report.error.as_ref().is_some_and(|error| error.code == TAKEN_OVER);
     match (answers.as_slice(), report.pauses.len()) {
         ([], 0) if report.status != RunStatus::Interrupted || elsewhere => {}
@@ -416,9 +421,9 @@ fn resume_hints(run: &RunId, report: &FinalReport) -> Vec<String> {
 
 /// The command that answers a pause; `None`: no answer is needed. Its state is quoted where a shell would read more
 /// into it.
-pub fn command(run: &RunId, pause: &OpenPause, with_state: bool) -> Option<String> {
+pub fn resume_command(run: &RunId, pause: &OpenPause, with_state: bool) -> Option<String> {
     let plain = |c: char| c.is_alphanumeric() || "_-./".contains(c);
-    let state = Some(name(&pause.state)).filter(|_| with_state).map(|state| {
+    let state = Some(safe_name(&pause.state)).filter(|_| with_state).map(|state| {
         let quoted = if state.chars().all(plain) { state } else { format!("'{state}'") };
         format!(" --state {quoted}")
     });
@@ -426,27 +431,27 @@ pub fn command(run: &RunId, pause: &OpenPause, with_state: bool) -> Option<Strin
         (PauseReason::Budget, Some("tokens")) => "--budget +100000".to_owned(),
         (PauseReason::Budget, Some("duration")) => "--budget +600".to_owned(),
         (PauseReason::Budget, _) => "--budget +1.00".to_owned(),
-        _ => format!("--results '{}'", example(pause)?),
+        _ => format!("--results '{}'", example_answer(pause)?),
     };
     Some(format!("synthdev resume {run}{} {answer}", state.unwrap_or_default()))
 }
 
 /// The path of a run in one line: of a long one the beginning and the end.
 fn short_path(path: &[String], room: usize) -> String {
-    let mut shown = names(path, " > ");
+    let mut shown = join_names(path, " > ");
     for side in (1..=path.len().saturating_sub(1) / 2).rev() {
         if shown.chars().count() <= room {
             break;
         }
         let (first, last) = (&path[..side], &path[path.len() - side..]);
         let hidden = path.len() - 2 * side;
-        shown = format!("{} > … {hidden} more > {}", names(first, " > "), names(last, " > "));
+        shown = format!("{} > … {hidden} more > {}", join_names(first, " > "), join_names(last, " > "));
     }
     shown
 }
 
 /// What an answer looks like; `None`: none is needed.
-fn example(pause: &OpenPause) -> Option<String> {
+fn example_answer(pause: &OpenPause) -> Option<String> {
     Some(match (pause.reason, pause.kind.as_deref()) {
         (PauseReason::Approval, _) => r#"{"decision": "allow"}"#.to_owned(),
         (PauseReason::UncertainEffect, _) => r#"{"decision": "repeat"}"#.to_owned(),

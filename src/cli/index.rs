@@ -24,19 +24,19 @@ struct IndexReportJson<'a> {
 }
 
 /// Of what was done; the fields are a contract.
-pub fn json(report: &IndexReport) -> Value {
-    let failed = report.failed.iter().map(|(path, why)| json!({"path": path, "reason": why}));
-    let (status, error) = match &report.ending {
+pub fn report_json(report: &IndexReport) -> Value {
+    let failed = report.failures.iter().map(|(path, why)| json!({"path": path, "reason": why}));
+    let (status, error) = match &report.outcome {
         IndexOutcome::Whole => ("completed", None),
         IndexOutcome::Stopped => ("cancelled", None),
         IndexOutcome::Broken(why) => ("failed", Some(why.as_str())),
     };
     let told = IndexReportJson {
-        indexed: report.indexed,
+        indexed: report.indexed_count,
         directories: report.directories,
         files: report.files,
-        unchanged: report.unchanged,
-        gone: report.gone,
+        unchanged: report.unchanged_count,
+        gone: report.removed_count,
         failed: failed.collect(),
         left_out: &report.left_out,
         usage: report.usage(),
@@ -47,9 +47,9 @@ pub fn json(report: &IndexReport) -> Value {
     json!(told)
 }
 
-pub fn code(report: &IndexReport) -> u8 {
-    match report.ending {
-        IndexOutcome::Whole if report.failed.is_empty() => exit::COMPLETED,
+pub fn exit_code(report: &IndexReport) -> u8 {
+    match report.outcome {
+        IndexOutcome::Whole if report.failures.is_empty() => exit::COMPLETED,
         IndexOutcome::Whole | IndexOutcome::Broken(_) => exit::FAILED,
         IndexOutcome::Stopped => exit::CANCELLED,
     }

@@ -28,7 +28,7 @@ pub const USAGE: &str = "usage";
 /// `{"error": {"code", "message", "hint"}}`: `definition` for a file or setting with errors, else `refused`.
 pub fn error_json(error: &anyhow::Error) -> Value {
     match error.downcast_ref::<ReportedError>() {
-        Some(ReportedError { message, hint }) => object("definition", message, hint.as_deref()),
+        Some(ReportedError { message, hint }) => error_object("definition", message, hint.as_deref()),
         None => from_text("refused", &format!("{error:#}")),
     }
 }
@@ -37,26 +37,26 @@ pub fn error_json(error: &anyhow::Error) -> Value {
 pub fn from_text(code: &str, text: &str) -> Value {
     let text = text.trim();
     let text = text.strip_prefix("error: ").unwrap_or(text);
-    let (code, text) = own_code(text).unwrap_or((code, text));
+    let (code, text) = split_error_code(text).unwrap_or((code, text));
     match text.split_once("\nhint: ") {
-        Some((message, hint)) => object(code, message, Some(hint)),
-        None => object(code, text, None),
+        Some((message, hint)) => error_object(code, message, Some(hint)),
+        None => error_object(code, text, None),
     }
 }
 
 /// What begins with a code of the protocol, as `token_expired: …` does.
-fn own_code(text: &str) -> Option<(&str, &str)> {
+fn split_error_code(text: &str) -> Option<(&str, &str)> {
     let (code, rest) = text.split_once(": ")?;
     let is_code = code.contains('_') && code.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
     is_code.then_some((code, rest))
 }
 
 /// Whether the arguments ask for JSON, also if they ask for nothing that there is.
-pub fn wants_json(arguments: impl Iterator<Item = std::ffi::OsString>) -> bool {
+pub fn is_json_requested(arguments: impl Iterator<Item = std::ffi::OsString>) -> bool {
     arguments.take_while(|argument| argument != "--").any(|argument| argument == "--json")
 }
 
-fn object(code: &str, message: &str, hint: Option<&str>) -> Value {
+fn error_object(code: &str, message: &str, hint: Option<&str>) -> Value {
     json!({"error": {"code": code, "message": message.trim_end(), "hint": hint}})
 }
 
@@ -87,7 +87,7 @@ mod tests {
 
     #[test]
     fn what_follows_two_dashes_is_text() {
-        let wants = |arguments: &[&str]| wants_json(arguments.iter().map(std::ffi::OsString::from));
+        let wants = |arguments: &[&str]| is_json_requested(arguments.iter().map(std::ffi::OsString::from));
         assert!(wants(&["run", "x", "--json"]) && !wants(&["run", "x", "--", "--json"]) && !wants(&[]));
     }
 }

@@ -12,7 +12,7 @@ use synthdev_domain::terminal_safe;
 ///
 /// # Errors
 /// It cannot be written.
-pub fn pretty<T: Serialize + ?Sized>(value: &T, out: &mut dyn Write) -> io::Result<()> {
+pub fn write_pretty_json<T: Serialize + ?Sized>(value: &T, out: &mut dyn Write) -> io::Result<()> {
     serde_json::to_writer_pretty(EscapingJsonWriter(&mut *out), value)?;
     writeln!(out)
 }
@@ -21,7 +21,7 @@ pub fn pretty<T: Serialize + ?Sized>(value: &T, out: &mut dyn Write) -> io::Resu
 ///
 /// # Errors
 /// It cannot be written.
-pub fn line<T: Serialize + ?Sized>(value: &T, out: &mut dyn Write) -> io::Result<()> {
+pub fn write_json_line<T: Serialize + ?Sized>(value: &T, out: &mut dyn Write) -> io::Result<()> {
     serde_json::to_writer(EscapingJsonWriter(&mut *out), value)?;
     writeln!(out)
 }
@@ -53,7 +53,8 @@ mod tests {
         let value = serde_json::json!({text: [text, "plain"]});
         for lines in [true, false] {
             let mut out = Vec::new();
-            if lines { pretty(&value, &mut out) } else { line(&value, &mut out) }.unwrap();
+            if lines { write_pretty_json(&value, &mut out) } else { write_json_line(&value, &mut out) }
+                .unwrap();
             let out = String::from_utf8(out).unwrap();
             assert_eq!(serde_json::from_str::<serde_json::Value>(&out).unwrap(), value);
             assert!(out.contains("a\\u009b1A\\u202e\\u2066\\u200e\\u061c\\ufeff\\u007f\\u0085"), "{out}");

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
-use super::output::name;
+use super::output::safe_name;
 use synthdev_config::models::provider_catalog::{CatalogModel, ProviderCatalog};
 use synthdev_config::models::server_list::ConfiguredServer;
 use synthdev_domain::model::ModelError;
@@ -60,12 +60,12 @@ pub struct ModelReportRow {
     pub levels: Vec<String>,
 }
 
-pub fn report(seen: Vec<ProbedModelServer>, models: &ProviderCatalog) -> ModelsReport {
-    ModelsReport { providers: seen.into_iter().map(|one| offer(one, models)).collect() }
+pub fn models_report(seen: Vec<ProbedModelServer>, models: &ProviderCatalog) -> ModelsReport {
+    ModelsReport { providers: seen.into_iter().map(|one| server_models_report(one, models)).collect() }
 }
 
 /// Used ones first, then the catalogue's, then the server's own, each once.
-pub fn offer(seen: ProbedModelServer, models: &ProviderCatalog) -> ServerModelsReport {
+pub fn server_models_report(seen: ProbedModelServer, models: &ProviderCatalog) -> ServerModelsReport {
     let ProbedModelServer { server, answer } = seen;
     let known = models.provider(&server.provider).map_or(&[][..], |provider| &provider.models);
     let listed: Option<&[ListedModel]> = answer.as_ref().and_then(|answer| answer.as_deref().ok());
@@ -75,19 +75,19 @@ pub fn offer(seen: ProbedModelServer, models: &ProviderCatalog) -> ServerModelsR
     let mut taken = BTreeSet::new();
     let names: Vec<&str> =
         used.chain(catalogued).chain(others).filter(|name| taken.insert(name.to_owned())).collect();
-    let rows = names.into_iter().map(|name| row(name, &server, listed, models)).collect();
+    let rows = names.into_iter().map(|name| report_row(name, &server, listed, models)).collect();
     let error = answer.as_ref().and_then(|answer| answer.as_ref().err());
     ServerModelsReport {
-        usable: server.usable(),
+        usable: server.is_usable(),
         reached: answer.as_ref().map(Result::is_ok),
         problem: error.map(ToString::to_string),
-        hint: error.map(|error| hint(&server, error)),
+        hint: error.map(|error| listing_hint(&server, error)),
         models: rows,
         server,
     }
 }
 
-fn row(
+fn report_row(
     name: &str,
     server: &ConfiguredServer,
     listed: Option<&[ListedModel]>,
@@ -112,11 +112,11 @@ fn row(
 }
 
 /// What to do where no list came.
-pub fn hint(server: &ConfiguredServer, error: &ModelError) -> String {
+pub fn listing_hint(server: &ConfiguredServer, error: &ModelError) -> String {
     match error {
-        ModelError::Auth { .. } => format!("set the key again: {}", configure(server)),
+        ModelError::Auth { .. } => format!("set the key again: {}", configuration_hint(server)),
         ModelError::Transport { .. } if server.local => {
-            format!("start the server, or set another address with {}", configure(server))
+            format!("start the server, or set another address with {}", configuration_hint(server))
         }
         ModelError::Transport { .. } => "check the network and the address of the server".to_owned(),
         _ => error.hint().to_owned(),
@@ -124,7 +124,7 @@ pub fn hint(server: &ConfiguredServer, error: &ModelError) -> String {
 }
 
 /// How this server's settings are changed.
-fn configure(server: &ConfiguredServer) -> String {
+fn configuration_hint(server: &ConfiguredServer) -> String {
     match server.levels.first().map_or("base", |used| used.level.as_str()) {
         "base" => "`synthdev configure`".to_owned(),
         level => format!("`/configure {level}`"),
@@ -132,20 +132,20 @@ fn configure(server: &ConfiguredServer) -> String {
 }
 
 /// For people. `named`: one provider was asked for, and everything is shown.
-pub fn text(report: &ModelsReport, named: bool) -> String {
+pub fn report_text(report: &ModelsReport, named: bool) -> String {
     let (mut text, mut keyless, mut absent) = (String::new(), Vec::new(), Vec::new());
     for offer in &report.providers {
         let server = &offer.server;
         if !named && !offer.usable {
             let variable = server.key_env.first().map(|name| format!(" ({name})")).unwrap_or_default();
-            keyless.push(format!("{}{variable}", name(&server.provider)));
+            keyless.push(format!("{}{variable}", safe_name(&server.provider)));
             continue;
         }
         if !named && server.local && server.levels.is_empty() && offer.reached == Some(false) {
-            absent.push(format!("{} ({})", name(&server.provider), server.base_url));
+            absent.push(format!("{} ({})", safe_name(&server.provider), server.base_url));
             continue;
         }
-        section(offer, named, &mut text);
+        push_server_section(offer, named, &mut text);
     }
     if !keyless.is_empty() {
         text.push_str(&format!("No key yet: {}.\n", keyless.join(", ")));
@@ -159,13 +159,13 @@ pub fn text(report: &ModelsReport, named: bool) -> String {
     text
 }
 
-fn section(offer: &ServerModelsReport, named: bool, text: &mut String) {
+fn push_server_section(offer: &ServerModelsReport, named: bool, text: &mut String) {
     let server = &offer.server;
     let key = match &server.key_from {
         Some(from) => format!("key: {from}"),
         None if server.kept_back.is_some() => {
             let why = server.kept_back.as_deref().unwrap_or_default();
-            format!("no key: {why}; to give it one: {}", configure(server))
+            format!("no key: {why}; to give it one: {}", configuration_hint(server))
         }
         None if server.needs_key => {
             let variable = server.key_env.first().map(|name| format!("set {name}, or ")).unwrap_or_default();
@@ -173,7 +173,7 @@ fn section(offer: &ServerModelsReport, named: bool, text: &mut String) {
         }
         None => "no key needed".to_owned(),
     };
-    text.push_str(&format!("{}  {}\n  {key}\n", name(&server.provider), server.base_url));
+    text.push_str(&format!("{}  {}\n  {key}\n", safe_name(&server.provider), server.base_url));
     if let (Some(problem), Some(hint)) = (&offer.problem, &offer.hint) {
         text.push_str(&format!("  ✗ {}; {hint}\n", terminal_safe::escape_name(problem)));
     }
@@ -184,7 +184,7 @@ fn section(offer: &ServerModelsReport, named: bool, text: &mut String) {
     let shown: Vec<&ModelReportRow> = rows.into_iter().chain(others.iter().copied().take(most)).collect();
     let wide = shown.iter().map(|row| row.name.chars().count()).max().unwrap_or(0).min(44);
     for row in &shown {
-        text.push_str(&line(row, wide));
+        text.push_str(&row_line(row, wide));
     }
     if others.len() > most {
         let more = others.len() - most;
@@ -197,35 +197,35 @@ fn section(offer: &ServerModelsReport, named: bool, text: &mut String) {
     text.push('\n');
 }
 
-fn line(row: &ModelReportRow, wide: usize) -> String {
+fn row_line(row: &ModelReportRow, wide: usize) -> String {
     let levels = row.levels.join(", ");
-    let window = row.context_size.map_or_else(String::new, window);
+    let window = row.context_size.map_or_else(String::new, window_text);
     let gone = if row.listed == Some(false) { "  not in the server's list" } else { "" };
     let used = if levels.is_empty() { String::new() } else { format!("  ← {levels}") };
-    format!("    {:<wide$}  {window:>12}  {}{gone}{used}\n", name(&row.name), price(row))
+    format!("    {:<wide$}  {window:>12}  {}{gone}{used}\n", safe_name(&row.name), price_text(row))
 }
 
 /// Window and price of a model, for a list to choose from.
-pub fn note(row: &ModelReportRow) -> String {
-    let window = row.context_size.map(|tokens| format!("{}, ", window(tokens))).unwrap_or_default();
+pub fn window_and_price(row: &ModelReportRow) -> String {
+    let window = row.context_size.map(|tokens| format!("{}, ", window_text(tokens))).unwrap_or_default();
     let gone = if row.listed == Some(false) { ", not in the server's list" } else { "" };
-    format!("{window}{}{gone}", price(row))
+    format!("{window}{}{gone}", price_text(row))
 }
 
-fn price(row: &ModelReportRow) -> String {
+fn price_text(row: &ModelReportRow) -> String {
     match (row.input, row.output) {
         (Some(0.0), Some(0.0)) => "free".to_owned(),
-        (Some(input), Some(output)) => format!("${} in, ${} out", money(input), money(output)),
+        (Some(input), Some(output)) => format!("${} in, ${} out", money_text(input), money_text(output)),
         _ => "price unknown".to_owned(),
     }
 }
 
 /// Dollars per million tokens, without noise.
-fn money(dollars: f64) -> String {
+fn money_text(dollars: f64) -> String {
     let text = format!("{dollars:.4}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-fn window(tokens: u64) -> String {
+fn window_text(tokens: u64) -> String {
     if tokens < 10_000 { format!("{tokens} tokens") } else { format!("{}k tokens", tokens / 1_000) }
 }

@@ -53,13 +53,13 @@ pub fn terminal_safe(text: &str) -> String {
 }
 
 /// The name of a file, a state, a tool, …: it stays inside its line.
-pub fn name(text: &str) -> String {
+pub fn safe_name(text: &str) -> String {
     terminal_safe::escape_name(text).into_owned()
 }
 
 /// Names in one line.
-pub fn names(list: &[String], between: &str) -> String {
-    let list: Vec<String> = list.iter().map(|one| name(one)).collect();
+pub fn join_names(list: &[String], between: &str) -> String {
+    let list: Vec<String> = list.iter().map(|one| safe_name(one)).collect();
     list.join(between)
 }
 
@@ -117,17 +117,17 @@ pub fn awaited_answer(pause: &OpenPause) -> String {
     }
 }
 
-pub fn cost(cost_usd: Option<f64>) -> String {
+pub fn cost_text(cost_usd: Option<f64>) -> String {
     cost_usd.map_or_else(|| "unknown (no price for the model)".to_owned(), |usd| format!("${usd:.4}"))
 }
 
-pub fn tokens(usage: &TokenUsage) -> String {
+pub fn tokens_text(usage: &TokenUsage) -> String {
     format!("{} tokens ({} in, {} out)", usage.total(), usage.prompt, usage.completion)
 }
 
 /// UTC, to the second.
-pub fn time(at: Timestamp) -> String {
-    at.utc()
+pub fn time_text(at: Timestamp) -> String {
+    at.format_utc()
 }
 
 #[cfg(test)]
@@ -201,6 +201,6 @@ mod tests {
         out.write_all(b"\x07b\n").unwrap();
         assert_eq!(String::from_utf8(written).unwrap(), "␛[2K‹U+202E›|a\n␇b\n");
         assert_eq!(one_line("\n  hello world  \nx", 8), "hello w…");
-        assert_eq!(time(Timestamp(0)), "1970-01-01 00:00:00");
+        assert_eq!(time_text(Timestamp(0)), "1970-01-01 00:00:00");
     }
 }

@@ -16,7 +16,7 @@ pub struct SandboxReport {
     /// `None`: there is no sandbox, or nothing holds it.
     pub layer: Option<&'static str>,
     /// What the layer does not hold.
-    pub gaps: Vec<String>,
+    pub gap_texts: Vec<String>,
     pub problem: Option<String>,
     /// Paths and what commands may do with them.
     pub rules: String,
@@ -34,7 +34,7 @@ impl SandboxReport {
             (None, Some(problem)) => format!("not held: {problem}\n{WITHOUT_IT}\n{WITHOUT_LAYER}\n"),
             (None, None) => String::new(),
         };
-        let gaps: String = self.gaps.iter().map(|gap| format!("  {gap}\n")).collect();
+        let gaps: String = self.gap_texts.iter().map(|gap| format!("  {gap}\n")).collect();
         let gaps = if gaps.is_empty() { gaps } else { format!("what it does not hold:\n{gaps}") };
         format!("{held}{}{}{gaps}", self.rules, self.port_lines()).trim_end().to_owned()
     }
@@ -53,7 +53,7 @@ impl SandboxReport {
             "mode": self.mode,
             "network": self.network,
             "layer": self.layer,
-            "gaps": self.gaps,
+            "gaps": self.gap_texts,
             "problem": self.problem,
         })
     }
@@ -67,7 +67,7 @@ pub struct PathAccessExplanation {
     mode: &'static str,
 }
 
-pub fn explanation(
+pub fn explain_path(
     path: &Path,
     access: &'static str,
     reason: &'static str,

@@ -6,7 +6,9 @@ use std::io::{self, Write};
 
 use self::timeline::TimelineFormatter;
 use super::json_output;
-use super::output::{TerminalSafeWriter, cost, name, names, one_line, question_rows, time, tokens};
+use super::output::{
+    TerminalSafeWriter, cost_text, join_names, one_line, question_rows, safe_name, time_text, tokens_text,
+};
 use synthdev_domain::journal::{RunOriginKind, RunStatus, RunSummary};
 use synthdev_domain::workflow::plain_text;
 use synthdev_runtime::history::RunRecord;
@@ -17,12 +19,17 @@ pub struct RunFilesStatus {
     /// There is something to undo it to.
     pub undo: bool,
     /// A merge of it was cut off.
-    pub half_merged: bool,
+    pub merge_interrupted: bool,
 }
 
 /// # Errors
 /// stdout cannot be written.
-pub fn show(record: &RunRecord, ground: &RunFilesStatus, json: bool, out: &mut dyn Write) -> io::Result<()> {
+pub fn write_run(
+    record: &RunRecord,
+    ground: &RunFilesStatus,
+    json: bool,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     if json {
         for (at, event) in &record.events {
             let line = synthdev_engine::event::PublishedEvent {
@@ -30,12 +37,12 @@ pub fn show(record: &RunRecord, ground: &RunFilesStatus, json: bool, out: &mut d
                 at: *at,
                 event: event.clone(),
             };
-            json_output::line(&line, out)?;
+            json_output::write_json_line(&line, out)?;
         }
         return Ok(());
     }
     let out = &mut TerminalSafeWriter(out);
-    head(&record.summary, ground, out)?;
+    write_heading(&record.summary, ground, out)?;
     if record.program.is_replay() {
         writeln!(out, "replay     a recording answered: the cost is what was paid then, $0 spent now")?;
     }
@@ -43,51 +50,51 @@ pub fn show(record: &RunRecord, ground: &RunFilesStatus, json: bool, out: &mut d
     let mut timeline = TimelineFormatter::new(&record.answers);
     for (at, event) in &record.events {
         for line in timeline.lines(event) {
-            writeln!(out, "{}  {line}", &time(*at)[11..])?;
+            writeln!(out, "{}  {line}", &time_text(*at)[11..])?;
         }
     }
-    costs(record, out)?;
-    if let Some(files) = &record.restoring {
+    write_costs(record, out)?;
+    if let Some(files) = &record.pending_restore {
         writeln!(
             out,
             "\nfiles were on their way back to snapshot {} when the program died; before, they were those of {}",
             files.to, files.safety
         )?;
     }
-    if ground.half_merged {
+    if ground.merge_interrupted {
         writeln!(
             out,
             "\na merge of this run was cut off; the rest comes with: synthdev runs merge {}",
             record.summary.id
         )?;
     }
-    ways(&record.summary, out)?;
-    if !record.open.is_empty() {
+    write_next_commands(&record.summary, out)?;
+    if !record.unanswered_intents.is_empty() {
         let running = record.summary.progress.status == RunStatus::Running;
         let what =
             if running { "under way" } else { "this run stopped in the middle; begun and never answered" };
         writeln!(out, "\n{what}:")?;
-        for intent in &record.open {
+        for intent in &record.unanswered_intents {
             writeln!(out, "  {}", one_line(intent, 160))?;
         }
     }
     Ok(())
 }
 
-fn head(run: &RunSummary, ground: &RunFilesStatus, out: &mut dyn Write) -> io::Result<()> {
+fn write_heading(run: &RunSummary, ground: &RunFilesStatus, out: &mut dyn Write) -> io::Result<()> {
     let progress = &run.progress;
     writeln!(out, "run        {}", run.id)?;
     writeln!(
         out,
         "workflow   {} ({})",
-        name(&run.workflow),
+        safe_name(&run.workflow),
         run.definition_hash.get(..12).unwrap_or_default()
     )?;
-    writeln!(out, "project    {}", name(&run.project))?;
+    writeln!(out, "project    {}", safe_name(&run.project))?;
     match &run.worktree {
         Some(tree) if tree.is_known() => {
             let gone = if ground.worktree_gone { "gone; it was " } else { "" };
-            writeln!(out, "worktree   {gone}{} (branch {})", name(&tree.path), name(&tree.branch))?;
+            writeln!(out, "worktree   {gone}{} (branch {})", safe_name(&tree.path), safe_name(&tree.branch))?;
         }
         Some(_) => writeln!(out, "worktree   not known any more: it was lost when the history was salvaged")?,
         None => {}
@@ -101,11 +108,11 @@ fn head(run: &RunSummary, ground: &RunFilesStatus, out: &mut dyn Write) -> io::R
         };
         writeln!(out, "from       {from}")?;
     }
-    writeln!(out, "started    {} UTC", time(run.started))?;
+    writeln!(out, "started    {} UTC", time_text(run.started))?;
     writeln!(out, "status     {}", progress.status.as_str())?;
     writeln!(out, "input      {}", one_line(&run.input, 200))?;
-    writeln!(out, "path       {}", names(&progress.path, " > "))?;
-    writeln!(out, "usage      {}, cost {}", tokens(&progress.usage), cost(progress.cost_usd))?;
+    writeln!(out, "path       {}", join_names(&progress.path, " > "))?;
+    writeln!(out, "usage      {}, cost {}", tokens_text(&progress.usage), cost_text(progress.cost_usd))?;
     if let Some(snapshot) = &progress.snapshot {
         let undo = match &run.worktree {
             Some(tree) if tree.is_known() && !ground.worktree_gone => {
@@ -127,7 +134,7 @@ fn head(run: &RunSummary, ground: &RunFilesStatus, out: &mut dyn Write) -> io::R
 }
 
 /// What it waits for, and how it goes on.
-fn ways(run: &RunSummary, out: &mut dyn Write) -> io::Result<()> {
+fn write_next_commands(run: &RunSummary, out: &mut dyn Write) -> io::Result<()> {
     let pauses = &run.progress.pauses;
     if !pauses.is_empty() {
         writeln!(out, "\nwaits for")?;
@@ -137,15 +144,15 @@ fn ways(run: &RunSummary, out: &mut dyn Write) -> io::Result<()> {
             .kind
             .as_ref()
             .filter(|_| !pause.needs_no_answer())
-            .map(|kind| format!(" ({})", name(kind)))
+            .map(|kind| format!(" ({})", safe_name(kind)))
             .unwrap_or_default();
-        let (state, reason) = (name(&pause.state), pause.reason.as_str());
+        let (state, reason) = (safe_name(&pause.state), pause.reason.as_str());
         writeln!(out, "{}", question_rows(&format!("  {state}: {reason}{kind}"), pause).join("\n"))?;
         if !pause.choices.is_empty() {
-            writeln!(out, "    one of: {}", names(&pause.choices, ", "))?;
+            writeln!(out, "    one of: {}", join_names(&pause.choices, ", "))?;
         }
         if !pause.required_outputs.is_empty() {
-            writeln!(out, "    needs: {}", names(&pause.required_outputs, ", "))?;
+            writeln!(out, "    needs: {}", join_names(&pause.required_outputs, ", "))?;
         }
     }
     let id = &run.id;
@@ -167,7 +174,7 @@ fn ways(run: &RunSummary, out: &mut dyn Write) -> io::Result<()> {
     }
 }
 
-fn costs(record: &RunRecord, out: &mut dyn Write) -> io::Result<()> {
+fn write_costs(record: &RunRecord, out: &mut dyn Write) -> io::Result<()> {
     type Key = fn(&synthdev_domain::cost::CostEntry) -> &str;
     let keys: [(&str, Key); 3] =
         [("agent", |entry| &entry.agent), ("state", |entry| &entry.state), ("model", |entry| &entry.model)];
@@ -176,9 +183,9 @@ fn costs(record: &RunRecord, out: &mut dyn Write) -> io::Result<()> {
     }
     writeln!(out, "\ncost")?;
     for (title, key) in keys {
-        for (group, usage, usd) in record.ledger.grouped(key) {
-            let group = name(&group);
-            writeln!(out, "  {title:<6} {group:<28} {:>9} tokens  {}", usage.total(), cost(usd))?;
+        for (group, usage, usd) in record.ledger.group_costs_by(key) {
+            let group = safe_name(&group);
+            writeln!(out, "  {title:<6} {group:<28} {:>9} tokens  {}", usage.total(), cost_text(usd))?;
         }
     }
     Ok(())

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use super::output::{name, time};
+use super::output::{safe_name, time_text};
 use synthdev_domain::snapshot::{
     ChangedFile, FileChange, MergeConflict, SnapshotInfo, SnapshotRestoreResult, UnrestoredChanges,
     join_first_paths,
@@ -13,7 +13,7 @@ use synthdev_domain::snapshot::{
 const SHOWN: usize = 40;
 
 /// One line a snapshot.
-pub fn list(snapshots: &[SnapshotInfo]) -> String {
+pub fn snapshot_lines(snapshots: &[SnapshotInfo]) -> String {
     if snapshots.is_empty() {
         return "no snapshots yet: one is taken before every run, or by synthdev snapshot create".to_owned();
     }
@@ -21,30 +21,30 @@ pub fn list(snapshots: &[SnapshotInfo]) -> String {
         .iter()
         .map(|info| {
             let files = format!("{:>6} {}", info.files, if info.files == 1 { "file " } else { "files" });
-            format!("{}  {}  {files}  {}", info.id, time(info.created), name(&info.label))
+            format!("{}  {}  {files}  {}", info.id, time_text(info.created), safe_name(&info.label))
         })
         .collect();
     lines.join("\n")
 }
 
-pub fn created(info: &SnapshotInfo) -> String {
-    let mut text = format!("snapshot {}: {}", info.id, counted(info.files));
+pub fn created_text(info: &SnapshotInfo) -> String {
+    let mut text = format!("snapshot {}: {}", info.id, file_count_text(info.files));
     for skipped in &info.skipped {
-        let _ = write!(text, "\n  not covered: {} ({})", name(&skipped.path), skipped.reason);
+        let _ = write!(text, "\n  not covered: {} ({})", safe_name(&skipped.path), skipped.reason);
     }
     text
 }
 
-pub fn show(info: &SnapshotInfo, changes: &[ChangedFile]) -> String {
-    let mut text = created(info);
-    let _ = write!(text, "\nlabel     {}\ntaken     {} UTC", name(&info.label), time(info.created));
+pub fn snapshot_text(info: &SnapshotInfo, changes: &[ChangedFile]) -> String {
+    let mut text = created_text(info);
+    let _ = write!(text, "\nlabel     {}\ntaken     {} UTC", safe_name(&info.label), time_text(info.created));
     if let Some(run) = &info.run {
         let _ = write!(text, "\nrun       {run}");
     }
     if changes.is_empty() {
         text.push_str("\nnothing has changed since");
     } else {
-        let _ = write!(text, "\nchanged since; a restore would:\n{}", files(changes));
+        let _ = write!(text, "\nchanged since; a restore would:\n{}", restore_lines(changes));
     }
     text
 }
@@ -54,16 +54,16 @@ pub fn show(info: &SnapshotInfo, changes: &[ChangedFile]) -> String {
 pub struct RunChangedFiles {
     pub files: BTreeSet<String>,
     /// It may have changed others, too: what it did last was stored nowhere.
-    pub unclear: bool,
+    pub is_uncertain: bool,
 }
 
 /// What a restore would do, from the reader's point of view.
-pub fn files(changes: &[ChangedFile]) -> String {
-    files_of_run(changes, None)
+pub fn restore_lines(changes: &[ChangedFile]) -> String {
+    run_changes_text(changes, None)
 }
 
 /// The same for going back behind a run: what it is not known to have changed is marked.
-pub fn files_of_run(changes: &[ChangedFile], own: Option<&RunChangedFiles>) -> String {
+pub fn run_changes_text(changes: &[ChangedFile], own: Option<&RunChangedFiles>) -> String {
     let line = |file: &ChangedFile| {
         let what = match file.change {
             FileChange::Modified => "revert",
@@ -72,17 +72,17 @@ pub fn files_of_run(changes: &[ChangedFile], own: Option<&RunChangedFiles>) -> S
             FileChange::Mode => "set mode of",
         };
         let mark = match own.filter(|own| !own.files.contains(&file.path)) {
-            Some(RunChangedFiles { unclear: false, .. }) => "  (not changed by this run)",
-            Some(RunChangedFiles { unclear: true, .. }) => "  (perhaps not changed by this run)",
+            Some(RunChangedFiles { is_uncertain: false, .. }) => "  (not changed by this run)",
+            Some(RunChangedFiles { is_uncertain: true, .. }) => "  (perhaps not changed by this run)",
             None => "",
         };
-        format!("  {what:<12} {}{mark}", name(&file.path))
+        format!("  {what:<12} {}{mark}", safe_name(&file.path))
     };
-    listed(changes, line, (FileChange::Deleted, FileChange::Added))
+    change_lines(changes, line, (FileChange::Deleted, FileChange::Added))
 }
 
 /// What a merge would do: the changes as the run made them.
-pub fn incoming(changes: &[ChangedFile]) -> String {
+pub fn merge_changes_text(changes: &[ChangedFile]) -> String {
     let line = |file: &ChangedFile| {
         let what = match file.change {
             FileChange::Modified => "change",
@@ -90,15 +90,15 @@ pub fn incoming(changes: &[ChangedFile]) -> String {
             FileChange::Deleted => "delete",
             FileChange::Mode => "set mode of",
         };
-        format!("  {what:<12} {}", name(&file.path))
+        format!("  {what:<12} {}", safe_name(&file.path))
     };
-    listed(changes, line, (FileChange::Added, FileChange::Deleted))
+    change_lines(changes, line, (FileChange::Added, FileChange::Deleted))
 }
 
 /// Why a merge is refused, a line each.
-pub fn conflicts(conflicts: &[MergeConflict]) -> String {
+pub fn conflict_lines(conflicts: &[MergeConflict]) -> String {
     let lines = conflicts.iter().take(SHOWN);
-    let lines = lines.map(|found| format!("  conflict     {} ({})", name(&found.path), found.reason));
+    let lines = lines.map(|found| format!("  conflict     {} ({})", safe_name(&found.path), found.reason));
     let mut text = lines.collect::<Vec<_>>().join("\n");
     if let Some(more) = conflicts.len().checked_sub(SHOWN).filter(|more| *more > 0) {
         let _ = write!(text, "\n  … and {more} more");
@@ -108,7 +108,7 @@ pub fn conflicts(conflicts: &[MergeConflict]) -> String {
 
 /// A line each; of many files the first, how many more, and what becomes of all. `made` and `gone` tell which changes
 /// create and delete.
-fn listed(
+fn change_lines(
     changes: &[ChangedFile],
     line: impl Fn(&ChangedFile) -> String,
     (made, gone): (FileChange, FileChange),
@@ -134,29 +134,29 @@ pub fn unrestored_suffix(found: &UnrestoredChanges) -> &'static str {
 }
 
 /// The first of them in one line: `a.txt, b.txt and 3 more`.
-pub fn named(changes: &[ChangedFile]) -> String {
+pub fn short_file_list(changes: &[ChangedFile]) -> String {
     join_first_paths(&changes.iter().map(|file| file.path.clone()).collect::<Vec<_>>())
 }
 
-pub fn restored(done: &SnapshotRestoreResult) -> String {
-    let mut text = format!("{} restored", counted(done.files.len()));
+pub fn restored_text(done: &SnapshotRestoreResult) -> String {
+    let mut text = format!("{} restored", file_count_text(done.files.len()));
     if !done.files.is_empty() {
-        let _ = write!(text, "\n{}", files(&done.files));
+        let _ = write!(text, "\n{}", restore_lines(&done.files));
     }
-    text + &undo_of(done) + &stays(&done.beyond)
+    text + &undo_text(done) + &unrestored_notes(&done.beyond)
 }
 
 /// What did not come back, on lines of its own.
-fn stays(found: &UnrestoredChanges) -> String {
+fn unrestored_notes(found: &UnrestoredChanges) -> String {
     unrestored_text(found).lines().map(|line| format!("\nnote: {line}")).collect()
 }
 
 /// The same where the list of files was just shown.
 pub fn restored_as_shown(done: &SnapshotRestoreResult) -> String {
-    format!("{} restored{}", counted(done.files.len()), undo_of(done))
+    format!("{} restored{}", file_count_text(done.files.len()), undo_text(done))
 }
 
-fn undo_of(done: &SnapshotRestoreResult) -> String {
+fn undo_text(done: &SnapshotRestoreResult) -> String {
     let undo = |safety| format!("\nundo this: synthdev snapshot restore {safety}");
     let halfway =
         |id| format!("\nthat is what was there before all of it; what was there just now is snapshot {id}");
@@ -165,7 +165,7 @@ fn undo_of(done: &SnapshotRestoreResult) -> String {
 }
 
 /// `1 file`, `2 files`
-pub fn counted(files: usize) -> String {
+pub fn file_count_text(files: usize) -> String {
     format!("{files} file{}", if files == 1 { "" } else { "s" })
 }
 
@@ -173,7 +173,7 @@ pub fn counted(files: usize) -> String {
 mod tests {
     use super::*;
 
-    fn many(count: usize) -> Vec<ChangedFile> {
+    fn many_changes(count: usize) -> Vec<ChangedFile> {
         let kinds = [FileChange::Added, FileChange::Deleted, FileChange::Modified, FileChange::Mode];
         let file = |at: usize| ChangedFile { path: format!("f{at}"), change: kinds[at % 4] };
         (0..count).map(file).collect()
@@ -181,24 +181,25 @@ mod tests {
 
     #[test]
     fn a_long_list_is_cut_and_summed_up() {
-        let short = files(&many(SHOWN));
+        let short = restore_lines(&many_changes(SHOWN));
         assert_eq!(short.lines().count(), SHOWN);
-        let long = files(&many(SHOWN + 5));
+        let long = restore_lines(&many_changes(SHOWN + 5));
         assert_eq!(long.lines().count(), SHOWN + 2, "{long}");
         assert!(long.ends_with("  … and 5 more\n  11 created, 22 changed, 12 deleted"), "{long}");
-        let long = incoming(&many(SHOWN + 5));
+        let long = merge_changes_text(&many_changes(SHOWN + 5));
         assert!(long.ends_with("  … and 5 more\n  12 created, 22 changed, 11 deleted"), "{long}");
     }
 
     #[test]
     fn what_a_run_did_not_change_is_marked() {
-        let own = |unclear| RunChangedFiles { files: BTreeSet::from(["f0".to_owned()]), unclear };
+        let own =
+            |unclear| RunChangedFiles { files: BTreeSet::from(["f0".to_owned()]), is_uncertain: unclear };
         for (own, mark) in [
             (Some(own(false)), "  (not changed by this run)"),
             (Some(own(true)), "  (perhaps not changed by this run)"),
             (None, ""),
         ] {
-            let text = files_of_run(&many(2), own.as_ref());
+            let text = run_changes_text(&many_changes(2), own.as_ref());
             assert_eq!(text, format!("  delete       f0\n  restore      f1{mark}"));
         }
     }

@@ -7,45 +7,45 @@ use std::io::{self, Write};
 use serde_json::{Value, json};
 
 use super::json_output;
-use super::output::{TerminalSafeWriter, name, time};
+use super::output::{TerminalSafeWriter, safe_name, time_text};
 use synthdev_domain::ids::RunId;
 use synthdev_domain::journal::{RunStatus, RunSummary};
 use synthdev_domain::snapshot::SnapshotRestoreResult;
 use synthdev_runtime::time_travel::RunStep;
 
-pub use replay_verdict::verdict;
+pub use replay_verdict::write_replay_verdict;
 
 /// A fork that was made.
 pub struct ForkReport<'a> {
     pub run: &'a RunId,
-    pub of: &'a RunId,
-    pub place: &'a RunStep,
+    pub forked_from: &'a RunId,
+    pub step: &'a RunStep,
     pub restored: Option<&'a SnapshotRestoreResult>,
     /// What the person should know.
     pub notes: &'a [String],
     /// Where `resume` has to be started, if that is not here.
-    pub elsewhere: Option<&'a str>,
+    pub other_project: Option<&'a str>,
 }
 
 /// Every step with where the run stands.
 ///
 /// # Errors
 /// stdout cannot be written.
-pub fn steps(run: &RunSummary, steps: &[RunStep], json: bool, out: &mut dyn Write) -> io::Result<()> {
+pub fn write_steps(run: &RunSummary, steps: &[RunStep], json: bool, out: &mut dyn Write) -> io::Result<()> {
     if json {
-        let rows: Vec<Value> = steps.iter().map(|step| row(run, steps, step)).collect();
-        return json_output::pretty(&rows, out);
+        let rows: Vec<Value> = steps.iter().map(|step| step_json(run, steps, step)).collect();
+        return json_output::write_pretty_json(&rows, out);
     }
     let out = &mut TerminalSafeWriter(out);
     if steps.is_empty() {
         return writeln!(out, "run {} has no steps yet", run.id);
     }
-    let width = steps.iter().map(|step| title(step).chars().count()).max().unwrap_or(0).min(60);
+    let width = steps.iter().map(|step| step_title(step).chars().count()).max().unwrap_or(0).min(60);
     for step in steps {
-        let mark = mark(run, steps, step);
+        let mark = position_mark(run, steps, step);
         let arrow = if mark.is_some() { "→" } else { " " };
         let mark = mark.map(|mark| format!("  {mark}")).unwrap_or_default();
-        let (clock, title, files) = (&time(step.at)[11..], title(step), files(step));
+        let (clock, title, files) = (&time_text(step.at)[11..], step_title(step), step_files(step));
         let line = format!("{arrow} {:>4}  {clock}  {title:<width$}  {files}{mark}", step.step);
         writeln!(out, "{}", line.trim_end())?;
     }
@@ -53,29 +53,29 @@ pub fn steps(run: &RunSummary, steps: &[RunStep], json: bool, out: &mut dyn Writ
 }
 
 /// `review #2 (reviewer)`
-fn title(step: &RunStep) -> String {
-    let agent = step.agent.as_ref().map(|agent| format!(" ({})", name(agent))).unwrap_or_default();
+fn step_title(step: &RunStep) -> String {
+    let agent = step.agent.as_ref().map(|agent| format!(" ({})", safe_name(agent))).unwrap_or_default();
     let visit = if step.visit == 0 { String::new() } else { format!(" #{}", step.visit) };
-    format!("{}{visit}{agent}", name(&step.state))
+    format!("{}{visit}{agent}", safe_name(&step.state))
 }
 
-fn files(step: &RunStep) -> String {
+fn step_files(step: &RunStep) -> String {
     match (&step.files, &step.within) {
         (None, _) => "-".to_owned(),
-        (Some(id), Some(owner)) => format!("{id} (before {})", name(owner)),
+        (Some(id), Some(owner)) => format!("{id} (before {})", safe_name(owner)),
         (Some(id), None) if !step.exact => format!("{id} (older)"),
         (Some(id), None) => id.to_string(),
     }
 }
 
-fn row(run: &RunSummary, steps: &[RunStep], step: &RunStep) -> Value {
+fn step_json(run: &RunSummary, steps: &[RunStep], step: &RunStep) -> Value {
     let mut row = serde_json::to_value(step).unwrap_or_default();
-    row["mark"] = mark(run, steps, step).into();
+    row["mark"] = position_mark(run, steps, step).into();
     row
 }
 
 /// Where the run stands: `next` before the step, else how it stands in it.
-fn mark(run: &RunSummary, steps: &[RunStep], step: &RunStep) -> Option<&'static str> {
+fn position_mark(run: &RunSummary, steps: &[RunStep], step: &RunStep) -> Option<&'static str> {
     if step.visit == 0 {
         return Some(if run.progress.status == RunStatus::Cancelled { "cancelled" } else { "next" });
     }
@@ -97,8 +97,8 @@ fn mark(run: &RunSummary, steps: &[RunStep], step: &RunStep) -> Option<&'static 
 
 /// # Errors
 /// stdout cannot be written.
-pub fn forked(fork: &ForkReport<'_>, json: bool, out: &mut dyn Write) -> io::Result<()> {
-    let ForkReport { run, of, place, restored, notes, elsewhere } = fork;
+pub fn write_fork(fork: &ForkReport<'_>, json: bool, out: &mut dyn Write) -> io::Result<()> {
+    let ForkReport { run, forked_from: of, step: place, restored, notes, other_project: elsewhere } = fork;
     if json {
         let told = json!({
             "run_id": run,
@@ -109,14 +109,14 @@ pub fn forked(fork: &ForkReport<'_>, json: bool, out: &mut dyn Write) -> io::Res
             "restored": restored,
             "notes": notes,
         });
-        return json_output::pretty(&told, out);
+        return json_output::write_pretty_json(&told, out);
     }
     let out = &mut TerminalSafeWriter(out);
     writeln!(
         out,
         "run {run} is a fork of {of}: it stands before step {} ({})",
         place.step,
-        name(&place.state)
+        safe_name(&place.state)
     )?;
     for note in *notes {
         writeln!(out, "note: {note}")?;
@@ -126,13 +126,18 @@ pub fn forked(fork: &ForkReport<'_>, json: bool, out: &mut dyn Write) -> io::Res
 
 /// # Errors
 /// stdout cannot be written.
-pub fn rewound(run: &RunId, place: &RunStep, elsewhere: Option<&str>, out: &mut dyn Write) -> io::Result<()> {
+pub fn write_rewind(
+    run: &RunId,
+    place: &RunStep,
+    elsewhere: Option<&str>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let out = &mut TerminalSafeWriter(out);
-    writeln!(out, "run {run} stands before step {} ({}) again", place.step, name(&place.state))?;
+    writeln!(out, "run {run} stands before step {} ({}) again", place.step, safe_name(&place.state))?;
     write_resume_hint(run, elsewhere, out)
 }
 
 fn write_resume_hint(run: &RunId, elsewhere: Option<&str>, out: &mut dyn Write) -> io::Result<()> {
-    let place = elsewhere.map(|project| format!("-C {} ", name(project))).unwrap_or_default();
+    let place = elsewhere.map(|project| format!("-C {} ", safe_name(project))).unwrap_or_default();
     writeln!(out, "go on: synthdev {place}resume {run}")
 }

@@ -15,11 +15,11 @@ use super::companion_files::CompanionReader;
 use super::file_kind::FileKind;
 use super::models::base_url::same_origin;
 use super::models::key_scope::KeyScopes;
-use super::models::key_scopes::{ConfigPerspective, ConfigView, homes};
+use super::models::key_scopes::{ConfigPerspective, ConfigView, resolve_key_scopes};
 use super::models::model_selector::ModelSelector;
 use super::models::models_file as read_models;
 use super::models::provider_catalog::ProviderCatalog;
-use super::models::resolve::{ModelResolver, key_ring, provider_of};
+use super::models::resolve::{ModelResolver, key_ring, provider_for_key};
 use super::models::server_list::{self, ConfiguredServer};
 use super::redaction::{KeyRing, mask_dotenv, mask_settings, mask_urls};
 use super::roles::RoleSet;
@@ -27,7 +27,7 @@ use super::settings::EffectiveSettings;
 use super::settings::environment::EnvironmentVars;
 use super::settings::explain::{self, SettingExplanation};
 use super::settings::layers::SettingOverrides;
-use super::settings::rules::{holds_key, is_harmless};
+use super::settings::rules::{is_harmless, is_key_variable};
 use super::source::SourceFile;
 use super::system_context::{self, GuidanceExcerpt, SystemContextFacts};
 use synthdev_domain::diagnostic::{Diagnostic, DiagnosticSeverity};
@@ -69,7 +69,7 @@ pub struct ConfigCatalog {
     models: ProviderCatalog,
     roles: RoleSet,
     keys: KeyRing,
-    homes: KeyScopes,
+    key_scopes: KeyScopes,
     tools: Vec<ToolSpec>,
     workflows: Vec<WorkflowEntry>,
     files: ConfigSources,
@@ -84,13 +84,13 @@ impl ConfigCatalog {
         let (settings, mut found) =
             EffectiveSettings::load(&sources.settings, &environment, &sources.command_line);
         diagnostics.append(&mut found);
-        let (models, mut found) = read_models::load(&sources.models);
+        let (models, mut found) = read_models::load_providers(&sources.models);
         diagnostics.append(&mut found);
         let (roles, mut found) = RoleSet::load(&sources.roles, &tools);
         diagnostics.append(&mut found);
         let (workflows, mut found) = index_workflows(&sources.workflows);
         diagnostics.append(&mut found);
-        diagnostics.extend(sources.templates.iter().flat_map(system_context::check));
+        diagnostics.extend(sources.templates.iter().flat_map(system_context::check_template));
         let keys = key_ring(&settings, &models, &environment);
         let mut catalog = Self {
             settings,
@@ -98,14 +98,14 @@ impl ConfigCatalog {
             models,
             roles,
             keys,
-            homes: KeyScopes::new(),
+            key_scopes: KeyScopes::new(),
             tools,
             workflows,
             files: sources,
             diagnostics,
         };
-        catalog.homes = homes(&catalog.resolver(), &|whose| catalog.view(whose));
-        let unknown = catalog.resolver().unknown_providers();
+        catalog.key_scopes = resolve_key_scopes(&catalog.model_resolver(), &|whose| catalog.view_for(whose));
+        let unknown = catalog.model_resolver().unknown_providers();
         catalog.diagnostics.extend(unknown);
         catalog
     }
@@ -115,7 +115,7 @@ impl ConfigCatalog {
     }
 
     /// Whether the project's repository may open the files outside of itself that its own configuration names.
-    pub fn git_may_lead_out(&self) -> bool {
+    pub fn may_git_lead_out(&self) -> bool {
         self.files.git_leads_out
     }
 
@@ -172,7 +172,7 @@ impl ConfigCatalog {
                 let alone = (&EnvironmentVars::default(), &SettingOverrides::default());
                 EffectiveSettings::load(std::slice::from_ref(file), alone.0, alone.1).1
             }
-            FileKind::Models => read_models::load(&shipped(&self.files.models)).1,
+            FileKind::Models => read_models::load_providers(&shipped(&self.files.models)).1,
             FileKind::Roles => RoleSet::load(&shipped(&self.files.roles), &self.tools).1,
             FileKind::Workflow | FileKind::Test => Vec::new(),
         };
@@ -194,7 +194,7 @@ impl ConfigCatalog {
     }
 
     /// The guidance files that agents are given; none where the settings say so.
-    pub fn guidance(&self) -> Vec<GuidanceExcerpt<'_>> {
+    pub fn guidance_excerpts(&self) -> Vec<GuidanceExcerpt<'_>> {
         let wanted = self.settings.system_context_options();
         if wanted.guidance {
             system_context::guidance_excerpts(&self.files.guidance, wanted.guidance_limit)
@@ -203,28 +203,28 @@ impl ConfigCatalog {
         }
     }
 
-    fn resolver(&self) -> ModelResolver<'_> {
+    fn model_resolver(&self) -> ModelResolver<'_> {
         ModelResolver {
             settings: &self.settings,
             models: &self.models,
             environment: &self.environment,
             keys: &self.keys,
-            homes: &self.homes,
+            key_scopes: &self.key_scopes,
         }
     }
 
     /// Where each key of the ring may be sent.
     pub fn key_origins(&self) -> BTreeMap<String, Vec<String>> {
-        self.homes.iter().map(|(name, home)| (name.clone(), home.urls.clone())).collect()
+        self.key_scopes.iter().map(|(name, home)| (name.clone(), home.urls.clone())).collect()
     }
 
     /// Keys of this file that do not say what they are for although it is clear: path, key, and a URL of their server.
     pub fn unbound_keys(&self, file: &str) -> Vec<(String, SecretText, String)> {
-        let path = |name: &str| match provider_of(name) {
+        let path = |name: &str| match provider_for_key(name) {
             Some(provider) => format!("keys.{provider}"),
             None => format!("levels.{name}.api_key"),
         };
-        let open = self.homes.iter().filter_map(|(name, home)| {
+        let open = self.key_scopes.iter().filter_map(|(name, home)| {
             let path = path(name);
             let setting = self.settings.get(&path)?;
             let here = setting.origin.place.as_ref().is_some_and(|place| place.file == file);
@@ -238,18 +238,18 @@ impl ConfigCatalog {
     /// Where a key belongs that the person saves now, for a provider or for a level's own server. Files of the project
     /// are not listened to.
     pub fn origin_for_saved_key(&self, provider: Option<&str>, level: &str) -> Option<String> {
-        let ConfigView { settings, models, environment } = self.view(ConfigPerspective::Person);
+        let ConfigView { settings, models, environment } = self.view_for(ConfigPerspective::Person);
         let keys = key_ring(&settings, &models, &environment);
         let said = ModelResolver {
             settings: &settings,
             models: &models,
             environment: &environment,
             keys: &keys,
-            homes: &self.homes,
+            key_scopes: &self.key_scopes,
         };
         match provider {
             Some(name) => said.provider_url(models.provider(name)?),
-            None => said.reached(level).map(|reached| reached.url),
+            None => said.level_endpoint(level).map(|reached| reached.url),
         }
     }
 
@@ -265,7 +265,7 @@ impl ConfigCatalog {
     }
 
     /// The configuration as these words alone make it. Nobody is told of its mistakes twice.
-    fn view(&self, whose: ConfigPerspective) -> ConfigView {
+    fn view_for(&self, whose: ConfigPerspective) -> ConfigView {
         let files = &self.files;
         let of_project = |list: &[SourceFile]| list.iter().any(|file| file.layer == ConfigLayer::Project);
         let alone = ![&files.settings, &files.models, &files.dotenv].into_iter().any(|list| of_project(list));
@@ -287,21 +287,21 @@ impl ConfigCatalog {
         };
         let (environment, _) = EnvironmentVars::load(&process, &those(&files.dotenv));
         let (settings, _) = EffectiveSettings::load(&those(&files.settings), &environment, &typed);
-        let (models, _) = read_models::load(&those(&files.models));
+        let (models, _) = read_models::load_providers(&those(&files.models));
         ConfigView { settings, models, environment }
     }
 
     /// Every server that could be asked as things are set.
     pub fn servers(&self) -> Vec<ConfiguredServer> {
-        server_list::servers(&self.resolver())
+        server_list::configured_servers(&self.model_resolver())
     }
 
     /// One setting with everything that decides it: by its path, an environment name or an option.
     ///
     /// # Errors
     /// There is none of that name.
-    pub fn explain(&self, key: &str) -> Result<SettingExplanation, String> {
-        explain::explain((&self.settings, &self.diagnostics), &self.models, &self.environment, key)
+    pub fn explain_setting(&self, key: &str) -> Result<SettingExplanation, String> {
+        explain::explain_setting((&self.settings, &self.diagnostics), &self.models, &self.environment, key)
     }
 
     /// The `.env` files that were read, by their names in findings.
@@ -314,7 +314,7 @@ impl ConfigCatalog {
     /// # Errors
     /// What is not set, with how to set it.
     pub fn model_for_level(&self, level: &str) -> Result<ModelChoice, Box<Diagnostic>> {
-        self.select_model(&ModelSelector::level(level))
+        self.select_model(&ModelSelector::for_level(level))
     }
 
     /// The model for what an agent asks: a level, and what it wants otherwise.
@@ -322,19 +322,19 @@ impl ConfigCatalog {
     /// # Errors
     /// What is not set, with how to set it.
     pub fn select_model(&self, wish: &ModelSelector) -> Result<ModelChoice, Box<Diagnostic>> {
-        let resolver = self.resolver();
-        resolver.resolve(wish)
+        let resolver = self.model_resolver();
+        resolver.resolve_choice(wish)
     }
 
     /// A file's text by the name in a diagnostic, fit to be printed: keys are blotted out.
-    pub fn printable(&self, file: &str) -> Option<String> {
+    pub fn printable_text(&self, file: &str) -> Option<String> {
         let named =
             |list: &[SourceFile]| list.iter().find(|one| one.name == file).map(|one| one.text.clone());
         if let Some(text) = named(&self.files.settings) {
             return Some(mask_settings(&text, &is_harmless));
         }
         if let Some(text) = named(&self.files.dotenv) {
-            return Some(mask_dotenv(&text, &holds_key));
+            return Some(mask_dotenv(&text, &is_key_variable));
         }
         let files = &self.files;
         if let Some(text) = named(&files.models) {
@@ -342,12 +342,16 @@ impl ConfigCatalog {
         }
         let others = [&files.workflows, &files.texts, &files.roles, &files.templates];
         let known = others.into_iter().find_map(|list| named(list)).map(|text| text.to_string());
-        known.or_else(|| self.beside(file))
+        known.or_else(|| self.command_line_companion(file))
     }
 
     /// A text beside a workflow file of the command line: those are named by their paths.
-    fn beside(&self, file: &str) -> Option<String> {
+    fn command_line_companion(&self, file: &str) -> Option<String> {
         let (_, path) = file.rsplit_once('/').unwrap_or(("", file));
-        self.files.reader.as_ref()?.read(&SourceFile::new(ConfigLayer::CommandLine, file, ""), path).ok()?
+        self.files
+            .reader
+            .as_ref()?
+            .read_companion(&SourceFile::new(ConfigLayer::CommandLine, file, ""), path)
+            .ok()?
     }
 }

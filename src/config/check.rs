@@ -26,23 +26,23 @@ use super::workflow_file::WorkflowForm;
 pub use compilation_unit::{
     CompilationUnit, InputScript, ParsedScript, ResolvedAgent, ScriptFile, StateScripts, TransitionScripts,
 };
-pub use compile::{CompanionLookup, CompileContext, compile};
+pub use compile::{CompanionLookup, CompileContext, compile_scripts};
 pub use script_file::script_file;
 
 /// Adds every finding of one workflow. `child` finds another workflow's form by name, for the keys of
 /// `sub_workflow_input`.
-pub fn check<'w>(
+pub fn check_workflow<'w>(
     unit: &CompilationUnit,
     child: &dyn Fn(&str) -> Option<&'w WorkflowForm>,
     findings: &mut FileDiagnostics<'_>,
 ) {
-    names::check(&unit.form, child, findings);
-    literals::check(unit, findings);
+    names::check_names(&unit.form, child, findings);
+    literals::check_literals(unit, findings);
     let graph = state_graph::StateFlowGraph::new(unit);
-    transitions::check(unit, findings);
-    graph.check(unit, findings);
-    tool_decisions::check(unit, &graph, findings);
-    type_checks::check(unit, child, findings);
-    common_data::check(unit, findings);
-    shell_injection::check(unit, findings);
+    transitions::check_transitions(unit, findings);
+    graph.check_graph(unit, findings);
+    tool_decisions::check_decisions(unit, &graph, findings);
+    type_checks::check_types(unit, child, findings);
+    common_data::check_common_data(unit, findings);
+    shell_injection::check_shell_injection(unit, findings);
 }

@@ -23,7 +23,7 @@ pub fn companion_path(file: &SourceFile, path: &str) -> Result<String, Companion
     if path.starts_with(['/', '\\']) || path.contains(':') {
         return refuse("is not relative to the workflow file");
     }
-    let mut name = directory(&file.name).to_owned();
+    let mut name = directory_part(&file.name).to_owned();
     let mut parts = path.split(['/', '\\']).filter(|part| !part.is_empty() && *part != ".").peekable();
     if parts.peek().is_none() {
         return refuse("is no path");
@@ -42,12 +42,12 @@ pub fn companion_path(file: &SourceFile, path: &str) -> Result<String, Companion
 
 /// Where a workflow's functions stand if it names no script file: `NAME/script.js` for `NAME.json`.
 pub fn default_script_path(file: &SourceFile) -> String {
-    let own = &file.name[directory(&file.name).len()..];
+    let own = &file.name[directory_part(&file.name).len()..];
     format!("{}/script.js", own.strip_suffix(".json").unwrap_or(own))
 }
 
 /// The part of a file's name up to its last `/`.
-fn directory(name: &str) -> &str {
+fn directory_part(name: &str) -> &str {
     let end = name.rfind(['/', '\\']).or_else(|| name.find(':')).map_or(0, |at| at + 1);
     &name[..end]
 }
@@ -68,7 +68,7 @@ impl CompanionReader {
 
     /// # Errors
     /// Why the file cannot be read.
-    pub fn read(&self, file: &SourceFile, path: &str) -> Result<Option<String>, String> {
+    pub fn read_companion(&self, file: &SourceFile, path: &str) -> Result<Option<String>, String> {
         (self.0)(file, path)
     }
 }

@@ -94,11 +94,11 @@ pub fn estimate_cost(program: &WorkflowProgram, brief: &SystemContext) -> CostEs
     let mut calls = PerCallUsage::default();
     let states = keys.iter().filter_map(|key| state_cost(program, *key, &mut calls, (&declared, &default)));
     let states = states.collect();
-    let mut notes = notes(program, known, &keys);
+    let mut notes = estimate_notes(program, known, &keys);
     notes.extend(default.notes);
     CostEstimate {
         workflow: program.workflows.first().map(|root| root.name.clone()).unwrap_or_default(),
-        spending: spending(declared.total, default.total, known),
+        spending: known_usage(declared.total, default.total, known),
         states,
         notes,
     }
@@ -109,7 +109,7 @@ fn with_system_context(program: &WorkflowProgram, brief: &SystemContext) -> Work
     let mut program = program.clone();
     for workflow in program.workflows.iter_mut().filter(|_| !brief.is_empty()) {
         for agent in &mut Arc::make_mut(workflow).agents {
-            for part in brief.parts(agent.without) {
+            for part in brief.included_parts(agent.without) {
                 agent.system_prompt.push_str("\n\n");
                 agent.system_prompt.push_str(part);
             }
@@ -128,19 +128,19 @@ struct EstimateTotals {
 impl EstimateTotals {
     fn new(program: &WorkflowProgram, limited: VisitLimitSource) -> Self {
         let mut lanes = BranchEstimator::new(program, limited);
-        let (total, visits, notes) = lanes.run();
+        let (total, visits, notes) = lanes.estimate_run();
         let mut calls = PerCallUsage::default();
         let states = visits
             .into_iter()
             .filter_map(|(key, visits)| {
                 let workflow = program.workflows.get(key.0)?;
                 let each = calls.per_visit((key.0, workflow), workflow.states.get(key.1)?);
-                (each.calls > 0).then(|| (key, (visits, each.times(visits))))
+                (each.calls > 0).then(|| (key, (visits, each.multiply_by(visits))))
             })
             .collect();
         let mut totals = Self { total, states, notes };
         if let Some(root) = program.workflows.first() {
-            totals.cap(root, program);
+            totals.cap_totals(root, program);
         }
         totals
     }
@@ -151,25 +151,25 @@ impl EstimateTotals {
         for (key, (_, amount)) in &self.states {
             let agent = agent_at(program, *key)?;
             let own = agents.entry((key.0, agent.id.as_str())).or_insert((agent, UsageAmount::default()));
-            own.1 = own.1.plus(*amount);
+            own.1 = own.1.sum_with(*amount);
         }
         if agents.values().all(|(agent, _)| agent.budget.is_unbounded()) {
             return None;
         }
         let each = agents.iter().map(|((workflow, _), (agent, amount))| {
-            within(*amount, &agent.budget, per_call(&program.workflows[*workflow], agent))
+            capped_by_budget(*amount, &agent.budget, per_call(&program.workflows[*workflow], agent))
         });
-        Some(each.fold(UsageAmount::default(), UsageAmount::plus))
+        Some(each.fold(UsageAmount::default(), UsageAmount::sum_with))
     }
 
     /// Limits and budgets of the whole run end it earlier; the call in flight is still paid.
-    fn cap(&mut self, root: &Workflow, program: &WorkflowProgram) {
+    fn cap_totals(&mut self, root: &Workflow, program: &WorkflowProgram) {
         let agents = self.states.keys().filter_map(|key| Some((*key, agent_at(program, *key)?)));
         let each: BTreeMap<(usize, &str), &AgentSpec> =
             agents.map(|((workflow, _), agent)| ((workflow, agent.id.as_str()), agent)).collect();
         let mut largest = UsageAmount::default();
         for ((workflow, _), agent) in each {
-            largest = largest.largest(per_call(&program.workflows[workflow], agent));
+            largest = largest.max_per_part(per_call(&program.workflows[workflow], agent));
         }
         let by_agents = self.by_agents(program);
         let total = &mut self.total;
@@ -180,7 +180,7 @@ impl EstimateTotals {
         }
         if let Some(most) = root.limits.max_model_calls {
             let most = u64::from(most);
-            *total = total.smallest(largest.times(most));
+            *total = total.min_per_part(largest.multiply_by(most));
             total.calls = total.calls.min(most);
         }
         if let Some(most) = root.budget.tokens.hard {
@@ -194,7 +194,7 @@ impl EstimateTotals {
 }
 
 /// An agent's budget ends its calls earlier.
-fn within(amount: UsageAmount, budget: &Budget, call: UsageAmount) -> UsageAmount {
+fn capped_by_budget(amount: UsageAmount, budget: &Budget, call: UsageAmount) -> UsageAmount {
     let tokens = budget.tokens.hard.unwrap_or(UNBOUNDED);
     UsageAmount {
         calls: amount.calls,
@@ -224,25 +224,25 @@ fn state_cost(
         state: state.name.clone(),
         agent: agent.id.clone(),
         model: agent.choice.model.clone(),
-        visits: bound(visits, default_visits),
+        visits: worst_case_count(visits, default_visits),
         calls_per_visit: calls.per_visit((key.0, workflow), state).calls,
-        spending: spending(amount, default_amount, known),
+        spending: known_usage(amount, default_amount, known),
     })
 }
 
-fn spending(declared: UsageAmount, default: UsageAmount, known: KnownFigures) -> WorstCaseUsage {
+fn known_usage(declared: UsageAmount, default: UsageAmount, known: KnownFigures) -> WorstCaseUsage {
     let dollars = |usd: f64| usd.is_finite().then_some(usd);
     WorstCaseUsage {
-        calls: bound(declared.calls, default.calls),
-        prompt_tokens: bound(declared.prompt, default.prompt),
-        answer_tokens: known.answers.then(|| bound(declared.answer, default.answer)),
+        calls: worst_case_count(declared.calls, default.calls),
+        prompt_tokens: worst_case_count(declared.prompt, default.prompt),
+        answer_tokens: known.answers.then(|| worst_case_count(declared.answer, default.answer)),
         cost_usd: known
             .prices
             .then(|| WorstCaseUsd { declared: dollars(declared.usd), default: dollars(default.usd) }),
     }
 }
 
-fn bound(declared: u64, default: u64) -> WorstCaseCount {
+fn worst_case_count(declared: u64, default: u64) -> WorstCaseCount {
     let some = |number: u64| (number < UNBOUNDED).then_some(number);
     WorstCaseCount { declared: some(declared), default: some(default) }
 }
@@ -255,7 +255,7 @@ fn agent_at(program: &WorkflowProgram, (workflow, state): (usize, usize)) -> Opt
     }
 }
 
-fn notes(program: &WorkflowProgram, known: KnownFigures, keys: &[(usize, usize)]) -> Vec<String> {
+fn estimate_notes(program: &WorkflowProgram, known: KnownFigures, keys: &[(usize, usize)]) -> Vec<String> {
     let mut notes = Vec::new();
     if keys.is_empty() {
         return notes;

@@ -11,7 +11,7 @@ pub(super) fn strongly_connected_components(next: &[Vec<usize>], counts: &[bool]
     }
     let mut part = vec![next.len(); next.len()];
     let mut number = 0;
-    for first in finished(next, counts).into_iter().rev() {
+    for first in finish_order(next, counts).into_iter().rev() {
         if part[first] != next.len() {
             continue;
         }
@@ -28,7 +28,7 @@ pub(super) fn strongly_connected_components(next: &[Vec<usize>], counts: &[bool]
 }
 
 /// The nodes in the order in which a walk into the depth is done with them.
-fn finished(next: &[Vec<usize>], counts: &[bool]) -> Vec<usize> {
+fn finish_order(next: &[Vec<usize>], counts: &[bool]) -> Vec<usize> {
     let mut order = Vec::new();
     let mut seen = vec![false; next.len()];
     for first in (0..next.len()).filter(|at| counts[*at]) {

@@ -4,7 +4,7 @@
 ///
 /// Distance counts inserted, removed, replaced and swapped neighbouring characters, ignoring case;
 /// a third of the word's length (at least one, at most four) may differ. The first of equals wins.
-pub fn closest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub fn closest_word<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let wanted: Vec<char> = word.chars().flat_map(char::to_lowercase).collect();
     let mut best: Option<(usize, &'a str)> = None;
     for candidate in candidates {
@@ -13,7 +13,7 @@ pub fn closest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         if wanted.len().abs_diff(known.len()) > allowed {
             continue;
         }
-        let found = distance(&wanted, &known);
+        let found = edit_distance(&wanted, &known);
         if found <= allowed && best.is_none_or(|(least, _)| found < least) {
             best = Some((found, candidate));
         }
@@ -23,20 +23,20 @@ pub fn closest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
 
 /// The hint of a diagnostic: ``did you mean `x`?``.
 pub fn suggestion_hint<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<String> {
-    closest(word, candidates).map(|known| format!("did you mean `{known}`?"))
+    closest_word(word, candidates).map(|known| format!("did you mean `{known}`?"))
 }
 
 /// ``did you mean `x`?`` if one is close, else the whole list if there is one.
-pub fn or_list(word: &str, noun: &str, candidates: &[&str]) -> Option<String> {
+pub fn suggest_or_list(word: &str, noun: &str, candidates: &[&str]) -> Option<String> {
     suggestion_hint(word, candidates.iter().copied())
-        .or_else(|| (!candidates.is_empty()).then(|| format!("{noun}: {}", listed(candidates))))
+        .or_else(|| (!candidates.is_empty()).then(|| format!("{noun}: {}", join_limited(candidates))))
 }
 
 /// Names that a list shows: nobody reads ten thousand.
 const LISTED: usize = 40;
 
 /// The names in one line; of many the first ones and how many more there are.
-pub fn listed(names: &[&str]) -> String {
+pub fn join_limited(names: &[&str]) -> String {
     match names.get(..LISTED) {
         Some(first) if names.len() > LISTED => {
             format!("{} and {} more", first.join(", "), names.len() - LISTED)
@@ -47,11 +47,11 @@ pub fn listed(names: &[&str]) -> String {
 
 /// The same for names that are owned.
 pub fn listed_names(names: &[String]) -> String {
-    listed(&names.iter().map(String::as_str).collect::<Vec<_>>())
+    join_limited(&names.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
 /// Optimal string alignment: Levenshtein and swapped neighbours.
-fn distance(left: &[char], right: &[char]) -> usize {
+fn edit_distance(left: &[char], right: &[char]) -> usize {
     let width = right.len() + 1;
     let mut before: Vec<usize> = vec![0; width];
     let mut last: Vec<usize> = (0..width).collect();
@@ -87,10 +87,10 @@ mod tests {
             ("", None),
         ];
         for (word, expected) in rows {
-            assert_eq!(closest(word, known), expected, "{word}");
+            assert_eq!(closest_word(word, known), expected, "{word}");
         }
         assert_eq!(suggestion_hint("x", ["y"]).as_deref(), Some("did you mean `y`?"));
-        assert_eq!(or_list("zzzzzz", "known", &["a", "b"]).as_deref(), Some("known: a, b"));
-        assert!(listed(&["a"; 41]).ends_with("a, a and 1 more"));
+        assert_eq!(suggest_or_list("zzzzzz", "known", &["a", "b"]).as_deref(), Some("known: a, b"));
+        assert!(join_limited(&["a"; 41]).ends_with("a, a and 1 more"));
     }
 }

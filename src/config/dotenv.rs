@@ -7,13 +7,13 @@ use std::ops::Range;
 pub struct DotenvAssignment {
     pub name: String,
     pub value: String,
-    pub name_at: Range<usize>,
-    pub value_at: Range<usize>,
+    pub name_range: Range<usize>,
+    pub value_range: Range<usize>,
 }
 
 /// `export`, comments, single quotes (literal), double quotes (with `\n`, `\"`, `\\`) that may run over several lines.
 /// The second list has the lines that are none of these: the file belongs to other programs too.
-pub fn read(text: &str) -> (Vec<DotenvAssignment>, Vec<Range<usize>>) {
+pub fn parse_dotenv(text: &str) -> (Vec<DotenvAssignment>, Vec<Range<usize>>) {
     let (mut found, mut broken) = (Vec::new(), Vec::new());
     let mut at = 0;
     while at < text.len() {
@@ -36,13 +36,13 @@ pub fn read(text: &str) -> (Vec<DotenvAssignment>, Vec<Range<usize>>) {
             continue;
         }
         let name_at = at + line.find(name).unwrap_or(0);
-        let (value, used) = value(&rest[left.len() + 1..]);
+        let (value, used) = parse_value(&rest[left.len() + 1..]);
         let after = left.len() + 1 + used;
         found.push(DotenvAssignment {
             name: name.to_owned(),
             value,
-            name_at: name_at..name_at + name.len(),
-            value_at: at + left.len() + 1..at + after,
+            name_range: name_at..name_at + name.len(),
+            value_range: at + left.len() + 1..at + after,
         });
         at += after + rest[after..].find('\n').map_or(rest.len() - after, |newline| newline + 1);
     }
@@ -50,22 +50,21 @@ pub fn read(text: &str) -> (Vec<DotenvAssignment>, Vec<Range<usize>>) {
 }
 
 /// The value at the start of `text`, and how many bytes it took.
-fn value(text: &str) -> (String, usize) {
+fn parse_value(text: &str) -> (String, usize) {
     let lead = text.len() - text.trim_start_matches([' ', '\t']).len();
     let body = &text[lead..];
     match body.chars().next() {
         Some('\'') => match body[1..].find('\'') {
             Some(end) => (body[1..=end].to_owned(), lead + end + 2),
-            None => bare(text),
+            None => parse_unquoted(text),
         },
-        Some('"') => {
-            double_quoted(&body[1..]).map_or_else(|| bare(text), |(value, used)| (value, lead + 1 + used))
-        }
-        _ => bare(text),
+        Some('"') => double_quoted(&body[1..])
+            .map_or_else(|| parse_unquoted(text), |(value, used)| (value, lead + 1 + used)),
+        _ => parse_unquoted(text),
     }
 }
 
-fn bare(text: &str) -> (String, usize) {
+fn parse_unquoted(text: &str) -> (String, usize) {
     let line = &text[..text.find('\n').unwrap_or(text.len())];
     let end = line.find(" #").or_else(|| line.find("\t#")).unwrap_or(line.len());
     (line[..end].trim().to_owned(), line.len())

@@ -17,7 +17,7 @@ pub struct SpannedField<T> {
 #[derive(Clone, Copy, Debug)]
 pub struct ObjectFields<'n> {
     pub members: &'n [JsonMember],
-    noun: &'n str,
+    article_noun: &'n str,
 }
 
 impl<'n> ObjectFields<'n> {
@@ -25,19 +25,19 @@ impl<'n> ObjectFields<'n> {
     pub fn from_node(node: &'n JsonNode, noun: &'n str, findings: &mut FileDiagnostics<'_>) -> Option<Self> {
         let Some(members) = node.members() else {
             let message = format!("{noun} must be an object, found {}", node.kind_name());
-            findings.error("C03", node.span.clone(), message, None);
+            findings.add_error("C03", node.span.clone(), message, None);
             return None;
         };
-        Some(Self { members, noun })
+        Some(Self { members, article_noun: noun })
     }
 
     /// Keys that are not in `known` are errors (C04), except `$schema` and those that begin with `x_`.
-    pub fn allow(&self, known: &[&str], findings: &mut FileDiagnostics<'_>) {
+    pub fn reject_unknown_keys(&self, known: &[&str], findings: &mut FileDiagnostics<'_>) {
         for member in self.members {
             if !known.contains(&member.key.as_str()) && !is_free(&member.key) {
-                let hint = did_you_mean::or_list(&member.key, "known keys", known);
-                let message = format!("unknown key `{}` in {}", member.key, self.noun);
-                findings.error("C04", member.key_span.clone(), message, hint);
+                let hint = did_you_mean::suggest_or_list(&member.key, "known keys", known);
+                let message = format!("unknown key `{}` in {}", member.key, self.article_noun);
+                findings.add_error("C04", member.key_span.clone(), message, hint);
             }
         }
     }
@@ -51,7 +51,12 @@ impl<'n> ObjectFields<'n> {
         let first = found.next()?;
         if let Some(second) = found.next() {
             let message = format!("`{}` and `{}` are two names of one field", first.key, second.key);
-            findings.error("C07", second.key_span.clone(), message, Some("keep one of the two".to_owned()));
+            findings.add_error(
+                "C07",
+                second.key_span.clone(),
+                message,
+                Some("keep one of the two".to_owned()),
+            );
         }
         Some(&first.value)
     }
@@ -61,7 +66,7 @@ impl<'n> ObjectFields<'n> {
         if let Some(text) = node.as_str() {
             return Some(SpannedField { value: text.to_owned(), span: node.span.clone() });
         }
-        wrong(names[0], "a string", node, findings);
+        wrong_type_error(names[0], "a string", node, findings);
         None
     }
 
@@ -70,7 +75,7 @@ impl<'n> ObjectFields<'n> {
         if let JsonNodeKind::Bool(flag) = node.kind {
             return Some(flag);
         }
-        wrong(names[0], "true or false", node, findings);
+        wrong_type_error(names[0], "true or false", node, findings);
         None
     }
 
@@ -80,7 +85,7 @@ impl<'n> ObjectFields<'n> {
         match node.to_value().as_u64() {
             Some(number) if number > 0 => Some(number),
             _ => {
-                wrong(names[0], "a whole number from 1", node, findings);
+                wrong_type_error(names[0], "a whole number from 1", node, findings);
                 None
             }
         }
@@ -92,7 +97,7 @@ impl<'n> ObjectFields<'n> {
         match node.to_value().as_f64() {
             Some(number) if number >= 0.0 => Some(number),
             _ => {
-                wrong(names[0], "a number from 0", node, findings);
+                wrong_type_error(names[0], "a number from 0", node, findings);
                 None
             }
         }
@@ -112,7 +117,7 @@ impl<'n> ObjectFields<'n> {
             | JsonNodeKind::Bool(_)
             | JsonNodeKind::Number(_)
             | JsonNodeKind::Object(_) => {
-                wrong(names[0], "a list of strings", node, findings);
+                wrong_type_error(names[0], "a list of strings", node, findings);
                 return None;
             }
         };
@@ -120,7 +125,7 @@ impl<'n> ObjectFields<'n> {
         for item in items {
             match item.as_str() {
                 Some(text) => texts.push(SpannedField { value: text.to_owned(), span: item.span.clone() }),
-                None => wrong(names[0], "a list of strings", item, findings),
+                None => wrong_type_error(names[0], "a list of strings", item, findings),
             }
         }
         Some(texts)
@@ -131,7 +136,7 @@ impl<'n> ObjectFields<'n> {
         let node = self.get(names, findings)?;
         let items = node.items();
         if items.is_none() {
-            wrong(names[0], "a list", node, findings);
+            wrong_type_error(names[0], "a list", node, findings);
         }
         items
     }
@@ -142,8 +147,8 @@ pub fn is_free(key: &str) -> bool {
     key == "$schema" || key.starts_with("x_")
 }
 
-fn wrong(name: &str, expected: &str, node: &JsonNode, findings: &mut FileDiagnostics<'_>) {
+fn wrong_type_error(name: &str, expected: &str, node: &JsonNode, findings: &mut FileDiagnostics<'_>) {
     let found = if let JsonNodeKind::Number(text) = &node.kind { text.as_str() } else { node.kind_name() };
     let message = format!("`{name}` must be {expected}, found {found}");
-    findings.error("C03", node.span.clone(), message, None);
+    findings.add_error("C03", node.span.clone(), message, None);
 }

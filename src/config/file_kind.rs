@@ -3,13 +3,13 @@
 //! `check DIRECTORY` meets every file of a project. What is not ours is not judged. A file in one of our own directories
 //! is always ours, however broken it is.
 
-use super::did_you_mean::closest;
+use super::did_you_mean::closest_word;
 use super::json::JsonNode;
 use super::role_file;
 use super::settings::rules::RULES;
 use super::source::{FileDiagnostics, SourceFile};
 use super::test_file::{self, ENDING};
-use super::workflow_file::definitions;
+use super::workflow_file::workflow_nodes;
 use synthdev_domain::diagnostic::Diagnostic;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -51,7 +51,7 @@ impl FileKind {
             return None;
         }
         let root = JsonNode::parse(file, &mut FileDiagnostics::new(file))?;
-        if definitions(&root).any(resembles_workflow) {
+        if workflow_nodes(&root).any(resembles_workflow) {
             return None;
         }
         let what = match place.or_else(|| Self::by_content(&file.name, &root)) {
@@ -64,7 +64,12 @@ impl FileKind {
         let mut findings = FileDiagnostics::new(file);
         let hint = "name a file that holds one workflow object, or an array of them; `synthdev workflows` lists the \
             workflows, and `synthdev new` writes one to begin with";
-        findings.error("E10", 0..0, format!("this file is not a workflow: {what}"), Some(hint.to_owned()));
+        findings.add_error(
+            "E10",
+            0..0,
+            format!("this file is not a workflow: {what}"),
+            Some(hint.to_owned()),
+        );
         findings.list.pop()
     }
 
@@ -127,7 +132,7 @@ fn is_workflow(node: &JsonNode) -> bool {
 fn resembles_workflow(node: &JsonNode) -> bool {
     let meant = |key: &str, value: &JsonNode| {
         let known = ["workflow_name"].into_iter().chain(OF_WORKFLOW);
-        closest(key, known).is_some_and(|known| match known {
+        closest_word(key, known).is_some_and(|known| match known {
             "workflow_name" | "script_file" => value.as_str().is_some(),
             _ => value.items().is_some() || value.members().is_some(),
         })

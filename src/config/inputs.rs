@@ -17,31 +17,31 @@ pub struct InputError {
     pub message: String,
     pub hint: String,
     /// Nothing was given: ask for it, or wait if the workflow starts on user input.
-    pub missing: bool,
+    pub is_missing: bool,
 }
 
 /// The rest of a command line. With one declared input the text is its value, and so it is with the only one of
 /// several that must be given; otherwise it must be a JSON object. One matching outer pair of quotes is removed.
 pub fn from_text(parameters: &[WorkflowParameter], text: &str) -> Result<Map<String, Value>, InputError> {
-    let text = unquoted(text.trim());
+    let text = strip_outer_quotes(text.trim());
     match parameters {
         [] if text.is_empty() => Ok(Map::new()),
-        [] => Err(refuse("", "this workflow takes no input".to_owned(), "leave the text out")),
-        [only] if text.is_empty() && only.required => Err(absent(only)),
+        [] => Err(input_error("", "this workflow takes no input".to_owned(), "leave the text out")),
+        [only] if text.is_empty() && only.required => Err(missing_input_error(only)),
         [_] if text.is_empty() => from_values(parameters, &Map::new()),
         [only] => {
-            let value = accept(only, &Value::from(text))?;
+            let value = convert_and_check(only, &Value::from(text))?;
             Ok(Map::from_iter([(only.name.clone(), value)]))
         }
         many if text.is_empty() => from_values(many, &Map::new()),
-        many => match parse(text) {
+        many => match parse_json(text) {
             Some(Value::Object(values)) => from_values(many, &values),
             _ => match only_required(many) {
                 Some(only) => from_values(many, &Map::from_iter([(only.name.clone(), Value::from(text))])),
                 None => {
                     let names: Vec<&str> = many.iter().map(|one| one.name.as_str()).collect();
                     let message = format!("this workflow takes several inputs: {}", names.join(", "));
-                    Err(refuse("", message, "give them as a JSON object: {\"name\": value, …}"))
+                    Err(input_error("", message, "give them as a JSON object: {\"name\": value, …}"))
                 }
             },
         },
@@ -61,21 +61,21 @@ pub fn from_values(
     for name in values.keys() {
         if !parameters.iter().any(|parameter| parameter.name == *name) {
             let names: Vec<&str> = parameters.iter().map(|one| one.name.as_str()).collect();
-            let hint = did_you_mean::or_list(name, "inputs", &names);
+            let hint = did_you_mean::suggest_or_list(name, "inputs", &names);
             let hint = hint.unwrap_or_else(|| "this workflow takes no input".to_owned());
-            return Err(refuse(name, format!("there is no input `{name}`"), &hint));
+            return Err(input_error(name, format!("there is no input `{name}`"), &hint));
         }
     }
     let mut checked = Map::new();
     for parameter in parameters {
         match values.get(&parameter.name) {
-            None | Some(Value::Null) if parameter.required => return Err(absent(parameter)),
+            None | Some(Value::Null) if parameter.required => return Err(missing_input_error(parameter)),
             None | Some(Value::Null) => {
                 let usual = parameter.default.clone();
                 checked.extend(usual.map(|value| (parameter.name.clone(), value)));
             }
             Some(value) => {
-                checked.insert(parameter.name.clone(), accept(parameter, value)?);
+                checked.insert(parameter.name.clone(), convert_and_check(parameter, value)?);
             }
         }
     }
@@ -86,13 +86,13 @@ pub fn from_values(
 ///
 /// # Errors
 /// What is wrong with the value, or with the schema.
-pub fn accept(parameter: &WorkflowParameter, value: &Value) -> Result<Value, InputError> {
-    let converted = convert(parameter, value)?;
+pub fn convert_and_check(parameter: &WorkflowParameter, value: &Value) -> Result<Value, InputError> {
+    let converted = convert_value(parameter, value)?;
     let Some(schema) = &parameter.schema else { return Ok(converted) };
     let name = &parameter.name;
     let validator = jsonschema::validator_for(schema).map_err(|error| {
         let message = format!("the schema of `{name}` cannot be used: {error}");
-        refuse(name, message, "correct it in the workflow file")
+        input_error(name, message, "correct it in the workflow file")
     })?;
     let problems: Vec<String> = validator
         .iter_errors(&converted)
@@ -105,12 +105,12 @@ pub fn accept(parameter: &WorkflowParameter, value: &Value) -> Result<Value, Inp
         return Ok(converted);
     }
     let message = format!("`{name}` does not fit its schema: {}", problems.join("; "));
-    Err(refuse(name, message, &format!("it must fit {}", brief(schema))))
+    Err(input_error(name, message, &format!("it must fit {}", short_value(schema))))
 }
 
 /// One value to its declared type: text becomes a number, a boolean, or JSON with comments; a number or
 /// boolean becomes text where text is declared. The same border holds for outputs.
-pub fn convert(parameter: &WorkflowParameter, value: &Value) -> Result<Value, InputError> {
+pub fn convert_value(parameter: &WorkflowParameter, value: &Value) -> Result<Value, InputError> {
     let text = value.as_str().map(str::trim);
     let converted = match (parameter.kind, value) {
         (ParameterType::String, Value::String(_))
@@ -119,20 +119,20 @@ pub fn convert(parameter: &WorkflowParameter, value: &Value) -> Result<Value, In
         | (ParameterType::Object, Value::Object(_))
         | (ParameterType::Array, Value::Array(_)) => Some(value.clone()),
         (ParameterType::String, Value::Number(_) | Value::Bool(_)) => Some(Value::from(value.to_string())),
-        (ParameterType::Number, _) => text.and_then(|text| parse(text).filter(Value::is_number)),
-        (ParameterType::Boolean, _) => text.and_then(|text| parse(text).filter(Value::is_boolean)),
-        (ParameterType::Object, _) => text.and_then(|text| parse(text).filter(Value::is_object)),
-        (ParameterType::Array, _) => text.and_then(|text| parse(text).filter(Value::is_array)),
+        (ParameterType::Number, _) => text.and_then(|text| parse_json(text).filter(Value::is_number)),
+        (ParameterType::Boolean, _) => text.and_then(|text| parse_json(text).filter(Value::is_boolean)),
+        (ParameterType::Object, _) => text.and_then(|text| parse_json(text).filter(Value::is_object)),
+        (ParameterType::Array, _) => text.and_then(|text| parse_json(text).filter(Value::is_array)),
         (ParameterType::String, _) => None,
     };
     converted.ok_or_else(|| {
         let kind = parameter.kind.as_str();
-        let message = format!("`{}` must be of type {kind}, found {}", parameter.name, brief(value));
-        refuse(&parameter.name, message, example(parameter.kind))
+        let message = format!("`{}` must be of type {kind}, found {}", parameter.name, short_value(value));
+        input_error(&parameter.name, message, example_value(parameter.kind))
     })
 }
 
-fn parse(text: &str) -> Option<Value> {
+fn parse_json(text: &str) -> Option<Value> {
     let file = SourceFile::new(ConfigLayer::CommandLine, "input", text);
     let mut findings = FileDiagnostics::new(&file);
     let node = JsonNode::parse(&file, &mut findings)?;
@@ -141,10 +141,10 @@ fn parse(text: &str) -> Option<Value> {
 
 /// Removes one pair of quotes that surrounds everything: `"say "hi" now"` is one text in quotes,
 /// `"a" and "b"` are two.
-fn unquoted(text: &str) -> &str {
+fn strip_outer_quotes(text: &str) -> &str {
     for quote in ['"', '\''] {
         let inner = text.strip_prefix(quote).and_then(|rest| rest.strip_suffix(quote));
-        if let Some(inner) = inner.filter(|inner| nested(inner, quote)) {
+        if let Some(inner) = inner.filter(|inner| has_nested_quotes(inner, quote)) {
             return inner;
         }
     }
@@ -153,7 +153,7 @@ fn unquoted(text: &str) -> &str {
 
 /// Whether the quotes inside open and close among themselves. One after a space opens, one before a space
 /// closes, one inside a word is an apostrophe.
-fn nested(inner: &str, quote: char) -> bool {
+fn has_nested_quotes(inner: &str, quote: char) -> bool {
     let outside = |letter: Option<char>| letter.is_none_or(char::is_whitespace);
     let mut depth = 0_usize;
     for (at, _) in inner.match_indices(quote) {
@@ -169,7 +169,7 @@ fn nested(inner: &str, quote: char) -> bool {
     depth == 0
 }
 
-fn brief(value: &Value) -> String {
+fn short_value(value: &Value) -> String {
     let text = value.to_string();
     if text.chars().count() <= 60 {
         text
@@ -178,7 +178,7 @@ fn brief(value: &Value) -> String {
     }
 }
 
-fn example(kind: ParameterType) -> &'static str {
+fn example_value(kind: ParameterType) -> &'static str {
     match kind {
         ParameterType::String => "give a text",
         ParameterType::Number => "give a number, for example 3 or 0.5",
@@ -188,19 +188,19 @@ fn example(kind: ParameterType) -> &'static str {
     }
 }
 
-fn absent(parameter: &WorkflowParameter) -> InputError {
+fn missing_input_error(parameter: &WorkflowParameter) -> InputError {
     let about =
         if parameter.description.is_empty() { String::new() } else { format!(": {}", parameter.description) };
     InputError {
         parameter: parameter.name.clone(),
         message: format!("the input `{}` is missing", parameter.name),
         hint: format!("give `{}` ({}){about}", parameter.name, parameter.kind.as_str()),
-        missing: true,
+        is_missing: true,
     }
 }
 
-fn refuse(parameter: &str, message: String, hint: &str) -> InputError {
-    InputError { parameter: parameter.to_owned(), message, hint: hint.to_owned(), missing: false }
+fn input_error(parameter: &str, message: String, hint: &str) -> InputError {
+    InputError { parameter: parameter.to_owned(), message, hint: hint.to_owned(), is_missing: false }
 }
 
 #[cfg(test)]
@@ -249,7 +249,7 @@ mod tests {
             let found = found.map(|map| map["x"].clone()).map_err(|error| error.message);
             assert_eq!(found, expected.map_err(str::to_owned), "{kind:?} {text}");
         }
-        assert!(from_text(&[parameter("x", String)], "").unwrap_err().missing);
+        assert!(from_text(&[parameter("x", String)], "").unwrap_err().is_missing);
     }
 
     #[test]

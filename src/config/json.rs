@@ -44,9 +44,9 @@ impl JsonNode {
         let unmarked = file.text.strip_prefix('\u{feff}').map(|rest| format!("   {rest}"));
         match jsonc_parser::parse_to_ast(unmarked.as_deref().unwrap_or(&file.text), &collect, &options) {
             Ok(parsed) => match parsed.value {
-                Some(value) => Some(convert(&value, findings)),
+                Some(value) => Some(to_json_node(&value, findings)),
                 None => {
-                    findings.error("C01", 0..0, "the file is empty", None);
+                    findings.add_error("C01", 0..0, "the file is empty", None);
                     None
                 }
             },
@@ -62,7 +62,7 @@ impl JsonNode {
                     None
                 };
                 let message = format!("not valid JSON: {}", error.kind());
-                findings.error("C01", range.start..range.end, message, hint);
+                findings.add_error("C01", range.start..range.end, message, hint);
                 None
             }
         }
@@ -96,7 +96,7 @@ impl JsonNode {
     }
 
     /// The value at a JSON pointer (RFC 6901), as far as there is one: of `/a/9`, `a` if it has no tenth item.
-    pub fn nearest(&self, pointer: &str) -> &Self {
+    pub fn nearest_node(&self, pointer: &str) -> &Self {
         let mut node = self;
         for step in pointer.split('/').skip(1) {
             let step = step.replace("~1", "/").replace("~0", "~");
@@ -142,7 +142,7 @@ pub fn strict_but_commented() -> ParseOptions {
     }
 }
 
-fn convert(value: &ast::Value<'_>, findings: &mut FileDiagnostics<'_>) -> JsonNode {
+fn to_json_node(value: &ast::Value<'_>, findings: &mut FileDiagnostics<'_>) -> JsonNode {
     let range = value.range();
     let kind = match value {
         ast::Value::NullKeyword(_) => JsonNodeKind::Null,
@@ -150,14 +150,14 @@ fn convert(value: &ast::Value<'_>, findings: &mut FileDiagnostics<'_>) -> JsonNo
         ast::Value::NumberLit(lit) => JsonNodeKind::Number(lit.value.to_owned()),
         ast::Value::StringLit(lit) => JsonNodeKind::String(lit.value.to_string()),
         ast::Value::Array(array) => {
-            JsonNodeKind::Array(array.elements.iter().map(|item| convert(item, findings)).collect())
+            JsonNodeKind::Array(array.elements.iter().map(|item| to_json_node(item, findings)).collect())
         }
-        ast::Value::Object(object) => JsonNodeKind::Object(members(object, findings)),
+        ast::Value::Object(object) => JsonNodeKind::Object(convert_members(object, findings)),
     };
     JsonNode { span: range.start..range.end, kind }
 }
 
-fn members(object: &ast::Object<'_>, findings: &mut FileDiagnostics<'_>) -> Vec<JsonMember> {
+fn convert_members(object: &ast::Object<'_>, findings: &mut FileDiagnostics<'_>) -> Vec<JsonMember> {
     let mut members: Vec<JsonMember> = Vec::with_capacity(object.properties.len());
     let mut seen = std::collections::HashSet::with_capacity(object.properties.len());
     for property in &object.properties {
@@ -165,13 +165,18 @@ fn members(object: &ast::Object<'_>, findings: &mut FileDiagnostics<'_>) -> Vec<
         let key = property.name.as_str().to_owned();
         if !seen.insert(key.clone()) {
             let hint = Some("remove one of the two; only the first is used".to_owned());
-            findings.error("C02", range.start..range.end, format!("the key `{key}` stands here twice"), hint);
+            findings.add_error(
+                "C02",
+                range.start..range.end,
+                format!("the key `{key}` stands here twice"),
+                hint,
+            );
             continue;
         }
         members.push(JsonMember {
             key,
             key_span: range.start..range.end,
-            value: convert(&property.value, findings),
+            value: to_json_node(&property.value, findings),
         });
     }
     members

@@ -20,7 +20,7 @@ use synthdev_domain::diagnostic::{Diagnostic, DiagnosticSeverity};
 use synthdev_domain::source_location::SourceLocation;
 use synthdev_domain::workflow::{Workflow, WorkflowProgram};
 
-pub use chat::chat;
+pub use chat::chat_program;
 pub use link_context::{LinkContext, LookupFailure, RoleToolsLookup, TextFileLookup};
 
 use link::LinkedWorkflows;
@@ -31,18 +31,18 @@ use workflow_library::WorkflowLibrary;
 ///
 /// # Errors
 /// Every finding of all these workflows, if one of them is an error.
-pub fn lower(
+pub fn lower_workflow(
     root: &str,
     surroundings: &LinkContext<'_>,
 ) -> Result<(WorkflowProgram, Vec<Diagnostic>), Vec<Diagnostic>> {
     let library = WorkflowLibrary::new(surroundings.files, None);
-    let Some(at) = library.find(root) else {
-        let mut list = library.broken();
+    let Some(at) = library.find_definition(root) else {
+        let mut list = library.syntax_errors();
         list.push(unknown_root(root, &library));
         return Err(list);
     };
     let gathered = LinkedWorkflows::new(at, &library, surroundings);
-    finish(gathered)
+    finish_program(gathered)
 }
 
 /// Lowers every workflow of one file, in the file's order: the first one is what `run --workflow-file` starts.
@@ -59,7 +59,7 @@ pub fn lower_file(
     let mut programs = Vec::new();
     let mut sound = all.iter().all(|finding| finding.severity < DiagnosticSeverity::Error);
     for at in library.in_file(file) {
-        let found = match finish(LinkedWorkflows::new(at, &library, surroundings)) {
+        let found = match finish_program(LinkedWorkflows::new(at, &library, surroundings)) {
             Ok((program, found)) => {
                 programs.push(program);
                 found
@@ -79,23 +79,25 @@ pub fn lower_file(
     if all.is_empty() && programs.is_empty() {
         let mut findings = FileDiagnostics::new(file);
         let hint = "a workflow file is one workflow object, or an array of them";
-        findings.error("E10", 0..0, "the file holds no workflow", Some(hint.to_owned()));
+        findings.add_error("E10", 0..0, "the file holds no workflow", Some(hint.to_owned()));
         all = findings.list;
     }
     if sound && !programs.is_empty() { Ok((programs, all)) } else { Err(all) }
 }
 
-fn finish(gathered: LinkedWorkflows<'_>) -> Result<(WorkflowProgram, Vec<Diagnostic>), Vec<Diagnostic>> {
-    let findings = gathered.findings();
+fn finish_program(
+    gathered: LinkedWorkflows<'_>,
+) -> Result<(WorkflowProgram, Vec<Diagnostic>), Vec<Diagnostic>> {
+    let findings = gathered.all_findings();
     if findings.iter().any(|finding| finding.severity == DiagnosticSeverity::Error) {
         return Err(findings);
     }
     let start_warnings = start_warnings(&findings);
-    Ok((WorkflowProgram { start_warnings, ..program(gathered.build()) }, findings))
+    Ok((WorkflowProgram { start_warnings, ..assemble_program(gathered.build_workflows()) }, findings))
 }
 
-fn program(workflows: Vec<Workflow>) -> WorkflowProgram {
-    let hash = hash(&workflows);
+fn assemble_program(workflows: Vec<Workflow>) -> WorkflowProgram {
+    let hash = hash_workflows(&workflows);
     WorkflowProgram {
         workflows: workflows.into_iter().map(Into::into).collect(),
         hash,
@@ -104,7 +106,7 @@ fn program(workflows: Vec<Workflow>) -> WorkflowProgram {
 }
 
 /// Pins a list of workflows by what they say: places, layers and where a model was chosen do not count.
-pub fn hash<'a>(workflows: impl IntoIterator<Item = &'a Workflow>) -> String {
+pub fn hash_workflows<'a>(workflows: impl IntoIterator<Item = &'a Workflow>) -> String {
     let mut digest = Sha256::new();
     for workflow in workflows {
         let mut bare = workflow.clone();

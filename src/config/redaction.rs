@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use super::dotenv::read;
+use super::dotenv::parse_dotenv;
 pub use synthdev_domain::secret::SecretText;
 
 /// Keys by their *name*: `base`, `smart`, `fast`, or `provider:openai`.
@@ -29,7 +29,7 @@ pub fn mask_settings(text: &str, harmless: &dyn Fn(&str) -> bool) -> String {
             out.push_str(&match (safe, key_is_harmless && inner.contains("://")) {
                 (true, _) => inner.to_owned(),
                 (false, true) => mask_urls(inner),
-                (false, false) => blot(inner),
+                (false, false) => mask_text(inner),
             });
             if closed {
                 out.push('"');
@@ -39,7 +39,7 @@ pub fn mask_settings(text: &str, harmless: &dyn Fn(&str) -> bool) -> String {
             let run = rest.find(|c: char| !is_word(c)).unwrap_or(rest.len()).max(first.len_utf8());
             let bare = &rest[..run];
             let hide = !key_is_harmless && run >= 8;
-            out.push_str(&if hide { blot(bare) } else { bare.to_owned() });
+            out.push_str(&if hide { mask_text(bare) } else { bare.to_owned() });
             rest = &rest[run..];
         }
     }
@@ -49,15 +49,16 @@ pub fn mask_settings(text: &str, harmless: &dyn Fn(&str) -> bool) -> String {
 /// A `.env` text, safe to print: keys are blotted out, of addresses what may be one. So are lines that are no assignment
 /// and no comment. `holds_key`: whether a name with this value is a key.
 pub fn mask_dotenv(text: &str, holds_key: &dyn Fn(&str, &str) -> bool) -> String {
-    let (assignments, broken) = read(text);
+    let (assignments, broken) = parse_dotenv(text);
     let mut parts: Vec<(Range<usize>, String)> =
-        broken.into_iter().map(|line| (line.clone(), blot(&text[line]))).collect();
+        broken.into_iter().map(|line| (line.clone(), mask_text(&text[line]))).collect();
     for one in assignments {
-        let end = text[one.value_at.end..].find('\n').map_or(text.len(), |end| one.value_at.end + end);
-        let raw = &text[one.value_at.clone()];
-        let shown = if holds_key(&one.name, &one.value) { blot(raw) } else { mask_user(&mask_urls(raw)) };
+        let end = text[one.value_range.end..].find('\n').map_or(text.len(), |end| one.value_range.end + end);
+        let raw = &text[one.value_range.clone()];
+        let shown =
+            if holds_key(&one.name, &one.value) { mask_text(raw) } else { mask_user(&mask_urls(raw)) };
         // no program reads what stands behind a closing quote
-        parts.push((one.value_at.start..end, shown + &blot(&text[one.value_at.end..end])));
+        parts.push((one.value_range.start..end, shown + &mask_text(&text[one.value_range.end..end])));
     }
     parts.sort_by_key(|(place, _)| place.start);
     let (mut out, mut at) = (String::with_capacity(text.len()), 0);
@@ -82,7 +83,7 @@ pub fn mask_urls(text: &str) -> String {
     let unclear = |place: &str| {
         place.contains('\\') || place.split_once('/').is_some_and(|(_, path)| path.contains('@'))
     };
-    masked_urls(text, &|place| if unclear(place) { blot(place) } else { without_key(place) })
+    masked_urls(text, &|place| if unclear(place) { mask_text(place) } else { without_key(place) })
 }
 
 /// What stands behind the `://` of a URL. A server's name ends where programs think so, which read a backslash as a slash.
@@ -91,14 +92,14 @@ fn without_key(place: &str) -> String {
     let (server, rest) = place.split_at(end);
     let host = server.rfind('@').unwrap_or(0);
     let tail = rest.find(['?', '#']).unwrap_or(rest.len());
-    format!("{}{}{}{}", blot(&server[..host]), &server[host..], &rest[..tail], blot(&rest[tail..]))
+    format!("{}{}{}{}", mask_text(&server[..host]), &server[host..], &rest[..tail], mask_text(&rest[tail..]))
 }
 
 /// The user before a server that is named without a scheme.
 fn mask_user(text: &str) -> String {
     let end = text.find(['/', '?', '#', '\\']).unwrap_or(text.len());
     match text[..end].rfind('@') {
-        Some(at) => blot(&text[..at]) + &text[at..],
+        Some(at) => mask_text(&text[..at]) + &text[at..],
         None => text.to_owned(),
     }
 }
@@ -120,7 +121,7 @@ fn masked_urls(text: &str, masked: &dyn Fn(&str) -> String) -> String {
 }
 
 /// Same length in bytes, so that carets stay in place.
-fn blot(text: &str) -> String {
+fn mask_text(text: &str) -> String {
     text.chars()
         .map(|c| if c == '\n' || c == '\r' { c.to_string() } else { "*".repeat(c.len_utf8()) })
         .collect()
@@ -162,7 +163,7 @@ mod tests {
         let ring = KeyRing::from([("base".to_owned(), secret.clone())]);
         let shown = format!("{secret} {secret:?} {ring:?} {}", serde_json::to_string(&ring).unwrap());
         assert!(!shown.contains("hunter2"), "{shown}");
-        assert_eq!(secret.expose(), "sk-hunter2");
+        assert_eq!(secret.expose_secret(), "sk-hunter2");
     }
 
     #[test]

@@ -12,7 +12,7 @@ use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet}
 use synthdev_domain::diagnostic::{Diagnostic, DiagnosticSeverity};
 use synthdev_domain::terminal_safe;
 
-pub use json_diagnostics::{DiagnosticRecord, data};
+pub use json_diagnostics::{DiagnosticRecord, diagnostic_records};
 
 /// Columns behind which a line is not shown: one that long is no text for people.
 const FARTHEST: usize = 2_000;
@@ -31,7 +31,7 @@ pub enum DiagnosticStyle {
 }
 
 /// All findings in their order, a blank line between two. `text_of` gives a file's text by its name.
-pub fn render(
+pub fn render_diagnostics(
     diagnostics: &[Diagnostic],
     text_of: &dyn Fn(&str) -> Option<String>,
     paint: DiagnosticStyle,
@@ -50,8 +50,9 @@ pub fn render(
 pub fn render_one(diagnostic: &Diagnostic, text: Option<&str>, paint: DiagnosticStyle) -> String {
     let shown = printable_form(diagnostic);
     let diagnostic = &shown;
-    let title =
-        level(diagnostic.severity).primary_title(diagnostic.message.as_str()).id(diagnostic.code.as_str());
+    let title = severity_level(diagnostic.severity)
+        .primary_title(diagnostic.message.as_str())
+        .id(diagnostic.code.as_str());
     let line = text
         .filter(|_| diagnostic.place.line > 0 && diagnostic.place.column <= FARTHEST)
         .map(|text| shown_line(text, &diagnostic.span));
@@ -62,7 +63,7 @@ pub fn render_one(diagnostic: &Diagnostic, text: Option<&str>, paint: Diagnostic
                 .line_start(diagnostic.place.line)
                 .annotation(AnnotationKind::Primary.span(span.clone())),
         ),
-        None => bare(title, diagnostic),
+        None => plain_group(title, diagnostic),
     };
     if let Some(hint) = &diagnostic.hint {
         group = group.element(Level::HELP.message(hint.as_str()));
@@ -75,12 +76,12 @@ pub fn render_one(diagnostic: &Diagnostic, text: Option<&str>, paint: Diagnostic
 }
 
 /// One line: `file:line:col: error[E02]: message (hint)`.
-pub fn compact(diagnostic: &Diagnostic) -> String {
+pub fn compact_line(diagnostic: &Diagnostic) -> String {
     one_line(diagnostic, severity_word(diagnostic.severity))
 }
 
 /// The same where something else says how bad it is: `file:line:col: [W07]: message (hint)`.
-pub fn remark(diagnostic: &Diagnostic) -> String {
+pub fn remark_line(diagnostic: &Diagnostic) -> String {
     one_line(diagnostic, "")
 }
 
@@ -93,7 +94,7 @@ fn one_line(diagnostic: &Diagnostic, word: &str) -> String {
 }
 
 /// `2 errors, 1 warning`; `nothing found` if there is nothing. Notes count only when alone.
-pub fn summary(diagnostics: &[Diagnostic]) -> String {
+pub fn count_summary(diagnostics: &[Diagnostic]) -> String {
     let count = |severity| diagnostics.iter().filter(|finding| finding.severity == severity).count();
     let parts: Vec<String> = [
         (count(DiagnosticSeverity::Error), "error"),
@@ -107,7 +108,7 @@ pub fn summary(diagnostics: &[Diagnostic]) -> String {
     if parts.is_empty() { "nothing found".to_owned() } else { parts.join(", ") }
 }
 
-fn bare<'a>(title: annotate_snippets::Title<'a>, diagnostic: &'a Diagnostic) -> Group<'a> {
+fn plain_group<'a>(title: annotate_snippets::Title<'a>, diagnostic: &'a Diagnostic) -> Group<'a> {
     let origin = Origin::path(diagnostic.place.file.as_str());
     if diagnostic.place.line == 0 {
         return title.element(origin);
@@ -115,7 +116,7 @@ fn bare<'a>(title: annotate_snippets::Title<'a>, diagnostic: &'a Diagnostic) -> 
     title.element(origin.line(diagnostic.place.line).char_column(diagnostic.place.column))
 }
 
-fn level(severity: DiagnosticSeverity) -> Level<'static> {
+fn severity_level(severity: DiagnosticSeverity) -> Level<'static> {
     match severity {
         DiagnosticSeverity::Info => Level::INFO,
         DiagnosticSeverity::Warning => Level::WARNING,
@@ -134,7 +135,7 @@ fn severity_word(severity: DiagnosticSeverity) -> &'static str {
 /// What is painted is not looked at again: foreign text is made printable before.
 fn printable_form(diagnostic: &Diagnostic) -> Diagnostic {
     let mut shown = diagnostic.clone();
-    shown.message = terminal_safe::escape_controls(cut(&diagnostic.message, LONGEST)).into_owned();
+    shown.message = terminal_safe::escape_controls(cut_bytes(&diagnostic.message, LONGEST)).into_owned();
     shown.place.file = terminal_safe::escape_name(&diagnostic.place.file).into_owned();
     shown.hint = diagnostic.hint.as_ref().map(|hint| terminal_safe::escape_controls(hint).into_owned());
     shown
@@ -142,7 +143,7 @@ fn printable_form(diagnostic: &Diagnostic) -> Diagnostic {
 
 /// As `line_of`, printable; the span moves with what became longer before it.
 fn shown_line(text: &str, span: &Range<usize>) -> (String, Range<usize>) {
-    let (line, span) = line_of(text, span);
+    let (line, span) = line_at_span(text, span);
     let mut shown = terminal_safe::escape_controls(&line[..span.start]).into_owned();
     let from = shown.len();
     shown.push_str(&terminal_safe::escape_controls(&line[span.clone()]));
@@ -153,25 +154,25 @@ fn shown_line(text: &str, span: &Range<usize>) -> (String, Range<usize>) {
 
 /// The line in which the span begins, and the span inside it, cut at the line's end:
 /// a finding about a whole object should not print the object.
-fn line_of<'t>(text: &'t str, span: &Range<usize>) -> (&'t str, Range<usize>) {
-    let start = boundary(text, span.start);
+fn line_at_span<'t>(text: &'t str, span: &Range<usize>) -> (&'t str, Range<usize>) {
+    let start = char_boundary(text, span.start);
     let line_start = text[..start].rfind('\n').map_or(0, |newline| newline + 1);
     let line_end = text[start..].find('\n').map_or(text.len(), |newline| start + newline);
     let line = text[line_start..line_end].trim_end_matches('\r');
-    let end = boundary(text, span.end.max(span.start).min(start.saturating_add(MARKED)))
+    let end = char_boundary(text, span.end.max(span.start).min(start.saturating_add(MARKED)))
         .clamp(start, line_start + line.len().max(start - line_start));
     let from = (start - line_start).min(line.len());
-    let line = cut(line, (end - line_start).saturating_add(AFTER));
+    let line = cut_bytes(line, (end - line_start).saturating_add(AFTER));
     let from = from.min(line.len());
     (line, from..(end - line_start).clamp(from, line.len()))
 }
 
 /// At most so many bytes.
-fn cut(text: &str, most: usize) -> &str {
-    &text[..boundary(text, most)]
+fn cut_bytes(text: &str, most: usize) -> &str {
+    &text[..char_boundary(text, most)]
 }
 
-fn boundary(text: &str, offset: usize) -> usize {
+fn char_boundary(text: &str, offset: usize) -> usize {
     let mut at = offset.min(text.len());
     while !text.is_char_boundary(at) {
         at -= 1;
@@ -189,7 +190,7 @@ mod tests {
         let file = SourceFile::new(ConfigLayer::User, "a/settings.json", text);
         let mut findings = FileDiagnostics::new(&file);
         let at = text.find(needle).unwrap();
-        findings.error("C04", at..at + needle.len(), "unknown key `modle`", hint.map(str::to_owned));
+        findings.add_error("C04", at..at + needle.len(), "unknown key `modle`", hint.map(str::to_owned));
         let one = findings.list.remove(0);
         (file, one)
     }
@@ -207,7 +208,7 @@ error[C04]: unknown key `modle`
   = help: did you mean `model`?";
         assert_eq!(render_one(&one, Some(&file.text), DiagnosticStyle::Plain), expected);
         assert_eq!(
-            compact(&one),
+            compact_line(&one),
             "a/settings.json:2:3: error[C04]: unknown key `modle` (did you mean `model`?)"
         );
         let ansi = render_one(&one, Some(&file.text), DiagnosticStyle::Ansi);
@@ -224,9 +225,9 @@ error[C04]: unknown key `modle`
         let gone = render_one(&one, None, DiagnosticStyle::Plain);
         assert_eq!(gone, "error[C04]: unknown key `modle`\n--> a/settings.json:1:2");
         one.place = SourceLocation { file: "SYNTHDEV_X".into(), line: 0, column: 0 };
-        assert_eq!(compact(&one), "SYNTHDEV_X: error[C04]: unknown key `modle`");
+        assert_eq!(compact_line(&one), "SYNTHDEV_X: error[C04]: unknown key `modle`");
         assert!(render_one(&one, None, DiagnosticStyle::Plain).ends_with("--> SYNTHDEV_X"));
-        assert_eq!(summary(&[one]), "1 error");
+        assert_eq!(count_summary(&[one]), "1 error");
     }
 
     #[test]
@@ -239,7 +240,7 @@ error[C04]: unknown key `modle`
         one.message = "m\u{1b}[31m".into();
         one.place.file = "a\u{1b}\n.json".into();
         let text = render_one(&one, Some(&file.text), DiagnosticStyle::Plain);
-        let both = format!("{text}{}{}", compact(&one), render_one(&one, None, DiagnosticStyle::Plain));
+        let both = format!("{text}{}{}", compact_line(&one), render_one(&one, None, DiagnosticStyle::Plain));
         let bad = |c: char| (c.is_control() && c != '\n') || c == '\u{202e}';
         assert!(!both.contains(bad), "{both:?}");
         let lines: Vec<&str> = text.lines().collect();
@@ -257,7 +258,7 @@ error[C04]: unknown key `modle`
         let (file, one) = finding("{\"modle\": 1}", "\"modle\"", None);
         let mut two = one.clone();
         two.message = "second".into();
-        let text = render(&[one, two], &|_| Some(file.text.to_string()), DiagnosticStyle::Plain);
+        let text = render_diagnostics(&[one, two], &|_| Some(file.text.to_string()), DiagnosticStyle::Plain);
         assert!(text.find("modle").unwrap() < text.find("second").unwrap(), "{text}");
     }
 }

@@ -84,7 +84,7 @@ pub(super) const DISTINCTIVE: [&str; 8] = [
 ];
 
 /// The group in a file's name: `agile.testing.json` → `testing`; empty for `core.json`.
-pub fn group_of(file_name: &str) -> String {
+pub fn role_group(file_name: &str) -> String {
     let last = file_name.rsplit(['/', '\\', ':']).next().unwrap_or(file_name);
     let stem = last.strip_suffix(".jsonc").or_else(|| last.strip_suffix(".json")).unwrap_or(last);
     match stem.rsplit_once('.') {
@@ -100,7 +100,7 @@ pub fn read_roles(file: &SourceFile) -> (Vec<RoleFragment>, Vec<Diagnostic>) {
     if let Some(root) = JsonNode::parse(file, &mut findings)
         && let Some(fields) = ObjectFields::from_node(&root, "a role file", &mut findings)
     {
-        let group = group_of(&file.name);
+        let group = role_group(&file.name);
         for member in fields.members.iter().filter(|member| !is_free(&member.key)) {
             let before = findings.list.len();
             let mut part = read_role(member, &group, &mut findings);
@@ -116,10 +116,10 @@ pub fn read_roles(file: &SourceFile) -> (Vec<RoleFragment>, Vec<Diagnostic>) {
 }
 
 fn read_role(member: &JsonMember, group: &str, findings: &mut FileDiagnostics<'_>) -> RoleFragment {
-    let mut part = silent(member, group, findings);
+    let mut part = empty_fragment(member, group, findings);
     check_name(member, findings);
     let Some(fields) = ObjectFields::from_node(&member.value, "a role", findings) else { return part };
-    fields.allow(KEYS, findings);
+    fields.reject_unknown_keys(KEYS, findings);
     part.level = fields.text(&["level"], findings).and_then(|level| check_level(level, findings));
     part.provider = fields.text(&["provider"], findings).and_then(|name| check_provider(name, findings));
     part.system_message = fields.text(&["systemMessage", "system_message"], findings).map(|text| text.value);
@@ -139,7 +139,7 @@ fn read_role(member: &JsonMember, group: &str, findings: &mut FileDiagnostics<'_
 }
 
 /// A part that says nothing yet.
-fn silent(member: &JsonMember, group: &str, findings: &FileDiagnostics<'_>) -> RoleFragment {
+fn empty_fragment(member: &JsonMember, group: &str, findings: &FileDiagnostics<'_>) -> RoleFragment {
     RoleFragment {
         name: member.key.clone(),
         group: group.to_owned(),
@@ -157,7 +157,7 @@ fn silent(member: &JsonMember, group: &str, findings: &FileDiagnostics<'_>) -> R
         examples: None,
         enabled_agents: None,
         can_create_tasks_for: None,
-        place: findings.place(member.key_span.start),
+        place: findings.location_at(member.key_span.start),
         span: member.key_span.clone(),
         source: findings.file.clone(),
         errors: Vec::new(),
@@ -172,13 +172,13 @@ fn read_tools(fields: &ObjectFields<'_>, part: &mut RoleFragment, findings: &mut
     if let Some(node) = both.then(|| fields.get(&["excludedTools", "excluded_tools"], findings)).flatten() {
         let hint = "keep the one that says what you mean; excludedTools means every other tool".to_owned();
         let message = format!("role `{}` has both includedTools and excludedTools", part.name);
-        findings.error("C07", node.span.clone(), message, Some(hint));
+        findings.add_error("C07", node.span.clone(), message, Some(hint));
     }
     for pattern in part.included_tools.iter().chain(&part.excluded_tools).flatten() {
         if let Err(why) = ToolPattern::parse(&pattern.value) {
             let message = format!("the tool pattern `{}` {why}", pattern.value);
             let hint = "write an exact name, a name with *, or /regex/flags".to_owned();
-            findings.error("C06", pattern.span.clone(), message, Some(hint));
+            findings.add_error("C06", pattern.span.clone(), message, Some(hint));
         }
     }
 }
@@ -189,19 +189,19 @@ pub(super) const SANDBOX_KEYS: &[&str] = &["network"];
 fn read_network(fields: &ObjectFields<'_>, findings: &mut FileDiagnostics<'_>) -> Option<NetworkAccess> {
     let node = fields.get(&["sandbox"], findings)?;
     let sandbox = ObjectFields::from_node(node, "`sandbox` of a role", findings)?;
-    sandbox.allow(SANDBOX_KEYS, findings);
+    sandbox.reject_unknown_keys(SANDBOX_KEYS, findings);
     let network = sandbox.text(&["network"], findings)?;
     let Some(access) = NetworkAccess::from_name(&network.value) else {
-        let hint = did_you_mean::or_list(&network.value, "values", &NetworkAccess::NAMES);
+        let hint = did_you_mean::suggest_or_list(&network.value, "values", &NetworkAccess::NAMES);
         let message = format!("`sandbox.network` cannot be `{}`", network.value);
-        findings.error("C06", network.span, message, hint);
+        findings.add_error("C06", network.span, message, hint);
         return None;
     };
     if findings.file.layer == ConfigLayer::Project && access == NetworkAccess::On {
         let message = "`sandbox.network` of a project's role only makes the user's setting stricter: `on` changes \
             nothing";
         let hint = "leave it out, or set it for the role in your own configuration directory".to_owned();
-        findings.warning(NOT_TAKEN, network.span, message.to_owned(), Some(hint));
+        findings.add_warning(NOT_TAKEN, network.span, message.to_owned(), Some(hint));
     }
     Some(access)
 }
@@ -210,8 +210,8 @@ fn check_level(level: SpannedField<String>, findings: &mut FileDiagnostics<'_>) 
     if LEVELS.contains(&level.value.as_str()) {
         return Some(level.value);
     }
-    let hint = did_you_mean::or_list(&level.value, "levels", &LEVELS);
-    findings.error("C06", level.span, format!("there is no level `{}`", level.value), hint);
+    let hint = did_you_mean::suggest_or_list(&level.value, "levels", &LEVELS);
+    findings.add_error("C06", level.span, format!("there is no level `{}`", level.value), hint);
     None
 }
 
@@ -220,7 +220,7 @@ fn check_provider(name: SpannedField<String>, findings: &mut FileDiagnostics<'_>
         return Some(name.value);
     }
     let hint = "name a provider, or leave `provider` out: the level's counts then".to_owned();
-    findings.error("C06", name.span, "`provider` is empty".to_owned(), Some(hint));
+    findings.add_error("C06", name.span, "`provider` is empty".to_owned(), Some(hint));
     None
 }
 
@@ -229,6 +229,6 @@ fn check_name(member: &JsonMember, findings: &mut FileDiagnostics<'_>) {
     if bad {
         let message = format!("`{}` cannot be a role's name", member.key);
         let hint = "a name has no dots and no blanks; a group comes from the file's name: name.group.json";
-        findings.error("C06", member.key_span.clone(), message, Some(hint.to_owned()));
+        findings.add_error("C06", member.key_span.clone(), message, Some(hint.to_owned()));
     }
 }

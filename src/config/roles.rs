@@ -17,7 +17,7 @@ use synthdev_domain::tool::{ASK_PERSON, ToolSpec};
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct RoleSet {
     roles: BTreeMap<(String, String), Role>,
-    broken: BTreeMap<(String, String), Vec<Diagnostic>>,
+    broken_roles: BTreeMap<(String, String), Vec<Diagnostic>>,
 }
 
 /// Why a name gives no role.
@@ -26,12 +26,12 @@ pub enum RoleLookup {
     Unknown {
         name: String,
         suggestion: Option<String>,
-        known: Vec<String>,
+        known_names: Vec<String>,
     },
     /// Full names that fit, of one layer, each with its file.
     Ambiguous {
         name: String,
-        fits: Vec<(String, String)>,
+        matches: Vec<(String, String)>,
     },
     /// There is one, but its file has errors.
     Broken {
@@ -53,13 +53,13 @@ impl RoleSet {
             parts.append(&mut read);
             diagnostics.append(&mut found);
         }
-        let merged = merge::merge(parts, tools, &mut diagnostics);
-        (Self { roles: merged.roles, broken: merged.broken }, diagnostics)
+        let merged = merge::merge_roles(parts, tools, &mut diagnostics);
+        (Self { roles: merged.roles, broken_roles: merged.broken_roles }, diagnostics)
     }
 
     /// Usable roles, by full name.
     pub fn iter(&self) -> impl Iterator<Item = &Role> {
-        self.roles.iter().filter(|(key, _)| !self.broken.contains_key(*key)).map(|(_, role)| role)
+        self.roles.iter().filter(|(key, _)| !self.broken_roles.contains_key(*key)).map(|(_, role)| role)
     }
 
     /// All group names; the empty one is the group of plain files.
@@ -71,44 +71,44 @@ impl RoleSet {
 
     /// By full name (`group.name`), or by plain name: the role of the highest layer that has one of that name, in
     /// whichever group. Two of that layer are an error: which of them counts would be chance.
-    pub fn find(&self, name: &str) -> Result<&Role, RoleLookup> {
+    pub fn find_role(&self, name: &str) -> Result<&Role, RoleLookup> {
         if let Some((group, plain)) = name.split_once('.') {
-            return self.usable(&(group.to_owned(), plain.to_owned()));
+            return self.checked_role(&(group.to_owned(), plain.to_owned()));
         }
         let fits: Vec<_> = self.roles.iter().filter(|((_, plain), _)| plain == name).collect();
         let highest = fits.iter().map(|(_, role)| role.layer).max();
         let of_layer: Vec<_> = fits.into_iter().filter(|(_, role)| Some(role.layer) == highest).collect();
         match of_layer.as_slice() {
-            [] => Err(self.unknown(name)),
-            [(key, _)] => self.usable(key),
+            [] => Err(self.unknown_role(name)),
+            [(key, _)] => self.checked_role(key),
             many => {
                 let file =
                     |role: &Role| role.places.last().map_or_else(String::new, |place| place.file.clone());
                 let fits = many.iter().map(|(_, role)| (role.full_name(), file(role))).collect();
-                Err(RoleLookup::Ambiguous { name: name.to_owned(), fits })
+                Err(RoleLookup::Ambiguous { name: name.to_owned(), matches: fits })
             }
         }
     }
 
-    fn usable(&self, key: &(String, String)) -> Result<&Role, RoleLookup> {
+    fn checked_role(&self, key: &(String, String)) -> Result<&Role, RoleLookup> {
         let broken = |diagnostics: &Vec<Diagnostic>| RoleLookup::Broken {
             name: key.1.clone(),
             diagnostics: diagnostics.clone(),
         };
-        match (self.broken.get(key), self.roles.get(key)) {
+        match (self.broken_roles.get(key), self.roles.get(key)) {
             (Some(diagnostics), _) => Err(broken(diagnostics)),
             (None, Some(role)) => Ok(role),
-            (None, None) if key.0.is_empty() => Err(self.unknown(&key.1)),
-            (None, None) => Err(self.unknown(&format!("{}.{}", key.0, key.1))),
+            (None, None) if key.0.is_empty() => Err(self.unknown_role(&key.1)),
+            (None, None) => Err(self.unknown_role(&format!("{}.{}", key.0, key.1))),
         }
     }
 
-    fn unknown(&self, name: &str) -> RoleLookup {
+    fn unknown_role(&self, name: &str) -> RoleLookup {
         let known: Vec<String> = self.iter().map(Role::full_name).collect();
         let plain = self.roles.keys().map(|(_, plain)| plain.as_str());
         let names = known.iter().map(String::as_str).chain(plain);
-        let suggestion = did_you_mean::closest(name, names).map(str::to_owned);
-        RoleLookup::Unknown { name: name.to_owned(), suggestion, known }
+        let suggestion = did_you_mean::closest_word(name, names).map(str::to_owned);
+        RoleLookup::Unknown { name: name.to_owned(), suggestion, known_names: known }
     }
 }
 
@@ -116,7 +116,7 @@ impl RoleLookup {
     pub fn message(&self) -> String {
         match self {
             Self::Unknown { name, .. } => format!("there is no role `{name}`"),
-            Self::Ambiguous { name, fits } => {
+            Self::Ambiguous { name, matches: fits } => {
                 let each = fits.iter().map(|(full, file)| format!("{full} ({file})"));
                 format!("the role `{name}` is in several groups: {}", each.collect::<Vec<_>>().join(", "))
             }
@@ -130,9 +130,9 @@ impl RoleLookup {
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Unknown { suggestion: Some(close), .. } => Some(format!("did you mean `{close}`?")),
-            Self::Unknown { known, .. } if known.is_empty() => None,
-            Self::Unknown { known, .. } => Some(format!("known roles: {}", known.join(", "))),
-            Self::Ambiguous { fits, .. } => {
+            Self::Unknown { known_names: known, .. } if known.is_empty() => None,
+            Self::Unknown { known_names: known, .. } => Some(format!("known roles: {}", known.join(", "))),
+            Self::Ambiguous { matches: fits, .. } => {
                 fits.iter().find(|(full, _)| full.contains('.')).map(|(full, _)| {
                     format!("write the group too, for example `{full}`, or give one of the two another name")
                 })
@@ -179,7 +179,8 @@ pub fn tools_for(role: &Role, tools: &[ToolSpec]) -> (Vec<ToolSpec>, Vec<String>
     // whoever may stop the run for an answer is named: neither a star nor an exclusion of others gives it
     let named = include && texts.iter().any(|text| text == ASK_PERSON);
     let allowed = |tool: &&ToolSpec| named || tool.name != ASK_PERSON;
-    let matched = |tool: &&ToolSpec| patterns.iter().any(|pattern| pattern.matches(&tool.name)) == include;
+    let matched =
+        |tool: &&ToolSpec| patterns.iter().any(|pattern| pattern.matches_name(&tool.name)) == include;
     (tools.iter().filter(allowed).filter(matched).cloned().collect(), warnings)
 }
 

@@ -43,7 +43,7 @@ impl FileSchema {
     }
 
     /// What such a file is, in a line.
-    pub fn about(self) -> &'static str {
+    pub fn description(self) -> &'static str {
         match self {
             Self::Workflow => {
                 "A workflow of synthdev, or a list of workflows: agents, and the states they go through."
@@ -59,17 +59,17 @@ impl FileSchema {
     pub fn value(self) -> Value {
         let root = match self {
             Self::Workflow => one_or_list("workflow"),
-            Self::Role => role::root(),
-            Self::Settings => settings::root(),
+            Self::Role => role::role_file_root(),
+            Self::Settings => settings::settings_root(),
             Self::Replies => json!({"$ref": "#/$defs/replies"}),
-            Self::Test => test_file::root(),
+            Self::Test => test_file::test_file_root(),
         };
         let mut schema = Map::new();
         schema.insert("$schema".to_owned(), "https://json-schema.org/draft/2020-12/schema".into());
         schema.insert("title".to_owned(), format!("synthdev {}", self.name()).into());
-        schema.insert("description".to_owned(), self.about().into());
+        schema.insert("description".to_owned(), self.description().into());
         schema.extend(root.as_object().cloned().unwrap_or_default());
-        let defs = shape::definitions(&root, &self.definitions());
+        let defs = shape::needed_definitions(&root, &self.definitions());
         if !defs.is_empty() {
             schema.insert("$defs".to_owned(), Value::Object(defs));
         }
@@ -80,13 +80,17 @@ impl FileSchema {
     fn definitions(self) -> Vec<SchemaDefinition> {
         match self {
             Self::Workflow => {
-                let parts = [workflow::definitions(), workflow_states::definitions(), steps::definitions()];
+                let parts = [
+                    workflow::workflow_definitions(),
+                    workflow_states::state_definitions(),
+                    steps::step_definitions(),
+                ];
                 parts.into_iter().flatten().collect()
             }
-            Self::Role => role::definitions(),
+            Self::Role => role::role_definitions(),
             Self::Settings => Vec::new(),
-            Self::Replies => replies::definitions(),
-            Self::Test => test_file::definitions(),
+            Self::Replies => replies::replies_definitions(),
+            Self::Test => test_file::test_file_definitions(),
         }
     }
 

@@ -12,14 +12,14 @@ mod trivial;
 mod visitor;
 
 use synthdev_domain::script::ScriptKind;
-use synthdev_domain::script::shorthand::rewrite;
+use synthdev_domain::script::shorthand::rewrite_script;
 
 pub use facts::{
     ComparisonKind, ComparisonSubject, ConditionFormula, ConditionTerm, DecisionUse, LibraryExport,
     LiteralComparison, OrderOperator, ScriptFacts, ScriptLiteral, ScriptName, SyntaxError, ValuePathSegment,
 };
 pub use known_globals::{is_known, known_names};
-pub use library::{ScriptLibrary, library};
+pub use library::{ScriptLibrary, parse_library};
 
 /// Finds the facts of one script. It is an expression if it parses as one, else a statement body in which
 /// `return` is allowed; a condition or an input must be an expression.
@@ -28,12 +28,12 @@ pub use library::{ScriptLibrary, library};
 /// The text is not JavaScript of the form that its kind needs, is asynchronous, or is too long or too deeply
 /// nested to be read.
 pub fn analyze_script(source: &str, kind: ScriptKind) -> Result<ScriptFacts, SyntaxError> {
-    if let Some(facts) = trivial::facts(source) {
+    if let Some(facts) = trivial::trivial_facts(source) {
         return Ok(facts);
     }
-    nesting_limit::check(source)?;
-    let rewritten = rewrite(source);
-    nesting_limit::with_stack(&rewritten.text, || parse::facts(source, &rewritten, kind))
+    nesting_limit::check_nesting(source)?;
+    let rewritten = rewrite_script(source);
+    nesting_limit::with_stack(&rewritten.text, || parse::parse_facts(source, &rewritten, kind))
 }
 
 #[cfg(test)]

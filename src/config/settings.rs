@@ -34,7 +34,7 @@ use synthdev_domain::source_location::ConfigLayer;
 /// An effective value and where it was decided.
 #[derive(Clone, PartialEq, Debug)]
 pub struct EffectiveSetting {
-    pub datum: SettingValue,
+    pub setting_value: SettingValue,
     pub origin: SettingOrigin,
 }
 
@@ -43,7 +43,7 @@ pub struct EffectiveSetting {
 pub struct EffectiveSettings {
     values: BTreeMap<String, EffectiveSetting>,
     /// What was set for the same path further down, the weakest first.
-    shadowed: BTreeMap<String, Vec<EffectiveSetting>>,
+    weaker_values: BTreeMap<String, Vec<EffectiveSetting>>,
 }
 
 /// One line of `config show`.
@@ -54,7 +54,7 @@ pub struct SettingRow {
     pub value: String,
     /// Empty where nothing is set.
     pub origin: String,
-    pub about: String,
+    pub description: String,
 }
 
 impl EffectiveSettings {
@@ -65,7 +65,7 @@ impl EffectiveSettings {
         environment: &EnvironmentVars,
         overrides: &SettingOverrides,
     ) -> (Self, Vec<Diagnostic>) {
-        let defaults = defaults();
+        let defaults = default_settings();
         let mut diagnostics = Vec::new();
         let mut ordered: Vec<&SourceFile> = files.iter().collect();
         ordered.sort_by_key(|file| file.layer);
@@ -75,11 +75,11 @@ impl EffectiveSettings {
         }
         given.append(&mut read_environment(environment, &mut diagnostics));
         given.append(&mut read_overrides(overrides, &mut diagnostics));
-        let built_in = defaults.iter().map(|(path, setting)| (path.as_str(), &setting.datum));
+        let built_in = defaults.iter().map(|(path, setting)| (path.as_str(), &setting.setting_value));
         let own = UserValues::from_layers(built_in, &given);
         let taken: Vec<Result<LayerSetting, _>> =
             given.iter().cloned().map(|one| own.apply_restriction(one)).collect();
-        let mut settings = Self { values: defaults, shadowed: BTreeMap::new() };
+        let mut settings = Self { values: defaults, weaker_values: BTreeMap::new() };
         for one in taken {
             let one = match one {
                 Ok(one) => one,
@@ -88,9 +88,9 @@ impl EffectiveSettings {
                     continue;
                 }
             };
-            let setting = EffectiveSetting { datum: one.datum, origin: one.origin };
+            let setting = EffectiveSetting { setting_value: one.setting_value, origin: one.origin };
             if let Some(below) = settings.values.insert(one.path.clone(), setting) {
-                settings.shadowed.entry(one.path).or_default().push(below);
+                settings.weaker_values.entry(one.path).or_default().push(below);
             }
         }
         (settings, diagnostics)
@@ -130,12 +130,12 @@ impl EffectiveSettings {
     }
 
     /// Name of the screen's theme; whether there is such a theme is for the screen to say.
-    pub fn theme(&self) -> &str {
+    pub fn theme_name(&self) -> &str {
         self.text("theme").unwrap_or_default()
     }
 
     /// The mouse scrolls and chooses panes, instead of selecting text.
-    pub fn mouse(&self) -> bool {
+    pub fn is_mouse_enabled(&self) -> bool {
         self.value("mouse").and_then(Value::as_bool).unwrap_or_default()
     }
 
@@ -145,7 +145,7 @@ impl EffectiveSettings {
     }
 
     /// Keys as in vi in the input box.
-    pub fn vim(&self) -> bool {
+    pub fn is_vim_enabled(&self) -> bool {
         self.value("vim").and_then(Value::as_bool).unwrap_or_default()
     }
 
@@ -220,8 +220,8 @@ impl EffectiveSettings {
         SandboxSettings {
             mode: self.text("sandbox.mode").and_then(SandboxMode::from_name).unwrap_or_default(),
             network: self.text("sandbox.network").and_then(NetworkAccess::from_name).unwrap_or_default(),
-            network_is_fixed: self.get("sandbox.network").is_some_and(|setting| {
-                setting.origin.of_project || setting.origin.layer == ConfigLayer::CommandLine
+            network_is_locked: self.get("sandbox.network").is_some_and(|setting| {
+                setting.origin.is_from_project || setting.origin.layer == ConfigLayer::CommandLine
             }),
             ports_are_closed: self.value("sandbox.workflow_ports") == Some(&Value::Bool(false)),
             layer: self.text("sandbox.layer").and_then(SandboxLayer::from_name).unwrap_or_default(),
@@ -237,12 +237,14 @@ impl EffectiveSettings {
         }
     }
 
-    pub fn approvals(&self) -> ApprovalPolicy {
+    pub fn approval_policy(&self) -> ApprovalPolicy {
         let fallback = ApprovalPolicy::default();
-        let rule = |path: &str| self.text(path).and_then(permission);
-        let tools = self.below("approvals.tools.").filter_map(|(tool, setting)| match &setting.datum {
-            SettingValue::Plain(value) => Some((tool.to_owned(), permission(value.as_str()?)?)),
-            SettingValue::Secret { .. } => None,
+        let rule = |path: &str| self.text(path).and_then(parse_permission);
+        let tools = self.settings_below("approvals.tools.").filter_map(|(tool, setting)| {
+            match &setting.setting_value {
+                SettingValue::Plain(value) => Some((tool.to_owned(), parse_permission(value.as_str()?)?)),
+                SettingValue::Secret { .. } => None,
+            }
         });
         ApprovalPolicy {
             read: rule("approvals.read").unwrap_or(fallback.read),
@@ -271,28 +273,30 @@ impl EffectiveSettings {
 
     /// Keys of providers set in files: (provider, key).
     pub fn provider_keys(&self) -> impl Iterator<Item = (&str, &SecretText)> {
-        self.below("keys.").filter_map(|(provider, setting)| Some((provider, setting.secret()?)))
+        self.settings_below("keys.").filter_map(|(provider, setting)| Some((provider, setting.secret()?)))
     }
 
     /// What is set for a path, the strongest first.
-    pub fn all(&self, path: &str) -> impl Iterator<Item = &EffectiveSetting> {
-        let below = self.shadowed.get(path).into_iter().flatten().rev();
+    pub fn all_values(&self, path: &str) -> impl Iterator<Item = &EffectiveSetting> {
+        let below = self.weaker_values.get(path).into_iter().flatten().rev();
         self.get(path).into_iter().chain(below)
     }
 
     /// Every setting for `config show`, in the table's order; families after their prefix, levels with
     /// what they inherit. Never a key.
-    pub fn show(&self) -> Vec<SettingRow> {
+    pub fn setting_rows(&self) -> Vec<SettingRow> {
         let mut lines = Vec::new();
         for rule in RULES {
             if let Some(prefix) = rule.path.strip_suffix('*') {
-                let members = self.below(prefix);
+                let members = self.settings_below(prefix);
                 lines.extend(
-                    members.map(|(name, one)| shown(format!("{prefix}{name}"), Some(one), rule.about)),
+                    members.map(|(name, one)| {
+                        setting_row(format!("{prefix}{name}"), Some(one), rule.description)
+                    }),
                 );
                 continue;
             }
-            let mut line = shown(rule.path.to_owned(), self.get(rule.path), rule.about);
+            let mut line = setting_row(rule.path.to_owned(), self.get(rule.path), rule.description);
             if self.get(rule.path).is_none() {
                 self.show_inherited(&mut line);
             }
@@ -308,18 +312,21 @@ impl EffectiveSettings {
             return;
         }
         if let Some(base) = self.own_level_setting("base", field) {
-            let inherited = shown(line.path.clone(), Some(base), &line.about);
+            let inherited = setting_row(line.path.clone(), Some(base), &line.description);
             line.value = inherited.value;
             line.origin = format!("from base: {}", inherited.origin);
         }
     }
 
-    fn below<'s>(&'s self, prefix: &'s str) -> impl Iterator<Item = (&'s str, &'s EffectiveSetting)> {
+    fn settings_below<'s>(
+        &'s self,
+        prefix: &'s str,
+    ) -> impl Iterator<Item = (&'s str, &'s EffectiveSetting)> {
         self.values.iter().filter_map(move |(path, setting)| Some((path.strip_prefix(prefix)?, setting)))
     }
 
     fn value(&self, path: &str) -> Option<&Value> {
-        match &self.get(path)?.datum {
+        match &self.get(path)?.setting_value {
             SettingValue::Plain(value) => Some(value),
             SettingValue::Secret { .. } => None,
         }
@@ -341,14 +348,14 @@ impl EffectiveSettings {
 impl EffectiveSetting {
     /// The text of a plain string.
     pub fn as_str(&self) -> Option<&str> {
-        match &self.datum {
+        match &self.setting_value {
             SettingValue::Plain(value) => value.as_str(),
             SettingValue::Secret { .. } => None,
         }
     }
 
     pub fn texts(&self) -> impl Iterator<Item = &str> {
-        let items = match &self.datum {
+        let items = match &self.setting_value {
             SettingValue::Plain(value) => value.as_array(),
             SettingValue::Secret { .. } => None,
         };
@@ -356,7 +363,7 @@ impl EffectiveSetting {
     }
 
     pub fn secret(&self) -> Option<&SecretText> {
-        match &self.datum {
+        match &self.setting_value {
             SettingValue::Secret { key, .. } => Some(key),
             SettingValue::Plain(_) => None,
         }
@@ -364,7 +371,7 @@ impl EffectiveSetting {
 
     /// The server that a key was saved for, if that is said.
     pub fn key_origin(&self) -> Option<&str> {
-        match &self.datum {
+        match &self.setting_value {
             SettingValue::Secret { home, .. } => home.as_deref(),
             SettingValue::Plain(_) => None,
         }
@@ -394,26 +401,29 @@ pub fn show_text(lines: &[SettingRow], with_origin: bool) -> String {
     text
 }
 
-fn defaults() -> BTreeMap<String, EffectiveSetting> {
+fn default_settings() -> BTreeMap<String, EffectiveSetting> {
     let known = RULES.iter().filter(|rule| !rule.default.is_empty());
     known
         .filter_map(|rule| {
             let value = serde_json::from_str(rule.default).ok()?;
             Some((
                 rule.path.to_owned(),
-                EffectiveSetting { datum: SettingValue::Plain(value), origin: SettingOrigin::built_in() },
+                EffectiveSetting {
+                    setting_value: SettingValue::Plain(value),
+                    origin: SettingOrigin::built_in_default(),
+                },
             ))
         })
         .collect()
 }
 
-fn shown(path: String, setting: Option<&EffectiveSetting>, about: &str) -> SettingRow {
+fn setting_row(path: String, setting: Option<&EffectiveSetting>, about: &str) -> SettingRow {
     let about = about.to_owned();
     let Some(setting) = setting else {
-        return SettingRow { path, value: "not set".to_owned(), origin: String::new(), about };
+        return SettingRow { path, value: "not set".to_owned(), origin: String::new(), description: about };
     };
     let origin = setting.origin.to_string();
-    let value = match &setting.datum {
+    let value = match &setting.setting_value {
         SettingValue::Plain(value) => value.to_string(),
         SettingValue::Secret { home, .. } => {
             let name = setting.origin.name.clone();
@@ -423,10 +433,10 @@ fn shown(path: String, setting: Option<&EffectiveSetting>, about: &str) -> Setti
             format!("set ({from}, {}){home}", setting.origin.layer)
         }
     };
-    SettingRow { path, value, origin, about }
+    SettingRow { path, value, origin, description: about }
 }
 
-fn permission(text: &str) -> Option<ToolPermission> {
+fn parse_permission(text: &str) -> Option<ToolPermission> {
     match text {
         "allow" => Some(ToolPermission::Allow),
         "ask" => Some(ToolPermission::Ask),

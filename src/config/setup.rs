@@ -6,7 +6,7 @@ pub mod edit_json;
 use serde_json::{Value, json};
 
 use super::did_you_mean;
-use super::models::base_url::origin;
+use super::models::base_url::normalized_origin;
 use super::models::provider_catalog::ProviderCatalog;
 use super::models::resolve::CUSTOM;
 use super::settings::value_type::{HOME, KEY, SettingValueType};
@@ -27,7 +27,7 @@ pub struct LevelSetup {
     pub key: Option<SecretText>,
     pub model: Option<String>,
     /// Nothing of its own: everything as base.
-    pub as_base: bool,
+    pub same_as_base: bool,
 }
 
 /// What a level has before it is set up.
@@ -69,13 +69,13 @@ impl LevelSetup {
     ///
     /// # Errors
     /// What is wrong, with the fix.
-    pub fn check(&self, models: &ProviderCatalog) -> Result<(), String> {
+    pub fn check_level(&self, models: &ProviderCatalog) -> Result<(), String> {
         if let Some(provider) = self.provider.as_deref()
             && provider != CUSTOM
             && models.provider(provider).is_none()
         {
             let names: Vec<&str> = models.providers.iter().map(|one| one.name.as_str()).collect();
-            let hint = did_you_mean::or_list(provider, "known providers", &names).unwrap_or_default();
+            let hint = did_you_mean::suggest_or_list(provider, "known providers", &names).unwrap_or_default();
             return Err(format!("there is no provider `{provider}`\nhint: {hint}"));
         }
         if self.provider.as_deref() == Some(CUSTOM) && self.base_url.is_none() {
@@ -93,14 +93,14 @@ impl LevelSetup {
     }
 
     /// What this changes, as things are `now`.
-    pub fn changes(&self, now: &CurrentLevelSetup<'_>) -> SetupChanges {
+    pub fn to_changes(&self, now: &CurrentLevelSetup<'_>) -> SetupChanges {
         let mut changes = SetupChanges::default();
         let level = |field: &str| vec!["levels".to_owned(), self.level.clone(), field.to_owned()];
         let own_key = level("api_key");
-        if self.as_base {
+        if self.same_as_base {
             let fields = ["provider", "base_url", "model", "api_key"];
-            changes.settings.extend(fields.map(|field| unset(level(field))));
-            changes.keys.push(unset(own_key));
+            changes.settings.extend(fields.map(|field| unset_setting(level(field))));
+            changes.keys.push(unset_setting(own_key));
             return changes;
         }
         let known = self.provider.clone().filter(|name| name != CUSTOM);
@@ -111,10 +111,10 @@ impl LevelSetup {
         }
         // the key that stands at the level is for the server that it had
         if self.key.is_some() || (placed && !now.same_server) {
-            changes.settings.push(unset(own_key.clone()));
-            changes.keys.push(unset(own_key.clone()));
+            changes.settings.push(unset_setting(own_key.clone()));
+            changes.keys.push(unset_setting(own_key.clone()));
             if let Some((provider, saved)) = now.own_key.filter(|_| !now.same_server) {
-                changes.keys.push(saved.at(provider_key(provider)));
+                changes.keys.push(saved.change_at(provider_key(provider)));
             }
         }
         if let Some(key) = &self.key {
@@ -123,10 +123,10 @@ impl LevelSetup {
                 (Some(provider), None) => provider_key(provider),
                 _ => own_key,
             };
-            changes.keys.push(SavedKey { key, home: now.home }.at(path));
+            changes.keys.push(SavedKey { key, home: now.home }.change_at(path));
         }
         if let Some(model) = &self.model {
-            changes.settings.push(set(level("model"), model.trim()));
+            changes.settings.push(set_setting(level("model"), model.trim()));
         }
         changes
     }
@@ -134,10 +134,10 @@ impl LevelSetup {
 
 impl SavedKey<'_> {
     /// The change that writes it there.
-    pub fn at(&self, path: Vec<String>) -> SettingChange {
-        let key = self.key.expose();
+    pub fn change_at(&self, path: Vec<String>) -> SettingChange {
+        let key = self.key.expose_secret();
         let value = match self.home {
-            Some(url) => json!({ KEY: key, HOME: origin(url) }),
+            Some(url) => json!({ KEY: key, HOME: normalized_origin(url) }),
             None => Value::from(key),
         };
         SettingChange { path, value: Some(value) }
@@ -145,7 +145,7 @@ impl SavedKey<'_> {
 }
 
 impl SetupChanges {
-    pub fn and(mut self, more: Self) -> Self {
+    pub fn merge_changes(mut self, more: Self) -> Self {
         self.settings.extend(more.settings);
         self.keys.extend(more.keys);
         self
@@ -156,7 +156,7 @@ impl SetupChanges {
 ///
 /// # Errors
 /// It is empty or cannot be a key.
-pub fn key(text: &str) -> Result<SecretText, String> {
+pub fn parse_key(text: &str) -> Result<SecretText, String> {
     let text = text.trim();
     if text.is_empty() {
         return Err("no key was given".to_owned());
@@ -185,11 +185,11 @@ fn provider_key(provider: &str) -> Vec<String> {
     vec!["keys".to_owned(), provider.to_owned()]
 }
 
-fn set(path: Vec<String>, value: &str) -> SettingChange {
+fn set_setting(path: Vec<String>, value: &str) -> SettingChange {
     SettingChange { path, value: Some(Value::from(value)) }
 }
 
-fn unset(path: Vec<String>) -> SettingChange {
+fn unset_setting(path: Vec<String>) -> SettingChange {
     SettingChange { path, value: None }
 }
 
@@ -245,14 +245,14 @@ mod tests {
             ),
             (LevelSetup { model: some(" m2 "), ..level("smart") }, had, "smart.model=\"m2\"", ""),
             (
-                LevelSetup { as_base: true, ..level("smart") },
+                LevelSetup { same_as_base: true, ..level("smart") },
                 had,
                 "smart.provider=- smart.base_url=- smart.model=- smart.api_key=-",
                 "smart.api_key=-",
             ),
         ];
         for (setup, now, settings, keys) in rows {
-            let changes = setup.changes(&now);
+            let changes = setup.to_changes(&now);
             let told = |list: &[SettingChange]| lines(list).join(" ").replace("levels.", "");
             assert_eq!((told(&changes.settings).as_str(), told(&changes.keys).as_str()), (settings, keys));
         }
@@ -260,7 +260,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_is_refused_in_one_line_with_the_fix() {
-        let models = crate::models::models_file::load(&[crate::source::SourceFile::new(
+        let models = crate::models::models_file::load_providers(&[crate::source::SourceFile::new(
             synthdev_domain::source_location::ConfigLayer::User,
             "m.json",
             r#"{"providers": {"openai": {}, "groq": {}}}"#,
@@ -280,15 +280,15 @@ mod tests {
             (LevelSetup { model: some(" "), ..LevelSetup::default() }, "the model's name is empty"),
         ];
         for (setup, expected) in rows {
-            let told = setup.check(&models).unwrap_err();
+            let told = setup.check_level(&models).unwrap_err();
             assert!(told.contains(expected), "{told}");
         }
         for (text, expected) in
             [("", "no key"), ("sk-a\nsk-b", "a line break"), ("sk a", "a blank"), ("schlüssel", "no key has")]
         {
-            let told = key(text).unwrap_err();
+            let told = parse_key(text).unwrap_err();
             assert!(told.contains(expected) && !told.contains("sk"), "{told}");
         }
-        assert_eq!(key(" sk-a\r\n").unwrap().expose(), "sk-a");
+        assert_eq!(parse_key(" sk-a\r\n").unwrap().expose_secret(), "sk-a");
     }
 }

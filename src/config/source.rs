@@ -22,7 +22,7 @@ impl SourceFile {
     }
 
     /// Line and column (from 1, in characters) of a byte offset; offsets past the end mean the end.
-    pub fn place(&self, offset: usize) -> SourceLocation {
+    pub fn location_at(&self, offset: usize) -> SourceLocation {
         let mut at = offset.min(self.text.len());
         while !self.text.is_char_boundary(at) {
             at -= 1;
@@ -47,9 +47,9 @@ pub struct LineStarts(Vec<LineMark>);
 /// A known place: the offset, its line from 1, and the characters before it in this line.
 #[derive(Clone, Copy, Debug)]
 struct LineMark {
-    at: usize,
+    offset: usize,
     line: usize,
-    before: usize,
+    chars_before: usize,
 }
 
 impl LineStarts {
@@ -57,13 +57,13 @@ impl LineStarts {
         let mut marks = Vec::new();
         let mut at = 0;
         for (line, part) in text.split('\n').enumerate() {
-            let mut mark = LineMark { at, line: line + 1, before: 0 };
+            let mut mark = LineMark { offset: at, line: line + 1, chars_before: 0 };
             marks.push(mark);
             let end = at + part.len();
-            while end - mark.at > STRIDE {
-                let next = text.ceil_char_boundary(mark.at + STRIDE);
-                mark.before += text[mark.at..next].chars().count();
-                mark.at = next;
+            while end - mark.offset > STRIDE {
+                let next = text.ceil_char_boundary(mark.offset + STRIDE);
+                mark.chars_before += text[mark.offset..next].chars().count();
+                mark.offset = next;
                 marks.push(mark);
             }
             at = end + 1;
@@ -72,16 +72,16 @@ impl LineStarts {
     }
 
     /// As [`SourceFile::place`] of the file that has this text.
-    pub fn place(&self, file: &SourceFile, offset: usize) -> SourceLocation {
+    pub fn location_at(&self, file: &SourceFile, offset: usize) -> SourceLocation {
         let at = file.text.floor_char_boundary(offset);
-        let known = self.0.partition_point(|mark| mark.at <= at);
-        let start = LineMark { at: 0, line: 1, before: 0 };
+        let known = self.0.partition_point(|mark| mark.offset <= at);
+        let start = LineMark { offset: 0, line: 1, chars_before: 0 };
         let mark = known.checked_sub(1).and_then(|last| self.0.get(last)).copied().unwrap_or(start);
-        let after = file.text.get(mark.at..at).unwrap_or_default();
+        let after = file.text.get(mark.offset..at).unwrap_or_default();
         SourceLocation {
             file: file.name.clone(),
             line: mark.line,
-            column: mark.before + after.chars().count() + 1,
+            column: mark.chars_before + after.chars().count() + 1,
         }
     }
 }
@@ -103,11 +103,11 @@ impl<'a> FileDiagnostics<'a> {
     }
 
     /// Line and column of an offset in the file.
-    pub fn place(&self, offset: usize) -> SourceLocation {
-        self.lines.get_or_init(|| LineStarts::from_text(&self.file.text)).place(self.file, offset)
+    pub fn location_at(&self, offset: usize) -> SourceLocation {
+        self.lines.get_or_init(|| LineStarts::from_text(&self.file.text)).location_at(self.file, offset)
     }
 
-    pub fn add(
+    pub fn add_diagnostic(
         &mut self,
         severity: DiagnosticSeverity,
         code: &str,
@@ -123,30 +123,30 @@ impl<'a> FileDiagnostics<'a> {
             code: code.to_owned(),
             severity,
             message: message.into(),
-            place: self.place(span.start),
+            place: self.location_at(span.start),
             span,
             hint,
         });
     }
 
-    pub fn error(
+    pub fn add_error(
         &mut self,
         code: &str,
         span: Range<usize>,
         message: impl Into<String>,
         hint: Option<String>,
     ) {
-        self.add(DiagnosticSeverity::Error, code, span, message, hint);
+        self.add_diagnostic(DiagnosticSeverity::Error, code, span, message, hint);
     }
 
-    pub fn warning(
+    pub fn add_warning(
         &mut self,
         code: &str,
         span: Range<usize>,
         message: impl Into<String>,
         hint: Option<String>,
     ) {
-        self.add(DiagnosticSeverity::Warning, code, span, message, hint);
+        self.add_diagnostic(DiagnosticSeverity::Warning, code, span, message, hint);
     }
 
     /// Whether more would be left out: what is costly to say need not be said.
@@ -172,8 +172,8 @@ mod tests {
     fn places_count_characters_from_one() {
         let file = SourceFile::new(ConfigLayer::User, "x.json", "{\n  \"ä\": 1\n}");
         let at = file.text.find(':').unwrap();
-        assert_eq!((file.place(at).line, file.place(at).column), (2, 6));
-        assert_eq!((file.place(999).line, file.place(999).column), (3, 2));
+        assert_eq!((file.location_at(at).line, file.location_at(at).column), (2, 6));
+        assert_eq!((file.location_at(999).line, file.location_at(999).column), (3, 2));
     }
 
     #[test]
@@ -183,9 +183,9 @@ mod tests {
             let file = SourceFile::new(ConfigLayer::User, "x", text);
             let lines = LineStarts::from_text(&file.text);
             for at in 0..=file.text.len() + 2 {
-                assert_eq!(lines.place(&file, at), file.place(at), "{at}");
+                assert_eq!(lines.location_at(&file, at), file.location_at(at), "{at}");
             }
-            let starts = lines.0.iter().map(|mark| mark.at).chain([text.len()]);
+            let starts = lines.0.iter().map(|mark| mark.offset).chain([text.len()]);
             let starts: Vec<usize> = starts.collect();
             let most = STRIDE + char::MAX.len_utf8();
             assert!(starts.windows(2).all(|two| two[1] - two[0] <= most), "a place costs a long walk");

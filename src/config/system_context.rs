@@ -25,7 +25,7 @@ pub struct SystemContextFacts {
     /// Relative paths of the project's files: only as many as are wanted.
     pub files: Vec<String>,
     /// More files were there.
-    pub more_files: bool,
+    pub has_more_files: bool,
 }
 
 /// Which parts there are, and how long they may be.
@@ -42,8 +42,8 @@ pub struct SystemContextOptions {
 pub struct GuidanceExcerpt<'a> {
     pub file: &'a SourceFile,
     /// Characters that are given, and that the file has.
-    pub shown: usize,
-    pub whole: usize,
+    pub shown_chars: usize,
+    pub total_chars: usize,
 }
 
 /// The brief of a run that starts now. `templates` and `guidance` may come in any order: of the templates the strongest
@@ -56,29 +56,38 @@ pub fn build_system_context(
 ) -> SystemContext {
     let template = templates.iter().max_by_key(|file| file.layer).filter(|_| wanted.environment);
     SystemContext {
-        environment: template.map(|file| render(&file.text, facts)).unwrap_or_default(),
-        guidance: if wanted.guidance { guide(guidance, wanted.guidance_limit) } else { String::new() },
+        environment: template.map(|file| render_template(&file.text, facts)).unwrap_or_default(),
+        guidance: if wanted.guidance {
+            excerpt_guidance(guidance, wanted.guidance_limit)
+        } else {
+            String::new()
+        },
     }
 }
 
 /// What is given of each guidance file, in the order in which they are told.
 pub fn guidance_excerpts(guidance: &[SourceFile], limit: usize) -> Vec<GuidanceExcerpt<'_>> {
     let given = |file| {
-        let (shown, whole) = cut(file, limit);
-        GuidanceExcerpt { file, shown: shown.chars().count(), whole }
+        let (shown, whole) = cut_at_line(file, limit);
+        GuidanceExcerpt { file, shown_chars: shown.chars().count(), total_chars: whole }
     };
-    ordered(guidance).into_iter().map(given).collect()
+    order_guidance(guidance).into_iter().map(given).collect()
 }
 
 /// Names in a template that stand for nothing (C18).
-pub fn check(template: &SourceFile) -> Vec<Diagnostic> {
+pub fn check_template(template: &SourceFile) -> Vec<Diagnostic> {
     let mut findings = FileDiagnostics::new(template);
     let mut from = 0;
     while let Some((start, end)) = next_name(&template.text, from) {
         let name = template.text[start + 2..end - 2].trim();
         if !NAMES.contains(&name) {
-            let hint = did_you_mean::or_list(name, "names", &NAMES);
-            findings.warning("C18", start..end, format!("`{{{{{name}}}}}` stands for nothing here"), hint);
+            let hint = did_you_mean::suggest_or_list(name, "names", &NAMES);
+            findings.add_warning(
+                "C18",
+                start..end,
+                format!("`{{{{{name}}}}}` stands for nothing here"),
+                hint,
+            );
         }
         from = end;
     }
@@ -86,12 +95,12 @@ pub fn check(template: &SourceFile) -> Vec<Diagnostic> {
 }
 
 /// A line is left out if a name in it stands for nothing at present.
-fn render(template: &str, facts: &SystemContextFacts) -> String {
-    let lines = template.lines().filter_map(|line| line_of(line, facts));
+fn render_template(template: &str, facts: &SystemContextFacts) -> String {
+    let lines = template.lines().filter_map(|line| render_line(line, facts));
     lines.collect::<Vec<_>>().join("\n").trim().to_owned()
 }
 
-fn line_of(line: &str, facts: &SystemContextFacts) -> Option<String> {
+fn render_line(line: &str, facts: &SystemContextFacts) -> Option<String> {
     let (mut text, mut from) = (String::new(), 0);
     while let Some((start, end)) = next_name(line, from) {
         text.push_str(&line[from..start]);
@@ -99,7 +108,7 @@ fn line_of(line: &str, facts: &SystemContextFacts) -> Option<String> {
             "os" => facts.os.clone(),
             "directory" => facts.directory.clone(),
             "date" => facts.date.clone(),
-            "files" => files(facts),
+            "files" => file_list(facts),
             _ => line[start..end].to_owned(),
         };
         if value.is_empty() {
@@ -119,18 +128,18 @@ fn next_name(text: &str, from: usize) -> Option<(usize, usize)> {
     Some((start, end))
 }
 
-fn files(facts: &SystemContextFacts) -> String {
+fn file_list(facts: &SystemContextFacts) -> String {
     if facts.files.is_empty() {
         return String::new();
     }
-    let head = if facts.more_files { "- files (there are more):" } else { "- files:" };
+    let head = if facts.has_more_files { "- files (there are more):" } else { "- files:" };
     let lines = facts.files.iter().map(|file| format!("  {file}"));
     std::iter::once(head.to_owned()).chain(lines).collect::<Vec<_>>().join("\n")
 }
 
-fn guide(guidance: &[SourceFile], limit: usize) -> String {
+fn excerpt_guidance(guidance: &[SourceFile], limit: usize) -> String {
     let section = |file: &SourceFile| {
-        let (shown, whole) = cut(file, limit);
+        let (shown, whole) = cut_at_line(file, limit);
         if shown.trim().is_empty() {
             return None;
         }
@@ -141,18 +150,18 @@ fn guide(guidance: &[SourceFile], limit: usize) -> String {
         };
         Some(format!("Guidance of {whose} ({GUIDANCE}):\n\n{}{rest}", shown.trim()))
     };
-    ordered(guidance).into_iter().filter_map(section).collect::<Vec<_>>().join("\n\n")
+    order_guidance(guidance).into_iter().filter_map(section).collect::<Vec<_>>().join("\n\n")
 }
 
 /// The user's before the project's, which is closer to the work.
-fn ordered(guidance: &[SourceFile]) -> Vec<&SourceFile> {
+fn order_guidance(guidance: &[SourceFile]) -> Vec<&SourceFile> {
     let mut files: Vec<&SourceFile> = guidance.iter().collect();
     files.sort_by_key(|file| file.layer);
     files
 }
 
 /// As much of a file as may be given, whole lines where there are some; and how many characters it has.
-fn cut(file: &SourceFile, limit: usize) -> (&str, usize) {
+fn cut_at_line(file: &SourceFile, limit: usize) -> (&str, usize) {
     let whole = file.text.chars().count();
     let Some((end, _)) = file.text.char_indices().nth(limit) else { return (&file.text, whole) };
     let shown = &file.text[..end];
@@ -179,8 +188,11 @@ mod tests {
 
     #[test]
     fn a_template_is_filled_in() {
-        let many =
-            SystemContextFacts { files: vec!["a.rs".into(), "b/c.rs".into()], more_files: true, ..facts() };
+        let many = SystemContextFacts {
+            files: vec!["a.rs".into(), "b/c.rs".into()],
+            has_more_files: true,
+            ..facts()
+        };
         for (template, facts, expected) in [
             ("on {{os}} in {{ directory }}\n", facts(), "on linux in /p"),
             ("{{date}}{{date}}", facts(), "2026-01-312026-01-31"),
@@ -190,14 +202,17 @@ mod tests {
             ("{{os}}", SystemContextFacts::default(), ""),
             (" \n\n", facts(), ""),
         ] {
-            assert_eq!(render(template, &facts), expected, "{template}");
+            assert_eq!(render_template(template, &facts), expected, "{template}");
         }
     }
 
     #[test]
     fn names_that_stand_for_nothing_are_found() {
         let found = |text: &str| {
-            check(&file(ConfigLayer::User, text)).into_iter().map(|one| one.message).collect::<Vec<_>>()
+            check_template(&file(ConfigLayer::User, text))
+                .into_iter()
+                .map(|one| one.message)
+                .collect::<Vec<_>>()
         };
         assert_eq!(found("{{os}} {{date }}\n{{files}} {{"), Vec::<String>::new());
         assert_eq!(found("{{os}} {{dat}}"), ["`{{dat}}` stands for nothing here"]);
@@ -214,7 +229,8 @@ mod tests {
             "Guidance of the user (AGENTS.md):\n\nmine\n\nGuidance of this project (AGENTS.md):\n\none\ntwo\n\
              [10 more characters of AGENTS.md are left out here]"
         );
-        let shown: Vec<_> = guidance_excerpts(&files, 12).iter().map(|one| (one.shown, one.whole)).collect();
+        let shown: Vec<_> =
+            guidance_excerpts(&files, 12).iter().map(|one| (one.shown_chars, one.total_chars)).collect();
         assert_eq!(shown, [(4, 4), (8, 18)]);
         let nothing = SystemContextOptions { environment: false, guidance: false, ..wanted };
         assert!(
@@ -231,6 +247,6 @@ mod tests {
             build_system_context(&[], &[file(ConfigLayer::User, " \n")], wanted, &facts()).guidance,
             ""
         );
-        assert_eq!(cut(&file(ConfigLayer::User, "äöü"), 2).0, "äö", "no line to end at");
+        assert_eq!(cut_at_line(&file(ConfigLayer::User, "äöü"), 2).0, "äö", "no line to end at");
     }
 }

@@ -90,13 +90,13 @@ pub struct TestScenario {
     pub answers: Vec<MockUserAnswer>,
     pub prices: Option<TokenPrice>,
     /// The simulated clock at the start.
-    pub now: Timestamp,
+    pub start_time: Timestamp,
     pub expect: TestExpectation,
     node: JsonNode,
 }
 
 /// The workflow that a test file of this name is for: `a/b/NAME.test.json`.
-pub fn workflow_of(file: &str) -> Option<&str> {
+pub fn tested_workflow(file: &str) -> Option<&str> {
     let stem = file.strip_suffix(ENDING)?;
     let name = stem.rsplit(['/', '\\', ':']).next()?;
     (!name.is_empty()).then_some(name)
@@ -105,31 +105,31 @@ pub fn workflow_of(file: &str) -> Option<&str> {
 /// Reads a file completely. Findings of kind error mean that it cannot be used.
 pub fn parse_test_file(file: &SourceFile) -> (Vec<TestScenario>, Vec<Diagnostic>) {
     let mut findings = FileDiagnostics::new(file);
-    let tests = JsonNode::parse(file, &mut findings).map(|root| scenarios(&root, &mut findings));
+    let tests = JsonNode::parse(file, &mut findings).map(|root| read_scenarios(&root, &mut findings));
     (tests.unwrap_or_default(), findings.list)
 }
 
-fn scenarios(root: &JsonNode, findings: &mut FileDiagnostics<'_>) -> Vec<TestScenario> {
+fn read_scenarios(root: &JsonNode, findings: &mut FileDiagnostics<'_>) -> Vec<TestScenario> {
     let Some(fields) = ObjectFields::from_node(root, "a test file", findings) else { return Vec::new() };
     if root.get("tests").is_none() {
-        return scenario(root, None, 0, findings).into_iter().collect();
+        return read_scenario(root, None, 0, findings).into_iter().collect();
     }
-    fields.allow(FILE_KEYS, findings);
+    fields.reject_unknown_keys(FILE_KEYS, findings);
     let workflow = fields.text(&["workflow"], findings);
     let nodes = fields.list(&["tests"], findings).unwrap_or_default();
     let mut tests: Vec<TestScenario> = Vec::with_capacity(nodes.len());
     for (index, node) in nodes.iter().enumerate() {
-        let Some(test) = scenario(node, workflow.as_ref(), index, findings) else { continue };
+        let Some(test) = read_scenario(node, workflow.as_ref(), index, findings) else { continue };
         if tests.iter().any(|earlier| earlier.name == test.name) {
             let message = format!("two tests are named `{}`", test.name);
-            findings.error("T01", test.span.clone(), message, Some("give one another name".to_owned()));
+            findings.add_error("T01", test.span.clone(), message, Some("give one another name".to_owned()));
         }
         tests.push(test);
     }
     tests
 }
 
-fn scenario(
+fn read_scenario(
     node: &JsonNode,
     workflow: Option<&SpannedField<String>>,
     index: usize,
@@ -137,7 +137,7 @@ fn scenario(
 ) -> Option<TestScenario> {
     let fields = ObjectFields::from_node(node, "a test", findings)?;
     // a slip in `tests` makes a file of several look like one
-    fields.allow(&[TEST_KEYS, &["tests"]].concat(), findings);
+    fields.reject_unknown_keys(&[TEST_KEYS, &["tests"]].concat(), findings);
     let name = fields.text(&["name"], findings);
     let span = name.as_ref().map_or(node.span.start..node.span.start + 1, |name| name.span.clone());
     Some(TestScenario {
@@ -145,23 +145,26 @@ fn scenario(
         span,
         workflow: fields.text(&["workflow"], findings).or_else(|| workflow.cloned()),
         input: fields.get(&["input"], findings).map(fields::value_at),
-        cassette: cassette(&fields, findings),
-        results: mocks::results(&fields, findings),
-        answers: mocks::answers(&fields, findings),
-        prices: mocks::prices(&fields, findings),
-        now: mocks::now(&fields, findings).unwrap_or(NEW_YEAR),
-        expect: expect::read(&fields, findings),
+        cassette: read_recording_name(&fields, findings),
+        results: mocks::read_tool_results(&fields, findings),
+        answers: mocks::read_answers(&fields, findings),
+        prices: mocks::read_prices(&fields, findings),
+        start_time: mocks::read_start_time(&fields, findings).unwrap_or(NEW_YEAR),
+        expect: expect::read_expectation(&fields, findings),
         node: node.clone(),
     })
 }
 
 /// Answers come from one place.
-fn cassette(fields: &ObjectFields<'_>, findings: &mut FileDiagnostics<'_>) -> Option<SpannedField<String>> {
+fn read_recording_name(
+    fields: &ObjectFields<'_>,
+    findings: &mut FileDiagnostics<'_>,
+) -> Option<SpannedField<String>> {
     let path = fields.text(&["cassette"], findings)?;
     for key in ["replies", "model"] {
         if let Some(node) = fields.get(&[key], findings) {
             let message = format!("`{key}` and `cassette` exclude each other");
-            findings.error("C07", node.span.clone(), message, Some("keep one of the two".to_owned()));
+            findings.add_error("C07", node.span.clone(), message, Some("keep one of the two".to_owned()));
         }
     }
     Some(path)
@@ -171,11 +174,11 @@ impl TestScenario {
     /// What is wrong with the recording (T06), at the place that names it.
     pub fn cassette_problem(&self, file: &SourceFile, message: String, hint: Option<String>) -> Diagnostic {
         let span = self.cassette.as_ref().map_or(self.span.clone(), |path| path.span.clone());
-        finding(file, "T06", span, message, hint)
+        test_file_diagnostic(file, "T06", span, message, hint)
     }
 
     /// `{model, replies}`, as the scripted model reads it. No replies are no replies: a workflow may need none.
-    pub fn replies(&self) -> Value {
+    pub fn replies_json(&self) -> Value {
         let part = |key: &str| self.node.get(key).map(|node| (key.to_owned(), node.to_value()));
         let mut file: Map<String, Value> = part("model").into_iter().collect();
         let (key, replies) = part("replies").unwrap_or(("replies".to_owned(), Value::Object(Map::new())));
@@ -192,25 +195,25 @@ impl TestScenario {
         message: &str,
         unknown: Option<(&str, &[&str])>,
     ) -> Diagnostic {
-        let node = self.node.nearest(pointer);
+        let node = self.node.nearest_node(pointer);
         let key = unknown.and_then(|(key, _)| node.members()?.iter().find(|member| member.key == key));
         let span = key.map_or(node.span.clone(), |member| member.key_span.clone());
-        let hint = unknown.and_then(|(key, known)| did_you_mean::or_list(key, "known keys", known));
-        finding(file, "T02", span, message.to_owned(), hint)
+        let hint = unknown.and_then(|(key, known)| did_you_mean::suggest_or_list(key, "known keys", known));
+        test_file_diagnostic(file, "T02", span, message.to_owned(), hint)
     }
 
     /// The input values of a run: one parameter takes the value as it stands, several take an object.
     ///
     /// # Errors
     /// What does not fit the parameters, at its place.
-    pub fn inputs(
+    pub fn input_values(
         &self,
         file: &SourceFile,
         parameters: &[WorkflowParameter],
     ) -> Result<Map<String, Value>, Box<Diagnostic>> {
         let refused = |error: InputError| {
             let span = self.input.as_ref().map_or(self.span.clone(), |input| input.span.clone());
-            Box::new(finding(file, "T03", span, error.message, Some(error.hint)))
+            Box::new(test_file_diagnostic(file, "T03", span, error.message, Some(error.hint)))
         };
         let given = self.input.as_ref().map_or(Value::Null, |input| input.value.clone());
         let values = match (given, parameters) {
@@ -223,7 +226,7 @@ impl TestScenario {
                     parameter: String::new(),
                     message: "this workflow takes no input".to_owned(),
                     hint: "leave `input` out".to_owned(),
-                    missing: false,
+                    is_missing: false,
                 }));
             }
             (_, many) => {
@@ -232,7 +235,7 @@ impl TestScenario {
                     parameter: String::new(),
                     message: format!("this workflow takes several inputs: {}", names.join(", ")),
                     hint: "give them as an object: {\"name\": value, …}".to_owned(),
-                    missing: false,
+                    is_missing: false,
                 }));
             }
         };
@@ -240,14 +243,14 @@ impl TestScenario {
     }
 }
 
-fn finding(
+fn test_file_diagnostic(
     file: &SourceFile,
     code: &str,
     span: Range<usize>,
     message: String,
     hint: Option<String>,
 ) -> Diagnostic {
-    let place = file.place(span.start);
+    let place = file.location_at(span.start);
     Diagnostic { code: code.to_owned(), severity: DiagnosticSeverity::Error, message, place, span, hint }
 }
 

@@ -23,7 +23,7 @@ impl ToolPattern {
         if let Some(rest) = text.strip_prefix('/')
             && let Some((body, flags)) = rest.rsplit_once('/')
         {
-            return regex(body, flags).map(Self::Regex);
+            return compile_regex(body, flags).map(Self::Regex);
         }
         if text.contains('*') {
             return Ok(Self::Wildcard(text.split('*').map(str::to_owned).collect()));
@@ -31,10 +31,10 @@ impl ToolPattern {
         Ok(Self::Exact(text.to_owned()))
     }
 
-    pub fn matches(&self, name: &str) -> bool {
+    pub fn matches_name(&self, name: &str) -> bool {
         match self {
             Self::Exact(exact) => exact == name,
-            Self::Wildcard(pieces) => wildcard(pieces, name),
+            Self::Wildcard(pieces) => matches_wildcard(pieces, name),
             Self::Regex(regex) => regex.is_match(name.as_bytes()),
         }
     }
@@ -47,7 +47,7 @@ pub fn unknown_tool(
     tools: &[ToolSpec],
 ) -> Option<(String, Option<String>)> {
     if matches!(pattern, ToolPattern::Wildcard(pieces) if pieces.iter().all(String::is_empty))
-        || tools.iter().any(|tool| pattern.matches(&tool.name))
+        || tools.iter().any(|tool| pattern.matches_name(&tool.name))
     {
         return None;
     }
@@ -59,7 +59,7 @@ pub fn unknown_tool(
 }
 
 /// JavaScript's flags where they mean something for a name; `g`, `u`, `y`, `d`, `v` change nothing here.
-fn regex(body: &str, flags: &str) -> Result<Regex, String> {
+fn compile_regex(body: &str, flags: &str) -> Result<Regex, String> {
     let mut builder = RegexBuilder::new(body);
     // Tool names are ASCII; without Unicode tables every build of the regex crate can ignore case.
     builder.unicode(false).size_limit(1 << 20);
@@ -79,7 +79,7 @@ fn regex(body: &str, flags: &str) -> Result<Regex, String> {
     })
 }
 
-fn wildcard(pieces: &[String], name: &str) -> bool {
+fn matches_wildcard(pieces: &[String], name: &str) -> bool {
     let (Some(first), Some(last)) = (pieces.first(), pieces.last()) else { return false };
     let Some(rest) = name.strip_prefix(first.as_str()) else { return false };
     let Some(mut rest) = rest.strip_suffix(last.as_str()) else { return false };
@@ -115,7 +115,7 @@ mod tests {
             ("/file/g", "write_file", true),
         ];
         for (pattern, name, expected) in rows {
-            assert_eq!(ToolPattern::parse(pattern).unwrap().matches(name), expected, "{pattern} {name}");
+            assert_eq!(ToolPattern::parse(pattern).unwrap().matches_name(name), expected, "{pattern} {name}");
         }
         for (pattern, why) in
             [("/(/", "is no regular expression"), ("/a/z", "unknown flag `z`"), (" ", "is empty")]

@@ -10,7 +10,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use self::capabilities::content;
+use self::capabilities::file_content_text;
 use super::system_context::GUIDANCE;
 
 /// Decisions by project path, as stored in the user's data directory.
@@ -77,31 +77,31 @@ impl TrustBook {
     }
 
     /// Records that exactly these files were allowed for this project.
-    pub fn allow(&mut self, project: &str, files: &[(String, String)]) {
-        self.projects.insert(project.to_owned(), fingerprint(files));
+    pub fn allow_files(&mut self, project: &str, files: &[(String, String)]) {
+        self.projects.insert(project.to_owned(), fingerprint_files(files));
     }
 
     /// Forgets a project.
-    pub fn forget(&mut self, project: &str) -> bool {
+    pub fn forget_project(&mut self, project: &str) -> bool {
         self.projects.remove(project).is_some()
     }
 
     pub fn verdict(&self, project: &str, files: &[(String, String)]) -> TrustVerdict {
-        verdict(self.projects.get(project), files)
+        judge_trust(self.projects.get(project), files)
     }
 }
 
 /// Hashes of (relative path, text) pairs; their order does not matter, paths and texts do.
-pub fn fingerprint(files: &[(String, String)]) -> TrustDecision {
+pub fn fingerprint_files(files: &[(String, String)]) -> TrustDecision {
     let texts = files.iter().filter(|(path, _)| !may_hold_keys(path)).cloned().collect();
     let files: BTreeMap<String, String> =
-        files.iter().map(|(path, text)| (path.clone(), hex(text.as_bytes()))).collect();
+        files.iter().map(|(path, text)| (path.clone(), sha256_hex(text.as_bytes()))).collect();
     // Lengths and fixed-size hashes keep (path, text) pairs from running into each other.
     let mut all = String::new();
     for (path, hash) in &files {
         let _ = writeln!(all, "{} {path} {hash}", path.len());
     }
-    TrustDecision { hash: hex(all.as_bytes()), files, texts }
+    TrustDecision { hash: sha256_hex(all.as_bytes()), files, texts }
 }
 
 /// Long files that have little in common are told apart roughly after that.
@@ -110,23 +110,23 @@ const DIFF_TIME: Duration = Duration::from_millis(500);
 /// The files that are new, or say something else than was allowed.
 pub fn new_files(stored: Option<&TrustDecision>, files: &[(String, String)]) -> Vec<(String, String)> {
     let known = |path: &String, text: &String| {
-        stored.is_some_and(|stored| stored.files.get(path) == Some(&hex(text.as_bytes())))
+        stored.is_some_and(|stored| stored.files.get(path) == Some(&sha256_hex(text.as_bytes())))
     };
     files.iter().filter(|(path, text)| !known(path, text)).cloned().collect()
 }
 
 /// How the files differ from what was allowed: a unified diff of each file whose text was kept, the whole text of
 /// others, keys blotted out.
-pub fn changes(stored: &TrustDecision, files: &[(String, String)]) -> String {
+pub fn trust_diff(stored: &TrustDecision, files: &[(String, String)]) -> String {
     let mut parts = Vec::new();
     for (path, text) in files {
         let old_hash = stored.files.get(path);
-        if old_hash == Some(&hex(text.as_bytes())) {
+        if old_hash == Some(&sha256_hex(text.as_bytes())) {
             continue;
         }
         match (old_hash, stored.texts.get(path)) {
-            (None, _) => parts.push(format!("+ {path} (new)\n{}", content(path, text))),
-            (Some(_), None) => parts.push(format!("~ {path} (changed)\n{}", content(path, text))),
+            (None, _) => parts.push(format!("+ {path} (new)\n{}", file_content_text(path, text))),
+            (Some(_), None) => parts.push(format!("~ {path} (changed)\n{}", file_content_text(path, text))),
             (Some(_), Some(old)) => {
                 let diff =
                     similar::TextDiff::configure().timeout(DIFF_TIME).diff_lines(old.as_str(), text.as_str());
@@ -143,11 +143,11 @@ fn may_hold_keys(path: &str) -> bool {
     path != GUIDANCE && !(path.contains("/roles/") || path.contains("/workflows/"))
 }
 
-pub fn verdict(stored: Option<&TrustDecision>, files: &[(String, String)]) -> TrustVerdict {
+pub fn judge_trust(stored: Option<&TrustDecision>, files: &[(String, String)]) -> TrustVerdict {
     if files.is_empty() {
         return TrustVerdict::Trusted;
     }
-    let now = fingerprint(files);
+    let now = fingerprint_files(files);
     let Some(stored) = stored else {
         return TrustVerdict::New { files: now.files.into_keys().collect() };
     };
@@ -166,7 +166,7 @@ pub fn verdict(stored: Option<&TrustDecision>, files: &[(String, String)]) -> Tr
 }
 
 /// Lower-case hex SHA-256.
-pub fn hex(bytes: &[u8]) -> String {
+pub fn sha256_hex(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(64);
     for byte in Sha256::digest(bytes) {
         let _ = write!(text, "{byte:02x}");
@@ -188,7 +188,7 @@ mod tests {
         let mut book = TrustBook::default();
         let names = vec!["roles/a.json".to_owned(), "workflows/b.json".to_owned()];
         assert_eq!(book.verdict("/p", &seen), TrustVerdict::New { files: names });
-        book.allow("/p", &seen);
+        book.allow_files("/p", &seen);
         let book = TrustBook::parse(&book.to_text());
         let reversed: Vec<_> = seen.iter().rev().cloned().collect();
         assert_eq!(book.verdict("/p", &reversed), TrustVerdict::Trusted);
@@ -217,11 +217,11 @@ mod tests {
     #[test]
     fn a_change_is_shown_as_a_diff_and_keys_are_not_kept() {
         let seen = files(&[("p/workflows/a.json", "one\ntwo\n"), (".env", "KEY=sk-secret\n")]);
-        let allowed = fingerprint(&seen);
+        let allowed = fingerprint_files(&seen);
         assert!(!serde_json::to_string(&allowed).unwrap().contains("sk-secret"));
         let now =
             files(&[("p/workflows/a.json", "one\n2\n"), (".env", "KEY=other\n"), ("p/roles/r.json", "{}")]);
-        let text = changes(&allowed, &now);
+        let text = trust_diff(&allowed, &now);
         for part in ["-two\n+2\n", "~ .env (changed)", "+ p/roles/r.json (new)"] {
             assert!(text.contains(part), "{part} in {text}");
         }
@@ -230,10 +230,10 @@ mod tests {
 
     #[test]
     fn paths_and_texts_cannot_run_into_each_other() {
-        let one = fingerprint(&files(&[("a", "b"), ("c", "d")]));
-        let two = fingerprint(&files(&[("a", "bc"), ("", "d")]));
-        let three = fingerprint(&files(&[("a", "d"), ("c", "b")]));
+        let one = fingerprint_files(&files(&[("a", "b"), ("c", "d")]));
+        let two = fingerprint_files(&files(&[("a", "bc"), ("", "d")]));
+        let three = fingerprint_files(&files(&[("a", "d"), ("c", "b")]));
         assert!(one.hash != two.hash && one.hash != three.hash);
-        assert_eq!(hex(b"abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+        assert_eq!(sha256_hex(b"abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
     }
 }

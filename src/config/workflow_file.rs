@@ -35,7 +35,7 @@ pub use ast::{
     StartCondition, StateForm, TransitionForm, UpdateForm, UpdateOperation, WorkflowDialect, WorkflowForm,
     WorkflowHead,
 };
-pub use fields::inside;
+pub use fields::offset_in_string;
 pub use handlers::lower_handlers;
 pub use spanned::{InputForm, RequestForm, SpannedText, SpannedValue};
 pub use work_forms::{
@@ -48,14 +48,14 @@ pub use work_forms::{
 pub fn read_heads(file: &SourceFile) -> (Vec<WorkflowHead>, Vec<Diagnostic>) {
     let mut findings = FileDiagnostics::new(file);
     let heads = match JsonNode::parse(file, &mut findings) {
-        Some(root) => definitions(&root).filter_map(|node| head(node, &mut findings)).collect(),
+        Some(root) => workflow_nodes(&root).filter_map(|node| read_head(node, &mut findings)).collect(),
         None => Vec::new(),
     };
     (heads, findings.list)
 }
 
 /// The workflow objects of a file: the whole file, or each item of its array.
-pub fn definitions(root: &JsonNode) -> impl Iterator<Item = &JsonNode> {
+pub fn workflow_nodes(root: &JsonNode) -> impl Iterator<Item = &JsonNode> {
     match &root.kind {
         JsonNodeKind::Array(items) => items.as_slice(),
         _ => std::slice::from_ref(root),
@@ -64,19 +64,19 @@ pub fn definitions(root: &JsonNode) -> impl Iterator<Item = &JsonNode> {
 }
 
 /// `workflow_name` of a workflow object.
-pub fn name_of(node: &JsonNode) -> Option<SpannedText> {
+pub fn workflow_name(node: &JsonNode) -> Option<SpannedText> {
     let name = node.get("workflow_name")?;
     Some(SpannedValue { value: name.as_str()?.to_owned(), span: name.span.clone() })
 }
 
 /// Reads one workflow object completely. Findings of kind error mean that the form has holes.
 pub fn parse_workflow(node: &JsonNode, findings: &mut FileDiagnostics<'_>) -> Option<WorkflowForm> {
-    fields::object(node, &keys::WORKFLOW, findings)?;
+    fields::check_object(node, &keys::WORKFLOW, findings)?;
     let name = fields::required_text(node, "workflow_name", "the workflow", findings)?;
-    let rewritten = steps::rewritten(node, findings);
+    let rewritten = steps::lower_steps(node, findings);
     let node = rewritten.as_ref().unwrap_or(node);
-    let named = definitions::read(node, findings);
-    let states = states::StateFormReader::new(&named).read(node, findings);
+    let named = definitions::read_definitions(node, findings);
+    let states = states::StateFormReader::new(&named).read_states(node, findings);
     let handled = states.iter().any(|state| state.handlers != HandlersForm::default());
     Some(WorkflowForm {
         name,
@@ -85,45 +85,48 @@ pub fn parse_workflow(node: &JsonNode, findings: &mut FileDiagnostics<'_>) -> Op
             (None, true) => WorkflowDialect::Handlers,
             (None, false) => WorkflowDialect::Seed,
         },
-        script_file: fields::text(node, "script_file", findings),
-        description: fields::text(node, "description", findings).map_or_else(String::new, |text| text.value),
-        version: fields::text(node, "version", findings).map(|text| text.value),
+        script_file: fields::read_text(node, "script_file", findings),
+        description: fields::read_text(node, "description", findings)
+            .map_or_else(String::new, |text| text.value),
+        version: fields::read_text(node, "version", findings).map(|text| text.value),
         start: header::start_condition(node, findings),
-        inputs: header::inputs(node, &named, findings),
-        output: header::output(node, &named, findings),
-        variables: header::variables(node, findings),
-        contexts: fields::list(node, "contexts", findings, context::context),
-        agents: fields::list(node, "agents", findings, |one, findings| agent::agent(one, &named, findings)),
+        inputs: header::read_inputs(node, &named, findings),
+        output: header::read_workflow_output(node, &named, findings),
+        variables: header::read_variables(node, findings),
+        contexts: fields::read_list(node, "contexts", findings, context::read_context),
+        agents: fields::read_list(node, "agents", findings, |one, findings| {
+            agent::read_agent(one, &named, findings)
+        }),
         states,
-        limits: header::limits(node, findings),
-        budget: error_policy::budget(node, &named, findings),
-        timeout_ms: error_policy::timeout(node, &named, findings),
+        limits: header::read_limits(node, findings),
+        budget: error_policy::read_budget(node, &named, findings),
+        timeout_ms: error_policy::read_timeout(node, &named, findings),
         on_error: error_policy::on_error(node, "", findings),
-        on_limit: error_policy::target(node, "on_limit", "", findings),
+        on_limit: error_policy::read_target(node, "on_limit", "", findings),
         no_match: header::no_match(node, findings),
-        lenient: fields::flag(node, "lenient", findings).unwrap_or_default(),
+        lenient: fields::read_flag(node, "lenient", findings).unwrap_or_default(),
         condition_errors_are_false: header::condition_errors(node, findings),
-        snapshot: header::snapshot(node, findings),
-        isolated: header::isolated(node, findings),
-        loopback_ports: ports::read(node, findings),
+        snapshot: header::read_snapshot_policy(node, findings),
+        isolated: header::read_isolated(node, findings),
+        loopback_ports: ports::read_ports(node, findings),
         span: node.span.clone(),
     })
 }
 
-fn head(node: &JsonNode, findings: &mut FileDiagnostics<'_>) -> Option<WorkflowHead> {
+fn read_head(node: &JsonNode, findings: &mut FileDiagnostics<'_>) -> Option<WorkflowHead> {
     if node.members().is_none() {
         let message = format!("a workflow must be an object, this is {}", node.kind_name());
-        findings.error("E10", node.span.clone(), message, None);
+        findings.add_error("E10", node.span.clone(), message, None);
         return None;
     }
     let name = fields::required_text(node, "workflow_name", "the workflow", findings)?;
-    let named = definitions::schemas_of(node);
+    let named = definitions::read_schemas(node);
     Some(WorkflowHead {
         description: node.get("description").and_then(JsonNode::as_str).unwrap_or_default().to_owned(),
-        inputs: header::inputs(node, &named, findings).iter().map(ParameterForm::parameter).collect(),
-        output: header::output(node, &named, findings).as_ref().map(ParameterForm::parameter),
+        inputs: header::read_inputs(node, &named, findings).iter().map(ParameterForm::parameter).collect(),
+        output: header::read_workflow_output(node, &named, findings).as_ref().map(ParameterForm::parameter),
         start: header::start_condition(node, findings),
-        dialect: dialect(node),
+        dialect: detect_dialect(node),
         name: name.value,
         span: name.span,
     })
@@ -133,7 +136,7 @@ fn head(node: &JsonNode, findings: &mut FileDiagnostics<'_>) -> Option<WorkflowH
 const HANDLERS: [&str; 3] = ["pre_handler", "post_handler", "transition_handler"];
 
 /// By the keys that only one of them has.
-fn dialect(node: &JsonNode) -> WorkflowDialect {
+fn detect_dialect(node: &JsonNode) -> WorkflowDialect {
     let states = node.get("states").and_then(JsonNode::items).into_iter().flatten();
     let mut keys = states.flat_map(|state| state.members().into_iter().flatten());
     if node.get("steps").is_some() {

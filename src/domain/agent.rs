@@ -41,7 +41,7 @@ pub struct AgentSpec {
     /// Said to it after every round of tools.
     pub reminder: Option<String>,
     /// What of the run's brief it is not told.
-    #[serde(default, skip_serializing_if = "SystemContextExclusions::nothing")]
+    #[serde(default, skip_serializing_if = "SystemContextExclusions::is_empty")]
     pub without: SystemContextExclusions,
     /// Whether its commands reach the network; absent: as the settings say.
     #[serde(default, skip_serializing_if = "Option::is_none")]

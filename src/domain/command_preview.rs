@@ -17,7 +17,7 @@ pub fn command_preview(tool: &str, arguments: &Value) -> Option<ToolPreview> {
     let command = arguments["command"].as_str()?;
     match tool {
         TERMINAL => {
-            let warning = refused_commands::warning(CommandText::Line(command));
+            let warning = refused_commands::risk_warning(CommandText::Line(command));
             Some(ToolPreview::Command {
                 command: command.to_owned(),
                 cwd: ".".to_owned(),
@@ -34,17 +34,18 @@ fn shell_preview(command: &str, arguments: &Value) -> ToolPreview {
     let mut line = command.to_owned();
     for argument in arguments["args"].as_array().into_iter().flatten() {
         line.push(' ');
-        line.push_str(&quoted(&scalar(argument).unwrap_or_else(|| argument.to_string())));
+        line.push_str(&quote_for_shell(&scalar_text(argument).unwrap_or_else(|| argument.to_string())));
     }
-    let warning = refused_commands::warning(CommandText::Line(&line));
+    let warning = refused_commands::risk_warning(CommandText::Line(&line));
     let set = arguments["env"].as_object().into_iter().flatten();
-    let set = set.map(|(name, value)| format!("{name}={} ", quoted(&scalar(value).unwrap_or_default())));
+    let set = set
+        .map(|(name, value)| format!("{name}={} ", quote_for_shell(&scalar_text(value).unwrap_or_default())));
     let cwd = arguments["cwd"].as_str().unwrap_or(".").to_owned();
     ToolPreview::Command { command: set.chain([line]).collect(), cwd, warning, ports: BTreeSet::new() }
 }
 
 /// A text, a number or a boolean as text; `None` for anything else.
-pub fn scalar(value: &Value) -> Option<String> {
+pub fn scalar_text(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()),
         Value::Number(_) | Value::Bool(_) => Some(value.to_string()),
@@ -53,7 +54,7 @@ pub fn scalar(value: &Value) -> Option<String> {
 }
 
 /// As a shell would want it written, for people.
-fn quoted(text: &str) -> String {
+fn quote_for_shell(text: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || "_-./=:,@%+".contains(c);
     if !text.is_empty() && text.chars().all(plain) {
         return text.to_owned();

@@ -20,7 +20,7 @@ Prefer commands that only read, unless something else is wanted. If no command c
 block.";
 
 /// What the model is asked. `system`: the person's, such as `linux (x86_64)`.
-pub fn request(mut choice: ModelChoice, system: &str, wanted: &str) -> ModelRequest {
+pub fn suggestion_request(mut choice: ModelChoice, system: &str, wanted: &str) -> ModelRequest {
     let answer = choice.answer_tokens().min(ANSWER);
     choice.parameters.max_output_tokens = Some(answer);
     let system = format!("{PROMPT}\n\nThe system: {system}.");
@@ -42,7 +42,7 @@ pub fn request(mut choice: ModelChoice, system: &str, wanted: &str) -> ModelRequ
 ///
 /// # Errors
 /// There is none, or more than one, in one line.
-pub fn command(reply: &ModelReply) -> Result<String, String> {
+pub fn parse_command(reply: &ModelReply) -> Result<String, String> {
     let block = in_block(&reply.text);
     match reply.finish {
         FinishReason::ContentFilter => {
@@ -59,8 +59,8 @@ pub fn command(reply: &ModelReply) -> Result<String, String> {
         _ => {}
     }
     let lines = match block {
-        Some((block, _)) => joined(&block),
-        None => bare(&reply.text)?,
+        Some((block, _)) => join_continued_lines(&block),
+        None => parse_unfenced_lines(&reply.text)?,
     };
     let command = match lines.as_slice() {
         [] => return Err("the model gave no command: say in other words what it shall do".to_owned()),
@@ -105,7 +105,7 @@ fn in_block(text: &str) -> Option<(Vec<&str>, bool)> {
 }
 
 /// Without blank lines and remarks; lines that go on are one.
-fn joined(block: &[&str]) -> Vec<String> {
+fn join_continued_lines(block: &[&str]) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     let mut goes_on = false;
     for line in block.iter().map(|line| line.trim()).filter(|line| !line.is_empty()) {
@@ -125,9 +125,9 @@ fn joined(block: &[&str]) -> Vec<String> {
 
 /// Of an answer without a code block: lines that are code as a whole, else the only line. Words around it, and a
 /// refusal, are no command.
-fn bare(text: &str) -> Result<Vec<String>, String> {
+fn parse_unfenced_lines(text: &str) -> Result<Vec<String>, String> {
     let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-    let code: Vec<String> = lines.iter().filter_map(|line| quoted(line)).map(str::to_owned).collect();
+    let code: Vec<String> = lines.iter().filter_map(|line| inline_code(line)).map(str::to_owned).collect();
     match lines.as_slice() {
         _ if !code.is_empty() => Ok(code),
         [] => Ok(Vec::new()),
@@ -137,7 +137,7 @@ fn bare(text: &str) -> Result<Vec<String>, String> {
     }
 }
 
-fn quoted(line: &str) -> Option<&str> {
+fn inline_code(line: &str) -> Option<&str> {
     let inner = line.strip_prefix('`')?.strip_suffix('`')?;
     (!inner.is_empty() && !inner.contains('`')).then_some(inner)
 }
@@ -166,7 +166,7 @@ mod tests {
     fn one_command_is_taken_and_nothing_else() {
         let check = |text: &str, expected: Result<&str, &str>| {
             let reply = ModelReply { text: text.to_owned(), ..ModelReply::default() };
-            let found = command(&reply);
+            let found = parse_command(&reply);
             match expected {
                 Ok(wanted) => assert_eq!(found.as_deref(), Ok(wanted), "{text:?}"),
                 Err(part) => {
@@ -216,7 +216,7 @@ mod tests {
     fn a_cut_answer_is_no_command() {
         let ends = |finish: FinishReason, text: &str, ok: bool| {
             let reply = ModelReply { text: text.to_owned(), finish, ..ModelReply::default() };
-            assert_eq!(command(&reply).is_ok(), ok, "{finish:?} {text:?}");
+            assert_eq!(parse_command(&reply).is_ok(), ok, "{finish:?} {text:?}");
         };
         ends(FinishReason::ContentFilter, "```\nls\n```", false);
         ends(FinishReason::ContentFilter, "ls", false);
@@ -235,7 +235,7 @@ mod tests {
     #[test]
     fn a_request_is_short_and_offers_no_tools() {
         let choice = ModelChoice { model: "m".into(), ..ModelChoice::default() };
-        let asked = request(choice, "linux", " list files ");
+        let asked = suggestion_request(choice, "linux", " list files ");
         assert_eq!(asked.choice.parameters.max_output_tokens, Some(ANSWER));
         assert_eq!(asked.messages[1].content, "list files");
         assert!(asked.messages[0].content.ends_with("The system: linux."));

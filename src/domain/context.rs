@@ -24,7 +24,7 @@ impl ConversationSide {
     }
 
     /// The message role under which this seat's words are stored.
-    pub fn canonical(self) -> ChatRole {
+    pub fn stored_role(self) -> ChatRole {
         match self {
             Self::User => ChatRole::User,
             Self::Assistant => ChatRole::Assistant,

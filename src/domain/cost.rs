@@ -32,20 +32,20 @@ impl TokenPrice {
     /// Cached and written tokens are charged once, each at a price of its own.
     pub fn cost_usd(&self, usage: &TokenUsage) -> f64 {
         // divided once, at the end: sums that were recorded come out the same to the last digit
-        self.millionths(&usage.parts()).into_iter().sum::<f64>() / 1_000_000.0
+        self.cost_in_millionths(&usage.parts()).into_iter().sum::<f64>() / 1_000_000.0
     }
 
     /// What each part costs: fresh, cached, written, completion. US dollars.
     pub fn part_costs_usd(&self, parts: &BilledTokens) -> [f64; 4] {
-        self.millionths(parts).map(|cost| cost / 1_000_000.0)
+        self.cost_in_millionths(parts).map(|cost| cost / 1_000_000.0)
     }
 
     #[expect(clippy::cast_precision_loss, reason = "token counts stay far below 2^52")]
-    fn millionths(&self, parts: &BilledTokens) -> [f64; 4] {
+    fn cost_in_millionths(&self, parts: &BilledTokens) -> [f64; 4] {
         let rows = [
-            (parts.fresh, self.input),
+            (parts.uncached, self.input),
             (parts.cached, self.cached.unwrap_or(self.input)),
-            (parts.written, self.written.unwrap_or(self.input)),
+            (parts.cache_writes, self.written.unwrap_or(self.input)),
             (parts.completion, self.output),
         ];
         rows.map(|(tokens, price)| tokens as f64 * price)
@@ -53,7 +53,7 @@ impl TokenPrice {
 
     /// The higher price of each part, for what may be charged at either.
     #[must_use]
-    pub fn higher_of(self, other: Self) -> Self {
+    pub fn max_per_part(self, other: Self) -> Self {
         let either = |one: Option<f64>, two: Option<f64>| match (one, two) {
             (None, None) => None,
             _ => Some(one.unwrap_or(self.input).max(two.unwrap_or(other.input))),
@@ -67,7 +67,7 @@ impl TokenPrice {
     }
 
     /// What a prompt token can cost, whatever the server's cache does with it. US dollars per million.
-    pub fn dearest_input(&self) -> f64 {
+    pub fn max_input_price(&self) -> f64 {
         let others = [self.cached, self.written];
         others.into_iter().flatten().fold(self.input, f64::max)
     }
@@ -123,7 +123,7 @@ pub struct CostEntries {
     lines: EncodedLedger,
     /// In the order in which they came.
     names: Vec<Arc<str>>,
-    places: BTreeMap<Arc<str>, u32>,
+    name_indexes: BTreeMap<Arc<str>, u32>,
     usage: TokenUsage,
     cost_usd: Option<f64>,
 }
@@ -133,7 +133,7 @@ impl Default for CostEntries {
         Self {
             lines: EncodedLedger::default(),
             names: Vec::new(),
-            places: BTreeMap::new(),
+            name_indexes: BTreeMap::new(),
             usage: TokenUsage::default(),
             cost_usd: Some(0.0),
         }
@@ -145,7 +145,7 @@ impl CostEntries {
         self.usage.add(&entry.usage);
         self.cost_usd = self.cost_usd.zip(entry.cost_usd).map(|(sum, one)| sum + one);
         let line = LedgerLine {
-            names: [&entry.agent, &entry.role, &entry.state, &entry.model].map(|name| self.place(name)),
+            names: [&entry.agent, &entry.role, &entry.state, &entry.model].map(|name| self.intern_name(name)),
             usage: entry.usage,
             cost_usd: entry.cost_usd,
             at: entry.at,
@@ -163,11 +163,11 @@ impl CostEntries {
     }
 
     pub fn iter(&self) -> impl ExactSizeIterator<Item = CostEntry> + Clone + '_ {
-        self.lines.iter().map(|line| self.entry(&line))
+        self.lines.iter().map(|line| self.decode_entry(&line))
     }
 
-    fn entry(&self, line: &LedgerLine) -> CostEntry {
-        let [agent, role, state, model] = line.names.map(|place| self.name(place));
+    fn decode_entry(&self, line: &LedgerLine) -> CostEntry {
+        let [agent, role, state, model] = line.names.map(|place| self.name_at(place));
         CostEntry {
             agent,
             role,
@@ -180,18 +180,18 @@ impl CostEntries {
         }
     }
 
-    fn name(&self, place: u32) -> String {
+    fn name_at(&self, place: u32) -> String {
         self.names.get(place as usize).map(|name| name.to_string()).unwrap_or_default()
     }
 
-    fn place(&mut self, name: &str) -> u32 {
-        if let Some(place) = self.places.get(name) {
+    fn intern_name(&mut self, name: &str) -> u32 {
+        if let Some(place) = self.name_indexes.get(name) {
             return *place;
         }
         let place = u32::try_from(self.names.len()).unwrap_or(u32::MAX);
         let name: Arc<str> = Arc::from(name);
         self.names.push(Arc::clone(&name));
-        self.places.insert(name, place);
+        self.name_indexes.insert(name, place);
         place
     }
 }
@@ -235,7 +235,7 @@ impl CostLedger {
     }
 
     /// Sums grouped by a key (agent, state or model), in order of first appearance.
-    pub fn grouped(&self, key: impl Fn(&CostEntry) -> &str) -> Vec<(String, TokenUsage, Option<f64>)> {
+    pub fn group_costs_by(&self, key: impl Fn(&CostEntry) -> &str) -> Vec<(String, TokenUsage, Option<f64>)> {
         let mut groups: Vec<(String, TokenUsage, Option<f64>)> = Vec::new();
         for entry in self.entries.iter() {
             let name = key(&entry);
@@ -285,13 +285,13 @@ mod tests {
             let cost = price.cost_usd(&usage);
             assert!((cost - expected).abs() < 1e-12, "{about}: {cost} instead of {expected}");
             let parts = usage.parts();
-            let sum = parts.fresh + parts.cached + parts.written + parts.completion;
+            let sum = parts.uncached + parts.cached + parts.cache_writes + parts.completion;
             assert_eq!(sum, usage.total(), "{about}");
         }
         // what was reasoned is a part of the answer
         let thought = TokenUsage { completion: 1_000, reasoning: 900, ..TokenUsage::default() };
         assert!((plain.cost_usd(&thought) - 0.01).abs() < 1e-12);
-        assert!((writing.dearest_input() - 3.75).abs() < 1e-12);
+        assert!((writing.max_input_price() - 3.75).abs() < 1e-12);
     }
 
     #[test]

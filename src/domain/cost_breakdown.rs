@@ -39,7 +39,7 @@ impl CostGrouping {
             Self::Agent => entry.agent.clone(),
             // ten thousand items of a loop are one line
             Self::State => without_item_index(&entry.state).into_owned(),
-            Self::Day => entry.at.utc().chars().take(10).collect(),
+            Self::Day => entry.at.format_utc().chars().take(10).collect(),
         }
     }
 }
@@ -51,39 +51,42 @@ pub struct GroupedCost {
     pub calls: u64,
     pub usage: TokenUsage,
     /// Of the calls with a known price.
-    pub known_usd: f64,
+    pub known_cost_usd: f64,
     /// Calls without one.
-    pub unpriced: u64,
+    pub unpriced_calls: u64,
     /// Calls of which a part of the tokens is an estimate.
     pub estimated: u64,
 }
 
 impl GroupedCost {
-    pub fn add(&mut self, entry: &CostEntry) {
+    pub fn add_entry(&mut self, entry: &CostEntry) {
         self.calls += 1;
         self.usage.add(&entry.usage);
         self.estimated += u64::from(entry.estimated);
         match entry.cost_usd {
-            Some(usd) => self.known_usd += usd,
-            None => self.unpriced += 1,
+            Some(usd) => self.known_cost_usd += usd,
+            None => self.unpriced_calls += 1,
         }
     }
 
     /// `None` as soon as one price is unknown.
     pub fn cost_usd(&self) -> Option<f64> {
-        (self.unpriced == 0).then_some(self.known_usd)
+        (self.unpriced_calls == 0).then_some(self.known_cost_usd)
     }
 }
 
 /// Everything in one sum.
-pub fn total(entries: impl IntoIterator<Item: Borrow<CostEntry>>) -> GroupedCost {
+pub fn total_cost(entries: impl IntoIterator<Item: Borrow<CostEntry>>) -> GroupedCost {
     let mut sum = GroupedCost::default();
-    entries.into_iter().for_each(|entry| sum.add(entry.borrow()));
+    entries.into_iter().for_each(|entry| sum.add_entry(entry.borrow()));
     sum
 }
 
 /// Sums in order of first appearance; days in their own order.
-pub fn sums(entries: impl IntoIterator<Item: Borrow<CostEntry>>, by: CostGrouping) -> Vec<GroupedCost> {
+pub fn group_costs(
+    entries: impl IntoIterator<Item: Borrow<CostEntry>>,
+    by: CostGrouping,
+) -> Vec<GroupedCost> {
     let mut sums: Vec<GroupedCost> = Vec::new();
     let mut places = std::collections::HashMap::new();
     for entry in entries {
@@ -93,7 +96,7 @@ pub fn sums(entries: impl IntoIterator<Item: Borrow<CostEntry>>, by: CostGroupin
             sums.push(GroupedCost { name: name.clone(), ..GroupedCost::default() });
             sums.len() - 1
         });
-        sums[at].add(entry);
+        sums[at].add_entry(entry);
     }
     if by == CostGrouping::Day {
         sums.sort_by(|one, other| one.name.cmp(&other.name));
@@ -124,8 +127,8 @@ mod tests {
             entry(0, "b", "each[1]/work", "m", Some(0.25)),
             entry(day + 5, "c", "end", "free", None),
         ];
-        let whole = total(&entries);
-        assert_eq!((whole.calls, whole.unpriced, whole.estimated, whole.cost_usd()), (3, 1, 1, None));
+        let whole = total_cost(&entries);
+        assert_eq!((whole.calls, whole.unpriced_calls, whole.estimated, whole.cost_usd()), (3, 1, 1, None));
         let rows = [
             (CostGrouping::Model, &[("m", 2), ("free", 1)][..]),
             (CostGrouping::Role, &[("writer", 2), ("(not noted)", 1)]),
@@ -134,14 +137,14 @@ mod tests {
             (CostGrouping::Day, &[("1970-01-01", 1), ("1970-01-02", 2)]),
         ];
         for (by, expected) in rows {
-            let sums = sums(&entries, by);
+            let sums = group_costs(&entries, by);
             let named: Vec<(&str, u64)> = sums.iter().map(|sum| (sum.name.as_str(), sum.calls)).collect();
             assert_eq!(named, expected, "{by:?}");
             let mut usage = TokenUsage::default();
             sums.iter().for_each(|sum| usage.add(&sum.usage));
             assert_eq!(usage, whole.usage, "{by:?}");
-            assert!((sums.iter().map(|sum| sum.known_usd).sum::<f64>() - 0.75).abs() < 1e-12, "{by:?}");
-            assert_eq!(sums.iter().map(|sum| sum.unpriced).sum::<u64>(), 1, "{by:?}");
+            assert!((sums.iter().map(|sum| sum.known_cost_usd).sum::<f64>() - 0.75).abs() < 1e-12, "{by:?}");
+            assert_eq!(sums.iter().map(|sum| sum.unpriced_calls).sum::<u64>(), 1, "{by:?}");
         }
     }
 }

@@ -13,7 +13,7 @@ use serde_json::Value;
 pub fn duration_ms(value: &Value) -> Result<u64, String> {
     match value {
         Value::Number(seconds) => {
-            rounded(seconds.as_f64().map(|seconds| seconds * 1000.0)).ok_or_else(|| not_a_length(value))
+            round_ms(seconds.as_f64().map(|seconds| seconds * 1000.0)).ok_or_else(|| not_a_length(value))
         }
         Value::String(text) => duration_text_ms(text),
         Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => Err(not_a_length(value)),
@@ -27,7 +27,7 @@ pub fn duration_ms(value: &Value) -> Result<u64, String> {
 pub fn duration_text_ms(text: &str) -> Result<u64, String> {
     let text = text.trim();
     if let Ok(seconds) = text.parse::<f64>() {
-        return rounded(Some(seconds * 1000.0)).ok_or_else(|| not_a_length(&Value::from(text)));
+        return round_ms(Some(seconds * 1000.0)).ok_or_else(|| not_a_length(&Value::from(text)));
     }
     if !text.starts_with(['P', 'p', '-', '+']) {
         return Err(not_a_length(&Value::from(text)));
@@ -36,7 +36,7 @@ pub fn duration_text_ms(text: &str) -> Result<u64, String> {
     let total = span
         .total((Unit::Millisecond, SpanRelativeTo::days_are_24_hours()))
         .map_err(|_| format!("`{text}` has months or years in it, which have no fixed length: use days"))?;
-    rounded(Some(total)).ok_or_else(|| not_a_length(&Value::from(text)))
+    round_ms(Some(total)).ok_or_else(|| not_a_length(&Value::from(text)))
 }
 
 /// Milliseconds since 1970 of a time: that number itself, or an ISO 8601 time with an offset.
@@ -72,7 +72,7 @@ fn not_a_length(value: &Value) -> String {
 const LONGEST_MS: f64 = 100.0 * 365.25 * 86_400_000.0;
 
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked to be in range")]
-fn rounded(ms: Option<f64>) -> Option<u64> {
+fn round_ms(ms: Option<f64>) -> Option<u64> {
     ms.filter(|ms| (0.0..=LONGEST_MS).contains(ms)).map(|ms| ms.round() as u64)
 }
 

@@ -15,7 +15,7 @@ pub struct WorkflowLimits {
     #[serde(default)]
     pub max_model_calls: Option<u32>,
     /// Branches and items that run at once, over the whole run.
-    #[serde(default = "ten")]
+    #[serde(default = "default_max_depth")]
     pub max_concurrency: u32,
     /// What the file says itself; the rest are defaults. Only the cost envelope asks.
     #[serde(default, skip_serializing_if = "DeclaredLimits::is_nothing")]
@@ -37,7 +37,7 @@ impl DeclaredLimits {
     }
 }
 
-fn ten() -> u32 {
+fn default_max_depth() -> u32 {
     10
 }
 
@@ -48,7 +48,7 @@ impl Default for WorkflowLimits {
             max_visits: 25,
             max_depth: 8,
             max_model_calls: None,
-            max_concurrency: ten(),
+            max_concurrency: default_max_depth(),
             declared: DeclaredLimits::default(),
         }
     }

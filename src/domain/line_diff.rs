@@ -11,7 +11,7 @@ const NEAR: usize = 3;
 const MOST: usize = 5_000;
 
 /// The differences between two texts, each line with its mark.
-pub fn lines(expected: &str, actual: &str) -> String {
+pub fn diff_lines(expected: &str, actual: &str) -> String {
     let ended = |text: &str| if text.ends_with('\n') { text.to_owned() } else { format!("{text}\n") };
     let (expected, actual) = (ended(expected), ended(actual));
     let (expected, more) = first_lines(&expected);
@@ -55,10 +55,10 @@ mod tests {
             |word: &str, lines: usize| (0..lines).map(|at| format!("{word} {at}\n")).collect::<String>();
         let note = "only the first 5000 lines were compared";
         for (lines_of, cut) in [(MOST, false), (MOST + 1, true)] {
-            let told = lines(&text("a", lines_of), &(text("a", lines_of) + "b"));
+            let told = diff_lines(&text("a", lines_of), &(text("a", lines_of) + "b"));
             assert_eq!((told.contains(note), told.contains("+ b")), (true, false), "{lines_of}");
-            assert_eq!(lines(&text("a", lines_of), &text("a", lines_of)).contains(note), cut);
+            assert_eq!(diff_lines(&text("a", lines_of), &text("a", lines_of)).contains(note), cut);
         }
-        assert_eq!(lines("a\nb", "a\nc"), "  a\n- b\n+ c\n");
+        assert_eq!(diff_lines("a\nb", "a\nc"), "  a\n- b\n+ c\n");
     }
 }

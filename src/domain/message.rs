@@ -57,14 +57,14 @@ impl OpaqueBlock {
     }
 
     /// Every text in it that is sent, and whether people could read it: the others are ciphers of a thought.
-    pub fn each_text(&self, tell: &mut dyn FnMut(&str, bool)) {
+    pub fn for_each_text(&self, tell: &mut dyn FnMut(&str, bool)) {
         each_text(&self.block, "", tell);
     }
 
     /// Characters of all that.
     pub fn length(&self) -> usize {
         let mut length = 0;
-        self.each_text(&mut |text, _| length += text.chars().count());
+        self.for_each_text(&mut |text, _| length += text.chars().count());
         length
     }
 }

@@ -22,7 +22,7 @@ impl TextPattern {
         &self.text
     }
 
-    pub fn fits(&self, text: &str) -> bool {
+    pub fn matches_text(&self, text: &str) -> bool {
         text.contains(&self.text) || self.pattern.as_ref().is_some_and(|pattern| pattern.is_match(text))
     }
 }
@@ -37,9 +37,9 @@ pub enum ArgumentsPattern {
 }
 
 impl ArgumentsPattern {
-    pub fn fits(&self, arguments: &Value) -> bool {
+    pub fn matches_arguments(&self, arguments: &Value) -> bool {
         match self {
-            Self::Text(fit) => fit.fits(&arguments.to_string()),
+            Self::Text(fit) => fit.matches_text(&arguments.to_string()),
             Self::Part(part) => contains_json(arguments, part),
         }
     }
@@ -48,7 +48,7 @@ impl ArgumentsPattern {
 /// What a tool or step answers instead of being run.
 #[derive(Clone, Debug)]
 pub struct MockToolResult {
-    pub fit: Option<ArgumentsPattern>,
+    pub arguments_pattern: Option<ArgumentsPattern>,
     pub ok: bool,
     /// For the model.
     pub content: String,
@@ -57,7 +57,7 @@ pub struct MockToolResult {
     /// Simulated milliseconds that it takes.
     pub delay_ms: u64,
     /// Stays for further calls; never counted as unused.
-    pub repeat: bool,
+    pub is_repeatable: bool,
 }
 
 /// What a person answers to a question of the run.
@@ -66,7 +66,7 @@ pub struct MockUserAnswer {
     /// The pause state that asks; `None`: any.
     pub state: Option<String>,
     /// What the question must hold.
-    pub fit: Option<TextPattern>,
+    pub question_pattern: Option<TextPattern>,
     pub reaction: MockReaction,
 }
 
@@ -80,7 +80,7 @@ pub enum MockReaction {
 impl MockUserAnswer {
     pub fn is_for(&self, state: &str, question: &str) -> bool {
         self.state.as_ref().is_none_or(|wanted| wanted == state)
-            && self.fit.as_ref().is_none_or(|fit| fit.fits(question))
+            && self.question_pattern.as_ref().is_none_or(|fit| fit.matches_text(question))
     }
 }
 
@@ -128,12 +128,20 @@ mod tests {
             (json!({}), true),
         ];
         for (part, expected) in rows {
-            assert_eq!(ArgumentsPattern::Part(part.clone()).fits(&arguments), expected, "{part}");
+            assert_eq!(
+                ArgumentsPattern::Part(part.clone()).matches_arguments(&arguments),
+                expected,
+                "{part}"
+            );
         }
         for (text, expected) in
             [("a.rs", true), ("a\\.(rs|go)", true), ("b.rs", false), ("\"limit\":3", true)]
         {
-            assert_eq!(ArgumentsPattern::Text(TextPattern::new(text)).fits(&arguments), expected, "{text}");
+            assert_eq!(
+                ArgumentsPattern::Text(TextPattern::new(text)).matches_arguments(&arguments),
+                expected,
+                "{text}"
+            );
         }
     }
 

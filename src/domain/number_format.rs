@@ -1,7 +1,7 @@
 //! Numbers as people read them, the same on the screen and on the command line.
 
 /// `1234567` → `1,234,567`.
-pub fn thousands(number: u64) -> String {
+pub fn format_thousands(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::with_capacity(digits.len() + digits.len() / 3);
     for (at, digit) in digits.chars().enumerate() {
@@ -16,11 +16,11 @@ pub fn thousands(number: u64) -> String {
 /// `1 file`, `2 files`, `1,234 files`.
 pub fn format_count(number: u64, thing: &str) -> String {
     let plural = if number == 1 { "" } else { "s" };
-    format!("{} {thing}{plural}", thousands(number))
+    format!("{} {thing}{plural}", format_thousands(number))
 }
 
 /// Dollars, or that the price is not known.
-pub fn dollars(cost: Option<f64>) -> String {
+pub fn format_dollars(cost: Option<f64>) -> String {
     match cost {
         None => "price unknown".to_owned(),
         Some(0.0) => "$0".to_owned(),

@@ -32,18 +32,18 @@ impl ParameterType {
     ///
     /// # Errors
     /// What was expected and what was found.
-    pub fn convert(self, value: Value) -> Result<Value, String> {
+    pub fn convert_value(self, value: Value) -> Result<Value, String> {
         let found = value_kind(&value);
         let converted = match (self, value) {
             (Self::String, Value::String(text)) => Some(Value::String(text)),
             (Self::String, other) => Some(Value::String(plain_text(&other))),
-            (kind, Value::String(text)) => with_comments(&text).filter(|value| kind.holds(value)),
-            (kind, other) => Some(other).filter(|value| kind.holds(value)),
+            (kind, Value::String(text)) => with_comments(&text).filter(|value| kind.accepts_value(value)),
+            (kind, other) => Some(other).filter(|value| kind.accepts_value(value)),
         };
         converted.ok_or_else(|| format!("expected {}, found {found}", self.as_str()))
     }
 
-    fn holds(self, value: &Value) -> bool {
+    fn accepts_value(self, value: &Value) -> bool {
         match self {
             Self::String => value.is_string(),
             Self::Number => value.is_number(),

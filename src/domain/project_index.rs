@@ -40,7 +40,7 @@ impl SizeLimit {
     }
 
     /// Kilobytes; `None`: no more than tools read anyway.
-    pub fn kilobytes(self) -> Option<u64> {
+    pub fn as_kilobytes(self) -> Option<u64> {
         match self {
             Self::Small => Some(50),
             Self::Medium => Some(100),
@@ -73,7 +73,7 @@ impl ProjectIndexEntries {
         self.entries.insert(entry.path.clone(), entry);
     }
 
-    fn knows(&self, path: &str, sum: &str, directory: bool) -> bool {
+    fn has_entry(&self, path: &str, sum: &str, directory: bool) -> bool {
         self.entries.get(path).is_some_and(|entry| entry.sum == sum && entry.directory == directory)
     }
 }
@@ -82,7 +82,7 @@ impl ProjectIndexEntries {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ScannedFile {
     pub path: String,
-    pub sum: String,
+    pub checksum: String,
     pub bytes: u64,
 }
 
@@ -90,7 +90,7 @@ pub struct ScannedFile {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ScannedDirectory {
     pub path: String,
-    pub sum: String,
+    pub checksum: String,
     /// Paths of the files and directories in it, by name.
     pub children: Vec<String>,
 }
@@ -123,13 +123,13 @@ pub struct IndexPlan {
     /// How many belong into the index.
     pub files: usize,
     /// To be described.
-    pub changed: Vec<ScannedFile>,
+    pub to_describe: Vec<ScannedFile>,
     /// To be described, those deep down first.
     pub directories: Vec<ScannedDirectory>,
     /// Paths of entries of which nothing is there any more.
-    pub gone: Vec<String>,
+    pub removed_paths: Vec<String>,
     /// How many of them were files.
-    pub gone_files: usize,
+    pub removed_file_count: usize,
     pub left_out: UnindexedFiles,
 }
 
@@ -146,26 +146,35 @@ impl IndexPlan {
         let gone_files = gone.iter().filter(|entry| !entry.directory).count();
         let gone = gone.into_iter().map(|entry| entry.path.clone()).collect();
         let mut changed = seen.files;
-        changed.retain(|file| !known.knows(&file.path, &file.sum, false));
+        changed.retain(|file| !known.has_entry(&file.path, &file.checksum, false));
         let mut directories = seen.directories;
-        directories.retain(|one| !known.knows(&one.path, &one.sum, true));
-        directories.sort_by(|a, b| depth(&b.path).cmp(&depth(&a.path)).then_with(|| a.path.cmp(&b.path)));
-        Self { limit, files, changed, directories, gone, gone_files, left_out: seen.left_out }
+        directories.retain(|one| !known.has_entry(&one.path, &one.checksum, true));
+        directories
+            .sort_by(|a, b| path_depth(&b.path).cmp(&path_depth(&a.path)).then_with(|| a.path.cmp(&b.path)));
+        Self {
+            limit,
+            files,
+            to_describe: changed,
+            directories,
+            removed_paths: gone,
+            removed_file_count: gone_files,
+            left_out: seen.left_out,
+        }
     }
 
     /// Nothing has to be asked or written.
     pub fn is_empty(&self) -> bool {
-        self.changed.is_empty() && self.directories.is_empty() && self.gone.is_empty()
+        self.to_describe.is_empty() && self.directories.is_empty() && self.removed_paths.is_empty()
     }
 }
 
 /// The project is above all of them.
-pub fn depth(path: &str) -> usize {
+pub fn path_depth(path: &str) -> usize {
     if path == ROOT { 0 } else { path.split('/').count() }
 }
 
 /// The directory that it is in.
-pub fn parent(path: &str) -> &str {
+pub fn parent_path(path: &str) -> &str {
     path.rsplit_once('/').map_or(ROOT, |(directory, _)| directory)
 }
 

@@ -37,7 +37,7 @@ pub enum QuestionLine {
     /// A line of a unified diff, written by others.
     Changed(String),
     /// Ours, in the place of blank lines of others; of a diff with the sign that each of them has.
-    Blank { count: usize, sign: Option<char> },
+    Blank { count: usize, line_sign: Option<char> },
 }
 
 impl QuestionLine {
@@ -51,7 +51,7 @@ impl QuestionLine {
         match self {
             Self::Own(text) | Self::Quoted(text) | Self::Changed(text) => text.clone(),
             Self::Warning(text) | Self::Danger(text) => format!("! {text}"),
-            Self::Blank { count, sign } => {
+            Self::Blank { count, line_sign: sign } => {
                 let what = match sign {
                     Some('+') => " added",
                     Some('-') => " removed",
@@ -64,26 +64,26 @@ impl QuestionLine {
 }
 
 /// Lines of ours.
-pub fn own_lines(text: &str) -> Vec<QuestionLine> {
-    spaced(text.trim_end()).split('\n').map(|line| QuestionLine::Own(line.to_owned())).collect()
+pub fn program_lines(text: &str) -> Vec<QuestionLine> {
+    show_spaces(text.trim_end()).split('\n').map(|line| QuestionLine::Own(line.to_owned())).collect()
 }
 
 /// What others wrote, with its runs of blank lines and of spaces counted.
 pub fn quoted_lines(text: &str) -> Vec<QuestionLine> {
-    let text = spaced(text.strip_suffix('\n').unwrap_or(text));
+    let text = show_spaces(text.strip_suffix('\n').unwrap_or(text));
     let sign = |line: &str| line.trim().is_empty().then_some(None);
-    folded(text.split('\n'), sign, QuestionLine::Quoted)
+    fold_alike_lines(text.split('\n'), sign, QuestionLine::Quoted)
 }
 
 /// The same for a unified diff.
 fn changed_lines(diff: &str) -> Vec<QuestionLine> {
-    let diff = spaced(diff.strip_suffix('\n').unwrap_or(diff));
+    let diff = show_spaces(diff.strip_suffix('\n').unwrap_or(diff));
     let sign = |line: &str| {
         let (first, rest) = line.split_at_checked(1).unwrap_or((" ", line));
         let blank = matches!(first, "+" | "-" | " ") && rest.trim().is_empty();
         blank.then(|| first.chars().next())
     };
-    folded(diff.split('\n'), sign, QuestionLine::Changed)
+    fold_alike_lines(diff.split('\n'), sign, QuestionLine::Changed)
 }
 
 /// What a user is asked before a tool runs: dangers and the place first, then all that the tool is given.
@@ -91,14 +91,15 @@ pub fn approval_lines(tool: &str, arguments: &Value, preview: Option<&ToolPrevie
     let read = if preview.is_none() { command_preview(tool, arguments) } else { None };
     match preview.or(read.as_ref()) {
         Some(ToolPreview::Command { command, cwd, warning, ports }) => {
-            let mut lines: Vec<_> = warning.iter().map(|text| QuestionLine::Warning(spaced(text))).collect();
-            lines.extend(place("in", cwd, "the project's directory"));
+            let mut lines: Vec<_> =
+                warning.iter().map(|text| QuestionLine::Warning(show_spaces(text))).collect();
+            lines.extend(path_lines("in", cwd, "the project's directory"));
             lines.extend(reached_ports(ports).map(QuestionLine::Own));
             lines.extend(quoted_lines(command));
             lines
         }
         Some(ToolPreview::Diff { path, diff }) => {
-            let mut lines = place("the file", path, "the project's directory");
+            let mut lines = path_lines("the file", path, "the project's directory");
             lines.extend(changed_lines(diff));
             lines
         }
@@ -129,7 +130,7 @@ pub fn uncertain_message(tool: &str, arguments: &Value, reason: &str) -> String 
     let (tool_name, reason) =
         (terminal_safe::escape_invisible_name(tool), terminal_safe::escape_invisible_name(reason));
     let begun = format!("`{tool_name}` had begun when the run was cut off: {reason}");
-    let mut lines = own_lines(&begun);
+    let mut lines = program_lines(&begun);
     lines.extend(approval_lines(tool, arguments, None));
     plain_rows(&lines, COLUMNS).join("\n")
 }
@@ -162,7 +163,7 @@ pub fn plain_rows(lines: &[QuestionLine], columns: usize) -> Vec<String> {
         let (first, rest) = if line.is_marked() { (MARK, MARK) } else { ("", "  ") };
         let text = line.text();
         let room = columns.saturating_sub(rest.chars().count()).max(1);
-        for (at, row) in wrapped(&text, room).into_iter().enumerate() {
+        for (at, row) in wrap_rows(&text, room).into_iter().enumerate() {
             rows.push(format!("{}{row}", if at == 0 { first } else { rest }));
         }
     }
@@ -170,7 +171,7 @@ pub fn plain_rows(lines: &[QuestionLine], columns: usize) -> Vec<String> {
 }
 
 /// A place in a line of ours; a long one is quoted below it. `root`: what the project itself is called.
-fn place(what: &str, path: &str, root: &str) -> Vec<QuestionLine> {
+fn path_lines(what: &str, path: &str, root: &str) -> Vec<QuestionLine> {
     if path == "." {
         return vec![QuestionLine::Own(format!("{what} {root}"))];
     }
@@ -182,7 +183,7 @@ fn place(what: &str, path: &str, root: &str) -> Vec<QuestionLine> {
 }
 
 /// Runs of lines for which `sign` gives the same are counted where they are long.
-fn folded<'a>(
+fn fold_alike_lines<'a>(
     lines: impl Iterator<Item = &'a str>,
     sign: impl Fn(&str) -> Option<Option<char>>,
     whole: impl Fn(String) -> QuestionLine,
@@ -193,7 +194,7 @@ fn folded<'a>(
     let flush = |run: &mut Vec<&str>, last: Option<Option<char>>, out: &mut Vec<QuestionLine>| {
         match last {
             Some(sign) if run.len() >= BLANK_LINES => {
-                out.push(QuestionLine::Blank { count: run.len(), sign })
+                out.push(QuestionLine::Blank { count: run.len(), line_sign: sign })
             }
             _ => out.extend(run.iter().map(|line| whole((*line).to_owned()))),
         }
@@ -212,7 +213,7 @@ fn folded<'a>(
 }
 
 /// Everything visible, tabs as spaces, and long runs of spaces as their number.
-fn spaced(text: &str) -> String {
+fn show_spaces(text: &str) -> String {
     let text = terminal_safe::escape_invisible(text).replace('\t', "    ");
     let mut out = String::with_capacity(text.len());
     let mut rest = text.as_str();
@@ -236,7 +237,7 @@ fn spaced(text: &str) -> String {
 }
 
 /// Rows of at most so many columns, broken after spaces where there are any; spaces at the end of a row are left out.
-fn wrapped(text: &str, columns: usize) -> Vec<&str> {
+fn wrap_rows(text: &str, columns: usize) -> Vec<&str> {
     let mut rows = Vec::new();
     let (mut start, mut used, mut space) = (0, 0, None);
     let mut at = 0;

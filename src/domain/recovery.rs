@@ -66,13 +66,13 @@ pub enum OnError {
 }
 
 impl RetryRule {
-    pub fn applies(&self, error: &str) -> bool {
+    pub fn matches_error(&self, error: &str) -> bool {
         self.errors.iter().any(|pattern| error_pattern_matches(pattern, error))
     }
 }
 
 impl CatchRule {
-    pub fn applies(&self, error: &str) -> bool {
+    pub fn matches_error(&self, error: &str) -> bool {
         self.errors.iter().any(|pattern| error_pattern_matches(pattern, error))
     }
 }

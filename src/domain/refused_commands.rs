@@ -29,13 +29,13 @@ use risks::CommandFindings;
 const LONGEST: usize = 128 * 1024;
 
 /// Why this command is never run; what a model is told.
-pub fn refusal(command: &RefusedCommandInput<'_>) -> Option<String> {
+pub fn refusal_reason(command: &RefusedCommandInput<'_>) -> Option<String> {
     let what = analyze_command(command).refusal?;
     Some(format!("[sandbox] refused: {what}. No setting allows this; the user can run it with /cmd"))
 }
 
 /// What to tell the user who is asked, if the command can destroy more than a snapshot brings back.
-pub fn warning(command: CommandText<'_>) -> Option<String> {
+pub fn risk_warning(command: CommandText<'_>) -> Option<String> {
     // what a command risks does not depend on where it is
     let place = std::path::Path::new("/project");
     let input = RefusedCommandInput { command, directory: place, project: place, home: None, network: true };
@@ -47,9 +47,9 @@ pub fn warning(command: CommandText<'_>) -> Option<String> {
 fn analyze_command(command: &RefusedCommandInput<'_>) -> CommandFindings {
     let mut walker = CommandLineWalker::new(command);
     match command.command {
-        CommandText::Line(line) if line.len() <= LONGEST => walker.whole_line(line),
+        CommandText::Line(line) if line.len() <= LONGEST => walker.walk_line(line),
         CommandText::Line(_) => {}
-        CommandText::Program(program, arguments) => walker.program(program, arguments),
+        CommandText::Program(program, arguments) => walker.walk_program(program, arguments),
     }
-    walker.found
+    walker.findings
 }

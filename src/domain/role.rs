@@ -26,7 +26,7 @@ pub struct Role {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub network: Option<RoleNetwork>,
     /// What it is not told beside its prompt.
-    #[serde(default, skip_serializing_if = "SystemContextExclusions::nothing")]
+    #[serde(default, skip_serializing_if = "SystemContextExclusions::is_empty")]
     pub without: SystemContextExclusions,
     /// Patterns: exact, `*` wildcards, `/regex/flags`.
     pub included_tools: Option<Vec<String>>,

@@ -72,14 +72,14 @@ impl RunError {
     }
 
     #[must_use]
-    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+    pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
     }
 
     /// The innermost cause: what really went wrong.
-    pub fn root(&self) -> &Self {
-        self.cause.as_deref().map_or(self, Self::root)
+    pub fn root_cause(&self) -> &Self {
+        self.cause.as_deref().map_or(self, Self::root_cause)
     }
 
     #[must_use]

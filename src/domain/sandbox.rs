@@ -62,7 +62,7 @@ impl NetworkAccess {
     }
 
     #[must_use]
-    pub fn stricter(self, other: Self) -> Self {
+    pub fn stricter_of(self, other: Self) -> Self {
         match (self, other) {
             (Self::Off, _) | (_, Self::Off) => Self::Off,
             (Self::Ask, _) | (_, Self::Ask) => Self::Ask,
@@ -153,7 +153,7 @@ pub struct SandboxSettings {
     pub mode: SandboxMode,
     pub network: NetworkAccess,
     /// No role may loosen it: the command line says it, or the project, which only makes it stricter.
-    pub network_is_fixed: bool,
+    pub network_is_locked: bool,
     /// The ports that a workflow declares stay closed.
     pub ports_are_closed: bool,
     pub layer: SandboxLayer,
@@ -170,7 +170,7 @@ pub struct SandboxSettings {
 
 impl SandboxSettings {
     /// No sandbox.
-    pub fn off() -> Self {
+    pub fn unsandboxed() -> Self {
         Self { mode: SandboxMode::Off, network: NetworkAccess::On, ..Self::default() }
     }
 
@@ -187,8 +187,8 @@ impl SandboxSettings {
     pub fn network_for(&self, role: Option<RoleNetwork>) -> NetworkAccess {
         match role {
             None => self.network,
-            Some(role) if role.may_loosen && !self.network_is_fixed => role.access,
-            Some(role) => self.network.stricter(role.access),
+            Some(role) if role.may_loosen && !self.network_is_locked => role.access,
+            Some(role) => self.network.stricter_of(role.access),
         }
     }
 }
@@ -213,12 +213,16 @@ mod tests {
             (On, false, Ask, false, Ask),
             (On, false, Off, false, Off),
         ] {
-            let settings = SandboxSettings { network, network_is_fixed, ..SandboxSettings::default() };
+            let settings = SandboxSettings {
+                network,
+                network_is_locked: network_is_fixed,
+                ..SandboxSettings::default()
+            };
             let role = Some(RoleNetwork { access, may_loosen });
             assert_eq!(settings.network_for(role), expected, "{network:?} {network_is_fixed} {role:?}");
             assert_eq!(settings.network_for(None), network);
             let elsewhere = role.map(RoleNetwork::without_loosening);
-            assert_eq!(settings.network_for(elsewhere), network.stricter(access), "{network:?} {role:?}");
+            assert_eq!(settings.network_for(elsewhere), network.stricter_of(access), "{network:?} {role:?}");
         }
     }
 }

@@ -8,11 +8,11 @@ use serde_json::{Map, Value, json};
 const DEEPEST: usize = 8;
 
 /// A value that fits a schema as ours are written; `round` counts from 0, `name` is told in texts.
-pub fn sample(schema: &Value, name: &str, round: usize) -> Value {
-    of_depth(schema, name, round, 0)
+pub fn sample_value(schema: &Value, name: &str, round: usize) -> Value {
+    sample_at_depth(schema, name, round, 0)
 }
 
-fn of_depth(schema: &Value, name: &str, round: usize, depth: usize) -> Value {
+fn sample_at_depth(schema: &Value, name: &str, round: usize, depth: usize) -> Value {
     if let Some(word) = schema.get("const") {
         return word.clone();
     }
@@ -28,14 +28,14 @@ fn of_depth(schema: &Value, name: &str, round: usize, depth: usize) -> Value {
         Some("boolean") => Value::Bool(round.is_multiple_of(2)),
         Some("integer" | "number") => schema.get("minimum").cloned().unwrap_or_else(|| json!(1)),
         Some("array") if depth < DEEPEST => {
-            let item = schema.get("items").map(|items| of_depth(items, name, round, depth + 1));
+            let item = schema.get("items").map(|items| sample_at_depth(items, name, round, depth + 1));
             Value::Array(item.into_iter().collect())
         }
         Some("object") if depth < DEEPEST => {
             let parts = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
             Value::Object(
                 parts
-                    .map(|(key, part)| (key.clone(), of_depth(part, key, round, depth + 1)))
+                    .map(|(key, part)| (key.clone(), sample_at_depth(part, key, round, depth + 1)))
                     .collect::<Map<_, _>>(),
             )
         }
@@ -54,7 +54,7 @@ mod tests {
     #[test]
     fn samples_fit_their_schemas_and_change_their_mind() {
         let check = |schema: Value, round: usize, expected: Value| {
-            assert_eq!(sample(&schema, "plan", round), expected, "{schema} {round}");
+            assert_eq!(sample_value(&schema, "plan", round), expected, "{schema} {round}");
         };
         check(json!({"type": "boolean"}), 0, json!(true));
         check(json!({"type": "boolean"}), 1, json!(false));
@@ -72,6 +72,6 @@ mod tests {
         for _ in 0..20 {
             deep = json!({"type": "object", "properties": {"in": deep}});
         }
-        assert!(sample(&deep, "", 0).to_string().len() < 100);
+        assert!(sample_value(&deep, "", 0).to_string().len() < 100);
     }
 }

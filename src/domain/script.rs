@@ -193,12 +193,12 @@ pub struct ScopePatch {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub contexts: Vec<(String, Vec<ScriptMessage>)>,
     /// How many of `said` were read: they wait no longer.
-    #[serde(default, skip_serializing_if = "nothing")]
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub heard: usize,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
-fn nothing(count: &usize) -> bool {
+fn is_zero(count: &usize) -> bool {
     *count == 0
 }
 

@@ -19,7 +19,7 @@ impl SecretText {
     }
 
     /// The text itself: only for the place that sends it, never for logs, files or the screen.
-    pub fn expose(&self) -> &str {
+    pub fn expose_secret(&self) -> &str {
         &self.0
     }
 }
@@ -50,6 +50,6 @@ mod tests {
     fn printing_shows_nothing() {
         let secret = SecretText::new("sk-12345");
         assert_eq!(format!("{secret} {secret:?} {:?}", Some(&secret)), "*** *** Some(***)");
-        assert_eq!(secret.expose(), "sk-12345");
+        assert_eq!(secret.expose_secret(), "sk-12345");
     }
 }

@@ -25,20 +25,20 @@ const KEY_PREFIXES: [&str; 14] = [
 const KEY_LENGTH: usize = 24;
 
 pub fn is_secret_name(name: &str) -> bool {
-    name.eq_ignore_ascii_case("key") || SECRET_NAMES.iter().any(|pattern| fits(pattern, name))
+    name.eq_ignore_ascii_case("key") || SECRET_NAMES.iter().any(|pattern| wildcard_matches(pattern, name))
 }
 
 /// Whether a text begins as the keys of a known provider do.
-pub fn begins_as_key(text: &str) -> bool {
+pub fn has_key_prefix(text: &str) -> bool {
     KEY_PREFIXES.iter().any(|prefix| text.len() > prefix.len() + 4 && text.starts_with(prefix))
 }
 
 /// Whether a text is as long and as mixed as keys are. No address is: it has a dot, a colon or a slash.
-pub fn looks_like_key(text: &str) -> bool {
+pub fn is_key_shaped(text: &str) -> bool {
     let has = |wanted: fn(char) -> bool| text.contains(wanted);
     let mixed = has(|c| c.is_ascii_lowercase()) && has(|c| c.is_ascii_uppercase());
     let hexadecimal = text.chars().all(|c| c.is_ascii_hexdigit());
-    begins_as_key(text)
+    has_key_prefix(text)
         || text.len() >= KEY_LENGTH
             && has(|c| c.is_ascii_digit())
             && (mixed || hexadecimal)
@@ -46,7 +46,7 @@ pub fn looks_like_key(text: &str) -> bool {
 }
 
 /// Whether a name fits a pattern, in which `*` is any text; letters count alike, large or small.
-pub fn fits(pattern: &str, name: &str) -> bool {
+pub fn wildcard_matches(pattern: &str, name: &str) -> bool {
     match pattern.split_once('*') {
         None => pattern.eq_ignore_ascii_case(name),
         Some((start, rest)) => {
@@ -54,7 +54,7 @@ pub fn fits(pattern: &str, name: &str) -> bool {
                 return false;
             };
             let name = &name[tail.len()..];
-            (0..=name.len()).any(|at| name.get(at..).is_some_and(|tail| fits(rest, tail)))
+            (0..=name.len()).any(|at| name.get(at..).is_some_and(|tail| wildcard_matches(rest, tail)))
         }
     }
 }
@@ -78,7 +78,7 @@ mod tests {
             ("true", false),
             ("", false),
         ] {
-            assert_eq!(looks_like_key(text), expected, "{text}");
+            assert_eq!(is_key_shaped(text), expected, "{text}");
         }
     }
 }

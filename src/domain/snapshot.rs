@@ -32,7 +32,7 @@ pub struct SnapshotInfo {
 pub struct SkippedPath {
     pub path: String,
     pub reason: String,
-    #[serde(default, skip_serializing_if = "SkipReason::is_foreign")]
+    #[serde(default, skip_serializing_if = "SkipReason::is_outside_project")]
     pub lack: SkipReason,
 }
 
@@ -49,7 +49,7 @@ pub enum SkipReason {
 }
 
 impl SkipReason {
-    pub fn is_foreign(&self) -> bool {
+    pub fn is_outside_project(&self) -> bool {
         *self == Self::Foreign
     }
 }

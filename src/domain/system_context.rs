@@ -29,7 +29,7 @@ impl SystemContext {
     }
 
     /// The parts for an agent, in the order in which they are told: what changes least comes first.
-    pub fn parts(&self, without: SystemContextExclusions) -> impl Iterator<Item = &str> {
+    pub fn included_parts(&self, without: SystemContextExclusions) -> impl Iterator<Item = &str> {
         let guidance = (!without.guidance).then_some(self.guidance.as_str());
         let environment = (!without.environment).then_some(self.environment.as_str());
         guidance.into_iter().chain(environment).filter(|part| !part.trim().is_empty())
@@ -38,7 +38,7 @@ impl SystemContext {
 
 impl SystemContextExclusions {
     /// Everything is told.
-    pub fn nothing(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         !self.environment && !self.guidance
     }
 }

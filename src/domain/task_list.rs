@@ -57,7 +57,7 @@ impl TaskList {
             TaskListCommand::List => Ok(None),
             TaskListCommand::Add(text) => self.add(text).map(Some),
             TaskListCommand::Edit(number, text) => {
-                let text = fitting(text)?;
+                let text = validate_task_text(text)?;
                 let task = self.find(*number)?;
                 task.text = text;
                 Ok(Some(task.clone()))
@@ -77,7 +77,7 @@ impl TaskList {
     }
 
     fn add(&mut self, text: &str) -> Result<TaskListItem, String> {
-        let text = fitting(text)?;
+        let text = validate_task_text(text)?;
         if self.tasks.len() >= MOST {
             return Err(format!("there are {MOST} tasks: remove some first (/task remove N)"));
         }
@@ -94,7 +94,7 @@ impl TaskList {
     }
 }
 
-fn fitting(text: &str) -> Result<String, String> {
+fn validate_task_text(text: &str) -> Result<String, String> {
     let text = text.trim();
     if text.chars().count() > LONGEST {
         return Err(format!(
@@ -108,7 +108,7 @@ fn fitting(text: &str) -> Result<String, String> {
 mod tests {
     use super::*;
 
-    fn shown(list: &TaskList) -> Vec<(u64, &str, bool)> {
+    fn task_rows(list: &TaskList) -> Vec<(u64, &str, bool)> {
         list.tasks().iter().map(|task| (task.number, task.text.as_str(), task.done)).collect()
     }
 
@@ -142,11 +142,11 @@ mod tests {
                 _ => panic!("{deed:?}: {found:?}"),
             }
         }
-        assert_eq!(shown(&list), [(1, "one", false), (3, "three", false)]);
+        assert_eq!(task_rows(&list), [(1, "one", false), (3, "three", false)]);
         // a list of before numbers were kept, and one that was written by hand
         let mut read: TaskList = serde_json::from_str(r#"{"tasks": [{"number": 5, "text": "x"}]}"#).unwrap();
         read.perform(&add("y")).unwrap();
-        assert_eq!(shown(&read), [(5, "x", false), (6, "y", false)]);
+        assert_eq!(task_rows(&read), [(5, "x", false), (6, "y", false)]);
         for _ in 0..MOST {
             let _ = read.perform(&add("z"));
         }

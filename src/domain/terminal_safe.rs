@@ -29,7 +29,7 @@ pub fn escape_invisible(text: &str) -> Cow<'_, str> {
     let mut before = None;
     for (at, c) in text.char_indices() {
         let rest = &text[at + c.len_utf8()..];
-        if hides(before, c, rest.chars().next()) {
+        if is_invisible_between(before, c, rest.chars().next()) {
             push_number(&mut out, c);
         } else {
             push_visible(&mut out, c, rest);
@@ -149,7 +149,7 @@ pub fn escape_json(json: &str) -> Cow<'_, str> {
     }
     let mut out = String::with_capacity(json.len() + 16);
     for c in json.chars() {
-        if c >= '\u{7f}' && steers(c) {
+        if c >= '\u{7f}' && is_unsafe_character(c) {
             let _ = write!(out, "\\u{:04x}", c as u32);
         } else {
             out.push(c);
@@ -159,7 +159,7 @@ pub fn escape_json(json: &str) -> Cow<'_, str> {
 }
 
 /// No visible character, or one that changes how others read.
-fn steers(c: char) -> bool {
+fn is_unsafe_character(c: char) -> bool {
     matches!(c,
         '\0'..='\u{1f}' | '\u{7f}'..='\u{9f}'
         | '\u{200e}' | '\u{200f}' | '\u{2028}' | '\u{2029}' | '\u{061c}'
@@ -168,7 +168,7 @@ fn steers(c: char) -> bool {
 }
 
 /// It takes no room, or shows nothing where it stands.
-fn hides(before: Option<char>, c: char, after: Option<char>) -> bool {
+fn is_invisible_between(before: Option<char>, c: char, after: Option<char>) -> bool {
     match c {
         // how an emoji looks
         '\u{fe0e}' | '\u{fe0f}' => !before.is_some_and(is_picture),
@@ -238,7 +238,7 @@ fn push_visible(out: &mut String, c: char, rest: &str) {
         '\r' if rest.starts_with('\n') => {}
         '\0'..='\u{1f}' => out.push(char::from_u32(0x2400 + c as u32).unwrap_or('␀')),
         '\u{7f}' => out.push('␡'),
-        c if steers(c) => push_number(out, c),
+        c if is_unsafe_character(c) => push_number(out, c),
         _ => out.push(c),
     }
 }

@@ -22,7 +22,7 @@ pub enum ToolRisk {
 
 impl ToolRisk {
     /// What a crash means for a tool that declares nothing else.
-    pub fn repeat(self) -> RerunPolicy {
+    pub fn default_rerun_policy(self) -> RerunPolicy {
         match self {
             Self::Read => RerunPolicy::Safe,
             Self::Write => RerunPolicy::Compare,
@@ -60,8 +60,8 @@ pub struct ToolSpec {
 
 impl ToolSpec {
     /// What a crash means for a call whose arguments do not matter; else ask the tools themselves.
-    pub fn repeat(&self) -> RerunPolicy {
-        self.repeat.unwrap_or_else(|| self.risk.repeat())
+    pub fn rerun_policy(&self) -> RerunPolicy {
+        self.repeat.unwrap_or_else(|| self.risk.default_rerun_policy())
     }
 }
 
@@ -127,24 +127,24 @@ impl ToolInvocation {
     #[must_use]
     pub fn with_original_arguments(mut self) -> Self {
         let original = self.original.take();
-        if let Some(arguments) = original.and_then(|text| serde_json::from_str(text.expose()).ok()) {
+        if let Some(arguments) = original.and_then(|text| serde_json::from_str(text.expose_secret()).ok()) {
             self.arguments = arguments;
         }
         self
     }
 
     /// Whether its arguments hold the mark that stands for a key: what the mark stands for is not known.
-    pub fn holds_redaction_mark(&self) -> bool {
-        holds_redaction_mark(&self.arguments)
+    pub fn has_redaction_mark(&self) -> bool {
+        has_redaction_mark(&self.arguments)
     }
 }
 
-fn holds_redaction_mark(value: &Value) -> bool {
+fn has_redaction_mark(value: &Value) -> bool {
     match value {
         Value::String(text) => text.contains(REDACTION_MARK),
-        Value::Array(items) => items.iter().any(holds_redaction_mark),
+        Value::Array(items) => items.iter().any(has_redaction_mark),
         Value::Object(map) => {
-            map.iter().any(|(key, value)| key.contains(REDACTION_MARK) || holds_redaction_mark(value))
+            map.iter().any(|(key, value)| key.contains(REDACTION_MARK) || has_redaction_mark(value))
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => false,
     }

@@ -22,24 +22,24 @@ pub struct AgentTurn {
     pub stores_input: bool,
     /// The input is said to this agent alone: last in its view, not stored in the context.
     pub directive: bool,
-    pub input_author: MessageAuthor,
+    pub input_role: MessageAuthor,
     pub entries: Vec<TurnEntry>,
     /// Replies with ordinary tool calls so far, and how many are allowed before asking.
     pub rounds: u32,
     pub allowed: u32,
-    pub repairs: u32,
-    pub nudged: bool,
+    pub repair_count: u32,
+    pub was_nudged: bool,
     pub choice: ToolChoice,
     /// The model of the call under way, where another one may take its place.
-    pub asked: Option<Box<ModelChoice>>,
+    pub requested_model: Option<Box<ModelChoice>>,
     /// How often another one took its place in this visit.
-    pub gave_way: usize,
-    pub open: Option<OpenReply>,
+    pub fallback_count: usize,
+    pub open_reply: Option<OpenReply>,
     /// So many entries, from the first, are no longer shown.
-    pub begin: usize,
+    pub window_start: usize,
     /// So many texts were told to have lost their middle.
-    pub shortened: usize,
-    pub summing: SummarizationState,
+    pub shortened_count: usize,
+    pub summarization: SummarizationState,
     /// Stands for the first entries in the agent's views; what the visit leaves behind is whole.
     pub record: Option<ConversationSummary>,
 }
@@ -61,9 +61,9 @@ pub enum SummarizationState {
 pub struct SummaryCoverage {
     pub part: SummaryPart,
     /// Entries of the part, from the first.
-    pub covers: usize,
+    pub covered_count: usize,
     /// How many of them are left out of views for it.
-    pub replaced: usize,
+    pub replaced_count: usize,
     /// Characters that the summary may take of a view.
     pub length: usize,
 }
@@ -97,11 +97,11 @@ pub struct OpenReply {
     /// All calls of the reply in their order; the answers of waiting ones are filled in as they come.
     pub calls: Vec<AnsweredCall>,
     /// What the provider wants back with the calls.
-    pub sealed: Vec<OpaqueBlock>,
+    pub opaque_blocks: Vec<OpaqueBlock>,
     /// Positions in `calls` still to run.
-    pub waiting: VecDeque<usize>,
+    pub pending_calls: VecDeque<usize>,
     /// When the call in front began to run, and what it may do.
-    pub begun: Option<(Timestamp, ToolRisk)>,
+    pub running_since: Option<(Timestamp, ToolRisk)>,
     /// Valid parsing calls that count as the decision once the ordinary calls are done (last round, A35).
     pub decision: Vec<ToolCall>,
 }
@@ -114,14 +114,17 @@ fn interrupted_since(since: Timestamp, risk: ToolRisk) -> String {
         ToolRisk::Read => "it changes nothing",
         ToolRisk::Write | ToolRisk::Execute => "it may have had an effect: look before you repeat it",
     };
-    format!("interrupted while this call ran: it began at {} UTC and was stopped; {effect}", since.utc())
+    format!(
+        "interrupted while this call ran: it began at {} UTC and was stopped; {effect}",
+        since.format_utc()
+    )
 }
 
 impl AgentTurn {
     /// Adds a finished reply (or a text) of the agent.
-    pub fn add(&mut self, text: String, calls: Vec<AnsweredCall>, sealed: Vec<OpaqueBlock>) {
+    pub fn add_reply(&mut self, text: String, calls: Vec<AnsweredCall>, sealed: Vec<OpaqueBlock>) {
         let mut entry =
-            ContextEntry::text(MessageAuthor::Agent(self.agent_id.clone()), self.side.canonical(), text);
+            ContextEntry::text(MessageAuthor::Agent(self.agent_id.clone()), self.side.stored_role(), text);
         entry.calls = calls;
         entry.sealed = sealed;
         self.entries.push(TurnEntry { entry, private: false });
@@ -136,9 +139,9 @@ impl AgentTurn {
     /// Closes an open reply: every call gets an answer, so no later request carries a dangling call.
     /// `tells_begun`: of the one that had begun, it is said.
     pub fn close_open(&mut self, tells_begun: bool) {
-        let Some(mut open) = self.open.take() else { return };
-        let begun = open.begun.filter(|_| tells_begun);
-        for (nth, at) in open.waiting.drain(..).enumerate() {
+        let Some(mut open) = self.open_reply.take() else { return };
+        let begun = open.running_since.filter(|_| tells_begun);
+        for (nth, at) in open.pending_calls.drain(..).enumerate() {
             if let Some(call) = open.calls.get_mut(at) {
                 call.answer = match begun.filter(|_| nth == 0) {
                     Some((since, risk)) => interrupted_since(since, risk),
@@ -146,11 +149,11 @@ impl AgentTurn {
                 };
             }
         }
-        self.add(open.text, open.calls, open.sealed);
+        self.add_reply(open.text, open.calls, open.opaque_blocks);
     }
 
     /// Whether the model has answered anything in this visit.
-    pub fn has_spoken(&self) -> bool {
+    pub fn has_replied(&self) -> bool {
         self.entries.iter().any(TurnEntry::is_own)
     }
 
@@ -167,41 +170,41 @@ impl AgentTurn {
     }
 
     fn input_entry(&self, text: String) -> ContextEntry {
-        let mut entry = ContextEntry::text(self.input_author.clone(), ChatRole::User, text);
+        let mut entry = ContextEntry::text(self.input_role.clone(), ChatRole::User, text);
         // In a user seat the workflow's words are the agent's own, except those that were said to it.
         entry.to = (self.side == ConversationSide::User).then(|| self.agent_id.clone());
         entry
     }
 
     /// The directive as the agent sees it.
-    pub fn directive(&self) -> Option<ContextEntry> {
+    pub fn directive_entry(&self) -> Option<ContextEntry> {
         let text = self.input.as_ref().filter(|_| self.directive)?;
         Some(ContextEntry::text(MessageAuthor::Workflow, ChatRole::User, text.as_str()))
     }
 
     /// What the visit leaves behind. `private`: the agent's own words stay its own. `remembers`: what is
     /// private is kept for the agent's later views.
-    pub fn store(mut self, thread: &mut LiveConversation, private: bool, remembers: bool) {
-        let directive = self.directive().filter(|_| remembers);
-        if self.begin > 0
+    pub fn commit_to(mut self, thread: &mut LiveConversation, private: bool, remembers: bool) {
+        let directive = self.directive_entry().filter(|_| remembers);
+        if self.window_start > 0
             && (!private || remembers)
-            && let Some(sight) = thread.sights.get_mut(&self.agent)
+            && let Some(sight) = thread.context_indexes.get_mut(&self.agent)
         {
-            sight.set_min_start(self.begin + usize::from(directive.is_some() || self.stores_input));
+            sight.set_min_start(self.window_start + usize::from(directive.is_some() || self.stores_input));
         }
         if let Some(directive) = directive {
-            thread.push_aside(self.agent, false, directive);
+            thread.push_private(self.agent, false, directive);
         }
         if let Some(input) = self.take_input() {
             thread.push(input);
         }
         if !private {
-            for entry in joined(self.entries) {
+            for entry in join_nudged_entries(self.entries) {
                 thread.push(entry);
             }
         } else if remembers {
             for turn in self.entries {
-                thread.push_aside(self.agent, turn.is_own(), turn.entry);
+                thread.push_private(self.agent, turn.is_own(), turn.entry);
             }
         }
     }
@@ -209,7 +212,7 @@ impl AgentTurn {
 
 /// What the agent said, in order. A text that was nudged into a decision is joined with it, so that one speaker
 /// never stands twice in a row.
-fn joined(entries: Vec<TurnEntry>) -> Vec<ContextEntry> {
+fn join_nudged_entries(entries: Vec<TurnEntry>) -> Vec<ContextEntry> {
     let mut own: Vec<ContextEntry> = Vec::new();
     for turn in entries.into_iter().filter(|turn| !turn.private) {
         let entry = turn.entry;

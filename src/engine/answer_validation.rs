@@ -21,7 +21,7 @@ pub fn validate_answer(pause: &PauseSpec, answer: UserAnswer) -> Result<Value, S
             return pause.default.clone().ok_or_else(|| "an answer is needed".to_owned());
         }
     };
-    let value = converted(pause, value)?;
+    let value = convert_answer(pause, value)?;
     check_outputs(pause, &value)?;
     check_schema(pause, &value)?;
     Ok(only_declared(pause, value))
@@ -64,7 +64,7 @@ pub fn parse_resolution(answer: &UserAnswer) -> Result<UncertainCallResolution, 
     }
 }
 
-fn converted(pause: &PauseSpec, value: Value) -> Result<Value, String> {
+fn convert_answer(pause: &PauseSpec, value: Value) -> Result<Value, String> {
     let found = value_kind(&value);
     match (pause.kind, value) {
         (PauseKind::Approval | PauseKind::Boolean, Value::Bool(yes)) => Ok(Value::Bool(yes)),
@@ -77,9 +77,9 @@ fn converted(pause: &PauseSpec, value: Value) -> Result<Value, String> {
             number.ok_or_else(|| format!("`{}` is no number", text.trim()))
         }
         (PauseKind::Text, Value::String(text)) => Ok(Value::String(text)),
-        (PauseKind::Choice, Value::String(text)) => choice(pause, &text),
+        (PauseKind::Choice, Value::String(text)) => match_choice(pause, &text),
         (PauseKind::Outputs, Value::Object(fields)) => Ok(Value::Object(fields)),
-        (PauseKind::Outputs, Value::String(text)) => outputs(pause, text),
+        (PauseKind::Outputs, Value::String(text)) => split_outputs(pause, text),
         (kind, _) => Err(format!("{} is expected, this is {found}", kind_name(kind))),
     }
 }
@@ -102,7 +102,7 @@ fn yes_or_no(text: &str) -> Option<bool> {
     }
 }
 
-fn choice(pause: &PauseSpec, text: &str) -> Result<Value, String> {
+fn match_choice(pause: &PauseSpec, text: &str) -> Result<Value, String> {
     let text = text.trim();
     let exact = pause.choices.iter().find(|choice| choice.as_str() == text);
     let found =
@@ -114,7 +114,7 @@ fn choice(pause: &PauseSpec, text: &str) -> Result<Value, String> {
 }
 
 /// A text for a single output is that output; for several it must be an object in JSON.
-fn outputs(pause: &PauseSpec, text: String) -> Result<Value, String> {
+fn split_outputs(pause: &PauseSpec, text: String) -> Result<Value, String> {
     let object = serde_json::from_str::<Value>(text.trim()).ok().filter(Value::is_object);
     match (object, pause.required_outputs.as_slice()) {
         (Some(object), _) => Ok(object),

@@ -37,7 +37,7 @@ pub enum WaitState {
 
 impl WaitState {
     /// The effect whose answer is waited for.
-    pub fn pending(&self) -> Option<CallId> {
+    pub fn pending_call(&self) -> Option<CallId> {
         match *self {
             Self::Script(call)
             | Self::Values(call)
@@ -86,8 +86,8 @@ pub enum BudgetScope {
     /// By the position of its purse.
     Agent(usize),
     State {
-        lane: u64,
-        frame: usize,
+        branch_id: u64,
+        frame_id: usize,
     },
 }
 
@@ -114,31 +114,31 @@ pub struct Branch {
     /// The lane that forked, and the position among its branches or items. `None` is the root.
     pub parent: Option<(u64, usize)>,
     /// The lane of the task that a sub-agent is to do, this one or one around it.
-    pub errand: Option<u64>,
+    pub task_branch: Option<u64>,
     pub frames: Vec<CallFrame>,
     pub phase: WaitState,
-    pub then: BranchContinuation,
+    pub continuation: BranchContinuation,
     /// What the model call under way may use.
-    pub reserved: CallEstimate,
+    pub reserved_usage: CallEstimate,
     /// What the call that is to be made next can use, as far as that was looked at.
-    pub need: Option<CallUsageBound>,
+    pub next_call_bound: Option<CallUsageBound>,
     /// Set to enter a state; consumed by the dispatch loop, so that long chains of states need no stack.
-    pub jump: Option<StateIx>,
+    pub next_state: Option<StateIx>,
     /// It has stood at the breakpoint that comes next.
-    pub passed: bool,
+    pub breakpoint_passed: bool,
     pub fork: Option<ParallelProgress>,
     /// Frames below this lane's own, over all its ancestors.
     pub depth: usize,
     /// States visited by this lane, and how many are granted on top of the limit.
     pub steps: u32,
-    pub granted_steps: u32,
+    pub extra_steps: u32,
     /// Set when it is over; consumed by the dispatch loop, which takes it to the parent.
-    pub ended: Option<BranchResult>,
+    pub result: Option<BranchResult>,
     /// What the person was asked, and since when it is waited for.
     pub question: Option<UserQuestion>,
-    pub since: Timestamp,
+    pub waiting_since: Timestamp,
     /// Somebody was there to see it.
-    pub shown: bool,
+    pub was_shown: bool,
 }
 
 impl Branch {
@@ -150,28 +150,28 @@ impl Branch {
         Self {
             id,
             parent,
-            errand: None,
+            task_branch: None,
             frames: Vec::new(),
             phase: WaitState::New,
-            then: BranchContinuation::Work,
-            reserved: CallEstimate::default(),
-            need: None,
-            jump: None,
-            passed: false,
+            continuation: BranchContinuation::Work,
+            reserved_usage: CallEstimate::default(),
+            next_call_bound: None,
+            next_state: None,
+            breakpoint_passed: false,
             fork: None,
             depth,
             steps: 0,
-            granted_steps: 0,
-            ended: None,
+            extra_steps: 0,
+            result: None,
             question: None,
-            since: Timestamp(0),
-            shown: false,
+            waiting_since: Timestamp(0),
+            was_shown: false,
         }
     }
 
     /// The effect whose answer moves this lane on.
-    pub fn pending(&self) -> Option<CallId> {
-        self.phase.pending()
+    pub fn pending_call(&self) -> Option<CallId> {
+        self.phase.pending_call()
     }
 
     /// Timers that run beside the work.
@@ -180,7 +180,7 @@ impl Branch {
     }
 
     /// Whether an answer to this call is for this lane.
-    pub fn awaits(&self, call: CallId) -> bool {
-        self.pending() == Some(call) || self.timers().any(|timer| timer == call)
+    pub fn awaits_call(&self, call: CallId) -> bool {
+        self.pending_call() == Some(call) || self.timers().any(|timer| timer == call)
     }
 }

@@ -36,7 +36,7 @@ impl BudgetUnit {
     }
 
     /// What one is counted in, of what people write: dollars, tokens, seconds.
-    pub fn unit(self) -> f64 {
+    pub fn divisor(self) -> f64 {
         match self {
             Self::Tokens | Self::Cost => 1.0,
             Self::Duration => 1_000.0,
@@ -44,7 +44,7 @@ impl BudgetUnit {
     }
 
     /// An amount for people.
-    pub fn show(self, amount: f64) -> String {
+    pub fn format_amount(self, amount: f64) -> String {
         match self {
             Self::Tokens => format!("{amount:.0} tokens"),
             Self::Cost => format!("${amount:.4}"),
@@ -83,13 +83,13 @@ pub struct CallUsageBound {
     /// Tokens, with what is known of how its model counts.
     pub prompt: u64,
     /// Tokens as they were measured.
-    pub measured: u64,
+    pub measured_tokens: u64,
     /// Tokens of the longest answer.
     pub answer: u64,
     /// No shorter answer can be asked for.
-    pub least: u64,
+    pub min_answer: u64,
     /// The length of an answer cannot be limited.
-    pub uncapped: bool,
+    pub is_uncapped: bool,
     /// An unknown price counts as nothing.
     pub price: Option<TokenPrice>,
 }
@@ -97,37 +97,41 @@ pub struct CallUsageBound {
 impl CallUsageBound {
     /// With an answer of that length.
     #[expect(clippy::cast_precision_loss, reason = "token counts stay far below 2^53")]
-    pub fn with(&self, answer: u64) -> CallEstimate {
+    pub fn estimate_with_answer(&self, answer: u64) -> CallEstimate {
         let (prompt, answer) = (self.prompt as f64, answer as f64);
         let price = self.price.unwrap_or_default();
-        let cost_usd = (prompt * price.dearest_input() + answer * price.output) / 1_000_000.0;
+        let cost_usd = (prompt * price.max_input_price() + answer * price.output) / 1_000_000.0;
         CallEstimate { tokens: prompt + answer, cost_usd }
     }
 
     /// The longest answer, up to what is asked for, that has room beside the prompt. `None`: not even the prompt has.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "`as` saturates here")]
     pub fn answer_within(&self, kind: BudgetUnit, room: f64) -> Option<u64> {
-        let left = room - self.with(0).amount(kind);
+        let left = room - self.estimate_with_answer(0).amount(kind);
         if left < 0.0 {
             return None;
         }
-        let each = Self { prompt: 0, ..*self }.with(1).amount(kind);
-        if self.with(self.answer).amount(kind) <= room || each <= 0.0 {
+        let each = Self { prompt: 0, ..*self }.estimate_with_answer(1).amount(kind);
+        if self.estimate_with_answer(self.answer).amount(kind) <= room || each <= 0.0 {
             return Some(self.answer);
         }
         let longest = (left / each).floor() as u64;
         // what was divided may come out a digit too large
-        Some(if self.with(longest).amount(kind) <= room { longest } else { longest.saturating_sub(1) })
+        Some(if self.estimate_with_answer(longest).amount(kind) <= room {
+            longest
+        } else {
+            longest.saturating_sub(1)
+        })
     }
 
     /// The shortest answer that is worth asking for, in a budget with that hard end.
-    pub fn worth(&self, kind: BudgetUnit, hard: f64) -> u64 {
-        if self.uncapped {
+    pub fn min_useful_answer(&self, kind: BudgetUnit, hard: f64) -> u64 {
+        if self.is_uncapped {
             return self.answer;
         }
         let alone = Self { prompt: 0, ..*self };
         let part = alone.answer_within(kind, hard * WORTH).unwrap_or(0);
-        LEAST_ANSWER.min(part).min(self.answer).max(self.least.max(1))
+        LEAST_ANSWER.min(part).min(self.answer).max(self.min_answer.max(1))
     }
 }
 
@@ -150,14 +154,14 @@ impl CallEstimate {
 
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct BudgetUsage {
-    pub began: Timestamp,
+    pub started_at: Timestamp,
     /// No time has counted since.
-    stopped: Option<Timestamp>,
+    stopped_at: Option<Timestamp>,
     tokens: u64,
     cost_usd: f64,
     /// On top of the hard ends, by kind.
-    granted: [f64; 3],
-    warned: [bool; 3],
+    granted_extra: [f64; 3],
+    soft_limit_warned: [bool; 3],
 }
 
 /// What an agent spent, wherever it was asked. Names survive a change of the definition.
@@ -165,61 +169,61 @@ pub struct BudgetUsage {
 pub struct AgentBudgetUsage {
     pub workflow: String,
     pub agent: String,
-    pub purse: BudgetUsage,
+    pub budget_usage: BudgetUsage,
 }
 
 impl BudgetUsage {
     pub fn open(now: Timestamp) -> Self {
-        Self { began: now, ..Self::default() }
+        Self { started_at: now, ..Self::default() }
     }
 
     /// An unknown price counts as nothing.
-    pub fn spend(&mut self, usage: &TokenUsage, cost_usd: Option<f64>) {
+    pub fn add_usage(&mut self, usage: &TokenUsage, cost_usd: Option<f64>) {
         self.tokens = self.tokens.saturating_add(usage.total());
         self.cost_usd += cost_usd.unwrap_or(0.0);
     }
 
     /// So many milliseconds do not count.
-    pub fn skip(&mut self, gap: i64) {
-        self.began.0 = self.began.0.saturating_add(gap);
+    pub fn exclude_time(&mut self, gap: i64) {
+        self.started_at.0 = self.started_at.0.saturating_add(gap);
     }
 
     /// Its time does not go on.
-    pub fn stop(&mut self, now: Timestamp) {
-        self.stopped.get_or_insert(now);
+    pub fn pause_clock(&mut self, now: Timestamp) {
+        self.stopped_at.get_or_insert(now);
     }
 
     /// Its time goes on where it was stopped.
     pub fn resume_clock(&mut self, now: Timestamp) {
-        if let Some(since) = self.stopped.take() {
-            self.skip(now.0.saturating_sub(since.0));
+        if let Some(since) = self.stopped_at.take() {
+            self.exclude_time(now.0.saturating_sub(since.0));
         }
     }
 
-    pub fn is_stopped(&self) -> bool {
-        self.stopped.is_some()
+    pub fn is_clock_paused(&self) -> bool {
+        self.stopped_at.is_some()
     }
 
     #[expect(clippy::cast_precision_loss, reason = "amounts stay far below 2^53")]
-    pub fn spent(&self, kind: BudgetUnit, now: Timestamp) -> f64 {
+    pub fn used_amount(&self, kind: BudgetUnit, now: Timestamp) -> f64 {
         match kind {
             BudgetUnit::Tokens => self.tokens as f64,
             BudgetUnit::Cost => self.cost_usd,
-            BudgetUnit::Duration => now.0.saturating_sub(self.began.0).max(0) as f64,
+            BudgetUnit::Duration => now.0.saturating_sub(self.started_at.0).max(0) as f64,
         }
     }
 
-    pub fn grant(&mut self, kind: BudgetUnit, more: f64) {
-        self.granted[kind.index()] += more;
+    pub fn grant_more(&mut self, kind: BudgetUnit, more: f64) {
+        self.granted_extra[kind.index()] += more;
     }
 
     /// The hard end with what was granted on top.
-    pub fn end(&self, kind: BudgetUnit, budget: &Budget) -> Option<f64> {
-        kind.soft_and_hard(budget).1.map(|hard| hard + self.granted[kind.index()])
+    pub fn hard_limit(&self, kind: BudgetUnit, budget: &Budget) -> Option<f64> {
+        kind.soft_and_hard(budget).1.map(|hard| hard + self.granted_extra[kind.index()])
     }
 
     /// Once: the soft end of this kind that is reached. Without one in the file, `foresees` takes it from the hard one.
-    pub fn warns(
+    pub fn reached_soft_limit(
         &mut self,
         kind: BudgetUnit,
         budget: &Budget,
@@ -228,7 +232,7 @@ impl BudgetUsage {
     ) -> Option<f64> {
         let (soft, hard) = kind.soft_and_hard(budget);
         let soft = soft.or(hard.filter(|_| foresees).map(|hard| hard * WARNS_AT))?;
-        let reached = self.spent(kind, now) >= soft;
-        (reached && !std::mem::replace(&mut self.warned[kind.index()], true)).then_some(soft)
+        let reached = self.used_amount(kind, now) >= soft;
+        (reached && !std::mem::replace(&mut self.soft_limit_warned[kind.index()], true)).then_some(soft)
     }
 }

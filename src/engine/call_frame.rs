@@ -18,8 +18,8 @@ use synthdev_domain::workflow::{StateSpec, Workflow};
 #[derive(Clone, Debug, Default)]
 pub struct AgentMemory {
     pub last_response: Option<Arc<str>>,
-    pub last_calls: Vec<ToolCall>,
-    pub last_parsing: Vec<ToolCall>,
+    pub last_tool_calls: Vec<ToolCall>,
+    pub last_parsing_calls: Vec<ToolCall>,
     pub continuation: Option<TurnContinuation>,
     /// Answers of its model so far.
     pub replies: u64,
@@ -67,25 +67,25 @@ pub struct CallFrame {
     pub data: Arc<Map<String, Value>>,
     pub version: u64,
     pub variables: Arc<Vec<String>>,
-    pub threads: Vec<LiveConversation>,
+    pub conversations: Vec<LiveConversation>,
     pub agents: Vec<AgentMemory>,
     pub state: StateIx,
     /// Per state: visits made, and visits granted on top of the limit.
     pub visits: Vec<u32>,
-    pub granted: Vec<u32>,
-    pub sub_result: Option<Value>,
+    pub extra_visits: Vec<u32>,
+    pub child_result: Option<Value>,
     pub last_response: Option<Arc<str>>,
-    pub last_calls: Vec<ToolCall>,
-    pub last_parsing: Vec<ToolCall>,
+    pub last_tool_calls: Vec<ToolCall>,
+    pub last_parsing_calls: Vec<ToolCall>,
     /// `context` in conditions.
     pub result: Option<WorkResult>,
-    pub turn: Option<AgentTurn>,
+    pub agent_turn: Option<AgentTurn>,
     /// A tool that can change files ran since the last snapshot.
-    pub touched: bool,
+    pub files_touched: bool,
     /// Keys of `data` that were set or removed here; what a branch writes at its join.
-    pub written: BTreeSet<String>,
+    pub written_keys: BTreeSet<String>,
     /// An agent has finished a visit here.
-    pub spoke: bool,
+    pub agent_replied: bool,
     /// `loop` in scripts: {item, index, total, is_first, is_last} of the innermost `foreach`.
     pub item: Option<Arc<Value>>,
     /// For an item's body: `owner/` in front of its states' names is written `owner[3]/`.
@@ -97,9 +97,9 @@ pub struct CallFrame {
     /// Fires when the current visit has taken too long.
     pub state_timer: TimeLimit,
     /// The current visit.
-    pub stay: StateVisit,
+    pub visit: StateVisit,
     /// Limits that `on_limit` or `catch` has taken here: each once.
-    pub passed: BTreeSet<String>,
+    pub taken_limit_exits: BTreeSet<String>,
 }
 
 impl CallFrame {
@@ -125,53 +125,53 @@ impl CallFrame {
             data: Arc::new(data),
             version: 0,
             variables: Arc::default(),
-            threads: workflow.contexts.iter().map(LiveConversation::start).collect(),
+            conversations: workflow.contexts.iter().map(LiveConversation::from_spec).collect(),
             agents: vec![AgentMemory::default(); workflow.agents.len()],
             state: workflow.start,
             visits: vec![0; workflow.states.len()],
-            granted: vec![0; workflow.states.len()],
-            sub_result: None,
+            extra_visits: vec![0; workflow.states.len()],
+            child_result: None,
             last_response: None,
-            last_calls: Vec::new(),
-            last_parsing: Vec::new(),
+            last_tool_calls: Vec::new(),
+            last_parsing_calls: Vec::new(),
             result: None,
-            turn: None,
-            touched: false,
-            written: BTreeSet::new(),
-            spoke: false,
+            agent_turn: None,
+            files_touched: false,
+            written_keys: BTreeSet::new(),
+            agent_replied: false,
             item: None,
             body: None,
             inputs: Arc::default(),
             timer: None,
             state_timer: TimeLimit::default(),
-            stay: StateVisit::default(),
-            passed: BTreeSet::new(),
+            visit: StateVisit::default(),
+            taken_limit_exits: BTreeSet::new(),
         }
     }
 
     /// A branch: a copy of everything that its parent can see, as of now.
-    pub fn branch(&self, id: u64, start: StateIx) -> Self {
+    pub fn for_branch(&self, id: u64, start: StateIx) -> Self {
         Self {
             id,
             state: start,
             visits: vec![0; self.visits.len()],
-            granted: vec![0; self.granted.len()],
-            turn: None,
-            touched: false,
-            written: BTreeSet::new(),
-            spoke: false,
+            extra_visits: vec![0; self.extra_visits.len()],
+            agent_turn: None,
+            files_touched: false,
+            written_keys: BTreeSet::new(),
+            agent_replied: false,
             result: None,
             timer: None,
             state_timer: TimeLimit::default(),
-            stay: StateVisit::default(),
-            passed: BTreeSet::new(),
-            threads: self.threads.iter().map(LiveConversation::branch).collect(),
+            visit: StateVisit::default(),
+            taken_limit_exits: BTreeSet::new(),
+            conversations: self.conversations.iter().map(LiveConversation::branch).collect(),
             ..self.clone()
         }
     }
 
     /// One item of a `foreach`: contexts and agents of its own, and only the data that it is given.
-    pub fn item(&self, id: u64, workflow: &Workflow, start: StateIx, data: Map<String, Value>) -> Self {
+    pub fn for_item(&self, id: u64, workflow: &Workflow, start: StateIx, data: Map<String, Value>) -> Self {
         let inputs = Arc::clone(&self.inputs);
         Self { inputs, state: start, ..Self::bare(id, self.workflow, workflow, self.prefix.clone(), data) }
     }
@@ -187,31 +187,31 @@ impl CallFrame {
 
     /// Timers that run beside the work.
     pub fn timers(&self) -> impl Iterator<Item = CallId> {
-        self.stay.ttl.into_iter().chain(self.state_timer.call()).chain(self.timer)
+        self.visit.pause_timer.into_iter().chain(self.state_timer.pending_call()).chain(self.timer)
     }
 
     /// The timers of the current visit, to be stopped. What rests is over, too.
     pub fn take_visit_timers(&mut self) -> impl Iterator<Item = CallId> + use<> {
-        self.stay.ttl.take().into_iter().chain(self.state_timer.take())
+        self.visit.pause_timer.take().into_iter().chain(self.state_timer.cancel())
     }
 
     pub fn take_timers(&mut self) -> impl Iterator<Item = CallId> + use<> {
         self.take_visit_timers().chain(self.timer.take())
     }
 
-    pub fn thread(&mut self, at: ContextIx) -> Option<&mut LiveConversation> {
-        self.threads.get_mut(at.0)
+    pub fn conversation_mut(&mut self, at: ContextIx) -> Option<&mut LiveConversation> {
+        self.conversations.get_mut(at.0)
     }
 
-    pub fn memory(&mut self, at: AgentIx) -> Option<&mut AgentMemory> {
+    pub fn agent_memory(&mut self, at: AgentIx) -> Option<&mut AgentMemory> {
         self.agents.get_mut(at.0)
     }
 
     /// What scripts read as the last answer is gone: it must not be taken for a new one.
     pub fn clear_last_answer(&mut self) {
         self.last_response = None;
-        self.last_calls.clear();
-        self.last_parsing.clear();
+        self.last_tool_calls.clear();
+        self.last_parsing_calls.clear();
         self.result = None;
     }
 
@@ -222,18 +222,18 @@ impl CallFrame {
         let data = Arc::make_mut(&mut self.data);
         for key in removed {
             data.shift_remove(key);
-            self.written.insert(key.clone());
+            self.written_keys.insert(key.clone());
         }
         for (key, value) in set {
             data.insert(key.clone(), value.clone());
-            self.written.insert(key.clone());
+            self.written_keys.insert(key.clone());
         }
         self.version += 1;
     }
 }
 
 /// The author under which a workflow's own words stand in a context.
-pub fn speaker(workflow: &Workflow) -> MessageAuthor {
+pub fn workflow_author(workflow: &Workflow) -> MessageAuthor {
     if workflow.conversational { MessageAuthor::Human } else { MessageAuthor::Workflow }
 }
 

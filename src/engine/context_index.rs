@@ -11,21 +11,21 @@ pub struct ContextIndex {
     /// Without the first `gone`.
     items: Vec<IndexedItem>,
     /// See [`ContextIndex::forget`].
-    gone: usize,
+    dropped_count: usize,
     /// Those of them that views always show, with their places.
-    early: Vec<(usize, IndexedItem)>,
+    pinned_items: Vec<(usize, IndexedItem)>,
     end: PrefixSums,
-    asides: Vec<PrivateItem>,
+    private_items: Vec<PrivateItem>,
     /// Places of the entries that are pinned by themselves.
-    pinned: Vec<usize>,
+    pinned_positions: Vec<usize>,
     /// Of the thread, asides of all agents: so many have been looked at.
-    heard: usize,
+    seen_private_count: usize,
     /// What stands before this place is no longer shown, unless it is always.
-    begin: usize,
+    window_start: usize,
     /// See [`ContextIndex::owed`].
-    owed: usize,
+    min_window_start: usize,
     /// Characters of a request that are not the conversation; known once somebody had to know.
-    around: Option<usize>,
+    overhead_chars: Option<usize>,
     /// See [`Shown::sealed`]: it was counted for a server that speaks so.
     protocol: Option<ModelProtocol>,
 }
@@ -34,11 +34,11 @@ pub struct ContextIndex {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct EntryMetrics {
     /// Said by the agent itself.
-    pub own: bool,
+    pub is_own: bool,
     /// Characters.
     pub length: usize,
     /// Characters that only the model's server can read.
-    pub sealed: usize,
+    pub reasoning_chars: usize,
     /// Messages of a request.
     pub messages: usize,
 }
@@ -55,30 +55,30 @@ pub enum EntryRef {
 #[derive(Clone, Copy, Debug)]
 struct IndexedItem {
     length: u32,
-    sealed: u32,
+    reasoning_chars: u32,
     messages: u32,
     /// Which entry or aside it is.
-    at: u32,
-    own: bool,
-    aside: bool,
+    position: u32,
+    is_own: bool,
+    is_private: bool,
     /// Of all items before it, whose number is its place.
     messages_before: u32,
     length_before: u64,
-    sealed_before: u64,
+    reasoning_before: u64,
 }
 
 /// What only this agent heard: its place, and what such items before it come to.
 #[derive(Clone, Copy, Debug)]
 struct PrivateItem {
-    place: usize,
-    before: SpanTotals,
+    position: usize,
+    totals_before: SpanTotals,
 }
 
 /// Over a part of the items: of all, and of the asides among them.
 #[derive(Clone, Copy, Debug, Default)]
 struct PrefixSums {
-    all: SpanTotals,
-    asides: SpanTotals,
+    all_items: SpanTotals,
+    private_items: SpanTotals,
 }
 
 /// What a part of a view comes to.
@@ -87,27 +87,27 @@ pub struct SpanTotals {
     pub groups: usize,
     pub length: usize,
     /// See [`Shown::sealed`].
-    pub sealed: usize,
+    pub reasoning_chars: usize,
     pub messages: usize,
 }
 
 impl SpanTotals {
     #[must_use]
-    pub fn plus(self, other: Self) -> Self {
+    pub fn sum_with(self, other: Self) -> Self {
         Self {
             groups: self.groups + other.groups,
             length: self.length + other.length,
-            sealed: self.sealed + other.sealed,
+            reasoning_chars: self.reasoning_chars + other.reasoning_chars,
             messages: self.messages + other.messages,
         }
     }
 
     #[must_use]
-    pub fn minus(self, other: Self) -> Self {
+    pub fn difference_from(self, other: Self) -> Self {
         Self {
             groups: self.groups.saturating_sub(other.groups),
             length: self.length.saturating_sub(other.length),
-            sealed: self.sealed.saturating_sub(other.sealed),
+            reasoning_chars: self.reasoning_chars.saturating_sub(other.reasoning_chars),
             messages: self.messages.saturating_sub(other.messages),
         }
     }
@@ -115,14 +115,14 @@ impl SpanTotals {
 
 impl From<EntryMetrics> for SpanTotals {
     fn from(shown: EntryMetrics) -> Self {
-        let EntryMetrics { length, sealed, messages, .. } = shown;
-        Self { groups: 1, length, sealed, messages }
+        let EntryMetrics { length, reasoning_chars: sealed, messages, .. } = shown;
+        Self { groups: 1, length, reasoning_chars: sealed, messages }
     }
 }
 
 impl ContextIndex {
     pub fn len(&self) -> usize {
-        self.gone + self.items.len()
+        self.dropped_count + self.items.len()
     }
 
     pub fn is_empty(&self) -> bool {
@@ -131,166 +131,172 @@ impl ContextIndex {
 
     /// Entries of the log that are known.
     pub fn entries(&self) -> usize {
-        self.len() - self.asides.len()
+        self.len() - self.private_items.len()
     }
 
     /// Asides of all agents that are known, own or not.
     pub fn private_count(&self) -> usize {
-        self.heard
+        self.seen_private_count
     }
 
-    pub fn begin(&self) -> usize {
-        self.begin
+    pub fn start(&self) -> usize {
+        self.window_start
     }
 
     /// Entries of the log before the place where its views begin, as far as they are known.
-    pub fn begins_behind(&self) -> usize {
-        self.entries_before(self.begin.min(self.len()))
+    pub fn entries_before_start(&self) -> usize {
+        self.entries_before(self.window_start.min(self.len()))
     }
 
     /// The agent's views begin here from now on.
-    pub fn begin_at(&mut self, place: usize) {
-        (self.begin, self.owed) = (place, 0);
+    pub fn set_start(&mut self, place: usize) {
+        (self.window_start, self.min_window_start) = (place, 0);
     }
 
     /// Where the next view has to begin at least.
-    pub fn owed(&self) -> usize {
-        self.owed.min(self.len().saturating_sub(1))
+    pub fn min_start(&self) -> usize {
+        self.min_window_start.min(self.len().saturating_sub(1))
     }
 
     /// What a visit did not show any more, its end brings not back: `count` items from the end that is known now.
     pub fn set_min_start(&mut self, count: usize) {
-        self.owed = self.len() + count;
+        self.min_window_start = self.len() + count;
     }
 
-    pub fn around(&self) -> Option<usize> {
-        self.around
+    pub fn overhead_chars(&self) -> Option<usize> {
+        self.overhead_chars
     }
 
     pub fn set_overhead(&mut self, characters: usize) {
-        self.around = Some(characters);
+        self.overhead_chars = Some(characters);
     }
 
-    pub fn counts_for(&self, protocol: ModelProtocol) -> bool {
+    pub fn is_measured_for(&self, protocol: ModelProtocol) -> bool {
         self.protocol == Some(protocol)
     }
 
     /// Another server is asked from now on, which reads other sealed parts: those of the agent's own items
     /// are counted anew, as far as a view can still show them. Nothing else of an item depends on who is asked.
-    pub fn count_for(&mut self, protocol: ModelProtocol, sealed: impl Fn(EntryRef) -> usize) {
+    pub fn remeasure_for(&mut self, protocol: ModelProtocol, sealed: impl Fn(EntryRef) -> usize) {
         self.protocol = Some(protocol);
         let (mut all, mut aside) = (0, 0);
-        let gone = self.gone;
-        for (_, item) in self.early.iter_mut().filter(|(_, item)| item.own) {
-            item.sealed = small(sealed(item.spot()));
+        let gone = self.dropped_count;
+        for (_, item) in self.pinned_items.iter_mut().filter(|(_, item)| item.is_own) {
+            item.reasoning_chars = saturate_to_u32(sealed(item.entry_ref()));
         }
-        let mut asides = self.asides.iter_mut().skip_while(|aside| aside.place < gone);
+        let mut asides = self.private_items.iter_mut().skip_while(|aside| aside.position < gone);
         for item in &mut self.items {
-            if item.own {
-                item.sealed = small(sealed(item.spot()));
+            if item.is_own {
+                item.reasoning_chars = saturate_to_u32(sealed(item.entry_ref()));
             }
-            item.sealed_before = all;
-            all += u64::from(item.sealed);
-            if item.aside {
+            item.reasoning_before = all;
+            all += u64::from(item.reasoning_chars);
+            if item.is_private {
                 if let Some(one) = asides.next() {
-                    one.before.sealed = aside;
+                    one.totals_before.reasoning_chars = aside;
                 }
-                aside += item.sealed as usize;
+                aside += item.reasoning_chars as usize;
             }
         }
-        self.end.asides.sealed = aside;
-        self.end.all.sealed = usize::try_from(all).unwrap_or(usize::MAX);
+        self.end.private_items.reasoning_chars = aside;
+        self.end.all_items.reasoning_chars = usize::try_from(all).unwrap_or(usize::MAX);
     }
 
     pub fn add_entry(&mut self, shown: EntryMetrics, pinned: bool) {
         if pinned {
-            self.pinned.push(self.len());
+            self.pinned_positions.push(self.len());
         }
-        self.add(EntryRef::Log(self.entries()), shown);
+        self.push_item(EntryRef::Log(self.entries()), shown);
     }
 
     /// The next aside of the thread; `None` for another agent's.
-    pub fn add_aside(&mut self, shown: Option<EntryMetrics>) {
-        let at = self.heard;
-        self.heard += 1;
+    pub fn add_private(&mut self, shown: Option<EntryMetrics>) {
+        let at = self.seen_private_count;
+        self.seen_private_count += 1;
         if let Some(shown) = shown {
-            self.asides.push(PrivateItem { place: self.len(), before: self.end.asides });
-            self.add(EntryRef::Aside(at), shown);
-            self.end.asides = self.end.asides.plus(shown.into());
+            self.private_items
+                .push(PrivateItem { position: self.len(), totals_before: self.end.private_items });
+            self.push_item(EntryRef::Aside(at), shown);
+            self.end.private_items = self.end.private_items.sum_with(shown.into());
         }
     }
 
-    fn add(&mut self, spot: EntryRef, shown: EntryMetrics) {
-        self.items.push(IndexedItem::new(spot, shown, self.end.all));
-        self.end.all = self.end.all.plus(shown.into());
+    fn push_item(&mut self, spot: EntryRef, shown: EntryMetrics) {
+        self.items.push(IndexedItem::new(spot, shown, self.end.all_items));
+        self.end.all_items = self.end.all_items.sum_with(shown.into());
     }
 
     /// The item at a place, and how many entries of the log stand before it.
     pub fn item(&self, place: usize) -> Option<(EntryRef, EntryMetrics, usize)> {
         let item = self.get(place)?;
-        Some((item.spot(), item.shown(), self.entries_before(place)))
+        Some((item.entry_ref(), item.entry_metrics(), self.entries_before(place)))
     }
 
     /// The items as views take them: `covered` entries, from the first, are spoken for by a summary; `pin_first`
     /// entries after those that are pinned are never left out.
     pub fn range(&self, covered: usize, pin_first: usize) -> ContextRange<'_> {
-        let mut kept: Vec<usize> = self.free().take(pin_first).collect();
-        kept.extend(&self.pinned);
+        let mut kept: Vec<usize> = self.unpinned_items().take(pin_first).collect();
+        kept.extend(&self.pinned_positions);
         kept.sort_unstable();
         let open = match covered {
             0 => 0,
             _ => self.place_behind(covered),
         };
-        ContextRange { sight: self, open, kept }
+        ContextRange { context_index: self, summary_end: open, pinned_positions: kept }
     }
 
     /// Lets go of what no view will show again: they begin here or later, and none goes back. `pin_first` as in
     /// [`ContextIndex::range`]. Not where a summary speaks for a part of the log.
-    pub fn forget(&mut self, pin_first: usize) {
-        let until = self.begin.min(self.len());
-        if until <= self.gone {
+    pub fn drop_hidden(&mut self, pin_first: usize) {
+        let until = self.window_start.min(self.len());
+        if until <= self.dropped_count {
             return;
         }
-        let mut always: Vec<usize> = self.free().take(pin_first).take_while(|place| *place < until).collect();
-        always.extend(self.pinned.iter().take_while(|place| **place < until));
+        let mut always: Vec<usize> =
+            self.unpinned_items().take(pin_first).take_while(|place| *place < until).collect();
+        always.extend(self.pinned_positions.iter().take_while(|place| **place < until));
         always.sort_unstable();
         let early = always.into_iter().filter_map(|place| Some((place, *self.get(place)?))).collect();
-        self.early = early;
-        self.items.drain(..until - self.gone);
-        self.gone = until;
+        self.pinned_items = early;
+        self.items.drain(..until - self.dropped_count);
+        self.dropped_count = until;
         if self.items.capacity() > 4 * self.items.len().max(64) {
             self.items.shrink_to_fit();
         }
     }
 
     fn get(&self, place: usize) -> Option<&IndexedItem> {
-        let Some(at) = place.checked_sub(self.gone) else {
-            let found = self.early.binary_search_by_key(&place, |(early, _)| *early).ok()?;
-            return self.early.get(found).map(|(_, item)| item);
+        let Some(at) = place.checked_sub(self.dropped_count) else {
+            let found = self.pinned_items.binary_search_by_key(&place, |(early, _)| *early).ok()?;
+            return self.pinned_items.get(found).map(|(_, item)| item);
         };
         self.items.get(at)
     }
 
     /// Places of entries that are not pinned by themselves, as far as they are known.
-    fn free(&self) -> impl Iterator<Item = usize> {
-        let early = self.early.iter().map(|(place, item)| (*place, item));
-        let known = early.chain((self.gone..).zip(&self.items));
-        let free = known.filter(|(place, item)| !item.aside && self.pinned.binary_search(place).is_err());
+    fn unpinned_items(&self) -> impl Iterator<Item = usize> {
+        let early = self.pinned_items.iter().map(|(place, item)| (*place, item));
+        let known = early.chain((self.dropped_count..).zip(&self.items));
+        let free = known
+            .filter(|(place, item)| !item.is_private && self.pinned_positions.binary_search(place).is_err());
         free.map(|(place, _)| place)
     }
 
     /// Of a place that is gone only the sums before the first one are known.
-    fn before(&self, place: usize) -> PrefixSums {
-        if place < self.gone {
+    fn sums_before(&self, place: usize) -> PrefixSums {
+        if place < self.dropped_count {
             return PrefixSums::default();
         }
         let Some(item) = self.get(place) else { return self.end };
-        let asides = self.asides.get(self.asides_before(place)).map_or(self.end.asides, |aside| aside.before);
-        PrefixSums { all: item.before(place), asides }
+        let asides = self
+            .private_items
+            .get(self.asides_before(place))
+            .map_or(self.end.private_items, |aside| aside.totals_before);
+        PrefixSums { all_items: item.totals_before(place), private_items: asides }
     }
 
     fn asides_before(&self, place: usize) -> usize {
-        self.asides.partition_point(|aside| aside.place < place)
+        self.private_items.partition_point(|aside| aside.position < place)
     }
 
     /// Entries of the log.
@@ -320,80 +326,93 @@ impl IndexedItem {
             EntryRef::Aside(at) => (at, true),
         };
         Self {
-            length: small(shown.length),
-            sealed: small(shown.sealed),
-            messages: small(shown.messages),
-            at: small(at),
-            own: shown.own,
-            aside,
-            messages_before: small(before.messages),
+            length: saturate_to_u32(shown.length),
+            reasoning_chars: saturate_to_u32(shown.reasoning_chars),
+            messages: saturate_to_u32(shown.messages),
+            position: saturate_to_u32(at),
+            is_own: shown.is_own,
+            is_private: aside,
+            messages_before: saturate_to_u32(before.messages),
             length_before: before.length as u64,
-            sealed_before: before.sealed as u64,
+            reasoning_before: before.reasoning_chars as u64,
         }
     }
 
-    fn spot(&self) -> EntryRef {
-        if self.aside { EntryRef::Aside(self.at as usize) } else { EntryRef::Log(self.at as usize) }
+    fn entry_ref(&self) -> EntryRef {
+        if self.is_private {
+            EntryRef::Aside(self.position as usize)
+        } else {
+            EntryRef::Log(self.position as usize)
+        }
     }
 
-    fn shown(&self) -> EntryMetrics {
+    fn entry_metrics(&self) -> EntryMetrics {
         EntryMetrics {
-            own: self.own,
+            is_own: self.is_own,
             length: self.length as usize,
-            sealed: self.sealed as usize,
+            reasoning_chars: self.reasoning_chars as usize,
             messages: self.messages as usize,
         }
     }
 
-    fn before(&self, place: usize) -> SpanTotals {
+    fn totals_before(&self, place: usize) -> SpanTotals {
         SpanTotals {
             groups: place,
             length: usize::try_from(self.length_before).unwrap_or(usize::MAX),
-            sealed: usize::try_from(self.sealed_before).unwrap_or(usize::MAX),
+            reasoning_chars: usize::try_from(self.reasoning_before).unwrap_or(usize::MAX),
             messages: self.messages_before as usize,
         }
     }
 }
 
 /// No text is longer than four billion characters, and no log has more entries.
-fn small(number: usize) -> u32 {
+fn saturate_to_u32(number: usize) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
 }
 
 /// See [`ContextIndex::range`]. An aside is always shown, an entry that a summary speaks for only where it is kept.
 pub struct ContextRange<'a> {
-    sight: &'a ContextIndex,
+    context_index: &'a ContextIndex,
     /// Nothing from here on is spoken for by a summary.
-    open: usize,
+    summary_end: usize,
     /// Never left out.
-    kept: Vec<usize>,
+    pinned_positions: Vec<usize>,
 }
 
 impl ContextRange<'_> {
     /// What is never left out.
-    pub fn kept(&self) -> SpanTotals {
-        self.sum(&self.kept)
+    pub fn pinned_totals(&self) -> SpanTotals {
+        self.sum_items(&self.pinned_positions)
     }
 
-    pub fn keeps(&self, place: usize) -> bool {
-        self.kept.binary_search(&place).is_ok()
+    pub fn is_pinned(&self, place: usize) -> bool {
+        self.pinned_positions.binary_search(&place).is_ok()
     }
 
     /// What may be left out, from a place on.
-    pub fn rest(&self, from: usize) -> SpanTotals {
-        let open = from.max(self.open);
-        let kept = self.kept.partition_point(|place| *place < open);
-        let entries =
-            self.sight.end.all.minus(self.sight.before(open).all).minus(self.sum(&self.kept[kept..]));
-        entries.plus(self.sight.before(open).asides.minus(self.sight.before(from).asides))
+    pub fn removable_totals_from(&self, from: usize) -> SpanTotals {
+        let open = from.max(self.summary_end);
+        let kept = self.pinned_positions.partition_point(|place| *place < open);
+        let entries = self
+            .context_index
+            .end
+            .all_items
+            .difference_from(self.context_index.sums_before(open).all_items)
+            .difference_from(self.sum_items(&self.pinned_positions[kept..]));
+        entries.sum_with(
+            self.context_index
+                .sums_before(open)
+                .private_items
+                .difference_from(self.context_index.sums_before(from).private_items),
+        )
     }
 
     /// The first place from which the rest has room, as what is shorter has; `most` if there is none before it. What is
     /// gone is not looked at.
-    pub fn fitting(&self, room: impl Fn(SpanTotals) -> bool, most: usize) -> usize {
-        let fits = |from: usize| room(self.rest(from));
+    pub fn first_fitting(&self, room: impl Fn(SpanTotals) -> bool, most: usize) -> usize {
+        let fits = |from: usize| room(self.removable_totals_from(from));
         // a view is short and stands at the end of a long log: the search begins there
-        let first = self.sight.gone;
+        let first = self.context_index.dropped_count;
         let (mut low, mut high, mut step) = (most, most, 64);
         while low > first && fits(low) {
             (low, high) = (low.saturating_sub(step).max(first), low);
@@ -411,18 +430,20 @@ impl ContextRange<'_> {
     }
 
     /// The places that a view shows, in their order, if all that may be left out before `from` is.
-    pub fn shown(&self, from: usize) -> impl Iterator<Item = usize> + use<> {
-        let open = from.max(self.open);
-        let asides = &self.sight.asides;
-        let heard = self.sight.asides_before(from)..self.sight.asides_before(open);
-        let mut before: Vec<usize> = self.kept.iter().copied().take_while(|place| *place < open).collect();
-        before.extend(asides[heard].iter().map(|aside| aside.place));
+    pub fn shown_items(&self, from: usize) -> impl Iterator<Item = usize> + use<> {
+        let open = from.max(self.summary_end);
+        let asides = &self.context_index.private_items;
+        let heard = self.context_index.asides_before(from)..self.context_index.asides_before(open);
+        let mut before: Vec<usize> =
+            self.pinned_positions.iter().copied().take_while(|place| *place < open).collect();
+        before.extend(asides[heard].iter().map(|aside| aside.position));
         before.sort_unstable();
-        before.into_iter().chain(open..self.sight.len())
+        before.into_iter().chain(open..self.context_index.len())
     }
 
-    fn sum(&self, places: &[usize]) -> SpanTotals {
-        let shown = places.iter().filter_map(|place| self.sight.get(*place)).map(IndexedItem::shown);
-        shown.fold(SpanTotals::default(), |sum, shown| sum.plus(shown.into()))
+    fn sum_items(&self, places: &[usize]) -> SpanTotals {
+        let shown =
+            places.iter().filter_map(|place| self.context_index.get(*place)).map(IndexedItem::entry_metrics);
+        shown.fold(SpanTotals::default(), |sum, shown| sum.sum_with(shown.into()))
     }
 }

@@ -18,20 +18,20 @@ use super::context_index::ContextIndex;
 pub struct LiveConversation {
     pub log: Context,
     /// Of the log, for scripts: see [`LiveConversation::messages`].
-    mirror: Arc<Vec<ScriptMessage>>,
+    script_messages: Arc<Vec<ScriptMessage>>,
     /// What is known of the sight of agents; none of it if entries were changed other than by adding some.
-    pub sights: BTreeMap<AgentIx, ContextIndex>,
+    pub context_indexes: BTreeMap<AgentIx, ContextIndex>,
     /// In the order in which they happened.
-    pub asides: Vec<PrivateMessage>,
+    pub private_messages: Vec<PrivateMessage>,
     pub summary: Option<ConversationSummary>,
     /// In a branch: how many entries it began with, as long as they stand; `None` once it rewrote them.
     pub base: Option<usize>,
     /// So many first entries are not in `log` any more: see [`Machine::forget_old`](super::machine::Machine::forget_old).
-    pub gone: usize,
+    pub dropped_count: usize,
     /// Those of them that every view shows, with their places.
-    pub kept: Vec<(usize, ContextEntry)>,
+    pub pinned_entries: Vec<(usize, ContextEntry)>,
     /// All that are gone, where a script may ask for them.
-    packed: CompressedEntries,
+    compressed: CompressedEntries,
 }
 
 /// Something that one agent with `memory: "private"` heard or said outside of the conversation.
@@ -39,9 +39,9 @@ pub struct LiveConversation {
 pub struct PrivateMessage {
     pub agent: AgentIx,
     /// So many entries of the log stood before it.
-    pub at: usize,
+    pub log_position: usize,
     /// The agent's own word, not one to it.
-    pub own: bool,
+    pub is_own: bool,
     pub entry: ContextEntry,
 }
 
@@ -49,9 +49,9 @@ pub struct PrivateMessage {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ConversationSummary {
     /// Entries, from the first, that it speaks for; those that are never left out stay beside it.
-    pub covers: usize,
+    pub covered_count: usize,
     /// How many of them it replaces.
-    pub replaced: usize,
+    pub replaced_count: usize,
     /// As it stands in a view.
     pub entry: ContextEntry,
     /// What the model wrote.
@@ -63,8 +63,8 @@ impl ConversationSummary {
         let messages = if replaced == 1 { "message" } else { "messages" };
         let shown = format!("[summary of {replaced} earlier {messages}] {text}");
         Self {
-            covers,
-            replaced,
+            covered_count: covers,
+            replaced_count: replaced,
             entry: ContextEntry::text(MessageAuthor::Workflow, ChatRole::User, shown),
             text,
         }
@@ -72,7 +72,7 @@ impl ConversationSummary {
 }
 
 impl LiveConversation {
-    pub fn start(spec: &ContextSpec) -> Self {
+    pub fn from_spec(spec: &ContextSpec) -> Self {
         let mut thread = Self::default();
         for entry in &spec.starting_messages {
             thread.push(entry.clone());
@@ -82,16 +82,16 @@ impl LiveConversation {
 
     /// How many entries there were, in the log or gone.
     pub fn length(&self) -> usize {
-        self.gone + self.log.entries.len()
+        self.dropped_count + self.log.entries.len()
     }
 
     /// One of them, if it is still there.
     pub fn entry(&self, at: usize) -> Option<&ContextEntry> {
-        match at.checked_sub(self.gone) {
+        match at.checked_sub(self.dropped_count) {
             Some(at) => self.log.entries.get(at),
             None => {
-                let found = self.kept.binary_search_by_key(&at, |(place, _)| *place).ok()?;
-                self.kept.get(found).map(|(_, entry)| entry)
+                let found = self.pinned_entries.binary_search_by_key(&at, |(place, _)| *place).ok()?;
+                self.pinned_entries.get(found).map(|(_, entry)| entry)
             }
         }
     }
@@ -102,28 +102,28 @@ impl LiveConversation {
 
     /// What was said, for scripts, up to now. Only what is new is copied, and nothing before somebody asks.
     pub fn messages(&mut self) -> ContextMessages {
-        let known = self.mirror.len();
+        let known = self.script_messages.len();
         if known < self.log.entries.len() {
-            let fresh = (self.gone..).zip(&self.log.entries).skip(known);
-            Arc::make_mut(&mut self.mirror)
+            let fresh = (self.dropped_count..).zip(&self.log.entries).skip(known);
+            Arc::make_mut(&mut self.script_messages)
                 .extend(fresh.map(|(at, entry)| ScriptMessage::from_entry(at, entry)));
         }
-        ContextMessages::new(self.packed.clone(), Arc::clone(&self.mirror))
+        ContextMessages::new(self.compressed.clone(), Arc::clone(&self.script_messages))
     }
 
     /// Takes so many first entries out of the log. `pack`: they can be brought back, if all before them can.
     pub fn drop_oldest(&mut self, count: usize, pack: bool) -> Vec<ContextEntry> {
         let old: Vec<ContextEntry> = self.log.entries.drain(..count.min(self.log.entries.len())).collect();
-        if pack && self.packed.len() == self.gone {
-            self.packed.push(&old);
+        if pack && self.compressed.len() == self.dropped_count {
+            self.compressed.push(&old);
         } else {
-            self.packed = CompressedEntries::default();
+            self.compressed = CompressedEntries::default();
         }
-        if !self.mirror.is_empty() {
-            let mirror = Arc::make_mut(&mut self.mirror);
+        if !self.script_messages.is_empty() {
+            let mirror = Arc::make_mut(&mut self.script_messages);
             mirror.drain(..old.len().min(mirror.len()));
         }
-        self.gone += old.len();
+        self.dropped_count += old.len();
         // the room of what was read at once stays with nobody
         if self.log.entries.capacity() > 4 * self.log.entries.len().max(64) {
             self.log.entries.shrink_to_fit();
@@ -132,27 +132,27 @@ impl LiveConversation {
     }
 
     /// Everything that was said is in the log again, as far as it can be brought back.
-    pub fn recall(&mut self) {
-        if self.packed.is_empty() {
+    pub fn restore_compressed(&mut self) {
+        if self.compressed.is_empty() {
             return;
         }
-        let packed = std::mem::take(&mut self.packed);
+        let packed = std::mem::take(&mut self.compressed);
         let late = std::mem::take(&mut self.log.entries);
         self.log.entries = packed.entries().chain(late).collect();
-        self.gone = 0;
-        self.kept.clear();
-        self.mirror = Arc::default();
+        self.dropped_count = 0;
+        self.pinned_entries.clear();
+        self.script_messages = Arc::default();
     }
 
     /// How many entries are not pinned by themselves.
     pub fn unpinned_count(&self) -> usize {
-        let early = self.kept.iter().map(|(_, entry)| entry);
+        let early = self.pinned_entries.iter().map(|(_, entry)| entry);
         self.length() - early.chain(&self.log.entries).filter(|entry| entry.pinned).count()
     }
 
     /// Adds what an agent heard or said in private, at the present end of the log.
-    pub fn push_aside(&mut self, agent: AgentIx, own: bool, entry: ContextEntry) {
-        self.asides.push(PrivateMessage { agent, at: self.length(), own, entry });
+    pub fn push_private(&mut self, agent: AgentIx, own: bool, entry: ContextEntry) {
+        self.private_messages.push(PrivateMessage { agent, log_position: self.length(), is_own: own, entry });
     }
 
     /// For a branch: the same entries, marked as not its own.
@@ -162,30 +162,31 @@ impl LiveConversation {
 
     /// Adds what a branch of this conversation said, all that it heard in private, and a summary that it had
     /// made of what both share. `length` and `asides` are what the branch began with.
-    pub fn join(&mut self, branch: &Self, length: usize, asides: usize) {
+    pub fn append_branch(&mut self, branch: &Self, length: usize, asides: usize) {
         let end = self.length();
-        let heard = branch.asides.iter().skip(asides);
-        self.asides.extend(
-            heard.map(|aside| PrivateMessage { at: aside.at.saturating_sub(length) + end, ..aside.clone() }),
-        );
-        for entry in branch.log.entries.iter().skip(length.saturating_sub(branch.gone)) {
+        let heard = branch.private_messages.iter().skip(asides);
+        self.private_messages.extend(heard.map(|aside| PrivateMessage {
+            log_position: aside.log_position.saturating_sub(length) + end,
+            ..aside.clone()
+        }));
+        for entry in branch.log.entries.iter().skip(length.saturating_sub(branch.dropped_count)) {
             self.push(entry.clone());
         }
-        let covers = |thread: &Self| thread.summary.as_ref().map_or(0, |summary| summary.covers);
+        let covers = |thread: &Self| thread.summary.as_ref().map_or(0, |summary| summary.covered_count);
         if covers(branch) > covers(self) && covers(branch) <= length {
             self.summary.clone_from(&branch.summary);
         }
     }
 
     /// Back to the starting messages: private words and a summary go with the rest.
-    pub fn clear(&mut self, spec: &ContextSpec) {
-        *self = Self::start(spec);
+    pub fn reset_to_start(&mut self, spec: &ContextSpec) {
+        *self = Self::from_spec(spec);
     }
 
     /// Takes what a script left of the log. A log without anything that was said is a cleared one;
     /// else private words stay, at the latest at the new end, and a summary stays where its part is untouched. What a
     /// branch began with still counts as untouched if it stands.
-    pub fn replace(&mut self, entries: Vec<ContextEntry>) {
+    pub fn replace_entries(&mut self, entries: Vec<ContextEntry>) {
         let old = std::mem::take(self);
         let stands = |length: &usize| entries.get(..*length) == old.log.entries.get(..*length);
         self.base = old.base.filter(stands);
@@ -197,11 +198,12 @@ impl LiveConversation {
             return;
         }
         let before = &old.log.entries;
-        self.summary = old.summary.filter(|one| entries.get(..one.covers) == before.get(..one.covers));
+        self.summary =
+            old.summary.filter(|one| entries.get(..one.covered_count) == before.get(..one.covered_count));
         let end = entries.len();
-        self.asides = old.asides;
-        for aside in &mut self.asides {
-            aside.at = aside.at.min(end);
+        self.private_messages = old.private_messages;
+        for aside in &mut self.private_messages {
+            aside.log_position = aside.log_position.min(end);
         }
     }
 }
@@ -210,41 +212,45 @@ impl LiveConversation {
 mod tests {
     use super::*;
 
-    fn said(text: &str) -> ContextEntry {
+    fn text_entry(text: &str) -> ContextEntry {
         ContextEntry::text(MessageAuthor::Workflow, ChatRole::User, text)
     }
 
-    fn thread(texts: &[&str]) -> LiveConversation {
+    fn conversation_of(texts: &[&str]) -> LiveConversation {
         let mut thread = LiveConversation::default();
         for text in texts {
-            thread.push(said(text));
+            thread.push(text_entry(text));
         }
         thread
     }
 
     /// Asides as `position text`, and what the summary covers.
     fn hidden(thread: &LiveConversation) -> (Vec<String>, Option<usize>) {
-        let asides = thread.asides.iter().map(|aside| format!("{} {}", aside.at, aside.entry.text)).collect();
-        (asides, thread.summary.as_ref().map(|summary| summary.covers))
+        let asides = thread
+            .private_messages
+            .iter()
+            .map(|aside| format!("{} {}", aside.log_position, aside.entry.text))
+            .collect();
+        (asides, thread.summary.as_ref().map(|summary| summary.covered_count))
     }
 
     #[test]
     fn a_script_that_rewrites_a_log_keeps_what_still_has_a_place() {
-        let mut full = thread(&["a", "b", "c"]);
-        full.push_aside(AgentIx(0), false, said("x"));
-        full.push(said("d"));
+        let mut full = conversation_of(&["a", "b", "c"]);
+        full.push_private(AgentIx(0), false, text_entry("x"));
+        full.push(text_entry("d"));
         full.summary = Some(ConversationSummary::new(2, 2, "s".into()));
-        let pinned = ContextEntry { pinned: true, ..said("start") };
+        let pinned = ContextEntry { pinned: true, ..text_entry("start") };
         let rows: [(Vec<ContextEntry>, &[&str], Option<usize>); 5] = [
             (full.log.entries.clone(), &["3 x"], Some(2)),
             (full.log.entries[..2].to_vec(), &["2 x"], Some(2)),
-            (vec![said("new"), said("b")], &["2 x"], None),
+            (vec![text_entry("new"), text_entry("b")], &["2 x"], None),
             (Vec::new(), &[], None),
             (vec![pinned], &[], None),
         ];
         for (entries, asides, covers) in rows {
             let mut rewritten = full.clone();
-            rewritten.replace(entries.clone());
+            rewritten.replace_entries(entries.clone());
             let texts: Vec<String> = asides.iter().map(|text| (*text).to_owned()).collect();
             assert_eq!(hidden(&rewritten), (texts, covers), "{entries:?}");
             assert_eq!(rewritten.messages().len(), entries.len());
@@ -253,20 +259,20 @@ mod tests {
 
     #[test]
     fn a_branch_brings_what_it_said_heard_and_summed_up() {
-        let mut base = thread(&["a", "b"]);
-        base.push_aside(AgentIx(0), false, said("early"));
+        let mut base = conversation_of(&["a", "b"]);
+        base.push_private(AgentIx(0), false, text_entry("early"));
         let branch = |name: &str, covers: usize| {
             let mut branch = base.branch();
-            branch.push(said(&format!("{name}1")));
-            branch.push_aside(AgentIx(1), true, said(&format!("{name} aside")));
-            branch.push(said(&format!("{name}2")));
+            branch.push(text_entry(&format!("{name}1")));
+            branch.push_private(AgentIx(1), true, text_entry(&format!("{name} aside")));
+            branch.push(text_entry(&format!("{name}2")));
             branch.summary = Some(ConversationSummary::new(covers, covers, name.to_owned()));
             branch
         };
         let mut joined = base.clone();
         // the second one sums up what only it has seen: that says nothing of the whole
         for branch in [branch("p", 2), branch("q", 3)] {
-            joined.join(&branch, 2, 1);
+            joined.append_branch(&branch, 2, 1);
         }
         let texts: Vec<&str> = joined.log.entries.iter().map(|entry| entry.text.as_str()).collect();
         assert_eq!(texts, ["a", "b", "p1", "p2", "q1", "q2"]);

@@ -53,7 +53,7 @@ pub enum Effect {
         invocation: ToolInvocation,
         risk: ToolRisk,
         /// When it is denied by itself.
-        until: Option<Timestamp>,
+        deadline: Option<Timestamp>,
     },
     RunTool {
         call: CallId,
@@ -70,7 +70,7 @@ pub enum Effect {
     SetTimer {
         call: CallId,
         delay_ms: u64,
-        wall: bool,
+        is_wall_clock: bool,
     },
     /// The run is over; nothing follows.
     Finish,

@@ -389,7 +389,7 @@ pub enum RunEvent {
 
 impl RunEvent {
     /// The end of a run, from what lists keep of it.
-    pub fn finished(progress: RunProgress) -> Self {
+    pub fn run_finished(progress: RunProgress) -> Self {
         Self::Finished {
             status: progress.status,
             output: progress.output,

@@ -21,7 +21,7 @@ pub use explanation::{
     ConditionRead, ConditionResult, EntryCause, OriginToolCall, PreviousStep, RewindNote, StepExplanation,
     TriedCondition, ValueOrigin, ValueOriginKind,
 };
-pub use report_lines::lines;
+pub use report_lines::report_lines;
 
 /// Why the run entered its `step`-th state (from 1); `None` if it entered fewer. What the run went back behind does
 /// not count.

@@ -86,97 +86,97 @@ pub struct Machine {
     now: Timestamp,
     seed: u64,
     calls: u64,
-    frame_ids: u64,
+    last_frame_id: u64,
     /// Stays in states so far.
-    stays: u64,
+    visit_count: u64,
     /// The lane that the input at hand is for.
-    lane: Branch,
+    branch: Branch,
     /// All others.
-    lanes: BTreeMap<u64, Branch>,
-    lane_ids: u64,
+    branches: BTreeMap<u64, Branch>,
+    last_branch_id: u64,
     /// Lanes that can go on without an input.
-    ready: VecDeque<u64>,
+    ready_branches: VecDeque<u64>,
     path: Vec<String>,
     ledger: CostLedger,
     /// What the whole run spent of its budget.
-    purse: BudgetUsage,
+    budget_usage: BudgetUsage,
     /// What agents with a budget of their own spent, in the order in which they were first asked.
-    agent_purses: Vec<AgentBudgetUsage>,
+    agent_budgets: Vec<AgentBudgetUsage>,
     /// By model: thousandths of what a prompt was taken to be that it really was, the largest so far.
-    density: BTreeMap<String, u64>,
+    token_density: BTreeMap<String, u64>,
     /// Model calls made, and granted on top of the limit.
     model_calls: u32,
-    granted_calls: u32,
+    extra_model_calls: u32,
     /// The largest call so far: the next one may be as large.
-    largest: CallEstimate,
+    largest_call: CallEstimate,
     /// Ends that `on_limit` or `catch` has moved: whose, which, and by which workflow.
-    moved: BTreeSet<String>,
+    raised_limits: BTreeSet<String>,
     /// Budgets that the input at hand has given more to.
-    given: Vec<(BudgetScope, BudgetUnit)>,
+    granted_budgets: Vec<(BudgetScope, BudgetUnit)>,
     /// The dearest price of what answered in a model's place.
-    served: BTreeMap<String, TokenPrice>,
+    substitute_prices: BTreeMap<String, TokenPrice>,
     /// Calls that the last input has stopped, by who pays for them.
-    stopped: BTreeMap<CallId, ModelCaller>,
+    stopped_calls: BTreeMap<CallId, ModelCaller>,
     /// It was told that a budget in dollars cannot count calls without a price.
-    price_told: bool,
+    unknown_price_reported: bool,
     /// Models that were asked for with those that answered in their place; told once each.
-    substituted: BTreeSet<(String, String)>,
+    reported_substitutions: BTreeSet<(String, String)>,
     approvals: ApprovalPolicy,
     /// What the person said unasked.
-    said: VecDeque<QueuedMessage>,
+    queued_messages: VecDeque<QueuedMessage>,
     /// Where it stands still.
-    stops: BreakpointSet,
+    breakpoints: BreakpointSet,
     /// Every lane stands before its next state.
-    hold: bool,
+    step_mode: bool,
     /// And before its next model call.
-    hold_calls: bool,
+    stop_before_model_calls: bool,
     snapshot: snapshot_progress::SnapshotProgress,
     /// The snapshot taken before the run.
-    before: Option<SnapshotId>,
+    initial_snapshot: Option<SnapshotId>,
     status: RunStatus,
     result: Option<Value>,
     error: Option<RunError>,
     /// A person can be asked.
-    present: bool,
+    user_present: bool,
     /// Sub-agents can be reached.
     sub_agents: bool,
     /// The person wants to leave it for now: what has begun ends, nothing new begins.
-    stopping: bool,
+    is_stopping: bool,
     /// Somebody else wants to take it up: besides, nothing is waited for that only takes time.
-    parking: bool,
+    is_suspending: bool,
     /// The run waits and nobody drives it; everything stays where it is.
-    parked: bool,
+    is_suspended: bool,
     /// States entered so far, in all lanes: the number of the last step.
-    entered: u32,
+    step_count: u32,
     /// The step before which to stand still.
-    halt: Option<u32>,
-    halted: bool,
+    halt_before_step: Option<u32>,
+    is_halted: bool,
     /// It stands before a step: it takes a snapshot of its own before it goes on.
-    fresh: bool,
+    needs_step_snapshot: bool,
     /// Points to which errands can go back, by lane and name, and how often they did.
-    kept: BTreeMap<(u64, String), Arc<Branch>>,
+    checkpoints: BTreeMap<(u64, String), Arc<Branch>>,
     restored: BTreeMap<u64, u64>,
     /// Time limits of states rest, because a lane stands still.
-    resting: bool,
+    timeouts_suspended: bool,
     /// Calls that need not be made: see [`Machine::spare`].
-    spared: Arc<ReplaySkips>,
+    replay_skips: Arc<ReplaySkips>,
     /// Old parts of conversations are let go of or packed, and how many inputs came since that was done.
-    forgets: bool,
-    since_forgot: u32,
-    out: MachineOutput,
+    compacts_history: bool,
+    inputs_since_compaction: u32,
+    output: MachineOutput,
 }
 
 /// A state that is there, where it stands.
 struct CurrentState {
     workflow: Arc<Workflow>,
-    at: StateIx,
+    state_ix: StateIx,
 }
 
 impl Deref for CurrentState {
     type Target = StateSpec;
 
     fn deref(&self) -> &StateSpec {
-        &self.workflow.states[self.at.0]
+        &self.workflow.states[self.state_ix.0]
     }
 }
 
@@ -190,83 +190,83 @@ impl Machine {
             now: Timestamp(0),
             seed: 0,
             calls: 0,
-            frame_ids: 0,
-            stays: 0,
-            lane: Branch { errand: (sub_agents == SubAgents::Run).then_some(0), ..Branch::root() },
-            lanes: BTreeMap::new(),
-            lane_ids: 0,
-            ready: VecDeque::new(),
+            last_frame_id: 0,
+            visit_count: 0,
+            branch: Branch { task_branch: (sub_agents == SubAgents::Run).then_some(0), ..Branch::root() },
+            branches: BTreeMap::new(),
+            last_branch_id: 0,
+            ready_branches: VecDeque::new(),
             path: Vec::new(),
             ledger: CostLedger::default(),
-            purse: BudgetUsage::default(),
-            agent_purses: Vec::new(),
-            density: BTreeMap::new(),
+            budget_usage: BudgetUsage::default(),
+            agent_budgets: Vec::new(),
+            token_density: BTreeMap::new(),
             model_calls: 0,
-            granted_calls: 0,
-            largest: CallEstimate::default(),
-            moved: BTreeSet::new(),
-            given: Vec::new(),
-            served: BTreeMap::new(),
-            stopped: BTreeMap::new(),
-            price_told: false,
-            substituted: BTreeSet::new(),
+            extra_model_calls: 0,
+            largest_call: CallEstimate::default(),
+            raised_limits: BTreeSet::new(),
+            granted_budgets: Vec::new(),
+            substitute_prices: BTreeMap::new(),
+            stopped_calls: BTreeMap::new(),
+            unknown_price_reported: false,
+            reported_substitutions: BTreeSet::new(),
             approvals,
-            said: VecDeque::new(),
-            stops,
-            hold: false,
-            hold_calls: false,
+            queued_messages: VecDeque::new(),
+            breakpoints: stops,
+            step_mode: false,
+            stop_before_model_calls: false,
             snapshot: snapshot_progress::SnapshotProgress::None,
-            before: None,
+            initial_snapshot: None,
             status: RunStatus::Running,
             result: None,
             error: None,
-            present,
+            user_present: present,
             sub_agents: sub_agents != SubAgents::None,
-            stopping: false,
-            parking: false,
-            parked: false,
-            entered: 0,
-            halt: None,
-            halted: false,
-            fresh: false,
-            kept: BTreeMap::new(),
+            is_stopping: false,
+            is_suspending: false,
+            is_suspended: false,
+            step_count: 0,
+            halt_before_step: None,
+            is_halted: false,
+            needs_step_snapshot: false,
+            checkpoints: BTreeMap::new(),
             restored: BTreeMap::new(),
-            resting: false,
-            spared: Arc::default(),
-            forgets: false,
-            since_forgot: 0,
-            out: MachineOutput::default(),
+            timeouts_suspended: false,
+            replay_skips: Arc::default(),
+            compacts_history: false,
+            inputs_since_compaction: 0,
+            output: MachineOutput::default(),
         }
     }
 
     /// Takes one input. An answer to a call that is no longer pending is dropped: it was overtaken by a cancel.
-    pub fn handle(&mut self, now: Timestamp, input: Input) -> MachineOutput {
+    pub fn handle_input(&mut self, now: Timestamp, input: Input) -> MachineOutput {
         let before = std::mem::replace(&mut self.now, now);
-        self.given.clear();
+        self.granted_budgets.clear();
         if !matches!(input, Input::Stopped { .. }) {
-            self.stopped.clear();
+            self.stopped_calls.clear();
         }
-        if self.accepts_input(&input) && self.turn_to(&input) {
+        if self.accepts_input(&input) && self.activate_branch_for(&input) {
             if matches!(input, Input::Resumed(_)) {
                 self.skip_time(before);
             }
-            self.dispatch(input);
-            self.settle();
+            self.dispatch_input(input);
+            self.run_ready_branches();
             self.suspend_stopped_timeouts();
-            self.park();
+            self.suspend_if_idle();
         }
         self.compact_periodically();
-        std::mem::take(&mut self.out)
+        std::mem::take(&mut self.output)
     }
 
     /// Takes back an output that was read: its room is used again for the next one.
-    pub fn reuse(&mut self, mut output: MachineOutput) {
+    pub fn recycle_output(&mut self, mut output: MachineOutput) {
         output.effects.clear();
         output.events.clear();
-        self.out = output;
+        self.output = output;
     }
 
-    fn dispatch(&mut self, input: Input) {
+    fn dispatch_input(&mut self, input: Input) {
         match input {
             Input::Started { seed } => self.on_started(seed),
             Input::Cancelled { partial, end, used } => {
@@ -286,7 +286,7 @@ impl Machine {
             Input::ToolDone { call, outcome } => self.on_tool_done(call, outcome),
             Input::Answered { call, answer } => self.on_answered(call, answer),
             Input::Elapsed { call } => self.on_elapsed(call),
-            Input::Said { text } => self.on_said(text),
+            Input::Said { text } => self.on_user_message(text),
             Input::Steered(steering) => self.on_steered(*steering),
             Input::Resumed(resumed) => self.on_resumed(*resumed),
             Input::Returned(returned) => self.on_returned(*returned),
@@ -296,7 +296,7 @@ impl Machine {
     /// For a replay: the answers of these calls are known and on their way. What a model or a script would
     /// be told for them is not put together, and no effect asks for it; events are the same.
     pub fn skip_calls(&mut self, calls: Arc<ReplaySkips>) {
-        self.spared = calls;
+        self.replay_skips = calls;
     }
 
     pub fn status(&self) -> RunStatus {
@@ -304,13 +304,13 @@ impl Machine {
     }
 
     /// Nothing more happens by itself: the run has ended, or it is parked until somebody takes it up again.
-    pub fn is_over(&self) -> bool {
-        self.lane.phase == WaitState::Over || self.parked
+    pub fn is_idle_for_good(&self) -> bool {
+        self.branch.phase == WaitState::Over || self.is_suspended
     }
 
     /// A person can be asked.
     pub fn is_present(&self) -> bool {
-        self.present
+        self.user_present
     }
 
     pub fn ledger(&self) -> &CostLedger {
@@ -333,11 +333,11 @@ impl Machine {
             path: self.path.clone(),
             usage: self.ledger.usage(),
             cost_usd: self.ledger.cost_usd(),
-            snapshot: self.before.clone(),
+            snapshot: self.initial_snapshot.clone(),
             output: self.result.clone(),
             error: self.error.clone(),
             updated: self.now,
-            pauses: if self.parked || self.has_open_question() {
+            pauses: if self.is_suspended || self.has_open_question() {
                 self.open_question_previews()
             } else {
                 Vec::new()
@@ -352,24 +352,24 @@ impl Machine {
         CallId(self.calls)
     }
 
-    fn emit(&mut self, event: RunEvent) {
-        self.out.events.push(event);
+    fn emit_event(&mut self, event: RunEvent) {
+        self.output.events.push(event);
     }
 
-    fn effect(&mut self, effect: Effect) {
-        self.out.effects.push(effect);
+    fn push_effect(&mut self, effect: Effect) {
+        self.output.effects.push(effect);
     }
 
-    fn warn(&mut self, code: &str, text: impl Into<String>) {
-        self.emit(RunEvent::Warning { code: code.to_owned(), text: text.into() });
+    fn emit_warning(&mut self, code: &str, text: impl Into<String>) {
+        self.emit_event(RunEvent::Warning { code: code.to_owned(), text: text.into() });
     }
 
     fn frame(&self) -> Option<&CallFrame> {
-        self.lane.frames.last()
+        self.branch.frames.last()
     }
 
     fn frame_mut(&mut self) -> Option<&mut CallFrame> {
-        self.lane.frames.last_mut()
+        self.branch.frames.last_mut()
     }
 
     fn workflow(&self) -> Option<Arc<Workflow>> {
@@ -382,7 +382,7 @@ impl Machine {
         let workflow = self.workflow()?;
         let at = self.frame()?.state;
         workflow.state(at)?;
-        Some((Arc::clone(&workflow), CurrentState { workflow, at }))
+        Some((Arc::clone(&workflow), CurrentState { workflow, state_ix: at }))
     }
 
     /// The current state's path name.
@@ -393,15 +393,16 @@ impl Machine {
             .unwrap_or_default()
     }
 
-    fn evaluate(&mut self, task: ScriptTask) -> CallId {
+    fn evaluate_script(&mut self, task: ScriptTask) -> CallId {
         let call = self.next_call();
-        let said = self.offer(call);
-        let (seed, now, spared) = (self.seed, self.now, self.spared.has(call, SkippedCallKind::Script));
+        let said = self.offer_messages(call);
+        let (seed, now, spared) =
+            (self.seed, self.now, self.replay_skips.skips_call(call, SkippedCallKind::Script));
         if let (Some(workflow), Some(frame), false) = (self.workflow(), self.frame_mut(), spared) {
             let mut scope = Box::new(super::script_scope::build_scope(frame, &workflow, seed, call, now));
             scope.said = said;
             let job = ScriptJob { scripts: Arc::clone(&workflow.scripts), scope, task };
-            self.effect(Effect::Evaluate { call, job });
+            self.push_effect(Effect::Evaluate { call, job });
         }
         call
     }

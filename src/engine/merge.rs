@@ -14,9 +14,9 @@ use synthdev_domain::workflow::MergeRule;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct BranchConflict {
     /// The key, or the context.
-    pub what: String,
-    pub first: String,
-    pub second: String,
+    pub subject: String,
+    pub first_branch: String,
+    pub second_branch: String,
 }
 
 /// A branch and what it left under a key; `None` if it removed it.
@@ -35,7 +35,7 @@ pub fn merge_data(
 ) -> Result<KeyChanges, BranchConflict> {
     let mut writers: Vec<(&String, Vec<KeyWrite<'_>>)> = Vec::new();
     for (name, leaving) in branches {
-        for key in leaving.written.iter().filter(|key| *key != LOOPS) {
+        for key in leaving.written_keys.iter().filter(|key| *key != LOOPS) {
             let value = leaving.data.get(key);
             match writers.iter_mut().find(|(known, _)| *known == key) {
                 Some((_, list)) => list.push((name, value)),
@@ -50,10 +50,14 @@ pub fn merge_data(
             many => {
                 let Some(rule) = rules.get(key) else {
                     let name = |at: usize| many.get(at).map_or("", |writer| writer.0).to_owned();
-                    return Err(BranchConflict { what: key.clone(), first: name(0), second: name(1) });
+                    return Err(BranchConflict {
+                        subject: key.clone(),
+                        first_branch: name(0),
+                        second_branch: name(1),
+                    });
                 };
                 let values: Vec<Option<&Value>> = many.iter().map(|(_, value)| *value).collect();
-                merged(*rule, base.get(key), &values)
+                merge_value(*rule, base.get(key), &values)
             }
         };
         match value {
@@ -66,16 +70,16 @@ pub fn merge_data(
     Ok((set, removed))
 }
 
-fn merged(rule: MergeRule, base: Option<&Value>, values: &[Option<&Value>]) -> Option<Value> {
+fn merge_value(rule: MergeRule, base: Option<&Value>, values: &[Option<&Value>]) -> Option<Value> {
     let present = || values.iter().filter_map(|value| *value);
     match rule {
         MergeRule::First => values.first().copied().flatten().cloned(),
         MergeRule::Last => values.last().copied().flatten().cloned(),
-        MergeRule::Append => Some(Value::Array(present().fold(listed(base), |mut all, value| {
-            all.extend(added(base, value));
+        MergeRule::Append => Some(Value::Array(present().fold(as_list(base), |mut all, value| {
+            all.extend(added_items(base, value));
             all
         }))),
-        MergeRule::Sum => Some(sum(base, &present().collect::<Vec<_>>())),
+        MergeRule::Sum => Some(sum_values(base, &present().collect::<Vec<_>>())),
         MergeRule::Object => {
             let mut all = base.and_then(Value::as_object).cloned().unwrap_or_default();
             for value in present().filter_map(Value::as_object) {
@@ -86,14 +90,14 @@ fn merged(rule: MergeRule, base: Option<&Value>, values: &[Option<&Value>]) -> O
     }
 }
 
-fn listed(base: Option<&Value>) -> Vec<Value> {
+fn as_list(base: Option<&Value>) -> Vec<Value> {
     let Some(value) = base.filter(|value| !value.is_null()) else { return Vec::new() };
     value.as_array().cloned().unwrap_or_else(|| vec![value.clone()])
 }
 
 /// What a branch added to the list that it began with.
-fn added(base: Option<&Value>, value: &Value) -> Vec<Value> {
-    let before = listed(base);
+fn added_items(base: Option<&Value>, value: &Value) -> Vec<Value> {
+    let before = as_list(base);
     let Some(items) = value.as_array() else { return vec![value.clone()] };
     let same = items.iter().zip(&before).take_while(|(item, old)| item == old).count();
     items[same..].to_vec()
@@ -111,7 +115,7 @@ fn apply_changes(base: Option<&Map<String, Value>>, own: &Map<String, Value>, to
 }
 
 /// Whole numbers stay whole.
-fn sum(base: Option<&Value>, values: &[&Value]) -> Value {
+fn sum_values(base: Option<&Value>, values: &[&Value]) -> Value {
     let whole = |value: &Value| value.as_i64();
     let start = base.map_or(Some(0), whole);
     let exact = start.and_then(|start| {
@@ -142,11 +146,13 @@ pub fn merge_conversations(
     let mut all = Vec::with_capacity(base.len());
     for (at, before) in base.iter().enumerate() {
         let length = before.length();
-        let own: Vec<(&str, &LiveConversation)> =
-            branches.iter().filter_map(|(name, leaving)| Some((*name, leaving.threads.get(at)?))).collect();
-        let asides = before.asides.len();
+        let own: Vec<(&str, &LiveConversation)> = branches
+            .iter()
+            .filter_map(|(name, leaving)| Some((*name, leaving.conversations.get(at)?)))
+            .collect();
+        let asides = before.private_messages.len();
         let changed = |thread: &LiveConversation| {
-            thread.base.is_none() || thread.length() > length || thread.asides.len() > asides
+            thread.base.is_none() || thread.length() > length || thread.private_messages.len() > asides
         };
         let touched: Vec<&(&str, &LiveConversation)> =
             own.iter().filter(|(_, thread)| changed(thread)).collect();
@@ -157,14 +163,14 @@ pub fn merge_conversations(
             (Some((first, _)), many) => {
                 let second = many.iter().find(|(name, _)| name != first).map_or("", |(name, _)| *name);
                 return Err(BranchConflict {
-                    what: names.get(at).copied().unwrap_or_default().to_owned(),
-                    first: (*first).to_owned(),
-                    second: second.to_owned(),
+                    subject: names.get(at).copied().unwrap_or_default().to_owned(),
+                    first_branch: (*first).to_owned(),
+                    second_branch: second.to_owned(),
                 });
             }
             (None, many) => {
                 for (_, thread) in many {
-                    merged.join(thread, length, asides);
+                    merged.append_branch(thread, length, asides);
                 }
             }
         }
@@ -175,7 +181,7 @@ pub fn merge_conversations(
 }
 
 /// The last branch in which an agent spoke says what it said last.
-pub fn agents(base: &[AgentMemory], branches: &[(&str, &BranchWrites)]) -> Vec<AgentMemory> {
+pub fn merge_memories(base: &[AgentMemory], branches: &[(&str, &BranchWrites)]) -> Vec<AgentMemory> {
     base.iter()
         .enumerate()
         .map(|(at, before)| {

@@ -12,21 +12,21 @@ use synthdev_domain::workflow::Workflow;
 #[derive(Clone, Debug)]
 pub struct ModelCaller {
     pub workflow: Arc<Workflow>,
-    pub at: AgentIx,
+    pub agent_ix: AgentIx,
     pub state: String,
     /// The stays in states that pay, from the lane in which it speaks outwards.
-    pub stays: Vec<StateVisitRef>,
+    pub charged_visits: Vec<StateVisitRef>,
     /// The call under way sums its context up.
     pub sums: bool,
     /// What it was asked of, where the agent may have been given another model since.
-    pub asked: Option<Box<ModelChoice>>,
+    pub requested_model: Option<Box<ModelChoice>>,
 }
 
 /// One stay in a state. Its place may hold another one by the time a call is paid for that was stopped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct StateVisitRef {
-    pub lane: u64,
-    pub frame: usize,
+    pub branch_id: u64,
+    pub frame_id: usize,
     /// [`StateVisit::nth`](super::stay::Stay::nth)
     pub nth: u64,
 }
@@ -35,18 +35,18 @@ impl Deref for ModelCaller {
     type Target = AgentSpec;
 
     fn deref(&self) -> &AgentSpec {
-        &self.workflow.agents[self.at.0]
+        &self.workflow.agents[self.agent_ix.0]
     }
 }
 
 impl ModelCaller {
     /// The model that is asked: for a summary that of the context, where it has one.
     pub fn model_choice(&self) -> &ModelChoice {
-        self.asked.as_deref().unwrap_or_else(|| self.would_ask())
+        self.requested_model.as_deref().unwrap_or_else(|| self.current_model_choice())
     }
 
     /// The same, if it were asked now.
-    pub fn would_ask(&self) -> &ModelChoice {
+    pub fn current_model_choice(&self) -> &ModelChoice {
         let context = self.workflow.contexts.get(self.context.0).filter(|_| self.sums);
         context.and_then(|context| context.summary.as_deref()).unwrap_or(&self.choice)
     }

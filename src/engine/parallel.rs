@@ -15,20 +15,20 @@ use synthdev_domain::run_error::RunError;
 pub struct ParallelProgress {
     pub kind: ParallelKind,
     /// The next branch or item to begin.
-    pub next: usize,
+    pub next_position: usize,
     pub total: usize,
     /// Lanes that run, by position.
-    pub running: BTreeMap<usize, u64>,
-    pub places: usize,
+    pub running_branches: BTreeMap<usize, u64>,
+    pub max_running: usize,
     /// By position; `None` while it has not ended.
     pub outputs: Vec<Option<Value>>,
-    pub succeeded: usize,
-    pub failed: usize,
+    pub succeeded_count: usize,
+    pub failed_count: usize,
     pub first_failure: Option<(usize, Box<RunError>)>,
     /// What each branch left, by position. Items leave nothing but their output.
-    pub left: BTreeMap<usize, BranchWrites>,
+    pub branch_writes: BTreeMap<usize, BranchWrites>,
     /// A tool that changes files ran inside.
-    pub touched: bool,
+    pub files_touched: bool,
     /// The output of a child that the last branch or item with one has started, with its position.
     pub child: Option<(usize, Value)>,
 }
@@ -43,11 +43,11 @@ pub enum ParallelKind {
 #[derive(Clone, Debug)]
 pub struct BranchWrites {
     pub data: Arc<Map<String, Value>>,
-    pub written: BTreeSet<String>,
-    pub threads: Vec<LiveConversation>,
+    pub written_keys: BTreeSet<String>,
+    pub conversations: Vec<LiveConversation>,
     pub agents: Vec<AgentMemory>,
     /// The last visit of an agent inside, if there was one.
-    pub last: Option<LastAnswer>,
+    pub last_answer: Option<LastAnswer>,
 }
 
 /// `last_agent_response` and its like.
@@ -62,24 +62,24 @@ impl ParallelProgress {
     pub fn new(kind: ParallelKind, total: usize, places: usize) -> Self {
         Self {
             kind,
-            next: 0,
+            next_position: 0,
             total,
-            running: BTreeMap::new(),
-            places: places.max(1),
+            running_branches: BTreeMap::new(),
+            max_running: places.max(1),
             outputs: vec![None; total],
-            succeeded: 0,
-            failed: 0,
+            succeeded_count: 0,
+            failed_count: 0,
             first_failure: None,
-            left: BTreeMap::new(),
-            touched: false,
+            branch_writes: BTreeMap::new(),
+            files_touched: false,
             child: None,
         }
     }
 
     /// Notes what the child of a branch or item gave. `inherited`: what the branch began with is not its own.
-    pub fn keep_child(&mut self, at: usize, inherited: Option<&Value>, frame: Option<&CallFrame>) {
+    pub fn record_child_output(&mut self, at: usize, inherited: Option<&Value>, frame: Option<&CallFrame>) {
         let output =
-            frame.and_then(|frame| frame.sub_result.as_ref()).filter(|output| Some(*output) != inherited);
+            frame.and_then(|frame| frame.child_result.as_ref()).filter(|output| Some(*output) != inherited);
         let last = self.child.as_ref().is_none_or(|(earlier, _)| *earlier < at);
         if let Some(output) = output.filter(|_| last) {
             self.child = Some((at, output.clone()));
@@ -88,19 +88,19 @@ impl ParallelProgress {
 
     /// A position that may begin now.
     pub fn start_next(&mut self) -> Option<usize> {
-        if self.next >= self.total || self.running.len() >= self.places {
+        if self.next_position >= self.total || self.running_branches.len() >= self.max_running {
             return None;
         }
-        self.next += 1;
-        Some(self.next - 1)
+        self.next_position += 1;
+        Some(self.next_position - 1)
     }
 
     pub fn is_done(&self) -> bool {
-        self.next >= self.total && self.running.is_empty()
+        self.next_position >= self.total && self.running_branches.is_empty()
     }
 
-    pub fn stopped(&self) -> usize {
-        self.total - self.succeeded - self.failed
+    pub fn stopped_count(&self) -> usize {
+        self.total - self.succeeded_count - self.failed_count
     }
 }
 
@@ -113,10 +113,16 @@ impl BranchWrites {
     pub fn from_frame(frame: CallFrame) -> Self {
         let answer = LastAnswer {
             response: frame.last_response,
-            calls: frame.last_calls,
-            parsing: frame.last_parsing,
+            calls: frame.last_tool_calls,
+            parsing: frame.last_parsing_calls,
         };
-        let last = Some(answer).filter(|_| frame.spoke);
-        Self { data: frame.data, written: frame.written, threads: frame.threads, agents: frame.agents, last }
+        let last = Some(answer).filter(|_| frame.agent_replied);
+        Self {
+            data: frame.data,
+            written_keys: frame.written_keys,
+            conversations: frame.conversations,
+            agents: frame.agents,
+            last_answer: last,
+        }
     }
 }

@@ -19,10 +19,10 @@ pub use sources::{PromptSources, WINDOW};
 pub use truncate::ContextOverflow;
 pub use window::{DroppedEntries, WindowStart, current_start, dropped_between, required_start};
 
-use prompt_unit::{PromptUnit, TurnInput, groups};
-use render::{opening, opening_messages, project};
-use size::sight;
-use truncate::{TruncationPlan, fit};
+use prompt_unit::{PromptUnit, TurnInput, log_units};
+use render::{opening_messages, project_entry, prompt_and_examples};
+use size::current_index;
+use truncate::{TruncationPlan, fit_units};
 use window::PromptWindow;
 
 use super::context_index::ContextIndex;
@@ -34,7 +34,7 @@ pub struct PromptMessages {
     /// Oldest entries that did not fit.
     pub dropped: usize,
     /// Texts that are shown with their middle left out.
-    pub shortened: usize,
+    pub shortened_count: usize,
 }
 
 /// What is told of a view, without its messages.
@@ -42,7 +42,7 @@ pub struct PromptMessages {
 pub struct PromptOutline {
     pub messages: usize,
     pub dropped: usize,
-    pub shortened: usize,
+    pub shortened_count: usize,
 }
 
 /// Brings the sight of the scene's agent up to date. It belongs into the thread before the view is computed: a view
@@ -57,38 +57,42 @@ pub fn update_index(mut sight: ContextIndex, scene: &PromptSources<'_>) -> Conte
 /// # Errors
 /// What must be shown whole is longer than the limit; with `trim: "error"`, the whole view is.
 pub fn build_messages(scene: &PromptSources<'_>) -> Result<PromptMessages, ContextOverflow> {
-    let said = TurnInput::from_turn(scene.turn);
-    let sight = sight(scene);
-    let window = PromptWindow::measure(scene, &said, &sight);
-    let mut groups = groups(scene, &said, &sight, sight.begin());
-    let fit = fit(&mut groups, scene, window.left_out)?;
-    let mut messages = opening(scene);
+    let said = TurnInput::from_turn(scene.agent_turn);
+    let sight = current_index(scene);
+    let window = PromptWindow::measure_window(scene, &said, &sight);
+    let mut groups = log_units(scene, &said, &sight, sight.start());
+    let fit = fit_units(&mut groups, scene, window.left_out_count)?;
+    let mut messages = prompt_and_examples(scene);
     for group in &groups {
-        project(scene, group, &fit, &mut messages);
+        project_entry(scene, group, &fit, &mut messages);
     }
-    Ok(PromptMessages { messages, dropped: fit.dropped, shortened: shortened(&fit, &groups) })
+    Ok(PromptMessages { messages, dropped: fit.dropped, shortened_count: shortened_count(&fit, &groups) })
 }
 
 /// What [`compute`] would tell of the view; mostly without a look at any entry.
 ///
 /// # Errors
 /// As there.
-pub fn outline(scene: &PromptSources<'_>) -> Result<PromptOutline, ContextOverflow> {
-    let said = TurnInput::from_turn(scene.turn);
-    let sight = sight(scene);
-    let window = PromptWindow::measure(scene, &said, &sight);
+pub fn outline_messages(scene: &PromptSources<'_>) -> Result<PromptOutline, ContextOverflow> {
+    let said = TurnInput::from_turn(scene.agent_turn);
+    let sight = current_index(scene);
+    let window = PromptWindow::measure_window(scene, &said, &sight);
     if let Some(messages) = window.messages {
         let messages = opening_messages(scene) + messages;
-        return Ok(PromptOutline { messages, dropped: window.left_out, shortened: 0 });
+        return Ok(PromptOutline { messages, dropped: window.left_out_count, shortened_count: 0 });
     }
     let view = build_messages(scene)?;
-    Ok(PromptOutline { messages: view.messages.len(), dropped: view.dropped, shortened: view.shortened })
+    Ok(PromptOutline {
+        messages: view.messages.len(),
+        dropped: view.dropped,
+        shortened_count: view.shortened_count,
+    })
 }
 
-fn shortened(fit: &TruncationPlan, groups: &[PromptUnit<'_>]) -> usize {
-    let elided = groups.iter().filter(|group| fit.answers.is_some() && group.elidable > 0);
+fn shortened_count(fit: &TruncationPlan, groups: &[PromptUnit<'_>]) -> usize {
+    let elided = groups.iter().filter(|group| fit.answers.is_some() && group.elidable_chars > 0);
     let calls: usize = elided.map(|group| group.entry.calls.len()).sum();
-    calls + fit.cut
+    calls + fit.cut_count
 }
 
 #[cfg(test)]

@@ -8,12 +8,12 @@ use synthdev_domain::ids::CallId;
 pub(super) struct QueuedMessage {
     pub(super) text: String,
     /// The script that may take it.
-    pub(super) offered: Option<CallId>,
+    pub(super) offered_to: Option<CallId>,
 }
 
 impl QueuedMessage {
     /// Nobody among those that are still waited for looks at it.
-    pub(super) fn is_free(&self, held: &BTreeSet<CallId>) -> bool {
-        self.offered.is_none_or(|call| !held.contains(&call))
+    pub(super) fn is_available(&self, held: &BTreeSet<CallId>) -> bool {
+        self.offered_to.is_none_or(|call| !held.contains(&call))
     }
 }

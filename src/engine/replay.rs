@@ -46,20 +46,23 @@ pub fn drop_rewound<T>(inputs: impl IntoIterator<Item = T>, input: impl Fn(&T) -
 ///
 /// # Errors
 /// The first row that is not an input.
-pub fn parse(rows: &[(Timestamp, &str)]) -> Result<Vec<(Timestamp, Input)>, serde_json::Error> {
+pub fn parse_inputs(rows: &[(Timestamp, &str)]) -> Result<Vec<(Timestamp, Input)>, serde_json::Error> {
     rows.iter().map(|(at, body)| serde_json::from_str(body).map(|input| (*at, input))).collect()
 }
 
 /// Feeds recorded inputs to a new machine.
-pub fn replay(spec: Arc<RunSpec>, inputs: impl IntoIterator<Item = (Timestamp, Input)>) -> ReplayResult {
+pub fn replay_inputs(
+    spec: Arc<RunSpec>,
+    inputs: impl IntoIterator<Item = (Timestamp, Input)>,
+) -> ReplayResult {
     let inputs = drop_rewound(inputs, |(_, input)| input);
-    let mut tape = StepwiseReplay::sparing(spec, inputs.iter().map(|(_, input)| input));
+    let mut tape = StepwiseReplay::skipping_answered(spec, inputs.iter().map(|(_, input)| input));
     tape.events.reserve(inputs.len().saturating_mul(EVENTS));
     let mut inputs = inputs.into_iter().peekable();
     while let Some((at, input)) = inputs.next() {
-        tape.feed(at, input, inputs.peek().map(|(_, next)| next));
+        tape.feed_input(at, input, inputs.peek().map(|(_, next)| next));
     }
-    tape.end()
+    tape.finish()
 }
 
 /// Events of most inputs.
@@ -72,7 +75,7 @@ const EVENTS: usize = 3;
 pub struct ReplayAnswers {
     calls: ReplaySkips,
     /// It went back and was not taken up since.
-    stands: bool,
+    is_stopped_after_rewind: bool,
     bounded: bool,
 }
 
@@ -83,16 +86,16 @@ impl ReplayAnswers {
     }
 
     /// A model answered a call, or failed to.
-    pub fn by_model(&mut self, call: CallId) {
-        if !self.stands {
-            self.calls.add(call, SkippedCallKind::Model);
+    pub fn record_model_reply(&mut self, call: CallId) {
+        if !self.is_stopped_after_rewind {
+            self.calls.add_call(call, SkippedCallKind::Model);
         }
     }
 
     /// A script did.
-    pub fn by_script(&mut self, call: CallId) {
-        if !self.stands {
-            self.calls.add(call, SkippedCallKind::Script);
+    pub fn record_script_result(&mut self, call: CallId) {
+        if !self.is_stopped_after_rewind {
+            self.calls.add_call(call, SkippedCallKind::Script);
         }
     }
 
@@ -100,16 +103,18 @@ impl ReplayAnswers {
     pub fn record_input(&mut self, input: &Input) {
         match input {
             Input::Returned(returned) => {
-                self.stands = true;
+                self.is_stopped_after_rewind = true;
                 self.bounded |= returned.program.as_ref().is_some_and(is_bounded);
             }
             Input::Resumed(resumed) => {
-                self.stands = false;
+                self.is_stopped_after_rewind = false;
                 self.bounded |= resumed.program.as_ref().is_some_and(is_bounded);
             }
-            Input::Cancelled { .. } => self.stands = false,
-            Input::Evaluated { call, .. } | Input::ScriptFailed { call, .. } => self.by_script(*call),
-            Input::Replied { call, .. } | Input::ModelFailed { call, .. } => self.by_model(*call),
+            Input::Cancelled { .. } => self.is_stopped_after_rewind = false,
+            Input::Evaluated { call, .. } | Input::ScriptFailed { call, .. } => {
+                self.record_script_result(*call)
+            }
+            Input::Replied { call, .. } | Input::ModelFailed { call, .. } => self.record_model_reply(*call),
             Input::Started { .. }
             | Input::Said { .. }
             | Input::Steered(_)
@@ -123,15 +128,15 @@ impl ReplayAnswers {
         }
     }
 
-    fn spared(self) -> ReplaySkips {
+    fn into_skips(self) -> ReplaySkips {
         if self.bounded { ReplaySkips::default() } else { self.calls }
     }
 }
 
-fn answered<'a>(spec: &RunSpec, inputs: impl IntoIterator<Item = &'a Input>) -> ReplaySkips {
+fn skips_for_answered<'a>(spec: &RunSpec, inputs: impl IntoIterator<Item = &'a Input>) -> ReplaySkips {
     let mut answered = ReplayAnswers::new(spec);
     inputs.into_iter().for_each(|input| answered.record_input(input));
-    answered.spared()
+    answered.into_skips()
 }
 
 /// Whether anything in it has a budget.
@@ -148,22 +153,22 @@ pub(super) fn is_bounded(program: &WorkflowProgram) -> bool {
 pub struct StepwiseReplay {
     pub machine: Machine,
     pub events: Vec<(Timestamp, RunEvent)>,
-    asked: BTreeMap<CallId, (Effect, Timestamp, i64)>,
+    pending_requests: BTreeMap<CallId, (Effect, Timestamp, i64)>,
     driven_ms: i64,
-    last: Option<Timestamp>,
+    last_time: Option<Timestamp>,
 }
 
 impl StepwiseReplay {
     pub fn new(spec: Arc<RunSpec>) -> Self {
         let machine = Machine::new(spec);
-        Self { machine, events: Vec::new(), asked: BTreeMap::new(), driven_ms: 0, last: None }
+        Self { machine, events: Vec::new(), pending_requests: BTreeMap::new(), driven_ms: 0, last_time: None }
     }
 
     /// A tape that will be fed exactly these inputs, to the last: what was asked of models and scripts and is answered
     /// by them is not put together again, which is most of the work. Until all of them are fed, `end` may miss
     /// something that is waited for.
-    pub fn sparing<'a>(spec: Arc<RunSpec>, inputs: impl IntoIterator<Item = &'a Input>) -> Self {
-        let answered = answered(&spec, inputs);
+    pub fn skipping_answered<'a>(spec: Arc<RunSpec>, inputs: impl IntoIterator<Item = &'a Input>) -> Self {
+        let answered = skips_for_answered(&spec, inputs);
         let mut tape = Self::new(spec);
         tape.machine.skip_calls(Arc::new(answered));
         tape
@@ -172,18 +177,18 @@ impl StepwiseReplay {
     /// The same for a journal that is read in parts: what it answers is known already.
     pub fn with_answers(spec: Arc<RunSpec>, answered: ReplayAnswers) -> Self {
         let mut tape = Self::new(spec);
-        tape.machine.skip_calls(Arc::new(answered.spared()));
+        tape.machine.skip_calls(Arc::new(answered.into_skips()));
         tape
     }
 
     /// The same, but for one call, which is put together to be looked at.
-    pub fn sparing_all_but<'a>(
+    pub fn skipping_all_but<'a>(
         spec: Arc<RunSpec>,
         inputs: impl IntoIterator<Item = &'a Input>,
         call: CallId,
     ) -> Self {
-        let mut answered = answered(&spec, inputs);
-        answered.forget(call);
+        let mut answered = skips_for_answered(&spec, inputs);
+        answered.unskip(call);
         let mut tape = Self::new(spec);
         tape.machine.skip_calls(Arc::new(answered));
         tape
@@ -191,30 +196,35 @@ impl StepwiseReplay {
 
     /// Feeds one input; `next` is the one that will follow: a run that goes back stands still in the middle of the
     /// input before. Gives the events of this input.
-    pub fn feed(&mut self, at: Timestamp, input: Input, next: Option<&Input>) -> &[(Timestamp, RunEvent)] {
+    pub fn feed_input(
+        &mut self,
+        at: Timestamp,
+        input: Input,
+        next: Option<&Input>,
+    ) -> &[(Timestamp, RunEvent)] {
         if let Some(Input::Returned(returned)) = next {
             self.machine.halt_before(returned.step);
         }
         let closed = matches!(input, Input::Resumed(_) | Input::Returned(_));
-        let passed = self.last.map_or(0, |last| at.0.saturating_sub(last.0).max(0));
+        let passed = self.last_time.map_or(0, |last| at.0.saturating_sub(last.0).max(0));
         self.driven_ms += if closed { 0 } else { passed };
-        self.last = Some(at);
+        self.last_time = Some(at);
         if matches!(input, Input::Resumed(_)) {
             // whoever is there is asked anew
-            self.asked.retain(|_, (effect, ..)| {
+            self.pending_requests.retain(|_, (effect, ..)| {
                 !matches!(effect, Effect::AskPerson { .. } | Effect::AskApproval { .. })
             });
         }
         let answered = input.answered_call();
-        let output = self.machine.handle(at, input);
-        if let Some(call) = answered.filter(|call| !self.machine.awaits(*call)) {
-            self.asked.remove(&call);
+        let output = self.machine.handle_input(at, input);
+        if let Some(call) = answered.filter(|call| !self.machine.awaits_call(*call)) {
+            self.pending_requests.remove(&call);
         }
         for effect in output.effects {
             if let Effect::Abort { call } = effect {
-                self.asked.remove(&call);
+                self.pending_requests.remove(&call);
             } else if let Some(call) = effect.call() {
-                self.asked.insert(call, (effect, at, self.driven_ms));
+                self.pending_requests.insert(call, (effect, at, self.driven_ms));
             }
         }
         let from = self.events.len();
@@ -223,17 +233,17 @@ impl StepwiseReplay {
     }
 
     /// What is asked for and still waited for.
-    pub fn open(&self) -> impl Iterator<Item = &Effect> {
-        let open = self.asked.iter().filter(|(call, _)| self.machine.awaits(**call));
+    pub fn open_effects(&self) -> impl Iterator<Item = &Effect> {
+        let open = self.pending_requests.iter().filter(|(call, _)| self.machine.awaits_call(**call));
         open.map(|(_, (effect, ..))| effect)
     }
 
-    pub fn end(mut self) -> ReplayResult {
+    pub fn finish(mut self) -> ReplayResult {
         self.machine.skip_calls(Arc::default());
-        let Self { machine, events, asked, driven_ms, .. } = self;
+        let Self { machine, events, pending_requests: asked, driven_ms, .. } = self;
         let pending = asked
             .into_iter()
-            .filter(|(call, _)| machine.awaits(*call))
+            .filter(|(call, _)| machine.awaits_call(*call))
             .map(|(_, (effect, at, began))| PendingEffect { effect, at, driven_ms: driven_ms - began })
             .collect();
         ReplayResult { machine, events, pending }

@@ -14,7 +14,7 @@ pub enum SkippedCallKind {
 pub struct ReplaySkips {
     calls: Vec<u8>,
     /// Whatever is asked is not put together.
-    all: bool,
+    skip_all: bool,
 }
 
 /// A higher number is damage, and not worth the memory: ten million calls.
@@ -22,11 +22,11 @@ const MOST: u64 = 10_000_000;
 
 impl ReplaySkips {
     /// For those who never hand on what is asked for: every call, whoever may answer it.
-    pub fn all() -> Self {
-        Self { calls: Vec::new(), all: true }
+    pub fn skip_all() -> Self {
+        Self { calls: Vec::new(), skip_all: true }
     }
 
-    pub fn add(&mut self, call: CallId, asks: SkippedCallKind) {
+    pub fn add_call(&mut self, call: CallId, asks: SkippedCallKind) {
         let Some(at) = usize::try_from(call.0).ok().filter(|_| call.0 < MOST) else { return };
         if self.calls.len() <= at {
             self.calls.resize(at + 1, 0);
@@ -35,15 +35,15 @@ impl ReplaySkips {
     }
 
     /// This one is made after all.
-    pub fn forget(&mut self, call: CallId) {
+    pub fn unskip(&mut self, call: CallId) {
         if let Some(who) = usize::try_from(call.0).ok().and_then(|at| self.calls.get_mut(at)) {
             *who = 0;
         }
     }
 
-    pub fn has(&self, call: CallId, asks: SkippedCallKind) -> bool {
+    pub fn skips_call(&self, call: CallId, asks: SkippedCallKind) -> bool {
         let at = usize::try_from(call.0).ok();
-        self.all || at.and_then(|at| self.calls.get(at)).is_some_and(|who| who & asks as u8 != 0)
+        self.skip_all || at.and_then(|at| self.calls.get(at)).is_some_and(|who| who & asks as u8 != 0)
     }
 }
 
@@ -54,8 +54,8 @@ mod tests {
     #[test]
     fn a_call_is_spared_by_an_answer_of_its_own_kind() {
         let mut spared = ReplaySkips::default();
-        spared.add(CallId(3), SkippedCallKind::Script);
-        spared.add(CallId(u64::MAX), SkippedCallKind::Model);
+        spared.add_call(CallId(3), SkippedCallKind::Script);
+        spared.add_call(CallId(u64::MAX), SkippedCallKind::Model);
         let rows = [
             (3, SkippedCallKind::Script, true),
             (3, SkippedCallKind::Model, false),
@@ -63,11 +63,11 @@ mod tests {
             (u64::MAX, SkippedCallKind::Model, false),
         ];
         for (call, asks, expected) in rows {
-            assert_eq!(spared.has(CallId(call), asks), expected, "{call} {asks:?}");
-            assert!(ReplaySkips::all().has(CallId(call), asks), "{call} {asks:?}");
+            assert_eq!(spared.skips_call(CallId(call), asks), expected, "{call} {asks:?}");
+            assert!(ReplaySkips::skip_all().skips_call(CallId(call), asks), "{call} {asks:?}");
         }
-        spared.forget(CallId(3));
-        spared.forget(CallId(9));
-        assert!(!spared.has(CallId(3), SkippedCallKind::Script));
+        spared.unskip(CallId(3));
+        spared.unskip(CallId(9));
+        assert!(!spared.skips_call(CallId(3), SkippedCallKind::Script));
     }
 }

@@ -65,7 +65,7 @@ pub struct RunSpec {
     #[serde(default, skip_serializing_if = "SystemContext::is_empty")]
     pub brief: SystemContext,
     /// Where it stands still from its start.
-    #[serde(default, skip_serializing_if = "BreakpointSet::is_none")]
+    #[serde(default, skip_serializing_if = "BreakpointSet::is_empty")]
     pub stops: BreakpointSet,
     /// A person can be asked (REPL). Otherwise a limit ends the run and a question fails it.
     pub interactive: bool,

@@ -17,7 +17,7 @@ pub fn build_scope(
     call: CallId,
     now: Timestamp,
 ) -> ScopeView {
-    let contexts = contexts(frame, workflow);
+    let contexts = context_views(frame, workflow);
     ScopeView {
         frame: frame.id,
         version: frame.version,
@@ -27,12 +27,12 @@ pub fn build_scope(
         variables: Arc::clone(&frame.variables),
         inputs: Arc::clone(&frame.inputs),
         looping: frame.item.clone(),
-        agents: agents(frame, workflow),
+        agents: agent_views(frame, workflow),
         contexts,
-        sub_workflow_result: frame.sub_result.clone(),
+        sub_workflow_result: frame.child_result.clone(),
         last_agent_response: frame.last_response.as_deref().map(str::to_owned),
-        last_tool_calls: frame.last_calls.clone(),
-        last_parsing_tool_calls: frame.last_parsing.clone(),
+        last_tool_calls: frame.last_tool_calls.clone(),
+        last_parsing_tool_calls: frame.last_parsing_calls.clone(),
         result: frame.result.as_ref().map(WorkResult::value),
         // the machine knows it
         said: Vec::new(),
@@ -41,7 +41,7 @@ pub fn build_scope(
     }
 }
 
-fn agents(frame: &CallFrame, workflow: &Workflow) -> Vec<AgentView> {
+fn agent_views(frame: &CallFrame, workflow: &Workflow) -> Vec<AgentView> {
     let context = |at: usize| workflow.contexts.get(at).map(|spec| spec.name.clone()).unwrap_or_default();
     workflow
         .agents
@@ -53,17 +53,17 @@ fn agents(frame: &CallFrame, workflow: &Workflow) -> Vec<AgentView> {
             context: context(spec.context.0),
             side: Some(spec.side),
             last_response: memory.last_response.as_deref().map(str::to_owned),
-            tool_calls: memory.last_calls.clone(),
-            parsing_tool_calls: memory.last_parsing.clone(),
+            tool_calls: memory.last_tool_calls.clone(),
+            parsing_tool_calls: memory.last_parsing_calls.clone(),
         })
         .collect()
 }
 
-fn contexts(frame: &mut CallFrame, workflow: &Workflow) -> Vec<ContextView> {
+fn context_views(frame: &mut CallFrame, workflow: &Workflow) -> Vec<ContextView> {
     workflow
         .contexts
         .iter()
-        .zip(&mut frame.threads)
+        .zip(&mut frame.conversations)
         .enumerate()
         .map(|(at, (spec, thread))| ContextView {
             name: spec.name.clone(),

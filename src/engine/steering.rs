@@ -25,17 +25,17 @@ pub enum Breakpoint {
 }
 
 impl Breakpoint {
-    pub fn state(state: &str) -> Self {
+    pub fn before_state(state: &str) -> Self {
         Self::State { state: state.to_owned() }
     }
 
-    pub fn tool(tool: &str) -> Self {
+    pub fn before_tool(tool: &str) -> Self {
         Self::Tool { tool: tool.to_owned() }
     }
 
     /// `None`: no amount above zero.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "positive and bounded")]
-    pub fn spend(usd: f64) -> Option<Self> {
+    pub fn after_spending(usd: f64) -> Option<Self> {
         let sound = usd.is_finite() && usd > 0.0 && usd < 1_000_000_000.0;
         sound.then_some(Self::Spend { micro_usd: (usd * MICRO).round() as u64 })
     }
@@ -74,7 +74,7 @@ pub struct BreakpointSet {
 }
 
 impl BreakpointSet {
-    pub fn is_none(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         !self.step && self.points.is_empty()
     }
 }
@@ -134,7 +134,7 @@ mod tests {
 
     #[test]
     fn amounts_are_told_as_dollars() {
-        let told = |usd: f64| Breakpoint::spend(usd).map(|point| point.to_string());
+        let told = |usd: f64| Breakpoint::after_spending(usd).map(|point| point.to_string());
         assert_eq!(told(0.5).as_deref(), Some("spend $0.50"));
         assert_eq!(told(12.0).as_deref(), Some("spend $12.00"));
         assert_eq!(told(0.0125).as_deref(), Some("spend $0.0125"));
@@ -145,8 +145,8 @@ mod tests {
 
     #[test]
     fn an_amount_is_reached() {
-        let point = Breakpoint::spend(0.3).unwrap();
+        let point = Breakpoint::after_spending(0.3).unwrap();
         assert!(point.is_spent(0.1 + 0.2) && point.is_spent(0.3) && !point.is_spent(0.299_999));
-        assert!(!Breakpoint::state("a").is_spent(1.0));
+        assert!(!Breakpoint::before_state("a").is_spent(1.0));
     }
 }

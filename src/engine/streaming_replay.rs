@@ -22,14 +22,14 @@ pub type ReplayEventSink<'a> = &'a mut dyn FnMut(Timestamp, RunEvent);
 pub struct StreamingReplay {
     machine: Machine,
     /// The machine does not put together what it asks of models and scripts.
-    spares: bool,
-    fed: usize,
+    skips_requests: bool,
+    inputs_fed: usize,
     /// Inputs from one look for what can be let go of to the next.
-    apart: usize,
+    compaction_interval: usize,
     /// What was said long ago was let go of.
-    gone: bool,
+    was_compacted: bool,
     /// Is fed when it is known what follows it.
-    held: Option<(Timestamp, Input)>,
+    held_input: Option<(Timestamp, Input)>,
 }
 
 /// See [`Look::forgetting`].
@@ -44,15 +44,22 @@ impl StreamingReplay {
         let spares = !is_bounded(&spec.program);
         let mut machine = Machine::new(spec);
         if spares {
-            machine.skip_calls(Arc::new(ReplaySkips::all()));
+            machine.skip_calls(Arc::new(ReplaySkips::skip_all()));
         }
-        Self { machine, spares, fed: 0, apart: APART, gone: false, held: None }
+        Self {
+            machine,
+            skips_requests: spares,
+            inputs_fed: 0,
+            compaction_interval: APART,
+            was_compacted: false,
+            held_input: None,
+        }
     }
 
     /// Lets go of what no view shows any more each time after so many inputs.
     #[must_use]
     pub fn with_compaction(self, inputs: usize) -> Self {
-        Self { apart: inputs.max(1), ..self }
+        Self { compaction_interval: inputs.max(1), ..self }
     }
 
     /// Takes the next input.
@@ -60,7 +67,7 @@ impl StreamingReplay {
     /// # Errors
     /// It makes earlier ones void, brings a budget that earlier ones should have known, or looks back at what was let go
     /// of.
-    pub fn feed(
+    pub fn feed_input(
         &mut self,
         at: Timestamp,
         input: Input,
@@ -68,7 +75,7 @@ impl StreamingReplay {
     ) -> Result<(), NeedsFullReplay> {
         // a script's word on a whole conversation, and agents of a new definition, need all that was said
         let (void, program, rewrites) = match &input {
-            Input::Returned(returned) => (returned.kept < self.fed, returned.program.as_ref(), false),
+            Input::Returned(returned) => (returned.kept < self.inputs_fed, returned.program.as_ref(), false),
             Input::Resumed(resumed) => (false, resumed.program.as_ref(), false),
             Input::Evaluated { outcome, .. } => (false, None, !outcome.patch.contexts.is_empty()),
             Input::Started { .. }
@@ -86,13 +93,13 @@ impl StreamingReplay {
             | Input::Stopped { .. }
             | Input::Elapsed { .. } => (false, None, false),
         };
-        let late = self.gone && (rewrites || program.is_some());
-        if void || late || self.spares && program.is_some_and(is_bounded) {
+        let late = self.was_compacted && (rewrites || program.is_some());
+        if void || late || self.skips_requests && program.is_some_and(is_bounded) {
             return Err(NeedsFullReplay);
         }
-        self.fed += 1;
-        if let Some((at, earlier)) = self.held.replace((at, input)) {
-            if let Some((_, Input::Returned(returned))) = &self.held {
+        self.inputs_fed += 1;
+        if let Some((at, earlier)) = self.held_input.replace((at, input)) {
+            if let Some((_, Input::Returned(returned))) = &self.held_input {
                 // a run that goes back stands still in the middle of the input before
                 self.machine.halt_before(returned.step);
             }
@@ -103,7 +110,7 @@ impl StreamingReplay {
 
     /// Where the run stands. Not for going on: what it waits for was never put together.
     pub fn finish(mut self, told: ReplayEventSink<'_>) -> Machine {
-        if let Some((at, input)) = self.held.take() {
+        if let Some((at, input)) = self.held_input.take() {
             self.feed_machine(at, input, told);
         }
         self.machine.skip_calls(Arc::default());
@@ -111,11 +118,11 @@ impl StreamingReplay {
     }
 
     fn feed_machine(&mut self, at: Timestamp, input: Input, told: ReplayEventSink<'_>) {
-        let mut output = self.machine.handle(at, input);
+        let mut output = self.machine.handle_input(at, input);
         output.events.drain(..).for_each(|event| told(at, event));
-        self.machine.reuse(output);
-        if self.spares && self.fed.is_multiple_of(self.apart) {
-            self.gone = self.machine.forget_old();
+        self.machine.recycle_output(output);
+        if self.skips_requests && self.inputs_fed.is_multiple_of(self.compaction_interval) {
+            self.was_compacted = self.machine.forget_old();
         }
     }
 }

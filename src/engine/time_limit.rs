@@ -6,43 +6,43 @@ use synthdev_domain::ids::{CallId, Timestamp};
 pub struct TimeLimit {
     call: Option<CallId>,
     ends: Timestamp,
-    left_ms: Option<u64>,
+    remaining_ms: Option<u64>,
 }
 
 impl TimeLimit {
-    pub fn running(call: CallId, ends: Timestamp) -> Self {
-        Self { call: Some(call), ends, left_ms: None }
+    pub fn running_until(call: CallId, ends: Timestamp) -> Self {
+        Self { call: Some(call), ends, remaining_ms: None }
     }
 
     /// The timer that fires.
-    pub fn call(&self) -> Option<CallId> {
+    pub fn pending_call(&self) -> Option<CallId> {
         self.call
     }
 
     /// There is none at all.
-    pub fn is_off(&self) -> bool {
-        self.call.is_none() && self.left_ms.is_none()
+    pub fn is_unset(&self) -> bool {
+        self.call.is_none() && self.remaining_ms.is_none()
     }
 
     /// It is over; the timer to stop, if one runs.
-    pub fn take(&mut self) -> Option<CallId> {
+    pub fn cancel(&mut self) -> Option<CallId> {
         std::mem::take(self).call
     }
 
     /// The timer to stop, if it ran.
-    pub fn rest(&mut self, now: Timestamp) -> Option<CallId> {
+    pub fn suspend(&mut self, now: Timestamp) -> Option<CallId> {
         let call = self.call.take()?;
-        self.left_ms = Some(u64::try_from(self.ends.0.saturating_sub(now.0)).unwrap_or(0));
+        self.remaining_ms = Some(u64::try_from(self.ends.0.saturating_sub(now.0)).unwrap_or(0));
         Some(call)
     }
 
     /// What was left of it, if it rested.
-    pub fn wake(&mut self) -> Option<u64> {
-        self.left_ms.take()
+    pub fn resume(&mut self) -> Option<u64> {
+        self.remaining_ms.take()
     }
 
     /// So many milliseconds do not count.
-    pub fn skip(&mut self, gap: i64) {
+    pub fn exclude_time(&mut self, gap: i64) {
         self.ends.0 = self.ends.0.saturating_add(gap);
     }
 }
@@ -53,14 +53,17 @@ mod tests {
 
     #[test]
     fn what_is_left_does_not_pass_while_it_rests() {
-        let mut limit = TimeLimit::running(CallId(1), Timestamp(10_000));
-        assert_eq!((limit.wake(), limit.rest(Timestamp(4_000))), (None, Some(CallId(1))));
-        assert_eq!((limit.call(), limit.is_off(), limit.rest(Timestamp(5_000))), (None, false, None));
-        assert_eq!((limit.wake(), limit.is_off()), (Some(6_000), true));
+        let mut limit = TimeLimit::running_until(CallId(1), Timestamp(10_000));
+        assert_eq!((limit.resume(), limit.suspend(Timestamp(4_000))), (None, Some(CallId(1))));
+        assert_eq!(
+            (limit.pending_call(), limit.is_unset(), limit.suspend(Timestamp(5_000))),
+            (None, false, None)
+        );
+        assert_eq!((limit.resume(), limit.is_unset()), (Some(6_000), true));
         // while nobody drives the run, no time passes
-        let mut limit = TimeLimit::running(CallId(1), Timestamp(10_000));
-        limit.skip(90_000);
-        limit.rest(Timestamp(94_000));
-        assert_eq!((limit.take(), limit.is_off()), (None, true), "what rests is over, too");
+        let mut limit = TimeLimit::running_until(CallId(1), Timestamp(10_000));
+        limit.exclude_time(90_000);
+        limit.suspend(Timestamp(94_000));
+        assert_eq!((limit.cancel(), limit.is_unset()), (None, true), "what rests is over, too");
     }
 }

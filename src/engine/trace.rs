@@ -13,27 +13,27 @@ pub fn build_trace<'e>(events: impl IntoIterator<Item = &'e RunEvent>) -> RunTra
 /// Takes one more event into account; most say nothing about where a run is.
 pub fn record_event(trail: &mut RunTrace, event: &RunEvent) {
     if let RunEvent::StateEntered { state, agent, .. } = event {
-        trail.entered(state, agent.as_deref());
+        trail.record_entered(state, agent.as_deref());
     } else if let RunEvent::Transitioned { from, guard, .. } = event {
-        trail.left(from, StateExit::Transition(*guard));
+        trail.record_left(from, StateExit::Transition(*guard));
     } else if let RunEvent::Caught { state, target: Some(target), .. } = event {
-        trail.left(state, StateExit::Exception(target.clone()));
+        trail.record_left(state, StateExit::Exception(target.clone()));
     } else if let RunEvent::ChildStarted { state, workflow, .. } = event {
-        trail.called(state, workflow);
+        trail.record_called(state, workflow);
     } else if let RunEvent::ChildFinished { state, workflow, .. } = event {
-        trail.returned(state, workflow);
+        trail.record_returned(state, workflow);
     } else if let RunEvent::BranchFinished { state, branch, .. } = event {
-        trail.closed(&body(state, branch));
+        trail.record_closed(&body_prefix(state, branch));
     } else if let RunEvent::Joined { state, .. } = event {
-        trail.joined(state);
+        trail.record_joined(state);
     } else if let RunEvent::Replied { agent, usage, cost_usd, .. } = event {
-        trail.spent(agent, usage.total(), *cost_usd);
+        trail.record_spent(agent, usage.total(), *cost_usd);
     } else if let RunEvent::ModelFailed { spent, .. } | RunEvent::ModelStopped { spent, .. } = event {
-        spent.iter().for_each(|entry| trail.spent(&entry.agent, entry.usage.total(), entry.cost_usd));
+        spent.iter().for_each(|entry| trail.record_spent(&entry.agent, entry.usage.total(), entry.cost_usd));
     }
 }
 
 /// How the paths of a body's states begin: an item is called `[3]`, a branch by its name.
-fn body(owner: &str, branch: &str) -> String {
+fn body_prefix(owner: &str, branch: &str) -> String {
     if branch.starts_with('[') { format!("{owner}{branch}/") } else { format!("{owner}.{branch}/") }
 }

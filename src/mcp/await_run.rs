@@ -42,7 +42,7 @@ pub(super) async fn await_run(
     events: EventReceiver,
     client: RequestClient<'_>,
 ) -> Result<RunSummary, McpCallError> {
-    follow(backend, run, events, client, true).await
+    follow_run(backend, run, events, client, true).await
 }
 
 /// The same for who only looks: what a request gives up goes on.
@@ -52,10 +52,10 @@ pub(super) async fn watch_run(
     events: EventReceiver,
     client: RequestClient<'_>,
 ) -> Result<RunSummary, McpCallError> {
-    follow(backend, run, events, client, false).await
+    follow_run(backend, run, events, client, false).await
 }
 
-async fn follow(
+async fn follow_run(
     backend: &dyn McpBackend,
     run: &RunId,
     mut events: EventReceiver,
@@ -71,7 +71,7 @@ async fn follow(
     let mut last = None;
     loop {
         if !cancelled && interactions.has_unclaimed_call(run) {
-            sampling.see_to(run);
+            sampling.send_open_requests(run);
         }
         let asks = interactions.has_unclaimed_call(run) || handle.task_broker().has_unclaimed_task(run);
         // who set it going may be the one on whom the other run waits
@@ -83,15 +83,15 @@ async fn follow(
         }
         tokio::select! {
             biased;
-            () = client.presence.gone() => break,
+            () = client.presence.wait_gone() => break,
             () = context.ct.cancelled(), if !cancelled => {
                 if !cancels {
                     break;
                 }
                 cancelled = true;
-                handle.send(run, RunCommand::Cancel);
+                handle.send_command(run, RunCommand::Cancel);
             }
-            () = progress.send(), if progress.is_busy() => {}
+            () = progress.send_progress(), if progress.is_busy() => {}
             event = events.recv() => {
                 let Some(published) = event else { break };
                 if published.run != *run {
@@ -105,10 +105,10 @@ async fn follow(
             }
             _ = asked.changed() => {}
             _ = tasks.changed() => {}
-            () = sampling.next(), if !sampling.is_idle() => {}
+            () = sampling.next_result(), if !sampling.is_idle() => {}
             _ = looks.tick() => {
                 // it may have told its end before anybody listened; what it told since is read before the next look
-                let gone = !handle.running().contains(run);
+                let gone = !handle.running_runs().contains(run);
                 if over && gone {
                     break;
                 }
@@ -116,7 +116,7 @@ async fn follow(
             }
         }
     }
-    progress.finish().await;
+    progress.finish_progress().await;
     final_summary(handle, run, last).await
 }
 
@@ -129,7 +129,7 @@ async fn final_summary(
     if last.is_some() {
         await_release(handle, run).await;
     }
-    let mut summary = summary(handle, run)?;
+    let mut summary = run_summary(handle, run)?;
     if let (RunStatus::Running, Some((status, error))) = (summary.progress.status, last) {
         // its end could not be recorded
         summary.progress.status = status;
@@ -141,7 +141,7 @@ async fn final_summary(
 /// The end of a run is told before it lets go of the project's files: whoever hears of it may start the next one.
 pub(super) async fn await_release(handle: &RuntimeHandle, run: &RunId) {
     let gone = async {
-        while handle.running().contains(run) {
+        while handle.running_runs().contains(run) {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
     };
@@ -149,7 +149,7 @@ pub(super) async fn await_release(handle: &RuntimeHandle, run: &RunId) {
 }
 
 /// How a run stands by what is stored of it.
-pub(super) fn summary(handle: &RuntimeHandle, run: &RunId) -> Result<RunSummary, McpCallError> {
+pub(super) fn run_summary(handle: &RuntimeHandle, run: &RunId) -> Result<RunSummary, McpCallError> {
     let found = handle.summary(run.as_str());
     found.map_err(|error| {
         ToolResultError::new("store", "The history cannot be read", error.message).hint(error.hint).into()
@@ -158,35 +158,35 @@ pub(super) fn summary(handle: &RuntimeHandle, run: &RunId) -> Result<RunSummary,
 
 /// What a paused run waits for, with a token for everything that the client may answer: the same one as long as it is
 /// valid.
-pub(super) fn offers(backend: &dyn McpBackend, run: &RunSummary) -> Vec<PendingAction> {
+pub(super) fn pending_actions(backend: &dyn McpBackend, run: &RunSummary) -> Vec<PendingAction> {
     if run.progress.status != RunStatus::Paused {
         return Vec::new();
     }
-    run.progress.pauses.iter().map(|pause| offer(backend, &run.id, pause)).collect()
+    run.progress.pauses.iter().map(|pause| pending_action(backend, &run.id, pause)).collect()
 }
 
-fn offer(backend: &dyn McpBackend, run: &RunId, pause: &OpenPause) -> PendingAction {
+fn pending_action(backend: &dyn McpBackend, run: &RunId, pause: &OpenPause) -> PendingAction {
     let (handle, reminders) = (backend.handle(), backend.reminders());
     let now = handle.ports().clock.now();
-    let ttl_seconds = pause_timeouts::lasts(pause, now);
+    let ttl_seconds = pause_timeouts::token_lifetime_seconds(pause, now);
     let allowed = may_answer(pause, backend.remote_approvals());
     let good = |token: &ResumeToken| handle.is_token_valid(token);
     let new = || {
         let token = handle.issue_token(run, pause.call, ttl_seconds).ok()?;
-        if let Some(reminder) = Arc::clone(reminders).remind((run.clone(), pause.call)) {
+        if let Some(reminder) = Arc::clone(reminders).claim_reminder((run.clone(), pause.call)) {
             let pause = (run.clone(), pause.clone());
-            tokio::spawn(warn_in_time(handle.clone(), pause, ttl_seconds, reminder));
+            tokio::spawn(warn_before_expiry(handle.clone(), pause, ttl_seconds, reminder));
         }
         Some(token)
     };
     let given = || reminders.token((run.clone(), pause.call), now, good, new);
     let token = allowed.then(given).flatten();
-    let left = token.as_ref().map(|token| pause_timeouts::seconds(now, token.expires));
+    let left = token.as_ref().map(|token| pause_timeouts::whole_seconds(now, token.expires_at));
     PendingAction { token, pause: pause.clone(), ttl_seconds: left.unwrap_or(ttl_seconds) }
 }
 
 /// A line in the log when five sixths of a token's time are over and it is still needed.
-async fn warn_in_time(
+async fn warn_before_expiry(
     handle: RuntimeHandle,
     (run, pause): (RunId, OpenPause),
     ttl_seconds: u64,

@@ -30,7 +30,7 @@ pub struct OfferedWorkflow {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct BrokenWorkflow {
     pub name: String,
-    pub why: String,
+    pub reason: String,
 }
 
 /// Why something was not done.
@@ -43,7 +43,7 @@ pub struct McpBackendError {
 /// What of a run sub-agents do, and how.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct DelegationOptions {
-    pub to: SubAgents,
+    pub sub_agents: SubAgents,
     /// They are told of what the run does itself, and acknowledge it.
     pub ack_steps: bool,
 }
@@ -69,10 +69,10 @@ pub trait McpBackend: Send + Sync {
     fn broken_workflows(&self) -> Arc<[BrokenWorkflow]>;
 
     /// What was left out when the configuration was read, a line each.
-    fn notes(&self) -> Arc<[String]>;
+    fn config_notes(&self) -> Arc<[String]>;
 
     /// Tells when workflows were read again and are others.
-    fn changes(&self) -> watch::Receiver<u64>;
+    fn workflow_changes(&self) -> watch::Receiver<u64>;
 
     /// The text of a workflow's file, fit to be shown.
     fn definition(&self, file: &str) -> Option<String>;
@@ -93,7 +93,7 @@ pub trait McpBackend: Send + Sync {
     fn reminders(&self) -> &Arc<PauseReminders>;
 
     /// Items are handed out one at a time, to look for what is wrong.
-    fn serial(&self) -> bool;
+    fn is_serial(&self) -> bool;
 
     /// Records a run and sets it going. The values are checked.
     fn start(

@@ -26,20 +26,20 @@ pub(super) struct ToolResultError {
     pub(super) detail: String,
     pub(super) hint: Option<String>,
     /// More fields of the error.
-    pub(super) more: Value,
+    pub(super) extra_fields: Value,
 }
 
 impl ToolResultError {
     pub(super) fn new(code: &'static str, title: &str, detail: impl Into<String>) -> Self {
-        Self { code, title: title.to_owned(), detail: detail.into(), hint: None, more: json!({}) }
+        Self { code, title: title.to_owned(), detail: detail.into(), hint: None, extra_fields: json!({}) }
     }
 
     pub(super) fn hint(self, hint: Option<String>) -> Self {
         Self { hint, ..self }
     }
 
-    pub(super) fn with(mut self, name: &str, value: Value) -> Self {
-        self.more[name] = value;
+    pub(super) fn with_field(mut self, name: &str, value: Value) -> Self {
+        self.extra_fields[name] = value;
         self
     }
 }
@@ -63,12 +63,15 @@ impl From<McpBackendError> for McpCallError {
 }
 
 /// The request is wrong; `data` names what, for programs.
-pub(super) fn invalid(message: impl Into<String>, data: Value) -> McpCallError {
+pub(super) fn invalid_request_error(message: impl Into<String>, data: Value) -> McpCallError {
     McpCallError::Request(ErrorData::invalid_params(message.into(), Some(data)))
 }
 
 pub(super) fn unknown_workflow_id(id: &str) -> McpCallError {
-    invalid(format!("Unknown workflowId: {}", short(id)), json!({"type": "unknown_workflow"}))
+    invalid_request_error(
+        format!("Unknown workflowId: {}", shorten_text(id)),
+        json!({"type": "unknown_workflow"}),
+    )
 }
 
 /// What becomes of an answer that was not taken. `missing` are the required outputs that it lacks.
@@ -76,13 +79,13 @@ pub(super) fn from_token_error(error: TokenError, missing: &[String]) -> McpCall
     let hint = error.hint();
     let text = error.to_string();
     match error {
-        TokenError::Unknown => invalid(NO_TOKEN, json!({"type": "token_unknown"})),
+        TokenError::Unknown => invalid_request_error(NO_TOKEN, json!({"type": "token_unknown"})),
         TokenError::Expired(_, run) => {
             ToolResultError::new("token_expired", "The resume token expired", NO_TOKEN)
                 .hint(Some(format!(
                     "the run still waits: get_workflow_status with workflowId {run} gives a new token"
                 )))
-                .with("workflowId", json!(run))
+                .with_field("workflowId", json!(run))
                 .into()
         }
         TokenError::Late { run, status, .. } => {
@@ -93,10 +96,10 @@ pub(super) fn from_token_error(error: TokenError, missing: &[String]) -> McpCall
             );
             ToolResultError::new("token_expired", "The resume token expired", detail)
                 .hint(Some(hint))
-                .with("workflowId", json!(run))
+                .with_field("workflowId", json!(run))
                 .into()
         }
-        TokenError::Unfit { problem, left } => {
+        TokenError::Unfit { problem, remaining_tries: left } => {
             let detail = if missing.is_empty() {
                 problem.clone()
             } else {
@@ -106,9 +109,9 @@ pub(super) fn from_token_error(error: TokenError, missing: &[String]) -> McpCall
                 format!("the token stays valid for {left} more: call resume_workflow again with all results");
             ToolResultError::new("validation", "The results do not fit", detail)
                 .hint(Some(hint))
-                .with("missing", json!(missing))
-                .with("problem", json!(problem))
-                .with("triesLeft", json!(left))
+                .with_field("missing", json!(missing))
+                .with_field("problem", json!(problem))
+                .with_field("triesLeft", json!(left))
                 .into()
         }
         TokenError::Forbidden(_) => {
@@ -136,7 +139,7 @@ pub(super) fn from_resume_error(error: &ResumeError) -> McpCallError {
 }
 
 /// The beginning of what somebody sent.
-pub(super) fn short(text: &str) -> String {
+pub(super) fn shorten_text(text: &str) -> String {
     const MOST: usize = 80;
     let plain = |c: char| if c.is_control() { ' ' } else { c };
     let cut: String = text.chars().map(plain).take(MOST).collect();

@@ -63,12 +63,12 @@ pub async fn serve_http(
     let address = listener.local_addr().map_err(|error| error.to_string())?;
     listening(&HttpServerUrl { url: format!("http://{address}{}", endpoint::PATH) });
     let handle = backend.handle().clone();
-    let deadlines = tokio::spawn(pause_timeouts::keep(Arc::clone(&backend)));
+    let deadlines = tokio::spawn(pause_timeouts::run_timeout_loop(Arc::clone(&backend)));
     let endpoint = Arc::new(McpHttpEndpoint::new(backend, RequestAuth::new(token)));
     let (ending, _) = watch::channel(false);
     let mut connections = JoinSet::new();
     tokio::select! {
-        () = accept(&listener, &endpoint, &ending, &mut connections) => {}
+        () = accept_connections(&listener, &endpoint, &ending, &mut connections) => {}
         () = stop => {}
     }
     drop(listener);
@@ -82,7 +82,7 @@ pub async fn serve_http(
     Ok(())
 }
 
-async fn accept(
+async fn accept_connections(
     listener: &TcpListener,
     endpoint: &Arc<McpHttpEndpoint>,
     ending: &watch::Sender<bool>,
@@ -93,7 +93,7 @@ async fn accept(
         let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
         match listener.accept().await {
             Ok((stream, _)) => {
-                let served = connection(stream, Arc::clone(endpoint), ending.subscribe());
+                let served = serve_connection(stream, Arc::clone(endpoint), ending.subscribe());
                 connections.spawn(async move {
                     served.await;
                     drop(place);
@@ -108,11 +108,15 @@ async fn accept(
     }
 }
 
-async fn connection(stream: TcpStream, endpoint: Arc<McpHttpEndpoint>, mut ending: watch::Receiver<bool>) {
+async fn serve_connection(
+    stream: TcpStream,
+    endpoint: Arc<McpHttpEndpoint>,
+    mut ending: watch::Receiver<bool>,
+) {
     let _ = stream.set_nodelay(true);
     let service = service_fn(move |request| {
         let endpoint = Arc::clone(&endpoint);
-        async move { Ok::<_, Infallible>(endpoint.answer(request).await) }
+        async move { Ok::<_, Infallible>(endpoint.answer_request(request).await) }
     });
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(HEAD).max_header_size(LONGEST_HEAD);

@@ -26,4 +26,4 @@ mod tools;
 mod transport;
 
 pub use http::{HttpServerUrl, serve_http};
-pub use server::serve;
+pub use server::serve_stdio;

@@ -10,7 +10,7 @@ use synthdev_domain::tool::ParsingTool;
 
 /// An error that the client's call ended in, under a name of its own, so that the rules of the state decide.
 /// What does not fit the model's window is told as by any model: the conversation can be cut.
-pub(super) fn error(details: &Map<String, Value>) -> ModelError {
+pub(super) fn parse_error(details: &Map<String, Value>) -> ModelError {
     let text = |name: &str| details.get(name).and_then(Value::as_str).unwrap_or_default();
     let detail = match (text("message"), text("type")) {
         ("", "") => "the client's model call failed".to_owned(),
@@ -31,10 +31,10 @@ pub(super) fn error(details: &Map<String, Value>) -> ModelError {
 ///
 /// # Errors
 /// It is none: what is missing, or does not fit.
-pub(super) fn reply(id: &str, request: &ModelRequest, data: &Value) -> Result<ModelReply, String> {
+pub(super) fn parse_reply(id: &str, request: &ModelRequest, data: &Value) -> Result<ModelReply, String> {
     let (text, tool_calls) = match required_decision(request) {
-        Some(tool) => (String::new(), vec![decision(id, tool, data)?]),
-        None => spoken(id, data)?,
+        Some(tool) => (String::new(), vec![parse_decision(id, tool, data)?]),
+        None => parse_text_and_calls(id, data)?,
     };
     let usage = match (data["usage"]["inputTokens"].as_u64(), data["usage"]["outputTokens"].as_u64()) {
         (None, None) => None,
@@ -43,7 +43,7 @@ pub(super) fn reply(id: &str, request: &ModelRequest, data: &Value) -> Result<Mo
     let estimate = || {
         let said: usize = tool_calls.iter().map(|call| call.arguments.len()).sum();
         let heard: usize = request.messages.iter().map(|message| message.content.len()).sum();
-        (tokens(heard), tokens(text.len() + said))
+        (estimate_tokens(heard), estimate_tokens(text.len() + said))
     };
     let (prompt, completion) = usage.unwrap_or_else(estimate);
     let finish = if tool_calls.is_empty() { FinishReason::Stop } else { FinishReason::ToolCalls };
@@ -63,12 +63,12 @@ pub(super) fn reply(id: &str, request: &ModelRequest, data: &Value) -> Result<Mo
 }
 
 /// About so many in so many bytes of text.
-fn tokens(bytes: usize) -> u64 {
+fn estimate_tokens(bytes: usize) -> u64 {
     bytes.div_ceil(4) as u64
 }
 
 /// What is wrong, and where in the value.
-pub(super) fn located(error: &jsonschema::ValidationError<'_>) -> String {
+pub(super) fn located_message(error: &jsonschema::ValidationError<'_>) -> String {
     match error.instance_path().to_string() {
         at if at.is_empty() => error.to_string(),
         at => format!("{at}: {error}"),
@@ -76,11 +76,11 @@ pub(super) fn located(error: &jsonschema::ValidationError<'_>) -> String {
 }
 
 /// `data.object`, or else `data` itself, whichever fits the schema.
-fn decision(id: &str, tool: &ParsingTool, data: &Value) -> Result<ToolCall, String> {
+fn parse_decision(id: &str, tool: &ParsingTool, data: &Value) -> Result<ToolCall, String> {
     let validator = jsonschema::validator_for(&tool.parameters)
         .map_err(|error| format!("the schema of `{}` cannot be used: {error}", tool.name))?;
     let judge = |value: &Value| -> Vec<String> {
-        validator.iter_errors(value).map(|error| located(&error)).collect()
+        validator.iter_errors(value).map(|error| located_message(&error)).collect()
     };
     let mut problems = Vec::new();
     for (name, value) in [("data.object", data.get("object")), ("data", Some(data))] {
@@ -97,7 +97,7 @@ fn decision(id: &str, tool: &ParsingTool, data: &Value) -> Result<ToolCall, Stri
 }
 
 /// Words, calls of tools, or both.
-fn spoken(id: &str, data: &Value) -> Result<(String, Vec<ToolCall>), String> {
+fn parse_text_and_calls(id: &str, data: &Value) -> Result<(String, Vec<ToolCall>), String> {
     let calls = data["toolCalls"].as_array().map(Vec::as_slice).unwrap_or_default();
     let mut asked = Vec::new();
     for (at, call) in calls.iter().enumerate() {

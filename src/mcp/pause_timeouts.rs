@@ -18,24 +18,24 @@ const LOOK: Duration = Duration::from_millis(500);
 const AGAIN_MS: i64 = 60_000;
 
 /// How long a token for a pause is to last, in seconds.
-pub(super) fn lasts(pause: &OpenPause, now: Timestamp) -> u64 {
-    match moves_on_at(pause) {
-        Some(end) => left_ms(now, end).div_ceil(1_000).max(1),
+pub(super) fn token_lifetime_seconds(pause: &OpenPause, now: Timestamp) -> u64 {
+    match timeout_at(pause) {
+        Some(end) => remaining_ms(now, end).div_ceil(1_000).max(1),
         None => ttl_ms(pause).div_ceil(1_000).max(1),
     }
 }
 
 /// Seconds from one time to another as they are told: whole ones, at least one.
-pub(super) fn seconds(now: Timestamp, end: Timestamp) -> u64 {
-    (left_ms(now, end).saturating_add(500) / 1_000).max(1)
+pub(super) fn whole_seconds(now: Timestamp, end: Timestamp) -> u64 {
+    (remaining_ms(now, end).saturating_add(500) / 1_000).max(1)
 }
 
-fn left_ms(now: Timestamp, end: Timestamp) -> u64 {
+fn remaining_ms(now: Timestamp, end: Timestamp) -> u64 {
     u64::try_from(end.0.saturating_sub(now.0)).unwrap_or(0)
 }
 
 /// When the run goes on without an answer, if it ever does.
-fn moves_on_at(pause: &OpenPause) -> Option<Timestamp> {
+fn timeout_at(pause: &OpenPause) -> Option<Timestamp> {
     let ttl = i64::try_from(ttl_ms(pause)).unwrap_or(i64::MAX);
     let moves = pause.action.as_ref().is_some_and(|asked| asked.moves_on);
     moves.then(|| Timestamp(pause.since.0.saturating_add(ttl)))
@@ -47,14 +47,14 @@ fn ttl_ms(pause: &OpenPause) -> u64 {
 }
 
 /// Lets runs go on whose time is up, as long as the server is there.
-pub(super) async fn keep(backend: Arc<dyn McpBackend>) {
+pub(super) async fn run_timeout_loop(backend: Arc<dyn McpBackend>) {
     let (mut seen, mut waiting) = (None, Vec::new());
     let mut tried: HashMap<(RunId, CallId), Timestamp> = HashMap::new();
     loop {
         let ports = backend.handle().ports();
-        let (now, changes) = (ports.clock.now(), ports.store.changes().ok());
+        let (now, changes) = (ports.clock.now(), ports.store.change_counter().ok());
         if changes.is_none() || changes != seen {
-            (seen, waiting) = (changes, questions(&*backend));
+            (seen, waiting) = (changes, timed_questions(&*backend));
         }
         tried.retain(|_, at| at.0.saturating_add(AGAIN_MS) > now.0);
         for (end, run, call) in &waiting {
@@ -63,7 +63,7 @@ pub(super) async fn keep(backend: Arc<dyn McpBackend>) {
                 continue;
             }
             tried.insert(pause, now);
-            if let Err(why) = move_on(&*backend, run, *call).await {
+            if let Err(why) = resume_after_timeout(&*backend, run, *call).await {
                 tracing::warn!(%run, "no answer came in time, and the run cannot go on: {why}");
             }
         }
@@ -72,7 +72,7 @@ pub(super) async fn keep(backend: Arc<dyn McpBackend>) {
 }
 
 /// What runs of this project wait for until a certain time.
-fn questions(backend: &dyn McpBackend) -> Vec<(Timestamp, RunId, CallId)> {
+fn timed_questions(backend: &dyn McpBackend) -> Vec<(Timestamp, RunId, CallId)> {
     let query = RunQuery {
         project: Some(backend.project().to_owned()),
         statuses: vec![RunStatus::Paused],
@@ -80,20 +80,20 @@ fn questions(backend: &dyn McpBackend) -> Vec<(Timestamp, RunId, CallId)> {
     };
     let paused = backend.handle().ports().store.list(&query).unwrap_or_default();
     let of_run = |run: RunSummary| {
-        let timed = |pause: &OpenPause| Some((moves_on_at(pause)?, run.id.clone(), pause.call));
+        let timed = |pause: &OpenPause| Some((timeout_at(pause)?, run.id.clone(), pause.call));
         run.progress.pauses.iter().filter_map(timed).collect::<Vec<_>>()
     };
     paused.into_iter().flat_map(of_run).collect()
 }
 
-async fn move_on(backend: &dyn McpBackend, run: &RunId, call: CallId) -> Result<(), String> {
+async fn resume_after_timeout(backend: &dyn McpBackend, run: &RunId, call: CallId) -> Result<(), String> {
     let summary = backend.handle().summary(run.as_str()).map_err(|error| error.message)?;
     let open = |pause: &OpenPause| pause.call == call;
     if summary.progress.status != RunStatus::Paused || !summary.progress.pauses.iter().any(open) {
         return Ok(());
     }
     let (handle, mut going) = backend.prepare_resume(&summary).map_err(|reason| reason.message)?;
-    going.elapsed = vec![call];
+    going.timed_out = vec![call];
     handle.resume(run, going).await.map_err(|error| error.to_string())
 }
 
@@ -129,7 +129,11 @@ mod tests {
             (asked(Some(60_000), true), 61_500, 1),
             (asked(None, true), 801_000, 1_000),
         ] {
-            assert_eq!(lasts(&pause(action.clone()), Timestamp(now)), lasts_s, "{action:?} at {now}");
+            assert_eq!(
+                token_lifetime_seconds(&pause(action.clone()), Timestamp(now)),
+                lasts_s,
+                "{action:?} at {now}"
+            );
         }
     }
 }

@@ -20,62 +20,62 @@ pub(super) struct ProgressNotifier {
     token: Option<ProgressToken>,
     count: u32,
     /// What is being sent; it takes as long as the client takes to read.
-    sending: Option<BoxFuture<'static, ()>>,
+    current_send: Option<BoxFuture<'static, ()>>,
     /// What comes after it.
-    next: VecDeque<ProgressNotificationParam>,
+    pending: VecDeque<ProgressNotificationParam>,
 }
 
 impl ProgressNotifier {
     pub(super) fn from_context(context: &RequestContext<RoleServer>) -> Self {
         let (peer, token) = (context.peer.clone(), context.meta.get_progress_token());
-        Self { peer, token, count: 0, sending: None, next: VecDeque::new() }
+        Self { peer, token, count: 0, current_send: None, pending: VecDeque::new() }
     }
 
     /// One step further. A client that reads slowly misses the oldest ones.
     pub(super) fn queue_event(&mut self, event: &RunEvent) {
-        let (Some(token), Some(line)) = (&self.token, line(event)) else { return };
+        let (Some(token), Some(line)) = (&self.token, progress_line(event)) else { return };
         self.count += 1;
         let told = ProgressNotificationParam::new(token.clone(), f64::from(self.count)).with_message(line);
-        self.next.push_back(told);
-        if self.next.len() > KEPT {
-            self.next.pop_front();
+        self.pending.push_back(told);
+        if self.pending.len() > KEPT {
+            self.pending.pop_front();
         }
     }
 
     /// Whether anything is still to be sent.
     pub(super) fn is_busy(&self) -> bool {
-        self.sending.is_some() || !self.next.is_empty()
+        self.current_send.is_some() || !self.pending.is_empty()
     }
 
     /// Sends one. Whoever gives this up loses nothing: it goes on where it was.
-    pub(super) async fn send(&mut self) {
-        if self.sending.is_none()
-            && let Some(told) = self.next.pop_front()
+    pub(super) async fn send_progress(&mut self) {
+        if self.current_send.is_none()
+            && let Some(told) = self.pending.pop_front()
         {
             let peer = self.peer.clone();
             let sending = async move {
                 let _ = peer.notify_progress(told).await;
             };
-            self.sending = Some(Box::pin(sending));
+            self.current_send = Some(Box::pin(sending));
         }
-        if let Some(sending) = &mut self.sending {
+        if let Some(sending) = &mut self.current_send {
             sending.await;
-            self.sending = None;
+            self.current_send = None;
         }
     }
 
     /// The rest, before the request is answered; a client that does not read is not waited for.
-    pub(super) async fn finish(mut self) {
+    pub(super) async fn finish_progress(mut self) {
         let rest = async {
             while self.is_busy() {
-                self.send().await;
+                self.send_progress().await;
             }
         };
         let _ = tokio::time::timeout(LAST_MOMENT, rest).await;
     }
 }
 
-fn line(event: &RunEvent) -> Option<String> {
+fn progress_line(event: &RunEvent) -> Option<String> {
     Some(match event {
         RunEvent::StateEntered { state, agent: Some(agent), .. } => format!("{state} ({agent})"),
         RunEvent::StateEntered { state, .. } => state.clone(),

@@ -12,21 +12,21 @@ type PauseKey = (RunId, CallId);
 /// Those of this process.
 #[derive(Default)]
 pub struct PauseReminders {
-    reminded: Mutex<BTreeSet<PauseKey>>,
+    reminded_pauses: Mutex<BTreeSet<PauseKey>>,
     tokens: Mutex<BTreeMap<PauseKey, ResumeToken>>,
 }
 
 /// The right to remind of one; dropped, the next may.
 pub(super) struct PauseReminder {
-    all: Arc<PauseReminders>,
+    reminders: Arc<PauseReminders>,
     pause: PauseKey,
 }
 
 impl PauseReminders {
     /// `None`: somebody does already.
-    pub(super) fn remind(self: Arc<Self>, pause: PauseKey) -> Option<PauseReminder> {
-        let new = self.reminded().insert(pause.clone());
-        new.then(|| PauseReminder { all: Arc::clone(&self), pause })
+    pub(super) fn claim_reminder(self: Arc<Self>, pause: PauseKey) -> Option<PauseReminder> {
+        let new = self.lock_reminded().insert(pause.clone());
+        new.then(|| PauseReminder { reminders: Arc::clone(&self), pause })
     }
 
     /// The token of a pause: the one that was given out before, as long as it is `good`; else a `new` one.
@@ -38,7 +38,7 @@ impl PauseReminders {
         new: impl FnOnce() -> Option<ResumeToken>,
     ) -> Option<ResumeToken> {
         let mut tokens = self.tokens.lock().unwrap_or_else(PoisonError::into_inner);
-        tokens.retain(|_, token| token.expires > now);
+        tokens.retain(|_, token| token.expires_at > now);
         if let Some(token) = tokens.get(&pause).filter(|token| good(token)) {
             return Some(token.clone());
         }
@@ -47,14 +47,14 @@ impl PauseReminders {
         Some(token)
     }
 
-    fn reminded(&self) -> MutexGuard<'_, BTreeSet<PauseKey>> {
-        self.reminded.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock_reminded(&self) -> MutexGuard<'_, BTreeSet<PauseKey>> {
+        self.reminded_pauses.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Drop for PauseReminder {
     fn drop(&mut self) {
-        self.all.reminded().remove(&self.pause);
+        self.reminders.lock_reminded().remove(&self.pause);
     }
 }
 
@@ -69,18 +69,18 @@ mod tests {
     #[test]
     fn one_at_a_time_reminds_of_a_pause() {
         let all = Arc::<PauseReminders>::default();
-        let first = Arc::clone(&all).remind(pause(1));
-        assert!(first.is_some() && Arc::clone(&all).remind(pause(1)).is_none());
-        assert!(Arc::clone(&all).remind(pause(2)).is_some(), "another one");
+        let first = Arc::clone(&all).claim_reminder(pause(1));
+        assert!(first.is_some() && Arc::clone(&all).claim_reminder(pause(1)).is_none());
+        assert!(Arc::clone(&all).claim_reminder(pause(2)).is_some(), "another one");
         drop(first);
-        assert!(all.remind(pause(1)).is_some());
+        assert!(all.claim_reminder(pause(1)).is_some());
     }
 
     #[test]
     fn a_pause_has_one_token_as_long_as_that_is_good() {
         let all = PauseReminders::default();
         let ask = |call, now, good, text: &str| {
-            let new = || Some(ResumeToken { text: text.to_owned(), expires: Timestamp(now + 10) });
+            let new = || Some(ResumeToken { text: text.to_owned(), expires_at: Timestamp(now + 10) });
             all.token(pause(call), Timestamp(now), |_| good, new).map(|token| token.text).unwrap()
         };
         for (call, now, good, text, expected) in [

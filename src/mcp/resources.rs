@@ -8,9 +8,9 @@ use rmcp::model::{
 use serde_json::{Value, json};
 
 use super::backend::McpBackend;
-use super::error::short;
+use super::error::shorten_text;
 use super::response::{self, PendingAction, RUNS};
-use super::timestamp::iso;
+use super::timestamp::to_rfc3339;
 use synthdev_domain::journal::{RunQuery, RunStatus, RunSummary};
 
 const WORKFLOWS: &str = "synthdev://workflows/";
@@ -19,7 +19,10 @@ const JSON: &str = "application/json";
 const PAGE: usize = 100;
 
 /// The definitions, then the runs of this project, newest first.
-pub(super) fn list(backend: &dyn McpBackend, cursor: Option<&str>) -> Result<ListResourcesResult, ErrorData> {
+pub(super) fn list_resources(
+    backend: &dyn McpBackend,
+    cursor: Option<&str>,
+) -> Result<ListResourcesResult, ErrorData> {
     let bad = || ErrorData::invalid_params("this cursor is none of ours", None);
     let offset = cursor.map(|text| text.parse::<usize>().map_err(|_| bad())).transpose()?.unwrap_or(0);
     let project = Some(backend.project().to_owned());
@@ -30,7 +33,7 @@ pub(super) fn list(backend: &dyn McpBackend, cursor: Option<&str>) -> Result<Lis
     runs.truncate(PAGE);
     let workflows = backend.workflows();
     let definitions = workflows.iter().filter(|_| offset == 0).map(|one| {
-        Resource::new(format!("{WORKFLOWS}{}", escaped(&one.name)), one.name.clone())
+        Resource::new(format!("{WORKFLOWS}{}", escape_uri_part(&one.name)), one.name.clone())
             .with_title(format!("Workflow {}", one.name))
             .with_description(one.description.clone())
             .with_mime_type(JSON)
@@ -39,7 +42,11 @@ pub(super) fn list(backend: &dyn McpBackend, cursor: Option<&str>) -> Result<Lis
         let status = run.progress.status.as_str();
         Resource::new(format!("{RUNS}{}", run.id), run.id.to_string())
             .with_title(format!("{} ({status})", run.workflow))
-            .with_description(format!("{status}, started {}: {}", iso(run.started), short(&run.input)))
+            .with_description(format!(
+                "{status}, started {}: {}",
+                to_rfc3339(run.started),
+                shorten_text(&run.input)
+            ))
             .with_mime_type(JSON)
     });
     let mut listed = ListResourcesResult::with_all_items(definitions.chain(runs).collect());
@@ -47,7 +54,7 @@ pub(super) fn list(backend: &dyn McpBackend, cursor: Option<&str>) -> Result<Lis
     Ok(listed)
 }
 
-pub(super) fn templates() -> ListResourceTemplatesResult {
+pub(super) fn resource_templates() -> ListResourceTemplatesResult {
     ListResourceTemplatesResult::with_all_items(vec![
         ResourceTemplate::new(format!("{RUNS}{{workflowId}}"), "run")
             .with_title("A run: how it stands, its input and its result")
@@ -58,24 +65,24 @@ pub(super) fn templates() -> ListResourceTemplatesResult {
     ])
 }
 
-pub(super) fn read(backend: &dyn McpBackend, uri: &str) -> Result<ReadResourceResult, ErrorData> {
+pub(super) fn read_resource(backend: &dyn McpBackend, uri: &str) -> Result<ReadResourceResult, ErrorData> {
     let text = match (uri.strip_prefix(RUNS), uri.strip_prefix(WORKFLOWS)) {
-        (Some(id), _) => super::calls::run_of(backend, id).ok().map(|run| run_text(&run)),
-        (None, Some(name)) => definition(backend, name),
+        (Some(id), _) => super::calls::find_run(backend, id).ok().map(|run| run_text(&run)),
+        (None, Some(name)) => definition_text(backend, name),
         (None, None) => None,
     };
     let Some(text) = text else {
-        let message = format!("There is no resource {}", short(uri));
-        return Err(ErrorData::resource_not_found(message, Some(json!({"uri": short(uri)}))));
+        let message = format!("There is no resource {}", shorten_text(uri));
+        return Err(ErrorData::resource_not_found(message, Some(json!({"uri": shorten_text(uri)}))));
     };
     let (uri, mime_type) = (uri.to_owned(), Some(JSON.to_owned()));
     let contents = ResourceContents::TextResourceContents { uri, mime_type, text, meta: None };
     Ok(ReadResourceResult::new(vec![contents]))
 }
 
-fn definition(backend: &dyn McpBackend, name: &str) -> Option<String> {
+fn definition_text(backend: &dyn McpBackend, name: &str) -> Option<String> {
     let workflows = backend.workflows();
-    let one = workflows.iter().find(|one| escaped(&one.name) == name || one.name == name)?;
+    let one = workflows.iter().find(|one| escape_uri_part(&one.name) == name || one.name == name)?;
     backend.definition(&one.file)
 }
 
@@ -88,15 +95,15 @@ fn run_text(run: &RunSummary) -> String {
         .collect();
     let mut told = response::run_status_json(run, &offers);
     told["input"] = json!(run.input);
-    told["started"] = json!(iso(run.started));
-    told["updated"] = json!(iso(run.progress.updated));
+    told["started"] = json!(to_rfc3339(run.started));
+    told["updated"] = json!(to_rfc3339(run.progress.updated));
     told["usage"] = serde_json::to_value(run.progress.usage).unwrap_or(Value::Null);
     told["costUsd"] = json!(run.progress.cost_usd);
     serde_json::to_string_pretty(&told).unwrap_or_default()
 }
 
 /// A name as a part of an address.
-fn escaped(name: &str) -> String {
+fn escape_uri_part(name: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
     name.bytes()
         .map(|byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") })
@@ -110,7 +117,7 @@ mod tests {
     #[test]
     fn names_fit_into_addresses() {
         for (name, expected) in [("coder_reviewer", "coder_reviewer"), ("a b/ü", "a%20b%2F%C3%BC")] {
-            assert_eq!(escaped(name), expected);
+            assert_eq!(escape_uri_part(name), expected);
         }
     }
 }

@@ -10,7 +10,7 @@ use rmcp::model::{CallToolResult, ContentBlock};
 use serde_json::{Map, Value, json};
 
 pub(super) use self::llm_directive::{llm_request_json, required_decision};
-pub(super) use self::pending_actions::{ANSWER, PendingAction, action, may_answer};
+pub(super) use self::pending_actions::{ANSWER, PendingAction, action_json, may_answer};
 pub(super) use self::plain_text::SUB_AGENTS;
 use super::error::ToolResultError;
 use synthdev_domain::ids::Timestamp;
@@ -29,19 +29,19 @@ const CUT: &str = "…";
 
 /// How a run stands. `offers` are what it waits for, with the tokens that were given out for it.
 pub(super) fn run_status_json(run: &RunSummary, offers: &[PendingAction]) -> Value {
-    let mut fields = head(status_of(run, offers), run);
+    let mut fields = head_fields(status_text(run, offers), run);
     match run.progress.status {
         RunStatus::Completed => {
             fields.insert("success".to_owned(), json!(true));
             let output = run.progress.output.clone().unwrap_or_default();
-            fields.insert("data".to_owned(), data(&output));
+            fields.insert("data".to_owned(), data_fields(&output));
             fields.insert("output".to_owned(), output);
         }
-        RunStatus::Failed => failed(run, &mut fields),
-        RunStatus::Paused => pending_actions::fields(run, offers, &mut fields),
+        RunStatus::Failed => add_failure_fields(run, &mut fields),
+        RunStatus::Paused => pending_actions::add_action_fields(run, offers, &mut fields),
         RunStatus::Running => {
             fields.insert("currentStep".to_owned(), json!(run.progress.path.last()));
-            pending_actions::elsewhere(run, &mut fields);
+            pending_actions::add_running_fields(run, &mut fields);
         }
         RunStatus::Interrupted => {
             let message = "The run was cut off. continue_workflow takes it up where it stands.";
@@ -56,15 +56,15 @@ pub(super) fn run_status_json(run: &RunSummary, offers: &[PendingAction]) -> Val
 }
 
 /// What a run asks its client's model, if it does.
-pub(super) fn directive(run: &RunSummary, open: &[DelegatedCall], now: Timestamp) -> Option<Value> {
-    let asked = llm_directive::fields(run, open, now)?;
-    let mut fields = head(llm_directive::PENDING, run);
+pub(super) fn client_directive(run: &RunSummary, open: &[DelegatedCall], now: Timestamp) -> Option<Value> {
+    let asked = llm_directive::add_directive_fields(run, open, now)?;
+    let mut fields = head_fields(llm_directive::PENDING, run);
     fields.extend(asked);
     Some(Value::Object(fields))
 }
 
 /// The run goes on when another one has ended.
-pub(super) fn queues(told: &mut Value, other: &LockHolder) {
+pub(super) fn add_lock_wait(told: &mut Value, other: &LockHolder) {
     told["waitsForFiles"] =
         json!({"workflowId": other.run, "workflowName": other.workflow, "process": other.pid});
     if told["status"] == RunStatus::Running.as_str() {
@@ -77,7 +77,7 @@ pub(super) fn queues(told: &mut Value, other: &LockHolder) {
 
 /// What was not done, and why.
 pub(super) fn error_json(problem: ToolResultError) -> Value {
-    let ToolResultError { code, title, detail, hint, more } = problem;
+    let ToolResultError { code, title, detail, hint, extra_fields: more } = problem;
     let mut error = Map::new();
     error.insert("type".to_owned(), json!(code));
     error.insert("title".to_owned(), json!(title));
@@ -90,15 +90,15 @@ pub(super) fn error_json(problem: ToolResultError) -> Value {
 }
 
 /// The same for a program, and in words for whoever reads only those.
-pub(super) fn result(answer: Value) -> CallToolResult {
+pub(super) fn call_result(answer: Value) -> CallToolResult {
     let wrong = matches!(answer["status"].as_str(), Some("failed" | "error"));
-    let mut result = CallToolResult::success(vec![ContentBlock::text(plain_text::readable(&answer))]);
+    let mut result = CallToolResult::success(vec![ContentBlock::text(plain_text::readable_text(&answer))]);
     result.is_error = Some(wrong);
     result.structured_content = Some(answer);
     result
 }
 
-pub(super) fn head(status: &str, run: &RunSummary) -> Map<String, Value> {
+pub(super) fn head_fields(status: &str, run: &RunSummary) -> Map<String, Value> {
     let head = json!({
         "status": status,
         "workflowId": run.id,
@@ -108,7 +108,7 @@ pub(super) fn head(status: &str, run: &RunSummary) -> Map<String, Value> {
     head.as_object().cloned().unwrap_or_default()
 }
 
-fn status_of(run: &RunSummary, offers: &[PendingAction]) -> &'static str {
+fn status_text(run: &RunSummary, offers: &[PendingAction]) -> &'static str {
     match run.progress.status {
         RunStatus::Paused if offers.iter().any(|offer| offer.token.is_some()) => pending_actions::AWAITING,
         status => status.as_str(),
@@ -116,7 +116,7 @@ fn status_of(run: &RunSummary, offers: &[PendingAction]) -> &'static str {
 }
 
 /// Fields of an output that is an object, else the output under its own name.
-fn data(output: &Value) -> Value {
+fn data_fields(output: &Value) -> Value {
     match output {
         Value::Object(_) => output.clone(),
         Value::Null => json!({}),
@@ -129,7 +129,7 @@ fn data(output: &Value) -> Value {
 fn completed_steps(run: &RunSummary) -> Vec<String> {
     let mut path: Vec<&str> = run.progress.path.iter().map(String::as_str).collect();
     if run.progress.status != RunStatus::Completed {
-        leave_out_last(&mut path);
+        remove_last_states(&mut path);
     }
     let mut visits = std::collections::HashMap::<&str, usize>::new();
     let numbered = path.into_iter().map(|state| {
@@ -142,7 +142,7 @@ fn completed_steps(run: &RunSummary) -> Vec<String> {
 
 /// Takes out the last state of the run, of each branch, item and sub-workflow, unless it is its end: a state is left
 /// when the next one of the same list is entered.
-fn leave_out_last(path: &mut Vec<&str>) {
+fn remove_last_states(path: &mut Vec<&str>) {
     let mut seen = HashSet::new();
     let is_last = |name: &str| {
         let (list, state) = name.rsplit_once('/').unwrap_or(("", name));
@@ -153,13 +153,13 @@ fn leave_out_last(path: &mut Vec<&str>) {
     path.retain(|_| last.next() != Some(true));
 }
 
-fn failed(run: &RunSummary, fields: &mut Map<String, Value>) {
+fn add_failure_fields(run: &RunSummary, fields: &mut Map<String, Value>) {
     let error = run.progress.error.clone().unwrap_or_default();
     let causes = std::iter::successors(Some(&error), |error| error.cause.as_deref());
-    let errors: Vec<Value> = causes.map(|cause| problem(run, cause)).collect();
+    let errors: Vec<Value> = causes.map(|cause| problem_json(run, cause)).collect();
     fields.insert("success".to_owned(), json!(false));
     fields.insert("failedStep".to_owned(), json!(error.state));
-    fields.insert("error".to_owned(), problem(run, &error));
+    fields.insert("error".to_owned(), problem_json(run, &error));
     fields.insert("errors".to_owned(), json!(errors));
     if !run.progress.pauses.is_empty() {
         let message =
@@ -168,7 +168,7 @@ fn failed(run: &RunSummary, fields: &mut Map<String, Value>) {
     }
 }
 
-fn problem(run: &RunSummary, error: &RunError) -> Value {
+fn problem_json(run: &RunSummary, error: &RunError) -> Value {
     let mut problem = json!({
         "type": error.code,
         "title": error.title,

@@ -26,9 +26,9 @@ use synthdev_runtime::delegated_calls::{DelegatedCallClaim, DelegatedCalls, PROV
 pub(super) struct ClientSampling<'i> {
     interactions: &'i DelegatedCalls,
     client: Option<SamplingClient>,
-    asked: FuturesUnordered<BoxFuture<'i, Option<String>>>,
+    open_requests: FuturesUnordered<BoxFuture<'i, Option<String>>>,
     /// What the client did not answer.
-    refused: HashSet<String>,
+    refused_ids: HashSet<String>,
 }
 
 #[derive(Clone)]
@@ -44,47 +44,52 @@ impl<'i> ClientSampling<'i> {
         let offered = offered.unwrap_or_default();
         let tools = offered["sampling"]["tools"].is_object();
         let client = offered["sampling"].is_object().then(|| SamplingClient { peer: peer.clone(), tools });
-        Self { interactions, client, asked: FuturesUnordered::new(), refused: HashSet::new() }
+        Self { interactions, client, open_requests: FuturesUnordered::new(), refused_ids: HashSet::new() }
     }
 
     /// Whether the client is asked for nothing just now.
     pub(super) fn is_idle(&self) -> bool {
-        self.asked.is_empty()
+        self.open_requests.is_empty()
     }
 
     /// Hands the client everything that a run asks for and that nobody sees to.
-    pub(super) fn see_to(&mut self, run: &RunId) {
+    pub(super) fn send_open_requests(&mut self, run: &RunId) {
         let Some(client) = &self.client else { return };
         for interaction in self.interactions.open_calls(run) {
-            if self.refused.contains(&interaction.id) {
+            if self.refused_ids.contains(&interaction.id) {
                 continue;
             }
-            let Some(request) = asked(&interaction.request, client.tools) else {
-                self.refused.insert(interaction.id);
+            let Some(request) = sampling_request(&interaction.request, client.tools) else {
+                self.refused_ids.insert(interaction.id);
                 continue;
             };
             if let Some(claim) = self.interactions.claim(&interaction.id) {
-                self.asked.push(Box::pin(ask(client.clone(), self.interactions, claim, request)));
+                self.open_requests.push(Box::pin(ask_client(
+                    client.clone(),
+                    self.interactions,
+                    claim,
+                    request,
+                )));
             }
         }
     }
 
     /// The client answered one, or did not.
-    pub(super) async fn next(&mut self) {
-        if let Some(Some(refused)) = self.asked.next().await {
-            self.refused.insert(refused);
+    pub(super) async fn next_result(&mut self) {
+        if let Some(Some(refused)) = self.open_requests.next().await {
+            self.refused_ids.insert(refused);
         }
     }
 }
 
 /// The id of what was not answered.
-async fn ask(
+async fn ask_client(
     client: SamplingClient,
     interactions: &DelegatedCalls,
     claim: DelegatedCallClaim<'_>,
     request: ServerRequest,
 ) -> Option<String> {
-    let id = claim.interaction.id.clone();
+    let id = claim.call.id.clone();
     let answered = match tokio::time::timeout(TTL, client.peer.send_request(request)).await {
         Ok(Ok(answer)) => serde_json::to_value(answer).unwrap_or_default(),
         Ok(Err(error)) => {
@@ -93,10 +98,10 @@ async fn ask(
         }
         Err(_) => return Some(id),
     };
-    let read = data(&answered, required_decision(&claim.interaction.request));
+    let read = reply_data(&answered, required_decision(&claim.call.request));
     let reply = check_size("answer", &read)
         .map_err(|_| "it is too large".to_owned())
-        .and_then(|()| llm_reply::reply(&id, &claim.interaction.request, &read));
+        .and_then(|()| llm_reply::parse_reply(&id, &claim.call.request, &read));
     match reply {
         Ok(reply) => {
             interactions.answer(&id, &answered, Ok(reply));
@@ -110,7 +115,7 @@ async fn ask(
 }
 
 /// The request, as the protocol has it; `None`: it needs tools, and the client takes none.
-fn asked(request: &ModelRequest, takes_tools: bool) -> Option<ServerRequest> {
+fn sampling_request(request: &ModelRequest, takes_tools: bool) -> Option<ServerRequest> {
     let wanted = required_decision(request);
     let has_tools = !(request.tools.is_empty() && request.parsing_tools.is_empty());
     if has_tools && wanted.is_none() && !takes_tools {
@@ -118,10 +123,10 @@ fn asked(request: &ModelRequest, takes_tools: bool) -> Option<ServerRequest> {
     }
     let (system, others): (Vec<_>, Vec<_>) =
         request.messages.iter().partition(|message| message.role == ChatRole::System);
-    let mut messages = messages(&others, takes_tools);
+    let mut messages = sampling_messages(&others, takes_tools);
     let mut params = json!({"maxTokens": request.choice.answer_tokens()});
     if takes_tools && has_tools {
-        let (tools, mode) = tools(request);
+        let (tools, mode) = sampling_tools(request);
         params["tools"] = tools;
         params["toolChoice"] = json!({"mode": mode});
     } else if let Some(tool) = wanted {
@@ -139,12 +144,12 @@ fn asked(request: &ModelRequest, takes_tools: bool) -> Option<ServerRequest> {
     if let Some(temperature) = request.choice.parameters.temperature {
         params["temperature"] = json!(temperature);
     }
-    params["modelPreferences"] = preferences(request);
+    params["modelPreferences"] = model_preferences(request);
     serde_json::from_value(json!({"method": "sampling/createMessage", "params": params})).ok()
 }
 
 /// What kind of model the level is for, and its name if one is set.
-fn preferences(request: &ModelRequest) -> Value {
+fn model_preferences(request: &ModelRequest) -> Value {
     let mut preferences = match request.choice.level.as_str() {
         "smart" => json!({"intelligencePriority": 1.0}),
         "fast" => json!({"speedPriority": 1.0, "costPriority": 1.0}),
@@ -157,7 +162,7 @@ fn preferences(request: &ModelRequest) -> Value {
     preferences
 }
 
-fn tools(request: &ModelRequest) -> (Value, &'static str) {
+fn sampling_tools(request: &ModelRequest) -> (Value, &'static str) {
     let named = match &request.tool_choice {
         ToolChoice::Named(name) => Some(name),
         ToolChoice::Auto | ToolChoice::Required => None,
@@ -178,7 +183,7 @@ fn tools(request: &ModelRequest) -> (Value, &'static str) {
 }
 
 /// Results of tools that belong together are one message. For clients without tools all of it is told in words.
-fn messages(told: &[&ChatMessage], tools: bool) -> Vec<Value> {
+fn sampling_messages(told: &[&ChatMessage], tools: bool) -> Vec<Value> {
     let mut messages: Vec<(&str, bool, Vec<Value>)> = Vec::new();
     let text = |text: String| json!({"type": "text", "text": text});
     for message in told {
@@ -215,7 +220,7 @@ fn messages(told: &[&ChatMessage], tools: bool) -> Vec<Value> {
 }
 
 /// What a client's answer says, as `agent_llm` would have it.
-fn data(answer: &Value, wanted: Option<&ParsingTool>) -> Value {
+fn reply_data(answer: &Value, wanted: Option<&ParsingTool>) -> Value {
     let blocks = match &answer["content"] {
         Value::Array(blocks) => blocks.as_slice(),
         one => std::slice::from_ref(one),
@@ -227,7 +232,8 @@ fn data(answer: &Value, wanted: Option<&ParsingTool>) -> Value {
         .collect();
     if let Some(tool) = wanted {
         let called = calls.iter().find(|call| call["name"] == tool.name.as_str());
-        let object = called.map(|call| call["arguments"].clone()).or_else(|| object_in(&texts.concat()));
+        let object =
+            called.map(|call| call["arguments"].clone()).or_else(|| find_json_object(&texts.concat()));
         return json!({"object": object});
     }
     if calls.is_empty() && texts.is_empty() {
@@ -237,7 +243,7 @@ fn data(answer: &Value, wanted: Option<&ParsingTool>) -> Value {
 }
 
 /// The JSON object in a text: models like to put words and fences around it.
-fn object_in(text: &str) -> Option<Value> {
+fn find_json_object(text: &str) -> Option<Value> {
     let (start, end) = (text.find('{')?, text.rfind('}')?);
     serde_json::from_str(text.get(start..=end)?).ok()
 }
@@ -260,7 +266,7 @@ mod tests {
         let result =
             |id: &str, said: &str| json!({"type": "tool_result", "toolUseId": id, "content": [text(said)]});
         assert_eq!(
-            messages(&told, true),
+            sampling_messages(&told, true),
             [
                 json!({"role": "user", "content": text("What is in it?")}),
                 json!({"role": "assistant", "content": [text("I look."),
@@ -268,7 +274,7 @@ mod tests {
                 json!({"role": "user", "content": [result("c1", "plum"), result("c2", "pear")]}),
             ]
         );
-        let words = messages(&told, false);
+        let words = sampling_messages(&told, false);
         assert!(words.iter().all(|message| message["content"]["type"] == "text"), "{words:?}");
         assert_eq!(words.len(), 5);
     }
@@ -296,7 +302,7 @@ mod tests {
             (text("no idea"), true, json!({"object": null})),
             (json!({}), false, Value::Null),
         ] {
-            assert_eq!(data(&answer, wants.then_some(&tool)), expected, "{answer}");
+            assert_eq!(reply_data(&answer, wants.then_some(&tool)), expected, "{answer}");
         }
     }
 }

@@ -18,7 +18,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use super::await_run::RequestClient;
 use super::backend::McpBackend;
 use super::calls::{self, McpToolCall};
-use super::error::{McpCallError, short};
+use super::error::{McpCallError, shorten_text};
 use super::tools::{self, CalledTool};
 use super::transport::{ClientPresence, JsonLineTransport, McpTransport};
 use super::{pause_timeouts, resources, response};
@@ -43,7 +43,7 @@ const KNOWN: [&str; 5] =
 ///
 /// # Errors
 /// The handshake failed, with what was wrong.
-pub async fn serve<R, W>(
+pub async fn serve_stdio<R, W>(
     backend: Arc<dyn McpBackend>,
     input: R,
     output: W,
@@ -54,7 +54,7 @@ where
     W: AsyncWrite + Unpin + Send + 'static,
 {
     let handle = backend.handle().clone();
-    let deadlines = tokio::spawn(pause_timeouts::keep(Arc::clone(&backend)));
+    let deadlines = tokio::spawn(pause_timeouts::run_timeout_loop(Arc::clone(&backend)));
     let presence = Arc::new(ClientPresence::default());
     let wire = McpTransport::Lines(JsonLineTransport::new(input, output, Arc::clone(&presence)));
     let stopped = async {
@@ -62,7 +62,7 @@ where
         presence.mark_gone();
     };
     let ended = tokio::select! {
-        ended = converse(backend, wire, Arc::clone(&presence)) => ended,
+        ended = serve_client(backend, wire, Arc::clone(&presence)) => ended,
         () = stopped => Ok(()),
     };
     deadlines.abort();
@@ -71,7 +71,7 @@ where
 }
 
 /// One client, until it goes away.
-pub(super) async fn converse(
+pub(super) async fn serve_client(
     backend: Arc<dyn McpBackend>,
     wire: McpTransport,
     presence: Arc<ClientPresence>,
@@ -85,11 +85,11 @@ pub(super) async fn converse(
 
 /// Drivers stop between two inputs: nothing is half done but what runs outside.
 pub(super) async fn stop_drivers(handle: &RuntimeHandle) {
-    for run in handle.running() {
-        handle.send(&run, RunCommand::Leave);
+    for run in handle.running_runs() {
+        handle.send_command(&run, RunCommand::Leave);
     }
     let left = async {
-        while !handle.running().is_empty() {
+        while !handle.running_runs().is_empty() {
             tokio::time::sleep(Duration::from_millis(2)).await;
         }
     };
@@ -102,8 +102,8 @@ struct McpServer {
 }
 
 impl McpServer {
-    fn opened(&self) -> &dyn McpBackend {
-        self.presence.open();
+    fn open_backend(&self) -> &dyn McpBackend {
+        self.presence.mark_open();
         &*self.backend
     }
 }
@@ -116,7 +116,7 @@ impl ServerHandler for McpServer {
             .enable_resources()
             .enable_resources_list_changed()
             .build();
-        let notes = self.backend.notes();
+        let notes = self.backend.config_notes();
         let notes = if notes.is_empty() { String::new() } else { format!("\n\n{}", notes.join("\n")) };
         ServerConfig::new(capabilities)
             .with_server_info(Implementation::new("synthdev", env!("CARGO_PKG_VERSION")))
@@ -128,7 +128,7 @@ impl ServerHandler for McpServer {
         request: InitializeRequestParams,
         context: RequestContext<RoleServer>,
     ) -> impl Future<Output = Result<InitializeResult, ErrorData>> + Send + '_ {
-        self.opened();
+        self.open_backend();
         context.peer.set_peer_info(request.clone());
         ready(self.negotiate_initialize(&request))
     }
@@ -139,11 +139,11 @@ impl ServerHandler for McpServer {
         context: NotificationContext<RoleServer>,
     ) -> impl Future<Output = ()> + Send + '_ {
         let (mut changes, presence, peer) =
-            (self.backend.changes(), Arc::clone(&self.presence), context.peer);
+            (self.backend.workflow_changes(), Arc::clone(&self.presence), context.peer);
         tokio::spawn(async move {
             loop {
                 tokio::select! {
-                    () = presence.gone() => return,
+                    () = presence.wait_gone() => return,
                     changed = changes.changed() => if changed.is_err() { return },
                 }
                 let told = peer.notify_tool_list_changed().await;
@@ -162,11 +162,11 @@ impl ServerHandler for McpServer {
 
     /// The same for newer clients, which ask for it.
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
-        let mut changes = self.opened().changes();
+        let mut changes = self.open_backend().workflow_changes();
         loop {
             tokio::select! {
                 () = context.cancelled() => return Ok(()),
-                () = self.presence.gone() => return Ok(()),
+                () = self.presence.wait_gone() => return Ok(()),
                 changed = changes.changed() => if changed.is_err() { return Ok(()) },
             }
             // what was not asked for is not sent
@@ -180,7 +180,7 @@ impl ServerHandler for McpServer {
         _request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> impl Future<Output = Result<ListToolsResult, ErrorData>> + Send + '_ {
-        ready(Ok(ListToolsResult::with_all_items(tools::all(&self.opened().workflows()))))
+        ready(Ok(ListToolsResult::with_all_items(tools::all_tools(&self.open_backend().workflows()))))
     }
 
     async fn call_tool(
@@ -188,21 +188,23 @@ impl ServerHandler for McpServer {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let backend = self.opened();
+        let backend = self.open_backend();
         let client = RequestClient { context: &context, presence: &self.presence };
         let call = McpToolCall { backend, arguments: request.arguments, client };
         let offered = backend.workflows();
-        let done = match tools::find(&request.name, &offered) {
-            Some(CalledTool::System(tool)) => calls::system(tool, call).await,
-            Some(CalledTool::Workflow(offered)) => calls::workflow(offered, call).await,
+        let done = match tools::find_tool(&request.name, &offered) {
+            Some(CalledTool::System(tool)) => calls::call_system_tool(tool, call).await,
+            Some(CalledTool::Workflow(offered)) => calls::call_workflow_tool(offered, call).await,
             None => {
-                let message = format!("Unknown tool: {}", short(&request.name));
+                let message = format!("Unknown tool: {}", shorten_text(&request.name));
                 return Err(ErrorData::invalid_params(message, Some(json!({"type": "unknown_tool"}))));
             }
         };
         match done {
-            Ok(value) => Ok(response::result(value).into()),
-            Err(McpCallError::Answer(problem)) => Ok(response::result(response::error_json(*problem)).into()),
+            Ok(value) => Ok(response::call_result(value).into()),
+            Err(McpCallError::Answer(problem)) => {
+                Ok(response::call_result(response::error_json(*problem)).into())
+            }
             Err(McpCallError::Request(error)) => Err(error),
         }
     }
@@ -244,7 +246,7 @@ impl ServerHandler for McpServer {
         _context: RequestContext<RoleServer>,
     ) -> impl Future<Output = Result<ListResourcesResult, ErrorData>> + Send + '_ {
         let cursor = request.and_then(|page| page.cursor);
-        ready(resources::list(self.opened(), cursor.as_deref()))
+        ready(resources::list_resources(self.open_backend(), cursor.as_deref()))
     }
 
     fn list_resource_templates(
@@ -252,8 +254,8 @@ impl ServerHandler for McpServer {
         _request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> impl Future<Output = Result<ListResourceTemplatesResult, ErrorData>> + Send + '_ {
-        self.opened();
-        ready(Ok(resources::templates()))
+        self.open_backend();
+        ready(Ok(resources::resource_templates()))
     }
 
     fn read_resource(
@@ -261,7 +263,7 @@ impl ServerHandler for McpServer {
         request: ReadResourceRequestParams,
         _context: RequestContext<RoleServer>,
     ) -> impl Future<Output = Result<ReadResourceResponse, ErrorData>> + Send + '_ {
-        ready(resources::read(self.opened(), &request.uri).map(Into::into))
+        ready(resources::read_resource(self.open_backend(), &request.uri).map(Into::into))
     }
 }
 

@@ -12,7 +12,7 @@ mod tasks;
 pub(super) use self::results::{MOST_BYTES, as_input};
 pub(super) use self::step_message::{completed_step_json, step_json};
 pub(super) use self::sub_agent_error::SubAgentError;
-pub(super) use self::tasks::fields;
+pub(super) use self::tasks::add_task_fields;
 
 /// Steps, and results, in one message.
 pub(super) const MOST_STEPS: usize = 50;

@@ -10,14 +10,14 @@ const LONGEST: usize = 64;
 /// What a workflow takes, as the schema of a tool's arguments.
 pub(super) fn input_schema(inputs: &[WorkflowParameter]) -> Map<String, Value> {
     let properties: Map<String, Value> =
-        inputs.iter().map(|input| (input.name.clone(), of_parameter(input))).collect();
+        inputs.iter().map(|input| (input.name.clone(), parameter_schema(input))).collect();
     let required: Vec<&str> =
         inputs.iter().filter(|input| input.required).map(|input| input.name.as_str()).collect();
-    object(properties.into(), &required)
+    object_schema(properties.into(), &required)
 }
 
 /// An object with these properties and no others.
-pub(super) fn object(properties: Value, required: &[&str]) -> Map<String, Value> {
+pub(super) fn object_schema(properties: Value, required: &[&str]) -> Map<String, Value> {
     let mut schema = Map::new();
     schema.insert("type".to_owned(), json!("object"));
     schema.insert("properties".to_owned(), properties);
@@ -28,7 +28,7 @@ pub(super) fn object(properties: Value, required: &[&str]) -> Map<String, Value>
     schema
 }
 
-fn of_parameter(input: &WorkflowParameter) -> Value {
+fn parameter_schema(input: &WorkflowParameter) -> Value {
     let mut schema = match &input.schema {
         Some(Value::Object(fields)) => fields.clone(),
         Some(_) | None => Map::new(),

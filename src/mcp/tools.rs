@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::backend::OfferedWorkflow;
 use super::steps::MOST_STEPS;
-use super::tool_schema::{input_schema, object, tool_name};
+use super::tool_schema::{input_schema, object_schema, tool_name};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum SystemTool {
@@ -111,7 +111,7 @@ impl SystemTool {
             json!({"workflowId": {"type": "string", "description": "The id that a start answered with"}});
         match self {
             Self::ListWorkflows => (json!({}), &[]),
-            Self::StartWorkflow => starting(),
+            Self::StartWorkflow => start_tool_schema(),
             // S0.18, to the letter; that `stepData` is taken, too, is nothing to teach anybody
             Self::ResumeWorkflow => (
                 json!({
@@ -131,7 +131,7 @@ impl SystemTool {
             | Self::SubmitStepResult
             | Self::GetWorkflowState
             | Self::CheckpointWorkflow
-            | Self::RestoreWorkflow => self.of_sub_agents(),
+            | Self::RestoreWorkflow => self.sub_agent_tool_schema(),
             Self::AgentLlm => (
                 json!({
                     "interactionId": {"type": "string", "description": "The id of the pending interaction"},
@@ -162,7 +162,7 @@ impl SystemTool {
         }
     }
 
-    fn of_sub_agents(self) -> (Value, &'static [&'static str]) {
+    fn sub_agent_tool_schema(self) -> (Value, &'static [&'static str]) {
         let mut properties =
             json!({"workflow_id": {"type": "string", "description": "The workflow id of your task"}});
         if self == Self::GetWorkflowState {
@@ -212,7 +212,7 @@ impl SystemTool {
 
     fn tool(self) -> Tool {
         let (properties, required) = self.schema();
-        let mut schema = object(properties, required);
+        let mut schema = object_schema(properties, required);
         if self == Self::ResumeWorkflow {
             schema.remove("additionalProperties");
         }
@@ -233,12 +233,12 @@ fn further_results() -> Value {
     json!({
         "type": "array",
         "maxItems": MOST_STEPS - 1,
-        "items": object(item, &["step_id", "result"]),
+        "items": object_schema(item, &["step_id", "result"]),
         "description": "Results of further steps, each taken or refused on its own; the answer has `further_results`, too",
     })
 }
 
-fn starting() -> (Value, &'static [&'static str]) {
+fn start_tool_schema() -> (Value, &'static [&'static str]) {
     (
         json!({
             "name": {"type": "string", "description": "The workflow's name, as list_workflows has it"},
@@ -256,8 +256,8 @@ fn starting() -> (Value, &'static [&'static str]) {
     )
 }
 
-pub(super) fn all(offered: &[OfferedWorkflow]) -> Vec<Tool> {
-    let workflows = names(offered).into_iter().zip(offered).map(|(name, one)| {
+pub(super) fn all_tools(offered: &[OfferedWorkflow]) -> Vec<Tool> {
+    let workflows = tool_names(offered).into_iter().zip(offered).map(|(name, one)| {
         let about = if one.description.is_empty() {
             format!("The workflow {}", one.name)
         } else {
@@ -269,7 +269,7 @@ pub(super) fn all(offered: &[OfferedWorkflow]) -> Vec<Tool> {
 }
 
 /// The names of the workflows' tools, in the same order.
-pub(super) fn names(offered: &[OfferedWorkflow]) -> Vec<String> {
+pub(super) fn tool_names(offered: &[OfferedWorkflow]) -> Vec<String> {
     let mut taken: Vec<String> = SystemTool::ALL.iter().map(|tool| tool.name().to_owned()).collect();
     for one in offered {
         let name = tool_name(&one.name, &taken);
@@ -284,10 +284,10 @@ pub(super) enum CalledTool<'o> {
     Workflow(&'o OfferedWorkflow),
 }
 
-pub(super) fn find<'o>(name: &str, offered: &'o [OfferedWorkflow]) -> Option<CalledTool<'o>> {
+pub(super) fn find_tool<'o>(name: &str, offered: &'o [OfferedWorkflow]) -> Option<CalledTool<'o>> {
     if let Some(tool) = SystemTool::ALL.into_iter().find(|tool| tool.name() == name) {
         return Some(CalledTool::System(tool));
     }
-    let at = names(offered).iter().position(|one| one == name)?;
+    let at = tool_names(offered).iter().position(|one| one == name)?;
     offered.get(at).map(CalledTool::Workflow)
 }

@@ -31,28 +31,28 @@ pub(super) const INVALID_REQUEST: i32 = -32600;
 /// Whether a client is there.
 #[derive(Default)]
 pub(super) struct ClientPresence {
-    open: AtomicBool,
-    gone: watch::Sender<bool>,
+    was_opened: AtomicBool,
+    gone_sender: watch::Sender<bool>,
 }
 
 impl ClientPresence {
     /// There was a handshake, or a request that needs none.
-    pub(super) fn open(&self) {
-        self.open.store(true, Ordering::Release);
+    pub(super) fn mark_open(&self) {
+        self.was_opened.store(true, Ordering::Release);
     }
 
     fn is_open(&self) -> bool {
-        self.open.load(Ordering::Acquire)
+        self.was_opened.load(Ordering::Acquire)
     }
 
     /// The client went away, or the server ends: nobody cancelled anything.
     pub(super) fn mark_gone(&self) {
-        self.gone.send_replace(true);
+        self.gone_sender.send_replace(true);
     }
 
     /// Waits until that happens.
-    pub(super) async fn gone(&self) {
-        let mut gone = self.gone.subscribe();
+    pub(super) async fn wait_gone(&self) {
+        let mut gone = self.gone_sender.subscribe();
         // who could still say so is this very value
         let _ = gone.wait_for(|gone| *gone).await;
     }
@@ -78,7 +78,7 @@ impl Transport<RoleServer> for McpTransport {
 
     fn receive(&mut self) -> impl Future<Output = Option<ClientJsonRpcMessage>> + Send {
         let received: BoxFuture<'_, _> = match self {
-            Self::Lines(lines) => lines.receive().boxed(),
+            Self::Lines(lines) => lines.receive_message().boxed(),
             Self::Exchange(exchange) => exchange.receive().boxed(),
         };
         received
@@ -94,29 +94,30 @@ impl Transport<RoleServer> for McpTransport {
 }
 
 /// What some bytes say; an error is what they are answered.
-pub(super) fn message_in(bytes: &[u8]) -> Result<ClientJsonRpcMessage, Value> {
+pub(super) fn parse_message(bytes: &[u8]) -> Result<ClientJsonRpcMessage, Value> {
     let value: Value = serde_json::from_slice(bytes)
-        .map_err(|error| refused(Value::Null, PARSE_ERROR, &format!("Parse error: {error}")))?;
+        .map_err(|error| error_response(Value::Null, PARSE_ERROR, &format!("Parse error: {error}")))?;
     let id = match &value["id"] {
         id @ (Value::String(_) | Value::Number(_)) => id.clone(),
         _ => Value::Null,
     };
-    serde_json::from_value(value)
-        .map_err(|_| refused(id, INVALID_REQUEST, "Invalid request: this is no message of JSON-RPC 2.0"))
+    serde_json::from_value(value).map_err(|_| {
+        error_response(id, INVALID_REQUEST, "Invalid request: this is no message of JSON-RPC 2.0")
+    })
 }
 
-pub(super) fn refused(id: Value, code: i32, message: &str) -> Value {
+pub(super) fn error_response(id: Value, code: i32, message: &str) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": message}})
 }
 
 /// The answer to a request whose id another one has that is still open.
-pub(super) fn id_in_use(id: &RequestId) -> Value {
+pub(super) fn duplicate_id_error(id: &RequestId) -> Value {
     let id = id.clone().into_json_value();
-    refused(id, INVALID_REQUEST, "Invalid request: a request with this id is still open")
+    error_response(id, INVALID_REQUEST, "Invalid request: a request with this id is still open")
 }
 
 /// The request that a message cancels. It gets no answer any more.
-pub(super) fn cancels(message: &ClientJsonRpcMessage) -> Option<&RequestId> {
+pub(super) fn cancelled_request(message: &ClientJsonRpcMessage) -> Option<&RequestId> {
     match message {
         JsonRpcMessage::Notification(told) => match &told.notification {
             ClientNotification::CancelledNotification(cancelled) => cancelled.params.request_id.as_ref(),
@@ -127,7 +128,7 @@ pub(super) fn cancels(message: &ClientJsonRpcMessage) -> Option<&RequestId> {
 }
 
 /// The request that a message answers.
-pub(super) fn answers(message: &ServerJsonRpcMessage) -> Option<&RequestId> {
+pub(super) fn answered_request(message: &ServerJsonRpcMessage) -> Option<&RequestId> {
     match message {
         JsonRpcMessage::Response(response) => Some(&response.id),
         JsonRpcMessage::Error(error) => error.id.as_ref(),

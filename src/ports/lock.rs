@@ -16,13 +16,13 @@ pub enum LockError {
 /// The lock, as long as this lives; a process that dies loses it.
 #[must_use = "the lock is released when this is dropped"]
 pub struct ProjectLockGuard {
-    _held: Box<dyn Send + Sync>,
+    _held_lock: Box<dyn Send + Sync>,
 }
 
 impl ProjectLockGuard {
     /// `held` releases the lock when it is dropped.
     pub fn new(held: impl Send + Sync + 'static) -> Self {
-        Self { _held: Box::new(held) }
+        Self { _held_lock: Box::new(held) }
     }
 }
 

@@ -28,7 +28,7 @@ pub trait ModelPort: Send + Sync {
     ) -> BoxFuture<'a, Result<ModelReply, ModelError>>;
 
     /// What a server would get for the request, without headers; `None` where no server is asked.
-    fn body(&self, _request: &ModelRequest) -> Option<Value> {
+    fn request_body(&self, _request: &ModelRequest) -> Option<Value> {
         None
     }
 }

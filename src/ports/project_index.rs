@@ -20,7 +20,7 @@ pub trait ProjectIndexPort: Send + Sync {
     ///
     /// # Errors
     /// Why it is not described, in a few words.
-    fn text(&self, path: &str, limit: SizeLimit) -> Result<(String, String), String>;
+    fn read_file(&self, path: &str, limit: SizeLimit) -> Result<(String, String), String>;
 
     /// Nobody else writes as long as it is there.
     ///
@@ -40,5 +40,5 @@ pub trait IndexWriter: Send {
     ///
     /// # Errors
     /// What is in the way; what was added is kept.
-    fn keep(&mut self, index: &ProjectIndexEntries) -> Result<(), String>;
+    fn replace_index(&mut self, index: &ProjectIndexEntries) -> Result<(), String>;
 }

@@ -158,7 +158,7 @@ pub trait RunStore: Send + Sync {
     ///
     /// # Errors
     /// The store cannot be read.
-    fn changes(&self) -> Result<u64, StoreError>;
+    fn change_counter(&self) -> Result<u64, StoreError>;
 
     /// Newest first.
     ///
@@ -218,7 +218,7 @@ pub trait RunStore: Send + Sync {
     ///
     /// # Errors
     /// The token is unknown, or the store cannot be written.
-    fn count_try(&self, hash: &str) -> Result<u32, StoreError>;
+    fn count_failed_try(&self, hash: &str) -> Result<u32, StoreError>;
 
     /// Uses up the token and appends the rows, in one transaction. Other tokens of the same pause are used up
     /// with it: they get the same answer or a conflict. Makes this process the run's driver if it is not yet.

@@ -11,11 +11,11 @@ pub trait ToolPort: Send + Sync {
     fn specs(&self) -> &[ToolSpec];
 
     /// What would happen, for the approval dialog. `None`: nothing worth showing.
-    fn preview<'a>(&'a self, invocation: &'a ToolInvocation) -> BoxFuture<'a, Option<ToolPreview>>;
+    fn preview_call<'a>(&'a self, invocation: &'a ToolInvocation) -> BoxFuture<'a, Option<ToolPreview>>;
 
     /// Why no policy and no user's answer lets this call run: it is refused before a question is asked. Running it
     /// answers the same.
-    fn refusal(&self, _: &ToolInvocation) -> Option<String> {
+    fn refusal_reason(&self, _: &ToolInvocation) -> Option<String> {
         None
     }
 

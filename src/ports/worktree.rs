@@ -10,7 +10,7 @@ use synthdev_domain::snapshot::{
 pub enum MergeError {
     /// The project and the run changed the same things; neither the project nor the worktree was changed.
     /// The run's files are on its branch.
-    #[error("{} of the run cannot be merged: {}", counted(.0.len()), first(.0))]
+    #[error("{} of the run cannot be merged: {}", conflict_count_text(.0.len()), first_conflict_text(.0))]
     Conflicts(Vec<MergeConflict>),
     #[error(transparent)]
     Failed(#[from] SnapshotError),
@@ -63,11 +63,11 @@ pub trait WorktreePort: Send + Sync {
     fn discard(&self, worktree: &RunWorktree, force: bool) -> Result<(), SnapshotError>;
 }
 
-fn counted(conflicts: usize) -> String {
+fn conflict_count_text(conflicts: usize) -> String {
     format!("{conflicts} file{}", if conflicts == 1 { "" } else { "s" })
 }
 
-fn first(conflicts: &[MergeConflict]) -> String {
+fn first_conflict_text(conflicts: &[MergeConflict]) -> String {
     let shown = conflicts.iter().take(3).map(|conflict| format!("{} ({})", conflict.path, conflict.reason));
     let more = conflicts.len().saturating_sub(3);
     let tail = if more == 0 { String::new() } else { format!(" and {more} more") };

@@ -17,10 +17,10 @@ use synthdev_domain::project_lock::LockHolder;
 pub(super) struct ActiveRuns {
     outboxes: Mutex<HashMap<RunId, UnboundedSender<DriverMessage>>>,
     /// A run is driven here no longer.
-    left: Notify,
+    run_left: Notify,
     listener: Mutex<Option<ControlListenerTask>>,
     /// Whose end runs wait for, to change the project's files.
-    behind: Mutex<HashMap<RunId, LockHolder>>,
+    waiting_for: Mutex<HashMap<RunId, LockHolder>>,
 }
 
 struct ControlListenerTask(AbortHandle);
@@ -32,12 +32,12 @@ impl Drop for ControlListenerTask {
 }
 
 impl ActiveRuns {
-    fn outboxes(&self) -> MutexGuard<'_, HashMap<RunId, UnboundedSender<DriverMessage>>> {
+    fn lock_outboxes(&self) -> MutexGuard<'_, HashMap<RunId, UnboundedSender<DriverMessage>>> {
         self.outboxes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Somebody listens to others from now on, as long as runs can be driven here.
-    pub(super) fn listens(&self, begin: impl FnOnce() -> AbortHandle) {
+    pub(super) fn ensure_listener(&self, begin: impl FnOnce() -> AbortHandle) {
         let mut listener = self.listener.lock().unwrap_or_else(PoisonError::into_inner);
         if listener.as_ref().is_none_or(|listener| listener.0.is_finished()) {
             *listener = Some(ControlListenerTask(begin()));
@@ -45,63 +45,63 @@ impl ActiveRuns {
     }
 
     /// From now on a run is driven here.
-    pub(super) fn begin(&self, run: RunId, outbox: UnboundedSender<DriverMessage>) {
-        self.outboxes().insert(run, outbox);
+    pub(super) fn insert_run(&self, run: RunId, outbox: UnboundedSender<DriverMessage>) {
+        self.lock_outboxes().insert(run, outbox);
     }
 
     /// `false`: it was taken up again here meanwhile.
-    pub(super) fn end(&self, run: &RunId, outbox: &UnboundedSender<DriverMessage>) -> bool {
-        let mut outboxes = self.outboxes();
+    pub(super) fn remove_run(&self, run: &RunId, outbox: &UnboundedSender<DriverMessage>) -> bool {
+        let mut outboxes = self.lock_outboxes();
         let left = outboxes.get(run).is_some_and(|known| known.same_channel(outbox));
         if left {
             outboxes.remove(run);
         }
         drop(outboxes);
-        self.left.notify_waiters();
+        self.run_left.notify_waiters();
         left
     }
 
-    fn behind(&self) -> MutexGuard<'_, HashMap<RunId, LockHolder>> {
-        self.behind.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock_waiting_runs(&self) -> MutexGuard<'_, HashMap<RunId, LockHolder>> {
+        self.waiting_for.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// `false`: it was known that the run waits for this one.
     pub(super) fn waits_behind(&self, run: &RunId, other: &LockHolder) -> bool {
-        self.behind().insert(run.clone(), other.clone()).as_ref() != Some(other)
+        self.lock_waiting_runs().insert(run.clone(), other.clone()).as_ref() != Some(other)
     }
 
     pub(super) fn waits_no_longer(&self, run: &RunId) {
-        self.behind().remove(run);
+        self.lock_waiting_runs().remove(run);
     }
 
     pub(super) fn awaited_holder(&self, run: &RunId) -> Option<LockHolder> {
-        self.behind().get(run).cloned()
+        self.lock_waiting_runs().get(run).cloned()
     }
 
     /// The way to who drives it now.
-    pub(super) fn outbox(&self, run: &RunId) -> Option<UnboundedSender<DriverMessage>> {
-        self.outboxes().get(run).cloned()
+    pub(super) fn outbox_for(&self, run: &RunId) -> Option<UnboundedSender<DriverMessage>> {
+        self.lock_outboxes().get(run).cloned()
     }
 
     /// `false`: nobody drives the run here.
     pub(super) fn send(&self, run: &RunId, mail: DriverMessage) -> bool {
-        self.outboxes().get(run).is_some_and(|outbox| outbox.send(mail).is_ok())
+        self.lock_outboxes().get(run).is_some_and(|outbox| outbox.send(mail).is_ok())
     }
 
-    pub(super) fn drives(&self, run: &RunId) -> bool {
-        self.outboxes().contains_key(run)
+    pub(super) fn drives_run(&self, run: &RunId) -> bool {
+        self.lock_outboxes().contains_key(run)
     }
 
-    pub(super) fn all(&self) -> Vec<RunId> {
-        self.outboxes().keys().cloned().collect()
+    pub(super) fn driven_runs(&self) -> Vec<RunId> {
+        self.lock_outboxes().keys().cloned().collect()
     }
 
     /// Until this drive of the run is over; there may be another one by then.
-    pub(super) async fn until_left(&self, run: &RunId, outbox: &UnboundedSender<DriverMessage>) {
+    pub(super) async fn wait_until_left(&self, run: &RunId, outbox: &UnboundedSender<DriverMessage>) {
         loop {
-            let mut left = pin!(self.left.notified());
+            let mut left = pin!(self.run_left.notified());
             left.as_mut().enable();
-            if !self.outboxes().get(run).is_some_and(|known| known.same_channel(outbox)) {
+            if !self.lock_outboxes().get(run).is_some_and(|known| known.same_channel(outbox)) {
                 return;
             }
             left.await;

@@ -45,16 +45,16 @@ impl RuntimeHandle {
         let mut alone = false;
         loop {
             self.task_broker().wait_until_resumed(run).await;
-            if self.shared.send(run, DriverMessage::Command(RunCommand::End)) {
+            if self.context.send(run, DriverMessage::Command(RunCommand::End)) {
                 return Ok(CancelOutcome::Told);
             }
             match self.ports().store.claim(run) {
                 Ok(before) => return self.cancel_idle(run, before).map(|()| CancelOutcome::Done),
                 // somebody here began to take it up in between
-                Err(_) if self.task_broker().is_resuming(run) || self.shared.drives(run) => {}
+                Err(_) if self.task_broker().is_resuming(run) || self.context.drives_run(run) => {}
                 Err(refused) => {
                     // whoever had it may have let go of it meanwhile, but only once
-                    let asked = self.cancel_elsewhere(run).await?;
+                    let asked = self.cancel_in_other_process(run).await?;
                     // it may have come to its end by itself
                     let status = self.summary(run.as_str())?.progress.status;
                     if asked && matches!(status, RunStatus::Cancelled | RunStatus::Completed) {
@@ -70,7 +70,7 @@ impl RuntimeHandle {
     }
 
     /// `false`: no other process drives it.
-    async fn cancel_elsewhere(&self, run: &RunId) -> Result<bool, StoreError> {
+    async fn cancel_in_other_process(&self, run: &RunId) -> Result<bool, StoreError> {
         match self.ask_driver(run, ControlAction::Cancel, PATIENCE).await? {
             Some(PauseOutcome::Done) => Ok(true),
             Some(PauseOutcome::Told(pid)) => Err(StoreError {
@@ -112,11 +112,11 @@ impl RuntimeHandle {
     fn cancel_claimed(&self, run: &RunId) -> Result<(), StoreError> {
         let (at, store) = (self.ports().clock.now(), Arc::clone(&self.ports().store));
         let journal_replay::ReplayedState { mut machine, mut events, .. } =
-            journal_replay::read(&*store, run)?.play();
+            journal_replay::load_journaled_run(&*store, run)?.replay();
         let input = Input::Cancelled { partial: Vec::new(), end: true, used: Vec::new() };
-        let MachineOutput { effects: _, events: now } = machine.handle(at, input.clone());
+        let MachineOutput { effects: _, events: now } = machine.handle_input(at, input.clone());
         let mut rows = Vec::new();
-        journal::rows(at, &input, &[], &now, &mut rows)?;
+        journal::input_rows(at, &input, &[], &now, &mut rows)?;
         // one that has failed for good takes no more inputs: only its status changes
         if now.is_empty() {
             rows.clear();

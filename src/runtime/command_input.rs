@@ -9,7 +9,7 @@ use synthdev_engine::input::Input;
 use synthdev_engine::steering::SteeringAction;
 
 /// `None`: it is no input of the run.
-pub(super) fn as_input(
+pub(super) fn message_to_input(
     mail: DriverMessage,
     partial: &PartialReplies,
     redactor: &SecretRedactor,
@@ -32,9 +32,9 @@ pub(super) fn as_input(
             }
             input
         }
-        DriverMessage::Command(RunCommand::Cancel) => cancelled(partial, redactor, false),
-        DriverMessage::Command(RunCommand::Interrupt) => interrupted(partial, redactor),
-        DriverMessage::Command(RunCommand::End) => cancelled(partial, redactor, true),
+        DriverMessage::Command(RunCommand::Cancel) => cancel_input(partial, redactor, false),
+        DriverMessage::Command(RunCommand::Interrupt) => interrupt_input(partial, redactor),
+        DriverMessage::Command(RunCommand::End) => cancel_input(partial, redactor, true),
         DriverMessage::Command(RunCommand::Approve { call, decision }) => Input::Approved { call, decision },
         DriverMessage::Command(RunCommand::Answer { call, answer }) => Input::Answered { call, answer },
         DriverMessage::Command(RunCommand::Steer(steering)) => Input::Steered(Box::new(steering)),
@@ -43,19 +43,19 @@ pub(super) fn as_input(
 }
 
 /// What they used is asked for when their calls are stopped.
-fn interrupted(partial: &PartialReplies, redactor: &SecretRedactor) -> Input {
+fn interrupt_input(partial: &PartialReplies, redactor: &SecretRedactor) -> Input {
     let all = partial.lock().unwrap_or_else(PoisonError::into_inner);
     let texts = all.iter().filter_map(|(call, streamed)| Some((*call, streamed.redacted_text(redactor)?)));
     let partial = texts.collect();
     Input::Steered(Box::new(SteeringAction::Interrupt { partial }))
 }
 
-fn cancelled(partial: &PartialReplies, redactor: &SecretRedactor, end: bool) -> Input {
+fn cancel_input(partial: &PartialReplies, redactor: &SecretRedactor, end: bool) -> Input {
     let all = std::mem::take(&mut *partial.lock().unwrap_or_else(PoisonError::into_inner));
     let (mut texts, mut used) = (Vec::new(), Vec::new());
     for (call, streamed) in all {
         texts.extend(streamed.redacted_text(redactor).map(|text| (call, text)));
-        used.extend(streamed.all().into_iter().map(|used| (call, used)));
+        used.extend(streamed.total_usage().into_iter().map(|used| (call, used)));
     }
     Input::Cancelled { partial: texts, end, used }
 }

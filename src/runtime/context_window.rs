@@ -12,7 +12,7 @@ use synthdev_domain::model::{LEAST_ANSWER, ModelError, ModelRequest};
 ///
 /// # Errors
 /// Its prompt leaves no room for an answer.
-pub(super) fn fitting(request: &ModelRequest) -> Result<Cow<'_, ModelRequest>, ModelError> {
+pub(super) fn fit_to_window(request: &ModelRequest) -> Result<Cow<'_, ModelRequest>, ModelError> {
     let Some(window) = request.choice.context_size else { return Ok(Cow::Borrowed(request)) };
     let answer = request.choice.parameters.max_output_tokens;
     if request.bytes().saturating_add(answer.unwrap_or(LEAST_ANSWER)) <= window {
@@ -76,7 +76,7 @@ mod tests {
         ];
         for (about, text, window, answer, expected) in rows {
             let request = request(&text, window, answer);
-            let sent = fitting(&request);
+            let sent = fit_to_window(&request);
             let asked = sent.as_ref().ok().map(|sent| sent.choice.parameters.max_output_tokens);
             assert_eq!(asked, expected, "{about}");
             if let Err(error) = sent {

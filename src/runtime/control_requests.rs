@@ -62,7 +62,7 @@ enum ControlReply {
 }
 
 /// Hears what others want of the runs that are driven here, as long as any can be.
-async fn hear(
+async fn serve_control_requests(
     mut requests: BoxStream<'static, DriverRequest>,
     runs: Weak<ActiveRuns>,
     desk: Arc<TaskBroker>,
@@ -77,7 +77,7 @@ async fn hear(
                 Ok(ControlRequest { run, control }) => {
                     let carried = async {
                         desk.wait_until_resumed(&run).await;
-                        carry_out(&runs, &run, control, ControlOrigin::Others).await
+                        request_control(&runs, &run, control, ControlOrigin::Others).await
                     };
                     tokio::select! {
                         told = carried => told,
@@ -92,32 +92,32 @@ async fn hear(
     }
 }
 
-async fn carry_out(
+async fn request_control(
     runs: &ActiveRuns,
     run: &RunId,
     control: ControlAction,
     whose: ControlOrigin,
 ) -> ControlReply {
-    let Some(outbox) = runs.outbox(run) else { return ControlReply::NotDriven };
+    let Some(outbox) = runs.outbox_for(run) else { return ControlReply::NotDriven };
     let (answer, taken) = oneshot::channel();
     // one that ends in that moment does not answer
     if outbox.send(DriverMessage::Control(control, whose, answer)).is_ok() && taken.await == Ok(false) {
         return ControlReply::Conversation;
     }
-    runs.until_left(run, &outbox).await;
+    runs.wait_until_left(run, &outbox).await;
     ControlReply::Done
 }
 
 impl RuntimeHandle {
     /// From the first run of this process on others may ask for it. A command that is done at once has no use for that.
-    pub(super) fn listen(&self) {
-        let RuntimeContext { ports, runs, desk, .. } = &*self.shared;
-        runs.listens(|| {
+    pub(super) fn listen_for_control(&self) {
+        let RuntimeContext { ports, runs, task_broker: desk, .. } = &*self.context;
+        runs.ensure_listener(|| {
             let (store, runs, desk) = (Arc::downgrade(&ports.store), Arc::downgrade(runs), Arc::clone(desk));
             let hearing = async move {
                 sleep(AT_ONCE).await;
                 let Some(requests) = store.upgrade().map(|store| store.requests()) else { return };
-                hear(requests, runs, desk).await;
+                serve_control_requests(requests, runs, desk).await;
             };
             tokio::spawn(hearing).abort_handle()
         });
@@ -130,14 +130,14 @@ impl RuntimeHandle {
     /// It is a conversation, its driver cannot be asked, or the store cannot be read.
     pub async fn pause(&self, run: &RunId, patience: Duration) -> Result<PauseOutcome, StoreError> {
         self.task_broker().wait_until_resumed(run).await;
-        if self.shared.runs.drives(run) {
+        if self.context.runs.drives_run(run) {
             let here = timeout(
                 patience,
-                carry_out(&self.shared.runs, run, ControlAction::Pause, ControlOrigin::Own),
+                request_control(&self.context.runs, run, ControlAction::Pause, ControlOrigin::Own),
             )
             .await;
             return match here {
-                Ok(ControlReply::Conversation) => Err(conversation(run, "here")),
+                Ok(ControlReply::Conversation) => Err(conversation_error(run, "here")),
                 Ok(
                     ControlReply::Done
                     | ControlReply::Heard
@@ -166,20 +166,22 @@ impl RuntimeHandle {
         while let Some(DriverAnswers { pid, answers }) = self.ports().store.ask_driver(run, asked.clone())? {
             asks += 1;
             let mut heard = false;
-            let told = match timeout_at(until, last_of(answers, &mut heard)).await {
+            let told = match timeout_at(until, last_reply(answers, &mut heard)).await {
                 Ok(told) => told,
                 Err(_) if heard => return Ok(Some(PauseOutcome::Told(Some(pid)))),
                 Err(_) => return Ok(Some(PauseOutcome::Unheard(pid))),
             };
             match told {
                 Some(ControlReply::Done) => return Ok(Some(PauseOutcome::Done)),
-                Some(ControlReply::Conversation) => return Err(conversation(run, "in another process")),
+                Some(ControlReply::Conversation) => {
+                    return Err(conversation_error(run, "in another process"));
+                }
                 // it is ending, or only writes something into the run
                 Some(ControlReply::NotDriven | ControlReply::Heard) | None if tries > 0 => {
                     tries -= 1;
                     sleep(SOON).await;
                 }
-                _ => return Err(deaf(run, pid)),
+                _ => return Err(unresponsive_driver_error(run, pid)),
             }
         }
         // its process may have ended with it, before it could answer
@@ -188,7 +190,7 @@ impl RuntimeHandle {
 }
 
 /// What came of it in the end; `None`: nothing that is understood.
-async fn last_of(mut answers: BoxStream<'static, String>, heard: &mut bool) -> Option<ControlReply> {
+async fn last_reply(mut answers: BoxStream<'static, String>, heard: &mut bool) -> Option<ControlReply> {
     let mut last = None;
     while let Some(told) = answers.next().await {
         last = serde_json::from_str(&told).ok();
@@ -197,14 +199,14 @@ async fn last_of(mut answers: BoxStream<'static, String>, heard: &mut bool) -> O
     last
 }
 
-fn deaf(run: &RunId, pid: u32) -> StoreError {
+fn unresponsive_driver_error(run: &RunId, pid: u32) -> StoreError {
     StoreError {
         message: format!("run {run} belongs to process {pid}, which does not let go of it"),
         hint: Some("do it there, or end that process: then the run is free".to_owned()),
     }
 }
 
-fn conversation(run: &RunId, place: &str) -> StoreError {
+fn conversation_error(run: &RunId, place: &str) -> StoreError {
     StoreError {
         message: format!("run {run} is a conversation that goes on {place}"),
         hint: Some("it ends with /exit in the session that talks in it".to_owned()),

@@ -13,7 +13,7 @@ use tokio::sync::{oneshot, watch};
 
 use self::durable_ids::{DurableIdParts, RunSeedCache};
 pub use self::durable_ids::{TTL, is_id_valid, may_belong_to_run, recorded_replies};
-use super::resume_tokens::{hash, sorted};
+use super::resume_tokens::{hash_text, sort_keys};
 use super::runtime_context::RuntimePorts;
 use synthdev_domain::ids::{RunId, Timestamp};
 use synthdev_domain::model::{ModelError, ModelReply, ModelRequest};
@@ -34,7 +34,7 @@ pub struct DelegatedCall {
     pub id: String,
     pub run: RunId,
     pub request: ModelRequest,
-    pub expires: Timestamp,
+    pub expires_at: Timestamp,
 }
 
 /// What came of an answer.
@@ -50,21 +50,21 @@ pub enum DelegatedAnswerOutcome {
 
 #[derive(Default)]
 struct DelegatedCallTable {
-    open: BTreeMap<String, PendingDelegatedCall>,
+    pending_calls: BTreeMap<String, PendingDelegatedCall>,
     /// Oldest first: id, run, hash of what was answered.
-    answered: Vec<(String, RunId, String)>,
+    answered_calls: Vec<(String, RunId, String)>,
     /// Ids of a process that died, each with the one that was asked in its place.
-    heirs: BTreeMap<String, String>,
+    successor_ids: BTreeMap<String, String>,
     /// How many were asked.
-    asked: u64,
+    asked_count: u64,
 }
 
 struct PendingDelegatedCall {
-    interaction: DelegatedCall,
+    call: DelegatedCall,
     number: u64,
-    tries: u32,
+    failed_tries: u32,
     /// Somebody asks the client's model right now.
-    claimed: bool,
+    is_claimed: bool,
     answer: oneshot::Sender<Result<ModelReply, ModelError>>,
 }
 
@@ -85,55 +85,56 @@ impl DelegatedCalls {
     pub fn open_calls(&self, run: &RunId) -> Vec<DelegatedCall> {
         let table = self.table();
         let mut own: Vec<&PendingDelegatedCall> =
-            table.open.values().filter(|one| one.interaction.run == *run).collect();
+            table.pending_calls.values().filter(|one| one.call.run == *run).collect();
         own.sort_by_key(|one| one.number);
-        own.into_iter().map(|one| one.interaction.clone()).collect()
+        own.into_iter().map(|one| one.call.clone()).collect()
     }
 
     /// Whether a run asks for anything that nobody sees to.
     pub fn has_unclaimed_call(&self, run: &RunId) -> bool {
-        self.table().open.values().any(|one| one.interaction.run == *run && !one.claimed)
+        self.table().pending_calls.values().any(|one| one.call.run == *run && !one.is_claimed)
     }
 
     /// Sees to one, unless somebody does already. Others can answer it nevertheless; the first answer counts.
     pub fn claim(&self, id: &str) -> Option<DelegatedCallClaim<'_>> {
         let mut table = self.table();
-        let waiting = table.open.get_mut(id).filter(|waiting| !waiting.claimed)?;
-        waiting.claimed = true;
-        let interaction = waiting.interaction.clone();
-        Some(DelegatedCallClaim { interactions: self, interaction })
+        let waiting = table.pending_calls.get_mut(id).filter(|waiting| !waiting.is_claimed)?;
+        waiting.is_claimed = true;
+        let interaction = waiting.call.clone();
+        Some(DelegatedCallClaim { interactions: self, call: interaction })
     }
 
     /// The id under which one is open or was answered here: itself, or the one that was asked in its place.
     pub fn resolve(&self, id: &str) -> Option<String> {
         let table = self.table();
-        let id = table.heirs.get(id).map_or(id, String::as_str);
-        let known = table.open.contains_key(id) || table.answered.iter().any(|(known, ..)| known == id);
+        let id = table.successor_ids.get(id).map_or(id, String::as_str);
+        let known = table.pending_calls.contains_key(id)
+            || table.answered_calls.iter().any(|(known, ..)| known == id);
         known.then(|| id.to_owned())
     }
 
     /// An id of a process that died stands from now on for what this run asks in its place, if it does already.
     pub fn adopt_id(&self, id: &str, run: &RunId) -> Option<String> {
-        let what = DurableIdParts::parse(id)?.what;
+        let what = DurableIdParts::parse(id)?.content_hash;
         let mut table = self.table();
         let same = |waiting: &&PendingDelegatedCall| {
-            let open = &waiting.interaction;
-            let asks = DurableIdParts::parse(&open.id).is_some_and(|parts| parts.what == what);
-            open.run == *run && asks && !table.heirs.values().any(|heir| *heir == open.id)
+            let open = &waiting.call;
+            let asks = DurableIdParts::parse(&open.id).is_some_and(|parts| parts.content_hash == what);
+            open.run == *run && asks && !table.successor_ids.values().any(|heir| *heir == open.id)
         };
-        let heir = table.open.values().filter(same).min_by_key(|waiting| waiting.number);
-        let heir = heir.map(|waiting| waiting.interaction.id.clone())?;
-        table.heirs.insert(id.to_owned(), heir.clone());
+        let heir = table.pending_calls.values().filter(same).min_by_key(|waiting| waiting.number);
+        let heir = heir.map(|waiting| waiting.call.id.clone())?;
+        table.successor_ids.insert(id.to_owned(), heir.clone());
         Some(heir)
     }
 
     pub fn find(&self, id: &str) -> Option<DelegatedCall> {
-        self.table().open.get(id).map(|one| one.interaction.clone())
+        self.table().pending_calls.get(id).map(|one| one.call.clone())
     }
 
     /// The run of one that was answered.
     pub fn run_for_answered(&self, id: &str) -> Option<RunId> {
-        self.table().answered.iter().find(|(known, ..)| known == id).map(|(_, run, _)| run.clone())
+        self.table().answered_calls.iter().find(|(known, ..)| known == id).map(|(_, run, _)| run.clone())
     }
 
     /// Changes whenever something is asked.
@@ -149,19 +150,19 @@ impl DelegatedCalls {
         said: &Value,
         answer: Result<ModelReply, ModelError>,
     ) -> DelegatedAnswerOutcome {
-        let said = hash(&sorted(said.clone()).to_string());
+        let said = hash_text(&sort_keys(said.clone()).to_string());
         let mut table = self.table();
-        if let Some((.., before)) = table.answered.iter().find(|(known, ..)| known == id) {
+        if let Some((.., before)) = table.answered_calls.iter().find(|(known, ..)| known == id) {
             return if *before == said {
                 DelegatedAnswerOutcome::Duplicate
             } else {
                 DelegatedAnswerOutcome::Conflict
             };
         }
-        let Some(waiting) = table.open.remove(id) else { return DelegatedAnswerOutcome::Unknown };
-        table.answered.push((id.to_owned(), waiting.interaction.run, said));
-        if table.answered.len() > REMEMBERED {
-            table.answered.remove(0);
+        let Some(waiting) = table.pending_calls.remove(id) else { return DelegatedAnswerOutcome::Unknown };
+        table.answered_calls.push((id.to_owned(), waiting.call.run, said));
+        if table.answered_calls.len() > REMEMBERED {
+            table.answered_calls.remove(0);
         }
         // nobody waits any more if the run was cancelled this very moment
         let _ = waiting.answer.send(answer);
@@ -171,11 +172,11 @@ impl DelegatedCalls {
     /// Counts an answer that does not fit; how many more may come. With the last one the call fails.
     pub fn count_misfit(&self, id: &str, why: &str) -> u32 {
         let mut table = self.table();
-        let Some(waiting) = table.open.get_mut(id) else { return 0 };
-        waiting.tries += 1;
-        let left = TRIES.saturating_sub(waiting.tries);
+        let Some(waiting) = table.pending_calls.get_mut(id) else { return 0 };
+        waiting.failed_tries += 1;
+        let left = TRIES.saturating_sub(waiting.failed_tries);
         if left == 0
-            && let Some(waiting) = table.open.remove(id)
+            && let Some(waiting) = table.pending_calls.remove(id)
         {
             let detail = format!("the client gave {TRIES} answers that do not fit: {why}");
             let _ = waiting.answer.send(Err(ModelError::Unfit { detail }));
@@ -183,14 +184,14 @@ impl DelegatedCalls {
         left
     }
 
-    fn ask(&self, interaction: DelegatedCall) -> oneshot::Receiver<Result<ModelReply, ModelError>> {
+    fn ask_client(&self, interaction: DelegatedCall) -> oneshot::Receiver<Result<ModelReply, ModelError>> {
         let (answer, answered) = oneshot::channel();
         let mut table = self.table();
-        let number = table.asked;
-        table.asked += 1;
-        table.open.insert(
+        let number = table.asked_count;
+        table.asked_count += 1;
+        table.pending_calls.insert(
             interaction.id.clone(),
-            PendingDelegatedCall { interaction, number, tries: 0, claimed: false, answer },
+            PendingDelegatedCall { call: interaction, number, failed_tries: 0, is_claimed: false, answer },
         );
         drop(table);
         self.count.send_modify(|count| *count += 1);
@@ -198,7 +199,7 @@ impl DelegatedCalls {
     }
 
     fn withdraw(&self, id: &str) {
-        self.table().open.remove(id);
+        self.table().pending_calls.remove(id);
     }
 
     fn table(&self) -> MutexGuard<'_, DelegatedCallTable> {
@@ -210,7 +211,7 @@ impl DelegatedCalls {
 pub struct DelegatingModelPort {
     run: RunId,
     interactions: Arc<DelegatedCalls>,
-    others: Arc<dyn ModelPort>,
+    direct_model: Arc<dyn ModelPort>,
     clock: Arc<dyn ClockPort>,
     ids: Arc<dyn IdSource>,
     store: Arc<dyn RunStore>,
@@ -223,7 +224,7 @@ impl DelegatingModelPort {
         Self {
             run,
             interactions,
-            others: Arc::clone(&ports.models),
+            direct_model: Arc::clone(&ports.models),
             clock: Arc::clone(&ports.clock),
             ids: Arc::clone(&ports.ids),
             store: Arc::clone(&ports.store),
@@ -239,30 +240,30 @@ impl ModelPort for DelegatingModelPort {
         sink: &'a dyn DeltaSink,
     ) -> BoxFuture<'a, Result<ModelReply, ModelError>> {
         if request.choice.provider != PROVIDER {
-            return self.others.call(request, sink);
+            return self.direct_model.call(request, sink);
         }
-        Box::pin(self.delegate(request))
+        Box::pin(self.delegate_call(request))
     }
 
-    fn body(&self, request: &ModelRequest) -> Option<Value> {
-        if request.choice.provider == PROVIDER { None } else { self.others.body(request) }
+    fn request_body(&self, request: &ModelRequest) -> Option<Value> {
+        if request.choice.provider == PROVIDER { None } else { self.direct_model.request_body(request) }
     }
 }
 
 impl DelegatingModelPort {
-    async fn delegate(&self, request: &ModelRequest) -> Result<ModelReply, ModelError> {
+    async fn delegate_call(&self, request: &ModelRequest) -> Result<ModelReply, ModelError> {
         let begun = self.clock.now();
         let ttl = i64::try_from(TTL.as_millis()).unwrap_or(i64::MAX);
         let seed = self.seed.get_or_load(&*self.store, &self.run, self.ids.seed());
         let interaction = DelegatedCall {
-            id: durable_ids::id_of(&self.run, seed, request, begun, self.ids.seed()),
+            id: durable_ids::new_durable_id(&self.run, seed, request, begun, self.ids.seed()),
             run: self.run.clone(),
             request: request.clone(),
-            expires: Timestamp(begun.0.saturating_add(ttl)),
+            expires_at: Timestamp(begun.0.saturating_add(ttl)),
         };
         // whoever gives this up takes the question back
         let _open = OpenCallGuard { interactions: &self.interactions, id: interaction.id.clone() };
-        let answered = self.interactions.ask(interaction);
+        let answered = self.interactions.ask_client(interaction);
         // who was silent for so long is asked again when somebody takes the run up
         let silent = || ModelError::Delegated {
             transient: false,
@@ -278,14 +279,14 @@ impl DelegatingModelPort {
 /// One that somebody sees to; dropped without an answer it is open to all again.
 pub struct DelegatedCallClaim<'i> {
     interactions: &'i DelegatedCalls,
-    pub interaction: DelegatedCall,
+    pub call: DelegatedCall,
 }
 
 impl Drop for DelegatedCallClaim<'_> {
     fn drop(&mut self) {
         let mut table = self.interactions.table();
-        if let Some(waiting) = table.open.get_mut(&self.interaction.id) {
-            waiting.claimed = false;
+        if let Some(waiting) = table.pending_calls.get_mut(&self.call.id) {
+            waiting.is_claimed = false;
             drop(table);
             self.interactions.count.send_modify(|count| *count += 1);
         }

@@ -80,29 +80,29 @@ impl RuntimeHandle {
     ///
     /// # Errors
     /// One of them is unknown or unreadable.
-    pub fn compare(&self, first: &str, second: &str) -> Result<RunDiff, StoreError> {
-        let (one, other) = (self.compared(first)?, self.compared(second)?);
+    pub fn diff_runs(&self, first: &str, second: &str) -> Result<RunDiff, StoreError> {
+        let (one, other) = (self.rebuild_run(first)?, self.rebuild_run(second)?);
         let (old, new) = (&one.machine.spec().program, &other.machine.spec().program);
         let same = old == new;
-        let mut notes = if same { Vec::new() } else { Machine::differences(old, new) };
+        let mut notes = if same { Vec::new() } else { Machine::program_differences(old, new) };
         if !same && notes.is_empty() {
             notes.push("only places in the files, models or tools are different".to_owned());
         }
         Ok(RunDiff {
             definition: DefinitionDiff { same, notes },
-            inputs: inputs(&one.machine, &other.machine),
-            path: aligned(&one.path, &other.path),
-            decisions: aligned(&one.decisions, &other.decisions),
+            inputs: input_differences(&one.machine, &other.machine),
+            path: align_steps(&one.path, &other.path),
+            decisions: align_steps(&one.decisions, &other.decisions),
             same_output: one.side.output == other.side.output,
             first: one.side,
             second: other.side,
         })
     }
 
-    fn compared(&self, id: &str) -> Result<ComparedRun, StoreError> {
+    fn rebuild_run(&self, id: &str) -> Result<ComparedRun, StoreError> {
         let summary = self.ports().store.find(id)?;
         let journal_replay::ReplayedState { machine, events, .. } =
-            journal_replay::read(&*self.ports().store, &summary.id)?.play();
+            journal_replay::load_journaled_run(&*self.ports().store, &summary.id)?.replay();
         let (mut path, mut decisions) = (Vec::new(), Vec::new());
         for (_, event) in events {
             match event {
@@ -137,7 +137,7 @@ struct ComparedRun {
     decisions: Vec<String>,
 }
 
-fn inputs(one: &Machine, other: &Machine) -> Vec<InputDiff> {
+fn input_differences(one: &Machine, other: &Machine) -> Vec<InputDiff> {
     let (first, second) = (&one.spec().inputs, &other.spec().inputs);
     let names: BTreeSet<&String> = first.keys().chain(second.keys()).collect();
     names
@@ -155,12 +155,12 @@ fn inputs(one: &Machine, other: &Machine) -> Vec<InputDiff> {
 const TIME: Duration = Duration::from_secs(2);
 
 /// What both have once, the rest where it belongs.
-fn aligned(first: &[String], second: &[String]) -> Vec<AlignedStep> {
+fn align_steps(first: &[String], second: &[String]) -> Vec<AlignedStep> {
     let mut steps = Vec::new();
     let mut add = |of, texts: &[String]| {
         steps.extend(texts.iter().map(|text| AlignedStep { of, text: text.clone() }));
     };
-    let (one, other) = (texts(first), texts(second));
+    let (one, other) = (text_refs(first), text_refs(second));
     for op in TextDiff::configure().timeout(TIME).diff_slices(&one, &other).ops() {
         let (old, new) = (op.old_range(), op.new_range());
         if matches!(op, DiffOp::Equal { .. }) {
@@ -173,7 +173,7 @@ fn aligned(first: &[String], second: &[String]) -> Vec<AlignedStep> {
     steps
 }
 
-fn texts(all: &[String]) -> Vec<&str> {
+fn text_refs(all: &[String]) -> Vec<&str> {
     all.iter().map(String::as_str).collect()
 }
 
@@ -195,7 +195,7 @@ mod tests {
                 "=start =code =review +code +review =stop",
             ),
         ] {
-            let steps = aligned(&list(first), &list(second)).into_iter().map(|step| {
+            let steps = align_steps(&list(first), &list(second)).into_iter().map(|step| {
                 let mark = match step.of {
                     AlignedSide::Both => '=',
                     AlignedSide::First => '-',

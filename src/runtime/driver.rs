@@ -5,13 +5,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 
 use super::command::{ControlAction, ControlOrigin, RunCommand};
-use super::command_input::as_input;
+use super::command_input::message_to_input;
 use super::driver_message::{DriverMessage, PartialReplies, PartialReply, SubmittedResult};
 use super::effect_executor::EffectExecutor;
 use super::held_effects::HeldEffects;
 use super::journal::{JournalWrite, RunJournal, needs_intent};
 use super::preview::RecentEvents;
-use super::progress_log::{changed_progress, changes_questions, is_boundary, log};
+use super::progress_log::{changed_progress, changes_questions, is_boundary, log_event};
 use super::run_project_lock::RunProjectLock;
 use super::running_effects::RunningEffects;
 use super::runtime_context::RuntimeContext;
@@ -29,21 +29,21 @@ use synthdev_ports::run_store::StoreError;
 
 pub(super) struct RunDriver {
     pub(super) run: RunId,
-    pub(super) shared: Arc<RuntimeContext>,
+    pub(super) context: Arc<RuntimeContext>,
     pub(super) machine: Machine,
     pub(super) journal: RunJournal,
-    pub(super) ring: RecentEvents,
+    pub(super) recent_events: RecentEvents,
     pub(super) inbox: UnboundedReceiver<DriverMessage>,
     pub(super) outbox: UnboundedSender<DriverMessage>,
-    pub(super) withheld: HeldEffects,
+    pub(super) held_effects: HeldEffects,
     /// Why the store cannot be written.
-    pub(super) trouble: Option<StoreError>,
+    pub(super) store_error: Option<StoreError>,
     /// Another process has claimed the run.
-    pub(super) lost: bool,
+    pub(super) claim_lost: bool,
     /// The end of the run, which is told when it is recorded, with all that was paid for.
-    pub(super) untold: Option<(Timestamp, Vec<RunEvent>)>,
+    pub(super) unpublished_end: Option<(Timestamp, Vec<RunEvent>)>,
     /// What lists know of the run, for the case that a bug ends it.
-    pub(super) last: Arc<Mutex<Option<RunProgress>>>,
+    pub(super) last_progress: Arc<Mutex<Option<RunProgress>>>,
     /// Nobody else changes the project's files while this run does.
     pub(super) files: RunProjectLock,
 }
@@ -51,14 +51,14 @@ pub(super) struct RunDriver {
 /// How a run begins or goes on.
 pub(super) struct DriverStart {
     /// What had happened before.
-    pub(super) ring: RecentEvents,
+    pub(super) recent_events: RecentEvents,
     /// What its first input led to, which is in the journal already.
     pub(super) output: MachineOutput,
     /// Of the definition that it begins or goes on with, for its watchers.
     pub(super) warnings: Vec<String>,
     pub(super) at: Timestamp,
     /// What was asked for earlier and must be done again, with the number of the attempt.
-    pub(super) again: Vec<(Effect, u32)>,
+    pub(super) repeated_effects: Vec<(Effect, u32)>,
 }
 
 /// Why a driver lets go of its run.
@@ -79,72 +79,80 @@ impl RunDriver {
         let partial: PartialReplies = Arc::default();
         let mut tasks = RunningEffects::new(EffectExecutor {
             run: self.run.clone(),
-            shared: Arc::clone(&self.shared),
+            context: Arc::clone(&self.context),
             outbox: self.outbox.clone(),
-            partial: Arc::clone(&partial),
-            interactive: self.machine.is_present(),
+            partial_replies: Arc::clone(&partial),
+            is_interactive: self.machine.is_present(),
         });
-        let DriverStart { output, warnings, at, again, .. } = opening;
+        let DriverStart { output, warnings, at, repeated_effects: again, .. } = opening;
         self.update_preview(at, &output.events);
-        self.tell_opening(at, output.events, warnings);
-        self.begin(output.effects, &mut tasks);
+        self.publish_opening(at, output.events, warnings);
+        self.begin_effects(output.effects, &mut tasks);
         let again: Vec<(Effect, u32)> = again
             .into_iter()
-            .filter(|(effect, _)| effect.call().is_some_and(|call| self.machine.awaits(call)))
+            .filter(|(effect, _)| effect.call().is_some_and(|call| self.machine.awaits_call(call)))
             .collect();
-        let recorded = self.journal.again(at, again.iter().map(|(effect, attempt)| (effect, *attempt)));
-        let held_back = self.note(recorded);
+        let recorded =
+            self.journal.record_repeats(at, again.iter().map(|(effect, attempt)| (effect, *attempt)));
+        let held_back = self.handle_journal_write(recorded);
         let again = again.into_iter().map(|(effect, _)| effect);
-        self.begin(held_back.into_iter().chain(again), &mut tasks);
-        let ending = self.drive(&mut tasks, &partial).await;
+        self.begin_effects(held_back.into_iter().chain(again), &mut tasks);
+        let ending = self.drive_until_exit(&mut tasks, &partial).await;
         drop(tasks);
-        self.end(&ending)
+        self.finish_run(&ending)
     }
 
-    async fn drive(&mut self, tasks: &mut RunningEffects, partial: &PartialReplies) -> DriverExit {
+    async fn drive_until_exit(&mut self, tasks: &mut RunningEffects, partial: &PartialReplies) -> DriverExit {
         loop {
-            if let Some(ending) = self.ending(tasks) {
+            if let Some(ending) = self.exit_reason(tasks) {
                 return ending;
             }
             let mail = tokio::select! {
                 mail = self.inbox.recv() => mail,
-                () = self.withheld.next_try() => {
-                    let effects = self.try_again();
-                    self.begin(effects, tasks);
+                () = self.held_effects.next_try() => {
+                    let effects = self.retry_journal_write();
+                    self.begin_effects(effects, tasks);
                     continue;
                 }
             };
             match mail {
                 None | Some(DriverMessage::Command(RunCommand::Leave)) => {
-                    self.pay_left(partial);
+                    self.charge_abandoned_calls(partial);
                     return DriverExit::Left;
                 }
                 Some(DriverMessage::Broken) => return DriverExit::Bug,
                 Some(DriverMessage::Command(RunCommand::AllowNetwork { call, answer })) => {
-                    self.shared.exceptions.network.answer(&self.run, call, answer);
+                    self.context.sandbox_exceptions.network.answer_network(&self.run, call, answer);
                 }
                 Some(DriverMessage::Command(RunCommand::AllowUnsandboxed { call, allowed })) => {
-                    self.shared.exceptions.unsandboxed.answer(&self.run, call, allowed);
+                    self.context
+                        .sandbox_exceptions
+                        .unsandboxed_commands
+                        .answer_permission(&self.run, call, allowed);
                 }
-                Some(DriverMessage::Command(_)) if self.machine.is_over() => return DriverExit::Unrecorded,
-                Some(_) if self.machine.is_over() => {}
+                Some(DriverMessage::Command(_)) if self.machine.is_idle_for_good() => {
+                    return DriverExit::Unrecorded;
+                }
+                Some(_) if self.machine.is_idle_for_good() => {}
                 Some(DriverMessage::Unbegun(effect, error)) => {
-                    if effect.call().is_some_and(|call| self.machine.awaits(call)) {
-                        self.withheld.hold(*effect);
-                        self.refused(error);
+                    if effect.call().is_some_and(|call| self.machine.awaits_call(call)) {
+                        self.held_effects.hold_effect(*effect);
+                        self.handle_journal_error(error);
                     }
                 }
-                Some(DriverMessage::Submitted(submitted)) => self.take_submitted(*submitted, tasks, partial),
-                Some(DriverMessage::Files(taken)) => self.take_files(taken, tasks, partial),
+                Some(DriverMessage::Submitted(submitted)) => {
+                    self.apply_submission(*submitted, tasks, partial)
+                }
+                Some(DriverMessage::Files(taken)) => self.apply_lock_result(taken, tasks, partial),
                 Some(DriverMessage::Control(control, whose, answer)) => {
-                    let _ = answer.send(self.take_control(control, whose, tasks, partial));
+                    let _ = answer.send(self.apply_control(control, whose, tasks, partial));
                 }
                 Some(DriverMessage::Repeats { call, answer }) => {
-                    let allowed = self.pay_failed(call, tasks, partial);
+                    let allowed = self.charge_failed_attempts(call, tasks, partial);
                     let _ = answer.send(allowed);
                 }
                 Some(mail) => {
-                    if let Some(input) = as_input(mail, partial, &self.shared.redactor) {
+                    if let Some(input) = message_to_input(mail, partial, &self.context.redactor) {
                         self.apply_input(input, tasks, partial);
                     }
                 }
@@ -153,13 +161,13 @@ impl RunDriver {
     }
 
     fn apply_input(&mut self, input: Input, tasks: &mut RunningEffects, partial: &PartialReplies) {
-        let effects = self.step(input);
-        let paid = self.pay_stopped(&effects, partial);
-        self.begin(effects.into_iter().chain(paid), tasks);
+        let effects = self.process_input(input);
+        let paid = self.charge_aborted_calls(&effects, partial);
+        self.begin_effects(effects.into_iter().chain(paid), tasks);
     }
 
     /// `false`: it is not done to a conversation, in which somebody talks here.
-    fn take_control(
+    fn apply_control(
         &mut self,
         control: ControlAction,
         whose: ControlOrigin,
@@ -177,37 +185,44 @@ impl RunDriver {
             ),
         };
         if whose == ControlOrigin::Others {
-            self.warn("control", told.to_owned());
+            self.emit_warning("control", told.to_owned());
         }
-        if let Some(input) = as_input(DriverMessage::Command(command), partial, &self.shared.redactor) {
+        if let Some(input) =
+            message_to_input(DriverMessage::Command(command), partial, &self.context.redactor)
+        {
             self.apply_input(input, tasks, partial);
         }
         true
     }
 
     /// A sub-agent is told that its result was taken when it stands in the journal.
-    fn take_submitted(
+    fn apply_submission(
         &mut self,
         submitted: SubmittedResult,
         tasks: &mut RunningEffects,
         partial: &PartialReplies,
     ) {
-        let SubmittedResult { call, input, mark, answer } = submitted;
-        let wanted = self.machine.awaits(call);
+        let SubmittedResult { call, input, dedup_mark: mark, answer } = submitted;
+        let wanted = self.machine.awaits_call(call);
         if wanted {
-            self.journal.marks(mark);
+            self.journal.set_mark(mark);
             self.apply_input(input, tasks, partial);
         }
         let _ = answer.send(wanted && !self.journal.is_behind());
     }
 
     /// Where a hard budget counts, each attempt is paid for before there is another one, and only if that has room.
-    fn pay_failed(&mut self, call: CallId, tasks: &mut RunningEffects, partial: &PartialReplies) -> bool {
+    fn charge_failed_attempts(
+        &mut self,
+        call: CallId,
+        tasks: &mut RunningEffects,
+        partial: &PartialReplies,
+    ) -> bool {
         if self.machine.may_repeat(call).is_none() {
             return true;
         }
         let mut streamed = partial.lock().unwrap_or_else(PoisonError::into_inner);
-        let used = streamed.get_mut(&call).map(PartialReply::take_failed).unwrap_or_default();
+        let used = streamed.get_mut(&call).map(PartialReply::drain_failed_usage).unwrap_or_default();
         drop(streamed);
         if !used.is_empty() {
             self.apply_input(Input::Stopped { call, used }, tasks, partial);
@@ -216,49 +231,52 @@ impl RunDriver {
     }
 
     /// Whether it is time to let go.
-    fn ending(&self, tasks: &RunningEffects) -> Option<DriverExit> {
-        let over = self.machine.is_over();
-        if self.lost {
+    fn exit_reason(&self, tasks: &RunningEffects) -> Option<DriverExit> {
+        let over = self.machine.is_idle_for_good();
+        if self.claim_lost {
             return Some(DriverExit::TakenOver);
         }
         if over && !self.journal.is_behind() {
             return Some(DriverExit::Over);
         }
-        let stuck = over || !self.withheld.is_empty() && !tasks.are_at_work();
-        let hopeless = self.journal.is_full() || stuck && self.withheld.is_spent();
+        let stuck = over || !self.held_effects.is_empty() && !tasks.are_at_work();
+        let hopeless = self.journal.is_full() || stuck && self.held_effects.is_spent();
         hopeless.then_some(DriverExit::Unrecorded)
     }
 
     /// One input through the machine. The journal is written before effects begin that need it, and before the run is
     /// said to be over.
-    fn step(&mut self, input: Input) -> Vec<Effect> {
-        let now = self.shared.ports.clock.now();
-        let input = self.shared.redactor.clean_input(input);
-        let output = self.machine.handle(now, input.clone());
+    fn process_input(&mut self, input: Input) -> Vec<Effect> {
+        let now = self.context.ports.clock.now();
+        let input = self.context.redactor.clean_input(input);
+        let output = self.machine.handle_input(now, input.clone());
         let mark = self.journal.mark();
         if output.events.iter().any(|event| matches!(event, RunEvent::Finished { .. })) {
-            self.shared.desk.mark_ending(&self.run);
+            self.context.task_broker.mark_ending(&self.run);
         }
         self.update_preview(now, &output.events);
         // what is paid for late may be the last that lists learn of the run
         let late = matches!(input, Input::Stopped { .. });
         let boundary = late || output.events.iter().any(is_boundary) || changes_questions(&output);
-        let (machine, last) = (&self.machine, &self.last);
+        let (machine, last) = (&self.machine, &self.last_progress);
         let progress = || changed_progress(machine, last, late);
         let recorded =
             self.journal.record(now, &input, (&output.effects, &output.events), boundary, &progress);
-        let mut effects = self.note(recorded);
-        if self.shared.desk.is_enabled() && tells_sub_agents(&self.machine, &output.events) {
+        let mut effects = self.handle_journal_write(recorded);
+        if self.context.task_broker.is_enabled() && affects_sub_agents(&self.machine, &output.events) {
             // what needs no effect does not wait for the journal; whoever is told of it shall find it there again
             let recorded = self.journal.flush();
-            effects.extend(self.note(recorded));
+            effects.extend(self.handle_journal_write(recorded));
         }
-        let answered =
-            AppliedAnswer { call: input.answered_call(), mark, unwritten: self.journal.is_behind() };
-        self.shared.desk.apply_output((now, &self.run), &self.machine, answered, &output);
+        let answered = AppliedAnswer {
+            call: input.answered_call(),
+            dedup_mark: mark,
+            is_unwritten: self.journal.is_behind(),
+        };
+        self.context.task_broker.apply_output((now, &self.run), &self.machine, answered, &output);
         effects.extend(output.effects);
-        if self.machine.is_over() {
-            self.untold.get_or_insert((now, Vec::new())).1.extend(output.events);
+        if self.machine.is_idle_for_good() {
+            self.unpublished_end.get_or_insert((now, Vec::new())).1.extend(output.events);
         } else {
             self.publish_events(now, output.events);
         }
@@ -266,182 +284,182 @@ impl RunDriver {
     }
 
     /// What the model calls had used that an input has stopped: it is paid for, although nobody waits for them.
-    fn pay_stopped(&mut self, effects: &[Effect], partial: &PartialReplies) -> Vec<Effect> {
+    fn charge_aborted_calls(&mut self, effects: &[Effect], partial: &PartialReplies) -> Vec<Effect> {
         let mut more = Vec::new();
         for effect in effects {
             let Effect::Abort { call } = *effect else { continue };
             let streamed = partial.lock().unwrap_or_else(PoisonError::into_inner).remove(&call);
-            let used = streamed.map(|streamed| streamed.all()).unwrap_or_default();
+            let used = streamed.map(|streamed| streamed.total_usage()).unwrap_or_default();
             if !used.is_empty() {
-                more.extend(self.step(Input::Stopped { call, used }));
+                more.extend(self.process_input(Input::Stopped { call, used }));
             }
         }
         more
     }
 
     /// What calls have used by now that are made once more when the run is taken up again. What else follows begins then.
-    fn pay_left(&mut self, partial: &PartialReplies) {
+    fn charge_abandoned_calls(&mut self, partial: &PartialReplies) {
         let all = std::mem::take(&mut *partial.lock().unwrap_or_else(PoisonError::into_inner));
         for (call, streamed) in all {
-            let used = streamed.all();
-            if !used.is_empty() && !self.lost && self.machine.awaits(call) {
-                drop(self.step(Input::Stopped { call, used }));
+            let used = streamed.total_usage();
+            if !used.is_empty() && !self.claim_lost && self.machine.awaits_call(call) {
+                drop(self.process_input(Input::Stopped { call, used }));
             }
         }
     }
 
     /// The store may be writable by now.
-    fn try_again(&mut self) -> Vec<Effect> {
+    fn retry_journal_write(&mut self) -> Vec<Effect> {
         let recorded = self.journal.flush();
-        let mut effects = self.note(recorded);
+        let mut effects = self.handle_journal_write(recorded);
         if !self.journal.is_behind() {
-            effects.extend(self.held_back());
+            effects.extend(self.released_effects());
         }
         effects
     }
 
     /// What had to wait, and is still wanted.
-    fn held_back(&mut self) -> Vec<Effect> {
-        let mut effects = self.withheld.take();
-        effects.retain(|effect| effect.call().is_some_and(|call| self.machine.awaits(call)));
+    fn released_effects(&mut self) -> Vec<Effect> {
+        let mut effects = self.held_effects.drain();
+        effects.retain(|effect| effect.call().is_some_and(|call| self.machine.awaits_call(call)));
         effects
     }
 
     /// Begins what may begin, and keeps what has to wait for the journal.
-    fn begin(&mut self, effects: impl IntoIterator<Item = Effect>, tasks: &mut RunningEffects) {
+    fn begin_effects(&mut self, effects: impl IntoIterator<Item = Effect>, tasks: &mut RunningEffects) {
         for effect in effects {
             if let Effect::Abort { call } = &effect {
-                self.withheld.drop_call(*call);
+                self.held_effects.drop_call(*call);
                 self.files.drop_call(*call);
-            } else if self.lost || self.is_handed_out(&effect) {
+            } else if self.claim_lost || self.is_delegated(&effect) {
                 continue;
             }
             if self.journal.is_behind() && needs_intent(&effect) {
-                self.withheld.hold(effect);
-            } else if let Some(effect) = self.files.admit(effect, &self.machine) {
-                tasks.begin(effect);
+                self.held_effects.hold_effect(effect);
+            } else if let Some(effect) = self.files.admit_effect(effect, &self.machine) {
+                tasks.begin_effect(effect);
             }
         }
         let free = self.files.request_when_needed(&self.machine, &self.outbox);
-        free.into_iter().for_each(|effect| tasks.begin(effect));
+        free.into_iter().for_each(|effect| tasks.begin_effect(effect));
     }
 
     /// The project's files may be changed from now on, or it is not known whether they may.
-    fn take_files(
+    fn apply_lock_result(
         &mut self,
         taken: Result<ProjectLockGuard, LockError>,
         tasks: &mut RunningEffects,
         partial: &PartialReplies,
     ) {
         match self.files.handle_lock_result(taken) {
-            Ok(effects) => self.begin(effects, tasks),
+            Ok(effects) => self.begin_effects(effects, tasks),
             Err(inputs) => inputs.into_iter().for_each(|input| self.apply_input(input, tasks, partial)),
         }
     }
 
-    fn is_handed_out(&self, effect: &Effect) -> bool {
-        self.shared.desk.is_enabled() && task_queue::is_delegated(&self.machine, effect)
+    fn is_delegated(&self, effect: &Effect) -> bool {
+        self.context.task_broker.is_enabled() && task_queue::is_delegated(&self.machine, effect)
     }
 
     /// For who opens the run later. When it stands still, and now and then, that is written together with its rows.
     fn update_preview(&mut self, at: Timestamp, events: &[RunEvent]) {
-        self.ring.record_events(at, events);
-        let wanted = self.ring.is_due() || self.machine.is_over();
-        self.journal.comes_to(wanted.then(|| self.ring.to_preview_json()).flatten());
+        self.recent_events.record_events(at, events);
+        let wanted = self.recent_events.is_due() || self.machine.is_idle_for_good();
+        self.journal.set_preview(wanted.then(|| self.recent_events.to_preview_json()).flatten());
     }
 
     fn publish_events(&self, at: Timestamp, events: Vec<RunEvent>) {
         for event in events {
-            log(&self.run, &event);
-            self.shared.bus.publish(&self.run, at, event);
+            log_event(&self.run, &event);
+            self.context.bus.publish(&self.run, at, event);
         }
     }
 
     /// What the definition warns of stands behind the line that says what begins or goes on.
-    fn tell_opening(&self, at: Timestamp, mut events: Vec<RunEvent>, warnings: Vec<String>) {
+    fn publish_opening(&self, at: Timestamp, mut events: Vec<RunEvent>, warnings: Vec<String>) {
         let opens =
             |event: &RunEvent| matches!(event, RunEvent::RunStarted { .. } | RunEvent::Resumed { .. });
         let rest = events.split_off(events.iter().rposition(opens).map_or(0, |at| at + 1));
         self.publish_events(at, events);
-        warnings.into_iter().for_each(|text| self.warn(DEFINITION_WARNING, text));
+        warnings.into_iter().for_each(|text| self.emit_warning(DEFINITION_WARNING, text));
         self.publish_events(at, rest);
     }
 
-    fn warn(&self, code: &str, text: String) {
-        let now = self.shared.ports.clock.now();
-        self.shared.bus.publish(&self.run, now, RunEvent::Warning { code: code.into(), text });
+    fn emit_warning(&self, code: &str, text: String) {
+        let now = self.context.ports.clock.now();
+        self.context.bus.publish(&self.run, now, RunEvent::Warning { code: code.into(), text });
     }
 
     /// What came of writing the journal; gives back what had to wait for it.
     #[must_use = "it is to begin"]
-    fn note(&mut self, recorded: Result<JournalWrite, StoreError>) -> Vec<Effect> {
+    fn handle_journal_write(&mut self, recorded: Result<JournalWrite, StoreError>) -> Vec<Effect> {
         match recorded {
             Ok(JournalWrite::Held) => Vec::new(),
             Ok(JournalWrite::Written) => {
-                self.withheld.written();
-                if self.trouble.take().is_some() {
-                    self.shared.desk.mark_written(&self.run);
-                    self.warn(
+                self.held_effects.on_write_succeeded();
+                if self.store_error.take().is_some() {
+                    self.context.task_broker.mark_written(&self.run);
+                    self.emit_warning(
                         "journal",
                         "this run is recorded again, with all that happened meanwhile".to_owned(),
                     );
                 }
-                self.held_back()
+                self.released_effects()
             }
             Err(error) => {
-                self.refused(error);
+                self.handle_journal_error(error);
                 Vec::new()
             }
         }
     }
 
     /// The store took nothing down. Why is said once.
-    fn refused(&mut self, error: StoreError) {
-        self.withheld.failed();
-        self.lost |= !self.shared.ports.store.is_driver_of(&self.run);
-        if !self.lost && self.trouble.is_none() {
-            self.warn("journal", format!(
+    fn handle_journal_error(&mut self, error: StoreError) {
+        self.held_effects.on_write_failed();
+        self.claim_lost |= !self.context.ports.store.is_driver_of(&self.run);
+        if !self.claim_lost && self.store_error.is_none() {
+            self.emit_warning("journal", format!(
                 "this run cannot be recorded: {error}. Until it can, no model is called and no tool is used"
             ));
         }
-        self.trouble = Some(error);
+        self.store_error = Some(error);
     }
 
     /// Tells how the run was left; `false` after a bug.
-    fn end(mut self, ending: &DriverExit) -> bool {
-        let trouble = self.trouble.take();
-        if self.lost {
-            self.shared.desk.forget(&self.run);
+    fn finish_run(mut self, ending: &DriverExit) -> bool {
+        let trouble = self.store_error.take();
+        if self.claim_lost {
+            self.context.task_broker.forget_run(&self.run);
         }
         match ending {
             DriverExit::Bug => return false,
             DriverExit::Over => drop(self.journal.flush()),
             DriverExit::Left => {
-                self.journal.comes_to(self.ring.to_preview_json());
+                self.journal.set_preview(self.recent_events.to_preview_json());
                 drop(self.journal.flush());
             }
-            DriverExit::TakenOver => return self.release_interrupted(taken_over(trouble)),
+            DriverExit::TakenOver => return self.release_interrupted(taken_over_failure(trouble)),
             DriverExit::Unrecorded => {
                 let status = self.machine.progress().status;
                 if !matches!(status, RunStatus::Completed | RunStatus::Cancelled) {
-                    return self.release_interrupted(unrecorded(&self.run, trouble));
+                    return self.release_interrupted(unrecorded_failure(&self.run, trouble));
                 }
-                self.shared.ports.store.release(&self.run);
-                self.warn("journal", format!(
+                self.context.ports.store.release(&self.run);
+                self.emit_warning("journal", format!(
                     "the end of this run could not be recorded: its history shows it as interrupted, and `synthdev \
                      resume {}` does again what is missing there",
                     self.run
                 ));
             }
         }
-        if let Some((at, events)) = self.untold.take() {
-            self.tell_end(at, events);
+        if let Some((at, events)) = self.unpublished_end.take() {
+            self.publish_end(at, events);
         }
         true
     }
 
     /// Whoever waits for the end looks no further, so it comes last. Calls that it has stopped are in its sums.
-    fn tell_end(&self, at: Timestamp, events: Vec<RunEvent>) {
+    fn publish_end(&self, at: Timestamp, events: Vec<RunEvent>) {
         let (mut ends, others): (Vec<RunEvent>, Vec<RunEvent>) =
             events.into_iter().partition(|event| matches!(event, RunEvent::Finished { .. }));
         let progress = self.machine.progress();
@@ -456,30 +474,30 @@ impl RunDriver {
 
     /// The run stands where its record ends.
     fn release_interrupted(&self, failure: RunError) -> bool {
-        self.shared.ports.store.release(&self.run);
-        let now = self.shared.ports.clock.now();
+        self.context.ports.store.release(&self.run);
+        let now = self.context.ports.clock.now();
         let progress = self.machine.progress();
         let progress =
             RunProgress { status: RunStatus::Interrupted, error: Some(failure), output: None, ..progress };
-        self.publish_events(now, vec![RunEvent::finished(progress)]);
+        self.publish_events(now, vec![RunEvent::run_finished(progress)]);
         true
     }
 }
 
-fn taken_over(error: Option<StoreError>) -> RunError {
+fn taken_over_failure(error: Option<StoreError>) -> RunError {
     let detail = error.map_or_else(String::new, |error| error.message);
     RunError::new(TAKEN_OVER, "Another process has taken this run over", detail)
-        .hint("it goes on there; nothing more is done or recorded here")
+        .with_hint("it goes on there; nothing more is done or recorded here")
 }
 
-fn unrecorded(run: &RunId, error: Option<StoreError>) -> RunError {
+fn unrecorded_failure(run: &RunId, error: Option<StoreError>) -> RunError {
     let (detail, hint) = error.map_or_else(Default::default, |error| (error.message, error.hint));
     let hint = hint.map_or_else(String::new, |hint| format!("{hint}; then "));
     RunError::new("unrecorded", "This run cannot be recorded, so it stands still", detail)
-        .hint(format!("{hint}go on where the record ends: synthdev resume {run}"))
+        .with_hint(format!("{hint}go on where the record ends: synthdev resume {run}"))
 }
 
-fn tells_sub_agents(machine: &Machine, events: &[RunEvent]) -> bool {
+fn affects_sub_agents(machine: &Machine, events: &[RunEvent]) -> bool {
     let ended = || events.iter().any(|event| matches!(event, RunEvent::BranchFinished { .. }));
-    machine.prompts_sub_agents() || machine.is_served() && ended()
+    machine.prompts_sub_agents() || machine.has_sub_agents() && ended()
 }

@@ -9,7 +9,7 @@ use super::command::{ControlAction, ControlOrigin, RunCommand};
 use super::redact::SecretRedactor;
 use synthdev_domain::cost::AttemptUsage;
 use synthdev_domain::ids::CallId;
-use synthdev_domain::number_format::thousands;
+use synthdev_domain::number_format::format_thousands;
 use synthdev_engine::effect::Effect;
 use synthdev_engine::input::Input;
 use synthdev_ports::lock::{LockError, ProjectLockGuard};
@@ -41,7 +41,7 @@ pub(super) struct SubmittedResult {
     pub(super) call: CallId,
     pub(super) input: Input,
     /// What makes it the same as another one; stands in the journal with it.
-    pub(super) mark: String,
+    pub(super) dedup_mark: String,
     /// Whether it is written down.
     pub(super) answer: Sender<bool>,
 }
@@ -60,11 +60,11 @@ pub(super) struct PartialReply {
     /// Of the attempt under way, its beginning.
     text: String,
     /// Bytes that came after that and are not kept.
-    beyond: usize,
+    discarded_bytes: usize,
     /// By the attempt under way, as far as it is known.
-    used: Option<AttemptUsage>,
+    current_usage: Option<AttemptUsage>,
     /// By those that failed before it.
-    failed: Vec<AttemptUsage>,
+    failed_usage: Vec<AttemptUsage>,
 }
 
 impl PartialReply {
@@ -72,9 +72,9 @@ impl PartialReply {
     pub(super) fn push_text(&mut self, text: &str) {
         let room = MOST_KEPT - self.text.len();
         // what follows a gap is no part of the beginning
-        let end = if self.beyond == 0 { text.floor_char_boundary(text.len().min(room)) } else { 0 };
+        let end = if self.discarded_bytes == 0 { text.floor_char_boundary(text.len().min(room)) } else { 0 };
         self.text.push_str(&text[..end]);
-        self.beyond += text.len() - end;
+        self.discarded_bytes += text.len() - end;
     }
 
     /// What was said, without keys and with a word about what is missing; `None`: nothing.
@@ -83,36 +83,36 @@ impl PartialReply {
             return None;
         }
         let text = redactor.clean_cut(self.text.clone());
-        let beyond = thousands(self.beyond as u64);
+        let beyond = format_thousands(self.discarded_bytes as u64);
         let told = || format!("{text}\n\n[… {beyond} bytes more had streamed: they are not kept]");
-        Some(if self.beyond == 0 { text } else { told() })
+        Some(if self.discarded_bytes == 0 { text } else { told() })
     }
 
     /// Later reports replace earlier ones.
-    pub(super) fn uses(&mut self, used: AttemptUsage) {
-        self.used = Some(used);
+    pub(super) fn set_usage(&mut self, used: AttemptUsage) {
+        self.current_usage = Some(used);
     }
 
     /// The attempt has failed, and another begins: what streamed is void, what it used is paid for.
-    pub(super) fn fails(&mut self) {
+    pub(super) fn fail_attempt(&mut self) {
         self.text.clear();
-        self.beyond = 0;
-        self.failed.extend(self.used.take());
+        self.discarded_bytes = 0;
+        self.failed_usage.extend(self.current_usage.take());
     }
 
     /// What the failed attempts used; an answer knows for itself what it used.
-    pub(super) fn before(&self) -> Vec<AttemptUsage> {
-        self.failed.clone()
+    pub(super) fn failed_usage(&self) -> Vec<AttemptUsage> {
+        self.failed_usage.clone()
     }
 
     /// The same, for who pays for it now.
-    pub(super) fn take_failed(&mut self) -> Vec<AttemptUsage> {
-        std::mem::take(&mut self.failed)
+    pub(super) fn drain_failed_usage(&mut self) -> Vec<AttemptUsage> {
+        std::mem::take(&mut self.failed_usage)
     }
 
     /// What all attempts used.
-    pub(super) fn all(&self) -> Vec<AttemptUsage> {
-        self.failed.iter().chain(&self.used).cloned().collect()
+    pub(super) fn total_usage(&self) -> Vec<AttemptUsage> {
+        self.failed_usage.iter().chain(&self.current_usage).cloned().collect()
     }
 }
 
@@ -140,10 +140,10 @@ mod tests {
                 told,
                 format!(
                     "{} bytes more had streamed: they are not kept]",
-                    thousands((text.len() - kept.len()) as u64)
+                    format_thousands((text.len() - kept.len()) as u64)
                 )
             );
-            streamed.fails();
+            streamed.fail_attempt();
             assert_eq!(streamed.redacted_text(&plain), None, "the next attempt begins anew");
             streamed.push_text("so far");
             assert_eq!(streamed.redacted_text(&plain).as_deref(), Some("so far"));

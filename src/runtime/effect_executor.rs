@@ -34,40 +34,44 @@ use synthdev_ports::run_store::StoreError;
 #[derive(Clone)]
 pub(super) struct EffectExecutor {
     pub(super) run: RunId,
-    pub(super) shared: Arc<RuntimeContext>,
+    pub(super) context: Arc<RuntimeContext>,
     pub(super) outbox: UnboundedSender<DriverMessage>,
-    pub(super) partial: PartialReplies,
-    pub(super) interactive: bool,
+    pub(super) partial_replies: PartialReplies,
+    pub(super) is_interactive: bool,
 }
 
 impl EffectExecutor {
     /// Begins an effect; the handle stops it. Effects that only wait for a person start no task.
-    pub(super) fn perform(&self, effect: Effect) -> Option<(CallId, AbortHandle)> {
+    pub(super) fn perform_effect(&self, effect: Effect) -> Option<(CallId, AbortHandle)> {
         let me = self.clone();
         let (call, task) = match effect {
             Effect::TakeSnapshot { call, label, note } => {
-                (call, self.spawn(async move { me.take_snapshot(call, label, note).await }))
+                (call, self.spawn_effect(async move { me.take_snapshot(call, label, note).await }))
             }
-            Effect::Evaluate { call, job } => (call, self.spawn(async move { me.evaluate(call, job).await })),
+            Effect::Evaluate { call, job } => {
+                (call, self.spawn_effect(async move { me.evaluate_script(call, job).await }))
+            }
             Effect::CallModel { call, request } => {
-                (call, self.spawn(async move { me.call_model(call, &request).await }))
+                (call, self.spawn_effect(async move { me.call_model(call, &request).await }))
             }
             Effect::RunTool { call, invocation, risk } => {
-                (call, self.spawn(async move { me.run_tool(call, invocation, risk).await }))
+                (call, self.spawn_effect(async move { me.run_tool(call, invocation, risk).await }))
             }
-            Effect::AskApproval { call, state, invocation, risk, until } => (
+            Effect::AskApproval { call, state, invocation, risk, deadline: until } => (
                 call,
-                self.spawn(async move { me.ask_approval(call, state, &invocation, (risk, until)).await }),
+                self.spawn_effect(async move {
+                    me.request_approval(call, state, &invocation, (risk, until)).await
+                }),
             ),
             Effect::AskPerson { call, question } => {
-                self.without_a_person(call, &question);
+                self.answer_headless(call, &question);
                 return None;
             }
             Effect::SetTimer { call, delay_ms, .. } => (
                 call,
-                self.spawn(async move {
+                self.spawn_effect(async move {
                     tokio::time::sleep(Duration::from_millis(delay_ms)).await;
-                    me.answer(Input::Elapsed { call });
+                    me.send_input(Input::Elapsed { call });
                 }),
             ),
             Effect::Abort { .. } | Effect::Finish => return None,
@@ -75,7 +79,7 @@ impl EffectExecutor {
         Some((call, task))
     }
 
-    fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) -> AbortHandle {
+    fn spawn_effect(&self, work: impl Future<Output = ()> + Send + 'static) -> AbortHandle {
         let outbox = self.outbox.clone();
         let guarded = async move {
             if AssertUnwindSafe(work).catch_unwind().await.is_err() {
@@ -85,20 +89,20 @@ impl EffectExecutor {
         tokio::spawn(guarded).abort_handle()
     }
 
-    fn answer(&self, input: Input) {
+    fn send_input(&self, input: Input) {
         // A closed inbox means that the run is over: nobody needs the answer.
         let _ = self.outbox.send(DriverMessage::Input(input));
     }
 
-    fn publish(&self, event: RunEvent) {
-        self.shared.bus.publish(&self.run, self.shared.ports.clock.now(), event);
+    fn publish_event(&self, event: RunEvent) {
+        self.context.bus.publish(&self.run, self.context.ports.clock.now(), event);
     }
 
     async fn take_snapshot(&self, call: CallId, label: String, note: String) {
-        let store = Arc::clone(&self.shared.ports.snapshots);
+        let store = Arc::clone(&self.context.ports.snapshots);
         let request = SnapshotRequest { label, note, run: Some(self.run.clone()) };
         let taken = tokio::task::spawn_blocking(move || store.take(&request)).await;
-        self.answer(match taken {
+        self.send_input(match taken {
             Ok(Ok(info)) => Input::SnapshotTaken { call, info },
             Ok(Err(error)) => {
                 let hint = error.hint.map(|hint| format!(" ({hint})")).unwrap_or_default();
@@ -108,23 +112,23 @@ impl EffectExecutor {
         });
     }
 
-    async fn evaluate(&self, call: CallId, job: ScriptJob) {
-        self.answer(match self.shared.ports.scripts.evaluate(job).await {
+    async fn evaluate_script(&self, call: CallId, job: ScriptJob) {
+        self.send_input(match self.context.ports.scripts.evaluate(job).await {
             Ok(outcome) => Input::Evaluated { call, outcome },
             Err(error) => Input::ScriptFailed { call, error },
         });
     }
 
     /// What has come of a call by now; nothing where it was stopped.
-    fn streamed<T>(&self, call: CallId, look: impl FnOnce(&mut PartialReply) -> T) -> Option<T> {
-        self.partial.lock().unwrap_or_else(PoisonError::into_inner).get_mut(&call).map(look)
+    fn with_partial_reply<T>(&self, call: CallId, look: impl FnOnce(&mut PartialReply) -> T) -> Option<T> {
+        self.partial_replies.lock().unwrap_or_else(PoisonError::into_inner).get_mut(&call).map(look)
     }
 
     /// After an attempt that was paid for, its budgets may have no room for another one.
     fn may_repeat(&self, call: CallId) -> BoxFuture<'static, bool> {
-        let paid = self.streamed(call, |streamed| {
-            streamed.fails();
-            !streamed.before().is_empty()
+        let paid = self.with_partial_reply(call, |streamed| {
+            streamed.fail_attempt();
+            !streamed.failed_usage().is_empty()
         });
         if paid != Some(true) {
             return ready(true).boxed();
@@ -136,11 +140,14 @@ impl EffectExecutor {
     }
 
     async fn call_model(&self, call: CallId, request: &ModelRequest) {
-        self.partial.lock().unwrap_or_else(PoisonError::into_inner).insert(call, PartialReply::default());
-        let request = match context_window::fitting(request) {
+        self.partial_replies
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(call, PartialReply::default());
+        let request = match context_window::fit_to_window(request) {
             Ok(request) => request,
             Err(error) => {
-                return self.answer(Input::ModelFailed {
+                return self.send_input(Input::ModelFailed {
                     call,
                     error,
                     attempts: 0,
@@ -151,64 +158,67 @@ impl EffectExecutor {
         };
         let request = &*request;
         // The journal is made durable while the model thinks: one sync a call, felt by nobody.
-        let store = Arc::clone(&self.shared.ports.store);
+        let store = Arc::clone(&self.context.ports.store);
         let synced = tokio::task::spawn_blocking(move || store.sync());
-        let deltas = self.shared.bus.wants_deltas();
-        let sink = RedactingDeltaSink { call, performer: self, deltas, held: Mutex::default() };
+        let deltas = self.context.bus.has_delta_subscribers();
+        let sink = RedactingDeltaSink { call, executor: self, deltas, held_text: Mutex::default() };
         let waiting = |attempt: u32, delay: Duration, error: &ModelError| {
-            sink.release();
-            self.streamed(call, PartialReply::fails);
-            self.publish(RunEvent::ModelRetry {
+            sink.release_held_text();
+            self.with_partial_reply(call, PartialReply::fail_attempt);
+            self.publish_event(RunEvent::ModelRetry {
                 call,
                 agent: request.agent.clone(),
                 attempt,
                 delay_ms: u64::try_from(delay.as_millis()).unwrap_or(u64::MAX),
-                reason: self.shared.redactor.clean(error.to_string()),
+                reason: self.context.redactor.redact_text(error.to_string()),
             });
         };
-        let ports = &self.shared.ports;
+        let ports = &self.context.ports;
         let luck = || ports.ids.seed();
-        let policy = self.shared.options.retry;
+        let policy = self.context.options.retry;
         let allowed = || self.may_repeat(call);
-        let tried = retry::call(&*ports.models, request, &sink, policy, &luck, &allowed, &waiting).await;
-        let retry::RetryOutcome { result, attempts, again } = tried;
-        sink.release();
+        let tried =
+            retry::call_with_retries(&*ports.models, request, &sink, policy, &luck, &allowed, &waiting).await;
+        let retry::RetryOutcome { result, attempts, would_retry: again } = tried;
+        sink.release_held_text();
         let _ = synced.await;
         let used = |which: fn(&PartialReply) -> Vec<AttemptUsage>| {
-            self.streamed(call, |streamed| which(streamed)).unwrap_or_default()
+            self.with_partial_reply(call, |streamed| which(streamed)).unwrap_or_default()
         };
-        self.answer(match result {
+        self.send_input(match result {
             Ok(mut reply) => {
                 // a recording may tell of some itself
-                reply.failed.extend(used(PartialReply::before));
+                reply.failed.extend(used(PartialReply::failed_usage));
                 Input::Replied { call, reply }
             }
-            Err(error) => Input::ModelFailed { call, error, attempts, used: used(PartialReply::all), again },
+            Err(error) => {
+                Input::ModelFailed { call, error, attempts, used: used(PartialReply::total_usage), again }
+            }
         });
     }
 
     async fn run_tool(&self, call: CallId, invocation: ToolInvocation, risk: ToolRisk) {
         let decided = invocation.clone().with_original_arguments();
-        if risk != ToolRisk::Read && decided.holds_redaction_mark() {
-            return self.answer(Input::ToolDone { call, outcome: refused_for_mark(&decided.tool) });
+        if risk != ToolRisk::Read && decided.has_redaction_mark() {
+            return self.send_input(Input::ToolDone { call, outcome: refused_for_mark(&decided.tool) });
         }
         let unsandboxed = match self.without_sandbox(call, &invocation, &decided).await {
             Ok(unsandboxed) => unsandboxed,
-            Err(outcome) => return self.answer(Input::ToolDone { call, outcome }),
+            Err(outcome) => return self.send_input(Input::ToolDone { call, outcome }),
         };
-        if let Err(error) = self.write_begun(call, &decided).await {
+        if let Err(error) = self.write_planned_edit(call, &decided).await {
             let effect = Effect::RunTool { call, invocation, risk };
             let _ = self.outbox.send(DriverMessage::Unbegun(Box::new(effect), error));
             return;
         }
         let mut outcome = if unsandboxed {
-            self.shared.ports.tools.run_without_sandbox(&decided).await
+            self.context.ports.tools.run_without_sandbox(&decided).await
         } else {
-            self.execute(call, &decided).await
+            self.execute_tool(call, &decided).await
         };
-        outcome.content = self.shared.redactor.clean(outcome.content);
-        outcome.summary = self.shared.redactor.clean(outcome.summary);
-        self.answer(Input::ToolDone { call, outcome });
+        outcome.content = self.context.redactor.redact_text(outcome.content);
+        outcome.summary = self.context.redactor.redact_text(outcome.summary);
+        self.send_input(Input::ToolDone { call, outcome });
     }
 
     /// Whether the call is executed without a sandbox, because none works here and the user said yes to this one.
@@ -221,33 +231,33 @@ impl EffectExecutor {
         invocation: &ToolInvocation,
         decided: &ToolInvocation,
     ) -> Result<bool, ToolOutcome> {
-        let Some(reason) = self.shared.ports.tools.lacks_sandbox(decided) else { return Ok(false) };
-        if !self.interactive {
+        let Some(reason) = self.context.ports.tools.lacks_sandbox(decided) else { return Ok(false) };
+        if !self.is_interactive {
             return Err(not_executed(&decided.tool, &reason));
         }
-        if self.shared.exceptions.unsandboxed.take(&self.run, decided)
-            || self.ask_unsandboxed((call, None), invocation, decided, &reason).await
+        if self.context.sandbox_exceptions.unsandboxed_commands.consume_permission(&self.run, decided)
+            || self.ask_unsandboxed_command((call, None), invocation, decided, &reason).await
         {
             return Ok(true);
         }
         Err(not_executed(&decided.tool, &format!("{reason}, and the user denied this call without one")))
     }
 
-    async fn ask_unsandboxed(
+    async fn ask_unsandboxed_command(
         &self,
         (call, until): (CallId, Option<Timestamp>),
         invocation: &ToolInvocation,
         decided: &ToolInvocation,
         reason: &str,
     ) -> bool {
-        let preview = self.shared.ports.tools.preview(decided).await;
-        let answered = self.shared.exceptions.unsandboxed.ask(&self.run, call);
-        self.publish(RunEvent::UnsandboxedAsked {
+        let preview = self.context.ports.tools.preview_call(decided).await;
+        let answered = self.context.sandbox_exceptions.unsandboxed_commands.ask_permission(&self.run, call);
+        self.publish_event(RunEvent::UnsandboxedAsked {
             call,
             agent: invocation.agent.clone(),
             tool: invocation.tool.clone(),
-            arguments: self.shared.redactor.clean_data(invocation.arguments.clone()),
-            preview: preview.map(|preview| Box::new(self.clean(preview))),
+            arguments: self.context.redactor.clean_data(invocation.arguments.clone()),
+            preview: preview.map(|preview| Box::new(self.redact_preview(preview))),
             reason: reason.to_owned(),
             until,
         });
@@ -255,22 +265,22 @@ impl EffectExecutor {
     }
 
     /// A command that lacks the network has it when the user says so, and is executed once more then.
-    async fn execute(&self, call: CallId, decided: &ToolInvocation) -> ToolOutcome {
-        let RuntimeContext { ports, exceptions, .. } = &*self.shared;
+    async fn execute_tool(&self, call: CallId, decided: &ToolInvocation) -> ToolOutcome {
+        let RuntimeContext { ports, sandbox_exceptions: exceptions, .. } = &*self.context;
         let network = &exceptions.network;
         if network.is_granted(&self.run) {
             return ports.tools.run_with_network(decided).await;
         }
         let outcome = ports.tools.run(decided).await;
-        if !outcome.network_denied || !self.interactive {
+        if !outcome.network_denied || !self.is_interactive {
             return outcome;
         }
-        let answered = network.ask(&self.run, call);
-        self.publish(RunEvent::NetworkAsked {
+        let answered = network.ask_network(&self.run, call);
+        self.publish_event(RunEvent::NetworkAsked {
             call,
             agent: decided.agent.clone(),
             tool: decided.tool.clone(),
-            arguments: self.shared.redactor.clean_data(decided.arguments.clone()),
+            arguments: self.context.redactor.clean_data(decided.arguments.clone()),
         });
         match answered.await {
             Ok(NetworkAnswer::Call | NetworkAnswer::Run) => ports.tools.run_with_network(decided).await,
@@ -282,8 +292,8 @@ impl EffectExecutor {
     ///
     /// # Errors
     /// It cannot be written: the call must not begin.
-    async fn write_begun(&self, call: CallId, invocation: &ToolInvocation) -> Result<(), StoreError> {
-        let tools = &self.shared.ports.tools;
+    async fn write_planned_edit(&self, call: CallId, invocation: &ToolInvocation) -> Result<(), StoreError> {
+        let tools = &self.context.ports.tools;
         let repeat = tools.rerun_policy(invocation);
         let foreseen = match repeat {
             RerunPolicy::Safe => return Ok(()),
@@ -293,22 +303,22 @@ impl EffectExecutor {
             },
             RerunPolicy::Ask => None,
         };
-        let foreseen = self.shared.redactor.clean_data(foreseen);
+        let foreseen = self.context.redactor.clean_data(foreseen);
         let body = serde_json::to_string(&foreseen).map_err(|error| StoreError {
             message: format!("what a tool will do cannot be written: {error}"),
             hint: None,
         })?;
-        let row = JournalRow::new(JournalRowKind::Begun, self.shared.ports.clock.now(), Some(call), body);
-        self.shared.ports.store.append(&self.run, &[row], None)?;
+        let row = JournalRow::new(JournalRowKind::Begun, self.context.ports.clock.now(), Some(call), body);
+        self.context.ports.store.append(&self.run, &[row], None)?;
         if repeat == RerunPolicy::Ask {
             // a command must not run twice: that it begins is on the disk before it does
-            let store = Arc::clone(&self.shared.ports.store);
+            let store = Arc::clone(&self.context.ports.store);
             let _ = tokio::task::spawn_blocking(move || store.sync()).await;
         }
         Ok(())
     }
 
-    async fn ask_approval(
+    async fn request_approval(
         &self,
         call: CallId,
         state: String,
@@ -316,54 +326,57 @@ impl EffectExecutor {
         (risk, until): (ToolRisk, Option<Timestamp>),
     ) {
         let decided = invocation.clone().with_original_arguments();
-        if let Some(reason) = self.shared.ports.tools.refusal(&decided) {
+        if let Some(reason) = self.context.ports.tools.refusal_reason(&decided) {
             // the user is not asked for what no answer allows
-            let reason = self.shared.redactor.clean(reason);
-            return self.answer(Input::Approved { call, decision: ApprovalDecision::Refuse { reason } });
+            let reason = self.context.redactor.redact_text(reason);
+            return self.send_input(Input::Approved { call, decision: ApprovalDecision::Refuse { reason } });
         }
-        if !self.interactive {
+        if !self.is_interactive {
             // the run is parked and waits
             return;
         }
-        if let Some(reason) = self.shared.ports.tools.lacks_sandbox(&decided) {
+        if let Some(reason) = self.context.ports.tools.lacks_sandbox(&decided) {
             // one question for both: the approval, and that nothing holds the command
-            let allowed = self.ask_unsandboxed((call, until), invocation, &decided, &reason).await;
+            let allowed = self.ask_unsandboxed_command((call, until), invocation, &decided, &reason).await;
             if allowed {
-                self.shared.exceptions.unsandboxed.keep(&self.run, &decided);
+                self.context.sandbox_exceptions.unsandboxed_commands.remember_approval(&self.run, &decided);
             }
             let decision =
                 if allowed { ApprovalDecision::Allow } else { ApprovalDecision::Deny { reason: None } };
-            return self.answer(Input::Approved { call, decision });
+            return self.send_input(Input::Approved { call, decision });
         }
-        let preview = self.shared.ports.tools.preview(&decided).await;
-        self.publish(RunEvent::ApprovalAsked {
+        let preview = self.context.ports.tools.preview_call(&decided).await;
+        self.publish_event(RunEvent::ApprovalAsked {
             call,
             state,
             agent: invocation.agent.clone(),
             tool: invocation.tool.clone(),
             risk,
             arguments: invocation.arguments.clone(),
-            preview: preview.map(|preview| Box::new(self.clean(preview))),
+            preview: preview.map(|preview| Box::new(self.redact_preview(preview))),
             until,
         });
     }
 
-    fn clean(&self, preview: ToolPreview) -> ToolPreview {
+    fn redact_preview(&self, preview: ToolPreview) -> ToolPreview {
         match preview {
             ToolPreview::Diff { path, diff } => {
-                ToolPreview::Diff { path, diff: self.shared.redactor.clean(diff) }
+                ToolPreview::Diff { path, diff: self.context.redactor.redact_text(diff) }
             }
-            ToolPreview::Text { text } => ToolPreview::Text { text: self.shared.redactor.clean(text) },
-            ToolPreview::Command { command, cwd, warning, ports } => {
-                ToolPreview::Command { command: self.shared.redactor.clean(command), cwd, warning, ports }
-            }
+            ToolPreview::Text { text } => ToolPreview::Text { text: self.context.redactor.redact_text(text) },
+            ToolPreview::Command { command, cwd, warning, ports } => ToolPreview::Command {
+                command: self.context.redactor.redact_text(command),
+                cwd,
+                warning,
+                ports,
+            },
         }
     }
 
     /// Headless: a conversation without a partner ends; any other question stays open and the run is parked.
-    fn without_a_person(&self, call: CallId, question: &UserQuestion) {
-        if !self.interactive && *question == UserQuestion::Message {
-            self.answer(Input::Answered { call, answer: UserAnswer::Stop });
+    fn answer_headless(&self, call: CallId, question: &UserQuestion) {
+        if !self.is_interactive && *question == UserQuestion::Message {
+            self.send_input(Input::Answered { call, answer: UserAnswer::Stop });
         }
     }
 }
@@ -394,55 +407,55 @@ fn not_executed(tool: &str, reason: &str) -> ToolOutcome {
 
 struct RedactingDeltaSink<'a> {
     call: CallId,
-    performer: &'a EffectExecutor,
+    executor: &'a EffectExecutor,
     deltas: bool,
     /// The end of what streamed, which may be the beginning of a key.
-    held: Mutex<Option<(DeltaKind, String)>>,
+    held_text: Mutex<Option<(DeltaKind, String)>>,
 }
 
 impl RedactingDeltaSink<'_> {
     /// What was held back is no key after all: nothing follows it.
-    fn release(&self) {
-        let held = self.held.lock().unwrap_or_else(PoisonError::into_inner).take();
+    fn release_held_text(&self) {
+        let held = self.held_text.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some((kind, text)) = held {
-            self.show(kind, self.performer.shared.redactor.clean_cut(text));
+            self.emit_text(kind, self.executor.context.redactor.clean_cut(text));
         }
     }
 
-    fn show(&self, kind: DeltaKind, text: String) {
+    fn emit_text(&self, kind: DeltaKind, text: String) {
         if !text.is_empty() {
-            self.performer.publish(RunEvent::Delta { call: self.call, kind, text });
+            self.executor.publish_event(RunEvent::Delta { call: self.call, kind, text });
         }
     }
 }
 
 impl DeltaSink for RedactingDeltaSink<'_> {
     fn report_usage(&self, used: AttemptUsage) {
-        self.performer.streamed(self.call, |streamed| streamed.uses(used));
+        self.executor.with_partial_reply(self.call, |streamed| streamed.set_usage(used));
     }
 
     fn delta(&self, kind: DeltaKind, text: &str) {
         if kind == DeltaKind::Text {
-            self.performer.streamed(self.call, |streamed| streamed.push_text(text));
+            self.executor.with_partial_reply(self.call, |streamed| streamed.push_text(text));
         }
         if !self.deltas {
             return;
         }
-        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut held = self.held_text.lock().unwrap_or_else(PoisonError::into_inner);
         let before = match held.take() {
             Some((same, before)) if same == kind => before,
             Some((other, before)) => {
-                self.show(other, before);
+                self.emit_text(other, before);
                 String::new()
             }
             None => String::new(),
         };
-        let redactor = &self.performer.shared.redactor;
-        let mut clean = redactor.clean(before + text);
-        let open = clean.split_off(redactor.settled(&clean));
+        let redactor = &self.executor.context.redactor;
+        let mut clean = redactor.redact_text(before + text);
+        let open = clean.split_off(redactor.settled_length(&clean));
         if !open.is_empty() {
             *held = Some((kind, open));
         }
-        self.show(kind, clean);
+        self.emit_text(kind, clean);
     }
 }

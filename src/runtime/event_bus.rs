@@ -17,20 +17,20 @@ pub(super) struct EventBus {
 }
 
 struct EventSubscriber {
-    to: Arc<EventQueue>,
+    queue: Arc<EventQueue>,
     deltas: bool,
 }
 
 /// The events of all runs, for one watcher.
 pub struct EventReceiver {
-    from: Arc<EventQueue>,
+    queue: Arc<EventQueue>,
 }
 
 /// What a watcher has not taken yet.
 #[derive(Default)]
 struct EventQueue {
-    waiting: Mutex<QueuedEvents>,
-    arrived: Notify,
+    queued_events: Mutex<QueuedEvents>,
+    event_arrived: Notify,
 }
 
 #[derive(Default)]
@@ -43,13 +43,13 @@ struct QueuedEvents {
 impl EventBus {
     pub(super) fn subscribe(&self, deltas: bool) -> EventReceiver {
         let queue = Arc::<EventQueue>::default();
-        let watcher = EventSubscriber { to: Arc::clone(&queue), deltas };
+        let watcher = EventSubscriber { queue: Arc::clone(&queue), deltas };
         self.watchers.lock().unwrap_or_else(PoisonError::into_inner).push(watcher);
-        EventReceiver { from: queue }
+        EventReceiver { queue }
     }
 
     /// Whether anyone wants streamed pieces: headless runs without `--events` save that work.
-    pub(super) fn wants_deltas(&self) -> bool {
+    pub(super) fn has_delta_subscribers(&self) -> bool {
         self.watchers.lock().unwrap_or_else(PoisonError::into_inner).iter().any(|watcher| watcher.deltas)
     }
 
@@ -59,19 +59,19 @@ impl EventBus {
         self.watchers
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
-            .retain(|watcher| (delta && !watcher.deltas) || watcher.to.push(&published));
+            .retain(|watcher| (delta && !watcher.deltas) || watcher.queue.push(&published));
     }
 }
 
 impl Drop for EventSubscriber {
     fn drop(&mut self) {
-        self.to.close();
+        self.queue.close_queue();
     }
 }
 
 impl Drop for EventReceiver {
     fn drop(&mut self) {
-        self.from.close();
+        self.queue.close_queue();
     }
 }
 
@@ -80,30 +80,30 @@ impl EventReceiver {
     pub async fn recv(&mut self) -> Option<PublishedEvent> {
         loop {
             {
-                let mut waiting = self.from.lock();
+                let mut waiting = self.queue.lock();
                 match waiting.events.pop_front() {
                     None if !waiting.closed => {}
                     next => return next,
                 }
             }
-            self.from.arrived.notified().await;
+            self.queue.event_arrived.notified().await;
         }
     }
 
     /// The next event that is there already.
     pub fn try_recv(&mut self) -> Option<PublishedEvent> {
-        self.from.lock().events.pop_front()
+        self.queue.lock().events.pop_front()
     }
 
     /// How many events wait.
     pub fn waiting_events(&self) -> usize {
-        self.from.lock().events.len()
+        self.queue.lock().events.len()
     }
 }
 
 impl EventQueue {
     fn lock(&self) -> std::sync::MutexGuard<'_, QueuedEvents> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+        self.queued_events.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// `false`: the watcher is gone.
@@ -112,24 +112,24 @@ impl EventQueue {
         if waiting.closed {
             return false;
         }
-        if !waiting.joined(published) {
+        if !waiting.merge_delta(published) {
             waiting.events.push_back(published.clone());
             drop(waiting);
-            self.arrived.notify_one();
+            self.event_arrived.notify_one();
         }
         true
     }
 
-    fn close(&self) {
+    fn close_queue(&self) {
         self.lock().closed = true;
-        self.arrived.notify_one();
+        self.event_arrived.notify_one();
     }
 }
 
 impl QueuedEvents {
     /// A streamed piece goes to the one of the same answer that waits at the end, where only pieces of answers stand
     /// behind that.
-    fn joined(&mut self, published: &PublishedEvent) -> bool {
+    fn merge_delta(&mut self, published: &PublishedEvent) -> bool {
         let RunEvent::Delta { call, kind, text } = &published.event else { return false };
         for earlier in self.events.iter_mut().rev() {
             let RunEvent::Delta { call: of, kind: same, text: before } = &mut earlier.event else { break };
@@ -186,7 +186,7 @@ mod tests {
         let event = || RunEvent::Warning { code: "x".to_owned(), text: String::new() };
         drop(bus.subscribe(true));
         bus.publish(&run, Timestamp(0), event());
-        assert!(!bus.wants_deltas(), "who has gone wants nothing");
+        assert!(!bus.has_delta_subscribers(), "who has gone wants nothing");
         let mut events = bus.subscribe(true);
         bus.publish(&run, Timestamp(0), event());
         drop(bus);

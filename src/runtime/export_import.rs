@@ -36,7 +36,7 @@ pub struct ExportedRun {
     pub rows: usize,
     pub bytes: u64,
     /// Keys were found in it and hidden.
-    pub hidden: bool,
+    pub keys_hidden: bool,
     /// Replaying it leads elsewhere: nobody will take it in.
     pub diverges: bool,
 }
@@ -47,7 +47,7 @@ pub struct ImportedRun {
     pub summary: RunSummary,
     pub rows: usize,
     /// It was made by an older version, whose events are not compared: it can be looked at, not continued.
-    pub older: bool,
+    pub is_older: bool,
     /// It had files of its own in a worktree, which stays where it is.
     pub isolated: bool,
 }
@@ -55,7 +55,7 @@ pub struct ImportedRun {
 impl RuntimeHandle {
     /// Any text that leaves the program: without the keys that this process knows.
     pub fn without_keys(&self, text: String) -> String {
-        self.shared.redactor.clean(text)
+        self.context.redactor.redact_text(text)
     }
 
     /// Writes the run as one file. `program` is this program's version, for people.
@@ -66,24 +66,24 @@ impl RuntimeHandle {
         let store = &self.ports().store;
         let summary = store.find(run)?;
         let (mut header, mut rows) = store.load(&summary.id)?;
-        let redactor = &self.shared.redactor;
-        let clean = |text: &mut String| *text = redactor.clean(std::mem::take(text));
-        let before: usize = header.spec.len() + header.input.len() + lengths(&rows);
+        let redactor = &self.context.redactor;
+        let clean = |text: &mut String| *text = redactor.redact_text(std::mem::take(text));
+        let before: usize = header.spec.len() + header.input.len() + total_length(&rows);
         clean(&mut header.spec);
         clean(&mut header.input);
         rows.iter_mut().for_each(|row| clean(&mut row.body));
-        let hidden = before != header.spec.len() + header.input.len() + lengths(&rows);
+        let hidden = before != header.spec.len() + header.input.len() + total_length(&rows);
         if hidden {
             // what was hidden just now is not what led to the recorded events
-            rows = recorded_anew(&header, rows)?;
+            rows = recompute_digests(&header, rows)?;
         }
         let progress = redactor.clean_data(summary.progress);
         let at = self.ports().clock.now();
-        let bytes = write_bundle::bundle(&header, &progress, &rows, (program, at), out)?;
+        let bytes = write_bundle::write_bundle(&header, &progress, &rows, (program, at), out)?;
         let count = rows.len();
         let older = journal_replay::parse_rows(header, rows)?;
-        let diverges = older.spec.machine_version >= CONTINUED_SINCE && older.divergence().is_some();
-        Ok(ExportedRun { run: summary.id, rows: count, bytes, hidden, diverges })
+        let diverges = older.spec.machine_version >= CONTINUED_SINCE && older.first_divergence().is_some();
+        Ok(ExportedRun { run: summary.id, rows: count, bytes, keys_hidden: hidden, diverges })
     }
 
     /// Takes a run in: read, checked and replayed in memory first. It belongs to this
@@ -93,21 +93,21 @@ impl RuntimeHandle {
     /// What is wrong with the file, or a run with its id is here already: nothing was changed. Or the store cannot
     /// be written.
     pub fn import(&self, from: &mut dyn BufRead) -> Result<ImportedRun, BundleError> {
-        let read_bundle::RunBundle { head, progress, rows } = read_bundle::bundle(from)?;
-        let (isolated, header) = (head.isolated, self.header_here(head)?);
-        self.refuse_known(&header, &rows)?;
+        let read_bundle::RunBundle { header: head, progress, rows } = read_bundle::read_bundle(from)?;
+        let (isolated, header) = (head.isolated, self.imported_header(head)?);
+        self.refuse_known_run(&header, &rows)?;
         // what somebody else wrote may lead to places that no checked definition leads to
-        let checked = catch_unwind(AssertUnwindSafe(|| checked(&header, rows, progress)));
+        let checked = catch_unwind(AssertUnwindSafe(|| check_bundle(&header, rows, progress)));
         let refusal = "its definition and its journal do not fit together";
-        let CheckedBundle { rows, progress, older, glance } =
+        let CheckedBundle { rows, progress, is_older: older, preview: glance } =
             checked.map_err(|_| BundleError::Refused(refusal.to_owned()))??;
         self.ports().store.import(&header, &rows, &progress, glance.as_deref())?;
         let summary = self.ports().store.find(header.id.as_str())?;
-        Ok(ImportedRun { summary, rows: rows.len(), older, isolated })
+        Ok(ImportedRun { summary, rows: rows.len(), is_older: older, isolated })
     }
 
     /// The run as it will be here: in this project, with files of nobody.
-    fn header_here(&self, head: bundle_format::BundleRunHeader) -> Result<RunHeader, BundleError> {
+    fn imported_header(&self, head: bundle_format::BundleRunHeader) -> Result<RunHeader, BundleError> {
         let spec: synthdev_engine::run_spec::RunSpec = serde_json::from_str(head.spec.get())
             .map_err(|error| BundleError::Refused(format!("its definition cannot be read: {error}")))?;
         if spec.machine_version > MACHINE_VERSION {
@@ -130,15 +130,15 @@ impl RuntimeHandle {
             definition_hash: head.definition_hash,
             spec: head.spec.get().to_owned(),
             input: spec.inputs.values().map(plain_text).collect::<Vec<_>>().join("\n"),
-            project: self.shared.options.project.clone(),
+            project: self.context.options.project.clone(),
             started: head.started,
-            pid: self.shared.options.pid,
+            pid: self.context.options.pid,
             origin: Some(origin),
             worktree: None,
         })
     }
 
-    fn refuse_known(&self, header: &RunHeader, rows: &[JournalRow]) -> Result<(), BundleError> {
+    fn refuse_known_run(&self, header: &RunHeader, rows: &[JournalRow]) -> Result<(), BundleError> {
         let store = &self.ports().store;
         let known = store.find(header.id.as_str()).is_ok_and(|found| found.id == header.id);
         if !known {
@@ -161,19 +161,19 @@ impl RuntimeHandle {
     }
 }
 
-fn lengths(rows: &[JournalRow]) -> usize {
+fn total_length(rows: &[JournalRow]) -> usize {
     rows.iter().map(|row| row.body.len()).sum()
 }
 
 /// The rows with the digests of the events that they lead to as they are now.
-fn recorded_anew(header: &RunHeader, rows: Vec<JournalRow>) -> Result<Vec<JournalRow>, StoreError> {
+fn recompute_digests(header: &RunHeader, rows: Vec<JournalRow>) -> Result<Vec<JournalRow>, StoreError> {
     let inputs = rows.iter().enumerate().filter(|(_, row)| row.kind == JournalRowKind::Input);
     let inputs = inputs.filter_map(|(at, row)| Some((at, serde_json::from_str::<Input>(&row.body).ok()?)));
     let kept: Vec<usize> = drop_rewound(inputs, |(_, input)| input).into_iter().map(|(at, _)| at).collect();
     let story = journal_replay::parse_rows(header.clone(), rows.clone())?;
     // what the run went back behind is not fed again: it has no digest any more
     let mut rows: Vec<JournalRow> = rows.into_iter().map(|row| JournalRow { digest: None, ..row }).collect();
-    story.play_until(story.entries.len(), |at, entry, events| {
+    story.replay_until(story.entries.len(), |at, entry, events| {
         let events: Vec<RunEvent> = events.iter().map(|(_, event)| event.clone()).collect();
         if let Some(row) = kept.get(at).and_then(|at| rows.get_mut(*at)) {
             row.digest = entry.digest.map(|_| event_digest::digest_events(&events));
@@ -186,11 +186,11 @@ fn recorded_anew(header: &RunHeader, rows: Vec<JournalRow>) -> Result<Vec<Journa
 struct CheckedBundle {
     rows: Vec<JournalRow>,
     progress: RunProgress,
-    older: bool,
-    glance: Option<String>,
+    is_older: bool,
+    preview: Option<String>,
 }
 
-fn checked(
+fn check_bundle(
     header: &RunHeader,
     mut rows: Vec<JournalRow>,
     told: RunProgress,
@@ -213,20 +213,25 @@ fn checked(
     let story = journal_replay::parse_rows(header.clone(), rows.clone())
         .map_err(|error| BundleError::Refused(error.message))?;
     let older = story.spec.machine_version < CONTINUED_SINCE;
-    if !older && let Some(found) = story.divergence() {
+    if !older && let Some(found) = story.first_divergence() {
         return Err(BundleError::Refused(format!(
             "replaying it does not lead to what was recorded: input {} of {} leads to other events",
             found.index + 1,
             story.entries.len()
         )));
     }
-    let journal_replay::ReplayedState { machine, events, .. } = story.play();
-    let progress = progress_here(machine.progress(), told)?;
-    Ok(CheckedBundle { rows, progress, older, glance: RecentEvents::from_events(events).to_preview_json() })
+    let journal_replay::ReplayedState { machine, events, .. } = story.replay();
+    let progress = imported_progress(machine.progress(), told)?;
+    Ok(CheckedBundle {
+        rows,
+        progress,
+        is_older: older,
+        preview: RecentEvents::from_events(events).to_preview_json(),
+    })
 }
 
 /// What lists show is what the journal leads to; how it ended is told, as a run can be given up from outside.
-fn progress_here(reached: RunProgress, told: RunProgress) -> Result<RunProgress, BundleError> {
+fn imported_progress(reached: RunProgress, told: RunProgress) -> Result<RunProgress, BundleError> {
     let ended = RunStatus::Completed;
     if (reached.status == ended) != (told.status == ended) {
         return Err(BundleError::Refused(format!(

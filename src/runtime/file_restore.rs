@@ -36,21 +36,21 @@ pub(super) enum RestoreMark {
 }
 
 /// What the last mark says.
-pub(super) fn read(mark: RestoreMark) -> Option<PendingRestore> {
+pub(super) fn pending_restore(mark: RestoreMark) -> Option<PendingRestore> {
     match mark {
         RestoreMark::Returning(restoring) => Some(restoring),
         RestoreMark::Settled => None,
     }
 }
 
-pub(super) fn settled(at: Timestamp) -> Result<JournalRow, StoreError> {
-    row(at, &RestoreMark::Settled)
+pub(super) fn restored_row(at: Timestamp) -> Result<JournalRow, StoreError> {
+    restore_row(at, &RestoreMark::Settled)
 }
 
 /// Why the files did not come back, and whether the first of them may have.
 pub(super) struct RestoreFailure {
     pub(super) error: StoreError,
-    pub(super) begun: bool,
+    pub(super) has_begun: bool,
 }
 
 impl RuntimeHandle {
@@ -67,7 +67,7 @@ impl RuntimeHandle {
     ) -> Result<SnapshotRestoreResult, StoreError> {
         let store = &self.ports().store;
         let seen = store.find(run.as_str())?;
-        let _held = self.hold_files(run, &seen.workflow)?;
+        let _held = self.lock_files(run, &seen.workflow)?;
         let write = &mut |mark: JournalRow| {
             self.claim_as_seen(&seen)?;
             let written = store.append(run, &[mark], Some(&seen.progress));
@@ -76,10 +76,10 @@ impl RuntimeHandle {
             }
             written
         };
-        let done = self.bring_back(snapshots, (run, to, true), write);
+        let done = self.restore_run_files(snapshots, (run, to, true), write);
         let restored =
             done.map_err(|stopped| restore_failure_error(stopped, &format!("synthdev runs undo {run}")))?;
-        self.settle(run, &restored)?;
+        self.record_restored(run, &restored)?;
         Ok(restored)
     }
 
@@ -87,15 +87,17 @@ impl RuntimeHandle {
     ///
     /// # Errors
     /// One works there.
-    pub fn hold_files(&self, run: &RunId, workflow: &str) -> Result<Option<ProjectLockGuard>, StoreError> {
+    pub fn lock_files(&self, run: &RunId, workflow: &str) -> Result<Option<ProjectLockGuard>, StoreError> {
         let Some(lock) = &self.ports().lock else { return Ok(None) };
-        lock.try_lock(&self.holder(run, workflow, LockMode::Files)).map(Some).map_err(|error| match error {
-            LockError::Held(_) => StoreError {
-                message: format!("{error}: its files cannot be changed under its hands"),
-                hint: Some("wait for it to end, or cancel it".to_owned()),
+        lock.try_lock(&self.lock_holder(run, workflow, LockMode::Files)).map(Some).map_err(
+            |error| match error {
+                LockError::Held(_) => StoreError {
+                    message: format!("{error}: its files cannot be changed under its hands"),
+                    hint: Some("wait for it to end, or cancel it".to_owned()),
+                },
+                LockError::Io { message, hint } => StoreError { message, hint },
             },
-            LockError::Io { message, hint } => StoreError { message, hint },
-        })
+        )
     }
 
     /// Makes this process the run's driver, if nothing has happened since somebody looked. A process that dies before
@@ -117,7 +119,7 @@ impl RuntimeHandle {
 
     /// Brings the files back for a run. `write` gets the mark that says so, before the first of them changes. What
     /// another run had begun to bring back is over then.
-    pub(super) fn bring_back(
+    pub(super) fn restore_run_files(
         &self,
         snapshots: &dyn SnapshotPort,
         (run, to, undo): (&RunId, &SnapshotId, bool),
@@ -130,7 +132,7 @@ impl RuntimeHandle {
                 Some(safety) => RestoreMark::Returning(PendingRestore { to: to.clone(), safety, undo }),
                 None => RestoreMark::Settled,
             };
-            write(row(at, &mark)?)?;
+            write(restore_row(at, &mark)?)?;
             begun = true;
             // it must be there after a power cut if any of the files is; a disk that refuses says so with the files
             let _ = self.ports().store.sync();
@@ -139,11 +141,11 @@ impl RuntimeHandle {
         let done = snapshots.restore_with_hook(to, &mut |safety| note(safety).map_err(in_snapshots));
         let done = done.map_err(|SnapshotError { message, hint }| RestoreFailure {
             error: StoreError { message, hint },
-            begun,
+            has_begun: begun,
         })?;
         if let Some((found, _)) = cut_off {
             let settled = self.settle_other_run_restore(&found, Some(run));
-            settled.map_err(|error| RestoreFailure { error, begun: true })?;
+            settled.map_err(|error| RestoreFailure { error, has_begun: true })?;
         }
         Ok(done)
     }
@@ -152,11 +154,18 @@ impl RuntimeHandle {
     ///
     /// # Errors
     /// The store cannot be written. They will be brought back once more, which changes nothing.
-    pub(super) fn settle(&self, run: &RunId, restored: &SnapshotRestoreResult) -> Result<(), StoreError> {
+    pub(super) fn record_restored(
+        &self,
+        run: &RunId,
+        restored: &SnapshotRestoreResult,
+    ) -> Result<(), StoreError> {
         if restored.safety.is_none() {
             return Ok(());
         }
-        self.ports().store.append(run, &[settled(self.ports().clock.now())?], None).map_err(unsettled)
+        self.ports()
+            .store
+            .append(run, &[restored_row(self.ports().clock.now())?], None)
+            .map_err(unrecorded_restore_error)
     }
 
     /// Finishes what an earlier process began, before the run goes on. `foreign`: what the journal says came in a file.
@@ -192,7 +201,7 @@ impl RuntimeHandle {
             )),
         })?;
         let at = self.ports().clock.now();
-        self.ports().store.append(run, &[settled(at)?], None).map_err(unsettled)?;
+        self.ports().store.append(run, &[restored_row(at)?], None).map_err(unrecorded_restore_error)?;
         let undo = restored.safety.map(|safety| format!("; undo this: synthdev snapshot restore {safety}"));
         let stays: String = restored.beyond.notes().iter().map(|line| format!(". Note: {line}")).collect();
         let text = format!(
@@ -204,7 +213,7 @@ impl RuntimeHandle {
             undo.unwrap_or_default(),
             files.safety
         );
-        self.shared.bus.publish(run, at, RunEvent::Warning { code: "files".to_owned(), text });
+        self.context.bus.publish(run, at, RunEvent::Warning { code: "files".to_owned(), text });
         Ok(())
     }
 }
@@ -213,10 +222,13 @@ impl RuntimeHandle {
 ///
 /// # Errors
 /// They are.
-pub(super) fn judge(run: &RunId, restoring: Option<&PendingRestore>) -> Result<(), StoreError> {
+pub(super) fn ensure_files_restored(
+    run: &RunId,
+    restoring: Option<&PendingRestore>,
+) -> Result<(), StoreError> {
     let Some(files) = restoring else { return Ok(()) };
     let or = if files.undo { "" } else { ", which then goes on; or fork with --restore-files" };
-    let finish = format!("{}{or}", finish(run, files));
+    let finish = format!("{}{or}", restore_command_text(run, files));
     Err(StoreError {
         message: format!(
             "files of run {run} were on their way back to snapshot {} when the program died: they are of two moments",
@@ -227,13 +239,13 @@ pub(super) fn judge(run: &RunId, restoring: Option<&PendingRestore>) -> Result<(
 }
 
 /// The command that brings back the rest.
-pub(super) fn finish(run: &RunId, files: &PendingRestore) -> String {
+pub(super) fn restore_command_text(run: &RunId, files: &PendingRestore) -> String {
     if files.undo { format!("synthdev runs undo {run}") } else { format!("synthdev resume {run}") }
 }
 
 /// What a person is told; `finish` is the command that brings back the rest.
 pub(super) fn restore_failure_error(
-    RestoreFailure { error, begun }: RestoreFailure,
+    RestoreFailure { error, has_begun: begun }: RestoreFailure,
     finish: &str,
 ) -> StoreError {
     if !begun {
@@ -246,7 +258,7 @@ pub(super) fn restore_failure_error(
     }
 }
 
-pub(super) fn unsettled(error: StoreError) -> StoreError {
+pub(super) fn unrecorded_restore_error(error: StoreError) -> StoreError {
     StoreError { message: format!("the files are back, but this could not be noted: {error}"), ..error }
 }
 
@@ -254,7 +266,7 @@ fn in_snapshots(StoreError { message, hint }: StoreError) -> SnapshotError {
     SnapshotError { message, hint }
 }
 
-fn row(at: Timestamp, mark: &RestoreMark) -> Result<JournalRow, StoreError> {
+fn restore_row(at: Timestamp, mark: &RestoreMark) -> Result<JournalRow, StoreError> {
     let body = serde_json::to_string(mark)
         .map_err(|error| StoreError { message: format!("a mark cannot be written: {error}"), hint: None })?;
     Ok(JournalRow::new(JournalRowKind::Begun, at, None, body))

@@ -39,30 +39,51 @@ pub const WAIT_OR_SHARE: &str =
 
 #[derive(Clone)]
 pub struct RuntimeHandle {
-    pub(super) shared: Arc<RuntimeContext>,
+    pub(super) context: Arc<RuntimeContext>,
 }
 
 impl RuntimeHandle {
     pub fn new(ports: RuntimePorts, mut options: RuntimeOptions) -> Self {
         let redactor = SecretRedactor::new(std::mem::take(&mut options.secrets));
         let (bus, runs, desk, exceptions) = (Arc::default(), Arc::default(), Arc::default(), Arc::default());
-        Self { shared: Arc::new(RuntimeContext { ports, options, redactor, exceptions, bus, runs, desk }) }
+        Self {
+            context: Arc::new(RuntimeContext {
+                ports,
+                options,
+                redactor,
+                sandbox_exceptions: exceptions,
+                bus,
+                runs,
+                task_broker: desk,
+            }),
+        }
     }
 
     /// The same watchers and runs with other ports, for runs started from now on: the configuration changed.
     #[must_use]
-    pub fn rewired(&self, ports: RuntimePorts, mut options: RuntimeOptions) -> Self {
+    pub fn with_replaced_ports(&self, ports: RuntimePorts, mut options: RuntimeOptions) -> Self {
         let redactor = SecretRedactor::new(std::mem::take(&mut options.secrets));
-        let RuntimeContext { bus, runs, desk, exceptions, .. } = &*self.shared;
+        let RuntimeContext { bus, runs, task_broker: desk, sandbox_exceptions: exceptions, .. } =
+            &*self.context;
         let (bus, runs, desk) = (Arc::clone(bus), Arc::clone(runs), Arc::clone(desk));
         let exceptions = Arc::clone(exceptions);
-        Self { shared: Arc::new(RuntimeContext { ports, options, redactor, exceptions, bus, runs, desk }) }
+        Self {
+            context: Arc::new(RuntimeContext {
+                ports,
+                options,
+                redactor,
+                sandbox_exceptions: exceptions,
+                bus,
+                runs,
+                task_broker: desk,
+            }),
+        }
     }
 
     /// Its runs share the project's files with other runs knowingly.
     #[must_use]
     pub fn with_shared_lock(&self) -> Self {
-        self.with_lock(self.shared.ports.lock.as_ref().map(SharedProjectLock::over))
+        self.with_lock(self.context.ports.lock.as_ref().map(SharedProjectLock::wrap_lock))
     }
 
     /// Without the project's lock: for runs that have files of their own.
@@ -74,44 +95,80 @@ impl RuntimeHandle {
     /// Its runs take the project's lock at another time.
     #[must_use]
     pub fn with_lock_timing(&self, locking: LockTiming) -> Self {
-        let RuntimeContext { ports, options, redactor, exceptions, bus, runs, desk } = &*self.shared;
+        let RuntimeContext {
+            ports,
+            options,
+            redactor,
+            sandbox_exceptions: exceptions,
+            bus,
+            runs,
+            task_broker: desk,
+        } = &*self.context;
         let (bus, runs, desk) = (Arc::clone(bus), Arc::clone(runs), Arc::clone(desk));
-        let options = RuntimeOptions { locking, ..options.clone() };
+        let options = RuntimeOptions { lock_timing: locking, ..options.clone() };
         let (ports, redactor, exceptions) = (ports.clone(), redactor.clone(), Arc::clone(exceptions));
-        Self { shared: Arc::new(RuntimeContext { ports, options, redactor, exceptions, bus, runs, desk }) }
+        Self {
+            context: Arc::new(RuntimeContext {
+                ports,
+                options,
+                redactor,
+                sandbox_exceptions: exceptions,
+                bus,
+                runs,
+                task_broker: desk,
+            }),
+        }
     }
 
     /// Asks other models: a recording, or one that is recorded.
     #[must_use]
     pub fn with_models(&self, models: Arc<dyn ModelPort>) -> Self {
-        self.with_ports(RuntimePorts { models, ..self.shared.ports.clone() })
+        self.with_ports(RuntimePorts { models, ..self.context.ports.clone() })
     }
 
     /// Keeps the record of another one, with what tells who drives a run.
     #[must_use]
     pub fn with_store_from(&self, other: &Self) -> Self {
-        let RuntimePorts { store, lock, clock, ids, .. } = other.shared.ports.clone();
-        self.with_ports(RuntimePorts { store, lock, clock, ids, ..self.shared.ports.clone() })
+        let RuntimePorts { store, lock, clock, ids, .. } = other.context.ports.clone();
+        self.with_ports(RuntimePorts { store, lock, clock, ids, ..self.context.ports.clone() })
     }
 
     fn with_lock(&self, lock: Option<Arc<dyn ProjectLock>>) -> Self {
-        self.with_ports(RuntimePorts { lock, ..self.shared.ports.clone() })
+        self.with_ports(RuntimePorts { lock, ..self.context.ports.clone() })
     }
 
     fn with_ports(&self, ports: RuntimePorts) -> Self {
-        let RuntimeContext { options, redactor, exceptions, bus, runs, desk, .. } = &*self.shared;
+        let RuntimeContext {
+            options,
+            redactor,
+            sandbox_exceptions: exceptions,
+            bus,
+            runs,
+            task_broker: desk,
+            ..
+        } = &*self.context;
         let (options, redactor, exceptions) = (options.clone(), redactor.clone(), Arc::clone(exceptions));
         let (bus, runs, desk) = (Arc::clone(bus), Arc::clone(runs), Arc::clone(desk));
-        Self { shared: Arc::new(RuntimeContext { ports, options, redactor, exceptions, bus, runs, desk }) }
+        Self {
+            context: Arc::new(RuntimeContext {
+                ports,
+                options,
+                redactor,
+                sandbox_exceptions: exceptions,
+                bus,
+                runs,
+                task_broker: desk,
+            }),
+        }
     }
 
     pub fn ports(&self) -> &RuntimePorts {
-        &self.shared.ports
+        &self.context.ports
     }
 
     /// Every event of every run started from here; `deltas` adds the streamed pieces.
     pub fn subscribe(&self, deltas: bool) -> EventReceiver {
-        self.shared.bus.subscribe(deltas)
+        self.context.bus.subscribe(deltas)
     }
 
     /// Records and starts a run. It goes on in the background; watch it through `subscribe`.
@@ -120,7 +177,7 @@ impl RuntimeHandle {
     /// The run cannot be recorded, another run works in this project, or a change of its files as a whole was cut off:
     /// nothing was started.
     pub fn start(&self, spec: RunSpec) -> Result<RunId, StoreError> {
-        self.start_as(self.shared.ports.ids.run_id(), spec, None)
+        self.start_as(self.context.ports.ids.run_id(), spec, None)
     }
 
     /// The same with an id that was drawn before, because its worktree is named after it.
@@ -133,29 +190,35 @@ impl RuntimeHandle {
         spec: RunSpec,
         worktree: Option<RunWorktree>,
     ) -> Result<RunId, StoreError> {
-        let shared = &self.shared;
+        let shared = &self.context;
         let mut spec = spec;
         let warnings = std::mem::take(&mut spec.program.start_warnings);
         self.reject_keys_in_definition(&spec.program)?;
         // what is left are texts that models read, and inputs
         let spec = shared.redactor.clean_data(spec);
-        let files = self.files(&run, &spec, true)?;
+        let files = self.lock_for_run(&run, &spec, true)?;
         if spec.program.changes_files() {
             self.ensure_files_consistent()?;
         }
-        let header = RunHeader { worktree, ..self.header(&run, &spec)? };
-        self.listen();
+        let header = RunHeader { worktree, ..self.run_header(&run, &spec)? };
+        self.listen_for_control();
         shared.ports.store.create(&header)?;
         let input = Input::Started { seed: shared.ports.ids.seed() };
         let mut machine = Machine::new(Arc::new(spec));
         let at = shared.ports.clock.now();
-        let output = machine.handle(at, input.clone());
-        shared.desk.apply_output((at, &run), &machine, AppliedAnswer::default(), &output);
+        let output = machine.handle_input(at, input.clone());
+        shared.task_broker.apply_output((at, &run), &machine, AppliedAnswer::default(), &output);
         let mut rows = Vec::new();
-        journal::rows(at, &input, &output.effects, &output.events, &mut rows)?;
+        journal::input_rows(at, &input, &output.effects, &output.events, &mut rows)?;
         shared.ports.store.append(&run, &rows, Some(&machine.progress()))?;
-        let opening = DriverStart { ring: RecentEvents::default(), output, warnings, at, again: Vec::new() };
-        self.launch(run.clone(), machine, files, opening, Vec::new());
+        let opening = DriverStart {
+            recent_events: RecentEvents::default(),
+            output,
+            warnings,
+            at,
+            repeated_effects: Vec::new(),
+        };
+        self.launch_driver(run.clone(), machine, files, opening, Vec::new());
         Ok(run)
     }
 
@@ -165,13 +228,13 @@ impl RuntimeHandle {
     /// # Errors
     /// A state or a script holds a key.
     pub(super) fn reject_keys_in_definition(&self, program: &WorkflowProgram) -> Result<(), StoreError> {
-        let redactor = &self.shared.redactor;
-        if !redactor.holds_key(program) {
+        let redactor = &self.context.redactor;
+        if !redactor.contains_key(program) {
             return Ok(());
         }
         for workflow in &program.workflows {
-            let state = workflow.states.iter().find(|state| redactor.holds_key(state));
-            let script = || workflow.scripts.iter().find(|script| redactor.holds_key(script));
+            let state = workflow.states.iter().find(|state| redactor.contains_key(state));
+            let script = || workflow.scripts.iter().find(|script| redactor.contains_key(script));
             let place = match state {
                 Some(state) => format!("state `{}`", state.name),
                 None => match script() {
@@ -195,7 +258,7 @@ impl RuntimeHandle {
     }
 
     /// Drives a run from here on; `mail` is what it gets first.
-    pub(super) fn launch(
+    pub(super) fn launch_driver(
         &self,
         run: RunId,
         mut machine: Machine,
@@ -203,77 +266,77 @@ impl RuntimeHandle {
         mut opening: DriverStart,
         mail: Vec<Input>,
     ) {
-        machine.forgets();
-        let shared = Arc::clone(&self.shared);
+        machine.compacts_history();
+        let shared = Arc::clone(&self.context);
         let (outbox, inbox) = unbounded_channel();
         for input in mail {
             let _ = outbox.send(DriverMessage::Input(input));
         }
         let last = Arc::new(Mutex::new(Some(machine.progress())));
-        shared.runs.begin(run.clone(), outbox.clone());
+        shared.runs.insert_run(run.clone(), outbox.clone());
         let mine = outbox.clone();
         let driver = RunDriver {
             run: run.clone(),
-            shared: Arc::clone(&shared),
+            context: Arc::clone(&shared),
             machine,
             journal: RunJournal::new(run.clone(), Arc::clone(&shared.ports.store)),
-            ring: std::mem::take(&mut opening.ring),
+            recent_events: std::mem::take(&mut opening.recent_events),
             inbox,
             outbox,
-            withheld: HeldEffects::default(),
-            trouble: None,
-            lost: false,
-            untold: None,
-            last: Arc::clone(&last),
+            held_effects: HeldEffects::default(),
+            store_error: None,
+            claim_lost: false,
+            unpublished_end: None,
+            last_progress: Arc::clone(&last),
             files,
         };
         tokio::spawn(async move {
             // A bug in one run ends that run only; the others and the screen go on.
             if !AssertUnwindSafe(driver.run(opening)).catch_unwind().await.unwrap_or(false) {
                 let last = last.lock().unwrap_or_else(PoisonError::into_inner).take();
-                shared.end_broken(&run, last);
+                shared.fail_crashed_run(&run, last);
             }
-            if shared.runs.end(&run, &mine) {
-                shared.desk.mark_idle(&run, |run| shared.drives(run));
+            if shared.runs.remove_run(&run, &mine) {
+                shared.task_broker.mark_idle(&run, |run| shared.drives_run(run));
             }
         });
     }
 
     /// The project's files, for a run that starts or goes on.
-    pub(super) fn files(
+    pub(super) fn lock_for_run(
         &self,
         run: &RunId,
         spec: &RunSpec,
         starts: bool,
     ) -> Result<RunProjectLock, StoreError> {
-        let LockTiming::BeforeChanges { waits } = self.shared.options.locking else {
-            return Ok(RunProjectLock::taken_at_start(self.lock(run, spec)?));
+        let LockTiming::BeforeChanges { waits } = self.context.options.lock_timing else {
+            return Ok(RunProjectLock::acquired_at_start(self.lock(run, spec)?));
         };
         if starts && !waits {
             // only a look: it is given back at once
             drop(self.lock(run, spec)?);
         }
         let root = spec.program.workflows.first().filter(|_| spec.program.changes_files());
-        let Some((root, lock)) = root.zip(self.shared.ports.lock.clone()) else {
+        let Some((root, lock)) = root.zip(self.context.ports.lock.clone()) else {
             return Ok(RunProjectLock::default());
         };
-        let (shared, holder) = (Arc::clone(&self.shared), self.holder(run, &root.name, LockMode::Run));
-        Ok(RunProjectLock::taken_late(DeferredProjectLock { shared, lock, holder }))
+        let (shared, holder) = (Arc::clone(&self.context), self.lock_holder(run, &root.name, LockMode::Run));
+        Ok(RunProjectLock::deferred(DeferredProjectLock { context: shared, lock, holder }))
     }
 
     /// The run whose end another one waits for, to change the project's files.
     pub fn awaited_lock_holder(&self, run: &RunId) -> Option<LockHolder> {
-        self.shared.runs.awaited_holder(run)
+        self.context.runs.awaited_holder(run)
     }
 
     /// Keeps others from changing the project's files while this run may. A conversation changes them only when its
     /// person says so, and shares them.
     pub(super) fn lock(&self, run: &RunId, spec: &RunSpec) -> Result<Option<ProjectLockGuard>, StoreError> {
         let Some(root) = spec.program.workflows.first() else { return Ok(None) };
-        let Some(lock) = self.shared.ports.lock.as_ref().filter(|_| spec.program.changes_files()) else {
+        let Some(lock) = self.context.ports.lock.as_ref().filter(|_| spec.program.changes_files()) else {
             return Ok(None);
         };
-        let holder = self.holder(run, &root.name, LockMode::Run);
+        let holder = self.lock_holder(run, &root.name, LockMode::Run);
         let taken = match lock.try_lock(&holder) {
             Err(LockError::Held(_)) if root.conversational => {
                 lock.try_lock(&LockHolder { hold: LockMode::Share, ..holder })
@@ -293,29 +356,29 @@ impl RuntimeHandle {
         })
     }
 
-    pub(super) fn holder(&self, run: &RunId, workflow: &str, hold: LockMode) -> LockHolder {
-        let RuntimeOptions { project, pid, .. } = &self.shared.options;
-        let since = self.shared.ports.clock.now();
+    pub(super) fn lock_holder(&self, run: &RunId, workflow: &str, hold: LockMode) -> LockHolder {
+        let RuntimeOptions { project, pid, .. } = &self.context.options;
+        let since = self.context.ports.clock.now();
         let (run, workflow) = (run.clone(), workflow.to_owned());
         LockHolder { run, workflow, pid: *pid, since, project: project.clone(), hold }
     }
 
     /// A new id, for what has to be named before its run starts.
     pub fn draw_run_id(&self) -> RunId {
-        self.shared.ports.ids.run_id()
+        self.context.ports.ids.run_id()
     }
 
     /// Sends a command to a run; one that is over ignores it.
-    pub fn send(&self, run: &RunId, command: RunCommand) {
-        self.shared.send(run, DriverMessage::Command(command));
+    pub fn send_command(&self, run: &RunId, command: RunCommand) {
+        self.context.send(run, DriverMessage::Command(command));
     }
 
     /// Runs of this process that are not over.
-    pub fn running(&self) -> Vec<RunId> {
-        self.shared.runs.all()
+    pub fn running_runs(&self) -> Vec<RunId> {
+        self.context.runs.driven_runs()
     }
 
-    fn header(&self, run: &RunId, spec: &RunSpec) -> Result<RunHeader, StoreError> {
+    fn run_header(&self, run: &RunId, spec: &RunSpec) -> Result<RunHeader, StoreError> {
         let text = serde_json::to_string(spec).map_err(|error| StoreError {
             message: format!("the run cannot be recorded: {error}"),
             hint: None,
@@ -327,9 +390,9 @@ impl RuntimeHandle {
             definition_hash: spec.program.hash.clone(),
             spec: text,
             input: spec.inputs.values().map(plain_text).collect::<Vec<_>>().join("\n"),
-            project: self.shared.options.project.clone(),
-            started: self.shared.ports.clock.now(),
-            pid: self.shared.options.pid,
+            project: self.context.options.project.clone(),
+            started: self.context.ports.clock.now(),
+            pid: self.context.options.pid,
             origin: None,
             worktree: None,
         })

@@ -24,7 +24,7 @@ pub(super) struct HeldEffects {
 }
 
 impl HeldEffects {
-    pub(super) fn hold(&mut self, effect: Effect) {
+    pub(super) fn hold_effect(&mut self, effect: Effect) {
         self.effects.push(effect);
     }
 
@@ -34,7 +34,7 @@ impl HeldEffects {
     }
 
     /// The store could not be written; what fails before the next try counts once.
-    pub(super) fn failed(&mut self) {
+    pub(super) fn on_write_failed(&mut self) {
         if self.pause.is_none() {
             let delay = FIRST_MS.checked_shl(self.failures).unwrap_or(LONGEST_MS).min(LONGEST_MS);
             self.failures = self.failures.saturating_add(1);
@@ -43,12 +43,12 @@ impl HeldEffects {
     }
 
     /// It could be written.
-    pub(super) fn written(&mut self) {
+    pub(super) fn on_write_succeeded(&mut self) {
         (self.failures, self.pause) = (0, None);
     }
 
     /// What may begin now.
-    pub(super) fn take(&mut self) -> Vec<Effect> {
+    pub(super) fn drain(&mut self) -> Vec<Effect> {
         std::mem::take(&mut self.effects)
     }
 

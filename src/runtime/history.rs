@@ -27,9 +27,9 @@ pub struct RunRecord {
     /// What people answered, by the call that asked.
     pub answers: BTreeMap<CallId, UserAnswer>,
     /// What had begun and never answered: what a crash left open.
-    pub open: Vec<String>,
+    pub unanswered_intents: Vec<String>,
     /// Files that were on their way back when the program died.
-    pub restoring: Option<PendingRestore>,
+    pub pending_restore: Option<PendingRestore>,
 }
 
 impl RuntimeHandle {
@@ -92,32 +92,50 @@ impl RuntimeHandle {
         let seen = read_history::replay_history(store, &summary.id, answers, &mut |at, event| {
             tell(&mut listener, at, event)
         })?;
-        let ReplayedHistory { machine, answers, open, restoring } = match seen {
-            Some(looked) => looked,
-            None => {
-                let (looked, events) = whole(&journal_replay::read(store, &summary.id)?);
-                listener = begin();
-                events.into_iter().for_each(|(at, event)| tell(&mut listener, at, event));
-                looked
-            }
-        };
+        let ReplayedHistory { machine, answers, unanswered_intents: open, pending_restore: restoring } =
+            match seen {
+                Some(looked) => looked,
+                None => {
+                    let (looked, events) =
+                        replay_history(&journal_replay::load_journaled_run(store, &summary.id)?);
+                    listener = begin();
+                    events.into_iter().for_each(|(at, event)| tell(&mut listener, at, event));
+                    looked
+                }
+            };
         let program = machine.spec().program.clone();
         // what is left of a long run's conversations goes where it came from, and so to whoever asks next
         let (ledger, _) = machine.into_ledger();
-        let record = RunRecord { summary, program, events: Vec::new(), ledger, answers, open, restoring };
+        let record = RunRecord {
+            summary,
+            program,
+            events: Vec::new(),
+            ledger,
+            answers,
+            unanswered_intents: open,
+            pending_restore: restoring,
+        };
         Ok((record, listener))
     }
 }
 
 /// The long way, for a run that went back and the like.
-fn whole(story: &JournaledRun) -> (ReplayedHistory, Vec<(Timestamp, RunEvent)>) {
-    let journal_replay::ReplayedState { machine, events, pending } = story.play();
+fn replay_history(story: &JournaledRun) -> (ReplayedHistory, Vec<(Timestamp, RunEvent)>) {
+    let journal_replay::ReplayedState { machine, events, pending } = story.replay();
     let waits = pending.iter().filter_map(|one| one.effect.call()).collect::<Vec<_>>();
-    let open = story.intents.iter().filter(|(call, _)| !machine.is_over() && waits.contains(call));
+    let open = story.intents.iter().filter(|(call, _)| !machine.is_idle_for_good() && waits.contains(call));
     let open = open.map(|(_, body)| body.clone()).collect();
     let mut answers = BTreeMap::new();
     for entry in &story.entries {
         read_history::note_answers(&entry.input, &mut answers);
     }
-    (ReplayedHistory { machine, answers, open, restoring: story.restoring.clone() }, events)
+    (
+        ReplayedHistory {
+            machine,
+            answers,
+            unanswered_intents: open,
+            pending_restore: story.pending_restore.clone(),
+        },
+        events,
+    )
 }

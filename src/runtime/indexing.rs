@@ -14,7 +14,7 @@ use synthdev_domain::cost::CostEntry;
 use synthdev_domain::model::{ModelChoice, ModelError, ModelRequest};
 use synthdev_domain::project_index::report::{IndexOutcome, IndexReport};
 use synthdev_domain::project_index::{
-    IndexPlan, ProjectIndexEntries, ProjectIndexEntry, ScannedDirectory, ScannedFile, SizeLimit, depth,
+    IndexPlan, ProjectIndexEntries, ProjectIndexEntry, ScannedDirectory, ScannedFile, SizeLimit, path_depth,
     summary_requests,
 };
 use synthdev_ports::project_index::{IndexWriter, ProjectIndexPort};
@@ -27,15 +27,16 @@ const HOPELESS: usize = 5;
 /// How far it is: of files and directories that are to be described.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct IndexingProgress {
-    pub done: usize,
-    pub of: usize,
+    pub done_count: usize,
+    pub total_count: usize,
 }
 
 impl IndexingProgress {
     /// Ten lines are enough.
     pub fn is_worth_a_line(self) -> bool {
-        let tenth = |done: usize| done * 10 / self.of.max(1);
-        self.done < self.of && tenth(self.done) > tenth(self.done.saturating_sub(1))
+        let tenth = |done: usize| done * 10 / self.total_count.max(1);
+        self.done_count < self.total_count
+            && tenth(self.done_count) > tenth(self.done_count.saturating_sub(1))
     }
 }
 
@@ -59,11 +60,11 @@ impl RuntimeHandle {
     ) -> IndexReport {
         let mut report = IndexReport::from_plan(&work.plan);
         let port = Arc::clone(&work.port);
-        let begun = away(move || Ok((port.writer()?, port.load()?))).await;
+        let begun = run_blocking(move || Ok((port.writer()?, port.load()?))).await;
         let (writer, index) = match begun {
             Ok(begun) => begun,
             Err(why) => {
-                report.ending = IndexOutcome::Broken(why);
+                report.outcome = IndexOutcome::Broken(why);
                 return report;
             }
         };
@@ -71,32 +72,38 @@ impl RuntimeHandle {
             handle: self,
             port: work.port,
             choice: work.choice,
-            stopped,
-            halted: AtomicBool::new(false),
+            stop_signal: stopped,
+            is_halted: AtomicBool::new(false),
         };
-        let of = work.plan.changed.len() + work.plan.directories.len();
-        let files = work.plan.changed.iter().map(|file| &file.path);
+        let of = work.plan.to_describe.len() + work.plan.directories.len();
+        let files = work.plan.to_describe.iter().map(|file| &file.path);
         let behind = files.chain(work.plan.directories.iter().map(|one| &one.path)).cloned().collect();
-        let mut book =
-            IndexingRun { report, index, writer, told, progress: IndexingProgress { done: 0, of }, behind };
-        for path in &work.plan.gone {
+        let mut book = IndexingRun {
+            report,
+            index,
+            writer,
+            on_progress: told,
+            progress: IndexingProgress { done_count: 0, total_count: of },
+            pending_paths: behind,
+        };
+        for path in &work.plan.removed_paths {
             book.index.entries.remove(path);
         }
         let limit = work.plan.limit;
-        let files = stream::iter(work.plan.changed).map(|file| bench.file(file, limit));
-        book.take(files.buffer_unordered(AT_ONCE), &bench).await;
-        bench.directories(work.plan.directories, &mut book).await;
+        let files = stream::iter(work.plan.to_describe).map(|file| bench.describe_file(file, limit));
+        book.record_all(files.buffer_unordered(AT_ONCE), &bench).await;
+        bench.describe_directories(work.plan.directories, &mut book).await;
         let IndexingRun { mut report, index, mut writer, .. } = book;
-        if let Err(why) = away(move || writer.keep(&index)).await
-            && !matches!(report.ending, IndexOutcome::Broken(_))
+        if let Err(why) = run_blocking(move || writer.replace_index(&index)).await
+            && !matches!(report.outcome, IndexOutcome::Broken(_))
         {
-            report.ending = IndexOutcome::Broken(why);
+            report.outcome = IndexOutcome::Broken(why);
         }
         report
     }
 }
 
-async fn away<T: Send + 'static>(
+async fn run_blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, String> + Send + 'static,
 ) -> Result<T, String> {
     let done = tokio::task::spawn_blocking(work).await;
@@ -107,7 +114,7 @@ async fn away<T: Send + 'static>(
 struct DescribedPath {
     path: String,
     end: DescribeOutcome,
-    spent: Vec<CostEntry>,
+    costs: Vec<CostEntry>,
 }
 
 enum DescribeOutcome {
@@ -123,65 +130,66 @@ struct PathDescriber<'a> {
     handle: &'a RuntimeHandle,
     port: Arc<dyn ProjectIndexPort>,
     choice: ModelChoice,
-    stopped: StopSignal,
+    stop_signal: StopSignal,
     /// Nothing more is begun.
-    halted: AtomicBool,
+    is_halted: AtomicBool,
 }
 
 impl PathDescriber<'_> {
-    async fn file(&self, file: ScannedFile, limit: SizeLimit) -> DescribedPath {
+    async fn describe_file(&self, file: ScannedFile, limit: SizeLimit) -> DescribedPath {
         let path = file.path;
-        if self.is_over() {
-            return DescribedPath { path, end: DescribeOutcome::Stopped, spent: Vec::new() };
+        if self.has_stopped() {
+            return DescribedPath { path, end: DescribeOutcome::Stopped, costs: Vec::new() };
         }
         let (port, wanted) = (Arc::clone(&self.port), path.clone());
-        let (text, sum) = match away(move || port.text(&wanted, limit)).await {
+        let (text, sum) = match run_blocking(move || port.read_file(&wanted, limit)).await {
             Ok(found) => found,
-            Err(why) => return DescribedPath { path, end: DescribeOutcome::Failed(why), spent: Vec::new() },
+            Err(why) => return DescribedPath { path, end: DescribeOutcome::Failed(why), costs: Vec::new() },
         };
         let entry =
             ProjectIndexEntry { path: path.clone(), directory: false, sum, summary: "empty".to_owned() };
         if text.trim().is_empty() {
-            return DescribedPath { path, end: DescribeOutcome::Known(entry), spent: Vec::new() };
+            return DescribedPath { path, end: DescribeOutcome::Known(entry), costs: Vec::new() };
         }
         let request = summary_requests::about_file(self.choice.clone(), &path, &entry.sum, &text);
-        self.ask(request, entry).await
+        self.describe_path(request, entry).await
     }
 
     /// Level by level: what is above is described by what is in it.
-    async fn directories(&self, all: Vec<ScannedDirectory>, book: &mut IndexingRun<'_>) {
-        for level in all.chunk_by(|a, b| depth(&a.path) == depth(&b.path)) {
-            if self.is_over() {
+    async fn describe_directories(&self, all: Vec<ScannedDirectory>, book: &mut IndexingRun<'_>) {
+        for level in all.chunk_by(|a, b| path_depth(&a.path) == path_depth(&b.path)) {
+            if self.has_stopped() {
                 return;
             }
             let mut asked = Vec::new();
             for directory in level {
-                match book.prepared(directory, &self.choice) {
+                match book.prepare_directory(directory, &self.choice) {
                     DirectoryPreparation::Ask(request, entry) => asked.push((*request, entry)),
                     DirectoryPreparation::Known(entry) => {
                         let path = entry.path.clone();
-                        book.note(
-                            DescribedPath { path, end: DescribeOutcome::Known(entry), spent: Vec::new() },
+                        book.note_outcome(
+                            DescribedPath { path, end: DescribeOutcome::Known(entry), costs: Vec::new() },
                             self,
                         );
                     }
-                    DirectoryPreparation::Not => book.goes_on(),
+                    DirectoryPreparation::Not => book.advance_progress(),
                 }
             }
-            let asked = stream::iter(asked).map(|(request, entry)| self.ask(request, entry));
-            book.take(asked.buffer_unordered(AT_ONCE), self).await;
+            let asked = stream::iter(asked).map(|(request, entry)| self.describe_path(request, entry));
+            book.record_all(asked.buffer_unordered(AT_ONCE), self).await;
         }
     }
 
-    async fn ask(&self, request: ModelRequest, entry: ProjectIndexEntry) -> DescribedPath {
+    async fn describe_path(&self, request: ModelRequest, entry: ProjectIndexEntry) -> DescribedPath {
         let path = entry.path.clone();
-        if self.is_over() {
-            return DescribedPath { path, end: DescribeOutcome::Stopped, spent: Vec::new() };
+        if self.has_stopped() {
+            return DescribedPath { path, end: DescribeOutcome::Stopped, costs: Vec::new() };
         }
         let model = request.choice.model.clone();
-        let OneShotReport { ended, spent } = self.handle.ask_model(request, self.stopped.clone()).await;
+        let OneShotReport { outcome: ended, costs: spent } =
+            self.handle.ask_model(request, self.stop_signal.clone()).await;
         let end = match ended {
-            OneShotOutcome::Answered(reply) => match summary_requests::summary(&reply) {
+            OneShotOutcome::Answered(reply) => match summary_requests::parse_summary(&reply) {
                 Ok(summary) => DescribeOutcome::Known(ProjectIndexEntry { summary, ..entry }),
                 Err(why) => DescribeOutcome::Failed(why),
             },
@@ -193,11 +201,11 @@ impl PathDescriber<'_> {
             ),
             OneShotOutcome::Stopped => DescribeOutcome::Stopped,
         };
-        DescribedPath { path, end, spent }
+        DescribedPath { path, end, costs: spent }
     }
 
-    fn is_over(&self) -> bool {
-        self.halted.load(Ordering::Relaxed)
+    fn has_stopped(&self) -> bool {
+        self.is_halted.load(Ordering::Relaxed)
     }
 }
 
@@ -227,31 +235,31 @@ struct IndexingRun<'a> {
     report: IndexReport,
     index: ProjectIndexEntries,
     writer: Box<dyn IndexWriter>,
-    told: &'a (dyn Fn(IndexingProgress) + Sync),
+    on_progress: &'a (dyn Fn(IndexingProgress) + Sync),
     progress: IndexingProgress,
     /// What is to be described and is not yet.
-    behind: BTreeSet<String>,
+    pending_paths: BTreeSet<String>,
 }
 
 impl IndexingRun<'_> {
-    async fn take(
+    async fn record_all(
         &mut self,
         described: impl stream::Stream<Item = DescribedPath>,
         bench: &PathDescriber<'_>,
     ) {
         let mut described = std::pin::pin!(described);
         while let Some(one) = described.next().await {
-            self.note(one, bench);
+            self.note_outcome(one, bench);
         }
     }
 
-    fn note(&mut self, one: DescribedPath, bench: &PathDescriber<'_>) {
-        self.report.spent.extend(one.spent);
+    fn note_outcome(&mut self, one: DescribedPath, bench: &PathDescriber<'_>) {
+        self.report.costs.extend(one.costs);
         let ending = match one.end {
-            DescribeOutcome::Known(entry) => self.keep(entry),
+            DescribeOutcome::Known(entry) => self.store_entry(entry),
             DescribeOutcome::Failed(why) => {
-                self.report.failed.push((one.path, why.clone()));
-                let hopeless = self.report.failed.len() >= HOPELESS && self.report.indexed == 0;
+                self.report.failures.push((one.path, why.clone()));
+                let hopeless = self.report.failures.len() >= HOPELESS && self.report.indexed_count == 0;
                 if hopeless {
                     IndexOutcome::Broken(format!("no file was described: {why}"))
                 } else {
@@ -262,37 +270,38 @@ impl IndexingRun<'_> {
             DescribeOutcome::Stopped => IndexOutcome::Stopped,
         };
         if ending == IndexOutcome::Whole {
-            return self.goes_on();
+            return self.advance_progress();
         }
-        bench.halted.store(true, Ordering::Relaxed);
+        bench.is_halted.store(true, Ordering::Relaxed);
         // the first reason is the one to tell
-        if self.report.ending == IndexOutcome::Whole {
-            self.report.ending = ending;
+        if self.report.outcome == IndexOutcome::Whole {
+            self.report.outcome = ending;
         }
     }
 
-    fn keep(&mut self, entry: ProjectIndexEntry) -> IndexOutcome {
+    fn store_entry(&mut self, entry: ProjectIndexEntry) -> IndexOutcome {
         let kept = self.writer.add(&entry);
         if entry.directory {
             self.report.directories += 1;
         } else {
-            self.report.indexed += 1;
+            self.report.indexed_count += 1;
         }
-        self.behind.remove(&entry.path);
+        self.pending_paths.remove(&entry.path);
         self.index.add(entry);
         kept.map_or_else(IndexOutcome::Broken, |()| IndexOutcome::Whole)
     }
 
-    fn goes_on(&mut self) {
-        self.progress.done += 1;
-        (self.told)(self.progress);
+    fn advance_progress(&mut self) {
+        self.progress.done_count += 1;
+        (self.on_progress)(self.progress);
     }
 
     /// One thing alone in a directory says what the directory is.
-    fn prepared(&self, directory: &ScannedDirectory, choice: &ModelChoice) -> DirectoryPreparation {
-        let known = |path: &String| self.index.entries.get(path).filter(|_| !self.behind.contains(path));
+    fn prepare_directory(&self, directory: &ScannedDirectory, choice: &ModelChoice) -> DirectoryPreparation {
+        let known =
+            |path: &String| self.index.entries.get(path).filter(|_| !self.pending_paths.contains(path));
         let children: Option<Vec<&ProjectIndexEntry>> = directory.children.iter().map(known).collect();
-        let (path, sum) = (directory.path.clone(), directory.sum.clone());
+        let (path, sum) = (directory.path.clone(), directory.checksum.clone());
         let entry =
             |summary: &str| ProjectIndexEntry { path, directory: true, sum, summary: summary.to_owned() };
         match children.as_deref() {

@@ -15,25 +15,25 @@ use synthdev_ports::run_store::StoreError;
 #[derive(Default)]
 pub(super) struct InflightCalls {
     /// Calls of models and tools.
-    pub(super) open: Vec<CallId>,
+    pub(super) open_calls: Vec<CallId>,
     /// Those of them that were answered later.
     pub(super) answers: Vec<Input>,
 }
 
 /// Of the moment at which a tape stands that was fed the first inputs of a story.
-pub(super) fn at(story: &JournaledRun, kept: usize, tape: &StepwiseReplay) -> InflightCalls {
-    let asked = tape.open().filter(|effect| is_carried(effect));
+pub(super) fn inflight_calls_at(story: &JournaledRun, kept: usize, tape: &StepwiseReplay) -> InflightCalls {
+    let asked = tape.open_effects().filter(|effect| is_carried(effect));
     let mut open: Vec<CallId> = asked.filter_map(Effect::call).collect();
     // the answer that led to the step was taken, although its branch stands still in the middle of it
     let answered = story.entries.iter().take(kept).filter_map(|entry| entry.input.answered_call());
     answered.for_each(|answered| open.retain(|call| *call != answered));
-    let answers = open.iter().filter_map(|call| answer(story, *call).cloned()).collect();
-    InflightCalls { open, answers }
+    let answers = open.iter().filter_map(|call| recorded_answer(story, *call).cloned()).collect();
+    InflightCalls { open_calls: open, answers }
 }
 
 impl InflightCalls {
     /// What they had cost is entered elsewhere.
-    pub(super) fn paid(mut self) -> Self {
+    pub(super) fn without_costs(mut self) -> Self {
         for answer in &mut self.answers {
             if let Input::Replied { reply, .. } = answer {
                 reply.usage = TokenUsage::default();
@@ -47,13 +47,14 @@ impl InflightCalls {
     ///
     /// # Errors
     /// A value that has no JSON form.
-    pub(super) fn rows(&self, story: &JournaledRun) -> Result<Vec<JournalRow>, StoreError> {
+    pub(super) fn to_rows(&self, story: &JournaledRun) -> Result<Vec<JournalRow>, StoreError> {
         let at = story.entries.last().map(|entry| entry.at).unwrap_or_default();
-        let of_open = story.intents.iter().filter(|(call, _)| self.open.contains(call));
+        let of_open = story.intents.iter().filter(|(call, _)| self.open_calls.contains(call));
         let mut rows: Vec<JournalRow> = of_open
             .map(|(call, body)| JournalRow::new(JournalRowKind::Intent, at, Some(*call), body.clone()))
             .collect();
-        for (call, foreseen) in story.begun.iter().filter(|(call, _)| self.open.contains(call)) {
+        for (call, foreseen) in story.begun_effects.iter().filter(|(call, _)| self.open_calls.contains(call))
+        {
             let body = serde_json::to_string(foreseen).map_err(|error| StoreError {
                 message: format!("what had begun cannot be written: {error}"),
                 hint: None,
@@ -66,7 +67,7 @@ impl InflightCalls {
 
 impl JournaledRun {
     /// What a call was answered before the run went back behind the answer.
-    pub(super) fn answered_later(&self, call: CallId) -> Option<&Input> {
+    pub(super) fn answer_before_rewind(&self, call: CallId) -> Option<&Input> {
         let returned = self.entries.iter().filter_map(|entry| match &entry.input {
             Input::Returned(returned) => Some(&returned.answers),
             _ => None,
@@ -80,11 +81,11 @@ fn is_carried(effect: &Effect) -> bool {
 }
 
 /// A model that could not answer is asked again.
-fn answer(story: &JournaledRun, call: CallId) -> Option<&Input> {
+fn recorded_answer(story: &JournaledRun, call: CallId) -> Option<&Input> {
     let own = story.entries.iter().map(|entry| &entry.input).find(|input| {
         matches!(input, Input::Replied { .. } | Input::ToolDone { .. }) && input.answered_call() == Some(call)
     });
-    own.or_else(|| story.answered_later(call))
+    own.or_else(|| story.answer_before_rewind(call))
 }
 
 #[cfg(test)]
@@ -99,7 +100,7 @@ mod tests {
         let failed = vec![AttemptUsage { usage, ..AttemptUsage::default() }];
         let reply = ModelReply { usage, failed, ..ModelReply::default() };
         let answers = vec![Input::Replied { call: CallId(1), reply }];
-        let carried = InflightCalls { open: vec![CallId(1)], answers }.paid();
+        let carried = InflightCalls { open_calls: vec![CallId(1)], answers }.without_costs();
         let [Input::Replied { reply, .. }] = &carried.answers[..] else { panic!("{:?}", carried.answers) };
         assert_eq!((reply.usage, reply.failed.len()), (TokenUsage::default(), 0));
     }

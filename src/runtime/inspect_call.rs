@@ -53,26 +53,29 @@ impl RuntimeHandle {
     pub fn inspect_call(&self, id: &str, which: &ModelCallSelector) -> Result<InspectedCall, StoreError> {
         let record = self.load_record(id)?;
         let run = record.summary.id.clone();
-        let all = asked(&record.events);
+        let all = recorded_requests(&record.events);
         let fits = |one: &&ModelCallRef| {
             which.step.is_none_or(|step| one.step == step)
                 && which.agent.as_ref().is_none_or(|agent| one.agent == *agent)
         };
-        let Some(found) = all.iter().rev().find(fits) else { return Err(nothing(&run, which, &all)) };
-        let story = journal_replay::read(&*self.ports().store, &run)?;
-        let request = request_of(&story, found.call).ok_or_else(|| StoreError {
+        let Some(found) = all.iter().rev().find(fits) else {
+            return Err(no_such_call_error(&run, which, &all));
+        };
+        let story = journal_replay::load_journaled_run(&*self.ports().store, &run)?;
+        let request = rebuild_request(&story, found.call).ok_or_else(|| StoreError {
             message: format!("the request cannot be put together again: run {run} went back behind it"),
             hint: None,
         })?;
-        let request = self.shared.redactor.clean_data(request);
-        let body = self.ports().models.body(&request);
-        let answer = answer_of(&story, found.call).map(|answer| self.shared.redactor.clean_data(answer));
+        let request = self.context.redactor.clean_data(request);
+        let body = self.ports().models.request_body(&request);
+        let answer =
+            recorded_answer(&story, found.call).map(|answer| self.context.redactor.clean_data(answer));
         Ok(InspectedCall { run, step: found.step, at: found.at, request, body, answer })
     }
 }
 
 /// Every request of an agent, in the order in which they were made.
-fn asked(events: &[(Timestamp, RunEvent)]) -> Vec<ModelCallRef> {
+fn recorded_requests(events: &[(Timestamp, RunEvent)]) -> Vec<ModelCallRef> {
     let mut steps: BTreeMap<&str, u32> = BTreeMap::new();
     let mut entered = 0;
     let mut all = Vec::new();
@@ -89,7 +92,7 @@ fn asked(events: &[(Timestamp, RunEvent)]) -> Vec<ModelCallRef> {
     all
 }
 
-fn nothing(run: &RunId, which: &ModelCallSelector, all: &[ModelCallRef]) -> StoreError {
+fn no_such_call_error(run: &RunId, which: &ModelCallSelector, all: &[ModelCallRef]) -> StoreError {
     let steps = which.step.map(|step| format!(" in step {step}")).unwrap_or_default();
     let agent = which.agent.as_ref().map(|agent| format!(" of `{agent}`")).unwrap_or_default();
     let agents: BTreeSet<&str> = all.iter().map(|one| one.agent.as_str()).collect();
@@ -102,14 +105,14 @@ fn nothing(run: &RunId, which: &ModelCallSelector, all: &[ModelCallRef]) -> Stor
 }
 
 /// The journal is fed again; of what is asked, only this call is put together.
-fn request_of(story: &JournaledRun, wanted: CallId) -> Option<ModelRequest> {
+fn rebuild_request(story: &JournaledRun, wanted: CallId) -> Option<ModelRequest> {
     let inputs = || story.entries.iter().map(|entry| &entry.input);
-    let mut tape = StepwiseReplay::sparing_all_but(Arc::clone(&story.spec), inputs(), wanted);
+    let mut tape = StepwiseReplay::skipping_all_but(Arc::clone(&story.spec), inputs(), wanted);
     let mut found = None;
     for (at, entry) in story.entries.iter().enumerate() {
         let next = story.entries.get(at + 1).map(|entry| &entry.input);
-        tape.feed(entry.at, entry.input.clone(), next);
-        let request = tape.open().find_map(|effect| match effect {
+        tape.feed_input(entry.at, entry.input.clone(), next);
+        let request = tape.open_effects().find_map(|effect| match effect {
             Effect::CallModel { call, request } if *call == wanted => Some(request),
             _ => None,
         });
@@ -122,7 +125,7 @@ fn request_of(story: &JournaledRun, wanted: CallId) -> Option<ModelRequest> {
     found
 }
 
-fn answer_of(story: &JournaledRun, wanted: CallId) -> Option<Result<ModelReply, ModelError>> {
+fn recorded_answer(story: &JournaledRun, wanted: CallId) -> Option<Result<ModelReply, ModelError>> {
     story.entries.iter().rev().find_map(|entry| match &entry.input {
         Input::Replied { call, reply } if *call == wanted => Some(Ok(reply.clone())),
         Input::ModelFailed { call, error, .. } if *call == wanted => Some(Err(error.clone())),

@@ -1,7 +1,7 @@
 //! A change of the project's files as a whole that was cut off: what it was, what finishes it, and that no run begins or
 //! goes on over files of two moments. The run that went back knows it from its journal; see `restoring`.
 
-use super::file_restore::{PendingRestore, finish, settled};
+use super::file_restore::{PendingRestore, restore_command_text, restored_row};
 use super::handle::RuntimeHandle;
 use super::journal_replay;
 use synthdev_domain::ids::{RunId, SnapshotId};
@@ -21,16 +21,17 @@ impl RuntimeHandle {
 
     /// The run that goes back knows better than the snapshot what has to be done.
     fn finish_command_for(&self, to: &SnapshotId, safety: &SnapshotId) -> String {
-        match self.returning(to, safety) {
-            Some((run, restoring)) => finish(&run, &restoring),
+        match self.restoring_run(to, safety) {
+            Some((run, restoring)) => restore_command_text(&run, &restoring),
             None => format!("synthdev snapshot restore {to}"),
         }
     }
 
     /// The run whose files were on their way there.
-    fn returning(&self, to: &SnapshotId, safety: &SnapshotId) -> Option<(RunId, PendingRestore)> {
+    fn restoring_run(&self, to: &SnapshotId, safety: &SnapshotId) -> Option<(RunId, PendingRestore)> {
         let run = self.ports().snapshots.find(to.as_str()).ok()?.run?;
-        let restoring = journal_replay::read(&*self.ports().store, &run).ok()?.restoring?;
+        let restoring =
+            journal_replay::load_journaled_run(&*self.ports().store, &run).ok()?.pending_restore?;
         (restoring.safety == *safety).then_some((run, restoring))
     }
 
@@ -49,11 +50,11 @@ impl RuntimeHandle {
         own: Option<&RunId>,
     ) -> Result<(), StoreError> {
         let RestoreTarget::Snapshot(to) = &found.goal else { return Ok(()) };
-        let Some((run, _)) = self.returning(to, &found.safety) else { return Ok(()) };
+        let Some((run, _)) = self.restoring_run(to, &found.safety) else { return Ok(()) };
         if own == Some(&run) {
             return Ok(());
         }
-        let (store, mark) = (&self.ports().store, settled(self.ports().clock.now())?);
+        let (store, mark) = (&self.ports().store, restored_row(self.ports().clock.now())?);
         let seen = store.find(run.as_str())?;
         self.claim_as_seen(&seen)?;
         let written = store.append(&run, &[mark], Some(&seen.progress));

@@ -32,18 +32,18 @@ pub(super) enum JournalWrite {
 pub(super) struct RunJournal {
     run: RunId,
     store: Arc<dyn RunStore>,
-    held: Vec<JournalRow>,
+    pending_rows: Vec<JournalRow>,
     /// Lists may show something else since the last write.
-    boundary: bool,
-    flushed: Timestamp,
+    at_boundary: bool,
+    flushed_at: Timestamp,
     /// What lists were to show with rows that could not be written.
-    unwritten: Option<RunProgress>,
+    unwritten_progress: Option<RunProgress>,
     /// What a reader is to see first of the run as it is after what is written next.
-    glance: Option<String>,
+    next_preview: Option<String>,
     /// Stands with the next input.
-    mark: Option<String>,
+    next_mark: Option<String>,
     /// The last write failed: what is held should be in the store.
-    behind: bool,
+    is_behind: bool,
 }
 
 impl RunJournal {
@@ -51,29 +51,29 @@ impl RunJournal {
         Self {
             run,
             store,
-            held: Vec::new(),
-            boundary: false,
-            flushed: Timestamp(0),
-            unwritten: None,
-            glance: None,
-            mark: None,
-            behind: false,
+            pending_rows: Vec::new(),
+            at_boundary: false,
+            flushed_at: Timestamp(0),
+            unwritten_progress: None,
+            next_preview: None,
+            next_mark: None,
+            is_behind: false,
         }
     }
 
     /// The next input is the result of a step that a sub-agent did.
-    pub(super) fn marks(&mut self, mark: String) {
-        self.mark = Some(mark);
+    pub(super) fn set_mark(&mut self, mark: String) {
+        self.next_mark = Some(mark);
     }
 
     /// Of the input that is recorded next.
     pub(super) fn mark(&self) -> Option<String> {
-        self.mark.clone()
+        self.next_mark.clone()
     }
 
     /// What a reader sees first of the run, if that is to go with what is written next: no input comes between.
-    pub(super) fn comes_to(&mut self, glance: Option<String>) {
-        self.glance = glance;
+    pub(super) fn set_preview(&mut self, glance: Option<String>) {
+        self.next_preview = glance;
     }
 
     /// # Errors
@@ -86,32 +86,32 @@ impl RunJournal {
         boundary: bool,
         progress: &dyn Fn() -> Option<RunProgress>,
     ) -> Result<JournalWrite, StoreError> {
-        let from = self.held.len();
-        rows(at, input, effects, events, &mut self.held)?;
-        if let (Some(mark), Some(row)) = (self.mark.take(), self.held.get_mut(from)) {
+        let from = self.pending_rows.len();
+        input_rows(at, input, effects, events, &mut self.pending_rows)?;
+        if let (Some(mark), Some(row)) = (self.next_mark.take(), self.pending_rows.get_mut(from)) {
             put_mark(&mut row.body, &mark);
         }
-        self.boundary |= boundary;
-        let late = at.0.saturating_sub(self.flushed.0) >= LONGEST_HELD_MS;
-        let can_wait = can_wait(input, effects) && self.glance.is_none();
-        if can_wait && !late && self.held.len() < MOST_HELD {
+        self.at_boundary |= boundary;
+        let late = at.0.saturating_sub(self.flushed_at.0) >= LONGEST_HELD_MS;
+        let can_wait = can_wait(input, effects) && self.next_preview.is_none();
+        if can_wait && !late && self.pending_rows.len() < MOST_HELD {
             return Ok(JournalWrite::Held);
         }
-        self.flushed = at;
-        let progress = std::mem::take(&mut self.boundary).then(progress).flatten();
-        self.write(progress)
+        self.flushed_at = at;
+        let progress = std::mem::take(&mut self.at_boundary).then(progress).flatten();
+        self.write_pending(progress)
     }
 
     /// Calls that are made once more.
     ///
     /// # Errors
     /// As `record`.
-    pub(super) fn again<'a>(
+    pub(super) fn record_repeats<'a>(
         &mut self,
         at: Timestamp,
         effects: impl Iterator<Item = (&'a Effect, u32)>,
     ) -> Result<JournalWrite, StoreError> {
-        self.held.extend(effects.filter_map(|(effect, attempt)| intent(at, effect, attempt)));
+        self.pending_rows.extend(effects.filter_map(|(effect, attempt)| intent_row(at, effect, attempt)));
         self.flush()
     }
 
@@ -120,32 +120,38 @@ impl RunJournal {
     /// # Errors
     /// As `record`.
     pub(super) fn flush(&mut self) -> Result<JournalWrite, StoreError> {
-        if self.held.is_empty() && self.glance.is_none() { Ok(JournalWrite::Held) } else { self.write(None) }
+        if self.pending_rows.is_empty() && self.next_preview.is_none() {
+            Ok(JournalWrite::Held)
+        } else {
+            self.write_pending(None)
+        }
     }
 
     /// Something could not be written, and still waits.
     pub(super) fn is_behind(&self) -> bool {
-        self.behind
+        self.is_behind
     }
 
     /// More waits than can be kept.
     pub(super) fn is_full(&self) -> bool {
-        self.behind && self.held.iter().map(|row| row.body.len()).sum::<usize>() > MOST_UNWRITTEN
+        self.is_behind && self.pending_rows.iter().map(|row| row.body.len()).sum::<usize>() > MOST_UNWRITTEN
     }
 
     /// Rows that cannot be written now are written before the next ones: a run is its inputs in order.
-    fn write(&mut self, progress: Option<RunProgress>) -> Result<JournalWrite, StoreError> {
-        let progress = progress.or_else(|| self.unwritten.take());
-        let written = match &self.glance {
-            Some(glance) => self.store.append_with_preview(&self.run, &self.held, progress.as_ref(), glance),
-            None => self.store.append(&self.run, &self.held, progress.as_ref()),
+    fn write_pending(&mut self, progress: Option<RunProgress>) -> Result<JournalWrite, StoreError> {
+        let progress = progress.or_else(|| self.unwritten_progress.take());
+        let written = match &self.next_preview {
+            Some(glance) => {
+                self.store.append_with_preview(&self.run, &self.pending_rows, progress.as_ref(), glance)
+            }
+            None => self.store.append(&self.run, &self.pending_rows, progress.as_ref()),
         };
-        self.behind = written.is_err();
-        if self.behind {
-            self.unwritten = progress;
+        self.is_behind = written.is_err();
+        if self.is_behind {
+            self.unwritten_progress = progress;
         } else {
-            self.held.clear();
-            self.glance = None;
+            self.pending_rows.clear();
+            self.next_preview = None;
         }
         written.map(|()| JournalWrite::Written)
     }
@@ -155,7 +161,7 @@ impl RunJournal {
 ///
 /// # Errors
 /// A value that has no JSON form.
-pub(super) fn rows(
+pub(super) fn input_rows(
     at: Timestamp,
     input: &Input,
     effects: &[Effect],
@@ -171,7 +177,7 @@ pub(super) fn rows(
         digest: Some(event_digest::digest_events(events)),
         ..JournalRow::new(JournalRowKind::Input, at, input.answered_call(), body)
     });
-    into.extend(effects.iter().filter_map(|effect| intent(at, effect, 1)));
+    into.extend(effects.iter().filter_map(|effect| intent_row(at, effect, 1)));
     Ok(())
 }
 
@@ -206,7 +212,7 @@ pub(super) fn needs_intent(effect: &Effect) -> bool {
 }
 
 /// Scripts have no effect outside the machine, so they need no intent; nor do questions.
-pub(super) fn intent(at: Timestamp, effect: &Effect, attempt: u32) -> Option<JournalRow> {
+pub(super) fn intent_row(at: Timestamp, effect: &Effect, attempt: u32) -> Option<JournalRow> {
     let (call, mut body): (&CallId, _) = match effect {
         Effect::TakeSnapshot { call, label, .. } => {
             (call, json!({"effect": "take_snapshot", "label": label}))

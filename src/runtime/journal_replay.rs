@@ -25,7 +25,7 @@ pub(super) struct JournalEntry {
     /// What it led to, as it was written down: calls with their intents.
     pub(super) intents: Vec<(CallId, String)>,
     /// What makes it the same as another result, if a sub-agent gave it.
-    pub(super) submitted: Option<String>,
+    pub(super) dedup_mark: Option<String>,
 }
 
 /// An input whose events are not those that were recorded.
@@ -46,11 +46,11 @@ pub(super) struct JournaledRun {
     /// How often each call was asked for.
     pub(super) attempts: BTreeMap<CallId, u32>,
     /// Effects with consequences that had begun.
-    pub(super) begun: BTreeMap<CallId, Option<PlannedFileEdit>>,
+    pub(super) begun_effects: BTreeMap<CallId, Option<PlannedFileEdit>>,
     /// Intents as they were written, for people.
     pub(super) intents: Vec<(CallId, String)>,
     /// Files that were on their way back and never arrived.
-    pub(super) restoring: Option<PendingRestore>,
+    pub(super) pending_restore: Option<PendingRestore>,
 }
 
 /// The machine at the end of a story.
@@ -62,7 +62,7 @@ pub(super) struct ReplayedState {
 
 /// # Errors
 /// Unknown id, unreadable rows, or a run of a newer program.
-pub(super) fn read(store: &dyn RunStore, run: &RunId) -> Result<JournaledRun, StoreError> {
+pub(super) fn load_journaled_run(store: &dyn RunStore, run: &RunId) -> Result<JournaledRun, StoreError> {
     let (header, rows) = store.load(run)?;
     parse_rows(header, rows)
 }
@@ -70,9 +70,9 @@ pub(super) fn read(store: &dyn RunStore, run: &RunId) -> Result<JournaledRun, St
 /// # Errors
 /// Unreadable rows, or a run of a newer program.
 pub(super) fn parse_rows(header: RunHeader, rows: Vec<JournalRow>) -> Result<JournaledRun, StoreError> {
-    let spec = definition(&header)?;
+    let spec = load_definition(&header)?;
     let mut story =
-        JournaledRun { entries: Vec::with_capacity(rows.len()), ..JournaledRun::empty(header, spec) };
+        JournaledRun { entries: Vec::with_capacity(rows.len()), ..JournaledRun::without_rows(header, spec) };
     for row in rows {
         match (row.kind, row.call) {
             (JournalRowKind::Intent, Some(call)) => {
@@ -83,14 +83,14 @@ pub(super) fn parse_rows(header: RunHeader, rows: Vec<JournalRow>) -> Result<Jou
                 story.intents.push((call, row.body));
             }
             (JournalRowKind::Begun, Some(call)) => {
-                story.begun.insert(call, begun(&row.body)?);
+                story.begun_effects.insert(call, planned_edit(&row.body)?);
             }
             (JournalRowKind::Input, _) => {
-                let input = parse("journal", &row.body)?;
+                let input = parse_stored("journal", &row.body)?;
                 if let Input::Returned(returned) = &input {
                     // what had begun there is not what begins under the same ids from now on
                     story.attempts.retain(|call, _| returned.open.contains(call));
-                    story.begun.retain(|call, _| returned.open.contains(call));
+                    story.begun_effects.retain(|call, _| returned.open.contains(call));
                     story.intents.retain(|(call, _)| returned.open.contains(call));
                 }
                 let submitted = journal::mark_in(&row.body);
@@ -99,11 +99,11 @@ pub(super) fn parse_rows(header: RunHeader, rows: Vec<JournalRow>) -> Result<Jou
                     input,
                     digest: row.digest,
                     intents: Vec::new(),
-                    submitted,
+                    dedup_mark: submitted,
                 });
             }
             (JournalRowKind::Begun, None) => {
-                story.restoring = file_restore::read(parse("journal", &row.body)?)
+                story.pending_restore = file_restore::pending_restore(parse_stored("journal", &row.body)?)
             }
             (JournalRowKind::Intent, None) => {}
         }
@@ -114,8 +114,8 @@ pub(super) fn parse_rows(header: RunHeader, rows: Vec<JournalRow>) -> Result<Jou
 
 /// # Errors
 /// It is unreadable, or of a newer program.
-pub(super) fn definition(header: &RunHeader) -> Result<Arc<RunSpec>, StoreError> {
-    let spec: RunSpec = parse("definition", &header.spec)?;
+pub(super) fn load_definition(header: &RunHeader) -> Result<Arc<RunSpec>, StoreError> {
+    let spec: RunSpec = parse_stored("definition", &header.spec)?;
     if spec.machine_version > MACHINE_VERSION {
         return Err(StoreError {
             message: format!("run {} was made by a newer version of the program", header.id),
@@ -127,33 +127,35 @@ pub(super) fn definition(header: &RunHeader) -> Result<Arc<RunSpec>, StoreError>
 
 /// # Errors
 /// It is unreadable.
-pub(super) fn begun(body: &str) -> Result<Option<PlannedFileEdit>, StoreError> {
-    parse("journal", body)
+pub(super) fn planned_edit(body: &str) -> Result<Option<PlannedFileEdit>, StoreError> {
+    parse_stored("journal", body)
 }
 
 impl JournaledRun {
     /// Without a row.
-    pub(super) fn empty(header: RunHeader, spec: Arc<RunSpec>) -> Self {
+    pub(super) fn without_rows(header: RunHeader, spec: Arc<RunSpec>) -> Self {
         Self {
             header,
             spec,
             entries: Vec::new(),
             attempts: BTreeMap::new(),
-            begun: BTreeMap::new(),
+            begun_effects: BTreeMap::new(),
             intents: Vec::new(),
-            restoring: None,
+            pending_restore: None,
         }
     }
 
     /// Feeds all of it to a new machine. What was answered is not asked for again.
-    pub(super) fn play(&self) -> ReplayedState {
-        let tape =
-            StepwiseReplay::sparing(Arc::clone(&self.spec), self.entries.iter().map(|entry| &entry.input));
+    pub(super) fn replay(&self) -> ReplayedState {
+        let tape = StepwiseReplay::skipping_answered(
+            Arc::clone(&self.spec),
+            self.entries.iter().map(|entry| &entry.input),
+        );
         self.play_on(tape, self.entries.len(), |_, _, _| true)
     }
 
     /// Feeds the first inputs; `told` sees each with the events that it led to, and may stop it.
-    pub(super) fn play_until(
+    pub(super) fn replay_until(
         &self,
         end: usize,
         told: impl FnMut(usize, &JournalEntry, &[(Timestamp, RunEvent)]) -> bool,
@@ -169,19 +171,19 @@ impl JournaledRun {
     ) -> ReplayedState {
         for (at, entry) in self.entries.iter().take(end).enumerate() {
             let next = self.entries.get(at + 1).map(|entry| &entry.input);
-            let events = tape.feed(entry.at, entry.input.clone(), next);
+            let events = tape.feed_input(entry.at, entry.input.clone(), next);
             if !told(at, entry, events) {
                 break;
             }
         }
-        let ended = tape.end();
+        let ended = tape.finish();
         ReplayedState { machine: ended.machine, events: ended.events, pending: ended.pending }
     }
 
     /// The first input whose events are not those that were recorded.
-    pub(super) fn divergence(&self) -> Option<ReplayDivergence> {
+    pub(super) fn first_divergence(&self) -> Option<ReplayDivergence> {
         let mut found = None;
-        self.play_until(self.entries.len(), |at, entry, events| {
+        self.replay_until(self.entries.len(), |at, entry, events| {
             // a run that went back stands still in the middle of the input before
             let cut = matches!(self.entries.get(at + 1).map(|next| &next.input), Some(Input::Returned(_)));
             let now: Vec<RunEvent> = events.iter().map(|(_, event)| event.clone()).collect();
@@ -192,17 +194,18 @@ impl JournaledRun {
         });
         let (index, events) = found?;
         let entry = self.entries.get(index)?;
-        let mut machine = self.play_until(index, |_, _, _| true).machine;
+        let mut machine = self.replay_until(index, |_, _, _| true).machine;
         // calls that were only made again were asked for by an earlier input
-        let fresh = entry.intents.iter().filter(|(call, _)| !machine.awaits(*call));
+        let fresh = entry.intents.iter().filter(|(call, _)| !machine.awaits_call(*call));
         let recorded = fresh.map(|(_, body)| body.clone()).collect();
-        let effects = machine.handle(entry.at, entry.input.clone()).effects;
-        let intents = effects.iter().filter_map(|effect| Some(journal::intent(entry.at, effect, 1)?.body));
+        let effects = machine.handle_input(entry.at, entry.input.clone()).effects;
+        let intents =
+            effects.iter().filter_map(|effect| Some(journal::intent_row(entry.at, effect, 1)?.body));
         Some(ReplayDivergence { index, events, recorded, intents: intents.collect() })
     }
 }
 
-pub(super) fn parse<T: DeserializeOwned>(what: &str, text: &str) -> Result<T, StoreError> {
+pub(super) fn parse_stored<T: DeserializeOwned>(what: &str, text: &str) -> Result<T, StoreError> {
     serde_json::from_str(text).map_err(|error| StoreError {
         message: format!("the run's {what} cannot be read: {error}"),
         hint: None,

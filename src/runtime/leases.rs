@@ -29,8 +29,8 @@ pub enum EnqueueError {
 pub struct StepLease<K> {
     pub step: K,
     pub attempt: u32,
-    pub expires: Timestamp,
-    pub lasts_ms: u64,
+    pub expires_at: Timestamp,
+    pub lease_ms: u64,
 }
 
 /// Whether somebody may hand in the result of a step.
@@ -50,7 +50,7 @@ pub enum LeaseOwnership {
 pub struct ExpiredLease<K> {
     pub step: K,
     /// It was handed out often enough: whoever asked for it is to fail it. Until then nobody gets it.
-    pub spent: bool,
+    pub is_exhausted: bool,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -61,7 +61,7 @@ enum LeasePhase {
     Leased {
         /// By position.
         worker: usize,
-        expires: Timestamp,
+        expires_at: Timestamp,
     },
     Spent,
 }
@@ -69,11 +69,11 @@ enum LeasePhase {
 #[derive(Clone, Debug)]
 struct LeasedStep<K> {
     priority: i32,
-    lasts_ms: u64,
+    lease_ms: u64,
     attempt: u32,
-    place: LeasePhase,
+    phase: LeasePhase,
     /// Steps that wait for this one.
-    followers: Vec<K>,
+    waiting_steps: Vec<K>,
 }
 
 #[derive(Clone, Debug)]
@@ -81,11 +81,11 @@ pub struct LeaseQueue<K> {
     limit: usize,
     steps: HashMap<K, LeasedStep<K>>,
     /// Larger priorities first; within one in the order of arrival. May name steps that are not ready any more.
-    ready: BTreeMap<Reverse<i32>, VecDeque<K>>,
+    ready_steps: BTreeMap<Reverse<i32>, VecDeque<K>>,
     /// Whoever has had a step, by name.
     workers: HashMap<String, usize>,
     /// What each of them has, in the order in which it was handed out: one step, or those of one batch.
-    held: Vec<Vec<K>>,
+    held_by_worker: Vec<Vec<K>>,
     ends: BTreeSet<(Timestamp, K)>,
     completed: u64,
 }
@@ -101,24 +101,24 @@ impl<K> LeaseQueue<K> {
         Self {
             limit,
             steps: HashMap::new(),
-            ready: BTreeMap::new(),
+            ready_steps: BTreeMap::new(),
             workers: HashMap::new(),
-            held: Vec::new(),
+            held_by_worker: Vec::new(),
             ends: BTreeSet::new(),
             completed: 0,
         }
     }
 
     /// Steps that are not done, handed out or not.
-    pub fn open(&self) -> usize {
+    pub fn open_count(&self) -> usize {
         self.steps.len()
     }
 
     pub fn in_progress(&self) -> usize {
-        self.held.iter().map(Vec::len).sum()
+        self.held_by_worker.iter().map(Vec::len).sum()
     }
 
-    pub fn completed(&self) -> u64 {
+    pub fn completed_count(&self) -> u64 {
         self.completed
     }
 }
@@ -144,14 +144,17 @@ impl<K: Copy + Ord + Hash> LeaseQueue<K> {
         let mut waits = 0;
         for before in after.iter().collect::<BTreeSet<_>>() {
             if let Some(before) = self.steps.get_mut(before) {
-                before.followers.push(step);
+                before.waiting_steps.push(step);
                 waits += 1;
             }
         }
         let place = if waits == 0 { LeasePhase::Ready } else { LeasePhase::Blocked(waits) };
-        self.steps.insert(step, LeasedStep { priority, lasts_ms, attempt: 0, place, followers: Vec::new() });
+        self.steps.insert(
+            step,
+            LeasedStep { priority, lease_ms: lasts_ms, attempt: 0, phase: place, waiting_steps: Vec::new() },
+        );
         if waits == 0 {
-            self.ready.entry(Reverse(priority)).or_default().push_back(step);
+            self.ready_steps.entry(Reverse(priority)).or_default().push_back(step);
         }
         Ok(())
     }
@@ -162,12 +165,12 @@ impl<K: Copy + Ord + Hash> LeaseQueue<K> {
             return Some(held);
         }
         let step = self.first_ready()?;
-        let worker = self.number(worker);
+        let worker = self.worker_number(worker);
         // leases that are over and were not given back yet
-        if let Some(held) = self.held.get_mut(worker) {
+        if let Some(held) = self.held_by_worker.get_mut(worker) {
             held.clear();
         }
-        self.hand_out(step, worker, now)
+        self.lease_step(step, worker, now)
     }
 
     /// All steps that this worker has; if it has none, the next one that is ready with those that come right after it
@@ -186,27 +189,27 @@ impl<K: Copy + Ord + Hash> LeaseQueue<K> {
         }
         let Some(first) = self.lease(worker, now) else { return batch };
         batch.push(first);
-        let worker = self.number(worker);
+        let worker = self.worker_number(worker);
         while first.attempt == 1 && batch.len() < most {
             let next = self.first_ready().filter(|step| alike(first.step, *step));
             let fresh = |step: &K| self.steps.get(step).is_some_and(|found| found.attempt == 0);
             let Some(next) = next.filter(fresh) else { break };
-            batch.extend(self.hand_out(next, worker, now));
+            batch.extend(self.lease_step(next, worker, now));
         }
         batch
     }
 
     /// Whoever hands in the result of a step of its batch is at work: its other leases begin anew, as that of the next
     /// step would if it was handed out now.
-    pub fn renew_beside(&mut self, step: K, worker: &str, now: Timestamp) {
+    pub fn renew_batch_leases(&mut self, step: K, worker: &str, now: Timestamp) {
         let (own, others): (Vec<_>, Vec<_>) = self.held_by(worker, now).partition(|held| held.step == step);
         if own.is_empty() {
             return;
         }
-        for StepLease { step, expires: before, lasts_ms, .. } in others {
+        for StepLease { step, expires_at: before, lease_ms: lasts_ms, .. } in others {
             let Some(found) = self.steps.get_mut(&step) else { continue };
-            if let LeasePhase::Leased { expires, .. } = &mut found.place {
-                *expires = end_of(now, lasts_ms);
+            if let LeasePhase::Leased { expires_at: expires, .. } = &mut found.phase {
+                *expires = lease_end(now, lasts_ms);
                 self.ends.remove(&(before, step));
                 self.ends.insert((*expires, step));
             }
@@ -214,13 +217,13 @@ impl<K: Copy + Ord + Hash> LeaseQueue<K> {
     }
 
     /// Whether this worker has a step.
-    pub fn holds(&self, worker: &str, now: Timestamp) -> bool {
+    pub fn has_lease(&self, worker: &str, now: Timestamp) -> bool {
         self.held_by(worker, now).next().is_some()
     }
 
     /// Whether this worker may hand in the result of a step.
     pub fn ownership(&self, step: K, worker: &str) -> LeaseOwnership {
-        match self.steps.get(&step).map(|step| &step.place) {
+        match self.steps.get(&step).map(|step| &step.phase) {
             None => LeaseOwnership::Unknown,
             Some(LeasePhase::Blocked(_)) => LeaseOwnership::Blocked,
             Some(LeasePhase::Leased { worker: theirs, .. }) if self.workers.get(worker) != Some(theirs) => {
@@ -239,12 +242,12 @@ impl<K: Copy + Ord + Hash> LeaseQueue<K> {
     }
 
     /// The step is not wanted any more; what waited for it waits no longer.
-    pub fn withdraw(&mut self, step: K) -> bool {
+    pub fn withdraw_step(&mut self, step: K) -> bool {
         self.remove(step)
     }
 
     /// Leases that are over by now: their steps come first again, or are spent.
-    pub fn expire(&mut self, now: Timestamp) -> Vec<ExpiredLease<K>> {
+    pub fn expire_leases(&mut self, now: Timestamp) -> Vec<ExpiredLease<K>> {
         let mut ended = Vec::new();
         while let Some((end, step)) = self.ends.first().copied().filter(|(end, _)| *end <= now) {
             self.ends.remove(&(end, step));
@@ -254,7 +257,7 @@ impl<K: Copy + Ord + Hash> LeaseQueue<K> {
         let back = ended
             .into_iter()
             .rev()
-            .filter_map(|step| Some(ExpiredLease { step, spent: self.give_back(step)? }));
+            .filter_map(|step| Some(ExpiredLease { step, is_exhausted: self.give_back(step)? }));
         let mut over: Vec<ExpiredLease<K>> = back.collect();
         over.reverse();
         over
@@ -267,34 +270,37 @@ impl<K: Copy + Ord + Hash> LeaseQueue<K> {
 
     /// The leases of a worker that last, in the order in which they were given.
     fn held_by(&self, worker: &str, now: Timestamp) -> impl Iterator<Item = StepLease<K>> {
-        let held = self.workers.get(worker).and_then(|worker| self.held.get(*worker));
+        let held = self.workers.get(worker).and_then(|worker| self.held_by_worker.get(*worker));
         held.into_iter().flatten().filter_map(move |step| match self.steps.get(step)? {
-            LeasedStep { attempt, lasts_ms, place: LeasePhase::Leased { expires, .. }, .. }
-                if *expires > now =>
-            {
-                Some(StepLease { step: *step, attempt: *attempt, expires: *expires, lasts_ms: *lasts_ms })
+            LeasedStep {
+                attempt,
+                lease_ms: lasts_ms,
+                phase: LeasePhase::Leased { expires_at: expires, .. },
+                ..
+            } if *expires > now => {
+                Some(StepLease { step: *step, attempt: *attempt, expires_at: *expires, lease_ms: *lasts_ms })
             }
             _ => None,
         })
     }
 
-    fn number(&mut self, worker: &str) -> usize {
+    fn worker_number(&mut self, worker: &str) -> usize {
         if let Some(known) = self.workers.get(worker) {
             return *known;
         }
-        self.held.push(Vec::new());
-        self.workers.insert(worker.to_owned(), self.held.len() - 1);
-        self.held.len() - 1
+        self.held_by_worker.push(Vec::new());
+        self.workers.insert(worker.to_owned(), self.held_by_worker.len() - 1);
+        self.held_by_worker.len() - 1
     }
 
     fn give_back(&mut self, step: K) -> Option<bool> {
         let found = self.steps.get_mut(&step)?;
-        let LeasePhase::Leased { worker, .. } = found.place else { return None };
-        forget(&mut self.held, worker, step);
+        let LeasePhase::Leased { worker, .. } = found.phase else { return None };
+        forget_lease(&mut self.held_by_worker, worker, step);
         let spent = found.attempt >= ATTEMPTS;
-        found.place = if spent { LeasePhase::Spent } else { LeasePhase::Ready };
+        found.phase = if spent { LeasePhase::Spent } else { LeasePhase::Ready };
         if !spent {
-            self.ready.entry(Reverse(found.priority)).or_default().push_front(step);
+            self.ready_steps.entry(Reverse(found.priority)).or_default().push_front(step);
         }
         Some(spent)
     }
@@ -302,12 +308,12 @@ impl<K: Copy + Ord + Hash> LeaseQueue<K> {
     /// Stays where it is until it is handed out.
     fn first_ready(&mut self) -> Option<K> {
         loop {
-            let mut first = self.ready.first_entry()?;
+            let mut first = self.ready_steps.first_entry()?;
             let Some(step) = first.get().front().copied() else {
                 first.remove();
                 continue;
             };
-            if self.steps.get(&step).is_some_and(|found| found.place == LeasePhase::Ready) {
+            if self.steps.get(&step).is_some_and(|found| found.phase == LeasePhase::Ready) {
                 return Some(step);
             }
             first.get_mut().pop_front();
@@ -315,44 +321,44 @@ impl<K: Copy + Ord + Hash> LeaseQueue<K> {
     }
 
     /// Gives the first step that is ready to a worker.
-    fn hand_out(&mut self, step: K, worker: usize, now: Timestamp) -> Option<StepLease<K>> {
+    fn lease_step(&mut self, step: K, worker: usize, now: Timestamp) -> Option<StepLease<K>> {
         let found = self.steps.get_mut(&step)?;
-        if let Some(queue) = self.ready.get_mut(&Reverse(found.priority)) {
+        if let Some(queue) = self.ready_steps.get_mut(&Reverse(found.priority)) {
             queue.pop_front();
         }
-        let expires = end_of(now, found.lasts_ms);
+        let expires = lease_end(now, found.lease_ms);
         found.attempt += 1;
-        found.place = LeasePhase::Leased { worker, expires };
-        self.held.get_mut(worker)?.push(step);
+        found.phase = LeasePhase::Leased { worker, expires_at: expires };
+        self.held_by_worker.get_mut(worker)?.push(step);
         self.ends.insert((expires, step));
-        Some(StepLease { step, attempt: found.attempt, expires, lasts_ms: found.lasts_ms })
+        Some(StepLease { step, attempt: found.attempt, expires_at: expires, lease_ms: found.lease_ms })
     }
 
     fn remove(&mut self, step: K) -> bool {
         let Some(found) = self.steps.remove(&step) else { return false };
-        if let LeasePhase::Leased { worker, expires } = found.place {
-            forget(&mut self.held, worker, step);
+        if let LeasePhase::Leased { worker, expires_at: expires } = found.phase {
+            forget_lease(&mut self.held_by_worker, worker, step);
             self.ends.remove(&(expires, step));
         }
-        for follower in found.followers {
+        for follower in found.waiting_steps {
             let Some(waiting) = self.steps.get_mut(&follower) else { continue };
-            let LeasePhase::Blocked(others) = &mut waiting.place else { continue };
+            let LeasePhase::Blocked(others) = &mut waiting.phase else { continue };
             *others -= 1;
             if *others == 0 {
-                waiting.place = LeasePhase::Ready;
-                self.ready.entry(Reverse(waiting.priority)).or_default().push_back(follower);
+                waiting.phase = LeasePhase::Ready;
+                self.ready_steps.entry(Reverse(waiting.priority)).or_default().push_back(follower);
             }
         }
         true
     }
 }
 
-fn end_of(now: Timestamp, lasts_ms: u64) -> Timestamp {
+fn lease_end(now: Timestamp, lasts_ms: u64) -> Timestamp {
     Timestamp(now.0.saturating_add(i64::try_from(lasts_ms).unwrap_or(i64::MAX)))
 }
 
 /// Whoever lost a step may have another one by now.
-fn forget<K: PartialEq>(held: &mut [Vec<K>], worker: usize, step: K) {
+fn forget_lease<K: PartialEq>(held: &mut [Vec<K>], worker: usize, step: K) {
     if let Some(has) = held.get_mut(worker) {
         has.retain(|has| *has != step);
     }

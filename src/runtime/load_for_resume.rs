@@ -20,12 +20,12 @@ use synthdev_ports::run_store::{JournalRowRef, RunReader, RunStore, StoreError};
 /// What is known of a run before it goes on.
 pub(super) struct LoadedRun {
     /// Without its inputs, unless all of it was read at once.
-    pub(super) story: JournaledRun,
+    pub(super) journaled_run: JournaledRun,
     /// Anything had happened.
-    pub(super) begun: bool,
+    pub(super) has_begun: bool,
     pub(super) machine: Machine,
     pub(super) pending: Vec<PendingEffect>,
-    pub(super) ring: RecentEvents,
+    pub(super) recent_events: RecentEvents,
 }
 
 /// What is wanted of a run besides its machine.
@@ -48,64 +48,87 @@ pub(super) fn load_for_resume(
     wanted: LoadScope,
 ) -> Result<LoadedRun, StoreError> {
     if wanted != LoadScope::Inputs
-        && let Some(risen) = streamed(store, run, wanted)?
+        && let Some(risen) = stream_for_resume(store, run, wanted)?
     {
         return Ok(risen);
     }
-    let story = journal_replay::read(store, run)?;
-    let ReplayedState { machine, events, pending } = story.play();
+    let story = journal_replay::load_journaled_run(store, run)?;
+    let ReplayedState { machine, events, pending } = story.replay();
     let begun = !story.entries.is_empty();
-    Ok(LoadedRun { story, begun, machine, pending, ring: RecentEvents::from_events(events) })
+    Ok(LoadedRun {
+        journaled_run: story,
+        has_begun: begun,
+        machine,
+        pending,
+        recent_events: RecentEvents::from_events(events),
+    })
 }
 
 /// `None`: it can only be understood as a whole.
-fn streamed(store: &dyn RunStore, run: &RunId, wanted: LoadScope) -> Result<Option<LoadedRun>, StoreError> {
+fn stream_for_resume(
+    store: &dyn RunStore,
+    run: &RunId,
+    wanted: LoadScope,
+) -> Result<Option<LoadedRun>, StoreError> {
     let mut skim = AnsweredCallScan::default();
     store.read(run, &mut skim)?;
-    if let Some(failed) = skim.failed {
+    if let Some(failed) = skim.store_error {
         return Err(failed);
     }
-    let (Some(story), Some(answered), false) = (skim.story, skim.answered, skim.went_back) else {
+    let (Some(story), Some(answered), false) = (skim.journaled_run, skim.replay_answers, skim.was_rewound)
+    else {
         return Ok(None);
     };
     let mut tape = StepwiseReplay::with_answers(Arc::clone(&story.spec), answered);
-    if wanted == LoadScope::Nothing && !skim.upgraded {
-        tape.machine.forgets();
+    if wanted == LoadScope::Nothing && !skim.was_upgraded {
+        tape.machine.compacts_history();
     }
-    let mut play = ResumeReplay { story, tape, ring: RecentEvents::default(), inputs: 0, failed: None };
+    let mut play = ResumeReplay {
+        journaled_run: story,
+        replay: tape,
+        recent_events: RecentEvents::default(),
+        inputs: 0,
+        store_error: None,
+    };
     store.read(run, &mut play)?;
-    if let Some(failed) = play.failed {
+    if let Some(failed) = play.store_error {
         return Err(failed);
     }
-    let ResumeReplay { mut story, tape, ring, inputs, .. } = play;
-    let ended = tape.end();
+    let ResumeReplay { journaled_run: mut story, replay: tape, recent_events: ring, inputs, .. } = play;
+    let ended = tape.finish();
     // what was answered is asked for no more
-    story.attempts.retain(|call, _| ended.machine.awaits(*call));
-    story.begun.retain(|call, _| ended.machine.awaits(*call));
-    Ok(Some(LoadedRun { story, begun: inputs > 0, machine: ended.machine, pending: ended.pending, ring }))
+    story.attempts.retain(|call, _| ended.machine.awaits_call(*call));
+    story.begun_effects.retain(|call, _| ended.machine.awaits_call(*call));
+    Ok(Some(LoadedRun {
+        journaled_run: story,
+        has_begun: inputs > 0,
+        machine: ended.machine,
+        pending: ended.pending,
+        recent_events: ring,
+    }))
 }
 
 /// First: which calls are answered.
 #[derive(Default)]
 struct AnsweredCallScan {
-    story: Option<JournaledRun>,
-    answered: Option<ReplayAnswers>,
-    went_back: bool,
+    journaled_run: Option<JournaledRun>,
+    replay_answers: Option<ReplayAnswers>,
+    was_rewound: bool,
     /// It went on under another definition once.
-    upgraded: bool,
-    failed: Option<StoreError>,
+    was_upgraded: bool,
+    store_error: Option<StoreError>,
 }
 
 impl RunReader for AnsweredCallScan {
     fn header(&mut self, header: RunHeader) -> ControlFlow<()> {
-        match journal_replay::definition(&header) {
+        match journal_replay::load_definition(&header) {
             Ok(spec) => {
-                self.answered = Some(ReplayAnswers::new(&spec));
-                self.story = Some(JournaledRun::empty(header, spec));
+                self.replay_answers = Some(ReplayAnswers::new(&spec));
+                self.journaled_run = Some(JournaledRun::without_rows(header, spec));
                 ControlFlow::Continue(())
             }
             Err(error) => {
-                self.failed = Some(error);
+                self.store_error = Some(error);
                 ControlFlow::Break(())
             }
         }
@@ -115,10 +138,10 @@ impl RunReader for AnsweredCallScan {
         if row.kind != JournalRowKind::Input {
             return ControlFlow::Continue(());
         }
-        let Some(answered) = &mut self.answered else { return ControlFlow::Break(()) };
-        let known = match kind_of(row.body) {
-            Some("replied" | "model_failed") => row.call.map(|call| answered.by_model(call)),
-            Some("evaluated" | "script_failed") => row.call.map(|call| answered.by_script(call)),
+        let Some(answered) = &mut self.replay_answers else { return ControlFlow::Break(()) };
+        let known = match input_kind(row.body) {
+            Some("replied" | "model_failed") => row.call.map(|call| answered.record_model_reply(call)),
+            Some("evaluated" | "script_failed") => row.call.map(|call| answered.record_script_result(call)),
             Some(
                 "started" | "said" | "snapshot_taken" | "snapshot_failed" | "approved" | "tool_done"
                 | "answered" | "stopped" | "elapsed" | "steered" | "cancelled",
@@ -126,17 +149,18 @@ impl RunReader for AnsweredCallScan {
             _ => None,
         };
         if known.is_none() {
-            match journal_replay::parse::<Input>("journal", row.body) {
+            match journal_replay::parse_stored::<Input>("journal", row.body) {
                 Ok(Input::Returned(_)) => {
-                    self.went_back = true;
+                    self.was_rewound = true;
                     return ControlFlow::Break(());
                 }
                 Ok(input) => {
-                    self.upgraded |= matches!(&input, Input::Resumed(resumed) if resumed.program.is_some());
+                    self.was_upgraded |=
+                        matches!(&input, Input::Resumed(resumed) if resumed.program.is_some());
                     answered.record_input(&input);
                 }
                 Err(error) => {
-                    self.failed = Some(error);
+                    self.store_error = Some(error);
                     return ControlFlow::Break(());
                 }
             }
@@ -146,36 +170,39 @@ impl RunReader for AnsweredCallScan {
 }
 
 /// The kind of an input, where it stands first.
-fn kind_of(body: &str) -> Option<&str> {
+fn input_kind(body: &str) -> Option<&str> {
     body.strip_prefix("{\"input\":\"")?.split_once('"').map(|(kind, _)| kind)
 }
 
 /// Then: the machine is fed.
 struct ResumeReplay {
-    story: JournaledRun,
-    tape: StepwiseReplay,
-    ring: RecentEvents,
+    journaled_run: JournaledRun,
+    replay: StepwiseReplay,
+    recent_events: RecentEvents,
     inputs: usize,
-    failed: Option<StoreError>,
+    store_error: Option<StoreError>,
 }
 
 impl ResumeReplay {
-    fn take(&mut self, row: JournalRowRef<'_>) -> Result<(), StoreError> {
+    fn read_row(&mut self, row: JournalRowRef<'_>) -> Result<(), StoreError> {
         match (row.kind, row.call) {
-            (JournalRowKind::Intent, Some(call)) => *self.story.attempts.entry(call).or_insert(0) += 1,
+            (JournalRowKind::Intent, Some(call)) => {
+                *self.journaled_run.attempts.entry(call).or_insert(0) += 1
+            }
             (JournalRowKind::Begun, Some(call)) => {
-                self.story.begun.insert(call, journal_replay::begun(row.body)?);
+                self.journaled_run.begun_effects.insert(call, journal_replay::planned_edit(row.body)?);
             }
             (JournalRowKind::Input, _) => {
-                let input: Input = journal_replay::parse("journal", row.body)?;
+                let input: Input = journal_replay::parse_stored("journal", row.body)?;
                 self.inputs += 1;
-                self.tape.feed(row.at, input, None);
-                for (at, event) in self.tape.events.drain(..) {
-                    self.ring.push_event(at, event);
+                self.replay.feed_input(row.at, input, None);
+                for (at, event) in self.replay.events.drain(..) {
+                    self.recent_events.push_event(at, event);
                 }
             }
             (JournalRowKind::Begun, None) => {
-                self.story.restoring = file_restore::read(journal_replay::parse("journal", row.body)?);
+                self.journaled_run.pending_restore =
+                    file_restore::pending_restore(journal_replay::parse_stored("journal", row.body)?);
             }
             (JournalRowKind::Intent, None) => {}
         }
@@ -189,10 +216,10 @@ impl RunReader for ResumeReplay {
     }
 
     fn row(&mut self, row: JournalRowRef<'_>) -> ControlFlow<()> {
-        match self.take(row) {
+        match self.read_row(row) {
             Ok(()) => ControlFlow::Continue(()),
             Err(error) => {
-                self.failed = Some(error);
+                self.store_error = Some(error);
                 ControlFlow::Break(())
             }
         }

@@ -40,8 +40,8 @@ impl RuntimeHandle {
         run: &RunId,
         tell: &mut dyn FnMut(ModelRequest, ModelCallEnd, Option<AttemptUsage>),
     ) -> Result<(), StoreError> {
-        let story = journal_replay::read(&*self.ports().store, run)?;
-        self.walk(&story, Arc::clone(&story.spec), tell);
+        let story = journal_replay::load_journaled_run(&*self.ports().store, run)?;
+        self.replay_model_calls(&story, Arc::clone(&story.spec), tell);
         Ok(())
     }
 
@@ -55,15 +55,15 @@ impl RuntimeHandle {
         run: &RunId,
         tell: &mut dyn FnMut(ModelRequest, ModelCallEnd, Option<AttemptUsage>),
     ) -> Result<bool, StoreError> {
-        let story = journal_replay::read(&*self.ports().store, run)?;
+        let story = journal_replay::load_journaled_run(&*self.ports().store, run)?;
         let bare = RunSpec { brief: SystemContext::default(), ..(*story.spec).clone() };
-        let way = self.walk(&story, Arc::new(bare), tell);
+        let way = self.replay_model_calls(&story, Arc::new(bare), tell);
         Ok(story.spec.brief.is_empty()
-            || way == self.walk(&story, Arc::clone(&story.spec), &mut |_, _, _| {}))
+            || way == self.replay_model_calls(&story, Arc::clone(&story.spec), &mut |_, _, _| {}))
     }
 
     /// The kinds of what happened, without warnings.
-    fn walk(
+    fn replay_model_calls(
         &self,
         story: &JournaledRun,
         spec: Arc<RunSpec>,
@@ -74,16 +74,16 @@ impl RuntimeHandle {
         for (at, entry) in story.entries.iter().enumerate() {
             let (now, input) = (entry.at, &entry.input);
             let next = story.entries.get(at + 1).map(|entry| &entry.input);
-            tape.feed(now, input.clone(), next);
-            let asked = asked(&tape);
+            tape.feed_input(now, input.clone(), next);
+            let asked = open_requests(&tape);
             let gone: Vec<CallId> = open.keys().filter(|call| !asked.contains_key(call)).copied().collect();
             for call in gone {
                 let Some((request, since)) = open.remove(&call) else { continue };
                 let later = story.entries[at..].iter().map(|entry| &entry.input);
                 // one that does not fit its window was refused unasked
-                let Ok(request) = context_window::fitting(&request) else { continue };
-                let request = self.shared.redactor.clean_data(request.into_owned());
-                let ends = ends(call, input, now.0.saturating_sub(since.0), later);
+                let Ok(request) = context_window::fit_to_window(&request) else { continue };
+                let request = self.context.redactor.clean_data(request.into_owned());
+                let ends = call_ends(call, input, now.0.saturating_sub(since.0), later);
                 ends.into_iter().for_each(|(over, used)| tell(request.clone(), over, used));
             }
             for (call, request) in asked {
@@ -96,8 +96,8 @@ impl RuntimeHandle {
 }
 
 /// The model calls that are waited for.
-fn asked(tape: &StepwiseReplay) -> BTreeMap<CallId, &ModelRequest> {
-    let models = tape.open().filter_map(|effect| match effect {
+fn open_requests(tape: &StepwiseReplay) -> BTreeMap<CallId, &ModelRequest> {
+    let models = tape.open_effects().filter_map(|effect| match effect {
         Effect::CallModel { call, request } => Some((*call, &**request)),
         _ => None,
     });
@@ -105,7 +105,7 @@ fn asked(tape: &StepwiseReplay) -> BTreeMap<CallId, &ModelRequest> {
 }
 
 /// How a call ended with this input, once for each attempt; `later`: this input and those after it.
-fn ends<'a>(
+fn call_ends<'a>(
     call: CallId,
     input: &Input,
     after_ms: i64,

@@ -33,11 +33,11 @@ impl NetworkGrants {
     }
 
     /// A question whose asker is gone counts as denied.
-    pub(super) fn ask(&self, run: &RunId, call: CallId) -> oneshot::Receiver<NetworkAnswer> {
+    pub(super) fn ask_network(&self, run: &RunId, call: CallId) -> oneshot::Receiver<NetworkAnswer> {
         self.questions.ask(run, call)
     }
 
-    pub(super) fn answer(&self, run: &RunId, call: CallId, answer: NetworkAnswer) {
+    pub(super) fn answer_network(&self, run: &RunId, call: CallId, answer: NetworkAnswer) {
         if answer == NetworkAnswer::Run {
             self.runs.lock().unwrap_or_else(PoisonError::into_inner).insert(run.clone());
         }

@@ -24,60 +24,62 @@ pub enum OneShotOutcome {
 
 #[derive(Debug)]
 pub struct OneShotReport {
-    pub ended: OneShotOutcome,
+    pub outcome: OneShotOutcome,
     /// What all attempts came to, also those that gave no answer.
-    pub spent: Vec<CostEntry>,
+    pub costs: Vec<CostEntry>,
 }
 
 impl RuntimeHandle {
     /// Asks until there is an answer, a lasting error, or `stopped` is over, which closes the connection. No key of ours
     /// is in what is asked, nor in what comes back.
     pub async fn ask_model(&self, request: ModelRequest, stopped: impl Future<Output = ()>) -> OneShotReport {
-        let request = self.shared.redactor.clean_data(request);
+        let request = self.context.redactor.clean_data(request);
         let meter = OneShotCostMeter::new(request.choice.clone());
         let ended = tokio::select! {
             biased;
             () = stopped => OneShotOutcome::Stopped,
-            result = self.answered(request.clone(), &meter) => match result {
-                Ok(reply) => OneShotOutcome::Answered(ModelReply { text: self.shared.redactor.clean(reply.text), ..reply }),
+            result = self.call_with_fallback(request.clone(), &meter) => match result {
+                Ok(reply) => OneShotOutcome::Answered(ModelReply { text: self.context.redactor.redact_text(reply.text), ..reply }),
                 Err(error) => OneShotOutcome::Failed(error),
             },
         };
-        let spent = meter.settled(&request, self.shared.ports.clock.now());
-        OneShotReport { ended, spent }
+        let spent = meter.into_cost_entries(&request, self.context.ports.clock.now());
+        OneShotReport { outcome: ended, costs: spent }
     }
 
-    async fn answered(
+    async fn call_with_fallback(
         &self,
         mut request: ModelRequest,
         meter: &OneShotCostMeter,
     ) -> Result<ModelReply, ModelError> {
         let mut others = request.choice.fallback.len();
         loop {
-            let result = self.tried(&request, meter).await;
-            meter.ends(result.as_ref().ok());
+            let result = self.call_with_retries(&request, meter).await;
+            meter.finish_model(result.as_ref().ok());
             match result {
                 Err(error) if error.is_transient() && others > 0 && request.choice.switch_to_fallback() => {
                     others -= 1;
-                    meter.asks(request.choice.clone());
+                    meter.switch_model(request.choice.clone());
                 }
                 result => return result,
             }
         }
     }
 
-    async fn tried(
+    async fn call_with_retries(
         &self,
         request: &ModelRequest,
         meter: &OneShotCostMeter,
     ) -> Result<ModelReply, ModelError> {
-        let request = context_window::fitting(request)?;
-        let ports = &self.shared.ports;
+        let request = context_window::fit_to_window(request)?;
+        let ports = &self.context.ports;
         let luck = || ports.ids.seed();
         let allowed = || ready(true).boxed();
-        let again = |_, _, _: &ModelError| meter.fails();
-        let policy = self.shared.options.retry;
-        retry::call(&*ports.models, &request, meter, policy, &luck, &allowed, &again).await.result
+        let again = |_, _, _: &ModelError| meter.record_failed_attempt();
+        let policy = self.context.options.retry;
+        retry::call_with_retries(&*ports.models, &request, meter, policy, &luck, &allowed, &again)
+            .await
+            .result
     }
 }
 
@@ -86,34 +88,38 @@ struct OneShotCostMeter(Mutex<OneShotCostTally>);
 
 struct OneShotCostTally {
     choice: ModelChoice,
-    streamed: PartialReply,
+    partial_reply: PartialReply,
     /// Of attempts that are over, with who was asked.
-    over: Vec<(ModelChoice, AttemptUsage)>,
+    finished_attempts: Vec<(ModelChoice, AttemptUsage)>,
 }
 
 impl OneShotCostMeter {
     fn new(choice: ModelChoice) -> Self {
-        Self(Mutex::new(OneShotCostTally { choice, streamed: PartialReply::default(), over: Vec::new() }))
+        Self(Mutex::new(OneShotCostTally {
+            choice,
+            partial_reply: PartialReply::default(),
+            finished_attempts: Vec::new(),
+        }))
     }
 
-    fn with<T>(&self, act: impl FnOnce(&mut OneShotCostTally) -> T) -> T {
+    fn with_tally<T>(&self, act: impl FnOnce(&mut OneShotCostTally) -> T) -> T {
         act(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    fn fails(&self) {
-        self.with(|counted| counted.streamed.fails());
+    fn record_failed_attempt(&self) {
+        self.with_tally(|counted| counted.partial_reply.fail_attempt());
     }
 
-    fn asks(&self, choice: ModelChoice) {
-        self.with(|counted| counted.choice = choice);
+    fn switch_model(&self, choice: ModelChoice) {
+        self.with_tally(|counted| counted.choice = choice);
     }
 
     /// The last attempt at this model is over; an answer knows for itself what it used.
-    fn ends(&self, reply: Option<&ModelReply>) {
-        self.with(|counted| {
-            let streamed = std::mem::take(&mut counted.streamed);
+    fn finish_model(&self, reply: Option<&ModelReply>) {
+        self.with_tally(|counted| {
+            let streamed = std::mem::take(&mut counted.partial_reply);
             let used = match reply {
-                None => streamed.all(),
+                None => streamed.total_usage(),
                 Some(reply) => {
                     let own = AttemptUsage {
                         usage: reply.usage,
@@ -121,19 +127,19 @@ impl OneShotCostMeter {
                         model: reply.model.clone(),
                         price: reply.price,
                     };
-                    reply.failed.iter().cloned().chain(streamed.before()).chain([own]).collect()
+                    reply.failed.iter().cloned().chain(streamed.failed_usage()).chain([own]).collect()
                 }
             };
             let choice = counted.choice.clone();
-            counted.over.extend(used.into_iter().map(|used| (choice.clone(), used)));
+            counted.finished_attempts.extend(used.into_iter().map(|used| (choice.clone(), used)));
         });
     }
 
     /// One line for each model.
-    fn settled(self, request: &ModelRequest, at: Timestamp) -> Vec<CostEntry> {
+    fn into_cost_entries(self, request: &ModelRequest, at: Timestamp) -> Vec<CostEntry> {
         // one that was stopped is not over
-        self.ends(None);
-        let over = self.0.into_inner().unwrap_or_else(PoisonError::into_inner).over;
+        self.finish_model(None);
+        let over = self.0.into_inner().unwrap_or_else(PoisonError::into_inner).finished_attempts;
         let mut entries: Vec<CostEntry> = Vec::new();
         for (asked, used) in over {
             let cost_usd = asked.price_for(&used).map(|price| price.cost_usd(&used.usage));
@@ -157,6 +163,6 @@ impl DeltaSink for OneShotCostMeter {
     fn delta(&self, _: DeltaKind, _: &str) {}
 
     fn report_usage(&self, used: AttemptUsage) {
-        self.with(|counted| counted.streamed.uses(used));
+        self.with_tally(|counted| counted.partial_reply.set_usage(used));
     }
 }

@@ -75,7 +75,7 @@ pub struct AgentTotals {
 /// The last events of a run that is driven. Each event costs the same, however many there were.
 #[derive(Clone, Debug, Default)]
 pub struct RecentEvents {
-    before: OmittedEvents,
+    omitted: OmittedEvents,
     events: VecDeque<(Timestamp, RunEvent)>,
     /// Inputs since the last glance that became due.
     inputs: u32,
@@ -112,11 +112,11 @@ impl RecentEvents {
             texts.push(text);
         }
         let left_out = self.events.len() - texts.len();
-        if texts.is_empty() || left_out == 0 && self.before.events == 0 {
+        if texts.is_empty() || left_out == 0 && self.omitted.events == 0 {
             return None;
         }
-        let mut before = self.before.clone();
-        self.events.iter().take(left_out).for_each(|(at, event)| before.take(*at, event));
+        let mut before = self.omitted.clone();
+        self.events.iter().take(left_out).for_each(|(at, event)| before.add_event(*at, event));
         let before = serde_json::to_string(&before).ok()?;
         texts.reverse();
         let text = format!("{{\"before\":{before},\"events\":[{}]}}", texts.join(","));
@@ -133,14 +133,14 @@ impl RecentEvents {
         if self.events.len() >= EVENTS
             && let Some((at, event)) = self.events.pop_front()
         {
-            self.before.take(at, &event);
+            self.omitted.add_event(at, &event);
         }
         self.events.push_back((at, event));
     }
 }
 
 impl OmittedEvents {
-    fn take(&mut self, at: Timestamp, event: &RunEvent) {
+    fn add_event(&mut self, at: Timestamp, event: &RunEvent) {
         self.events += 1;
         match event {
             RunEvent::RunStarted { chat, .. } => {
@@ -149,18 +149,18 @@ impl OmittedEvents {
             }
             RunEvent::Resumed { .. } => {
                 // a process that died left the time open
-                self.pause(self.last_at);
+                self.pause_at(self.last_at);
                 self.since = Some(at);
             }
-            RunEvent::Finished { .. } => self.pause(at),
+            RunEvent::Finished { .. } => self.pause_at(at),
             RunEvent::SnapshotTaken { id, .. } => self.snapshot = Some(id.clone()),
             RunEvent::Replied { agent, side, model, usage, cost_usd, .. }
             | RunEvent::ContextSummarized { agent, side, model, usage, cost_usd, .. } => {
-                self.charge((agent, *side, model), usage, *cost_usd);
+                self.add_charge((agent, *side, model), usage, *cost_usd);
             }
             RunEvent::ModelFailed { spent, .. } | RunEvent::ModelStopped { spent, .. } => {
                 for CostEntry { agent, model, usage, cost_usd, .. } in spent {
-                    self.charge((agent, ConversationSide::Assistant, model), usage, *cost_usd);
+                    self.add_charge((agent, ConversationSide::Assistant, model), usage, *cost_usd);
                 }
             }
             _ => {}
@@ -168,13 +168,13 @@ impl OmittedEvents {
         self.last_at = self.last_at.max(at);
     }
 
-    fn pause(&mut self, at: Timestamp) {
+    fn pause_at(&mut self, at: Timestamp) {
         if let Some(since) = self.since.take() {
             self.worked_ms += u64::try_from(at.0.saturating_sub(since.0)).unwrap_or(0);
         }
     }
 
-    fn charge(
+    fn add_charge(
         &mut self,
         (name, side, model): (&str, ConversationSide, &str),
         usage: &TokenUsage,
@@ -215,33 +215,33 @@ fn shorten_event(event: &mut RunEvent) {
         RunEvent::MessageAdded { text, .. }
         | RunEvent::ContextSummarized { text, .. }
         | RunEvent::ScriptLog { text, .. }
-        | RunEvent::ToolFinished { content: text, .. } => cut(text),
+        | RunEvent::ToolFinished { content: text, .. } => truncate_text(text),
         RunEvent::Replied { text, reasoning, tool_calls, .. } => {
-            cut(text);
-            cut(reasoning);
-            tool_calls.iter_mut().for_each(|call| cut(&mut call.arguments));
+            truncate_text(text);
+            truncate_text(reasoning);
+            tool_calls.iter_mut().for_each(|call| truncate_text(&mut call.arguments));
         }
         RunEvent::ToolStarted { arguments: value, .. }
         | RunEvent::ApprovalAsked { arguments: value, .. }
         | RunEvent::Decided { arguments: value, .. }
-        | RunEvent::Stored { value, .. } => shorten(value),
+        | RunEvent::Stored { value, .. } => shorten_value(value),
         RunEvent::RunStarted { inputs: values, .. }
         | RunEvent::ChildStarted { inputs: values, .. }
-        | RunEvent::DataChanged { set: values, .. } => values.values_mut().for_each(shorten),
+        | RunEvent::DataChanged { set: values, .. } => values.values_mut().for_each(shorten_value),
         _ => {}
     }
 }
 
-fn shorten(value: &mut Value) {
+fn shorten_value(value: &mut Value) {
     match value {
-        Value::String(text) => cut(text),
-        Value::Array(items) => items.iter_mut().for_each(shorten),
-        Value::Object(fields) => fields.values_mut().for_each(shorten),
+        Value::String(text) => truncate_text(text),
+        Value::Array(items) => items.iter_mut().for_each(shorten_value),
+        Value::Object(fields) => fields.values_mut().for_each(shorten_value),
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }
 
-fn cut(text: &mut String) {
+fn truncate_text(text: &mut String) {
     if text.len() > TEXT {
         text.truncate(text.floor_char_boundary(TEXT));
         text.push('…');

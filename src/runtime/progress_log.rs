@@ -51,7 +51,7 @@ pub(super) fn is_boundary(event: &RunEvent) -> bool {
 }
 
 /// The log file tells what happened and when, never what was said.
-pub(super) fn log(run: &RunId, event: &RunEvent) {
+pub(super) fn log_event(run: &RunId, event: &RunEvent) {
     match event {
         RunEvent::RunStarted { workflow, .. } => tracing::info!(%run, workflow, "started"),
         RunEvent::StateEntered { state, visit, .. } => tracing::debug!(%run, state, visit, "state"),

@@ -29,9 +29,9 @@ pub(super) struct ReplayedHistory {
     /// What people answered, by the call that asked.
     pub(super) answers: BTreeMap<CallId, UserAnswer>,
     /// Intents without an outcome, as they were written.
-    pub(super) open: Vec<String>,
+    pub(super) unanswered_intents: Vec<String>,
     /// Files that were on their way back.
-    pub(super) restoring: Option<PendingRestore>,
+    pub(super) pending_restore: Option<PendingRestore>,
 }
 
 /// What people answered: in a conversation that is half of what was said.
@@ -62,16 +62,16 @@ pub(super) fn replay_history(
         let reading = move || {
             let mut rows = HistoryRowReader::new(hand_over);
             let read = store.read(run, &mut rows);
-            rows.end(read)
+            rows.into_intents(read)
         };
         let Ok(reading) = thread::Builder::new().name("read".to_owned()).spawn_scoped(scope, reading) else {
             return Ok(None);
         };
-        let seen = feed(&parts, wanted, told);
+        let seen = feed_replay(&parts, wanted, told);
         // it stops where nobody listens any more
         drop(parts);
         let intents = reading.join().unwrap_or_else(|panicked| panic::resume_unwind(panicked))?;
-        Ok(seen.and_then(|(machine, answers)| intents.looked(machine, answers)))
+        Ok(seen.and_then(|(machine, answers)| intents.into_replayed_history(machine, answers)))
     })
 }
 
@@ -85,7 +85,7 @@ pub(super) fn note_answers(input: &Input, answers: &mut BTreeMap<CallId, UserAns
     }
 }
 
-fn feed(
+fn feed_replay(
     parts: &Receiver<HistoryChunk>,
     wanted: AnswerRetention,
     told: ReplayEventSink<'_>,
@@ -98,7 +98,7 @@ fn feed(
             if wanted == AnswerRetention::Kept {
                 note_answers(&input, &mut answers);
             }
-            if look.feed(at, input, told) == Err(NeedsFullReplay) {
+            if look.feed_input(at, input, told) == Err(NeedsFullReplay) {
                 return None;
             }
         }
@@ -108,111 +108,133 @@ fn feed(
 
 /// Rows become inputs; runs on the reading thread.
 struct HistoryRowReader {
-    to: SyncSender<HistoryChunk>,
+    chunk_sender: SyncSender<HistoryChunk>,
     inputs: Vec<(Timestamp, Input)>,
     intents: OpenIntents,
-    failed: Option<StoreError>,
+    store_error: Option<StoreError>,
 }
 
 impl HistoryRowReader {
     fn new(to: SyncSender<HistoryChunk>) -> Self {
-        Self { to, inputs: Vec::with_capacity(TOGETHER), intents: OpenIntents::default(), failed: None }
+        Self {
+            chunk_sender: to,
+            inputs: Vec::with_capacity(TOGETHER),
+            intents: OpenIntents::default(),
+            store_error: None,
+        }
     }
 
-    fn hand_over(&self, part: HistoryChunk) -> ControlFlow<()> {
-        if self.to.send(part).is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    fn send_chunk(&self, part: HistoryChunk) -> ControlFlow<()> {
+        if self.chunk_sender.send(part).is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     }
 
-    fn fail(&mut self, error: StoreError) -> ControlFlow<()> {
-        self.failed = Some(error);
+    fn fail_reading(&mut self, error: StoreError) -> ControlFlow<()> {
+        self.store_error = Some(error);
         ControlFlow::Break(())
     }
 
-    fn take(&mut self, row: JournalRowRef<'_>) -> Result<(), StoreError> {
+    fn read_row(&mut self, row: JournalRowRef<'_>) -> Result<(), StoreError> {
         match (row.kind, row.call) {
-            (JournalRowKind::Intent, Some(call)) => self.intents.open.push((call, row.body.to_owned())),
+            (JournalRowKind::Intent, Some(call)) => {
+                self.intents.open_intents.push((call, row.body.to_owned()))
+            }
             (JournalRowKind::Begun, Some(_)) => {
                 // nobody looks at it, but damage is told
-                journal_replay::begun(row.body)?;
+                journal_replay::planned_edit(row.body)?;
             }
             (JournalRowKind::Input, _) => {
-                let input: Input = journal_replay::parse("journal", row.body)?;
-                self.intents.meet(&input);
+                let input: Input = journal_replay::parse_stored("journal", row.body)?;
+                self.intents.settle_intent(&input);
                 self.inputs.push((row.at, input));
             }
             (JournalRowKind::Begun, None) => {
-                self.intents.restoring = file_restore::read(journal_replay::parse("journal", row.body)?);
+                self.intents.pending_restore =
+                    file_restore::pending_restore(journal_replay::parse_stored("journal", row.body)?);
             }
             (JournalRowKind::Intent, None) => {}
         }
         Ok(())
     }
 
-    fn end(mut self, read: Result<(), StoreError>) -> Result<OpenIntents, StoreError> {
+    fn into_intents(mut self, read: Result<(), StoreError>) -> Result<OpenIntents, StoreError> {
         read?;
-        if let Some(failed) = self.failed {
+        if let Some(failed) = self.store_error {
             return Err(failed);
         }
         let rest = mem::take(&mut self.inputs);
-        let _ = self.hand_over(HistoryChunk::Inputs(rest));
+        let _ = self.send_chunk(HistoryChunk::Inputs(rest));
         Ok(self.intents)
     }
 }
 
 impl RunReader for HistoryRowReader {
     fn header(&mut self, header: RunHeader) -> ControlFlow<()> {
-        match journal_replay::definition(&header) {
-            Ok(spec) => self.hand_over(HistoryChunk::Definition(spec)),
-            Err(error) => self.fail(error),
+        match journal_replay::load_definition(&header) {
+            Ok(spec) => self.send_chunk(HistoryChunk::Definition(spec)),
+            Err(error) => self.fail_reading(error),
         }
     }
 
     fn row(&mut self, row: JournalRowRef<'_>) -> ControlFlow<()> {
-        if let Err(error) = self.take(row) {
-            return self.fail(error);
+        if let Err(error) = self.read_row(row) {
+            return self.fail_reading(error);
         }
         if self.inputs.len() < TOGETHER {
             return ControlFlow::Continue(());
         }
         let inputs = mem::replace(&mut self.inputs, Vec::with_capacity(TOGETHER));
-        self.hand_over(HistoryChunk::Inputs(inputs))
+        self.send_chunk(HistoryChunk::Inputs(inputs))
     }
 }
 
 /// What was about to be done, by call.
 #[derive(Default)]
 struct OpenIntents {
-    open: Vec<(CallId, String)>,
+    open_intents: Vec<(CallId, String)>,
     /// Calls of which an answer stands in the journal. Hardly ever one was not taken.
-    answered: Vec<CallId>,
+    answered_calls: Vec<CallId>,
     /// What the last mark says of the project's files.
-    restoring: Option<PendingRestore>,
+    pending_restore: Option<PendingRestore>,
 }
 
 impl OpenIntents {
-    fn meet(&mut self, input: &Input) {
+    fn settle_intent(&mut self, input: &Input) {
         if let Input::Returned(returned) = input {
             // what was asked for there is not what is asked for under the same ids from now on
-            self.open.retain(|(call, _)| returned.open.contains(call));
-            self.answered.clear();
+            self.open_intents.retain(|(call, _)| returned.open.contains(call));
+            self.answered_calls.clear();
         }
         let Some(call) = input.answered_call() else { return };
-        let before = self.open.len();
-        self.open.retain(|(open, _)| *open != call);
-        if self.open.len() < before {
-            self.answered.push(call);
+        let before = self.open_intents.len();
+        self.open_intents.retain(|(open, _)| *open != call);
+        if self.open_intents.len() < before {
+            self.answered_calls.push(call);
         }
     }
 
-    fn looked(self, machine: Machine, answers: BTreeMap<CallId, UserAnswer>) -> Option<ReplayedHistory> {
-        if machine.is_over() {
-            return Some(ReplayedHistory { machine, answers, open: Vec::new(), restoring: self.restoring });
+    fn into_replayed_history(
+        self,
+        machine: Machine,
+        answers: BTreeMap<CallId, UserAnswer>,
+    ) -> Option<ReplayedHistory> {
+        if machine.is_idle_for_good() {
+            return Some(ReplayedHistory {
+                machine,
+                answers,
+                unanswered_intents: Vec::new(),
+                pending_restore: self.pending_restore,
+            });
         }
-        if self.answered.iter().any(|call| machine.awaits(*call)) {
+        if self.answered_calls.iter().any(|call| machine.awaits_call(*call)) {
             return None;
         }
-        let open = self.open.into_iter().filter(|(call, _)| machine.awaits(*call));
+        let open = self.open_intents.into_iter().filter(|(call, _)| machine.awaits_call(*call));
         let open = open.map(|(_, body)| body).collect();
-        Some(ReplayedHistory { machine, answers, open, restoring: self.restoring })
+        Some(ReplayedHistory {
+            machine,
+            answers,
+            unanswered_intents: open,
+            pending_restore: self.pending_restore,
+        })
     }
 }

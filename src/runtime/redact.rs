@@ -25,11 +25,11 @@ use key_form::{CUT, KeyForm, KeyFormMatch, is_break};
 #[derive(Clone, Default)]
 pub struct SecretRedactor {
     /// The longest first, so that none leaves a part of another behind.
-    forms: Vec<KeyForm>,
+    key_forms: Vec<KeyForm>,
     /// The first two bytes of every form, as a set: one look tells that nothing begins here.
-    starts: Vec<u64>,
+    start_pairs: Vec<u64>,
     /// The most bytes that one of them takes in a text.
-    longest: usize,
+    max_length: usize,
 }
 
 /// Shorter texts are no keys; hiding them would eat ordinary words.
@@ -44,7 +44,7 @@ impl SecretRedactor {
         let mut forms: Vec<KeyForm> = secrets
             .iter()
             .filter(|secret| secret.len() >= SHORTEST && !placeholder_key::is_placeholder_key(secret))
-            .flat_map(|secret| forms(secret))
+            .flat_map(|secret| key_forms(secret))
             .collect();
         // one that may be wrapped stands before the same one that may not
         forms.sort_by(|one, other| other.text.len().cmp(&one.text.len()).then_with(|| other.cmp(one)));
@@ -52,24 +52,24 @@ impl SecretRedactor {
         let mut starts = if forms.is_empty() { Vec::new() } else { vec![0; 1024] };
         for form in &forms {
             let (first, second) = (form.text.as_bytes()[0], form.text.as_bytes()[1]);
-            let breaks = (0..=u8::MAX).filter(|byte| form.wrapped && is_break(*byte));
-            for (word, bit) in breaks.chain([second]).map(|second| place(first, second)) {
+            let breaks = (0..=u8::MAX).filter(|byte| form.is_wrapped && is_break(*byte));
+            for (word, bit) in breaks.chain([second]).map(|second| bitmap_position(first, second)) {
                 starts[word] |= bit;
             }
         }
-        let longest = forms.iter().map(KeyForm::most).max().unwrap_or(0);
-        Self { forms, starts, longest }
+        let longest = forms.iter().map(KeyForm::max_length).max().unwrap_or(0);
+        Self { key_forms: forms, start_pairs: starts, max_length: longest }
     }
 
     /// Any value that is stored or shown.
     pub fn clean_data<T: Serialize + DeserializeOwned>(&self, value: T) -> T {
-        if self.forms.is_empty() {
+        if self.key_forms.is_empty() {
             return value;
         }
         // every form is known as JSON quotes it, too: a text without any holds none in its values
         let cleaned = serde_json::to_string(&value)
             .ok()
-            .filter(|text| self.find(text.as_bytes(), 0).is_some() || text.contains(CUT))
+            .filter(|text| self.find_key(text.as_bytes(), 0).is_some() || text.contains(CUT))
             .and_then(|text| serde_json::from_str(&text).ok())
             .and_then(|data: Value| {
                 let clean = self.clean_value(data.clone());
@@ -85,7 +85,7 @@ impl SecretRedactor {
     }
 
     fn clean_reply(&self, reply: ModelReply) -> ModelReply {
-        let sent: Vec<String> = if self.forms.is_empty() {
+        let sent: Vec<String> = if self.key_forms.is_empty() {
             Vec::new()
         } else {
             reply.tool_calls.iter().map(|call| call.arguments.clone()).collect()
@@ -100,24 +100,24 @@ impl SecretRedactor {
     }
 
     /// Whether a key stands in it, in whichever form.
-    pub(super) fn holds_key<T: Serialize>(&self, value: &T) -> bool {
-        !self.forms.is_empty()
-            && serde_json::to_string(value).is_ok_and(|text| self.find(text.as_bytes(), 0).is_some())
+    pub(super) fn contains_key<T: Serialize>(&self, value: &T) -> bool {
+        !self.key_forms.is_empty()
+            && serde_json::to_string(value).is_ok_and(|text| self.find_key(text.as_bytes(), 0).is_some())
     }
 
-    pub(super) fn clean(&self, text: String) -> String {
+    pub(super) fn redact_text(&self, text: String) -> String {
         self.without_cut_keys(self.without_keys(text))
     }
 
     fn without_keys(&self, text: String) -> String {
         let bytes = text.as_bytes();
-        let Some((mut start, mut length)) = self.find(bytes, 0) else { return text };
+        let Some((mut start, mut length)) = self.find_key(bytes, 0) else { return text };
         let (mut clean, mut from) = (String::with_capacity(text.len()), 0);
         loop {
             clean.push_str(&text[from..start]);
             clean.push_str(REDACTION_MARK);
             from = start + length;
-            match self.find(bytes, from) {
+            match self.find_key(bytes, from) {
                 Some(next) => (start, length) = next,
                 None => break,
             }
@@ -128,55 +128,56 @@ impl SecretRedactor {
 
     /// A text that was cut off: what may be most of a key at its end is hidden, too.
     pub(super) fn clean_cut(&self, text: String) -> String {
-        let mut text = self.clean(text);
-        let open = self.settled(&text);
+        let mut text = self.redact_text(text);
+        let open = self.settled_length(&text);
         let rest = &text[open..];
-        let most = |form: &KeyForm| form.may_begin(rest.as_bytes()) && rest.len() * 2 >= form.text.len();
-        if rest.len() >= SHORTEST && self.forms.iter().any(most) {
+        let most = |form: &KeyForm| form.may_start_in(rest.as_bytes()) && rest.len() * 2 >= form.text.len();
+        if rest.len() >= SHORTEST && self.key_forms.iter().any(most) {
             text.replace_range(open.., REDACTION_MARK);
         }
         text
     }
 
     /// Where the part of a clean text ends in which no key can have begun: what follows is the beginning of one.
-    pub(super) fn settled(&self, text: &str) -> usize {
-        let from = text.len().saturating_sub(self.longest.saturating_sub(1));
+    pub(super) fn settled_length(&self, text: &str) -> usize {
+        let from = text.len().saturating_sub(self.max_length.saturating_sub(1));
         let bytes = text.as_bytes();
         (from..text.len())
             // almost nowhere does any form begin: a stream asks for each of its pieces
-            .filter(|at| bytes.get(at + 1).is_none_or(|second| self.begins(bytes[*at], *second)))
+            .filter(|at| bytes.get(at + 1).is_none_or(|second| self.may_begin_with(bytes[*at], *second)))
             .find(|at| {
-                text.is_char_boundary(*at) && self.forms.iter().any(|form| form.may_begin(&bytes[*at..]))
+                text.is_char_boundary(*at)
+                    && self.key_forms.iter().any(|form| form.may_start_in(&bytes[*at..]))
             })
             .unwrap_or(text.len())
     }
 
     fn clean_value(&self, value: Value) -> Value {
         match value {
-            Value::String(text) => Value::String(self.clean(text)),
+            Value::String(text) => Value::String(self.redact_text(text)),
             Value::Array(items) => items.into_iter().map(|item| self.clean_value(item)).collect(),
             Value::Object(map) => {
-                map.into_iter().map(|(key, value)| (self.clean(key), self.clean_value(value))).collect()
+                map.into_iter().map(|(key, value)| (self.redact_text(key), self.clean_value(value))).collect()
             }
             plain @ (Value::Null | Value::Bool(_) | Value::Number(_)) => plain,
         }
     }
 
     /// Whether a form begins with these two bytes.
-    fn begins(&self, first: u8, second: u8) -> bool {
-        let (word, bit) = place(first, second);
-        self.starts.get(word).is_some_and(|starts| starts & bit != 0)
+    fn may_begin_with(&self, first: u8, second: u8) -> bool {
+        let (word, bit) = bitmap_position(first, second);
+        self.start_pairs.get(word).is_some_and(|starts| starts & bit != 0)
     }
 
     /// Start and length of the first form at or behind `from`.
-    fn find(&self, text: &[u8], from: usize) -> Option<(usize, usize)> {
-        if self.forms.is_empty() {
+    fn find_key(&self, text: &[u8], from: usize) -> Option<(usize, usize)> {
+        if self.key_forms.is_empty() {
             return None;
         }
         let pairs = text.get(from..)?.windows(2).enumerate();
-        pairs.filter(|(_, pair)| self.begins(pair[0], pair[1])).find_map(|(at, _)| {
+        pairs.filter(|(_, pair)| self.may_begin_with(pair[0], pair[1])).find_map(|(at, _)| {
             let rest = &text[from + at..];
-            self.forms.iter().find_map(|form| match form.read(0, rest) {
+            self.key_forms.iter().find_map(|form| match form.match_at(0, rest) {
                 KeyFormMatch::Whole(length) => Some((from + at, length)),
                 KeyFormMatch::Open | KeyFormMatch::Other => None,
             })
@@ -184,32 +185,33 @@ impl SecretRedactor {
     }
 }
 
-fn place(first: u8, second: u8) -> (usize, u64) {
+fn bitmap_position(first: u8, second: u8) -> (usize, u64) {
     let number = usize::from(first) << 8 | usize::from(second);
     (number >> 6, 1 << (number & 63))
 }
 
 /// A key as it is, and as others write it.
-fn forms(secret: &str) -> Vec<KeyForm> {
+fn key_forms(secret: &str) -> Vec<KeyForm> {
     let bytes = secret.as_bytes();
-    let mut forms = vec![KeyForm::plain(secret.to_owned())];
+    let mut forms = vec![KeyForm::from_text(secret.to_owned())];
     for kept in ["-_.~", "-_.!~*'()"] {
         for hexadecimal in ["%02X", "%02x"] {
-            forms.push(KeyForm::plain(in_address(bytes, kept, hexadecimal == "%02X")));
+            forms.push(KeyForm::from_text(in_address(bytes, kept, hexadecimal == "%02X")));
         }
     }
-    forms.push(KeyForm::wrapped(hexadecimal(bytes, false)));
-    forms.push(KeyForm::wrapped(hexadecimal(bytes, true)));
+    forms.push(KeyForm::from_wrapped_text(hex_pattern(bytes, false)));
+    forms.push(KeyForm::from_wrapped_text(hex_pattern(bytes, true)));
     for letters in [BASE64, BASE64_URL] {
-        forms.extend((0..3).map(|before| KeyForm::wrapped(in_base64(bytes, before, letters))));
+        forms.extend((0..3).map(|before| KeyForm::from_wrapped_text(in_base64(bytes, before, letters))));
     }
     // texts of JSON are stored within JSON, and some programs quote `/` there
-    let quoted_slashes = |form: &KeyForm| form.with(quote(&form.text).replace('/', "\\/"));
-    let mut quoted: Vec<KeyForm> = forms.iter().map(|form| form.with(quote(&form.text))).collect();
+    let quoted_slashes = |form: &KeyForm| form.with_text(escape_json_text(&form.text).replace('/', "\\/"));
+    let mut quoted: Vec<KeyForm> =
+        forms.iter().map(|form| form.with_text(escape_json_text(&form.text))).collect();
     quoted.extend(forms.iter().filter(|form| form.text.contains('/')).map(quoted_slashes));
     for _ in 0..DEEPEST {
         forms.extend(quoted.iter().cloned());
-        quoted = quoted.iter().map(|form| form.with(quote(&form.text))).collect();
+        quoted = quoted.iter().map(|form| form.with_text(escape_json_text(&form.text))).collect();
     }
     forms
 }
@@ -239,20 +241,20 @@ fn in_address(bytes: &[u8], kept: &str, capital: bool) -> String {
             text.push(char::from(*byte));
         } else {
             text.push('%');
-            text.push_str(&hexadecimal(&[*byte], capital));
+            text.push_str(&hex_pattern(&[*byte], capital));
         }
         text
     })
 }
 
-fn hexadecimal(bytes: &[u8], capital: bool) -> String {
+fn hex_pattern(bytes: &[u8], capital: bool) -> String {
     let digits: &[u8; 16] = if capital { b"0123456789ABCDEF" } else { b"0123456789abcdef" };
     let digit = |half: u8| char::from(digits[usize::from(half)]);
     bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
 }
 
 /// As it stands between the quotes of a JSON text.
-fn quote(text: &str) -> String {
+fn escape_json_text(text: &str) -> String {
     let quoted = Value::from(text).to_string();
     quoted[1..quoted.len() - 1].to_owned()
 }

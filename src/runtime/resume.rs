@@ -30,16 +30,16 @@ use synthdev_ports::run_store::StoreError;
 #[derive(Clone, Debug, Default)]
 pub struct ResumeRequest {
     /// A person can be asked from now on.
-    pub present: bool,
+    pub user_present: bool,
     pub approvals: Option<ApprovalPolicy>,
     pub answers: Vec<(CallId, UserAnswer)>,
     pub decisions: Vec<(CallId, ApprovalDecision)>,
     /// Open questions whose time is up: what the workflow says for that case counts.
-    pub elapsed: Vec<CallId>,
+    pub timed_out: Vec<CallId>,
     /// Go on under this definition (`--upgrade`).
     pub program: Option<WorkflowProgram>,
     /// Where it stands still from now on, besides where it did.
-    pub stops: Option<BreakpointSet>,
+    pub breakpoints: Option<BreakpointSet>,
     /// The token that gives the right to answer; it is used up in the same write.
     pub token: Option<SpentToken>,
 }
@@ -65,11 +65,11 @@ pub enum ResumeError {
     #[error("{}", .0.message)]
     Store(StoreError),
     /// It has ended, or stands where nothing can be tried again.
-    #[error("run {run} {why}")]
-    Over { run: RunId, why: String, hint: String },
+    #[error("run {run} {reason}")]
+    Over { run: RunId, reason: String, hint: String },
     /// It waits for answers that were not given; nothing was changed.
-    #[error("run {run} waits for {} answer{}", .open.len(), if .open.len() == 1 { "" } else { "s" })]
-    Waits { run: RunId, open: Vec<OpenPause> },
+    #[error("run {run} waits for {} answer{}", .open_pauses.len(), if .open_pauses.len() == 1 { "" } else { "s" })]
+    Waits { run: RunId, open_pauses: Vec<OpenPause> },
     /// It came from a file, and what was allowed there is not allowed here; nothing was changed.
     #[error("run {0} was imported from a file, and you have not yet said what it may do here")]
     Foreign(RunId),
@@ -116,21 +116,21 @@ impl From<StoreError> for ResumeError {
 /// Why a run is not taken up, and how it stands if that was not known.
 struct ResumeRefusal {
     error: ResumeError,
-    stands: Option<RunProgress>,
+    progress: Option<RunProgress>,
 }
 
 impl<E: Into<ResumeError>> From<E> for ResumeRefusal {
     fn from(error: E) -> Self {
-        Self { error: error.into(), stands: None }
+        Self { error: error.into(), progress: None }
     }
 }
 
 /// Open calls of a dead process, sorted by what becomes of them.
 #[derive(Default)]
 struct OrphanedCalls {
-    finished: Vec<Input>,
-    again: Vec<(Effect, u32)>,
-    unclear: Vec<(CallId, String)>,
+    finished_inputs: Vec<Input>,
+    repeated_effects: Vec<(Effect, u32)>,
+    uncertain_calls: Vec<(CallId, String)>,
 }
 
 impl RuntimeHandle {
@@ -153,15 +153,15 @@ impl RuntimeHandle {
 
     async fn claim_and_resume(&self, run: &RunId, going: ResumeRequest) -> Result<(), ResumeError> {
         let store = Arc::clone(&self.ports().store);
-        let _rising = self.shared.desk.begin_resume(run);
-        self.listen();
+        let _rising = self.context.task_broker.begin_resume(run);
+        self.listen_for_control();
         if !store.definition_is_intact(run)? {
             return Err(ResumeError::Altered(run.clone()));
         }
         let before = store.claim(run)?;
         match self.resume_claimed(run, &before, going).await {
             Ok(()) => Ok(()),
-            Err(ResumeRefusal { error, stands }) => {
+            Err(ResumeRefusal { error, progress: stands }) => {
                 self.give_back(run, stands.unwrap_or(before.progress));
                 Err(error)
             }
@@ -178,8 +178,8 @@ impl RuntimeHandle {
         run: &RunId,
         program: Option<&WorkflowProgram>,
     ) -> Result<Vec<OpenPause>, ResumeError> {
-        let machine = journal_replay::read(&*self.ports().store, run)?.play().machine;
-        Ok(upgraded_machine(&machine, program)?.pauses())
+        let machine = journal_replay::load_journaled_run(&*self.ports().store, run)?.replay().machine;
+        Ok(upgraded_machine(&machine, program)?.open_pauses())
     }
 
     /// What a changed definition would mean for the run, or why it cannot take it over. Changes nothing.
@@ -191,8 +191,8 @@ impl RuntimeHandle {
         run: &RunId,
         program: &WorkflowProgram,
     ) -> Result<Result<Vec<String>, Vec<String>>, StoreError> {
-        let mut machine = journal_replay::read(&*self.ports().store, run)?.play().machine;
-        Ok(machine.upgrade(program.clone()))
+        let mut machine = journal_replay::load_journaled_run(&*self.ports().store, run)?.replay().machine;
+        Ok(machine.upgrade_program(program.clone()))
     }
 
     /// Agents whose models had answered behind the step to which a run went back, once for each answer that it gets when
@@ -201,10 +201,12 @@ impl RuntimeHandle {
     /// # Errors
     /// Unknown or unreadable.
     pub fn agents_answered_before_rewind(&self, run: &RunId) -> Result<Vec<String>, StoreError> {
-        let story = journal_replay::read(&*self.ports().store, run)?;
+        let story = journal_replay::load_journaled_run(&*self.ports().store, run)?;
         let agents =
-            story.play().pending.into_iter().filter_map(|PendingEffect { effect, .. }| match effect {
-                Effect::CallModel { call, request } => story.answered_later(call).map(|_| request.agent),
+            story.replay().pending.into_iter().filter_map(|PendingEffect { effect, .. }| match effect {
+                Effect::CallModel { call, request } => {
+                    story.answer_before_rewind(call).map(|_| request.agent)
+                }
                 _ => None,
             });
         Ok(agents.collect())
@@ -216,9 +218,9 @@ impl RuntimeHandle {
     }
 
     /// What of the journal is needed beside the machine.
-    fn wanted(&self, going: &ResumeRequest) -> LoadScope {
+    fn load_scope(&self, going: &ResumeRequest) -> LoadScope {
         match &going.program {
-            _ if self.shared.desk.is_enabled() => LoadScope::Inputs,
+            _ if self.context.task_broker.is_enabled() => LoadScope::Inputs,
             Some(_) => LoadScope::Conversations,
             None => LoadScope::Nothing,
         }
@@ -230,61 +232,69 @@ impl RuntimeHandle {
         was: &RunSummary,
         mut going: ResumeRequest,
     ) -> Result<(), ResumeRefusal> {
-        let foreign = was.origin.as_ref().is_some_and(RunOrigin::is_foreign);
+        let foreign = was.origin.as_ref().is_some_and(RunOrigin::is_imported);
         if foreign && going.approvals.is_none() {
             return Err(ResumeError::Foreign(run.clone()).into());
         }
         let store = &*self.ports().store;
-        let wanted = self.wanted(&going);
-        let LoadedRun { story, begun, mut machine, pending, ring } = load_for_resume(store, run, wanted)?;
+        let wanted = self.load_scope(&going);
+        let LoadedRun { journaled_run: story, has_begun: begun, mut machine, pending, recent_events: ring } =
+            load_for_resume(store, run, wanted)?;
         // a process that died between taking the run and writing what for has left only `interrupted`
         let unsaid = was.progress.status == RunStatus::Interrupted;
         let status = if unsaid { machine.status() } else { was.progress.status };
-        check(run, status, &story, &machine).map_err(|error| {
+        check_resumable(run, status, &story, &machine).map_err(|error| {
             let over = unsaid && status.is_over() && matches!(error, ResumeError::Over { .. });
-            ResumeRefusal { error, stands: over.then(|| machine.progress()) }
+            ResumeRefusal { error, progress: over.then(|| machine.progress()) }
         })?;
-        judge(&*upgraded_machine(&machine, going.program.as_ref())?, &going)?;
+        check_answers(&*upgraded_machine(&machine, going.program.as_ref())?, &going)?;
         if let Some(program) = &going.program {
             self.reject_keys_in_definition(program)?;
         }
         let files = self.take_files(run, &story, foreign).await?;
-        let crashed = self.sort(&story, pending, foreign).await;
+        let crashed = self.classify_pending(&story, pending, foreign).await;
         self.recover_resumed_tasks(&story);
         let warnings = going.take_start_warnings();
         let calls = |(effect, attempt): &(Effect, u32)| Some((effect.call()?, *attempt));
-        let again = crashed.again.iter().filter(|(_, attempt)| *attempt > 1).filter_map(calls).collect();
-        let arrived = self.arrives(&story, machine.progress().snapshot).await;
+        let again =
+            crashed.repeated_effects.iter().filter(|(_, attempt)| *attempt > 1).filter_map(calls).collect();
+        let arrived = self.is_new_here(&story, machine.progress().snapshot).await;
         let input = Input::Resumed(Box::new(ResumeInput {
-            present: going.present,
+            present: going.user_present,
             approvals: going.approvals,
             answers: going.answers,
             decisions: going.decisions,
-            elapsed: going.elapsed,
+            elapsed: going.timed_out,
             again,
-            unclear: crashed.unclear,
+            unclear: crashed.uncertain_calls,
             program: going.program,
             arrived,
-            sub_agents: self.shared.desk.is_enabled(),
-            stops: going.stops,
+            sub_agents: self.context.task_broker.is_enabled(),
+            stops: going.breakpoints,
         }));
-        let input = self.shared.redactor.clean_data(input);
+        let input = self.context.redactor.clean_data(input);
         let at = self.ports().clock.now();
         let mut rows = Vec::new();
         let mut output = MachineOutput::default();
         // a process that was killed between recording its run and the first row had only promised to begin
         let started = (!begun).then(|| Input::Started { seed: self.ports().ids.seed() });
         for input in started.into_iter().chain([input]) {
-            let led = machine.handle(at, input.clone());
-            self.shared.desk.apply_output((at, run), &machine, AppliedAnswer::default(), &led);
+            let led = machine.handle_input(at, input.clone());
+            self.context.task_broker.apply_output((at, run), &machine, AppliedAnswer::default(), &led);
             let MachineOutput { effects, events } = led;
-            journal::rows(at, &input, &effects, &events, &mut rows)?;
+            journal::input_rows(at, &input, &effects, &events, &mut rows)?;
             output.effects.extend(effects);
             output.events.extend(events);
         }
-        self.write(run, at, &rows, &machine, going.token)?;
-        let opening = DriverStart { ring, output, warnings, at, again: crashed.again };
-        self.launch(run.clone(), machine, files, opening, crashed.finished);
+        self.write_resumption(run, at, &rows, &machine, going.token)?;
+        let opening = DriverStart {
+            recent_events: ring,
+            output,
+            warnings,
+            at,
+            repeated_effects: crashed.repeated_effects,
+        };
+        self.launch_driver(run.clone(), machine, files, opening, crashed.finished_inputs);
         Ok(())
     }
 
@@ -295,21 +305,21 @@ impl RuntimeHandle {
         story: &JournaledRun,
         foreign: bool,
     ) -> Result<RunProjectLock, ResumeError> {
-        let Some(restoring) = &story.restoring else {
-            let files = self.files(run, &story.spec, false)?;
+        let Some(restoring) = &story.pending_restore else {
+            let files = self.lock_for_run(run, &story.spec, false)?;
             if story.spec.program.changes_files() {
                 self.ensure_files_consistent()?;
             }
             return Ok(files);
         };
         // files are on their way: nobody else may work meanwhile
-        let files = RunProjectLock::taken_at_start(self.lock(run, &story.spec)?);
+        let files = RunProjectLock::acquired_at_start(self.lock(run, &story.spec)?);
         self.finish_files(run, restoring, foreign).await?;
         Ok(files)
     }
 
     /// Whether a run from a file has no snapshot of the files here yet: what it was undone to is elsewhere.
-    async fn arrives(&self, story: &JournaledRun, before: Option<SnapshotId>) -> bool {
+    async fn is_new_here(&self, story: &JournaledRun, before: Option<SnapshotId>) -> bool {
         let imported =
             story.header.origin.as_ref().is_some_and(|origin| origin.kind == RunOriginKind::Import);
         let (Some(before), true) = (before, imported) else { return imported };
@@ -318,7 +328,7 @@ impl RuntimeHandle {
         !tokio::task::spawn_blocking(own).await.unwrap_or(false)
     }
 
-    fn write(
+    fn write_resumption(
         &self,
         run: &RunId,
         at: Timestamp,
@@ -339,31 +349,38 @@ impl RuntimeHandle {
     }
 
     /// The crash rule: what can be done again is, what was done is taken as done, the rest is asked about.
-    async fn sort(&self, story: &JournaledRun, pending: Vec<PendingEffect>, foreign: bool) -> OrphanedCalls {
+    async fn classify_pending(
+        &self,
+        story: &JournaledRun,
+        pending: Vec<PendingEffect>,
+        foreign: bool,
+    ) -> OrphanedCalls {
         let mut crashed = OrphanedCalls::default();
         let now = self.ports().clock.now();
         for PendingEffect { effect, at, driven_ms } in pending {
-            let known = effect.call().and_then(|call| story.answered_later(call));
+            let known = effect.call().and_then(|call| story.answer_before_rewind(call));
             if let Some(answer) = known {
-                crashed.finished.push(answer.clone());
+                crashed.finished_inputs.push(answer.clone());
                 continue;
             }
             let attempt = effect.call().and_then(|call| story.attempts.get(&call)).map_or(1, |made| made + 1);
             match effect {
                 // asked anew by the run itself
                 Effect::AskPerson { .. } | Effect::AskApproval { .. } => {}
-                Effect::SetTimer { call, delay_ms, wall } => {
+                Effect::SetTimer { call, delay_ms, is_wall_clock: wall } => {
                     let passed = if wall { now.0.saturating_sub(at.0) } else { driven_ms };
                     let delay_ms = delay_ms.saturating_sub(u64::try_from(passed).unwrap_or(0));
-                    crashed.again.push((Effect::SetTimer { call, delay_ms, wall }, 1));
+                    crashed
+                        .repeated_effects
+                        .push((Effect::SetTimer { call, delay_ms, is_wall_clock: wall }, 1));
                 }
                 Effect::RunTool { call, invocation, .. }
                     if foreign && self.ports().tools.rerun_policy(&invocation) != RerunPolicy::Safe =>
                 {
-                    crashed.unclear.push((call, FOREIGN.to_owned()));
+                    crashed.uncertain_calls.push((call, FOREIGN.to_owned()));
                 }
                 effect @ Effect::RunTool { .. } => self.sort_tool(story, effect, attempt, &mut crashed).await,
-                effect => crashed.again.push((effect, attempt)),
+                effect => crashed.repeated_effects.push((effect, attempt)),
             }
         }
         crashed
@@ -378,7 +395,7 @@ impl RuntimeHandle {
     ) {
         let Effect::RunTool { call, invocation, .. } = &effect else { return };
         let tools = &self.ports().tools;
-        let standing = match (tools.rerun_policy(invocation), story.begun.get(call)) {
+        let standing = match (tools.rerun_policy(invocation), story.begun_effects.get(call)) {
             (RerunPolicy::Safe, _) | (_, None) | (RerunPolicy::Compare, Some(None)) => {
                 InterruptedCallStatus::NotBegun
             }
@@ -390,12 +407,12 @@ impl RuntimeHandle {
             },
         };
         match standing {
-            InterruptedCallStatus::NotBegun => crashed.again.push((effect, attempt)),
+            InterruptedCallStatus::NotBegun => crashed.repeated_effects.push((effect, attempt)),
             InterruptedCallStatus::Done(outcome) => {
-                let outcome = self.shared.redactor.clean_data(outcome);
-                crashed.finished.push(Input::ToolDone { call: *call, outcome });
+                let outcome = self.context.redactor.clean_data(outcome);
+                crashed.finished_inputs.push(Input::ToolDone { call: *call, outcome });
             }
-            InterruptedCallStatus::Unclear { reason } => crashed.unclear.push((*call, reason)),
+            InterruptedCallStatus::Unclear { reason } => crashed.uncertain_calls.push((*call, reason)),
         }
     }
 }
@@ -403,9 +420,14 @@ impl RuntimeHandle {
 /// Why a call that was open in a file is not made without a question.
 const FOREIGN: &str = "it was allowed where the run was recorded, and the user here has not agreed to it";
 
-fn check(run: &RunId, status: RunStatus, story: &JournaledRun, machine: &Machine) -> Result<(), ResumeError> {
+fn check_resumable(
+    run: &RunId,
+    status: RunStatus,
+    story: &JournaledRun,
+    machine: &Machine,
+) -> Result<(), ResumeError> {
     let over =
-        |why: &str, hint: String| Err(ResumeError::Over { run: run.clone(), why: why.to_owned(), hint });
+        |why: &str, hint: String| Err(ResumeError::Over { run: run.clone(), reason: why.to_owned(), hint });
     let back = format!("go back to one of its steps: synthdev runs rewind {run} --to STEP, or fork it");
     if story.spec.machine_version < CONTINUED_SINCE {
         return over(
@@ -413,7 +435,7 @@ fn check(run: &RunId, status: RunStatus, story: &JournaledRun, machine: &Machine
             "start it again; `synthdev runs show` still tells what it did".to_owned(),
         );
     }
-    if !machine.is_over() || !machine.pauses().is_empty() {
+    if !machine.is_idle_for_good() || !machine.open_pauses().is_empty() {
         return Ok(());
     }
     match status {
@@ -430,25 +452,25 @@ pub(super) fn upgraded_machine<'m>(
 ) -> Result<Cow<'m, Machine>, ResumeError> {
     let mut machine = Cow::Borrowed(machine);
     if let Some(program) = program {
-        machine.to_mut().upgrade(program.clone()).map_err(ResumeError::Incompatible)?;
+        machine.to_mut().upgrade_program(program.clone()).map_err(ResumeError::Incompatible)?;
     }
     Ok(machine)
 }
 
 /// Everything that was given must be asked for, and fit.
-fn judge(machine: &Machine, going: &ResumeRequest) -> Result<(), ResumeError> {
-    let open = machine.pauses();
+fn check_answers(machine: &Machine, going: &ResumeRequest) -> Result<(), ResumeError> {
+    let open = machine.open_pauses();
     let asked: BTreeSet<CallId> = open.iter().map(|pause| pause.call).collect();
     let given =
         going.answers.iter().map(|(call, _)| call).chain(going.decisions.iter().map(|(call, _)| call));
-    for call in given.chain(&going.elapsed) {
+    for call in given.chain(&going.timed_out) {
         if !asked.contains(call) {
             let problem = "nothing waits for it any more".to_owned();
             return Err(ResumeError::Unfit { state: format!("of call {call}"), problem });
         }
     }
     for (call, answer) in &going.answers {
-        if let Err(problem) = machine.would_take(*call, answer) {
+        if let Err(problem) = machine.validate_answer_to(*call, answer) {
             let state = open.iter().find(|pause| pause.call == *call).map(|pause| pause.state.clone());
             return Err(ResumeError::Unfit { state: state.unwrap_or_default(), problem });
         }

@@ -26,7 +26,7 @@ const LOOKS: usize = 100;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ResumeToken {
     pub text: String,
-    pub expires: Timestamp,
+    pub expires_at: Timestamp,
 }
 
 /// What came of an answer with a token.
@@ -34,10 +34,10 @@ pub struct ResumeToken {
 pub struct RedeemOutcome {
     pub run: RunId,
     /// Given, but not asked for.
-    pub ignored: Vec<String>,
+    pub ignored_names: Vec<String>,
     /// It was answered so before; nothing happened now. The recorded answer, JSON: `run`, `state`, and the `outputs`
     /// that were declared.
-    pub duplicate: Option<String>,
+    pub earlier_answer: Option<String>,
 }
 
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
@@ -46,14 +46,14 @@ pub enum TokenError {
         "this resume token is unknown: it was mistyped or forged, or its run is gone or went back behind it"
     )]
     Unknown,
-    #[error("token_expired: the token expired at {} UTC; run {} still waits", .0.utc(), .1)]
+    #[error("token_expired: the token expired at {} UTC; run {} still waits", .0.format_utc(), .1)]
     Expired(Timestamp, RunId),
-    #[error("token_expired: the token expired at {} UTC; run {run} no longer waits for it: it is {}", .at.utc(), .status.as_str())]
+    #[error("token_expired: the token expired at {} UTC; run {run} no longer waits for it: it is {}", .at.format_utc(), .status.as_str())]
     Late { at: Timestamp, run: RunId, status: RunStatus },
     #[error("this token no longer fits: the run went on, or its definition changed")]
     Stale,
-    #[error("{problem}; {left} {} left", if *left == 1 { "try is" } else { "tries are" })]
-    Unfit { problem: String, left: u32 },
+    #[error("{problem}; {remaining_tries} {} left", if *remaining_tries == 1 { "try is" } else { "tries are" })]
+    Unfit { problem: String, remaining_tries: u32 },
     #[error("the answer for state `{}` is not for the client that has its token", .0.state)]
     Forbidden(Box<OpenPause>),
     #[error("this token was used with {TRIES} answers that do not fit: it is worth nothing now")]
@@ -108,7 +108,7 @@ impl RuntimeHandle {
         let ttl = i64::try_from(ttl_seconds.max(1)).unwrap_or(i64::MAX).saturating_mul(1_000);
         let expires = Timestamp(created.0.saturating_add(ttl));
         store.issue_token(&TokenRecord {
-            hash: hash(&text),
+            hash: hash_text(&text),
             run: run.clone(),
             call,
             definition_hash: summary.definition_hash,
@@ -119,13 +119,13 @@ impl RuntimeHandle {
             results_hash: None,
             answer: None,
         })?;
-        Ok(ResumeToken { text, expires })
+        Ok(ResumeToken { text, expires_at: expires })
     }
 
     /// Whether a token still gives the right to answer its pause.
     pub fn is_token_valid(&self, token: &ResumeToken) -> bool {
         let store = &self.ports().store;
-        let Ok(Some(record)) = store.token(&hash(&token.text)) else { return false };
+        let Ok(Some(record)) = store.token(&hash_text(&token.text)) else { return false };
         let open = record.used.is_none() && record.tries < TRIES;
         let same =
             || store.find(record.run.as_str()).is_ok_and(|run| run.definition_hash == record.definition_hash);
@@ -145,7 +145,7 @@ impl RuntimeHandle {
     /// # Errors
     /// It is unknown.
     pub fn pause_for_token(&self, token: &str) -> Result<(RunId, CallId), TokenError> {
-        let record = self.ports().store.token(&hash(token.trim()))?;
+        let record = self.ports().store.token(&hash_text(token.trim()))?;
         record.map(|record| (record.run, record.call)).ok_or(TokenError::Unknown)
     }
 
@@ -161,8 +161,8 @@ impl RuntimeHandle {
         going: ResumeRequest,
         may: &(dyn Fn(&OpenPause) -> bool + Sync),
     ) -> Result<RedeemOutcome, TokenError> {
-        let record = self.ports().store.token(&hash(token.trim()))?.ok_or(TokenError::Unknown)?;
-        let results = self.shared.redactor.clean_data(results);
+        let record = self.ports().store.token(&hash_text(token.trim()))?.ok_or(TokenError::Unknown)?;
+        let results = self.context.redactor.clean_data(results);
         if record.used.is_some() {
             return used_before(record, &results);
         }
@@ -204,30 +204,35 @@ impl RuntimeHandle {
                 TokenError::Late { at, run, status }
             });
         }
-        let machine = journal_replay::read(&**store, &run)?.play().machine;
+        let machine = journal_replay::load_journaled_run(&**store, &run)?.replay().machine;
         let machine = upgraded_machine(&machine, given.program.as_ref())?;
         let same = store.find(run.as_str())?.definition_hash == record.definition_hash;
-        let pause = machine.pauses().into_iter().find(|pause| pause.call == record.call).filter(|_| same);
+        let pause =
+            machine.open_pauses().into_iter().find(|pause| pause.call == record.call).filter(|_| same);
         let pause = pause.ok_or(TokenError::Stale)?;
         if !may(&pause) {
             return Err(TokenError::Forbidden(Box::new(pause)));
         }
-        let declared = &declared(&pause, &results);
-        let (ignored, results_hash) = (ignored(declared, &results), results_hash(declared, &results));
+        let declared = &declared_names(&pause, &results);
+        let (ignored, results_hash) = (ignored_names(declared, &results), results_hash(declared, &results));
         let fits = answer_to(&pause, results, &mut given).and_then(|()| {
-            given.answers.iter().try_for_each(|(call, answer)| machine.would_take(*call, answer))
+            given.answers.iter().try_for_each(|(call, answer)| machine.validate_answer_to(*call, answer))
         });
         if let Err(problem) = fits {
-            let left = TRIES.saturating_sub(store.count_try(&record.hash)?);
-            return Err(if left == 0 { TokenError::Spent } else { TokenError::Unfit { problem, left } });
+            let left = TRIES.saturating_sub(store.count_failed_try(&record.hash)?);
+            return Err(if left == 0 {
+                TokenError::Spent
+            } else {
+                TokenError::Unfit { problem, remaining_tries: left }
+            });
         }
         let answer =
             json!({"run": run, "state": pause.state, "accepted": true, "outputs": declared}).to_string();
         given.token = Some(SpentToken { hash: record.hash, results_hash, answer });
         match self.resume(&run, given).await {
-            Ok(()) => Ok(RedeemOutcome { run, ignored, duplicate: None }),
+            Ok(()) => Ok(RedeemOutcome { run, ignored_names: ignored, earlier_answer: None }),
             Err(ResumeError::Duplicate { answer }) => {
-                Ok(RedeemOutcome { run, ignored, duplicate: Some(answer) })
+                Ok(RedeemOutcome { run, ignored_names: ignored, earlier_answer: Some(answer) })
             }
             Err(error) => Err(error.into()),
         }
@@ -266,7 +271,11 @@ fn used_before(record: TokenRecord, results: &Value) -> Result<RedeemOutcome, To
     if record.results_hash != Some(results_hash(&declared, results)) {
         return Err(ResumeError::Conflict.into());
     }
-    Ok(RedeemOutcome { run: record.run, ignored: ignored(&declared, results), duplicate: Some(answer) })
+    Ok(RedeemOutcome {
+        run: record.run,
+        ignored_names: ignored_names(&declared, results),
+        earlier_answer: Some(answer),
+    })
 }
 
 /// Puts results where the pause wants them.
@@ -276,7 +285,7 @@ fn used_before(record: TokenRecord, results: &Value) -> Result<RedeemOutcome, To
 pub fn answer_to(pause: &OpenPause, results: Value, going: &mut ResumeRequest) -> Result<(), String> {
     match pause.reason {
         PauseReason::Approval => {
-            let decision = decision(&results).ok_or_else(|| {
+            let decision = approval_decision(&results).ok_or_else(|| {
                 format!(
                     "{results}: say {{\"decision\": \"allow\"}} or {{\"decision\": \"deny\", \"reason\": …}}"
                 )
@@ -287,7 +296,7 @@ pub fn answer_to(pause: &OpenPause, results: Value, going: &mut ResumeRequest) -
             going.answers.push((pause.call, UserAnswer::Value { value: results }));
         }
         PauseReason::Input => {
-            let value = match wrapped(&results) {
+            let value = match answer_key(&results) {
                 Some(name) => results[name].clone(),
                 None => results,
             };
@@ -297,15 +306,15 @@ pub fn answer_to(pause: &OpenPause, results: Value, going: &mut ResumeRequest) -
             going.answers.push((pause.call, UserAnswer::Value { value: results }))
         }
         PauseReason::Error | PauseReason::Limit => going.answers.push((pause.call, UserAnswer::Continue)),
-        PauseReason::Budget => going.answers.push((pause.call, budget(results)?)),
+        PauseReason::Budget => going.answers.push((pause.call, budget_answer(results)?)),
         PauseReason::User | PauseReason::Delegate => {}
     }
     Ok(())
 }
 
 /// More of a budget: so much, or as much again where somebody says just that. No other word spends anything.
-fn budget(results: Value) -> Result<UserAnswer, String> {
-    let said = bare(results);
+fn budget_answer(results: Value) -> Result<UserAnswer, String> {
+    let said = unwrap_answer(results);
     let again = match &said {
         Value::Bool(yes) => *yes,
         Value::String(word) => word.trim() == "continue",
@@ -321,27 +330,27 @@ fn budget(results: Value) -> Result<UserAnswer, String> {
 }
 
 /// What counts of results, by name.
-fn declared(pause: &OpenPause, results: &Value) -> Vec<String> {
+fn declared_names(pause: &OpenPause, results: &Value) -> Vec<String> {
     let single = pause.reason == PauseReason::Input && pause.kind.as_deref() != Some("outputs");
-    match wrapped(results).filter(|_| single) {
+    match answer_key(results).filter(|_| single) {
         Some(name) => vec![name.to_owned()],
         None => pause.required_outputs.clone(),
     }
 }
 
 /// Under which name a single answer stands in an object: a question that wants one value takes no object.
-pub fn wrapped(results: &Value) -> Option<&'static str> {
+pub fn answer_key(results: &Value) -> Option<&'static str> {
     ["answer", "value"].into_iter().find(|name| results.get(name).is_some_and(|value| !value.is_null()))
 }
 
 /// `{"answer": x}` and `{"value": x}` are x.
-fn bare(results: Value) -> Value {
+fn unwrap_answer(results: Value) -> Value {
     let Value::Object(fields) = &results else { return results };
     let only = (fields.len() == 1).then(|| fields.get("answer").or_else(|| fields.get("value"))).flatten();
     only.cloned().unwrap_or(results)
 }
 
-fn decision(results: &Value) -> Option<ApprovalDecision> {
+fn approval_decision(results: &Value) -> Option<ApprovalDecision> {
     let word = match results {
         Value::Bool(true) => "allow",
         Value::Bool(false) => "deny",
@@ -358,7 +367,7 @@ fn decision(results: &Value) -> Option<ApprovalDecision> {
     }
 }
 
-fn ignored(declared: &[String], results: &Value) -> Vec<String> {
+fn ignored_names(declared: &[String], results: &Value) -> Vec<String> {
     let extra = |name: &&String| !declared.is_empty() && !declared.contains(name);
     results.as_object().map(|fields| fields.keys().filter(extra).cloned().collect()).unwrap_or_default()
 }
@@ -372,24 +381,24 @@ fn results_hash(declared: &[String], results: &Value) -> String {
         }
         other => other.clone(),
     };
-    hash(&sorted(taken).to_string())
+    hash_text(&sort_keys(taken).to_string())
 }
 
 /// With the keys of all objects in order.
-pub(super) fn sorted(value: Value) -> Value {
+pub(super) fn sort_keys(value: Value) -> Value {
     match value {
         Value::Object(fields) => {
             let mut fields: Vec<(String, Value)> =
-                fields.into_iter().map(|(name, value)| (name, sorted(value))).collect();
+                fields.into_iter().map(|(name, value)| (name, sort_keys(value))).collect();
             fields.sort_by(|one, other| one.0.cmp(&other.0));
             Value::Object(Map::from_iter(fields))
         }
-        Value::Array(items) => Value::Array(items.into_iter().map(sorted).collect()),
+        Value::Array(items) => Value::Array(items.into_iter().map(sort_keys).collect()),
         plain => plain,
     }
 }
 
-pub(super) fn hash(text: &str) -> String {
+pub(super) fn hash_text(text: &str) -> String {
     Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
@@ -420,7 +429,7 @@ mod tests {
             (json!({"budget": "much"}), None),
         ];
         for (said, expected) in rows {
-            assert_eq!(budget(said.clone()).ok(), expected, "{said}");
+            assert_eq!(budget_answer(said.clone()).ok(), expected, "{said}");
         }
     }
 

@@ -28,7 +28,7 @@ impl Default for RetryPolicy {
 impl RetryPolicy {
     /// Delay before attempt `next` (from 2). A server's own wish wins over our schedule; a longer one than
     /// we are willing to wait ends the attempts.
-    pub(super) fn delay(&self, next: u32, error: &ModelError, luck: u64) -> Option<Duration> {
+    pub(super) fn delay_before(&self, next: u32, error: &ModelError, luck: u64) -> Option<Duration> {
         if next > self.attempts || !error.is_transient() {
             return None;
         }
@@ -46,12 +46,12 @@ pub(super) struct RetryOutcome {
     /// Made so far.
     pub(super) attempts: u32,
     /// There would have been another one, but it was not allowed.
-    pub(super) again: bool,
+    pub(super) would_retry: bool,
 }
 
 /// Calls until an answer, a lasting error or the last attempt, or until `allowed` forbids another one. `waiting` is told
 /// (attempt, delay, error) before each wait.
-pub(super) async fn call(
+pub(super) async fn call_with_retries(
     model: &dyn ModelPort,
     request: &ModelRequest,
     sink: &dyn DeltaSink,
@@ -63,16 +63,16 @@ pub(super) async fn call(
     let (mut attempt, mut silent) = (1, 0);
     loop {
         let error = match model.call(request, sink).await {
-            Ok(reply) => return RetryOutcome { result: Ok(reply), attempts: attempt, again: false },
+            Ok(reply) => return RetryOutcome { result: Ok(reply), attempts: attempt, would_retry: false },
             Err(error) => error,
         };
         silent += u32::from(matches!(error, ModelError::Timeout { .. }));
-        let delay = policy.delay(attempt + 1, &error, luck()).filter(|_| silent < SILENT_ATTEMPTS);
+        let delay = policy.delay_before(attempt + 1, &error, luck()).filter(|_| silent < SILENT_ATTEMPTS);
         let Some(delay) = delay else {
-            return RetryOutcome { result: Err(error), attempts: attempt, again: false };
+            return RetryOutcome { result: Err(error), attempts: attempt, would_retry: false };
         };
         if !allowed().await {
-            return RetryOutcome { result: Err(error), attempts: attempt, again: true };
+            return RetryOutcome { result: Err(error), attempts: attempt, would_retry: true };
         }
         attempt += 1;
         waiting(attempt, delay, &error);
@@ -127,7 +127,9 @@ mod tests {
         let allowed = || -> BoxFuture<'static, bool> { Box::pin(std::future::ready(true)) };
         for (error, asked) in rows {
             let model = FailingModel(error);
-            let tried = call(&model, &request, &TestDeltaSink, policy, &|| 0, &allowed, &|_, _, _| {}).await;
+            let tried =
+                call_with_retries(&model, &request, &TestDeltaSink, policy, &|| 0, &allowed, &|_, _, _| {})
+                    .await;
             assert_eq!(tried.attempts, asked, "{:?}", model.0);
         }
     }
@@ -136,12 +138,12 @@ mod tests {
     fn the_schedule_is_bounded_and_honours_the_server() {
         let policy = RetryPolicy::default();
         let cut = ModelError::Transport { detail: String::new() };
-        let longest = |next| policy.delay(next, &cut, u64::MAX - 1).map(|d| d.as_millis());
+        let longest = |next| policy.delay_before(next, &cut, u64::MAX - 1).map(|d| d.as_millis());
         assert!(longest(2) <= Some(1_000) && longest(5) <= Some(8_000));
         assert_eq!(longest(6), None);
         let limited = |ms| ModelError::RateLimited { retry_after_ms: Some(ms), detail: String::new() };
-        assert_eq!(policy.delay(2, &limited(1_500), 7), Some(Duration::from_millis(1_500)));
-        assert_eq!(policy.delay(2, &limited(3_600_000), 7), None);
-        assert_eq!(policy.delay(2, &ModelError::Auth { detail: String::new() }, 7), None);
+        assert_eq!(policy.delay_before(2, &limited(1_500), 7), Some(Duration::from_millis(1_500)));
+        assert_eq!(policy.delay_before(2, &limited(3_600_000), 7), None);
+        assert_eq!(policy.delay_before(2, &ModelError::Auth { detail: String::new() }, 7), None);
     }
 }

@@ -34,6 +34,6 @@ impl RuntimeHandle {
         let mut head = HeaderReader::default();
         self.ports().store.read(run, &mut head)?;
         let missing = || StoreError { message: format!("run {run} has no definition"), hint: None };
-        journal_replay::definition(&head.0.ok_or_else(missing)?)
+        journal_replay::load_definition(&head.0.ok_or_else(missing)?)
     }
 }

@@ -29,17 +29,17 @@ const SILENT: u32 = 4;
 /// The project's lock of one run.
 #[derive(Default)]
 pub(super) struct RunProjectLock {
-    guard: Option<ProjectLockGuard>,
+    lock_guard: Option<ProjectLockGuard>,
     /// How it is taken, where it was not taken at the start.
-    late: Option<DeferredProjectLock>,
+    deferred_lock: Option<DeferredProjectLock>,
     /// What begins when it is taken.
-    held_back: Vec<Effect>,
-    taking: Option<ProjectLockWait>,
+    held_effects: Vec<Effect>,
+    pending_lock: Option<ProjectLockWait>,
 }
 
 #[derive(Clone)]
 pub(super) struct DeferredProjectLock {
-    pub(super) shared: Arc<RuntimeContext>,
+    pub(super) context: Arc<RuntimeContext>,
     pub(super) lock: Arc<dyn ProjectLock>,
     pub(super) holder: LockHolder,
 }
@@ -47,29 +47,29 @@ pub(super) struct DeferredProjectLock {
 /// Asks until the project is free; dropped, it asks no longer.
 struct ProjectLockWait {
     task: AbortHandle,
-    shared: Arc<RuntimeContext>,
+    context: Arc<RuntimeContext>,
     run: RunId,
 }
 
 impl Drop for ProjectLockWait {
     fn drop(&mut self) {
         self.task.abort();
-        self.shared.runs.waits_no_longer(&self.run);
+        self.context.runs.waits_no_longer(&self.run);
     }
 }
 
 impl RunProjectLock {
     /// Taken, or nothing that needs a lock.
-    pub(super) fn taken_at_start(guard: Option<ProjectLockGuard>) -> Self {
-        Self { guard, ..Self::default() }
+    pub(super) fn acquired_at_start(guard: Option<ProjectLockGuard>) -> Self {
+        Self { lock_guard: guard, ..Self::default() }
     }
 
-    pub(super) fn taken_late(late: DeferredProjectLock) -> Self {
-        Self { late: Some(late), ..Self::default() }
+    pub(super) fn deferred(late: DeferredProjectLock) -> Self {
+        Self { deferred_lock: Some(late), ..Self::default() }
     }
 
     /// Gives back what may begin; keeps what has to wait for the lock.
-    pub(super) fn admit(&mut self, effect: Effect, machine: &Machine) -> Option<Effect> {
+    pub(super) fn admit_effect(&mut self, effect: Effect, machine: &Machine) -> Option<Effect> {
         let needs = match &effect {
             Effect::RunTool { risk, .. } => *risk != ToolRisk::Read,
             Effect::TakeSnapshot { call, .. } => machine.is_first_snapshot(*call),
@@ -81,16 +81,16 @@ impl RunProjectLock {
             | Effect::Abort { .. }
             | Effect::Finish => false,
         };
-        if !needs || self.late.is_none() || self.guard.is_some() {
+        if !needs || self.deferred_lock.is_none() || self.lock_guard.is_some() {
             return Some(effect);
         }
-        self.held_back.push(effect);
+        self.held_effects.push(effect);
         None
     }
 
     /// Nobody waits for it any more.
     pub(super) fn drop_call(&mut self, call: CallId) {
-        self.held_back.retain(|effect| effect.call() != Some(call));
+        self.held_effects.retain(|effect| effect.call() != Some(call));
     }
 
     /// After each input: asks for the lock where it is wanted. Gives back what needs it no longer: a snapshot for which only
@@ -100,19 +100,19 @@ impl RunProjectLock {
         machine: &Machine,
         outbox: &UnboundedSender<DriverMessage>,
     ) -> Vec<Effect> {
-        if self.held_back.is_empty() {
-            self.taking = None;
+        if self.held_effects.is_empty() {
+            self.pending_lock = None;
             return Vec::new();
         }
-        let changes = self.held_back.iter().any(|effect| matches!(effect, Effect::RunTool { .. }));
+        let changes = self.held_effects.iter().any(|effect| matches!(effect, Effect::RunTool { .. }));
         if changes || machine.is_to_change() {
-            if let (None, Some(late)) = (&self.taking, &self.late) {
-                self.taking = Some(late.clone().take(outbox.clone()));
+            if let (None, Some(late)) = (&self.pending_lock, &self.deferred_lock) {
+                self.pending_lock = Some(late.clone().wait_for_lock(outbox.clone()));
             }
             return Vec::new();
         }
-        self.taking = None;
-        if machine.waits_for_snapshot() { std::mem::take(&mut self.held_back) } else { Vec::new() }
+        self.pending_lock = None;
+        if machine.waits_for_snapshot() { std::mem::take(&mut self.held_effects) } else { Vec::new() }
     }
 
     /// The lock was given, or cannot be asked for. What begins, or what has failed.
@@ -120,11 +120,11 @@ impl RunProjectLock {
         &mut self,
         taken: Result<ProjectLockGuard, LockError>,
     ) -> Result<Vec<Effect>, Vec<Input>> {
-        let wanted = self.taking.take().is_some();
+        let wanted = self.pending_lock.take().is_some();
         match taken {
             Ok(guard) => {
-                self.guard = wanted.then_some(guard);
-                Ok(std::mem::take(&mut self.held_back))
+                self.lock_guard = wanted.then_some(guard);
+                Ok(std::mem::take(&mut self.held_effects))
             }
             Err(error) => {
                 let why = match error {
@@ -133,9 +133,9 @@ impl RunProjectLock {
                         hint.map_or_else(|| message.clone(), |hint| format!("{message} ({hint})"))
                     }
                 };
-                Err(std::mem::take(&mut self.held_back)
+                Err(std::mem::take(&mut self.held_effects)
                     .into_iter()
-                    .filter_map(|held| failed(held, &why))
+                    .filter_map(|held| lock_failure_input(held, &why))
                     .collect())
             }
         }
@@ -143,13 +143,13 @@ impl RunProjectLock {
 }
 
 impl DeferredProjectLock {
-    fn take(self, outbox: UnboundedSender<DriverMessage>) -> ProjectLockWait {
-        let (shared, run) = (Arc::clone(&self.shared), self.holder.run.clone());
-        let task = tokio::spawn(async move { self.ask(outbox).await }).abort_handle();
-        ProjectLockWait { task, shared, run }
+    fn wait_for_lock(self, outbox: UnboundedSender<DriverMessage>) -> ProjectLockWait {
+        let (shared, run) = (Arc::clone(&self.context), self.holder.run.clone());
+        let task = tokio::spawn(async move { self.request_lock(outbox).await }).abort_handle();
+        ProjectLockWait { task, context: shared, run }
     }
 
-    async fn ask(self, outbox: UnboundedSender<DriverMessage>) {
+    async fn request_lock(self, outbox: UnboundedSender<DriverMessage>) {
         let mut looks = 0;
         loop {
             let Self { lock, holder, .. } = self.clone();
@@ -157,7 +157,7 @@ impl DeferredProjectLock {
                 Ok(Err(LockError::Held(other))) => {
                     looks += 1;
                     if looks >= SILENT {
-                        self.tell(&other);
+                        self.warn_waiting(&other);
                     }
                     tokio::time::sleep(LOOK).await;
                     continue;
@@ -171,17 +171,17 @@ impl DeferredProjectLock {
         }
     }
 
-    fn tell(&self, other: &LockHolder) {
+    fn warn_waiting(&self, other: &LockHolder) {
         let run = &self.holder.run;
-        if self.shared.runs.waits_behind(run, other) {
+        if self.context.runs.waits_behind(run, other) {
             let text = format!("{other}: this run goes on when that one has ended");
-            let now = self.shared.ports.clock.now();
-            self.shared.bus.publish(run, now, RunEvent::Warning { code: "files".into(), text });
+            let now = self.context.ports.clock.now();
+            self.context.bus.publish(run, now, RunEvent::Warning { code: "files".into(), text });
         }
     }
 }
 
-fn failed(effect: Effect, why: &str) -> Option<Input> {
+fn lock_failure_input(effect: Effect, why: &str) -> Option<Input> {
     match effect {
         Effect::TakeSnapshot { call, .. } => Some(Input::SnapshotFailed { call, reason: why.to_owned() }),
         Effect::RunTool { call, .. } => {

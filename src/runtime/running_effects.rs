@@ -11,36 +11,36 @@ use synthdev_domain::ids::CallId;
 use synthdev_engine::effect::Effect;
 
 pub(super) struct RunningEffects {
-    performer: EffectExecutor,
-    running: HashMap<CallId, RunningEffect>,
+    executor: EffectExecutor,
+    running_effects: HashMap<CallId, RunningEffect>,
 }
 
 struct RunningEffect {
     handle: AbortHandle,
     /// A model call, a tool or a snapshot: to stop it would lose something.
-    counts: bool,
+    counts_as_work: bool,
 }
 
 impl RunningEffects {
     pub(super) fn new(performer: EffectExecutor) -> Self {
-        Self { performer, running: HashMap::new() }
+        Self { executor: performer, running_effects: HashMap::new() }
     }
 
-    pub(super) fn begin(&mut self, effect: Effect) {
+    pub(super) fn begin_effect(&mut self, effect: Effect) {
         match effect {
             Effect::Abort { call } => {
-                if let Some(task) = self.running.remove(&call) {
+                if let Some(task) = self.running_effects.remove(&call) {
                     task.handle.abort();
                 }
                 // what it had streamed belongs to nobody any more
-                self.performer.partial.lock().unwrap_or_else(PoisonError::into_inner).remove(&call);
+                self.executor.partial_replies.lock().unwrap_or_else(PoisonError::into_inner).remove(&call);
             }
             Effect::Finish => {}
             effect => {
                 let counts = needs_intent(&effect);
-                if let Some((call, handle)) = self.performer.perform(effect) {
-                    self.running.retain(|_, task| !task.handle.is_finished());
-                    self.running.insert(call, RunningEffect { handle, counts });
+                if let Some((call, handle)) = self.executor.perform_effect(effect) {
+                    self.running_effects.retain(|_, task| !task.handle.is_finished());
+                    self.running_effects.insert(call, RunningEffect { handle, counts_as_work: counts });
                 }
             }
         }
@@ -48,12 +48,12 @@ impl RunningEffects {
 
     /// Whether something is under way that should come to its end.
     pub(super) fn are_at_work(&self) -> bool {
-        self.running.values().any(|task| task.counts && !task.handle.is_finished())
+        self.running_effects.values().any(|task| task.counts_as_work && !task.handle.is_finished())
     }
 }
 
 impl Drop for RunningEffects {
     fn drop(&mut self) {
-        self.running.values().for_each(|task| task.handle.abort());
+        self.running_effects.values().for_each(|task| task.handle.abort());
     }
 }

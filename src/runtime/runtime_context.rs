@@ -45,17 +45,17 @@ pub struct RuntimeOptions {
     pub retry: RetryPolicy,
     /// Keys to hide wherever a tool prints them.
     pub secrets: Vec<String>,
-    pub locking: LockTiming,
+    pub lock_timing: LockTiming,
 }
 
 pub(super) struct RuntimeContext {
     pub(super) ports: RuntimePorts,
     pub(super) options: RuntimeOptions,
     pub(super) redactor: SecretRedactor,
-    pub(super) exceptions: Arc<SandboxExceptions>,
+    pub(super) sandbox_exceptions: Arc<SandboxExceptions>,
     pub(super) bus: Arc<EventBus>,
     pub(super) runs: Arc<ActiveRuns>,
-    pub(super) desk: Arc<TaskBroker>,
+    pub(super) task_broker: Arc<TaskBroker>,
 }
 
 impl RuntimeContext {
@@ -64,20 +64,20 @@ impl RuntimeContext {
         self.runs.send(run, mail)
     }
 
-    pub(super) fn drives(&self, run: &RunId) -> bool {
-        self.runs.drives(run)
+    pub(super) fn drives_run(&self, run: &RunId) -> bool {
+        self.runs.drives_run(run)
     }
 
     /// The driver panicked: the run is closed as failed, so that nobody waits for it. `last` is what lists
     /// knew of it: its path and the snapshot to go back to stay.
-    pub(super) fn end_broken(&self, run: &RunId, last: Option<RunProgress>) {
+    pub(super) fn fail_crashed_run(&self, run: &RunId, last: Option<RunProgress>) {
         let now = self.ports.clock.now();
         let error = RunError::new(
             "bug",
             "This run hit a bug in the program",
             "the run was stopped; other runs go on",
         )
-        .hint("report it with the run's id; what it did is in its history");
+        .with_hint("report it with the run's id; what it did is in its history");
         let progress = RunProgress {
             status: RunStatus::Failed,
             error: Some(error),
@@ -86,6 +86,6 @@ impl RuntimeContext {
             ..last.unwrap_or_else(|| RunProgress::new(now))
         };
         let _ = self.ports.store.append(run, &[], Some(&progress));
-        self.bus.publish(run, now, RunEvent::finished(progress));
+        self.bus.publish(run, now, RunEvent::run_finished(progress));
     }
 }

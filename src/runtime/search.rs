@@ -45,19 +45,19 @@ impl RuntimeHandle {
     /// The store cannot be read, or the missing part of its index cannot be written.
     pub fn search(&self, query: &SearchQuery, width: usize) -> Result<Vec<SearchMatch>, StoreError> {
         let hits = self.ports().store.search(query, &search_text::row_search_text)?;
-        let terms = snippet::terms(&query.text);
-        Ok(hits.into_iter().map(|hit| found(hit, &terms, width)).collect())
+        let terms = snippet::parse_terms(&query.text);
+        Ok(hits.into_iter().map(|hit| to_search_match(hit, &terms, width)).collect())
     }
 }
 
-fn input(row: &JournalRow) -> Option<Input> {
+fn parse_input(row: &JournalRow) -> Option<Input> {
     if row.kind != JournalRowKind::Input {
         return None;
     }
     serde_json::from_str(&row.body).ok()
 }
 
-fn found(hit: SearchHit, terms: &[snippet::SearchTerm], width: usize) -> SearchMatch {
+fn to_search_match(hit: SearchHit, terms: &[snippet::SearchTerm], width: usize) -> SearchMatch {
     let mut parts = search_text::parts_of_row(&hit.row);
     if hit.seq == 0 {
         let text = serde_json::from_str::<Value>(&hit.row.body).ok();
@@ -82,7 +82,7 @@ fn found(hit: SearchHit, terms: &[snippet::SearchTerm], width: usize) -> SearchM
         Some((part, snippet)) => (part.kind, part.name, snippet),
         None => (SearchTextKind::Message, None, SearchSnippet::default()),
     };
-    let model = match input(&hit.row) {
+    let model = match parse_input(&hit.row) {
         Some(Input::Replied { reply, .. }) => reply.model,
         _ => None,
     };

@@ -34,116 +34,129 @@ pub(super) struct SearchText {
 
 /// `None`: nothing that a person would look for.
 pub(super) fn input_search_text(input: &Input) -> Option<String> {
-    joined(&parts(input))
+    join_texts(&input_texts(input))
 }
 
 /// The same of what a state calls itself: a command, a request, a tool. What an agent calls stands in its reply.
 pub(super) fn call_search_text(invocation: &ToolInvocation) -> Option<String> {
     let ToolInvocation { agent, tool, arguments, .. } = invocation;
-    (agent == ASKED_BY).then(|| joined(&[call(tool, plain(&arguments.to_string()))])).flatten()
+    (agent == ASKED_BY)
+        .then(|| join_texts(&[tool_call_text(tool, unescape_json_text(&arguments.to_string()))]))
+        .flatten()
 }
 
 /// The same of a row as it was written.
 pub(super) fn row_search_text(row: &JournalRow) -> Option<String> {
-    joined(&parts_of_row(row))
+    join_texts(&parts_of_row(row))
 }
 
 /// In the order in which they are indexed; none of a row that cannot be read.
 pub(super) fn parts_of_row(row: &JournalRow) -> Vec<SearchText> {
     match row.kind {
         JournalRowKind::Input => {
-            serde_json::from_str(&row.body).map_or_else(|_| Vec::new(), |input| parts(&input))
+            serde_json::from_str(&row.body).map_or_else(|_| Vec::new(), |input| input_texts(&input))
         }
-        JournalRowKind::Intent => own_call(&row.body).into_iter().collect(),
+        JournalRowKind::Intent => first_call_text(&row.body).into_iter().collect(),
         JournalRowKind::Begun => Vec::new(),
     }
 }
 
 /// From an intent: a second attempt says nothing new.
-fn own_call(body: &str) -> Option<SearchText> {
+fn first_call_text(body: &str) -> Option<SearchText> {
     // most intents are calls of models, and need no second look
     if !body.contains(r#""run_tool""#) {
         return None;
     }
     let intent: Value = serde_json::from_str(body).ok()?;
     let own = intent["effect"] == "run_tool" && intent["agent"] == ASKED_BY && intent["attempt"].is_null();
-    own.then(|| call(intent["tool"].as_str().unwrap_or_default(), plain(&intent["arguments"].to_string())))
+    own.then(|| {
+        tool_call_text(
+            intent["tool"].as_str().unwrap_or_default(),
+            unescape_json_text(&intent["arguments"].to_string()),
+        )
+    })
 }
 
-fn call(tool: &str, arguments: String) -> SearchText {
+fn tool_call_text(tool: &str, arguments: String) -> SearchText {
     SearchText { kind: SearchTextKind::ToolCall, name: Some(tool.to_owned()), text: arguments }
 }
 
 /// JSON as it was meant: `\n` in it is the end of a line and no `n` before the next word. Other texts as they are.
-fn plain(text: &str) -> String {
+fn unescape_json_text(text: &str) -> String {
     // most have nothing that JSON spells in a way of its own
     let parsed = text.contains('\\').then(|| serde_json::from_str::<Value>(text).ok()).flatten();
-    parsed.map_or_else(|| text.to_owned(), |value| spelled(&value))
+    parsed.map_or_else(|| text.to_owned(), |value| value_text(&value))
 }
 
-fn spelled(value: &Value) -> String {
+fn value_text(value: &Value) -> String {
     let text = plain_text(value);
     if value.is_string() || !text.contains('\\') {
         return text;
     }
     let mut lines = Vec::new();
-    spell(value, "", &mut lines);
+    push_value_lines(value, "", &mut lines);
     lines.join("\n")
 }
 
 /// A line for each value, with the name that it has.
-fn spell(value: &Value, name: &str, lines: &mut Vec<String>) {
+fn push_value_lines(value: &Value, name: &str, lines: &mut Vec<String>) {
     match value {
-        Value::Object(fields) => fields.iter().for_each(|(name, value)| spell(value, name, lines)),
-        Value::Array(items) => items.iter().for_each(|item| spell(item, name, lines)),
+        Value::Object(fields) => fields.iter().for_each(|(name, value)| push_value_lines(value, name, lines)),
+        Value::Array(items) => items.iter().for_each(|item| push_value_lines(item, name, lines)),
         _ if name.is_empty() => lines.push(plain_text(value)),
         _ => lines.push(format!("{name}: {}", plain_text(value))),
     }
 }
 
-fn joined(parts: &[SearchText]) -> Option<String> {
+fn join_texts(parts: &[SearchText]) -> Option<String> {
     let texts = parts.iter().flat_map(|part| part.name.iter().chain([&part.text]));
     let texts: Vec<&str> = texts.map(String::as_str).filter(|text| !text.trim().is_empty()).collect();
     (!texts.is_empty()).then(|| texts.join("\n"))
 }
 
-fn parts(input: &Input) -> Vec<SearchText> {
+fn input_texts(input: &Input) -> Vec<SearchText> {
     let one = |kind, text: &str| vec![SearchText { kind, name: None, text: text.to_owned() }];
     match input {
         Input::Replied { reply, .. } => {
             let mut parts = one(SearchTextKind::Message, &reply.text);
             let calls = reply.tool_calls.iter();
-            parts.extend(calls.map(|ToolCall { name, arguments, .. }| call(name, plain(arguments))));
+            parts.extend(
+                calls.map(|ToolCall { name, arguments, .. }| {
+                    tool_call_text(name, unescape_json_text(arguments))
+                }),
+            );
             parts
         }
-        Input::ToolDone { outcome, .. } => one(SearchTextKind::ToolResult, &plain(&outcome.content)),
+        Input::ToolDone { outcome, .. } => {
+            one(SearchTextKind::ToolResult, &unescape_json_text(&outcome.content))
+        }
         Input::Evaluated { outcome, .. } => {
             let set = outcome.patch.set.iter();
             set.map(|(key, value)| SearchText {
                 kind: SearchTextKind::Variable,
                 name: Some(key.clone()),
-                text: spelled(value),
+                text: value_text(value),
             })
             .collect()
         }
         Input::Said { text } => one(SearchTextKind::Person, text),
         Input::Answered { answer, .. } => {
-            answered(answer).map_or_else(Vec::new, |text| one(SearchTextKind::Person, &text))
+            user_answer_text(answer).map_or_else(Vec::new, |text| one(SearchTextKind::Person, &text))
         }
         Input::ModelFailed { error, .. } => one(SearchTextKind::Error, &error.to_string()),
         Input::ScriptFailed { error, .. } => one(SearchTextKind::Error, &error.message),
         Input::Resumed(resumed) => {
-            let answers = resumed.answers.iter().filter_map(|(_, answer)| answered(answer));
+            let answers = resumed.answers.iter().filter_map(|(_, answer)| user_answer_text(answer));
             answers.flat_map(|text| one(SearchTextKind::Person, &text)).collect()
         }
         _ => Vec::new(),
     }
 }
 
-fn answered(answer: &UserAnswer) -> Option<String> {
+fn user_answer_text(answer: &UserAnswer) -> Option<String> {
     match answer {
         UserAnswer::Text { text } | UserAnswer::Value { value: Value::String(text) } => Some(text.clone()),
-        UserAnswer::Value { value } => Some(spelled(value)),
+        UserAnswer::Value { value } => Some(value_text(value)),
         UserAnswer::Continue | UserAnswer::Stop | UserAnswer::Unfit { .. } => None,
     }
 }

@@ -10,7 +10,7 @@ use synthdev_ports::lock::{LockError, ProjectLock, ProjectLockGuard};
 pub struct SharedProjectLock(Arc<dyn ProjectLock>);
 
 impl SharedProjectLock {
-    pub fn over(lock: &Arc<dyn ProjectLock>) -> Arc<dyn ProjectLock> {
+    pub fn wrap_lock(lock: &Arc<dyn ProjectLock>) -> Arc<dyn ProjectLock> {
         Arc::new(Self(Arc::clone(lock)))
     }
 }

@@ -14,7 +14,7 @@ use synthdev_domain::approval::ApprovalDecision;
 use synthdev_domain::ids::{CallId, Timestamp};
 use synthdev_domain::mock_results::{MockReaction, MockUserAnswer};
 use synthdev_domain::model::{DeltaKind, ModelError, ModelRequest};
-use synthdev_domain::schema_sample::sample;
+use synthdev_domain::schema_sample::sample_value;
 use synthdev_domain::tool::ToolInvocation;
 use synthdev_domain::workflow::{PauseKind, plain_text};
 use synthdev_engine::effect::{Effect, UserQuestion};
@@ -35,10 +35,10 @@ pub struct SimulationSetup<'a> {
     pub tools: &'a dyn ToolPort,
     pub scripts: &'a dyn ScriptPort,
     /// What `tools` had no scripted result for, if that has happened: the run is over then.
-    pub missing: &'a (dyn Fn() -> Option<String> + Send + Sync),
+    pub missing_tool_result: &'a (dyn Fn() -> Option<String> + Send + Sync),
     pub answers: Vec<MockUserAnswer>,
     /// Questions without an answer get one that fits them.
-    pub improvise: bool,
+    pub improvises: bool,
     /// What the simulated clock shows at the start.
     pub now: Timestamp,
 }
@@ -62,82 +62,82 @@ pub async fn simulate_run(spec: RunSpec, props: SimulationSetup<'_>) -> Simulati
     let mut stage = RunSimulator {
         machine: Machine::new(Arc::new(spec)),
         answers: props.answers.iter().map(|answer| Some(answer.clone())).collect(),
-        props,
+        setup: props,
         now,
-        asked: 0,
-        due: BTreeMap::new(),
-        improvised: BTreeMap::new(),
-        played: SimulationOutcome {
+        request_count: 0,
+        scheduled_inputs: BTreeMap::new(),
+        improvised_counts: BTreeMap::new(),
+        outcome: SimulationOutcome {
             events: Vec::new(),
             gap: None,
             unanswered: Vec::new(),
             unused_answers: Vec::new(),
         },
     };
-    stage.run().await;
+    stage.run_scenario().await;
     let left = stage.answers.iter().enumerate().filter(|(_, answer)| answer.is_some());
-    stage.played.unused_answers = left.map(|(at, _)| at).collect();
-    stage.played
+    stage.outcome.unused_answers = left.map(|(at, _)| at).collect();
+    stage.outcome
 }
 
 struct RunSimulator<'a> {
     machine: Machine,
-    props: SimulationSetup<'a>,
+    setup: SimulationSetup<'a>,
     answers: Vec<Option<MockUserAnswer>>,
     /// Milliseconds since 1970.
     now: i64,
-    asked: u64,
+    request_count: u64,
     /// Answers on their way, by time and then by when they were asked for.
-    due: BTreeMap<(i64, u64), Input>,
+    scheduled_inputs: BTreeMap<(i64, u64), Input>,
     /// How often each state was answered without a script.
-    improvised: BTreeMap<String, usize>,
-    played: SimulationOutcome,
+    improvised_counts: BTreeMap<String, usize>,
+    outcome: SimulationOutcome,
 }
 
 impl RunSimulator<'_> {
-    async fn run(&mut self) {
+    async fn run_scenario(&mut self) {
         self.push(0, Input::Started { seed: 0 });
         for _ in 0..MOST_INPUTS {
-            if self.machine.is_over() {
+            if self.machine.is_idle_for_good() {
                 return;
             }
-            let Some(((at, _), input)) = self.due.pop_first() else {
-                self.gap("the run waits for something that never comes".to_owned());
+            let Some(((at, _), input)) = self.scheduled_inputs.pop_first() else {
+                self.report_gap("the run waits for something that never comes".to_owned());
                 break;
             };
             self.now = self.now.max(at);
-            let output = self.machine.handle(Timestamp(self.now), input);
-            self.played.events.extend(output.events);
+            let output = self.machine.handle_input(Timestamp(self.now), input);
+            self.outcome.events.extend(output.events);
             for effect in output.effects {
-                self.perform(effect).await;
+                self.perform_effect(effect).await;
             }
-            if self.played.gap.is_some() {
+            if self.outcome.gap.is_some() {
                 break;
             }
         }
-        if !self.machine.is_over() {
+        if !self.machine.is_idle_for_good() {
             let end = Input::Cancelled { partial: Vec::new(), end: true, used: Vec::new() };
-            self.played.events.extend(self.machine.handle(Timestamp(self.now), end).events);
+            self.outcome.events.extend(self.machine.handle_input(Timestamp(self.now), end).events);
         }
     }
 
-    fn gap(&mut self, what: String) {
-        self.played.gap.get_or_insert(what);
+    fn report_gap(&mut self, what: String) {
+        self.outcome.gap.get_or_insert(what);
     }
 
     fn push(&mut self, delay_ms: u64, input: Input) {
-        self.asked += 1;
+        self.request_count += 1;
         let at = self.now.saturating_add(i64::try_from(delay_ms).unwrap_or(i64::MAX));
-        self.due.insert((at, self.asked), input);
+        self.scheduled_inputs.insert((at, self.request_count), input);
     }
 
-    async fn perform(&mut self, effect: Effect) {
+    async fn perform_effect(&mut self, effect: Effect) {
         match effect {
             Effect::TakeSnapshot { call, .. } => {
                 self.push(0, Input::SnapshotFailed { call, reason: "a simulation takes none".to_owned() });
             }
             Effect::Evaluate { call, job } => {
-                let input = match self.props.scripts.evaluate(job).await {
+                let input = match self.setup.scripts.evaluate(job).await {
                     Ok(outcome) => Input::Evaluated { call, outcome },
                     Err(error) => Input::ScriptFailed { call, error },
                 };
@@ -148,9 +148,11 @@ impl RunSimulator<'_> {
             Effect::AskApproval { call, .. } => {
                 self.push(0, Input::Approved { call, decision: ApprovalDecision::Allow })
             }
-            Effect::AskPerson { call, question } => self.answer(call, &question),
+            Effect::AskPerson { call, question } => self.answer_question(call, &question),
             Effect::SetTimer { call, delay_ms, .. } => self.push(delay_ms, Input::Elapsed { call }),
-            Effect::Abort { call } => self.due.retain(|_, input| input.answered_call() != Some(call)),
+            Effect::Abort { call } => {
+                self.scheduled_inputs.retain(|_, input| input.answered_call() != Some(call))
+            }
             Effect::Finish => {}
         }
     }
@@ -160,18 +162,18 @@ impl RunSimulator<'_> {
         let policy = RetryPolicy::default();
         let (mut attempts, mut waited) = (1, 0_u64);
         let error = loop {
-            let error = match self.props.models.call(request, &SimulatedDeltaSink).await {
+            let error = match self.setup.models.call(request, &SimulatedDeltaSink).await {
                 Ok(reply) => {
                     let delay = waited.saturating_add(reply.duration_ms);
                     return self.push(delay, Input::Replied { call, reply });
                 }
                 Err(error) => error,
             };
-            let Some(delay) = policy.delay(attempts + 1, &error, 0) else { break error };
+            let Some(delay) = policy.delay_before(attempts + 1, &error, 0) else { break error };
             attempts += 1;
             let delay_ms = u64::try_from(delay.as_millis()).unwrap_or(u64::MAX);
             waited = waited.saturating_add(delay_ms);
-            self.played.events.push(RunEvent::ModelRetry {
+            self.outcome.events.push(RunEvent::ModelRetry {
                 call,
                 agent: request.agent.clone(),
                 attempt: attempts,
@@ -180,20 +182,20 @@ impl RunSimulator<'_> {
             });
         };
         if let ModelError::Drift { detail } = &error {
-            self.gap(detail.clone());
+            self.report_gap(detail.clone());
         }
         self.push(waited, Input::ModelFailed { call, error, attempts, used: Vec::new(), again: false });
     }
 
     async fn run_tool(&mut self, call: CallId, invocation: &ToolInvocation) {
-        let outcome = self.props.tools.run(invocation).await;
-        if let Some(missing) = (self.props.missing)() {
-            self.gap(missing);
+        let outcome = self.setup.tools.run(invocation).await;
+        if let Some(missing) = (self.setup.missing_tool_result)() {
+            self.report_gap(missing);
         }
         self.push(outcome.duration_ms, Input::ToolDone { call, outcome });
     }
 
-    fn answer(&mut self, call: CallId, question: &UserQuestion) {
+    fn answer_question(&mut self, call: CallId, question: &UserQuestion) {
         let answer = match question {
             UserQuestion::NoSnapshot { .. } | UserQuestion::Break { .. } => Some(UserAnswer::Continue),
             UserQuestion::Limit { .. } | UserQuestion::Failed { .. } | UserQuestion::Uncertain { .. } => {
@@ -201,15 +203,24 @@ impl RunSimulator<'_> {
             }
             UserQuestion::Message => Some(match self.next_answer("", "") {
                 Some(MockReaction::Value(value)) => UserAnswer::Text { text: plain_text(&value) },
-                None if self.props.improvise && self.turn("") == 0 => {
+                None if self.setup.improvises && self.count_asked_before("") == 0 => {
                     UserAnswer::Text { text: "(simulated answer)".to_owned() }
                 }
                 Some(MockReaction::Silence) | None => UserAnswer::Stop,
             }),
-            UserQuestion::Pause { problem: None, .. } if self.props.improvise => self.improvise(question),
+            UserQuestion::Pause { problem: None, .. } if self.setup.improvises => {
+                self.improvise_answer(question)
+            }
             UserQuestion::Pause { state, message, default, until, problem, .. } => {
                 let reaction = self.next_answer(state, message);
-                self.react(state, message, problem.as_deref(), reaction, default.as_deref(), until.is_some())
+                self.apply_reaction(
+                    state,
+                    message,
+                    problem.as_deref(),
+                    reaction,
+                    default.as_deref(),
+                    until.is_some(),
+                )
             }
         };
         if let Some(answer) = answer {
@@ -218,20 +229,20 @@ impl RunSimulator<'_> {
     }
 
     /// How often this was asked for before.
-    fn turn(&mut self, state: &str) -> usize {
-        let times = self.improvised.entry(state.to_owned()).or_default();
+    fn count_asked_before(&mut self, state: &str) -> usize {
+        let times = self.improvised_counts.entry(state.to_owned()).or_default();
         *times += 1;
         *times - 1
     }
 
     /// An answer that fits a pause: yes at first, then no; of several choices each in its turn.
-    fn improvise(&mut self, question: &UserQuestion) -> Option<UserAnswer> {
+    fn improvise_answer(&mut self, question: &UserQuestion) -> Option<UserAnswer> {
         let UserQuestion::Pause { state, kind, choices, schema, required_outputs, .. } = question else {
             return None;
         };
-        let turn = self.turn(state);
+        let turn = self.count_asked_before(state);
         let value = match (schema, kind) {
-            (Some(schema), _) => sample(schema, "answer", turn),
+            (Some(schema), _) => sample_value(schema, "answer", turn),
             (None, PauseKind::Approval | PauseKind::Boolean) => Value::Bool(turn.is_multiple_of(2)),
             (None, PauseKind::Text) => Value::from("(simulated answer)"),
             (None, PauseKind::Number) => Value::from(1),
@@ -247,7 +258,7 @@ impl RunSimulator<'_> {
     }
 
     /// What a pause is told; `None` lets its time run out.
-    fn react(
+    fn apply_reaction(
         &mut self,
         state: &str,
         message: &str,
@@ -262,7 +273,7 @@ impl RunSimulator<'_> {
                 Some(UserAnswer::Value { value: default.clone() })
             }
             (Some(MockReaction::Silence), _) if !limited => {
-                self.gap(format!(
+                self.report_gap(format!(
                     "the answer of state `{state}` shall time out, but the state waits for ever"
                 ));
                 None
@@ -271,7 +282,7 @@ impl RunSimulator<'_> {
             (None, Some(_)) if problem.is_none() => None,
             (None, _) => {
                 let why = problem.map(|problem| format!("; before: {problem}")).unwrap_or_default();
-                self.played.unanswered.push(format!("state `{state}`, which asks: {message}{why}"));
+                self.outcome.unanswered.push(format!("state `{state}`, which asks: {message}{why}"));
                 Some(UserAnswer::Stop)
             }
         }

@@ -39,13 +39,13 @@ pub struct RunStep {
 #[derive(Default)]
 struct StepCollector {
     steps: Vec<(RunStep, Option<CallId>)>,
-    taken: BTreeMap<CallId, SnapshotId>,
+    snapshots_taken: BTreeMap<CallId, SnapshotId>,
     /// The newest snapshot that was asked for.
-    asked: Option<CallId>,
+    pending_snapshot: Option<CallId>,
     /// States whose branches or items run.
-    forks: Vec<String>,
+    forked_states: Vec<String>,
     /// Where it stood when it went back, if it did not go on from there.
-    stood: Option<(Timestamp, String, usize)>,
+    rewound_from: Option<(Timestamp, String, usize)>,
 }
 
 impl JournaledRun {
@@ -57,43 +57,44 @@ impl JournaledRun {
         for (index, entry) in self.entries.iter().enumerate() {
             match &entry.input {
                 Input::SnapshotTaken { call, info } => {
-                    walk.taken.insert(*call, info.id.clone());
+                    walk.snapshots_taken.insert(*call, info.id.clone());
                 }
                 Input::Returned(returned) => {
-                    let known = tape.machine.snapshot_asked().zip(returned.taken.as_ref());
-                    walk.taken.extend(known.map(|(call, info)| (call, info.id.clone())));
+                    let known = tape.machine.pending_snapshot().zip(returned.taken.as_ref());
+                    walk.snapshots_taken.extend(known.map(|(call, info)| (call, info.id.clone())));
                 }
                 _ => {}
             }
             let next = self.entries.get(index + 1).map(|entry| &entry.input);
             let first = walk.steps.len();
-            for (at, event) in tape.feed(entry.at, entry.input.clone(), next) {
-                walk.take(*at, event, index + 1);
+            for (at, event) in tape.feed_input(entry.at, entry.input.clone(), next) {
+                walk.add_event(*at, event, index + 1);
             }
-            walk.asked = tape.machine.snapshot_asked().or(walk.asked);
+            walk.pending_snapshot = tape.machine.pending_snapshot().or(walk.pending_snapshot);
             for (_, asked) in walk.steps.iter_mut().skip(first) {
-                *asked = walk.asked;
+                *asked = walk.pending_snapshot;
             }
         }
-        if let Some((at, state, kept)) = walk.stood.take() {
-            walk.push(at, (state, 0, None), kept, walk.asked);
+        if let Some((at, state, kept)) = walk.rewound_from.take() {
+            walk.push(at, (state, 0, None), kept, walk.pending_snapshot);
         }
-        walk.end()
+        walk.into_steps()
     }
 
     /// States that other branches entered after a step of one: going back to it with the files as they are repeats
     /// them.
     pub(super) fn concurrent_states_after(&self, place: &RunStep) -> Vec<String> {
         let Some(owner) = &place.within else { return Vec::new() };
-        let own = branch_of(&place.state, owner);
+        let own = branch_segment(&place.state, owner);
         let later = self.steps().into_iter().skip(place.step as usize);
-        let beside = later.filter(|step| step.forked == place.forked && branch_of(&step.state, owner) != own);
+        let beside =
+            later.filter(|step| step.forked == place.forked && branch_segment(&step.state, owner) != own);
         beside.map(|step| step.state).collect()
     }
 
     /// # Errors
     /// There are fewer steps.
-    pub(super) fn step(&self, step: u32) -> Result<RunStep, StoreError> {
+    pub(super) fn find_step(&self, step: u32) -> Result<RunStep, StoreError> {
         let steps = self.steps();
         let found = step.checked_sub(1).and_then(|at| steps.get(at as usize));
         let all = match steps.len() {
@@ -109,15 +110,15 @@ impl JournaledRun {
 }
 
 impl StepCollector {
-    fn take(&mut self, at: Timestamp, event: &RunEvent, kept: usize) {
+    fn add_event(&mut self, at: Timestamp, event: &RunEvent, kept: usize) {
         match event {
             RunEvent::StateEntered { state, visit, agent, .. } => {
-                self.stood = None;
+                self.rewound_from = None;
                 self.push(at, (state.clone(), *visit, agent.clone()), kept, None);
             }
-            RunEvent::Returned { state, .. } => self.stood = Some((at, state.clone(), kept)),
-            RunEvent::Forked { state, .. } => self.forks.push(state.clone()),
-            RunEvent::Joined { state, .. } => self.forks.retain(|open| open != state),
+            RunEvent::Returned { state, .. } => self.rewound_from = Some((at, state.clone(), kept)),
+            RunEvent::Forked { state, .. } => self.forked_states.push(state.clone()),
+            RunEvent::Joined { state, .. } => self.forked_states.retain(|open| open != state),
             _ => {}
         }
     }
@@ -131,7 +132,7 @@ impl StepCollector {
     ) {
         let step = u32::try_from(self.steps.len() + 1).unwrap_or(u32::MAX);
         // the outermost one: what its branches change is stored when all of them are done
-        let within = self.forks.iter().find(|owner| is_within(&state, owner)).cloned();
+        let within = self.forked_states.iter().find(|owner| is_within(&state, owner)).cloned();
         // it may have been entered several times: the last one is open
         let owner = |earlier: &&(RunStep, _)| Some(&earlier.0.state) == within.as_ref();
         let forked = self.steps.iter().rev().find(owner).map(|(place, _)| place.step);
@@ -140,8 +141,8 @@ impl StepCollector {
         self.steps.push((place, asked));
     }
 
-    fn end(self) -> Vec<RunStep> {
-        let taken = self.taken;
+    fn into_steps(self) -> Vec<RunStep> {
+        let taken = self.snapshots_taken;
         let filled = |(place, asked): (RunStep, Option<CallId>)| {
             // one that failed leaves the one before it
             let files = asked.and_then(|asked| taken.range(..=asked).next_back());
@@ -161,7 +162,7 @@ impl StepCollector {
 }
 
 /// `.branch` of `owner.branch/state`, `[3]` of `owner[3]/state`.
-fn branch_of<'a>(state: &'a str, owner: &str) -> Option<&'a str> {
+fn branch_segment<'a>(state: &'a str, owner: &str) -> Option<&'a str> {
     state.strip_prefix(owner)?.split('/').next()
 }
 

@@ -57,21 +57,21 @@ pub enum TaskOutcome {
 
 /// The id of an errand: the same in every process, not to be guessed, and telling nothing of the run.
 pub(super) fn task_id(run: &RunId, seed: u64, lane: u64) -> String {
-    let mac = hex(&format!("errand {seed:016x} {run} {lane}"), MAC);
-    format!("{BEGINNING}{}{mac}", tag_of(run))
+    let mac = hex_digits(&format!("errand {seed:016x} {run} {lane}"), MAC);
+    format!("{BEGINNING}{}{mac}", run_tag(run))
 }
 
 /// Whether an id can be one of this run.
 pub fn may_belong_to_run(id: &str, run: &RunId) -> bool {
     let rest = id.strip_prefix(BEGINNING).filter(|rest| rest.len() == TAG + MAC && rest.is_ascii());
-    rest.is_some_and(|rest| rest[..TAG] == tag_of(run))
+    rest.is_some_and(|rest| rest[..TAG] == run_tag(run))
 }
 
-fn tag_of(run: &RunId) -> String {
-    hex(&format!("run {run}"), TAG)
+fn run_tag(run: &RunId) -> String {
+    hex_digits(&format!("run {run}"), TAG)
 }
 
-fn hex(text: &str, digits: usize) -> String {
+fn hex_digits(text: &str, digits: usize) -> String {
     let mut all: String = Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect();
     all.truncate(digits);
     all
@@ -92,9 +92,9 @@ pub(super) fn parse_step_id(step_id: &str) -> Option<CallId> {
 pub(super) fn is_delegated(machine: &Machine, effect: &Effect) -> bool {
     match effect {
         Effect::CallModel { call, request } => {
-            machine.task_for_call(*call).is_some() && context_window::fitting(request).is_ok()
+            machine.task_for_call(*call).is_some() && context_window::fit_to_window(request).is_ok()
         }
-        Effect::RunTool { call, invocation, .. } => machine.hands_out(*call, invocation),
+        Effect::RunTool { call, invocation, .. } => machine.delegates_tool(*call, invocation),
         Effect::TakeSnapshot { .. }
         | Effect::Evaluate { .. }
         | Effect::Abort { .. }
@@ -105,7 +105,7 @@ pub(super) fn is_delegated(machine: &Machine, effect: &Effect) -> bool {
     }
 }
 
-fn later(now: Timestamp, ms: u64) -> Timestamp {
+fn time_after(now: Timestamp, ms: u64) -> Timestamp {
     Timestamp(now.0.saturating_add(i64::try_from(ms).unwrap_or(i64::MAX)))
 }
 

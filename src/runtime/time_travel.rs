@@ -45,10 +45,10 @@ pub enum ReplayVerdict {
     Differs {
         input: usize,
         at: Timestamp,
-        what: Box<Input>,
+        diverging_input: Box<Input>,
         recorded: Vec<String>,
-        asked: Vec<String>,
-        now: Vec<RunEvent>,
+        recorded_requests: Vec<String>,
+        replayed_events: Vec<RunEvent>,
     },
 }
 
@@ -59,13 +59,13 @@ impl RuntimeHandle {
     /// # Errors
     /// Unknown or unreadable.
     pub fn steps(&self, run: &RunId) -> Result<Vec<RunStep>, StoreError> {
-        Ok(self.story(run)?.steps())
+        Ok(self.load_journaled_run(run)?.steps())
     }
 
     /// # Errors
     /// There is no such step, or the run is unknown or unreadable.
-    pub fn step(&self, run: &RunId, step: u32) -> Result<RunStep, StoreError> {
-        self.story(run)?.step(step)
+    pub fn find_step(&self, run: &RunId, step: u32) -> Result<RunStep, StoreError> {
+        self.load_journaled_run(run)?.find_step(step)
     }
 
     /// Why the run took a step.
@@ -73,8 +73,8 @@ impl RuntimeHandle {
     /// # Errors
     /// As `step`.
     pub fn explain_step(&self, run: &RunId, step: u32) -> Result<StepExplanation, StoreError> {
-        let story = self.story(run)?;
-        let place = story.step(step)?;
+        let story = self.load_journaled_run(run)?;
+        let place = story.find_step(step)?;
         let inputs: Vec<(Timestamp, Input)> =
             story.entries.iter().map(|entry| (entry.at, entry.input.clone())).collect();
         explain_step(Arc::clone(&story.spec), &inputs, step).ok_or_else(|| StoreError {
@@ -88,8 +88,8 @@ impl RuntimeHandle {
     /// # Errors
     /// As `step`, or the run was made by another version.
     pub fn data_before(&self, run: &RunId, step: u32) -> Result<Map<String, Value>, StoreError> {
-        let story = self.story(run)?;
-        Ok(up_to(&story, &story.step(step)?)?.0.machine.data())
+        let story = self.load_journaled_run(run)?;
+        Ok(replay_before(&story, &story.find_step(step)?)?.0.machine.data())
     }
 
     /// The step to which a run can go back together with its files: inside of branches it is the one that forked, as
@@ -98,9 +98,9 @@ impl RuntimeHandle {
     /// # Errors
     /// As `step`.
     pub fn step_with_files(&self, run: &RunId, step: u32) -> Result<RunStep, StoreError> {
-        let story = self.story(run)?;
-        let place = story.step(step)?;
-        place.forked.map_or(Ok(place), |owner| story.step(owner))
+        let story = self.load_journaled_run(run)?;
+        let place = story.find_step(step)?;
+        place.forked.map_or(Ok(place), |owner| story.find_step(owner))
     }
 
     /// States that other branches entered after a step of one: they are repeated if the run goes back to it.
@@ -108,8 +108,8 @@ impl RuntimeHandle {
     /// # Errors
     /// As `step`.
     pub fn concurrent_states_after(&self, run: &RunId, step: u32) -> Result<Vec<String>, StoreError> {
-        let story = self.story(run)?;
-        Ok(story.concurrent_states_after(&story.step(step)?))
+        let story = self.load_journaled_run(run)?;
+        Ok(story.concurrent_states_after(&story.find_step(step)?))
     }
 
     /// A new run that stands before a step of another one with its conversations and data as they were; the other
@@ -127,22 +127,22 @@ impl RuntimeHandle {
         changes: StepChanges,
         snapshots: &dyn SnapshotPort,
     ) -> Result<(RunId, Option<SnapshotRestoreResult>), StoreError> {
-        let story = self.story(run)?;
-        let place = story.step(step)?;
+        let story = self.load_journaled_run(run)?;
+        let place = story.find_step(step)?;
         let new = self.draw_run_id();
-        let (mut tape, mut rows) = up_to(&story, &place)?;
+        let (mut tape, mut rows) = replay_before(&story, &place)?;
         let to = changes.files.clone();
         judge_files(&place, to.is_some())?;
         if to.is_none() {
-            file_restore::judge(run, story.restoring.as_ref())?;
+            file_restore::ensure_files_restored(run, story.pending_restore.as_ref())?;
         }
-        let taken = answered_later(&story, &place, &tape);
-        let carried = inflight_calls::at(&story, place.kept, &tape);
-        rows.extend(carried.rows(&story)?);
+        let taken = later_snapshot(&story, &place, &tape);
+        let carried = inflight_calls::inflight_calls_at(&story, place.kept, &tape);
+        rows.extend(carried.to_rows(&story)?);
         let returned = RewindInput {
             fork_of: Some(run.clone()),
             taken,
-            ..self.returned(&place, changes, Vec::new(), carried)
+            ..self.rewind_input(&place, changes, Vec::new(), carried)
         };
         let (machine, row) = self.rewind_machine(&mut tape, returned)?;
         rows.extend(row);
@@ -160,19 +160,21 @@ impl RuntimeHandle {
             store.import(&header, &rows, &progress, glance.as_deref())?;
             return Ok((new, None));
         };
-        let _held = self.hold_files(&new, &header.workflow)?;
+        let _held = self.lock_files(&new, &header.workflow)?;
         let write = &mut |mark: JournalRow| {
             rows.push(mark);
             store.import(&header, &rows, &progress, glance.as_deref())
         };
-        let done = self.bring_back(snapshots, (&new, &to, false), write);
+        let done = self.restore_run_files(snapshots, (&new, &to, false), write);
         let restored = done.map_err(|stopped| {
             file_restore::restore_failure_error(stopped, &format!("synthdev resume {new}"))
         })?;
         if restored.safety.is_some() {
-            store.claim(&new).map_err(file_restore::unsettled)?;
-            let settled = file_restore::settled(self.ports().clock.now())?;
-            store.append(&new, &[settled], Some(&progress)).map_err(file_restore::unsettled)?;
+            store.claim(&new).map_err(file_restore::unrecorded_restore_error)?;
+            let settled = file_restore::restored_row(self.ports().clock.now())?;
+            store
+                .append(&new, &[settled], Some(&progress))
+                .map_err(file_restore::unrecorded_restore_error)?;
         }
         Ok((new, Some(restored)))
     }
@@ -193,17 +195,17 @@ impl RuntimeHandle {
     ) -> Result<Option<SnapshotRestoreResult>, StoreError> {
         let store = &self.ports().store;
         let seen = store.find(run.as_str())?;
-        let story = self.story(run)?;
-        let place = story.step(step)?;
-        let (mut tape, _) = up_to(&story, &place)?;
+        let story = self.load_journaled_run(run)?;
+        let place = story.find_step(step)?;
+        let (mut tape, _) = replay_before(&story, &place)?;
         let to = changes.files.clone();
         judge_files(&place, to.is_some())?;
-        let standing = story.play();
+        let standing = story.replay();
         let kept = tape.machine.ledger().entries.len();
         let spent = standing.machine.ledger().entries.iter().skip(kept).collect();
-        let (taken, void) = (answered_later(&story, &place, &tape), answered_behind(&story, &place));
-        let carried = inflight_calls::at(&story, place.kept, &tape).paid();
-        let returned = RewindInput { taken, ..self.returned(&place, changes, spent, carried) };
+        let (taken, void) = (later_snapshot(&story, &place, &tape), voided_answers(&story, &place));
+        let carried = inflight_calls::inflight_calls_at(&story, place.kept, &tape).without_costs();
+        let returned = RewindInput { taken, ..self.rewind_input(&place, changes, spent, carried) };
         let (machine, mut rows) = self.rewind_machine(&mut tape, returned)?;
         let (progress, glance) =
             (machine.progress(), RecentEvents::from_events(tape.events).to_preview_json());
@@ -217,22 +219,23 @@ impl RuntimeHandle {
             written
         };
         let restored = if let Some(to) = to {
-            let _held = self.hold_files(run, &story.header.workflow)?;
-            let done = self.bring_back(snapshots, (run, &to, false), &mut |mark| write(Some(mark)));
+            let _held = self.lock_files(run, &story.header.workflow)?;
+            let done = self.restore_run_files(snapshots, (run, &to, false), &mut |mark| write(Some(mark)));
             let done = done.map_err(|stopped| {
                 file_restore::restore_failure_error(stopped, &format!("synthdev resume {run}"))
             })?;
-            self.settle(run, &done)?;
+            self.record_restored(run, &done)?;
             Some(done)
         } else {
-            let settled = story.restoring.is_some().then(|| file_restore::settled(self.ports().clock.now()));
+            let settled =
+                story.pending_restore.is_some().then(|| file_restore::restored_row(self.ports().clock.now()));
             write(settled.transpose()?)?;
             None
         };
         Ok(restored)
     }
 
-    fn returned(
+    fn rewind_input(
         &self,
         place: &RunStep,
         changes: StepChanges,
@@ -240,9 +243,9 @@ impl RuntimeHandle {
         carried: InflightCalls,
     ) -> RewindInput {
         let StepChanges { set, program, files } = changes;
-        let InflightCalls { open, answers } = carried;
+        let InflightCalls { open_calls: open, answers } = carried;
         let (step, kept) = (place.step, place.kept);
-        self.shared.redactor.clean_data(RewindInput {
+        self.context.redactor.clean_data(RewindInput {
             step,
             kept,
             set,
@@ -263,7 +266,7 @@ impl RuntimeHandle {
     ) -> Result<(Machine, Vec<JournalRow>), StoreError> {
         if let Some(program) = &returned.program {
             self.reject_keys_in_definition(program)?;
-            tape.machine.clone().upgrade(program.clone()).map_err(|problems| StoreError {
+            tape.machine.clone().upgrade_program(program.clone()).map_err(|problems| StoreError {
                 message: format!("the definition cannot take the run over:\n{}", problems.join("\n")),
                 hint: Some("nothing was changed".to_owned()),
             })?;
@@ -271,9 +274,9 @@ impl RuntimeHandle {
         let at = self.ports().clock.now();
         let input = Input::Returned(Box::new(returned));
         let events: Vec<RunEvent> =
-            tape.feed(at, input.clone(), None).iter().map(|(_, event)| event.clone()).collect();
+            tape.feed_input(at, input.clone(), None).iter().map(|(_, event)| event.clone()).collect();
         let mut rows = Vec::new();
-        journal::rows(at, &input, &[], &events, &mut rows)?;
+        journal::input_rows(at, &input, &[], &events, &mut rows)?;
         Ok((tape.machine.clone(), rows))
     }
 
@@ -282,19 +285,26 @@ impl RuntimeHandle {
     /// # Errors
     /// Unknown or unreadable, or made by another version.
     pub fn verify_replay(&self, run: &RunId) -> Result<ReplayVerdict, StoreError> {
-        let story = self.story(run)?;
-        if let Some(ReplayDivergence { index, events, recorded, intents }) = story.divergence() {
+        let story = self.load_journaled_run(run)?;
+        if let Some(ReplayDivergence { index, events, recorded, intents }) = story.first_divergence() {
             let entry = &story.entries[index];
             let what = Box::new(entry.input.clone());
             let (input, at) = (index + 1, entry.at);
-            return Ok(ReplayVerdict::Differs { input, at, what, recorded, asked: intents, now: events });
+            return Ok(ReplayVerdict::Differs {
+                input,
+                at,
+                diverging_input: what,
+                recorded,
+                recorded_requests: intents,
+                replayed_events: events,
+            });
         }
         let inputs = story.entries.len();
-        Ok(ReplayVerdict::Same { inputs, events: story.play().events.len() })
+        Ok(ReplayVerdict::Same { inputs, events: story.replay().events.len() })
     }
 
-    fn story(&self, run: &RunId) -> Result<JournaledRun, StoreError> {
-        journal_replay::read(&*self.ports().store, run)
+    fn load_journaled_run(&self, run: &RunId) -> Result<JournaledRun, StoreError> {
+        journal_replay::load_journaled_run(&*self.ports().store, run)
     }
 }
 
@@ -313,8 +323,8 @@ fn judge_files(place: &RunStep, with_files: bool) -> Result<(), StoreError> {
 }
 
 /// The snapshot that was on its way when the step began, if it was taken later.
-fn answered_later(story: &JournaledRun, place: &RunStep, tape: &StepwiseReplay) -> Option<SnapshotInfo> {
-    let asked = tape.machine.snapshot_asked()?;
+fn later_snapshot(story: &JournaledRun, place: &RunStep, tape: &StepwiseReplay) -> Option<SnapshotInfo> {
+    let asked = tape.machine.pending_snapshot()?;
     story.entries.iter().skip(place.kept).find_map(|entry| match &entry.input {
         Input::SnapshotTaken { call, info } if *call == asked => Some(info.clone()),
         _ => None,
@@ -322,7 +332,7 @@ fn answered_later(story: &JournaledRun, place: &RunStep, tape: &StepwiseReplay) 
 }
 
 /// What people answered after the step began: nobody has answered it any more.
-fn answered_behind(story: &JournaledRun, place: &RunStep) -> Vec<CallId> {
+fn voided_answers(story: &JournaledRun, place: &RunStep) -> Vec<CallId> {
     let mut calls = Vec::new();
     for entry in story.entries.iter().skip(place.kept) {
         match &entry.input {
@@ -338,7 +348,10 @@ fn answered_behind(story: &JournaledRun, place: &RunStep) -> Vec<CallId> {
 }
 
 /// A machine that stands before the step, and the rows that led there.
-fn up_to(story: &JournaledRun, place: &RunStep) -> Result<(StepwiseReplay, Vec<JournalRow>), StoreError> {
+fn replay_before(
+    story: &JournaledRun,
+    place: &RunStep,
+) -> Result<(StepwiseReplay, Vec<JournalRow>), StoreError> {
     if story.spec.machine_version < CONTINUED_SINCE {
         return Err(StoreError {
             message: format!("run {} was made by an older version of the program", story.header.id),
@@ -354,7 +367,7 @@ fn up_to(story: &JournaledRun, place: &RunStep) -> Result<(StepwiseReplay, Vec<J
         } else {
             story.entries.get(at + 1).map(|entry| &entry.input)
         };
-        tape.feed(entry.at, entry.input.clone(), next);
+        tape.feed_input(entry.at, entry.input.clone(), next);
         let body = serde_json::to_string(&entry.input).map_err(|error| StoreError {
             message: format!("an input cannot be written: {error}"),
             hint: None,

@@ -15,7 +15,7 @@ use synthdev_domain::tool::ToolInvocation;
 #[derive(Default)]
 pub(super) struct SandboxExceptions {
     pub(super) network: NetworkGrants,
-    pub(super) unsandboxed: UnsandboxedCommands,
+    pub(super) unsandboxed_commands: UnsandboxedCommands,
 }
 
 #[derive(Default)]
@@ -27,22 +27,22 @@ pub(super) struct UnsandboxedCommands {
 
 impl UnsandboxedCommands {
     /// A question whose asker is gone counts as denied.
-    pub(super) fn ask(&self, run: &RunId, call: CallId) -> oneshot::Receiver<bool> {
+    pub(super) fn ask_permission(&self, run: &RunId, call: CallId) -> oneshot::Receiver<bool> {
         self.questions.ask(run, call)
     }
 
-    pub(super) fn answer(&self, run: &RunId, call: CallId, allowed: bool) {
+    pub(super) fn answer_permission(&self, run: &RunId, call: CallId, allowed: bool) {
         self.questions.answer(run, call, allowed);
     }
 
     /// The yes to an approval is the yes to the command that follows from it.
-    pub(super) fn keep(&self, run: &RunId, invocation: &ToolInvocation) {
+    pub(super) fn remember_approval(&self, run: &RunId, invocation: &ToolInvocation) {
         let mut allowed = self.allowed.lock().unwrap_or_else(PoisonError::into_inner);
         allowed.push((run.clone(), invocation.clone()));
     }
 
     /// Whether this command was allowed: once.
-    pub(super) fn take(&self, run: &RunId, invocation: &ToolInvocation) -> bool {
+    pub(super) fn consume_permission(&self, run: &RunId, invocation: &ToolInvocation) -> bool {
         let mut allowed = self.allowed.lock().unwrap_or_else(PoisonError::into_inner);
         let at = allowed.iter().position(|(of, kept)| of == run && kept == invocation);
         at.map(|at| allowed.swap_remove(at)).is_some()

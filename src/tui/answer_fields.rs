@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::text::{fit, one_line};
+use crate::text::{fit_to_columns, one_line};
 
 /// A value that was written is shown so wide.
 const SHOWN: usize = 60;
@@ -11,7 +11,7 @@ const SHOWN: usize = 60;
 pub struct AnswerFields {
     fields: Vec<AnswerField>,
     /// What was written so far, in the order of the fields.
-    written: Vec<Value>,
+    values: Vec<Value>,
 }
 
 #[derive(Clone, PartialEq, Debug)]
@@ -25,15 +25,17 @@ impl AnswerFields {
     pub fn from_schema(names: &[String], schema: Option<&Value>) -> Self {
         let own = |name: &String| schema.map(|schema| schema["properties"][name].clone()).unwrap_or_default();
         let fields = names.iter().map(|name| AnswerField { schema: own(name), name: name.clone() });
-        Self { fields: fields.collect(), written: Vec::new() }
+        Self { fields: fields.collect(), values: Vec::new() }
     }
 
     /// A line for each, with the mark of the one that is wanted now.
     pub fn lines(&self) -> Vec<String> {
-        let line = |(at, field): (usize, &AnswerField)| match self.written.get(at) {
-            Some(Value::String(text)) => format!("✓ {}: {}", field.words(), fit(&one_line(text), SHOWN)),
-            Some(value) => format!("✓ {}: {}", field.words(), fit(&value.to_string(), SHOWN)),
-            None if at == self.written.len() => format!("▸ {}", field.words()),
+        let line = |(at, field): (usize, &AnswerField)| match self.values.get(at) {
+            Some(Value::String(text)) => {
+                format!("✓ {}: {}", field.words(), fit_to_columns(&one_line(text), SHOWN))
+            }
+            Some(value) => format!("✓ {}: {}", field.words(), fit_to_columns(&value.to_string(), SHOWN)),
+            None if at == self.values.len() => format!("▸ {}", field.words()),
             None => format!("  {}", field.words()),
         };
         self.fields.iter().enumerate().map(line).collect()
@@ -45,13 +47,13 @@ impl AnswerFields {
     }
 
     /// The one that is wanted now.
-    pub fn wanted(&self) -> Option<String> {
-        self.fields.get(self.written.len()).map(AnswerField::words)
+    pub fn current_description(&self) -> Option<String> {
+        self.fields.get(self.values.len()).map(AnswerField::words)
     }
 
     /// Somebody has begun.
-    pub fn begun(&self) -> bool {
-        !self.written.is_empty()
+    pub fn is_started(&self) -> bool {
+        !self.values.is_empty()
     }
 
     /// Takes what was typed for the field that is wanted now; with the last one all values. A JSON object that holds
@@ -61,32 +63,32 @@ impl AnswerFields {
     /// It is no such value: why, in one line.
     pub fn accept_text(&mut self, text: &str) -> Result<Option<Value>, String> {
         let text = text.trim();
-        if text.is_empty() && self.written.pop().is_some() {
+        if text.is_empty() && self.values.pop().is_some() {
             return Ok(None);
         }
-        if let Some(all) = self.whole(text) {
-            return self.checked(all).map(Some);
+        if let Some(all) = self.parse_all(text) {
+            return self.check_all(all).map(Some);
         }
-        let Some(field) = self.fields.get(self.written.len()) else { return Ok(None) };
-        let value = field.read(text)?;
-        self.written.push(value);
-        if self.written.len() < self.fields.len() {
+        let Some(field) = self.fields.get(self.values.len()) else { return Ok(None) };
+        let value = field.parse_value(text)?;
+        self.values.push(value);
+        if self.values.len() < self.fields.len() {
             return Ok(None);
         }
         let names = self.fields.iter().map(|field| field.name.clone());
-        Ok(Some(Value::Object(names.zip(self.written.iter().cloned()).collect())))
+        Ok(Some(Value::Object(names.zip(self.values.iter().cloned()).collect())))
     }
 
-    fn whole(&self, text: &str) -> Option<Map<String, Value>> {
+    fn parse_all(&self, text: &str) -> Option<Map<String, Value>> {
         let Ok(Value::Object(all)) = serde_json::from_str(text) else { return None };
         self.fields.iter().any(|field| all.contains_key(&field.name)).then_some(all)
     }
 
-    fn checked(&self, all: Map<String, Value>) -> Result<Value, String> {
+    fn check_all(&self, all: Map<String, Value>) -> Result<Value, String> {
         for field in &self.fields {
             match all.get(&field.name) {
                 None | Some(Value::Null) => return Err(format!("{} is missing", one_line(&field.name))),
-                Some(value) => field.check(value)?,
+                Some(value) => field.check_value(value)?,
             }
         }
         Ok(Value::Object(all))
@@ -113,7 +115,7 @@ impl AnswerField {
         }
     }
 
-    fn takes(&self, kind: &str) -> bool {
+    fn accepts_type(&self, kind: &str) -> bool {
         match &self.schema["type"] {
             Value::String(own) => own == kind,
             Value::Array(kinds) => kinds.iter().any(|own| own == kind),
@@ -121,7 +123,7 @@ impl AnswerField {
         }
     }
 
-    fn read(&self, text: &str) -> Result<Value, String> {
+    fn parse_value(&self, text: &str) -> Result<Value, String> {
         if text.is_empty() {
             return Err(format!("write {}: there is no default", self.words()));
         }
@@ -130,20 +132,22 @@ impl AnswerField {
             // without a type, only what nobody would write as words is JSON
             (Value::Null, Some(value @ (Value::Object(_) | Value::Array(_)))) => value,
             (Value::Null, _) => Value::from(text),
-            (_, Some(value)) if !value.is_string() && self.fits(&value) => value,
-            _ if self.takes("boolean") && !self.takes("string") => Value::from(yes_or_no(text)?),
-            (_, Some(value)) if !self.takes("string") => value,
+            (_, Some(value)) if !value.is_string() && self.is_valid(&value) => value,
+            _ if self.accepts_type("boolean") && !self.accepts_type("string") => {
+                Value::from(yes_or_no(text)?)
+            }
+            (_, Some(value)) if !self.accepts_type("string") => value,
             _ => Value::from(text),
         };
-        self.check(&value)?;
+        self.check_value(&value)?;
         Ok(value)
     }
 
-    fn fits(&self, value: &Value) -> bool {
-        self.check(value).is_ok()
+    fn is_valid(&self, value: &Value) -> bool {
+        self.check_value(value).is_ok()
     }
 
-    fn check(&self, value: &Value) -> Result<(), String> {
+    fn check_value(&self, value: &Value) -> Result<(), String> {
         if self.schema.is_null() {
             return Ok(());
         }

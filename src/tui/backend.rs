@@ -38,7 +38,7 @@ pub struct WorkflowLine {
     pub needs_input: bool,
     pub layer: ConfigLayer,
     /// Why it cannot be started: the first finding in one line.
-    pub broken: Option<String>,
+    pub error: Option<String>,
 }
 
 /// A line of `/roles`.
@@ -97,11 +97,11 @@ pub enum SnapshotOperation {
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct RunFilter {
     /// Of this project only.
-    pub here: bool,
+    pub this_project_only: bool,
     /// Empty means any.
     pub statuses: Vec<RunStatus>,
     /// A part of the id, the workflow's name or the input.
-    pub words: Option<String>,
+    pub search_words: Option<String>,
     /// 0 means all.
     pub limit: usize,
 }
@@ -113,7 +113,7 @@ pub struct SearchHitLine {
     pub workflow: String,
     pub at: Timestamp,
     /// `message`, `result of a tool`.
-    pub what: String,
+    pub location: String,
     pub text: String,
 }
 
@@ -142,11 +142,11 @@ pub enum ShellOutcome {
     /// It was not run: it looks dangerous, and why.
     Risky(String),
     Done {
-        ok: bool,
+        succeeded: bool,
         summary: String,
         text: String,
         /// It goes along with the next text: the person wants that always.
-        along: bool,
+        goes_with_next_text: bool,
     },
 }
 
@@ -154,9 +154,9 @@ pub enum ShellOutcome {
 #[derive(Clone, PartialEq, Debug)]
 pub struct ShellSuggestionReply {
     /// Why there is none, in one line.
-    pub told: Result<ShellSuggestion, String>,
+    pub suggestion: Result<ShellSuggestion, String>,
     /// What asking came to, also where nothing came of it.
-    pub spent: Vec<CostEntry>,
+    pub costs: Vec<CostEntry>,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -311,11 +311,11 @@ pub trait SessionBackend: Send + Sync {
     /// Unknown role, no model for its level.
     fn start_chat(&self, role: &str) -> Result<WorkflowStart, String>;
 
-    fn send(&self, run: &RunId, command: RunCommand);
+    fn send_command(&self, run: &RunId, command: RunCommand);
 
     fn runs(&self, filter: RunFilter) -> BoxFuture<'static, Result<Vec<RunSummary>, String>>;
 
-    fn search(&self, words: String) -> BoxFuture<'static, Result<Vec<SearchHitLine>, String>>;
+    fn search_history(&self, words: String) -> BoxFuture<'static, Result<Vec<SearchHitLine>, String>>;
 
     /// What had happened in a run that can be taken up here; says why one cannot. Changes nothing.
     fn load_past_run(&self, run: String) -> BoxFuture<'static, Result<PastRun, String>>;
@@ -346,15 +346,19 @@ pub trait SessionBackend: Send + Sync {
     }
 
     /// Takes a run up; what it does from then on comes as events.
-    fn resume(&self, run: RunId) -> BoxFuture<'static, Result<(), String>>;
+    fn resume_run(&self, run: RunId) -> BoxFuture<'static, Result<(), String>>;
 
     /// The same for a run that has failed: what failed is tried again without a question.
-    fn retry(&self, run: RunId) -> BoxFuture<'static, Result<(), String>> {
-        self.resume(run)
+    fn retry_run(&self, run: RunId) -> BoxFuture<'static, Result<(), String>> {
+        self.resume_run(run)
     }
 
     /// Pauses or ends a run, wherever it is driven; says what came of it.
-    fn control(&self, _run: String, _control: ControlAction) -> BoxFuture<'static, Result<String, String>> {
+    fn control_run(
+        &self,
+        _run: String,
+        _control: ControlAction,
+    ) -> BoxFuture<'static, Result<String, String>> {
         Box::pin(std::future::ready(Err("runs cannot be told anything here".to_owned())))
     }
 
@@ -379,9 +383,9 @@ pub trait SessionBackend: Send + Sync {
     /// A theme by its name.
     /// # Errors
     /// There is none; which there are.
-    fn theme(&self, name: &str) -> Result<ColorTheme, String> {
+    fn load_theme(&self, name: &str) -> Result<ColorTheme, String> {
         let unknown = || format!("there is no theme {name}: it is one of {}", theme::NAMES.join(", "));
-        ColorTheme::named(name, &theme::TerminalEnvironment::default()).ok_or_else(unknown)
+        ColorTheme::find_theme(name, &theme::TerminalEnvironment::default()).ok_or_else(unknown)
     }
 
     /// How much is logged from now on, 0 to 5, if another is wanted; gives what is in force, and the file of the log.
@@ -414,7 +418,7 @@ pub trait SessionBackend: Send + Sync {
     /// Asks a model for a command that does what these words say; nothing is run.
     fn suggest_shell_command(&self, _words: String) -> BoxFuture<'static, ShellSuggestionReply> {
         let told = Err("no model can be asked for a command here".to_owned());
-        Box::pin(std::future::ready(ShellSuggestionReply { told, spent: Vec::new() }))
+        Box::pin(std::future::ready(ShellSuggestionReply { suggestion: told, costs: Vec::new() }))
     }
 
     /// Does something with the person's tasks of this project: all of them, and the one that it was about.

@@ -33,11 +33,11 @@ pub struct CompletionCandidate {
     /// What the first line becomes, up to the cursor.
     pub line: String,
     pub label: String,
-    pub about: String,
+    pub description: String,
     /// Only the word before the cursor becomes it.
     pub word: bool,
     /// Why it cannot be done now.
-    pub blocked: Option<&'static str>,
+    pub unavailable_reason: Option<&'static str>,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -45,11 +45,11 @@ pub struct CompletionPopup {
     pub candidates: Vec<CompletionCandidate>,
     pub selected: usize,
     /// The selection was moved by hand: Enter takes it.
-    pub chosen: bool,
+    pub moved_by_hand: bool,
 }
 
 /// The candidates for what stands before the cursor; `None`: nothing to complete.
-pub fn complete(before: &str, names: &CompletionNames) -> Option<CompletionPopup> {
+pub fn complete_input(before: &str, names: &CompletionNames) -> Option<CompletionPopup> {
     if !slash::is_command(before) {
         return None;
     }
@@ -59,13 +59,13 @@ pub fn complete(before: &str, names: &CompletionNames) -> Option<CompletionPopup
     };
     let word = word.strip_prefix('/')?;
     let candidates = match rest {
-        None => commands(word),
-        Some(rest) => arguments(word, rest, names)?,
+        None => complete_command(word),
+        Some(rest) => complete_argument(word, rest, names)?,
     };
-    (!candidates.is_empty()).then_some(CompletionPopup { candidates, selected: 0, chosen: false })
+    (!candidates.is_empty()).then_some(CompletionPopup { candidates, selected: 0, moved_by_hand: false })
 }
 
-fn commands(word: &str) -> Vec<CompletionCandidate> {
+fn complete_command(word: &str) -> Vec<CompletionCandidate> {
     let all = COMMANDS.iter().map(|command| {
         let space = if command.argument == SlashArgument::None { "" } else { " " };
         let candidate = CompletionCandidate {
@@ -75,17 +75,17 @@ fn commands(word: &str) -> Vec<CompletionCandidate> {
                 command.name,
                 if command.usage.len() > 20 { "…" } else { command.usage }
             ),
-            about: command.about.to_owned(),
+            description: command.description.to_owned(),
             word: false,
-            blocked: None,
+            unavailable_reason: None,
         };
         (command.name.to_owned(), candidate)
     });
-    rank(word, all.collect())
+    rank_candidates(word, all.collect())
 }
 
-fn arguments(word: &str, rest: &str, names: &CompletionNames) -> Option<Vec<CompletionCandidate>> {
-    let command = slash::find(word)?;
+fn complete_argument(word: &str, rest: &str, names: &CompletionNames) -> Option<Vec<CompletionCandidate>> {
+    let command = slash::find_command(word)?;
     // Only the first argument is a name.
     let rest = rest.trim_start();
     if rest.contains(char::is_whitespace) {
@@ -94,7 +94,9 @@ fn arguments(word: &str, rest: &str, names: &CompletionNames) -> Option<Vec<Comp
     let plain = |name: &str| (name.to_owned(), String::new());
     let choices: Vec<(String, String)> = match command.argument {
         SlashArgument::None => return None,
-        SlashArgument::Command => COMMANDS.iter().map(|c| (c.name.to_owned(), c.about.to_owned())).collect(),
+        SlashArgument::Command => {
+            COMMANDS.iter().map(|c| (c.name.to_owned(), c.description.to_owned())).collect()
+        }
         SlashArgument::Workflow => names.workflows.clone(),
         SlashArgument::Definition => names.workflows.iter().chain(&names.roles).cloned().collect(),
         SlashArgument::Role => names.roles.clone(),
@@ -109,7 +111,7 @@ fn arguments(word: &str, rest: &str, names: &CompletionNames) -> Option<Vec<Comp
         SlashArgument::Level => ["0", "1", "2", "3", "4", "5"].into_iter().map(plain).collect(),
         SlashArgument::Switch => ["on", "off"].into_iter().map(plain).collect(),
         SlashArgument::Size => SizeLimit::WORDS.iter().map(|(word, _)| plain(word)).collect(),
-        SlashArgument::Pane => panes(),
+        SlashArgument::Pane => pane_names(),
         SlashArgument::Task => TASK_WORDS.map(|(word, about)| (word.to_owned(), about.to_owned())).into(),
         SlashArgument::Shell => {
             let words = SHELL_WORDS.map(|(word, about)| (word.to_owned(), about.to_owned()));
@@ -125,19 +127,28 @@ fn arguments(word: &str, rest: &str, names: &CompletionNames) -> Option<Vec<Comp
     let all = choices.into_iter().map(|(name, about)| {
         let space = if goes_on(&name) { " " } else { "" };
         let line = format!("/{word} {name}{space}");
-        (name.clone(), CompletionCandidate { line, label: name, about, word: false, blocked: None })
+        (
+            name.clone(),
+            CompletionCandidate {
+                line,
+                label: name,
+                description: about,
+                word: false,
+                unavailable_reason: None,
+            },
+        )
     });
-    Some(rank(rest, all.collect()))
+    Some(rank_candidates(rest, all.collect()))
 }
 
 /// Panes by their names in the table of keys.
-fn panes() -> Vec<(String, String)> {
+fn pane_names() -> Vec<(String, String)> {
     let shown = ACTIONS.iter().filter(|row| matches!(row.action, KeyAction::Show(_)));
-    shown.map(|row| (row.name.to_owned(), row.about.to_owned())).collect()
+    shown.map(|row| (row.name.to_owned(), row.description.to_owned())).collect()
 }
 
 /// Best match first; names that start with the word win, ties keep the table's order.
-fn rank(word: &str, all: Vec<(String, CompletionCandidate)>) -> Vec<CompletionCandidate> {
+fn rank_candidates(word: &str, all: Vec<(String, CompletionCandidate)>) -> Vec<CompletionCandidate> {
     if word.is_empty() {
         return all.into_iter().map(|(_, candidate)| candidate).collect();
     }
@@ -172,7 +183,7 @@ mod tests {
             ..CompletionNames::default()
         };
         let check = |before: &str, expected: &[&str]| {
-            let lines: Vec<String> = complete(before, &names)
+            let lines: Vec<String> = complete_input(before, &names)
                 .map(|popup| popup.candidates.into_iter().map(|c| c.line).collect())
                 .unwrap_or_default();
             assert_eq!(lines, expected, "{before}");

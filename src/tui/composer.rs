@@ -5,11 +5,11 @@ use ratatui_textarea::{CursorMove, TextArea};
 
 use self::draft::ComposerDraft;
 use self::history::ComposerHistory;
-use self::motion::{word_after, word_before, word_rest};
+use self::motion::{rest_of_word, word_after, word_before};
 use self::pastes::FoldedPastes;
 use self::undo::DraftChangeKind;
 use self::vim::{VimHostAction, VimMode, VimState};
-use crate::text::{clean, wrap};
+use crate::text::{clean_text, wrap_line};
 
 mod draft;
 mod history;
@@ -46,7 +46,7 @@ pub struct InputComposer {
     pastes: FoldedPastes,
     vim: Option<VimState>,
     /// What was typed since the insert mode began, to do it once more.
-    inserted: Vec<KeyEvent>,
+    inserted_keys: Vec<KeyEvent>,
 }
 
 impl InputComposer {
@@ -90,42 +90,42 @@ impl InputComposer {
 
     /// Rows the text takes in `columns`.
     pub fn rows(&self, columns: usize) -> usize {
-        self.area().lines().iter().map(|line| wrap(line, columns).len()).sum()
+        self.area().lines().iter().map(|line| wrap_line(line, columns).len()).sum()
     }
 
-    pub fn set(&mut self, text: &str) {
-        self.draft.set(text);
+    pub fn set_text(&mut self, text: &str) {
+        self.draft.set_text(text);
     }
 
     /// The first characters of the text become something else, behind which the cursor then stands; can be undone.
-    pub fn complete(&mut self, typed: usize, with: &str) {
+    pub fn complete_prefix(&mut self, typed: usize, with: &str) {
         let rest: String = self.text().chars().skip(typed).collect();
-        self.draft.replace(&format!("{with}{}", rest.trim_start_matches(' ')), with.chars().count());
+        self.draft.replace_text(&format!("{with}{}", rest.trim_start_matches(' ')), with.chars().count());
     }
 
     /// The word before the cursor becomes something else; can be undone.
     pub fn complete_word(&mut self, with: &str) {
-        let (text, place) = (self.draft.chars(), self.draft.place());
+        let (text, place) = (self.draft.to_chars(), self.draft.cursor_offset());
         let from = place - self.word_before_cursor().chars().count();
         let line: String =
             text[..from].iter().chain(&with.chars().collect::<Vec<_>>()).chain(&text[place..]).collect();
-        self.draft.replace(&line, from + with.chars().count());
+        self.draft.replace_text(&line, from + with.chars().count());
     }
 
     /// Another program has written the text anew; can be undone.
-    pub fn rewrite(&mut self, text: &str) {
-        let text = clean(text.trim_end_matches('\n'));
-        self.draft.replace(&text, text.chars().count());
+    pub fn replace_undoably(&mut self, text: &str) {
+        let text = clean_text(text.trim_end_matches('\n'));
+        self.draft.replace_text(&text, text.chars().count());
     }
 
     /// Empties the box; what was in it can be had back with Up.
-    pub fn put_aside(&mut self) {
+    pub fn clear_into_history(&mut self) {
         let shown = self.text();
         if !shown.trim().is_empty() {
-            self.remember(&shown);
+            self.remember_text(&shown);
         }
-        self.set("");
-        self.history.settle();
+        self.set_text("");
+        self.history.settle_position();
     }
 
     /// Takes the text with pastes expanded, remembers it, empties the box. `None`: nothing but blanks.
@@ -134,13 +134,13 @@ impl InputComposer {
         if shown.trim().is_empty() {
             return None;
         }
-        self.remember(&shown);
-        let text = self.pastes.expand(&shown);
+        self.remember_text(&shown);
+        let text = self.pastes.expand_all(&shown);
         // as in shells: a blank before it keeps a text out
         if text.len() <= KEPT && !text.starts_with(' ') {
-            self.history.keep(text.clone());
+            self.history.keep_for_later_sessions(text.clone());
         }
-        self.set("");
+        self.set_text("");
         if let Some(vim) = &mut self.vim {
             vim.mode = VimMode::Insert;
         }
@@ -148,7 +148,7 @@ impl InputComposer {
     }
 
     /// What was taken last is of no use to later sessions.
-    pub fn keep_here(&mut self) {
+    pub fn discard_unsaved_texts(&mut self) {
         drop(self.history.take_unsaved_texts());
     }
 
@@ -158,112 +158,112 @@ impl InputComposer {
     }
 
     /// Whether what was sent in earlier sessions is wanted; said once.
-    pub fn wants_earlier(&mut self) -> bool {
-        self.history.wants_earlier()
+    pub fn take_recall_request(&mut self) -> bool {
+        self.history.take_recall_request()
     }
 
     /// Asks for what was sent in earlier sessions. `false`: it is known.
-    pub fn want_earlier(&mut self) -> bool {
-        self.history.want_earlier()
+    pub fn request_recall(&mut self) -> bool {
+        self.history.request_recall()
     }
 
     /// What was sent in earlier sessions: who waits for it sees it.
-    pub fn recalled(&mut self, texts: Vec<String>) {
-        let waits = self.history.take_again().is_some_and(|shown| shown == self.text());
-        self.history.recalled(texts);
-        if self.searching() {
-            let hit = self.history.search(|_| {}).map(str::to_owned);
-            hit.into_iter().for_each(|hit| self.draft.set(&hit));
+    pub fn add_recalled_texts(&mut self, texts: Vec<String>) {
+        let waits = self.history.take_retry_text().is_some_and(|shown| shown == self.text());
+        self.history.add_recalled_texts(texts);
+        if self.is_searching() {
+            let hit = self.history.update_search(|_| {}).map(str::to_owned);
+            hit.into_iter().for_each(|hit| self.draft.set_text(&hit));
         } else if waits {
-            self.older();
+            self.show_older();
         }
     }
 
     /// The text with pastes expanded; it stays.
     pub fn expanded_text(&self) -> String {
-        self.pastes.expand(&self.text())
+        self.pastes.expand_all(&self.text())
     }
 
     /// Puts a text into the history.
-    pub fn remember(&mut self, text: &str) {
-        self.history.remember(text);
-        let gone = self.pastes.trim();
-        self.history.forget(&gone);
+    pub fn remember_text(&mut self, text: &str) {
+        self.history.remember_text(text);
+        let gone = self.pastes.trim_oldest();
+        self.history.forget_containing(&gone);
     }
 
     /// Text from the clipboard: short ones as they are, long ones folded. Line ends become `\n`.
-    pub fn paste(&mut self, text: &str) {
-        self.leave_search();
+    pub fn paste_text(&mut self, text: &str) {
+        self.close_search();
         let text = text.replace("\r\n", "\n").replace('\r', "\n");
-        match self.pastes.fold(&text) {
-            Some(name) => self.draft.insert(&name),
-            None => self.draft.insert(&clean(&text)),
+        match self.pastes.fold_text(&text) {
+            Some(name) => self.draft.insert_text(&name),
+            None => self.draft.insert_text(&clean_text(&text)),
         }
     }
 
-    pub fn newline(&mut self) {
-        self.draft.newline();
+    pub fn insert_newline(&mut self) {
+        self.draft.insert_newline();
     }
 
     /// What a key of the table means; says what could not be done.
-    pub fn edit(&mut self, edit: ComposerEdit) -> Result<(), String> {
-        let (text, at) = (self.draft.chars(), self.draft.place());
+    pub fn apply_edit(&mut self, edit: ComposerEdit) -> Result<(), String> {
+        let (text, at) = (self.draft.to_chars(), self.draft.cursor_offset());
         let nothing = |what: &str, done: bool| if done { Ok(()) } else { Err(format!("nothing to {what}")) };
         match edit {
             ComposerEdit::Undo => return nothing("undo", self.draft.undo()),
             ComposerEdit::Redo => return nothing("redo", self.draft.redo()),
-            ComposerEdit::WordBack => drop(self.draft.go(word_before(&text, at, false))),
-            ComposerEdit::WordForward => drop(self.draft.go(word_after(&text, at, false))),
-            ComposerEdit::DeleteWord => drop(self.draft.cut(word_before(&text, at, false), at)),
-            ComposerEdit::DeleteNextWord => drop(self.draft.cut(at, word_rest(&text, at, false))),
+            ComposerEdit::WordBack => drop(self.draft.move_to(word_before(&text, at, false))),
+            ComposerEdit::WordForward => drop(self.draft.move_to(word_after(&text, at, false))),
+            ComposerEdit::DeleteWord => drop(self.draft.cut_range(word_before(&text, at, false), at)),
+            ComposerEdit::DeleteNextWord => drop(self.draft.cut_range(at, rest_of_word(&text, at, false))),
             ComposerEdit::DeleteToStart => {
                 let start = motion::line_start(&text, at);
-                drop(self.draft.cut(if start == at { at.saturating_sub(1) } else { start }, at));
+                drop(self.draft.cut_range(if start == at { at.saturating_sub(1) } else { start }, at));
             }
             ComposerEdit::DeleteToEnd => {
                 let end = motion::line_end(&text, at);
-                drop(self.draft.cut(at, if end == at { at + 1 } else { end }.min(text.len())));
+                drop(self.draft.cut_range(at, if end == at { at + 1 } else { end }.min(text.len())));
             }
-            ComposerEdit::Yank => self.draft.yank(),
+            ComposerEdit::Yank => self.draft.paste_cut_text(),
             ComposerEdit::SearchHistory if self.history.is_known_empty() => {
                 return nothing("search: nothing was sent", false);
             }
             ComposerEdit::SearchHistory => {
                 let shown = self.text();
-                self.history.begin_search(&shown);
+                self.history.start_search(&shown);
             }
-            ComposerEdit::Unfold => return self.unfold(),
+            ComposerEdit::Unfold => return self.unfold_paste(),
         }
         Ok(())
     }
 
     /// Any other key.
-    pub fn key(&mut self, key: KeyEvent) {
-        if self.inserting() {
-            self.inserted.push(key);
+    pub fn on_key(&mut self, key: KeyEvent) {
+        if self.is_inserting() {
+            self.inserted_keys.push(key);
         }
         match (key.code, key.modifiers) {
-            (KeyCode::Up, KeyModifiers::NONE) if self.draft.cursor().0 == 0 => self.older(),
+            (KeyCode::Up, KeyModifiers::NONE) if self.draft.cursor().0 == 0 => self.show_older(),
             (KeyCode::Down, KeyModifiers::NONE)
                 if self.draft.cursor().0 + 1 == self.draft.area().lines().len() =>
             {
-                self.newer();
+                self.show_newer();
             }
-            (KeyCode::Left, KeyModifiers::NONE) => drop(self.draft.back()),
-            (KeyCode::Right, KeyModifiers::NONE) => self.draft.forward(),
+            (KeyCode::Left, KeyModifiers::NONE) => drop(self.draft.move_back()),
+            (KeyCode::Right, KeyModifiers::NONE) => self.draft.move_forward(),
             (KeyCode::Backspace, KeyModifiers::NONE | KeyModifiers::SHIFT)
-            | (KeyCode::Char('h'), KeyModifiers::CONTROL) => self.delete_back(),
+            | (KeyCode::Char('h'), KeyModifiers::CONTROL) => self.delete_before_cursor(),
             (KeyCode::Delete, KeyModifiers::NONE) => self.draft.delete_forward(),
             (KeyCode::Char(c), KeyModifiers::NONE | KeyModifiers::SHIFT) => {
                 // a command of ours that was begun in another mode goes on as text
                 self.to_insert();
                 // in vi everything that was inserted is one change
                 if c.is_whitespace() && self.vim.is_none() {
-                    self.draft.pause();
+                    self.draft.end_undo_group();
                 }
-                self.draft.key(key, DraftChangeKind::Typed);
+                self.draft.on_key(key, DraftChangeKind::Typed);
             }
-            _ => self.draft.shortcut(key),
+            _ => self.draft.on_widget_key(key),
         }
     }
 
@@ -271,7 +271,7 @@ impl InputComposer {
     pub fn use_vim(&mut self, on: bool) {
         if on != self.vim.is_some() {
             self.vim = on.then(VimState::default);
-            self.draft.pause();
+            self.draft.end_undo_group();
         }
     }
 
@@ -280,39 +280,39 @@ impl InputComposer {
     }
 
     /// The sign before the text: the mode, if there are several.
-    pub fn sign(&self) -> &'static str {
-        self.vim.as_ref().map_or("❯", VimState::sign)
+    pub fn prompt_sign(&self) -> &'static str {
+        self.vim.as_ref().map_or("❯", VimState::mode_sign)
     }
 
     /// A key that vi takes before anybody else; whether it was one.
     pub fn vim_key(&mut self, key: KeyEvent) -> bool {
-        if !self.takes_as_vim(key) {
+        if !self.is_vim_key(key) {
             return false;
         }
         let Some(vim) = &mut self.vim else { return false };
         match key.code {
-            KeyCode::Esc => return vim.escape(&mut self.draft),
+            KeyCode::Esc => return vim.on_escape(&mut self.draft),
             KeyCode::Char('r') if key.modifiers.contains(KeyModifiers::CONTROL) => {
-                self.wish(VimHostAction::Redo)
+                self.run_vim_action(VimHostAction::Redo)
             }
-            KeyCode::Char(c) => self.letter(c),
-            KeyCode::Backspace | KeyCode::Left => self.letter('h'),
-            KeyCode::Right => self.letter('l'),
+            KeyCode::Char(c) => self.insert_letter(c),
+            KeyCode::Backspace | KeyCode::Left => self.insert_letter('h'),
+            KeyCode::Right => self.insert_letter('l'),
             _ => return false,
         }
         true
     }
 
     /// Whether vi would take a key.
-    pub fn takes_as_vim(&self, key: KeyEvent) -> bool {
+    pub fn is_vim_key(&self, key: KeyEvent) -> bool {
         let Some(vim) = &self.vim else { return false };
         let plain = !key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT);
         let insert = vim.mode == VimMode::Insert;
         match key.code {
-            KeyCode::Esc => insert || vim.waits() || vim.mode != VimMode::Normal,
+            KeyCode::Esc => insert || vim.is_command_pending() || vim.mode != VimMode::Normal,
             KeyCode::Char('r') if key.modifiers == KeyModifiers::CONTROL => !insert,
             // a command of ours begins with it
-            KeyCode::Char('/') if self.is_empty() && !vim.waits() => false,
+            KeyCode::Char('/') if self.is_empty() && !vim.is_command_pending() => false,
             KeyCode::Char(_) => !insert && plain,
             KeyCode::Backspace | KeyCode::Left | KeyCode::Right => !insert && key.modifiers.is_empty(),
             _ => false,
@@ -326,8 +326,8 @@ impl InputComposer {
         }
     }
 
-    pub fn searching(&self) -> bool {
-        self.history.searching()
+    pub fn is_searching(&self) -> bool {
+        self.history.is_searching()
     }
 
     /// A key while what was sent is searched; whether it was one of the search.
@@ -335,22 +335,22 @@ impl InputComposer {
         let control = key.modifiers.contains(KeyModifiers::CONTROL);
         let hit = match key.code {
             KeyCode::Esc => {
-                self.leave_search();
+                self.close_search();
                 return true;
             }
             KeyCode::Char('c' | 'g') if control => {
-                self.leave_search();
+                self.close_search();
                 return true;
             }
             KeyCode::Char('r') if control => self.history.search_on(true),
             KeyCode::Char('s') if control => self.history.search_on(false),
             KeyCode::Up => self.history.search_on(true),
             KeyCode::Down => self.history.search_on(false),
-            KeyCode::Backspace => self.history.search(|words| {
+            KeyCode::Backspace => self.history.update_search(|words| {
                 words.pop();
             }),
             KeyCode::Char(c) if !key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT) => {
-                self.history.search(|words| words.push(c))
+                self.history.update_search(|words| words.push(c))
             }
             // the hit stays, and the key means what it means
             code => {
@@ -360,7 +360,7 @@ impl InputComposer {
             }
         };
         if let Some(hit) = hit.map(str::to_owned) {
-            self.draft.set(&hit);
+            self.draft.set_text(&hit);
         }
         true
     }
@@ -371,102 +371,102 @@ impl InputComposer {
     }
 
     /// Out of the search, back to what was typed before; whether there was one.
-    pub fn leave_search(&mut self) -> bool {
+    pub fn close_search(&mut self) -> bool {
         let draft = self.history.end_search();
         if let Some(draft) = &draft {
-            self.draft.set(draft);
+            self.draft.set_text(draft);
         }
         draft.is_some()
     }
 
-    fn inserting(&self) -> bool {
-        self.vim.as_ref().is_some_and(|vim| vim.mode == VimMode::Insert) && self.inserted.len() < 10_000
+    fn is_inserting(&self) -> bool {
+        self.vim.as_ref().is_some_and(|vim| vim.mode == VimMode::Insert) && self.inserted_keys.len() < 10_000
     }
 
-    fn letter(&mut self, c: char) {
+    fn insert_letter(&mut self, c: char) {
         let Some(vim) = &mut self.vim else { return };
-        let wish = vim.letter(c, &mut self.draft);
+        let wish = vim.on_letter(c, &mut self.draft);
         if vim.mode == VimMode::Insert {
-            self.inserted.clear();
+            self.inserted_keys.clear();
         }
-        self.wish(wish);
+        self.run_vim_action(wish);
     }
 
-    fn wish(&mut self, wish: VimHostAction) {
+    fn run_vim_action(&mut self, wish: VimHostAction) {
         match wish {
             VimHostAction::Nothing => {}
             VimHostAction::Undo => drop(self.draft.undo()),
             VimHostAction::Redo => drop(self.draft.redo()),
-            VimHostAction::Older => self.older(),
-            VimHostAction::Newer => self.newer(),
+            VimHostAction::Older => self.show_older(),
+            VimHostAction::Newer => self.show_newer(),
             VimHostAction::Again(times) => {
                 // every time costs as much as typing it
                 for _ in 0..times.min(100) {
-                    self.again();
+                    self.repeat_last_change();
                 }
             }
         }
         if let Some(vim) = &self.vim {
-            vim.settle(&mut self.draft);
+            vim.settle_cursor(&mut self.draft);
         }
     }
 
-    fn again(&mut self) {
+    fn repeat_last_change(&mut self) {
         let Some(vim) = &mut self.vim else { return };
-        for c in vim.last().to_owned().chars() {
-            vim.letter(c, &mut self.draft);
+        for c in vim.last_change().to_owned().chars() {
+            vim.on_letter(c, &mut self.draft);
         }
         if vim.mode == VimMode::Insert {
-            let typed = std::mem::take(&mut self.inserted);
-            typed.iter().for_each(|key| self.key(*key));
-            self.inserted = typed;
+            let typed = std::mem::take(&mut self.inserted_keys);
+            typed.iter().for_each(|key| self.on_key(*key));
+            self.inserted_keys = typed;
             if let Some(vim) = &mut self.vim {
-                vim.escape(&mut self.draft);
+                vim.on_escape(&mut self.draft);
             }
         }
     }
 
     /// A placeholder goes as a whole.
-    fn delete_back(&mut self) {
+    fn delete_before_cursor(&mut self) {
         let selecting = self.draft.area().is_selecting();
-        let name = self.pastes.ending(self.draft.line_before()).filter(|_| !selecting);
+        let name = self.pastes.placeholder_before(self.draft.line_before()).filter(|_| !selecting);
         match name.map(|name| name.chars().count()) {
             Some(length) => {
-                let place = self.draft.place();
-                self.draft.cut(place - length, place);
+                let place = self.draft.cursor_offset();
+                self.draft.cut_range(place - length, place);
             }
-            None => self.draft.delete_back(),
+            None => self.draft.delete_before_cursor(),
         }
     }
 
-    fn unfold(&mut self) -> Result<(), String> {
+    fn unfold_paste(&mut self) -> Result<(), String> {
         let text = self.text();
-        let byte = text.char_indices().nth(self.draft.place()).map_or(text.len(), |(at, _)| at);
-        let (at, name, whole) = self.pastes.at(&text, byte)?;
+        let byte = text.char_indices().nth(self.draft.cursor_offset()).map_or(text.len(), |(at, _)| at);
+        let (at, name, whole) = self.pastes.placeholder_at(&text, byte)?;
         let (before, after) = (&text[..at], &text[at + name.len()..]);
-        let middle = clean(whole);
+        let middle = clean_text(whole);
         let place = before.chars().count() + middle.chars().count();
-        self.draft.replace(&format!("{before}{middle}{after}"), place);
+        self.draft.replace_text(&format!("{before}{middle}{after}"), place);
         Ok(())
     }
 
-    fn older(&mut self) {
+    fn show_older(&mut self) {
         let shown = self.text();
-        match self.history.older(&shown).map(str::to_owned) {
+        match self.history.older_entry(&shown).map(str::to_owned) {
             Some(text) => {
-                self.draft.set(&text);
+                self.draft.set_text(&text);
                 // Going on upwards must not first walk through a recalled text's lines.
-                self.draft.to(CursorMove::Top);
-                self.draft.to(CursorMove::End);
+                self.draft.move_cursor(CursorMove::Top);
+                self.draft.move_cursor(CursorMove::End);
             }
-            None => self.draft.to(CursorMove::Head),
+            None => self.draft.move_cursor(CursorMove::Head),
         }
     }
 
-    fn newer(&mut self) {
-        match self.history.newer() {
-            Some(text) => self.draft.set(&text),
-            None => self.draft.to(CursorMove::End),
+    fn show_newer(&mut self) {
+        match self.history.newer_entry() {
+            Some(text) => self.draft.set_text(&text),
+            None => self.draft.move_cursor(CursorMove::End),
         }
     }
 }
@@ -476,17 +476,17 @@ mod tests {
     use super::*;
 
     fn press(composer: &mut InputComposer, code: KeyCode) {
-        composer.key(KeyEvent::new(code, KeyModifiers::NONE));
+        composer.on_key(KeyEvent::new(code, KeyModifiers::NONE));
     }
 
     #[test]
     fn long_pastes_are_folded_and_sent_whole() {
         let long = "zeile mit é\n".repeat(10_000);
         let mut composer = InputComposer::default();
-        composer.draft.insert("look: ");
-        composer.paste(&long);
+        composer.draft.insert_text("look: ");
+        composer.paste_text(&long);
         assert_eq!(composer.text(), "look: [pasted 10,000 lines #1]");
-        composer.draft.insert(" thanks");
+        composer.draft.insert_text(" thanks");
         assert_eq!(composer.take_text().unwrap(), format!("look: {long} thanks"));
         assert!(composer.is_empty());
     }
@@ -495,8 +495,8 @@ mod tests {
     fn a_folded_paste_that_was_put_aside_comes_back_whole() {
         let long = "x\n".repeat(100);
         let mut composer = InputComposer::default();
-        composer.paste(&long);
-        composer.put_aside();
+        composer.paste_text(&long);
+        composer.clear_into_history();
         assert!(composer.is_empty());
         press(&mut composer, KeyCode::Up);
         assert_eq!(composer.take_text().unwrap(), long);
@@ -505,7 +505,7 @@ mod tests {
     #[test]
     fn short_pastes_stay_as_they_are() {
         let mut composer = InputComposer::default();
-        composer.paste("à\r\nb\rc");
+        composer.paste_text("à\r\nb\rc");
         assert_eq!(composer.take_text().unwrap(), "à\nb\nc");
     }
 
@@ -513,8 +513,8 @@ mod tests {
     fn two_different_pastes_keep_apart() {
         let (one, two) = ("a\n".repeat(40), "b\n".repeat(40));
         let mut composer = InputComposer::default();
-        composer.paste(&one);
-        composer.paste(&two);
+        composer.paste_text(&one);
+        composer.paste_text(&two);
         assert_eq!(composer.text(), "[pasted 40 lines #1][pasted 40 lines #2]");
         assert_eq!(composer.take_text().unwrap(), format!("{one}{two}"));
     }
@@ -523,10 +523,10 @@ mod tests {
     fn history_keeps_the_draft() {
         let mut composer = InputComposer::default();
         for text in ["first", "second\nline"] {
-            composer.draft.insert(text);
+            composer.draft.insert_text(text);
             composer.take_text();
         }
-        composer.draft.insert("draft");
+        composer.draft.insert_text("draft");
         let mut seen = Vec::new();
         for code in [KeyCode::Up, KeyCode::Up, KeyCode::Up, KeyCode::Down, KeyCode::Down] {
             press(&mut composer, code);
@@ -535,19 +535,25 @@ mod tests {
         assert_eq!(seen, ["second\nline", "first", "first", "second\nline", "draft"]);
     }
 
-    fn sent(composer: &mut InputComposer, text: &str) {
-        composer.draft.insert(text);
+    fn send_text(composer: &mut InputComposer, text: &str) {
+        composer.draft.insert_text(text);
         composer.take_text();
     }
 
     #[test]
     fn what_was_sent_in_earlier_sessions_is_read_when_it_is_wanted() {
         let mut composer = InputComposer::default();
-        assert!(!composer.wants_earlier(), "nothing is read at the start");
-        sent(&mut composer, "of now");
+        assert!(!composer.take_recall_request(), "nothing is read at the start");
+        send_text(&mut composer, "of now");
         press(&mut composer, KeyCode::Up);
-        assert!(composer.wants_earlier() && !composer.wants_earlier(), "asked for once");
-        composer.recalled(vec!["old".into(), "of now".into(), "old".into(), "older".into(), "older".into()]);
+        assert!(composer.take_recall_request() && !composer.take_recall_request(), "asked for once");
+        composer.add_recalled_texts(vec![
+            "old".into(),
+            "of now".into(),
+            "old".into(),
+            "older".into(),
+            "older".into(),
+        ]);
         assert_eq!(composer.text(), "of now", "what is shown stays");
         let mut seen = Vec::new();
         for _ in 0..4 {
@@ -558,39 +564,39 @@ mod tests {
         // where nothing was sent yet, the key that asked for it is answered
         let mut composer = InputComposer::default();
         press(&mut composer, KeyCode::Up);
-        assert!(composer.wants_earlier());
-        composer.recalled(vec!["old".into()]);
+        assert!(composer.take_recall_request());
+        composer.add_recalled_texts(vec!["old".into()]);
         assert_eq!(composer.text(), "old");
         // unless something was typed meanwhile
         let mut composer = InputComposer::default();
         press(&mut composer, KeyCode::Up);
         press(&mut composer, KeyCode::Char('x'));
-        composer.recalled(vec!["old".into()]);
+        composer.add_recalled_texts(vec!["old".into()]);
         assert_eq!(composer.text(), "x");
         // a search that has begun finds it
         let mut composer = InputComposer::default();
-        composer.edit(ComposerEdit::SearchHistory).unwrap();
+        composer.apply_edit(ComposerEdit::SearchHistory).unwrap();
         composer.search_key(KeyEvent::new(KeyCode::Char('l'), KeyModifiers::NONE));
-        assert!(composer.wants_earlier());
-        composer.recalled(vec!["old".into(), "new".into()]);
+        assert!(composer.take_recall_request());
+        composer.add_recalled_texts(vec!["old".into(), "new".into()]);
         assert_eq!(composer.text(), "old");
         let mut nothing = InputComposer::default();
         press(&mut nothing, KeyCode::Up);
-        nothing.recalled(Vec::new());
-        assert!(nothing.edit(ComposerEdit::SearchHistory).is_err());
+        nothing.add_recalled_texts(Vec::new());
+        assert!(nothing.apply_edit(ComposerEdit::SearchHistory).is_err());
     }
 
     #[test]
     fn what_is_kept_is_whole_and_no_answer() {
         let mut composer = InputComposer::default();
-        composer.paste(&"a line\n".repeat(40));
+        composer.paste_text(&"a line\n".repeat(40));
         composer.take_text();
-        composer.paste(&"much\n".repeat(10_000));
+        composer.paste_text(&"much\n".repeat(10_000));
         composer.take_text();
-        sent(&mut composer, " not this");
+        send_text(&mut composer, " not this");
         assert_eq!(composer.take_unsaved_texts(), ["a line\n".repeat(40)]);
-        sent(&mut composer, "an answer");
-        composer.keep_here();
+        send_text(&mut composer, "an answer");
+        composer.discard_unsaved_texts();
         assert!(composer.take_unsaved_texts().is_empty());
         press(&mut composer, KeyCode::Up);
         assert_eq!(composer.text(), "an answer", "in this session it can be had back");

@@ -9,7 +9,7 @@ use crate::msg::UiCommand;
 use crate::report::adapt_hint;
 use crate::text::one_line;
 use synthdev_domain::ids::{CallId, RunId, Timestamp};
-use synthdev_domain::question_text::{QuestionLine, approval_lines, own_lines, quoted_lines};
+use synthdev_domain::question_text::{QuestionLine, approval_lines, program_lines, quoted_lines};
 use synthdev_domain::terminal_safe::escape_invisible_name;
 use synthdev_domain::tool::{ASKED_BY, ToolPreview, ToolRisk};
 use synthdev_domain::workflow::{PauseKind, plain_text};
@@ -20,7 +20,7 @@ pub enum DialogKind {
     /// May this tool run?
     Approval { run: RunId, call: CallId },
     /// A limit was reached, there is no snapshot, or a state failed: go on? `parks`: with no the run stands still.
-    GoOn { run: RunId, call: CallId, keys: &'static str, parks: bool },
+    GoOn { run: RunId, call: CallId, keys: &'static str, suspends_run: bool },
     /// Nobody knows whether a tool took effect: repeat it, say that it is done, or skip it.
     Look { run: RunId, call: CallId, selected: usize },
     /// A pause that wants yes or no.
@@ -48,7 +48,7 @@ pub const REPEAT: usize = 0;
 #[derive(Clone, PartialEq, Debug)]
 pub struct AnswerForm {
     /// The result of a tool that is done; none is fine.
-    pub done: bool,
+    pub accepts_nothing: bool,
     pub number: bool,
     /// Keys of the object that is wanted; empty: no object.
     pub outputs: Vec<String>,
@@ -74,28 +74,28 @@ pub struct QuestionDialog {
     /// The reason for a refusal, while it is typed.
     pub reason: Option<String>,
     /// A key pressed for the input box must not answer a question that just appeared.
-    pub armed: bool,
+    pub is_armed: bool,
     /// It was on screen: a key before that means what was there.
-    pub seen: bool,
+    pub was_shown: bool,
     /// The end of the text was on screen: a yes counts.
-    pub read: bool,
+    pub read_to_end: bool,
     /// Rows of the text that were on screen at once, and whether there are more.
     page: usize,
-    overflows: bool,
+    has_overflow: bool,
     /// Path name of the state that asks; empty: none does.
     pub state: String,
     /// When the question answers itself.
-    pub until: Option<Timestamp>,
+    pub deadline: Option<Timestamp>,
     /// Why what was typed is no answer.
     pub problem: Option<String>,
 }
 
 impl QuestionDialog {
     fn new(kind: DialogKind, title: String, body: &str) -> Self {
-        Self::of_lines(kind, title, own_lines(body))
+        Self::from_lines(kind, title, program_lines(body))
     }
 
-    fn of_lines(kind: DialogKind, title: String, body: Vec<QuestionLine>) -> Self {
+    fn from_lines(kind: DialogKind, title: String, body: Vec<QuestionLine>) -> Self {
         Self {
             kind,
             title,
@@ -104,18 +104,18 @@ impl QuestionDialog {
             tool: String::new(),
             scroll: 0,
             reason: None,
-            armed: false,
-            seen: false,
-            read: false,
+            is_armed: false,
+            was_shown: false,
+            read_to_end: false,
             page: 0,
-            overflows: false,
+            has_overflow: false,
             state: String::new(),
-            until: None,
+            deadline: None,
             problem: None,
         }
     }
 
-    pub fn approval(
+    pub fn for_approval(
         run: RunId,
         call: CallId,
         asked: (&str, &str, ToolRisk),
@@ -132,13 +132,13 @@ impl QuestionDialog {
             format!("Allow {} to {verb}: {}?", escape_invisible_name(agent), escape_invisible_name(tool));
         let body = approval_lines(tool, arguments, preview);
         let (step, tool) = (agent == ASKED_BY, tool.to_owned());
-        Self { step, tool, ..Self::of_lines(DialogKind::Approval { run, call }, title, body) }
+        Self { step, tool, ..Self::from_lines(DialogKind::Approval { run, call }, title, body) }
     }
 
     /// `None`: the question is not one for a dialog.
     /// `chat`: a conversation ends its answer where a workflow would wait to be taken up again.
     pub fn question(run: RunId, call: CallId, question: &UserQuestion, chat: bool) -> Option<Self> {
-        let go_on = |keys, parks| DialogKind::GoOn { run: run.clone(), call, keys, parks };
+        let go_on = |keys, parks| DialogKind::GoOn { run: run.clone(), call, keys, suspends_run: parks };
         match question {
             UserQuestion::Message | UserQuestion::Break { .. } => None,
             UserQuestion::Limit { limit, value, text } => {
@@ -164,9 +164,9 @@ impl QuestionDialog {
                 let asked = (*kind, choices.as_slice(), required_outputs.as_slice(), default.as_deref());
                 let (kind, wanted) = answer_kind(run, call, asked, schema.as_deref());
                 let title = format!("{}: {}", one_line(state), wanted);
-                let mut dialog = Self::of_lines(kind, title, quoted_lines(message.trim_end()));
+                let mut dialog = Self::from_lines(kind, title, quoted_lines(message.trim_end()));
                 state.clone_into(&mut dialog.state);
-                (dialog.until, dialog.problem) = (*until, problem.as_deref().map(one_line));
+                (dialog.deadline, dialog.problem) = (*until, problem.as_deref().map(one_line));
                 Some(dialog)
             }
             UserQuestion::Failed { failure } => {
@@ -174,22 +174,22 @@ impl QuestionDialog {
                 let mut body = quoted_lines(failure.detail.trim_end());
                 if let Some(state) = &failure.state {
                     let state = one_line(state);
-                    body.extend(own_lines(&format!("\nin state {state} [{}]", failure.code)));
+                    body.extend(program_lines(&format!("\nin state {state} [{}]", failure.code)));
                 }
                 if let Some(hint) = &failure.hint {
-                    body.extend(own_lines(&format!("→ {}", adapt_hint(hint))));
+                    body.extend(program_lines(&format!("→ {}", adapt_hint(hint))));
                 }
                 let kind = go_on("y try again · n or Esc leave it for later", true);
-                let dialog = Self::of_lines(kind, title, body);
+                let dialog = Self::from_lines(kind, title, body);
                 Some(Self { state: failure.state.clone().unwrap_or_default(), ..dialog })
             }
             UserQuestion::Uncertain { state, tool, arguments, reason, .. } => {
-                let mut body = own_lines(&format!("in state {}: {}", one_line(state), one_line(reason)));
+                let mut body = program_lines(&format!("in state {}: {}", one_line(state), one_line(reason)));
                 body.extend(approval_lines(tool, arguments, None));
                 let title =
                     format!("Nobody knows whether `{}` took effect. What now?", escape_invisible_name(tool));
                 let kind = DialogKind::Look { run, call, selected: 0 };
-                Some(Self { state: state.clone(), ..Self::of_lines(kind, title, body) })
+                Some(Self { state: state.clone(), ..Self::from_lines(kind, title, body) })
             }
             UserQuestion::NoSnapshot { reason } => {
                 let body = format!("{reason}\n\nWithout one, this run's changes cannot be undone from here.");
@@ -199,7 +199,7 @@ impl QuestionDialog {
         }
     }
 
-    pub fn trust(files: &[String], changes: &str) -> Self {
+    pub fn for_trust(files: &[String], changes: &str) -> Self {
         let body = format!(
             "This project brings its own definitions. They decide what agents are told and may do:\n\n{}\n\n{changes}",
             files.iter().map(|file| format!("  {file}")).collect::<Vec<_>>().join("\n"),
@@ -207,7 +207,7 @@ impl QuestionDialog {
         Self::new(DialogKind::Trust, "Trust this project's definitions?".to_owned(), &body)
     }
 
-    pub fn confirm(title: &str, body: &str, command: UiCommand) -> Self {
+    pub fn for_confirmation(title: &str, body: &str, command: UiCommand) -> Self {
         Self::new(DialogKind::Confirm(command), title.to_owned(), body)
     }
 
@@ -222,16 +222,16 @@ impl QuestionDialog {
     }
 
     /// A frame has room for so many of its rows.
-    pub fn shown(&mut self, rows: usize, page: usize) {
+    pub fn record_visible_rows(&mut self, rows: usize, page: usize) {
         let last = rows.saturating_sub(page);
         self.scroll = self.scroll.min(last);
-        (self.seen, self.page, self.overflows) = (true, page, last > 0);
-        self.read |= page > 0 && self.scroll == last;
+        (self.was_shown, self.page, self.has_overflow) = (true, page, last > 0);
+        self.read_to_end |= page > 0 && self.scroll == last;
     }
 
     /// More of the text is above or below what is on screen.
-    pub fn overflows(&self) -> bool {
-        self.overflows
+    pub fn has_overflow(&self) -> bool {
+        self.has_overflow
     }
 
     /// Scrolls by what is on screen; one row stays.
@@ -241,8 +241,8 @@ impl QuestionDialog {
     }
 
     /// A yes before the end of the text was on screen does not count: more of it is shown instead. Whether it was so.
-    pub fn shows_more_first(&mut self) -> bool {
-        if self.read {
+    pub fn scroll_before_yes(&mut self) -> bool {
+        if self.read_to_end {
             return false;
         }
         self.turn_page(true);
@@ -273,11 +273,11 @@ impl QuestionDialog {
             (DialogKind::Write { form: AnswerForm { draft: Some(true), .. }, .. }, None) => {
                 "Enter puts what you were writing into the history · then answer"
             }
-            (DialogKind::Write { form: AnswerForm { done: true, .. }, .. }, None) => {
+            (DialogKind::Write { form: AnswerForm { accepts_nothing: true, .. }, .. }, None) => {
                 "write below · Enter answers, also without one · Esc leaves it for later"
             }
             (DialogKind::Write { form: AnswerForm { fields: Some(fields), .. }, .. }, None)
-                if fields.begun() =>
+                if fields.is_started() =>
             {
                 "write below · Enter the next one · Enter alone goes back · Esc leaves it for later"
             }
@@ -294,11 +294,11 @@ impl QuestionDialog {
     }
 
     /// What Esc does, for the status line.
-    pub fn escape(&self) -> &'static str {
+    pub fn escape_hint(&self) -> &'static str {
         match &self.kind {
             _ if self.reason.is_some() => "Esc back",
             DialogKind::Approval { .. } => "Esc denies",
-            DialogKind::GoOn { parks: true, .. } => "Esc: later",
+            DialogKind::GoOn { suspends_run: true, .. } => "Esc: later",
             DialogKind::GoOn { .. } => "Esc stops",
             DialogKind::Decide { .. }
             | DialogKind::Choose { .. }
@@ -333,9 +333,12 @@ impl QuestionDialog {
     /// Somebody says that the tool is done: what was its result?
     #[must_use]
     pub fn into_result_question(self) -> Self {
-        let Some((run, call)) = self.asker().map(|(run, call)| (run.clone(), call)) else { return self };
+        let Some((run, call)) = self.asking_call().map(|(run, call)| (run.clone(), call)) else {
+            return self;
+        };
         let (outputs, fields) = (Vec::new(), None);
-        let form = AnswerForm { done: true, number: false, outputs, fields, default: None, draft: None };
+        let form =
+            AnswerForm { accepts_nothing: true, number: false, outputs, fields, default: None, draft: None };
         let kind = DialogKind::Write { run, call, form };
         Self { kind, title: "It is done. With which result (may be empty)?".to_owned(), ..self }
     }
@@ -350,11 +353,11 @@ impl QuestionDialog {
     }
 
     /// Which tool call would be allowed.
-    pub fn approves(&self) -> Option<(&RunId, CallId)> {
-        self.asker().filter(|_| self.is_approval())
+    pub fn call_to_approve(&self) -> Option<(&RunId, CallId)> {
+        self.asking_call().filter(|_| self.is_approval())
     }
 
-    fn asker(&self) -> Option<(&RunId, CallId)> {
+    fn asking_call(&self) -> Option<(&RunId, CallId)> {
         match &self.kind {
             DialogKind::Approval { run, call }
             | DialogKind::Network { run, call }
@@ -368,17 +371,17 @@ impl QuestionDialog {
         }
     }
 
-    pub fn run(&self) -> Option<&RunId> {
-        self.asker().map(|(run, _)| run)
+    pub fn run_id(&self) -> Option<&RunId> {
+        self.asking_call().map(|(run, _)| run)
     }
 
     /// The call that waits for the answer.
-    pub fn call(&self) -> Option<CallId> {
-        self.asker().map(|(_, call)| call)
+    pub fn call_id(&self) -> Option<CallId> {
+        self.asking_call().map(|(_, call)| call)
     }
 
-    pub fn answers(&self, run: &RunId, call: CallId) -> bool {
-        self.asker() == Some((run, call))
+    pub fn matches_call(&self, run: &RunId, call: CallId) -> bool {
+        self.asking_call() == Some((run, call))
     }
 
     /// What is asked is typed into the input box.
@@ -394,17 +397,17 @@ impl AnswerForm {
     pub fn accept_text(&mut self, text: &str) -> Result<Option<Value>, String> {
         let usual = text.trim().is_empty() && self.default.is_some();
         match &mut self.fields {
-            Some(fields) if !usual || fields.begun() => fields.accept_text(text),
-            Some(_) | None => self.read(text).map(Some),
+            Some(fields) if !usual || fields.is_started() => fields.accept_text(text),
+            Some(_) | None => self.parse_value(text).map(Some),
         }
     }
 
     /// What was typed as a value.
     /// # Errors
     /// Why it is none, in one line.
-    fn read(&self, text: &str) -> Result<Value, String> {
+    fn parse_value(&self, text: &str) -> Result<Value, String> {
         let text = text.trim();
-        if self.done {
+        if self.accepts_nothing {
             return Ok(match text {
                 "" => json!("done"),
                 text => {
@@ -427,8 +430,8 @@ impl AnswerForm {
             names => match serde_json::from_str(text) {
                 Ok(Value::Object(map)) => Ok(Value::Object(map)),
                 // what is wanted first: the line may be cut
-                Ok(_) => Err(format!("wanted is {}, not another kind of JSON", template(names))),
-                Err(error) => Err(format!("wanted is {}; this is no JSON: {error}", template(names))),
+                Ok(_) => Err(format!("wanted is {}, not another kind of JSON", answer_template(names))),
+                Err(error) => Err(format!("wanted is {}; this is no JSON: {error}", answer_template(names))),
             },
         }
     }
@@ -444,7 +447,7 @@ fn answer_kind(
     let shown = default.map(|value| format!(" (default: {})", one_line(&plain_text(value))));
     let shown = shown.unwrap_or_default();
     let written = |number, outputs: &[String]| AnswerForm {
-        done: false,
+        accepts_nothing: false,
         number,
         outputs: outputs.to_vec(),
         fields: (outputs.len() > 1 || !outputs.is_empty() && schema.is_some())
@@ -476,7 +479,7 @@ fn answer_kind(
         }
         PauseKind::Outputs => {
             let wanted = match outputs {
-                [] => template(outputs),
+                [] => answer_template(outputs),
                 names => names.iter().map(|name| one_line(name)).collect::<Vec<_>>().join(", "),
             };
             (DialogKind::Write { run, call, form: written(false, outputs) }, format!("{wanted}{shown}"))
@@ -485,7 +488,7 @@ fn answer_kind(
 }
 
 /// `{"a": …, "b": …}`
-fn template(names: &[String]) -> String {
+fn answer_template(names: &[String]) -> String {
     let fields: Vec<String> =
         names.iter().map(|name| format!("{}: …", Value::from(one_line(name)))).collect();
     format!("{{{}}}", fields.join(", "))

@@ -38,9 +38,9 @@ pub struct EditFile {
     /// As findings name it.
     pub name: String,
     pub layer: ConfigLayer,
-    pub what: EditFileKind,
+    pub file_kind: EditFileKind,
     /// The workflows or roles in it.
-    pub defines: Vec<String>,
+    pub definition_names: Vec<String>,
     /// What is wrong with it, in a line.
     pub problem: Option<String>,
 }
@@ -53,7 +53,7 @@ pub enum EditorRequest {
     Open {
         name: String,
         /// In the person's own editor.
-        external: bool,
+        in_external_editor: bool,
     },
     /// The findings of a text.
     Check {
@@ -77,7 +77,7 @@ pub enum EditorRequest {
         text: Arc<str>,
         version: u64,
         base: Option<Arc<str>>,
-        replace: bool,
+        overwrite: bool,
     },
 }
 
@@ -96,17 +96,17 @@ pub enum EditorReply {
 /// A new file that is not written yet.
 #[derive(Clone, Debug)]
 pub struct NewEditFile {
-    pub opened: OpenedEditFile,
+    pub file: OpenedEditFile,
     /// What else has that name.
-    pub note: Option<String>,
+    pub name_conflict: Option<String>,
 }
 
 #[derive(Clone, Debug)]
 pub struct OpenedEditFile {
     pub file: EditFile,
     pub text: Arc<str>,
-    pub known: CatalogSymbols,
-    pub external: bool,
+    pub symbols: CatalogSymbols,
+    pub in_external_editor: bool,
 }
 
 /// What a check found.
@@ -123,7 +123,7 @@ pub struct SavedEditFile {
     pub version: u64,
     pub text: Arc<str>,
     /// What to say.
-    pub note: String,
+    pub message: String,
 }
 
 #[derive(Clone, Debug)]
@@ -146,16 +146,18 @@ pub enum EditorScreen {
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct EditFileList {
     pub files: Vec<EditFile>,
-    pub typed: String,
+    pub typed_filter: String,
     pub selected: usize,
 }
 
 impl EditFileList {
     /// The files that fit what was typed.
-    pub fn fitting(&self) -> Vec<&EditFile> {
-        let wanted = self.typed.to_lowercase();
+    pub fn matching_files(&self) -> Vec<&EditFile> {
+        let wanted = self.typed_filter.to_lowercase();
         let fits = |file: &&EditFile| {
-            std::iter::once(&file.name).chain(&file.defines).any(|name| name.to_lowercase().contains(&wanted))
+            std::iter::once(&file.name)
+                .chain(&file.definition_names)
+                .any(|name| name.to_lowercase().contains(&wanted))
         };
         self.files.iter().filter(fits).collect()
     }
@@ -191,18 +193,18 @@ pub struct DefinitionEditor {
     /// What the file holds as far as we know; `None`: there is none yet.
     pub base: Option<Arc<str>>,
     /// The version that is in the file.
-    pub saved: u64,
+    pub saved_version: u64,
     pub schema: Arc<Value>,
-    pub known: CatalogSymbols,
+    pub symbols: CatalogSymbols,
     pub findings: Vec<Diagnostic>,
     /// The version that the findings are of.
-    pub checked: Option<u64>,
+    pub checked_version: Option<u64>,
     /// The version whose findings are on their way.
-    pub checking: Option<u64>,
+    pub checking_version: Option<u64>,
     /// Of the last text without errors.
-    pub drawing: Option<RunGraphDrawing>,
+    pub graph_drawing: Option<RunGraphDrawing>,
     /// The drawing is of an older text.
-    pub outdated: bool,
+    pub graph_outdated: bool,
     pub graph: bool,
     pub graph_top: usize,
     /// In the graph's place.
@@ -211,18 +213,18 @@ pub struct DefinitionEditor {
     pub list: bool,
     pub prompt: Option<EditorPrompt>,
     /// The words that were looked for last.
-    pub words: String,
-    pub offer: Option<EditorCompletion>,
+    pub search_words: String,
+    pub completion: Option<EditorCompletion>,
     /// A description, or the keys.
-    pub about: Option<String>,
-    pub note: Option<String>,
+    pub help_text: Option<String>,
+    pub status_note: Option<String>,
     /// The person wants it saved as soon as it is checked.
-    pub wants_save: bool,
+    pub save_when_checked: bool,
     /// It is being written.
-    pub saving: bool,
+    pub is_saving: bool,
     /// Closed when it is saved.
-    pub leaves: bool,
-    pub corner: EditorScrollOffset,
+    pub close_when_saved: bool,
+    pub scroll_offset: EditorScrollOffset,
     /// Whether each line begins inside a comment, of the version.
     pub comments: (u64, Vec<bool>),
     /// Rows of text on screen.
@@ -231,7 +233,7 @@ pub struct DefinitionEditor {
 
 impl DefinitionEditor {
     pub fn new(number: u64, opened: OpenedEditFile) -> Self {
-        let schema = match opened.file.what {
+        let schema = match opened.file.file_kind {
             EditFileKind::Workflow => FileSchema::Workflow,
             EditFileKind::Role => FileSchema::Role,
         };
@@ -242,27 +244,27 @@ impl DefinitionEditor {
             number,
             buffer,
             base: Some(opened.text),
-            saved: 0,
+            saved_version: 0,
             schema: Arc::new(schema.value()),
-            known: opened.known,
+            symbols: opened.symbols,
             findings: Vec::new(),
-            checked: None,
-            checking: None,
-            drawing: None,
-            outdated: false,
+            checked_version: None,
+            checking_version: None,
+            graph_drawing: None,
+            graph_outdated: false,
             graph: true,
             graph_top: 0,
             simulation: None,
             list: false,
             prompt: None,
-            words: String::new(),
-            offer: None,
-            about: None,
-            note: shipped.then(|| "a shipped file: what you save is a copy of your own".to_owned()),
-            wants_save: false,
-            saving: false,
-            leaves: false,
-            corner: EditorScrollOffset::default(),
+            search_words: String::new(),
+            completion: None,
+            help_text: None,
+            status_note: shipped.then(|| "a shipped file: what you save is a copy of your own".to_owned()),
+            save_when_checked: false,
+            is_saving: false,
+            close_when_saved: false,
+            scroll_offset: EditorScrollOffset::default(),
             comments,
             rows: 1,
             file: opened.file,
@@ -270,59 +272,59 @@ impl DefinitionEditor {
     }
 
     /// A file that is not there yet: nothing of it is saved.
-    pub fn begun(number: u64, begun: NewEditFile) -> Self {
-        let mut editor = Self::new(number, begun.opened);
-        (editor.base, editor.saved) = (None, u64::MAX);
-        let note = begun.note.map(|note| format!(" — {note}")).unwrap_or_default();
-        editor.note = Some(format!("new: nothing is written until you save it{note}"));
+    pub fn for_new_file(number: u64, begun: NewEditFile) -> Self {
+        let mut editor = Self::new(number, begun.file);
+        (editor.base, editor.saved_version) = (None, u64::MAX);
+        let note = begun.name_conflict.map(|note| format!(" — {note}")).unwrap_or_default();
+        editor.status_note = Some(format!("new: nothing is written until you save it{note}"));
         editor
     }
 
     pub fn is_changed(&self) -> bool {
-        self.buffer.version() != self.saved
+        self.buffer.version() != self.saved_version
     }
 
     /// The findings are of the text as it is.
     pub fn is_checked(&self) -> bool {
-        self.checked == Some(self.buffer.version())
+        self.checked_version == Some(self.buffer.version())
     }
 
-    pub fn count(&self, severity: DiagnosticSeverity) -> usize {
+    pub fn count_findings(&self, severity: DiagnosticSeverity) -> usize {
         self.findings.iter().filter(|finding| finding.severity == severity).count()
     }
 
     /// The worst finding of a line from 0.
     pub fn finding_at(&self, row: usize) -> Option<&Diagnostic> {
-        let of_row = self.findings.iter().filter(|finding| self.row_of(finding) == row);
+        let of_row = self.findings.iter().filter(|finding| self.finding_row(finding) == row);
         of_row.max_by_key(|finding| finding.severity)
     }
 
     /// The worst finding of this line, else of the next one that has any, else of the first.
     pub fn finding_from(&self, row: usize) -> Option<&Diagnostic> {
-        let rows = || self.findings.iter().map(|finding| self.row_of(finding));
+        let rows = || self.findings.iter().map(|finding| self.finding_row(finding));
         let near = rows().filter(|found| *found >= row).min().or_else(|| rows().min())?;
         self.finding_at(near)
     }
 
     /// The line of a finding; one without a place, or of another file, is shown at the first.
-    pub fn row_of(&self, finding: &Diagnostic) -> usize {
+    pub fn finding_row(&self, finding: &Diagnostic) -> usize {
         if finding.place.file == self.file.name { finding.place.line.saturating_sub(1) } else { 0 }
     }
 
     /// What follows from a change: the colours.
-    pub fn refresh(&mut self) {
+    pub fn refresh_colours(&mut self) {
         if self.comments.0 != self.buffer.version() {
             self.comments = (self.buffer.version(), json_lexer::inside_comments(self.buffer.lines()));
         }
     }
 
     /// Keeps the cursor on screen.
-    pub fn follow(&mut self, columns: usize, rows: usize, cursor_column: usize) {
+    pub fn scroll_to_cursor(&mut self, columns: usize, rows: usize, cursor_column: usize) {
         let (row, _) = self.buffer.cursor();
         self.rows = rows.max(1);
         let keep =
             |first: usize, at: usize, room: usize| first.min(at).max((at + 1).saturating_sub(room.max(1)));
-        self.corner.row = keep(self.corner.row, row, rows);
-        self.corner.column = keep(self.corner.column, cursor_column, columns);
+        self.scroll_offset.row = keep(self.scroll_offset.row, row, rows);
+        self.scroll_offset.column = keep(self.scroll_offset.column, cursor_column, columns);
     }
 }

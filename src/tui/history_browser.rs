@@ -27,18 +27,18 @@ pub struct HistoryBrowser {
     pub run: Option<Box<BrowsedRun>>,
     pub page: Option<Box<HistoryTextView>>,
     pub question: Option<HistoryPrompt>,
-    pub wait: Option<HistoryWait>,
+    pub pending_wait: Option<HistoryWait>,
     /// What came of the last key, or why nothing did.
-    pub note: Option<(ItemTone, String)>,
+    pub status_note: Option<(ItemTone, String)>,
     /// Words that are looked for in a run or a page.
     pub search: Option<PaneSearch>,
     /// The first of two runs to compare.
-    pub marked: Option<RunId>,
+    pub compare_with: Option<RunId>,
     /// The store's change counter as it was seen last, and whether it is being asked for.
-    pub seen: Option<u64>,
-    pub counting: bool,
+    pub seen_changes: Option<u64>,
+    pub count_requested: bool,
     /// When a key asked for it last.
-    pub counted: Timestamp,
+    pub count_requested_at: Timestamp,
 }
 
 /// A run that is looked at.
@@ -46,15 +46,15 @@ pub struct HistoryBrowser {
 pub struct BrowsedRun {
     pub row: RunRow,
     /// `None`: it is being read.
-    pub look: Option<RunDetails>,
+    pub details: Option<RunDetails>,
     /// The number under which it was asked for.
-    pub asked: Option<u64>,
+    pub pending_query: Option<u64>,
     /// When it was read again last.
     pub read_at: Timestamp,
     /// It was changed since, and is read again later.
-    pub behind: bool,
+    pub is_outdated: bool,
     pub cursor: usize,
-    pub top: usize,
+    pub top_row: usize,
     /// Rows of steps on screen.
     pub height: usize,
 }
@@ -76,28 +76,28 @@ pub struct HistoryTextView {
     /// The step that it shows: its neighbours are a key away.
     pub step: Option<u32>,
     /// All of it is on screen: a smaller one begins at its start.
-    pub fits: bool,
+    pub fits_screen: bool,
 }
 
 /// What the last line asks.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum HistoryPrompt {
     /// Other data for a new run: `name=value …`
-    Fork { run: RunId, step: u32, typed: String },
+    Fork { run: RunId, step: u32, typed_text: String },
     /// Where to.
-    Export { run: RunId, typed: String },
+    Export { run: RunId, typed_text: String },
     /// For good, after a yes.
     Cancel { run: RunId },
     /// What would happen is on the page.
-    Agree { travel: TimeTravelRequest, armed: bool },
+    Agree { travel: TimeTravelRequest, is_armed: bool },
 }
 
 /// An answer that other keys wait for.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct HistoryWait {
-    pub what: HistoryWaitKind,
+    pub wait_kind: HistoryWaitKind,
     /// For the last line: `comparing`.
-    pub about: String,
+    pub label: String,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -117,14 +117,14 @@ pub enum HistoryRequest {
     /// Runs behind those that are known; the newest first.
     Page {
         filter: HistoryRunFilter,
-        after: Option<RunListCursor>,
+        after_cursor: Option<RunListCursor>,
     },
     /// The store's change counter.
     Changes,
     /// `known`: how it was when it was read last; nothing is read again if it still is.
     Open {
         run: RunId,
-        known: Option<(Timestamp, RunStatus)>,
+        known_state: Option<(Timestamp, RunStatus)>,
     },
     Step {
         run: RunId,
@@ -137,7 +137,7 @@ pub enum HistoryRequest {
     Compare(RunId, RunId),
     Export {
         run: RunId,
-        to: String,
+        target_path: String,
     },
     /// Changes the run, wherever it is driven.
     Control {
@@ -163,7 +163,7 @@ pub enum HistoryReply {
 pub struct HistoryRunPage {
     pub rows: Vec<RunRow>,
     /// There are others behind them.
-    pub more: bool,
+    pub has_more: bool,
     /// Now.
     pub at: Timestamp,
 }
@@ -178,40 +178,49 @@ pub struct HistoryText {
 impl BrowsedRun {
     pub fn new(row: RunRow, asked: u64) -> Self {
         let (look, read_at) = (None, Timestamp::default());
-        Self { row, look, asked: Some(asked), read_at, behind: false, cursor: 0, top: 0, height: 0 }
+        Self {
+            row,
+            details: look,
+            pending_query: Some(asked),
+            read_at,
+            is_outdated: false,
+            cursor: 0,
+            top_row: 0,
+            height: 0,
+        }
     }
 
     pub fn steps(&self) -> &[StepLine] {
-        self.look.as_ref().map(|look| look.steps.as_slice()).unwrap_or_default()
+        self.details.as_ref().map(|look| look.steps.as_slice()).unwrap_or_default()
     }
 
     /// The step under the cursor.
-    pub fn step(&self) -> Option<u32> {
+    pub fn selected_step(&self) -> Option<u32> {
         self.steps().get(self.cursor).map(|line| line.step)
     }
 
-    pub fn go_to(&mut self, at: usize) {
+    pub fn select_row(&mut self, at: usize) {
         self.cursor = at.min(self.steps().len().saturating_sub(1));
-        self.top = in_view(self.top, self.cursor, self.steps().len(), self.height);
+        self.top_row = in_view(self.top_row, self.cursor, self.steps().len(), self.height);
     }
 
     /// It was read, or read again: the cursor stays on its step.
-    pub fn read(&mut self, look: RunDetails) {
-        let first = self.look.is_none();
+    pub fn set_details(&mut self, look: RunDetails) {
+        let first = self.details.is_none();
         self.row = look.row.clone();
         let last = look.steps.len().saturating_sub(1);
-        self.look = Some(look);
-        self.asked = None;
+        self.details = Some(look);
+        self.pending_query = None;
         // what a failed run is opened for is its end
-        let bad = self.steps().last().is_some_and(|step| step.bad.is_some());
-        self.go_to(if first && bad { last } else { self.cursor });
+        let bad = self.steps().last().is_some_and(|step| step.error_text.is_some());
+        self.select_row(if first && bad { last } else { self.cursor });
     }
 }
 
 impl HistoryTextView {
     pub fn new(text: HistoryText) -> Self {
         let mut page =
-            Self { title: text.title, text: TranscriptList::default(), step: text.step, fits: true };
+            Self { title: text.title, text: TranscriptList::default(), step: text.step, fits_screen: true };
         for item in text.items {
             page.text.push(item);
         }
@@ -223,26 +232,26 @@ impl HistoryTextView {
 impl HistoryBrowser {
     /// The run that is meant: the open one, else the one under the cursor.
     pub fn target_run(&self) -> Option<&RunRow> {
-        self.run.as_ref().map(|run| &run.row).or_else(|| self.list.chosen())
+        self.run.as_ref().map(|run| &run.row).or_else(|| self.list.chosen_run())
     }
 
     /// The step that is meant: that of the page, else the one under the cursor.
-    pub fn step(&self) -> Option<u32> {
+    pub fn selected_step(&self) -> Option<u32> {
         let page = self.page.as_ref().and_then(|page| page.step);
-        page.or_else(|| self.run.as_ref().and_then(|run| run.step()))
+        page.or_else(|| self.run.as_ref().and_then(|run| run.selected_step()))
     }
 
-    pub fn refuse(&mut self, why: &str) {
-        self.note = Some((ItemTone::Bad, why.trim_end().to_owned()));
+    pub fn show_error(&mut self, why: &str) {
+        self.status_note = Some((ItemTone::Bad, why.trim_end().to_owned()));
     }
 
     pub fn show_note(&mut self, text: &str) {
-        self.note = Some((ItemTone::Dim, text.to_owned()));
+        self.status_note = Some((ItemTone::Dim, text.to_owned()));
     }
 
     /// Whether it waits for this.
     pub fn waits_for(&self, what: &HistoryWaitKind) -> bool {
-        self.wait.as_ref().is_some_and(|wait| wait.what == *what)
+        self.pending_wait.as_ref().is_some_and(|wait| wait.wait_kind == *what)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::text::{fit, one_line};
+use crate::text::{fit_to_columns, one_line};
 
 /// A value for people: texts as they are, anything else as JSON.
 pub fn value_text(value: &Value) -> String {
@@ -15,13 +15,13 @@ pub fn value_text(value: &Value) -> String {
 }
 
 /// `path=src/lib.rs start_line=3`, one line.
-pub fn arguments(value: &Value) -> String {
+pub fn arguments_line(value: &Value) -> String {
     let Value::Object(map) = value else { return one_line(&value.to_string()) };
     let parts: Vec<String> = map
         .iter()
         .map(|(key, value)| match value {
-            Value::String(text) => format!("{key}={}", fit(&one_line(text), 60)),
-            other => format!("{key}={}", fit(&one_line(&other.to_string()), 60)),
+            Value::String(text) => format!("{key}={}", fit_to_columns(&one_line(text), 60)),
+            other => format!("{key}={}", fit_to_columns(&one_line(&other.to_string()), 60)),
         })
         .collect();
     one_line(&parts.join(" "))

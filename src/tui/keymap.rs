@@ -8,13 +8,13 @@ use crate::composer::ComposerEdit;
 use crate::editor::action::EditorAction;
 use crate::history_browser::RunAction;
 use crate::layout::PaneKind;
-use crate::text::fit;
+use crate::text::fit_to_columns;
 
 pub mod chord;
 mod keyboard_file;
 mod table;
 
-pub use keyboard_file::{FILE, read};
+pub use keyboard_file::{FILE, read_keyboard_file};
 pub use table::ACTIONS;
 
 /// What a key can mean.
@@ -78,7 +78,7 @@ pub enum KeyAction {
 impl KeyAction {
     /// Also while a question is open.
     pub fn is_anywhere(self) -> bool {
-        ACTIONS.iter().any(|row| row.action == self && row.place == KeyBindingScope::Anywhere)
+        ACTIONS.iter().any(|row| row.action == self && row.binding_scope == KeyBindingScope::Anywhere)
     }
 }
 
@@ -104,7 +104,7 @@ pub enum KeyBindingScope {
 }
 
 impl KeyBindingScope {
-    pub fn about(self) -> &'static str {
+    pub fn description(self) -> &'static str {
         match self {
             Self::Anywhere => "anywhere",
             Self::Screen => "without a question",
@@ -118,26 +118,26 @@ impl KeyBindingScope {
     }
 
     /// Nothing is typed there: a letter can be a key.
-    fn takes_letters(self) -> bool {
+    fn accepts_letters(self) -> bool {
         matches!(self, Self::Pane | Self::History)
     }
 
     /// One press could mean an action of either.
-    fn meets(self, other: Self) -> bool {
+    fn overlaps_with(self, other: Self) -> bool {
         let typing = |place| matches!(place, Self::Input | Self::Empty);
         let apart = |one: Self, other: Self| {
-            typing(one) && other.takes_letters() || one == Self::Pane && other == Self::History
+            typing(one) && other.accepts_letters() || one == Self::Pane && other == Self::History
         };
         // what both a pane and the history understand means the history's in it
         (self == Self::Editor) == (other == Self::Editor) && !(apart(self, other) || apart(other, self))
     }
 
-    fn holds(self, now: KeyFocusState) -> bool {
+    fn is_active_in(self, now: KeyFocusState) -> bool {
         match self {
             Self::Editor => now.editor,
             _ if now.editor => false,
             Self::Anywhere => true,
-            _ if now.asked => false,
+            _ if now.question_open => false,
             Self::Screen => true,
             Self::Input => !now.pane,
             Self::Empty => !now.pane && now.empty,
@@ -152,7 +152,7 @@ impl KeyBindingScope {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct KeyFocusState {
     /// A question waits for a key.
-    pub asked: bool,
+    pub question_open: bool,
     /// A pane has the keys.
     pub pane: bool,
     /// Nothing is typed.
@@ -168,11 +168,11 @@ pub struct KeyActionRow {
     pub action: KeyAction,
     /// As in `keyboard.json`.
     pub name: &'static str,
-    pub about: &'static str,
-    pub place: KeyBindingScope,
+    pub description: &'static str,
+    pub binding_scope: KeyBindingScope,
     pub keys: &'static [&'static str],
     /// Its keys cannot be changed: the way to stop, to leave and to answer stays where people look for it.
-    pub fixed: bool,
+    pub is_fixed: bool,
 }
 
 /// Keys of the editor that no table has: they are the text field's.
@@ -204,17 +204,18 @@ impl Default for KeyBindings {
 impl KeyBindings {
     /// What a key means now; the most particular place wins.
     pub fn action(&self, chord: KeyChord, now: KeyFocusState) -> Option<KeyAction> {
-        let meant = self.rows().filter(|(row, keys, _)| row.place.holds(now) && keys.contains(&chord));
+        let meant =
+            self.rows().filter(|(row, keys, _)| row.binding_scope.is_active_in(now) && keys.contains(&chord));
         let particular = |place| match place {
             KeyBindingScope::History => 0,
             KeyBindingScope::Pane => 1,
             _ => 2,
         };
-        meant.min_by_key(|(row, ..)| particular(row.place)).map(|(row, ..)| row.action)
+        meant.min_by_key(|(row, ..)| particular(row.binding_scope)).map(|(row, ..)| row.action)
     }
 
     /// Whether it is a key of an action, wherever that is valid.
-    pub fn has(&self, action: KeyAction, chord: KeyChord) -> bool {
+    pub fn has_binding(&self, action: KeyAction, chord: KeyChord) -> bool {
         self.rows().any(|(row, keys, _)| row.action == action && keys.contains(&chord))
     }
 
@@ -229,18 +230,22 @@ impl KeyBindings {
     }
 
     /// For help: two actions a line, and in one paragraph what a pane understands.
-    pub fn help(&self) -> String {
-        let bound =
-            || self.rows().filter(|(row, keys, _)| !keys.is_empty() && row.place != KeyBindingScope::Editor);
-        let cells = bound().filter(|(row, ..)| !row.place.takes_letters()).map(|(row, keys, _)| {
-            let cell = format!("{:<16} {}", listed(&keys[..keys.len().min(2)]), row.about);
-            format!("{:<39}", fit(&cell, 38))
+    pub fn help_text(&self) -> String {
+        let bound = || {
+            self.rows()
+                .filter(|(row, keys, _)| !keys.is_empty() && row.binding_scope != KeyBindingScope::Editor)
+        };
+        let cells = bound().filter(|(row, ..)| !row.binding_scope.accepts_letters()).map(|(row, keys, _)| {
+            let cell = format!("{:<16} {}", join_chords(&keys[..keys.len().min(2)]), row.description);
+            format!("{:<39}", fit_to_columns(&cell, 38))
         });
         let cells: Vec<String> = cells.collect();
         let lines = cells.chunks(2).map(|two| two.concat().trim_end().to_owned());
         let named = |place: KeyBindingScope| {
-            let rows = bound().filter(|(row, ..)| row.place == place);
-            rows.map(|(row, keys, _)| format!("{} {}", keys[0], row.about)).collect::<Vec<_>>().join(" · ")
+            let rows = bound().filter(|(row, ..)| row.binding_scope == place);
+            rows.map(|(row, keys, _)| format!("{} {}", keys[0], row.description))
+                .collect::<Vec<_>>()
+                .join(" · ")
         };
         let pane = format!("In a pane: {}", named(KeyBindingScope::Pane));
         let history = format!("In the history, too: {}", named(KeyBindingScope::History));
@@ -249,11 +254,12 @@ impl KeyBindings {
 
     /// The keys of the editor of workflows and roles, two actions a line.
     pub fn editor_help(&self) -> String {
-        let rows =
-            self.rows().filter(|(row, keys, _)| row.place == KeyBindingScope::Editor && !keys.is_empty());
+        let rows = self
+            .rows()
+            .filter(|(row, keys, _)| row.binding_scope == KeyBindingScope::Editor && !keys.is_empty());
         let cells = rows.map(|(row, keys, _)| {
             let key = keys.first().map_or_else(String::new, ToString::to_string);
-            format!("{key:<12} {:<24}", row.about)
+            format!("{key:<12} {:<24}", row.description)
         });
         let cells: Vec<String> = cells.collect();
         // read down the first column, then down the second
@@ -269,17 +275,17 @@ impl KeyBindings {
     pub fn table(&self) -> String {
         let mut text = String::new();
         for (row, keys, from) in self.rows() {
-            let keys = if keys.is_empty() { "no key".to_owned() } else { listed(keys) };
+            let keys = if keys.is_empty() { "no key".to_owned() } else { join_chords(keys) };
             let from = match from {
-                KeyBindingOrigin::BuiltIn if row.fixed => "fixed",
+                KeyBindingOrigin::BuiltIn if row.is_fixed => "fixed",
                 KeyBindingOrigin::BuiltIn => "built in",
                 KeyBindingOrigin::File(name) => name,
             };
             text.push_str(&format!(
                 "{keys:<22} {:<20} {from}\n    {} · {}\n",
                 row.name,
-                row.about,
-                row.place.about()
+                row.description,
+                row.binding_scope.description()
             ));
         }
         text.push_str(&format!(
@@ -289,7 +295,7 @@ impl KeyBindings {
     }
 }
 
-fn listed(keys: &[KeyChord]) -> String {
+fn join_chords(keys: &[KeyChord]) -> String {
     keys.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
@@ -306,10 +312,10 @@ mod tests {
             assert!(ACTIONS.iter().filter(|other| other.action == row.action).count() == 1, "{}", row.name);
             for (other, theirs, _) in keymap.rows().filter(|(other, ..)| other.name != row.name) {
                 let both = keys.iter().find(|key| theirs.contains(key));
-                let clash = both.filter(|_| row.place.meets(other.place));
+                let clash = both.filter(|_| row.binding_scope.overlaps_with(other.binding_scope));
                 assert_eq!(clash, None, "{} and {}", row.name, other.name);
             }
-            let typed = keys.iter().any(|key| key.is_text()) && !row.place.takes_letters();
+            let typed = keys.iter().any(|key| key.is_text()) && !row.binding_scope.accepts_letters();
             assert!(!typed, "{}: its key would be typed", row.name);
         }
     }
@@ -318,7 +324,8 @@ mod tests {
     fn keys_mean_what_the_place_says() {
         let (typing, empty) =
             (KeyFocusState::default(), KeyFocusState { empty: true, ..KeyFocusState::default() });
-        let (pane, asked) = (KeyFocusState { pane: true, ..empty }, KeyFocusState { asked: true, ..empty });
+        let (pane, asked) =
+            (KeyFocusState { pane: true, ..empty }, KeyFocusState { question_open: true, ..empty });
         let check = |key: &str, now: KeyFocusState, expected: Option<KeyAction>| {
             assert_eq!(
                 KeyBindings::default().action(KeyChord::parse(key).unwrap(), now),

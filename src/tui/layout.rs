@@ -56,11 +56,11 @@ pub enum LayoutSlot {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct LayoutRequest<'a> {
     /// Panes beside the conversation, the one opened last at the end.
-    pub open: &'a [PaneKind],
+    pub open_panes: &'a [PaneKind],
     /// What a narrow screen shows; `None`: the conversation.
-    pub front: Option<PaneKind>,
+    pub front_pane: Option<PaneKind>,
     /// Fills everything.
-    pub zoomed: Option<PaneKind>,
+    pub zoomed_pane: Option<PaneKind>,
     /// The side panel is switched on.
     pub panel: bool,
     /// A workflow is shown: its graph is worth a place where there is much.
@@ -68,15 +68,15 @@ pub struct LayoutRequest<'a> {
 }
 
 /// Every slot with its place. No two overlap, and none is outside of `area`.
-pub fn place(area: Rect, wish: LayoutRequest<'_>) -> Vec<(LayoutSlot, Rect)> {
+pub fn place_slots(area: Rect, wish: LayoutRequest<'_>) -> Vec<(LayoutSlot, Rect)> {
     let whole = |pane: PaneKind| vec![(LayoutSlot::Pane(pane), area)];
-    if let Some(pane) = wish.zoomed {
+    if let Some(pane) = wish.zoomed_pane {
         return whole(pane);
     }
     if area.width < WIDE {
-        return whole(wish.front.unwrap_or(PaneKind::Conversation));
+        return whole(wish.front_pane.unwrap_or(PaneKind::Conversation));
     }
-    let side = beside(area, wish);
+    let side = side_slots(area, wish);
     if side.is_empty() {
         return whole(PaneKind::Conversation);
     }
@@ -89,18 +89,18 @@ pub fn place(area: Rect, wish: LayoutRequest<'_>) -> Vec<(LayoutSlot, Rect)> {
     let mut placed = vec![(LayoutSlot::Pane(PaneKind::Conversation), conversation)];
     for (at, slots) in (0..).zip(side.chunks(side.len().div_ceil(columns))) {
         let column = Rect { x: conversation.right() + at * each, width: each, ..area };
-        placed.extend(stacked(column, slots));
+        placed.extend(stack_slots(column, slots));
     }
     placed
 }
 
 /// The slots beside the conversation, in the order of the panes' keys.
-fn beside(area: Rect, wish: LayoutRequest<'_>) -> Vec<LayoutSlot> {
-    if !wish.panel && wish.open.is_empty() {
+fn side_slots(area: Rect, wish: LayoutRequest<'_>) -> Vec<LayoutSlot> {
+    if !wish.panel && wish.open_panes.is_empty() {
         return Vec::new();
     }
     let most = per_column(area) * if area.width >= WIDEST { 2 } else { 1 };
-    let mut panes: Vec<PaneKind> = wish.open.iter().rev().take(most).copied().collect();
+    let mut panes: Vec<PaneKind> = wish.open_panes.iter().rev().take(most).copied().collect();
     panes.sort_by_key(|pane| *pane as u8);
     let mut slots: Vec<LayoutSlot> = panes.into_iter().map(LayoutSlot::Pane).collect();
     let room = area.width >= WIDER && wish.panel;
@@ -126,7 +126,7 @@ fn column_width(width: u16, columns: usize) -> u16 {
 }
 
 /// Slots one below the other; the last one gets what is left over.
-fn stacked(column: Rect, slots: &[LayoutSlot]) -> Vec<(LayoutSlot, Rect)> {
+fn stack_slots(column: Rect, slots: &[LayoutSlot]) -> Vec<(LayoutSlot, Rect)> {
     let count = u16::try_from(slots.len()).unwrap_or(1).max(1);
     let each = column.height / count;
     let rect = |at: u16| {
@@ -150,7 +150,7 @@ mod tests {
             };
             format!("{name} {},{} {}x{}", rect.x, rect.y, rect.width, rect.height)
         };
-        place(area, wish).iter().map(text).collect()
+        place_slots(area, wish).iter().map(text).collect()
     }
 
     #[test]
@@ -160,7 +160,8 @@ mod tests {
         };
         let (none, panel) =
             (LayoutRequest::default(), LayoutRequest { panel: true, ..LayoutRequest::default() });
-        let front = LayoutRequest { front: Some(PaneKind::Data), open: &[PaneKind::Data], ..panel };
+        let front =
+            LayoutRequest { front_pane: Some(PaneKind::Data), open_panes: &[PaneKind::Data], ..panel };
         check((80, 20), panel, &["conversation 0,0 80x20"]);
         check((80, 20), front, &["data 0,0 80x20"]);
         check((120, 36), none, &["conversation 0,0 120x36"]);
@@ -171,19 +172,19 @@ mod tests {
             LayoutRequest { panel: false, ..front },
             &["conversation 0,0 72x36", "data 72,0 48x36"],
         );
-        let two = LayoutRequest { open: &[PaneKind::Data, PaneKind::Graph], ..panel };
+        let two = LayoutRequest { open_panes: &[PaneKind::Data, PaneKind::Graph], ..panel };
         check((120, 36), two, &["conversation 0,0 72x36", "graph 72,0 48x36"]);
         check((200, 45), two, &["conversation 0,0 120x45", "graph 120,0 80x22", "data 120,22 80x23"]);
-        let one = LayoutRequest { open: &[PaneKind::Costs], ..panel };
+        let one = LayoutRequest { open_panes: &[PaneKind::Costs], ..panel };
         check((200, 45), one, &["conversation 0,0 120x45", "costs 120,0 80x22", "digest 120,22 80x23"]);
         let run = LayoutRequest { graph: true, ..panel };
         check((200, 45), run, &["conversation 0,0 120x45", "graph 120,0 80x22", "digest 120,22 80x23"]);
         check((200, 45), panel, &["conversation 0,0 166x45", "digest 166,0 34x45"]);
         check((120, 36), run, &["conversation 0,0 86x36", "digest 86,0 34x36"]);
-        let zoomed = LayoutRequest { zoomed: Some(PaneKind::Graph), ..two };
+        let zoomed = LayoutRequest { zoomed_pane: Some(PaneKind::Graph), ..two };
         check((200, 45), zoomed, &["graph 0,0 200x45"]);
         let four = LayoutRequest {
-            open: &[PaneKind::Costs, PaneKind::Data, PaneKind::Graph, PaneKind::Tools],
+            open_panes: &[PaneKind::Costs, PaneKind::Data, PaneKind::Graph, PaneKind::Tools],
             ..panel
         };
         check(
@@ -207,13 +208,13 @@ mod tests {
             for open in 0..all.len() {
                 for panel in [false, true] {
                     let wish = LayoutRequest {
-                        open: &all[1..=open],
+                        open_panes: &all[1..=open],
                         panel,
                         graph: true,
                         ..LayoutRequest::default()
                     };
                     let area = Rect { x: 0, y: 1, width, height };
-                    let placed = place(area, wish);
+                    let placed = place_slots(area, wish);
                     let cells: u32 = placed.iter().map(|(_, rect)| rect.area()).sum();
                     assert_eq!(cells, area.area(), "{width}x{height} {wish:?}: every cell is somebody's");
                     for (at, (_, one)) in placed.iter().enumerate() {

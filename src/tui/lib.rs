@@ -35,5 +35,5 @@ pub mod transcript;
 pub mod update;
 pub mod view;
 
-pub use program::run;
+pub use program::run_screen;
 pub use session_options::{FirstAction, SessionOptions, TrustQuestion};

@@ -15,7 +15,7 @@ use crate::answer_fields::AnswerFields;
 use crate::dialog::{DialogKind, QuestionDialog};
 use crate::model::UiModel;
 use crate::msg::{UiCommand, UiMessage};
-use crate::program::{BATCH, TerminalControl, UiCommandRunner, farewell, initial};
+use crate::program::{BATCH, TerminalControl, UiCommandRunner, exit_message, initial_model};
 use crate::run_view::{RunView, StoppedAt};
 use crate::session_options::SessionOptions;
 use crate::slash;
@@ -23,7 +23,7 @@ use crate::slash::availability::without_screen;
 use crate::terminal::{self, ExternalShutdown};
 use crate::theme::ColorTheme;
 use crate::transcript::item::{ItemTone, TranscriptItem};
-use crate::update::{history, leave, update, withdrawn_dialog};
+use crate::update::{history, leave_program, update_model, withdrawn_dialog};
 use synthdev_domain::ids::RunId;
 use synthdev_engine::steering::SteeringAction;
 use synthdev_runtime::command::RunCommand;
@@ -38,34 +38,34 @@ mod stdin_lines;
 /// ends it from outside, which is the answer.
 /// # Errors
 /// What is printed cannot be written.
-pub async fn run(session: SessionOptions) -> io::Result<Option<ExternalShutdown>> {
+pub async fn run_line_mode(session: SessionOptions) -> io::Result<Option<ExternalShutdown>> {
     let facts = session.backend.status_line();
-    let offer = if session.start.is_none() { vec![history::offer()] } else { Vec::new() };
-    let plain = ColorTheme { plain: true, ..session.theme };
-    let (mut model, first) = initial(facts, session.start, session.trust, &session.banner, plain);
-    (model.linear, model.calm, model.keymap) = (true, true, session.keymap);
+    let offer = if session.start.is_none() { vec![history::offer_command()] } else { Vec::new() };
+    let plain = ColorTheme { is_plain: true, ..session.theme };
+    let (mut model, first) = initial_model(facts, session.start, session.trust, &session.banner_lines, plain);
+    (model.line_mode, model.reduced_motion, model.keymap) = (true, true, session.keymap);
     model.details = session.details;
     if session.setup.is_some() {
-        model.say(TranscriptItem::note("no model is set up: synthdev configure sets one up"));
+        model.add_item(TranscriptItem::note_item("no model is set up: synthdev configure sets one up"));
     }
-    let typed = stdin_lines::typed();
+    let typed = stdin_lines::is_interactive();
     let printer = LineModePrinter::new(stdin_lines::is_watched());
     let wishes = UiCommandRunner::new(session.backend);
-    let (lines, begun) = (stdin_lines::read(), String::new());
+    let (lines, begun) = (stdin_lines::read_stdin_lines(), String::new());
     let mut linear = LineModeSession {
         model,
-        wishes,
+        command_runner: wishes,
         printer,
-        typed,
+        is_interactive: typed,
         lines,
-        ended: false,
+        input_ended: false,
         ended_by: None,
-        begun,
-        told_on: None,
+        unfinished_text: begun,
+        continued_run: None,
     };
-    linear.perform(first);
-    linear.perform(offer);
-    let ended = linear.turn(session.events).await.and_then(|()| linear.say_farewell());
+    linear.perform_commands(first);
+    linear.perform_commands(offer);
+    let ended = linear.run_loop(session.events).await.and_then(|()| linear.say_farewell());
     match ended {
         Err(error) if terminal::is_terminal_gone(&error) => {
             linear.quit(linear.ended_by.unwrap_or(ExternalShutdown::Hangup));
@@ -77,79 +77,79 @@ pub async fn run(session: SessionOptions) -> io::Result<Option<ExternalShutdown>
 
 struct LineModeSession {
     model: UiModel,
-    wishes: UiCommandRunner,
+    command_runner: UiCommandRunner,
     printer: LineModePrinter,
     /// Somebody types; otherwise lines come from a file or a program.
-    typed: bool,
+    is_interactive: bool,
     lines: UnboundedReceiver<StdinLine>,
     /// No more lines come.
-    ended: bool,
+    input_ended: bool,
     /// What ended the session, if that was neither the user nor the end of the lines.
     ended_by: Option<ExternalShutdown>,
     /// A text that goes on in the next line.
-    begun: String,
+    unfinished_text: String,
     /// A run that was told to go on, and where it stood then.
-    told_on: Option<(RunId, Vec<StoppedAt>)>,
+    continued_run: Option<(RunId, Vec<StoppedAt>)>,
 }
 
 /// There is no terminal to steer.
 struct LineModeTerminal {
-    typed: bool,
+    is_interactive: bool,
 }
 
 impl TerminalControl for LineModeTerminal {
-    fn copy(&mut self, _text: &str) {}
+    fn copy_text(&mut self, _text: &str) {}
 
-    fn mouse(&mut self, _on: bool) {}
+    fn set_mouse(&mut self, _on: bool) {}
 
-    fn external(&mut self, act: &mut dyn FnMut() -> Result<String, String>) -> Result<String, String> {
-        if self.typed { act() } else { Err("another editor needs a terminal".to_owned()) }
+    fn run_external(&mut self, act: &mut dyn FnMut() -> Result<String, String>) -> Result<String, String> {
+        if self.is_interactive { act() } else { Err("another editor needs a terminal".to_owned()) }
     }
 }
 
 impl LineModeSession {
-    async fn turn(&mut self, mut events: EventReceiver) -> io::Result<()> {
-        let (end, mut interrupts) = (terminal::terminate_signal(), terminal::interrupts());
+    async fn run_loop(&mut self, mut events: EventReceiver) -> io::Result<()> {
+        let (end, mut interrupts) = (terminal::terminate_signal(), terminal::interrupt_receiver());
         tokio::pin!(end);
         let mut gone = false;
-        self.printer.print(&mut self.model)?;
-        while !self.model.leaving {
-            let ready = self.wants_line();
+        self.printer.print_items(&mut self.model)?;
+        while !self.model.is_leaving {
+            let ready = self.is_ready_for_line();
             // what commands that came before the end have asked for is told
-            let told = self.wishes.replies.is_empty();
-            if self.ended && (ready && told || self.typed) {
-                let cmds = leave(&mut self.model);
-                self.perform(cmds);
+            let told = self.command_runner.replies.is_empty();
+            if self.input_ended && (ready && told || self.is_interactive) {
+                let cmds = leave_program(&mut self.model);
+                self.perform_commands(cmds);
                 break;
             }
-            self.printer.prompt(&self.model, ready)?;
+            self.printer.print_prompt(&self.model, ready)?;
             tokio::select! {
                 biased;
                 by = &mut end => self.quit(by),
                 Some(()) = interrupts.recv() => {
-                    self.printer.answered();
-                    self.interrupted();
+                    self.printer.on_line_typed();
+                    self.on_interrupt();
                 }
-                Some(reply) = self.wishes.replies.next(), if !self.wishes.replies.is_empty() => {
-                    self.apply(UiMessage::Reply(reply));
+                Some(reply) = self.command_runner.replies.next(), if !self.command_runner.replies.is_empty() => {
+                    self.apply_message(UiMessage::Reply(reply));
                 }
                 event = events.recv(), if !gone => match event {
-                    Some(event) => self.apply(UiMessage::Run(event)),
+                    Some(event) => self.apply_message(UiMessage::Run(event)),
                     None => gone = true,
                 },
-                line = self.lines.recv(), if !self.ended && (self.typed || ready) => match line {
+                line = self.lines.recv(), if !self.input_ended && (self.is_interactive || ready) => match line {
                     Some(line) => {
-                        self.printer.answered();
-                        self.line(line);
+                        self.printer.on_line_typed();
+                        self.on_line(line);
                     }
-                    None => self.end_of_lines(),
+                    None => self.on_end_of_input(),
                 },
             }
             // a flood leaves its turn to who would stop it
             for event in std::iter::from_fn(|| events.try_recv()).take(BATCH) {
-                self.apply(UiMessage::Run(event));
+                self.apply_message(UiMessage::Run(event));
             }
-            self.printer.print(&mut self.model)?;
+            self.printer.print_items(&mut self.model)?;
         }
         Ok(())
     }
@@ -157,61 +157,64 @@ impl LineModeSession {
     /// The program is ended from outside: runs are ended as if the user had left.
     fn quit(&mut self, by: ExternalShutdown) {
         self.ended_by = Some(by);
-        let cmds = leave(&mut self.model);
-        self.perform(cmds);
+        let cmds = leave_program(&mut self.model);
+        self.perform_commands(cmds);
     }
 
     fn say_farewell(&mut self) -> io::Result<()> {
-        self.printer.print(&mut self.model)?;
-        farewell(&self.model).map_or(Ok(()), |line| self.printer.line(&line))
+        self.printer.print_items(&mut self.model)?;
+        exit_message(&self.model).map_or(Ok(()), |line| self.printer.print_line(&line))
     }
 
     /// Nothing goes on that the next line would have to wait for, or a question waits for it.
-    fn wants_line(&self) -> bool {
+    fn is_ready_for_line(&self) -> bool {
         let model = &self.model;
         let queued =
-            model.chat.as_ref().and_then(|id| model.run(id)).is_some_and(|run| !run.outbox.is_empty());
+            model.chat.as_ref().and_then(|id| model.find_run(id)).is_some_and(|run| !run.outbox.is_empty());
         // at a breakpoint nothing happens until a line says so
-        let busy = model.busy_run().is_some_and(|run| !self.waits(run))
-            || model.opening.is_some()
-            || model.beginning.is_some();
-        !model.dialogs.is_empty() || self.wishes.replies.is_empty() && !busy && !queued
+        let busy = model.busy_run().is_some_and(|run| !self.is_waiting(run))
+            || model.opening_run.is_some()
+            || model.pending_start.is_some();
+        !model.dialogs.is_empty() || self.command_runner.replies.is_empty() && !busy && !queued
     }
 
     /// It stands still, and was not told anything that it has yet to do.
-    fn waits(&self, run: &RunView) -> bool {
-        let told = self.told_on.as_ref().is_some_and(|(id, stands)| *id == run.id && *stands == run.stands);
-        run.is_stopped() && !run.stopping && !told
+    fn is_waiting(&self, run: &RunView) -> bool {
+        let told = self
+            .continued_run
+            .as_ref()
+            .is_some_and(|(id, stands)| *id == run.id && *stands == run.stopped_at);
+        run.is_stopped() && !run.is_cancelling && !told
     }
 
     /// The last line may have promised another one.
-    fn end_of_lines(&mut self) {
-        self.ended = true;
-        if self.typed && terminal::is_stdin_hung_up() {
+    fn on_end_of_input(&mut self) {
+        self.input_ended = true;
+        if self.is_interactive && terminal::is_stdin_hung_up() {
             return self.quit(ExternalShutdown::Hangup);
         }
-        let begun = std::mem::take(&mut self.begun);
+        let begun = std::mem::take(&mut self.unfinished_text);
         if let Some(text) = begun.strip_suffix('\n') {
-            self.whole(text);
+            self.paste_whole(text);
         }
     }
 
-    fn apply(&mut self, msg: UiMessage) {
+    fn apply_message(&mut self, msg: UiMessage) {
         let run = if let UiMessage::Run(published) = &msg { Some(published.run.clone()) } else { None };
-        let cmds = terminal::guarded(|| update(&mut self.model, msg));
-        self.printer.collect(&mut self.model, run.as_ref());
-        self.perform(cmds);
-        if !self.typed {
+        let cmds = terminal::run_guarded(|| update_model(&mut self.model, msg));
+        self.printer.collect_new_items(&mut self.model, run.as_ref());
+        self.perform_commands(cmds);
+        if !self.is_interactive {
             self.deny_unsandboxed();
         }
         // forms and editors need the screen; nothing here opens them knowingly
         let fronts = [
             self.model.setup.take().is_some(),
             self.model.edit.take().is_some(),
-            self.model.archive.take().is_some(),
+            self.model.history_browser.take().is_some(),
         ];
         if fronts.contains(&true) {
-            self.model.say(TranscriptItem::note("this needs the screen: start without --linear"));
+            self.model.add_item(TranscriptItem::note_item("this needs the screen: start without --linear"));
         }
     }
 
@@ -221,140 +224,151 @@ impl LineModeSession {
         while let Some(at) = self.model.dialogs.iter().position(asks) {
             let Some(dialog) = self.model.dialogs.remove(at) else { return };
             let DialogKind::Unsandboxed { run, call } = dialog.kind else { return };
-            self.model.say(TranscriptItem::warning(&format!(
+            self.model.add_item(TranscriptItem::warning_item(&format!(
                 "{} Denied: only a user at a terminal can allow it",
                 dialog.title
             )));
-            self.perform(vec![UiCommand::Send(run, RunCommand::AllowUnsandboxed { call, allowed: false })]);
+            self.perform_commands(vec![UiCommand::Send(
+                run,
+                RunCommand::AllowUnsandboxed { call, allowed: false },
+            )]);
         }
     }
 
-    fn perform(&mut self, cmds: Vec<UiCommand>) {
+    fn perform_commands(&mut self, cmds: Vec<UiCommand>) {
         for cmd in &cmds {
             let UiCommand::Send(id, RunCommand::Steer(SteeringAction::Step | SteeringAction::Continue)) = cmd
             else {
                 continue;
             };
-            let stands = self.model.run(id).map(|run| run.stands.clone());
-            self.told_on = stands.filter(|stands| !stands.is_empty()).map(|stands| (id.clone(), stands));
+            let stands = self.model.find_run(id).map(|run| run.stopped_at.clone());
+            self.continued_run =
+                stands.filter(|stands| !stands.is_empty()).map(|stands| (id.clone(), stands));
         }
         // lines of a file or a program are nobody's habit
-        let kept = |cmd: &UiCommand| self.typed || !matches!(cmd, UiCommand::Remember(_));
+        let kept = |cmd: &UiCommand| self.is_interactive || !matches!(cmd, UiCommand::Remember(_));
         let cmds = cmds.into_iter().filter(kept).map(|cmd| match cmd {
             // what is shown at a glance would be told twice
             UiCommand::Past(run) => UiCommand::Whole(run.as_str().into()),
             other => other,
         });
         let cmds = cmds.collect();
-        let typed = self.typed;
-        self.wishes.perform(&mut self.model, cmds, &mut LineModeTerminal { typed });
+        let typed = self.is_interactive;
+        self.command_runner.perform_commands(
+            &mut self.model,
+            cmds,
+            &mut LineModeTerminal { is_interactive: typed },
+        );
     }
 
     /// Ctrl+C. There is no Esc here: where that would have a workflow stand still and ask, the first one does.
-    fn interrupted(&mut self) {
+    fn on_interrupt(&mut self) {
         let model = &self.model;
-        let works = model.busy_run().is_some_and(|run| !run.chat && !run.interrupting && !run.stopping);
+        let works =
+            model.busy_run().is_some_and(|run| !run.chat && !run.is_interrupting && !run.is_cancelling);
         // nobody is there to say how it goes on where lines come from a file or a program
-        if works && self.typed && model.dialogs.is_empty() && !model.is_workflow_stopped() {
-            return self.key(KeyCode::Esc, KeyModifiers::NONE);
+        if works && self.is_interactive && model.dialogs.is_empty() && !model.is_workflow_stopped() {
+            return self.press_key(KeyCode::Esc, KeyModifiers::NONE);
         }
-        self.key(KeyCode::Char('c'), KeyModifiers::CONTROL);
+        self.press_key(KeyCode::Char('c'), KeyModifiers::CONTROL);
     }
 
-    fn key(&mut self, code: KeyCode, modifiers: KeyModifiers) {
-        self.apply(UiMessage::Key(KeyEvent::new(code, modifiers), terminal::now()));
+    fn press_key(&mut self, code: KeyCode, modifiers: KeyModifiers) {
+        self.apply_message(UiMessage::Key(KeyEvent::new(code, modifiers), terminal::current_time()));
     }
 
     /// A line was read: a command, an answer, a text, or the first part of one.
-    fn line(&mut self, StdinLine { text, cut }: StdinLine) {
+    fn on_line(&mut self, StdinLine { text, is_truncated: cut }: StdinLine) {
         if cut {
-            self.model.say(TranscriptItem::warning("the line is too long: what is beyond 1 MB was left out"));
+            self.model.add_item(TranscriptItem::warning_item(
+                "the line is too long: what is beyond 1 MB was left out",
+            ));
         }
         if let Some(part) = text.strip_suffix('\\') {
-            self.begun.push_str(part);
-            self.begun.push('\n');
+            self.unfinished_text.push_str(part);
+            self.unfinished_text.push('\n');
             return;
         }
-        let text = std::mem::take(&mut self.begun) + &text;
-        self.whole(&text);
+        let text = std::mem::take(&mut self.unfinished_text) + &text;
+        self.paste_whole(&text);
     }
 
-    fn whole(&mut self, text: &str) {
+    fn paste_whole(&mut self, text: &str) {
         // a line is no key that was pressed by mistake
         (self.model.tail, self.model.last_key) = (false, None);
         if slash::is_command(text.trim()) {
-            return self.command(text.trim());
+            return self.run_command_line(text.trim());
         }
         if !self.model.dialogs.is_empty() {
             // a file or a program answers in its order
-            if self.typed && withdrawn_dialog::is_late(&self.model, terminal::now()) {
-                withdrawn_dialog::hold_late_text(&mut self.model, text);
+            if self.is_interactive && withdrawn_dialog::is_late(&self.model, terminal::current_time()) {
+                withdrawn_dialog::hold_back_text(&mut self.model, text);
                 return;
             }
-            return self.answer(text);
+            return self.answer_question(text);
         }
-        if !self.typed {
-            self.model.gone = None;
+        if !self.is_interactive {
+            self.model.withdrawn_dialog = None;
         }
-        self.send(text);
+        self.send_line(text);
     }
 
-    fn command(&mut self, text: &str) {
+    fn run_command_line(&mut self, text: &str) {
         let word = text.split_whitespace().next().unwrap_or_default().trim_start_matches('/');
         if word == "later" && !self.model.dialogs.is_empty() {
-            return self.key(KeyCode::Esc, KeyModifiers::NONE);
+            return self.press_key(KeyCode::Esc, KeyModifiers::NONE);
         }
-        match slash::find(word).and_then(|command| without_screen(command.name)) {
+        match slash::find_command(word).and_then(|command| without_screen(command.name)) {
             Some(why) => {
-                self.model.say(TranscriptItem::line(ItemTone::Warning, &why));
+                self.model.add_item(TranscriptItem::line(ItemTone::Warning, &why));
             }
-            None => self.send(text),
+            None => self.send_line(text),
         }
     }
 
-    fn send(&mut self, text: &str) {
+    fn send_line(&mut self, text: &str) {
         // a line is no draft from before the question; of those that are open, a command may want to know
         if let Some(DialogKind::Write { form, .. }) =
             self.model.dialogs.front_mut().map(|dialog| &mut dialog.kind)
         {
             form.draft = Some(false);
         }
-        self.model.composer.set(text);
-        self.key(KeyCode::Enter, KeyModifiers::NONE);
-        self.model.composer.set("");
+        self.model.composer.set_text(text);
+        self.press_key(KeyCode::Enter, KeyModifiers::NONE);
+        self.model.composer.set_text("");
     }
 
     /// What was typed while a question is open.
-    fn answer(&mut self, text: &str) {
+    fn answer_question(&mut self, text: &str) {
         let Some(dialog) = self.model.dialogs.front_mut() else { return };
         if dialog.reason.is_some() {
             dialog.reason = Some(text.trim().to_owned());
-            dialog.armed = true;
-            return self.key(KeyCode::Enter, KeyModifiers::NONE);
+            dialog.is_armed = true;
+            return self.press_key(KeyCode::Enter, KeyModifiers::NONE);
         }
         if let DialogKind::Write { form, .. } = &mut dialog.kind {
             form.draft = Some(false);
-            self.model.composer.set(text);
+            self.model.composer.set_text(text);
             let before = form.fields.clone();
-            self.key(KeyCode::Enter, KeyModifiers::NONE);
-            self.model.composer.set("");
+            self.press_key(KeyCode::Enter, KeyModifiers::NONE);
+            self.model.composer.set_text("");
             let now = self.model.dialogs.front().and_then(QuestionDialog::fields);
             if let Some(wanted) =
-                now.filter(|now| before.as_ref() != Some(*now)).and_then(AnswerFields::wanted)
+                now.filter(|now| before.as_ref() != Some(*now)).and_then(AnswerFields::current_description)
             {
-                self.model.say(TranscriptItem::note(&format!("now: {wanted}")));
+                self.model.add_item(TranscriptItem::note_item(&format!("now: {wanted}")));
             }
             return;
         }
-        match questions::choice(dialog, text) {
+        match questions::parse_choice(dialog, text) {
             Ok(keys) => {
-                dialog.armed = true;
+                dialog.is_armed = true;
                 for code in keys {
-                    self.key(code, KeyModifiers::NONE);
+                    self.press_key(code, KeyModifiers::NONE);
                 }
             }
             Err(problem) => {
-                self.model.say(TranscriptItem::line(ItemTone::Warning, &problem));
+                self.model.add_item(TranscriptItem::line(ItemTone::Warning, &problem));
             }
         }
     }

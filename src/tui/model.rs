@@ -46,38 +46,38 @@ pub struct UiModel {
     /// How often that was asked for.
     pub edits: u64,
     /// The history is looked at: in front of everything but the two before.
-    pub archive: Option<Box<HistoryBrowser>>,
+    pub history_browser: Option<Box<HistoryBrowser>>,
     /// What it has asked so far.
-    pub archives: u64,
+    pub history_query_count: u64,
     /// A run whose failed state is tried again when it is taken up.
-    pub retrying: Option<RunId>,
+    pub retrying_run: Option<RunId>,
     /// A last line for the terminal.
-    pub parting: Option<String>,
+    pub exit_line: Option<String>,
     pub runs: Vec<RunView>,
     /// The conversation that plain text goes to.
     pub chat: Option<RunId>,
     /// The workflow that runs.
     pub workflow: Option<RunId>,
     /// A workflow or a conversation that begins when it is prepared.
-    pub beginning: Option<PendingStart>,
+    pub pending_start: Option<PendingStart>,
     /// A workflow that waits for its input: the next text starts it.
-    pub wanted_input: Option<String>,
+    pub workflow_awaiting_input: Option<String>,
     /// Texts that were typed while a workflow ran; they come back when it is over.
     pub queued: Vec<String>,
     /// Where the next workflow that is started stands still.
-    pub stops: BreakpointSet,
+    pub breakpoints: BreakpointSet,
     /// Tools that are not asked about until the person leaves.
     pub allowed: BTreeSet<String>,
     /// The run that was left or brought back last: what `/resume` means without an id.
-    pub standing: Option<RunId>,
+    pub last_left_run: Option<RunId>,
     /// A run that is being read, to be taken up then.
-    pub opening: Option<OpeningRun>,
+    pub opening_run: Option<OpeningRun>,
     /// Lines that were typed for a run before it was taken up, which it is now.
-    pub meanwhile: Vec<String>,
+    pub held_lines: Vec<String>,
     /// Runs that are being taken up, each with what it was told meanwhile and hears when somebody drives it.
-    pub rising: BTreeMap<RunId, Vec<RunCommand>>,
+    pub resuming_runs: BTreeMap<RunId, Vec<RunCommand>>,
     /// Workflows that ran when the person left: name and id.
-    pub left: Vec<(String, RunId)>,
+    pub runs_left: Vec<(String, RunId)>,
     /// A letter answered a question; what follows without a pause may be the rest of the word.
     pub tail: bool,
     /// What waits for the answer to the trust question, in its order.
@@ -86,38 +86,38 @@ pub struct UiModel {
     pub panes: PaneSet,
     pub keymap: KeyBindings,
     /// What the terminal is said to be.
-    pub background: TerminalBackground,
+    pub terminal_background: TerminalBackground,
     /// Commands of the person.
     pub shell: UserShellCommands,
     /// What a model is asked beside the runs, while somebody waits for it.
-    pub aside: Option<PendingSideQuery>,
+    pub side_query: Option<PendingSideQuery>,
     /// How often one was.
-    pub asides: u64,
+    pub side_query_count: u64,
     /// What that has cost.
-    pub paid_beside: CostLedger,
+    pub side_query_costs: CostLedger,
     /// No screen: lines come and go, for screen readers and pipes.
-    pub linear: bool,
+    pub line_mode: bool,
     /// The run that the panes show, if the person chose one.
-    pub watched: Option<RunId>,
+    pub watched_run: Option<RunId>,
     /// Who spoke last while several workflows go on, and how much was said by then.
-    pub voice: Option<(RunId, usize)>,
+    pub last_speaking_run: Option<(RunId, usize)>,
     /// The mouse scrolls and chooses panes.
     pub mouse: bool,
     /// Reduced motion: nothing on screen moves by itself.
-    pub calm: bool,
+    pub reduced_motion: bool,
     pub details: bool,
     /// A line above the input that the next key removes.
     pub hint: Option<String>,
     pub now: Timestamp,
     pub last_key: Option<Timestamp>,
     /// When a model's command came into the empty input box: an Enter that was on its way then does not run it.
-    pub offered: Option<Timestamp>,
+    pub suggestion_offered_at: Option<Timestamp>,
     /// A question went away with its run.
-    pub gone: Option<WithdrawnDialog>,
+    pub withdrawn_dialog: Option<WithdrawnDialog>,
     pub last_interrupt: Option<Timestamp>,
     /// The whole screen is written again with the next frame: another program wrote across it.
-    pub repaint: bool,
-    pub leaving: bool,
+    pub needs_repaint: bool,
+    pub is_leaving: bool,
     /// What the session begins with depends on the answer about trust, and is said after it.
     pub start_facts_wait: bool,
 }
@@ -134,9 +134,9 @@ pub struct WithdrawnDialog {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct TerminalBackground {
     /// The theme goes by it.
-    pub wanted: bool,
+    pub follow_background: bool,
     /// What it answered.
-    pub light: Option<bool>,
+    pub is_light: Option<bool>,
     /// The theme for a light one.
     pub theme: ColorTheme,
 }
@@ -146,32 +146,32 @@ pub struct TerminalBackground {
 pub struct PendingSideQuery {
     pub number: u64,
     /// What goes on, for the status line.
-    pub what: String,
+    pub activity_text: String,
     pub since: Timestamp,
 }
 
 impl UiModel {
     /// Something is asked beside the runs; what comes of it has this number.
     pub fn start_side_query(&mut self, what: &str) -> u64 {
-        self.asides += 1;
-        let (number, what, since) = (self.asides, what.to_owned(), self.now);
-        self.aside = Some(PendingSideQuery { number, what, since });
+        self.side_query_count += 1;
+        let (number, what, since) = (self.side_query_count, what.to_owned(), self.now);
+        self.side_query = Some(PendingSideQuery { number, activity_text: what, since });
         number
     }
 
     /// It has come to an end. `false`: nobody waits for it any more.
     pub fn finish_side_query(&mut self, number: u64) -> bool {
-        let waits = self.aside.as_ref().is_some_and(|aside| aside.number == number);
+        let waits = self.side_query.as_ref().is_some_and(|aside| aside.number == number);
         if waits {
-            self.aside = None;
+            self.side_query = None;
         }
         waits
     }
 
     /// The theme that goes with what the terminal said.
     pub fn use_background(&mut self) {
-        if self.background.wanted && self.background.light == Some(true) {
-            self.theme = self.background.theme;
+        if self.terminal_background.follow_background && self.terminal_background.is_light == Some(true) {
+            self.theme = self.terminal_background.theme;
         }
     }
 
@@ -179,23 +179,23 @@ impl UiModel {
         Self { facts, theme, panel: true, size: (80, 24), ..Self::default() }
     }
 
-    pub fn say(&mut self, item: TranscriptItem) -> usize {
+    pub fn add_item(&mut self, item: TranscriptItem) -> usize {
         self.transcript.push(item)
     }
 
     /// An answer that may be longer than the screen: read from its beginning.
-    pub fn answer(&mut self, title: &str, text: &str) {
-        let at = self.transcript.push(TranscriptItem::report(title, text));
+    pub fn show_answer(&mut self, title: &str, text: &str) {
+        let at = self.transcript.push(TranscriptItem::report_item(title, text));
         self.transcript.read_from(at);
     }
 
-    pub fn say_all(&mut self, items: impl IntoIterator<Item = TranscriptItem>) {
+    pub fn add_items(&mut self, items: impl IntoIterator<Item = TranscriptItem>) {
         for item in items {
-            self.say(item);
+            self.add_item(item);
         }
     }
 
-    pub fn run(&self, id: &RunId) -> Option<&RunView> {
+    pub fn find_run(&self, id: &RunId) -> Option<&RunView> {
         self.runs.iter().find(|run| run.id == *id)
     }
 
@@ -207,20 +207,21 @@ impl UiModel {
     /// A conversation that was left is over for the person as well.
     pub fn shown_run(&self) -> Option<&RunView> {
         let id = self.workflow.as_ref().or(self.chat.as_ref());
-        id.and_then(|id| self.run(id)).or_else(|| self.runs.last().filter(|run| !run.chat || !run.over))
+        id.and_then(|id| self.find_run(id))
+            .or_else(|| self.runs.last().filter(|run| !run.chat || !run.is_over))
     }
 
     /// The run that the panes show: the one that was chosen, else the one whose facts are shown.
     pub fn watched_run(&self) -> Option<&RunView> {
-        self.watched.as_ref().and_then(|id| self.run(id)).or_else(|| self.shown_run())
+        self.watched_run.as_ref().and_then(|id| self.find_run(id)).or_else(|| self.shown_run())
     }
 
     /// What decides which keys mean what.
-    pub fn now_valid(&self) -> KeyFocusState {
+    pub fn key_focus_state(&self) -> KeyFocusState {
         let asked = self.setup.is_some() || self.dialogs.front().is_some_and(|dialog| !dialog.is_written());
-        let history = self.archive.is_some();
+        let history = self.history_browser.is_some();
         let pane = self.keyed_pane().is_some();
-        KeyFocusState { asked, pane, empty: self.composer.is_empty(), editor: false, history }
+        KeyFocusState { question_open: asked, pane, empty: self.composer.is_empty(), editor: false, history }
     }
 
     /// The pane that has the keys: none while an answer is written.
@@ -230,9 +231,9 @@ impl UiModel {
     }
 
     /// What stands where between the header and the input box.
-    pub fn placed(&self, area: Rect) -> Vec<(LayoutSlot, Rect)> {
+    pub fn place_slots(&self, area: Rect) -> Vec<(LayoutSlot, Rect)> {
         let graph = self.watched_run().is_some_and(|run| !run.chat);
-        layout::place(area, self.panes.layout_request(self.panel, graph))
+        layout::place_slots(area, self.panes.layout_request(self.panel, graph))
     }
 
     /// Panes that are on screen, whatever its height.
@@ -243,7 +244,7 @@ impl UiModel {
             LayoutSlot::Pane(pane) => Some(pane),
             LayoutSlot::Digest => None,
         };
-        self.placed(area).into_iter().filter_map(|(slot, _)| pane(slot)).collect()
+        self.place_slots(area).into_iter().filter_map(|(slot, _)| pane(slot)).collect()
     }
 
     /// There is no column beside the conversation at this width.
@@ -252,34 +253,37 @@ impl UiModel {
     }
 
     /// Workflows that go on.
-    pub fn live(&self) -> impl Iterator<Item = &RunView> {
-        self.runs.iter().filter(|run| !run.over && !run.chat)
+    pub fn live_runs(&self) -> impl Iterator<Item = &RunView> {
+        self.runs.iter().filter(|run| !run.is_over && !run.chat)
     }
 
     /// More than one does: what is said is said with the run.
-    pub fn several(&self) -> bool {
-        self.live().nth(1).is_some()
+    pub fn has_several_live_runs(&self) -> bool {
+        self.live_runs().nth(1).is_some()
     }
 
     /// Runs whose questions wait.
     pub fn questions(&self) -> usize {
-        self.dialogs.iter().filter(|dialog| dialog.run().is_some()).count()
+        self.dialogs.iter().filter(|dialog| dialog.run_id().is_some()).count()
     }
 
     /// The run that a person would stop: the workflow, else a chat that is answering.
     pub fn busy_run(&self) -> Option<&RunView> {
-        let busy = |id: &Option<RunId>| id.as_ref().and_then(|id| self.run(id)).filter(|run| run.busy());
+        let busy =
+            |id: &Option<RunId>| id.as_ref().and_then(|id| self.find_run(id)).filter(|run| run.is_busy());
         busy(&self.workflow).or_else(|| busy(&self.chat))
     }
 
     /// `role:coder`, `workflow:coder_reviewer`.
     pub fn mode(&self) -> String {
-        let front = self.workflow.as_ref().and_then(|id| self.run(id));
+        let front = self.workflow.as_ref().and_then(|id| self.find_run(id));
         // the next text is the input of the one that waits for it
-        match (&self.wanted_input, front) {
+        match (&self.workflow_awaiting_input, front) {
             (Some(name), _) => format!("workflow:{name}"),
             // which of them what is typed is for
-            (None, Some(run)) if self.several() => format!("workflow:{} {}", run.workflow, run.id),
+            (None, Some(run)) if self.has_several_live_runs() => {
+                format!("workflow:{} {}", run.workflow, run.id)
+            }
             (None, Some(run)) => format!("workflow:{}", run.workflow),
             (None, None) => format!("role:{}", self.facts.role),
         }
@@ -289,57 +293,57 @@ impl UiModel {
     pub fn usage(&self) -> TokenUsage {
         let mut total = TokenUsage::default();
         for run in &self.runs {
-            total.add(&run.paid_here.usage());
+            total.add(&run.session_costs.usage());
         }
-        total.add(&self.paid_beside.usage());
+        total.add(&self.side_query_costs.usage());
         total
     }
 
     /// Dollars of the session; `None` as soon as one price is unknown.
     pub fn cost_usd(&self) -> Option<f64> {
-        let runs = self.runs.iter().map(|run| run.paid_here.cost_usd());
-        runs.chain([self.paid_beside.cost_usd()]).sum()
+        let runs = self.runs.iter().map(|run| run.session_costs.cost_usd());
+        runs.chain([self.side_query_costs.cost_usd()]).sum()
     }
 
     /// Every model call of the session.
     pub fn ledger(&self) -> CostLedger {
-        let runs = self.runs.iter().flat_map(|run| run.paid_here.entries.iter());
-        CostLedger { entries: runs.chain(self.paid_beside.entries.iter()).collect() }
+        let runs = self.runs.iter().flat_map(|run| run.session_costs.entries.iter());
+        CostLedger { entries: runs.chain(self.side_query_costs.entries.iter()).collect() }
     }
 
     /// Texts for the workflow in front that it has not read.
     pub fn has_unread(&self) -> bool {
-        let front = self.workflow.as_ref().and_then(|id| self.run(id));
-        front.is_some_and(|run| !run.over && !run.outbox.is_empty())
+        let front = self.workflow.as_ref().and_then(|id| self.find_run(id));
+        front.is_some_and(|run| !run.is_over && !run.outbox.is_empty())
     }
 
     /// The workflow in front stands still, so that going on needs nothing to be read.
     pub fn is_workflow_stopped(&self) -> bool {
         self.workflow
             .as_ref()
-            .and_then(|id| self.run(id))
-            .is_some_and(|run| !run.over && !run.stands.is_empty())
+            .and_then(|id| self.find_run(id))
+            .is_some_and(|run| !run.is_over && !run.stopped_at.is_empty())
     }
 
     /// The question on screen answers itself at some time.
-    fn counts_down(&self) -> bool {
-        self.dialogs.front().is_some_and(|dialog| dialog.until.is_some())
+    fn has_countdown(&self) -> bool {
+        self.dialogs.front().is_some_and(|dialog| dialog.deadline.is_some())
     }
 
     /// The history is open and something that it shows works.
     fn history_moves(&self) -> bool {
-        let Some(archive) = &self.archive else { return false };
+        let Some(archive) = &self.history_browser else { return false };
         let open = archive.run.as_ref().is_some_and(|run| run.row.status == RunStatus::Running);
-        open || archive.list.works() || self.runs.iter().any(RunView::busy)
+        open || archive.list.has_active_runs() || self.runs.iter().any(RunView::is_busy)
     }
 
     /// Something is in flight, so that the elapsed time on screen goes on; or the history looks whether it has changed.
     /// A run that only waits for a person does not wake anybody.
-    pub fn ticking(&self) -> bool {
-        let asks = |run: &RunView| self.dialogs.iter().any(|dialog| dialog.run() == Some(&run.id));
-        let waits = |run: &RunView| run.is_stopped() || asks(run) && !run.works();
-        let moves = |run: &RunView| !waits(run) || self.counts_down();
-        let works = self.aside.is_some() || self.busy_run().is_some_and(moves);
-        self.history_moves() || !self.calm && works
+    pub fn needs_ticks(&self) -> bool {
+        let asks = |run: &RunView| self.dialogs.iter().any(|dialog| dialog.run_id() == Some(&run.id));
+        let waits = |run: &RunView| run.is_stopped() || asks(run) && !run.is_working();
+        let moves = |run: &RunView| !waits(run) || self.has_countdown();
+        let works = self.side_query.is_some() || self.busy_run().is_some_and(moves);
+        self.history_moves() || !self.reduced_motion && works
     }
 }

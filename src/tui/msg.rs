@@ -49,7 +49,7 @@ pub struct PendingStart {
     /// The workflow, or the role of a conversation.
     pub name: String,
     pub chat: bool,
-    pub waits_for: StartPreparation,
+    pub preparation: StartPreparation,
 }
 
 /// Answers to a `UiCommand`.
@@ -82,12 +82,12 @@ pub enum BackendReply {
     },
     /// `/role NAME`: all roles, to find it or suggest one.
     Role {
-        wanted: String,
+        requested_name: String,
         roles: Vec<RoleLine>,
     },
     /// `/workflow NAME` without input: is one wanted?
     WorkflowChosen {
-        wanted: String,
+        requested_name: String,
         workflows: Vec<WorkflowLine>,
     },
     Tools {
@@ -96,13 +96,13 @@ pub enum BackendReply {
     },
     Prices(Vec<(String, Option<TokenPrice>)>),
     Runs {
-        wanted: RunListPurpose,
+        list_purpose: RunListPurpose,
         list: Result<Vec<RunSummary>, String>,
         /// Now: lists say how long ago something was.
         at: Timestamp,
     },
     Found {
-        words: String,
+        search_words: String,
         lines: Result<Vec<SearchHitLine>, String>,
         at: Timestamp,
     },
@@ -110,12 +110,12 @@ pub enum BackendReply {
     Glance(Box<PastRun>),
     Past {
         run: String,
-        past: Result<Box<PastRun>, String>,
+        past_run: Result<Box<PastRun>, String>,
     },
     /// Entries of a run before those on screen, of which there were `before` more.
     Earlier {
         run: RunId,
-        before: usize,
+        before_entry: usize,
         items: Result<Vec<TranscriptItem>, String>,
     },
     Resumed {
@@ -135,7 +135,7 @@ pub enum BackendReply {
         text: Result<String, String>,
     },
     Trusted {
-        yes: bool,
+        trusted: bool,
         /// What is wrong with the project's own definitions, a line each.
         result: Result<Vec<String>, String>,
     },
@@ -145,20 +145,20 @@ pub enum BackendReply {
     /// What a run's definition says, for the panes.
     Defined {
         run: RunId,
-        found: Result<Box<RunDefinitionView>, String>,
+        definition: Result<Box<RunDefinitionView>, String>,
     },
     /// A title and a text.
     Page(Result<(String, String), String>),
     Shell {
         command: String,
-        told: Result<ShellOutcome, String>,
+        outcome: Result<ShellOutcome, String>,
     },
     /// A command for the shell, or why there is none; with the number of the aside.
     Suggested(u64, ShellSuggestionReply, Timestamp),
     /// The person's tasks as they are now, and the one that the deed was about.
     Tasks {
-        deed: TaskListCommand,
-        told: Result<(TaskList, Option<TaskListItem>), String>,
+        command: TaskListCommand,
+        outcome: Result<(TaskList, Option<TaskListItem>), String>,
     },
     /// About the index of the project, with the number of the aside.
     Index(u64, IndexingReply, Timestamp),
@@ -182,9 +182,9 @@ pub enum BackendReply {
     Edited(u64, Result<String, String>),
     /// Files of the configuration were changed by somebody.
     Reloaded {
-        found: ConfigReload,
+        reload: ConfigReload,
         /// What the person wanted and gets when the question is answered.
-        then: Option<Box<UiCommand>>,
+        resumed_command: Option<Box<UiCommand>>,
     },
 }
 
@@ -226,7 +226,7 @@ pub enum UiCommand {
     StartBeside {
         name: String,
         input: String,
-        beside: ConcurrentRunMode,
+        sharing_mode: ConcurrentRunMode,
     },
     /// Where the next workflow that is started stands still.
     Stops(BreakpointSet),

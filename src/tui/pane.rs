@@ -23,47 +23,47 @@ const OPEN: usize = 6;
 #[derive(Clone, Debug, Default)]
 pub struct PaneSet {
     /// The one opened last at the end.
-    pub open: Vec<PaneKind>,
+    pub open_panes: Vec<PaneKind>,
     /// What a narrow screen shows; `None`: the conversation.
-    pub front: Option<PaneKind>,
+    pub front_pane: Option<PaneKind>,
     /// Who has the keys; `None`: the input box.
     pub focus: Option<PaneKind>,
-    pub zoomed: Option<PaneKind>,
+    pub zoomed_pane: Option<PaneKind>,
     pub search: Option<PaneSearch>,
     /// What was opened or closed by hand, by the row's key.
-    pub toggled: HashSet<String>,
+    pub toggled_rows: HashSet<String>,
     /// Counts changes of `toggled`.
-    pub toggles: u64,
+    pub toggle_count: u64,
     states: [PaneState; 7],
 }
 
 /// What is looked for in the pane that has the keys.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct PaneSearch {
-    pub words: String,
+    pub search_words: String,
     /// It is still being typed.
-    pub typing: bool,
+    pub is_typing: bool,
     /// Nothing like it was found.
-    pub missing: bool,
+    pub not_found: bool,
 }
 
 #[derive(Clone, Debug, Default)]
 pub struct PaneState {
     /// The first row on screen.
-    pub top: usize,
+    pub top_row: usize,
     pub cursor: usize,
     /// Where marked rows begin.
-    pub marked: Option<usize>,
+    pub mark_start: Option<usize>,
     /// The cursor was moved off what is new.
-    pub held: bool,
+    pub cursor_held: bool,
     /// Rows on screen when it was laid out last.
     pub height: usize,
     /// Of the panes whose rows are made all at once.
     pub rows: Vec<PaneRow>,
     /// Of the graph.
-    pub looks: PaneGraphLayout,
+    pub graph_layout: PaneGraphLayout,
     /// What `rows` and `looks` were made of.
-    pub made_of: Option<PaneRowsKey>,
+    pub rows_key: Option<PaneRowsKey>,
 }
 
 /// Rows are made again when one of these is another.
@@ -75,18 +75,18 @@ pub struct PaneRowsKey {
     pub budget: Option<u64>,
     pub columns: usize,
     pub theme: ColorTheme,
-    pub toggles: u64,
+    pub toggle_count: u64,
 }
 
 impl PaneSearch {
     /// `/words`, with a cursor while it is typed.
-    pub fn shown(&self) -> String {
-        let end = match (self.typing, self.missing) {
+    pub fn to_label(&self) -> String {
+        let end = match (self.is_typing, self.not_found) {
             (true, _) => "▏",
             (false, true) => " not found",
             (false, false) => "",
         };
-        format!("/{}{end}", self.words)
+        format!("/{}{end}", self.search_words)
     }
 }
 
@@ -100,109 +100,115 @@ impl PaneSet {
     }
 
     pub fn layout_request(&self, panel: bool, graph: bool) -> LayoutRequest<'_> {
-        LayoutRequest { open: &self.open, front: self.front, zoomed: self.zoomed, panel, graph }
+        LayoutRequest {
+            open_panes: &self.open_panes,
+            front_pane: self.front_pane,
+            zoomed_pane: self.zoomed_pane,
+            panel,
+            graph,
+        }
     }
 
     /// Shows a pane and gives it the keys; one that has them goes away. From another pane the way back to the
     /// conversation is the way back to the input box: who goes there means to type.
-    pub fn show(&mut self, pane: PaneKind) {
+    pub fn show_pane(&mut self, pane: PaneKind) {
         let elsewhere =
-            self.front.is_some() || self.focus.is_some_and(|focus| focus != PaneKind::Conversation);
+            self.front_pane.is_some() || self.focus.is_some_and(|focus| focus != PaneKind::Conversation);
         if pane == PaneKind::Conversation && elsewhere {
             return self.to_conversation();
         }
         if self.focus == Some(pane) {
-            return self.hide(pane);
+            return self.hide_pane(pane);
         }
-        self.give_keys(pane);
+        self.focus_pane(pane);
         if pane != PaneKind::Conversation {
-            self.open.retain(|open| *open != pane);
-            self.open.push(pane);
-            if self.open.len() > OPEN {
-                self.open.remove(0);
+            self.open_panes.retain(|open| *open != pane);
+            self.open_panes.push(pane);
+            if self.open_panes.len() > OPEN {
+                self.open_panes.remove(0);
             }
         }
     }
 
-    fn hide(&mut self, pane: PaneKind) {
-        self.open.retain(|open| *open != pane);
-        self.leave();
-        if self.front == Some(pane) {
-            self.front = None;
+    fn hide_pane(&mut self, pane: PaneKind) {
+        self.open_panes.retain(|open| *open != pane);
+        self.focus_input();
+        if self.front_pane == Some(pane) {
+            self.front_pane = None;
         }
     }
 
     /// Gives a pane the keys without moving anything; a narrow screen shows it.
-    pub fn give_keys(&mut self, pane: PaneKind) {
-        self.unmark();
+    pub fn focus_pane(&mut self, pane: PaneKind) {
+        self.clear_marks();
         self.focus = Some(pane);
         self.search = None;
-        self.front = (pane != PaneKind::Conversation).then_some(pane);
-        if self.zoomed.is_some() {
-            self.zoomed = Some(pane);
+        self.front_pane = (pane != PaneKind::Conversation).then_some(pane);
+        if self.zoomed_pane.is_some() {
+            self.zoomed_pane = Some(pane);
         }
     }
 
     /// The input box has the keys again; panes stay where they are.
-    pub fn leave(&mut self) {
-        self.unmark();
-        (self.focus, self.search, self.zoomed) = (None, None, None);
+    pub fn focus_input(&mut self) {
+        self.clear_marks();
+        (self.focus, self.search, self.zoomed_pane) = (None, None, None);
     }
 
-    fn unmark(&mut self) {
+    fn clear_marks(&mut self) {
         if let Some(pane) = self.focus {
-            self.state_mut(pane).marked = None;
+            self.state_mut(pane).mark_start = None;
         }
     }
 
     /// The conversation is seen again: something is said in it.
     pub fn to_conversation(&mut self) {
-        self.leave();
-        self.front = None;
+        self.focus_input();
+        self.front_pane = None;
     }
 
     /// The pane that has the keys, else the one in front, over everything; and back.
-    pub fn zoom(&mut self) {
-        self.zoomed = match self.zoomed {
+    pub fn toggle_zoom(&mut self) {
+        self.zoomed_pane = match self.zoomed_pane {
             Some(_) => None,
-            None => Some(self.focus.or(self.front).unwrap_or(PaneKind::Conversation)),
+            None => Some(self.focus.or(self.front_pane).unwrap_or(PaneKind::Conversation)),
         };
     }
 
-    pub fn toggle(&mut self, key: &str) {
-        if !self.toggled.remove(key) {
-            self.toggled.insert(key.to_owned());
+    pub fn toggle_row(&mut self, key: &str) {
+        if !self.toggled_rows.remove(key) {
+            self.toggled_rows.insert(key.to_owned());
         }
-        self.toggles += 1;
+        self.toggle_count += 1;
     }
 }
 
 impl PaneState {
     /// The rows that are meant: those that are marked, else the one of the cursor.
-    pub fn chosen(&self) -> RangeInclusive<usize> {
-        let from = self.marked.unwrap_or(self.cursor);
+    pub fn chosen_rows(&self) -> RangeInclusive<usize> {
+        let from = self.mark_start.unwrap_or(self.cursor);
         from.min(self.cursor)..=from.max(self.cursor)
     }
 
     /// Puts the cursor on a row and the row on screen.
     pub fn go_to(&mut self, row: usize, len: usize) {
         self.cursor = row.min(len.saturating_sub(1));
-        self.held = self.cursor + 1 < len;
-        self.keep_in_view(len);
+        self.cursor_held = self.cursor + 1 < len;
+        self.keep_cursor_in_view(len);
     }
 
     /// After the rows or the height changed: what is new stays in view where it is followed.
-    pub fn settle(&mut self, len: usize, follow: Option<usize>) {
-        if let Some(row) = follow.filter(|_| !self.held) {
+    pub fn settle_cursor(&mut self, len: usize, follow: Option<usize>) {
+        if let Some(row) = follow.filter(|_| !self.cursor_held) {
             self.cursor = row;
         }
         self.cursor = self.cursor.min(len.saturating_sub(1));
-        self.keep_in_view(len);
+        self.keep_cursor_in_view(len);
     }
 
-    fn keep_in_view(&mut self, len: usize) {
+    fn keep_cursor_in_view(&mut self, len: usize) {
         let height = self.height.max(1);
         let lowest = (self.cursor + 1).saturating_sub(height);
-        self.top = self.top.clamp(lowest, self.cursor.max(lowest)).min(len.saturating_sub(height));
+        self.top_row = self.top_row.clamp(lowest, self.cursor.max(lowest)).min(len.saturating_sub(height));
     }
 }

@@ -16,9 +16,9 @@ pub struct PastRun {
     pub view: RunView,
     pub items: Vec<TranscriptItem>,
     /// Entries before the first of `items`.
-    pub left_out: usize,
+    pub left_out_count: usize,
     /// The run has gone on since.
-    pub behind: bool,
+    pub is_outdated: bool,
 }
 
 /// A run that is being read to be taken up.
@@ -28,9 +28,9 @@ pub struct OpeningRun {
     pub run: RunId,
     /// What a glance knew of it: its entries in the transcript, a line about it first; `None`: there was none, or the
     /// screen was cleared.
-    pub shown: Option<Range<usize>>,
+    pub preview_range: Option<Range<usize>>,
     /// Its view came with the glance, and goes with it.
-    pub lent: bool,
+    pub view_from_preview: bool,
     /// Lines that were typed for it meanwhile.
     pub lines: Vec<String>,
 }

@@ -20,8 +20,8 @@ use ratatui::crossterm::event::{Event, KeyEventKind};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::{Instant, sleep_until, timeout_at};
 
-use self::async_commands::later;
-pub use self::exit_message::farewell;
+use self::async_commands::start_async_command;
+pub use self::exit_message::exit_message;
 use self::exit_message::print_farewell;
 use self::store_watch::StoreChangeWatch;
 use crate::backend::{SessionBackend, StatusFacts};
@@ -32,7 +32,7 @@ use crate::session_options::{FirstAction, SessionOptions, TrustQuestion};
 use crate::terminal::{self, ExternalShutdown, TerminalEvent, TerminalScreen};
 use crate::theme::ColorTheme;
 use crate::transcript::item::{ItemTone, TranscriptItem};
-use crate::update::{history, start_facts, update};
+use crate::update::{history, start_facts, update_model};
 use crate::view;
 use synthdev_runtime::handle::EventReceiver;
 
@@ -45,17 +45,22 @@ const TICK: Duration = Duration::from_secs(1);
 /// Runs the screen until the user leaves, or until something ends it from outside, which is the answer.
 /// # Errors
 /// There is no terminal, or it cannot be drawn on.
-pub async fn run(session: SessionOptions) -> io::Result<Option<ExternalShutdown>> {
+pub async fn run_screen(session: SessionOptions) -> io::Result<Option<ExternalShutdown>> {
     let facts = session.backend.status_line();
     // who starts a workflow at once wants nothing else
-    let offer = if session.start.is_none() { vec![history::offer()] } else { Vec::new() };
-    let (mut model, first) = initial(facts, session.start, session.trust, &session.banner, session.theme);
-    (model.keymap, model.mouse, model.calm) = (session.keymap, session.mouse, session.calm);
+    let offer = if session.start.is_none() { vec![history::offer_command()] } else { Vec::new() };
+    let (mut model, first) =
+        initial_model(facts, session.start, session.trust, &session.banner_lines, session.theme);
+    (model.keymap, model.mouse, model.reduced_motion) =
+        (session.keymap, session.mouse, session.reduced_motion);
     model.details = session.details;
     model.composer.use_vim(session.vim);
-    let light = session.light;
-    model.background =
-        TerminalBackground { wanted: light.is_some(), light: None, theme: light.unwrap_or_default() };
+    let light = session.light_theme;
+    model.terminal_background = TerminalBackground {
+        follow_background: light.is_some(),
+        is_light: None,
+        theme: light.unwrap_or_default(),
+    };
     let setup = session.setup.map(|asked| UiCommand::Setup(0, Box::new(asked)));
     let mut first = first;
     if model.dialogs.is_empty() {
@@ -67,24 +72,24 @@ pub async fn run(session: SessionOptions) -> io::Result<Option<ExternalShutdown>
     let end = terminal::shutdown_signal();
     let mut screen = TerminalScreen::open()?;
     model.size = screen.size();
-    screen.mouse(model.mouse)?;
+    screen.set_mouse(model.mouse)?;
     let mut program = ScreenEventLoop {
         screen,
-        stirs: StoreChangeWatch::default(),
-        wishes: UiCommandRunner::new(session.backend),
+        store_watch: StoreChangeWatch::default(),
+        command_runner: UiCommandRunner::new(session.backend),
         model,
-        stale: None,
-        frame_at: Instant::now(),
+        redraw_deadline: None,
+        last_frame_at: Instant::now(),
         ended_by: None,
     };
-    program.draw()?;
+    program.draw_frame()?;
     if light.is_some() {
-        program.screen.ask_background()?;
+        program.screen.query_background()?;
     }
-    program.perform(first);
-    program.perform(offer);
-    let keys = terminal::events(program.screen.size());
-    let mut ended = program.turn(keys, session.events, end).await;
+    program.perform_commands(first);
+    program.perform_commands(offer);
+    let keys = terminal::terminal_events(program.screen.size());
+    let mut ended = program.run_loop(keys, session.events, end).await;
     if program.ended_by.is_none() && ended.as_ref().is_err_and(terminal::is_terminal_gone) {
         program.apply_quit(ExternalShutdown::Hangup);
     }
@@ -92,7 +97,7 @@ pub async fn run(session: SessionOptions) -> io::Result<Option<ExternalShutdown>
         // a terminal that is gone cannot be drawn on, and that is no error
         ended = Ok(());
     }
-    let (farewell, ended_by) = (program.farewell(), program.ended_by);
+    let (farewell, ended_by) = (program.exit_message(), program.ended_by);
     drop(program.screen);
     ended?;
     print_farewell(farewell.as_deref());
@@ -100,7 +105,7 @@ pub async fn run(session: SessionOptions) -> io::Result<Option<ExternalShutdown>
 }
 
 /// The model at the first frame, and what is asked for at once.
-pub fn initial(
+pub fn initial_model(
     facts: StatusFacts,
     start: Option<FirstAction>,
     trust: Option<TrustQuestion>,
@@ -109,14 +114,14 @@ pub fn initial(
 ) -> (UiModel, Vec<UiCommand>) {
     let mut model = UiModel::new(facts, theme);
     for line in banner {
-        model.say(TranscriptItem::line(ItemTone::Accent, line));
+        model.add_item(TranscriptItem::line(ItemTone::Accent, line));
     }
     let start = start.map(UiCommand::from);
     match trust {
         // Nothing starts before the answer: it decides which definitions are used.
         Some(question) => {
             model.start_facts_wait = true;
-            model.dialogs.push_back(QuestionDialog::trust(&question.files, &question.changes));
+            model.dialogs.push_back(QuestionDialog::for_trust(&question.files, &question.changes));
             model.start.extend(start);
             (model, Vec::new())
         }
@@ -135,28 +140,28 @@ pub struct UiCommandRunner {
 
 /// What of the terminal a wish may want.
 pub trait TerminalControl {
-    fn copy(&mut self, text: &str);
+    fn copy_text(&mut self, text: &str);
 
-    fn mouse(&mut self, on: bool);
+    fn set_mouse(&mut self, on: bool);
 
     /// Another program gets the terminal for a while.
     /// # Errors
     /// Why it cannot have it, or what went wrong there.
-    fn external(&mut self, act: &mut dyn FnMut() -> Result<String, String>) -> Result<String, String>;
+    fn run_external(&mut self, act: &mut dyn FnMut() -> Result<String, String>) -> Result<String, String>;
 }
 
 impl TerminalControl for TerminalScreen {
-    fn copy(&mut self, text: &str) {
+    fn copy_text(&mut self, text: &str) {
         // a terminal that cannot do it is no reason to stop
-        drop(TerminalScreen::copy(self, text));
+        drop(TerminalScreen::copy_to_clipboard(self, text));
     }
 
-    fn mouse(&mut self, on: bool) {
-        drop(TerminalScreen::mouse(self, on));
+    fn set_mouse(&mut self, on: bool) {
+        drop(TerminalScreen::set_mouse(self, on));
     }
 
-    fn external(&mut self, act: &mut dyn FnMut() -> Result<String, String>) -> Result<String, String> {
-        self.lend().map_err(|error| format!("the terminal cannot be handed over: {error}"))?;
+    fn run_external(&mut self, act: &mut dyn FnMut() -> Result<String, String>) -> Result<String, String> {
+        self.lend_to_program().map_err(|error| format!("the terminal cannot be handed over: {error}"))?;
         let result = act();
         self.take_back().map_err(|error| format!("the terminal did not come back: {error}"))?;
         result
@@ -165,20 +170,20 @@ impl TerminalControl for TerminalScreen {
 
 struct ScreenEventLoop {
     screen: TerminalScreen,
-    wishes: UiCommandRunner,
+    command_runner: UiCommandRunner,
     /// That the history was written, for whoever looks at it while nothing works here.
-    stirs: StoreChangeWatch,
+    store_watch: StoreChangeWatch,
     model: UiModel,
     /// When the screen must be drawn again at the latest; `None`: it shows the model.
-    stale: Option<Instant>,
+    redraw_deadline: Option<Instant>,
     /// When the last frame was drawn.
-    frame_at: Instant,
+    last_frame_at: Instant,
     /// What ended the session, if that was not the user.
     ended_by: Option<ExternalShutdown>,
 }
 
 impl ScreenEventLoop {
-    async fn turn(
+    async fn run_loop(
         &mut self,
         mut keys: UnboundedReceiver<TerminalEvent>,
         mut events: EventReceiver,
@@ -187,9 +192,9 @@ impl ScreenEventLoop {
         tokio::pin!(end);
         let mut tick = Instant::now() + TICK;
         let mut gone = false;
-        while !self.model.leaving {
-            let due = self.stale;
-            self.stirs.listen(self.model.archive.is_some(), &*self.wishes.backend);
+        while !self.model.is_leaving {
+            let due = self.redraw_deadline;
+            self.store_watch.set_active(self.model.history_browser.is_some(), &*self.command_runner.backend);
             tokio::select! {
                 biased;
                 by = &mut end => self.apply_quit(by),
@@ -197,53 +202,53 @@ impl ScreenEventLoop {
                     Some(event) => {
                         // a flood of keys leaves its turn to whoever ends the program
                         let begun = Instant::now();
-                        self.input(event)?;
+                        self.on_terminal_event(event)?;
                         while begun.elapsed() < FRAME
                             && let Ok(event) = keys.try_recv()
                         {
-                            self.input(event)?;
+                            self.on_terminal_event(event)?;
                         }
-                        self.drain(&mut events);
-                        self.stale = Some(Instant::now());
+                        self.drain_events(&mut events);
+                        self.redraw_deadline = Some(Instant::now());
                     }
                     // no key can come any more
                     None => self.apply_quit(ExternalShutdown::Hangup),
                 },
                 () = sleep_until(due.unwrap_or(tick)), if due.is_some() => {}
-                Some(reply) = self.wishes.replies.next(), if !self.wishes.replies.is_empty() => {
-                    self.apply(UiMessage::Reply(reply));
-                    self.mark();
+                Some(reply) = self.command_runner.replies.next(), if !self.command_runner.replies.is_empty() => {
+                    self.apply_message(UiMessage::Reply(reply));
+                    self.request_frame();
                 }
-                Some(()) = self.stirs.next(), if !self.model.ticking() => {
-                    self.apply(UiMessage::Stirred(terminal::now()));
-                    self.mark();
+                Some(()) = self.store_watch.next_change(), if !self.model.needs_ticks() => {
+                    self.apply_message(UiMessage::Stirred(terminal::current_time()));
+                    self.request_frame();
                 }
                 event = events.recv(), if due.is_none() && !gone => match event {
                     Some(event) => {
-                        self.apply(UiMessage::Run(event));
-                        self.mark();
+                        self.apply_message(UiMessage::Run(event));
+                        self.request_frame();
                     }
                     None => gone = true,
                 },
-                () = sleep_until(tick), if due.is_none() && self.model.ticking() => {
+                () = sleep_until(tick), if due.is_none() && self.model.needs_ticks() => {
                     tick = Instant::now() + TICK;
-                    self.apply(UiMessage::Tick(terminal::now()));
-                    self.mark();
+                    self.apply_message(UiMessage::Tick(terminal::current_time()));
+                    self.request_frame();
                 }
             }
-            if self.stale.is_some_and(|due| due <= Instant::now()) {
-                self.drain(&mut events);
-                self.draw()?;
+            if self.redraw_deadline.is_some_and(|due| due <= Instant::now()) {
+                self.drain_events(&mut events);
+                self.draw_frame()?;
             }
         }
-        self.hear_last(&mut keys).await;
+        self.drain_terminal_replies(&mut keys).await;
         Ok(())
     }
 
     /// What the terminal was asked and has not said yet must not reach the shell.
-    async fn hear_last(&self, keys: &mut UnboundedReceiver<TerminalEvent>) {
+    async fn drain_terminal_replies(&self, keys: &mut UnboundedReceiver<TerminalEvent>) {
         let end = Instant::now() + terminal::LAST_WORD;
-        while self.screen.is_asked() {
+        while self.screen.awaits_background_reply() {
             if !matches!(timeout_at(end, keys.recv()).await, Ok(Some(_))) {
                 return;
             }
@@ -251,83 +256,83 @@ impl ScreenEventLoop {
     }
 
     /// A frame is wanted: now, or when the last one is old enough.
-    fn mark(&mut self) {
-        let apart = if self.model.calm { CALM_FRAME } else { FRAME };
-        self.stale.get_or_insert((self.frame_at + apart).max(Instant::now()));
+    fn request_frame(&mut self) {
+        let apart = if self.model.reduced_motion { CALM_FRAME } else { FRAME };
+        self.redraw_deadline.get_or_insert((self.last_frame_at + apart).max(Instant::now()));
     }
 
     /// Everything that waits becomes one frame; a flood leaves the keys their turn.
-    fn drain(&mut self, events: &mut EventReceiver) {
+    fn drain_events(&mut self, events: &mut EventReceiver) {
         for _ in 0..BATCH {
             let Some(event) = events.try_recv() else { break };
-            self.apply(UiMessage::Run(event));
+            self.apply_message(UiMessage::Run(event));
         }
     }
 
-    fn draw(&mut self) -> io::Result<()> {
-        self.stale = None;
-        self.frame_at = Instant::now();
+    fn draw_frame(&mut self) -> io::Result<()> {
+        self.redraw_deadline = None;
+        self.last_frame_at = Instant::now();
         let (model, screen) = (&mut self.model, &mut self.screen);
-        if std::mem::take(&mut model.repaint) {
-            screen.repaint()?;
+        if std::mem::take(&mut model.needs_repaint) {
+            screen.repaint_screen()?;
         }
-        terminal::guarded(|| {
-            view::arrange(model);
-            screen.draw(|frame| view::view(model, frame))
+        terminal::run_guarded(|| {
+            view::arrange_screen(model);
+            screen.draw_frame(|frame| view::draw_screen(model, frame))
         })?;
         if self.model.transcript.is_behind() {
-            self.mark();
+            self.request_frame();
         }
         Ok(())
     }
 
-    fn input(&mut self, heard: TerminalEvent) -> io::Result<()> {
+    fn on_terminal_event(&mut self, heard: TerminalEvent) -> io::Result<()> {
         let event = match heard {
             TerminalEvent::Event(event) => event,
             TerminalEvent::Light(light) => {
-                self.apply(UiMessage::Background(light));
+                self.apply_message(UiMessage::Background(light));
                 return Ok(());
             }
         };
         match event {
             Event::Key(key) if key.kind != KeyEventKind::Release => {
-                self.apply(UiMessage::Key(key, terminal::now()))
+                self.apply_message(UiMessage::Key(key, terminal::current_time()))
             }
-            Event::Mouse(event) => self.apply(UiMessage::Mouse(event)),
-            Event::Paste(text) => self.apply(UiMessage::Paste(text)),
+            Event::Mouse(event) => self.apply_message(UiMessage::Mouse(event)),
+            Event::Paste(text) => self.apply_message(UiMessage::Paste(text)),
             Event::Resize(columns, rows) => {
-                self.screen.resize(columns, rows)?;
-                self.apply(UiMessage::Resize(columns, rows));
+                self.screen.resize_screen(columns, rows)?;
+                self.apply_message(UiMessage::Resize(columns, rows));
             }
             _ => {}
         }
         Ok(())
     }
 
-    fn apply(&mut self, msg: UiMessage) {
+    fn apply_message(&mut self, msg: UiMessage) {
         let model = &mut self.model;
-        let cmds = terminal::guarded(|| update(model, msg));
-        self.perform(cmds);
+        let cmds = terminal::run_guarded(|| update_model(model, msg));
+        self.perform_commands(cmds);
     }
 
     /// The program is ended from outside: runs are ended as if the user had left.
     fn apply_quit(&mut self, by: ExternalShutdown) {
         self.ended_by = Some(by);
-        let cmds = crate::update::leave(&mut self.model);
-        self.perform(cmds);
+        let cmds = crate::update::leave_program(&mut self.model);
+        self.perform_commands(cmds);
     }
 
-    fn perform(&mut self, cmds: Vec<UiCommand>) {
-        if self.wishes.perform(&mut self.model, cmds, &mut self.screen) {
-            self.mark();
+    fn perform_commands(&mut self, cmds: Vec<UiCommand>) {
+        if self.command_runner.perform_commands(&mut self.model, cmds, &mut self.screen) {
+            self.request_frame();
         }
         // it may have been resized while it was another program's
         self.model.size = self.screen.size();
     }
 
     /// What stays in the terminal after the screen is gone.
-    fn farewell(&self) -> Option<String> {
-        farewell(&self.model)
+    fn exit_message(&self) -> Option<String> {
+        exit_message(&self.model)
     }
 }
 
@@ -337,7 +342,7 @@ impl UiCommandRunner {
     }
 
     /// Does what was asked for; answers from memory go straight back in. Whether there were such answers.
-    pub fn perform(
+    pub fn perform_commands(
         &mut self,
         model: &mut UiModel,
         cmds: Vec<UiCommand>,
@@ -348,32 +353,34 @@ impl UiCommandRunner {
         while let Some(cmd) = waiting.pop_front() {
             let reply = match cmd {
                 UiCommand::Copy(text) => {
-                    face.copy(&text);
+                    face.copy_text(&text);
                     None
                 }
                 UiCommand::Mouse(on) => {
-                    face.mouse(on);
+                    face.set_mouse(on);
                     None
                 }
                 UiCommand::External { number, name, text } => {
                     let backend = Arc::clone(&self.backend);
-                    let result = face.external(&mut || backend.open_external_editor(&name, &text));
+                    let result = face.run_external(&mut || backend.open_external_editor(&name, &text));
                     Some(BackendReply::Edited(number, result))
                 }
-                cmd => match self.reloaded(cmd) {
+                cmd => match self.reload_before(cmd) {
                     (Some(reply), None) => Some(reply),
                     (reply, Some(cmd)) => {
                         if let Some(reply) = reply {
-                            waiting.extend(terminal::guarded(|| update(model, UiMessage::Reply(reply))));
+                            waiting.extend(terminal::run_guarded(|| {
+                                update_model(model, UiMessage::Reply(reply))
+                            }));
                         }
-                        terminal::guarded(|| self.ask(cmd))
+                        terminal::run_guarded(|| self.ask_backend(cmd))
                     }
                     (None, None) => None,
                 },
             };
             if let Some(reply) = reply {
                 answered = true;
-                waiting.extend(terminal::guarded(|| update(model, UiMessage::Reply(reply))));
+                waiting.extend(terminal::run_guarded(|| update_model(model, UiMessage::Reply(reply))));
             }
         }
         answered
@@ -381,7 +388,7 @@ impl UiCommandRunner {
 
     /// What starts something sees the files as they are now. `None`: the person is asked first, but never while
     /// typing.
-    fn reloaded(&self, cmd: UiCommand) -> (Option<BackendReply>, Option<UiCommand>) {
+    fn reload_before(&self, cmd: UiCommand) -> (Option<BackendReply>, Option<UiCommand>) {
         let Some(found) = cmd
             .reads_definitions()
             .then(|| self.backend.reload_changed_config(cmd != UiCommand::Names))
@@ -391,12 +398,12 @@ impl UiCommandRunner {
         };
         let asked = found.question.is_some();
         let (now, then) = if asked { (None, Some(Box::new(cmd))) } else { (Some(cmd), None) };
-        (Some(BackendReply::Reloaded { found, then }), now)
+        (Some(BackendReply::Reloaded { reload: found, resumed_command: then }), now)
     }
 
-    fn ask(&self, cmd: UiCommand) -> Option<BackendReply> {
+    fn ask_backend(&self, cmd: UiCommand) -> Option<BackendReply> {
         let backend = &self.backend;
-        let cmd = match later(&**backend, cmd) {
+        let cmd = match start_async_command(&**backend, cmd) {
             Ok(reply) => {
                 self.replies.push(reply);
                 return None;
@@ -404,15 +411,17 @@ impl UiCommandRunner {
             Err(cmd) => cmd,
         };
         Some(match cmd {
-            UiCommand::StartWorkflow { name, input } => self.start(name, input, None),
-            UiCommand::StartBeside { name, input, beside } => self.start(name, input, Some(beside)),
+            UiCommand::StartWorkflow { name, input } => self.start_workflow(name, input, None),
+            UiCommand::StartBeside { name, input, sharing_mode: beside } => {
+                self.start_workflow(name, input, Some(beside))
+            }
             UiCommand::Stops(stops) => {
                 backend.set_start_breakpoints(stops);
                 return None;
             }
             UiCommand::StartChat { role } => self.start_chat(role),
             UiCommand::Send(run, command) => {
-                backend.send(&run, command);
+                backend.send_command(&run, command);
                 return None;
             }
             UiCommand::StopAside => {
@@ -423,12 +432,12 @@ impl UiCommandRunner {
                 Ok(()) => return None,
                 Err(reason) => BackendReply::NotKept(reason),
             },
-            other => return self.known(other),
+            other => return self.answer_from_memory(other),
         })
     }
 
     /// What is known without waiting.
-    fn known(&self, cmd: UiCommand) -> Option<BackendReply> {
+    fn answer_from_memory(&self, cmd: UiCommand) -> Option<BackendReply> {
         let backend = &self.backend;
         Some(match cmd {
             UiCommand::Names => {
@@ -436,17 +445,17 @@ impl UiCommandRunner {
             }
             UiCommand::Workflows => BackendReply::Workflows(backend.workflows()),
             UiCommand::ChooseWorkflow(wanted) => {
-                BackendReply::WorkflowChosen { wanted, workflows: backend.workflows() }
+                BackendReply::WorkflowChosen { requested_name: wanted, workflows: backend.workflows() }
             }
             UiCommand::Roles(group) => BackendReply::Roles { group, roles: backend.roles() },
-            UiCommand::Role(wanted) => BackendReply::Role { wanted, roles: backend.roles() },
+            UiCommand::Role(wanted) => BackendReply::Role { requested_name: wanted, roles: backend.roles() },
             UiCommand::Tools(role) => BackendReply::Tools { tools: backend.tools(&role), role },
-            UiCommand::Prices(models) => prices(&**backend, models),
+            UiCommand::Prices(models) => load_prices(&**backend, models),
             UiCommand::Trust(yes) => {
-                BackendReply::Trusted { yes, result: backend.answer_trust_question(yes) }
+                BackendReply::Trusted { trusted: yes, result: backend.answer_trust_question(yes) }
             }
             UiCommand::Trusts => BackendReply::Trusts(backend.trust_question()),
-            UiCommand::Theme(name) => BackendReply::Themed(backend.theme(&name)),
+            UiCommand::Theme(name) => BackendReply::Themed(backend.load_theme(&name)),
             UiCommand::Verbosity(wanted) => {
                 let (level, log) = backend.verbosity(wanted);
                 BackendReply::Verbosity(level, log)
@@ -492,7 +501,7 @@ impl UiCommandRunner {
     }
 }
 
-fn prices(backend: &dyn SessionBackend, models: Vec<String>) -> BackendReply {
+fn load_prices(backend: &dyn SessionBackend, models: Vec<String>) -> BackendReply {
     let price = |model: String| (model.clone(), backend.price(&model));
     BackendReply::Prices(models.into_iter().map(price).collect())
 }

@@ -8,18 +8,18 @@ pub mod agents;
 mod cost;
 pub mod history;
 
-pub use cost::cost;
+pub use cost::cost_report;
 
-pub use crate::json_text::{arguments, value_text};
+pub use crate::json_text::{arguments_line, value_text};
 
 use crate::backend::{RoleLine, StatusFacts, ToolLine, WorkflowLine};
-use crate::slash::closest;
-use crate::text::{one_line, width};
+use crate::slash::closest_name;
+use crate::text::{display_width, one_line};
 use synthdev_domain::approval::ToolPermission;
 use synthdev_domain::tool::ToolRisk;
 
 /// A decision's arguments in full: they steer the workflow.
-pub fn decision(value: &Value) -> String {
+pub fn decision_text(value: &Value) -> String {
     let Value::Object(map) = value else { return value.to_string() };
     map.iter().map(|(key, value)| format!("{key} = {}", value_text(value))).collect::<Vec<_>>().join(", ")
 }
@@ -33,7 +33,7 @@ pub fn adapt_hint(hint: &str) -> String {
 }
 
 /// The start line.
-pub fn facts(facts: &StatusFacts) -> String {
+pub fn start_line(facts: &StatusFacts) -> String {
     let mut parts = vec![
         format!("role {}", facts.role),
         facts.model.clone(),
@@ -46,14 +46,14 @@ pub fn facts(facts: &StatusFacts) -> String {
     parts.join(" · ")
 }
 
-pub fn workflows(list: &[WorkflowLine]) -> String {
+pub fn workflow_list(list: &[WorkflowLine]) -> String {
     if list.is_empty() {
         return "none found".to_owned();
     }
     let mut text = String::new();
     for line in list {
         let _ = write!(text, "{} ({})", line.name, line.layer);
-        if let Some(reason) = &line.broken {
+        if let Some(reason) = &line.error {
             let _ = write!(text, "\n    ✗ {}", one_line(reason));
         } else {
             if !line.description.is_empty() {
@@ -71,7 +71,7 @@ pub fn workflows(list: &[WorkflowLine]) -> String {
 /// Roles without a group, of one group, or all.
 /// # Errors
 /// There is no such group.
-pub fn roles(list: &[RoleLine], group: &str, current: &str) -> Result<String, String> {
+pub fn role_list(list: &[RoleLine], group: &str, current: &str) -> Result<String, String> {
     let shown: Vec<&RoleLine> = list
         .iter()
         .filter(|role| group == "all" || role.group == group || role_name(role) == group)
@@ -90,7 +90,7 @@ pub fn roles(list: &[RoleLine], group: &str, current: &str) -> Result<String, St
         })
         .collect();
     let mut text = String::new();
-    for (line, role) in table(&rows).lines().zip(&shown) {
+    for (line, role) in align_table(&rows).lines().zip(&shown) {
         let _ = writeln!(text, "{line}");
         if !role.description.is_empty() {
             let _ = writeln!(text, "      {}", one_line(&role.description));
@@ -101,7 +101,7 @@ pub fn roles(list: &[RoleLine], group: &str, current: &str) -> Result<String, St
     groups.sort_unstable();
     groups.dedup();
     if shown.is_empty() && !group.is_empty() && group != "all" {
-        let known = closest(group, groups.iter().copied());
+        let known = closest_name(group, groups.iter().copied());
         let tail = known
             .map_or_else(|| "/roles all lists every role".to_owned(), |name| format!("did you mean {name}?"));
         return Err(format!("no group or role {group} — {tail}"));
@@ -120,7 +120,7 @@ pub fn role_name(role: &RoleLine) -> String {
     if role.group.is_empty() { role.name.clone() } else { format!("{}.{}", role.group, role.name) }
 }
 
-pub fn tools(list: &[ToolLine]) -> String {
+pub fn tool_list(list: &[ToolLine]) -> String {
     if list.is_empty() {
         return "this role may use no tools".to_owned();
     }
@@ -141,7 +141,7 @@ pub fn tools(list: &[ToolLine]) -> String {
         })
         .collect();
     let mut text = String::new();
-    for (line, tool) in table(&rows).lines().zip(list) {
+    for (line, tool) in align_table(&rows).lines().zip(list) {
         let _ = writeln!(text, "{line}");
         if !tool.parameters.is_empty() {
             let _ = writeln!(text, "    {}", tool.parameters);
@@ -161,13 +161,13 @@ fn first_sentence(text: &str) -> String {
 const CELL: usize = 32;
 
 /// Columns aligned by their widest cell; the last one flows.
-fn table(rows: &[Vec<String>]) -> String {
+fn align_table(rows: &[Vec<String>]) -> String {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let widths: Vec<usize> = (0..columns)
         .map(|at| {
             rows.iter()
                 .filter_map(|row| row.get(at))
-                .map(|cell| width(cell))
+                .map(|cell| display_width(cell))
                 .filter(|wide| *wide <= CELL)
                 .max()
                 .unwrap_or(0)
@@ -179,7 +179,7 @@ fn table(rows: &[Vec<String>]) -> String {
         for (at, cell) in row.iter().enumerate() {
             line.push_str(cell);
             if at + 1 < row.len() {
-                line.push_str(&" ".repeat(widths[at].saturating_sub(width(cell)) + 2));
+                line.push_str(&" ".repeat(widths[at].saturating_sub(display_width(cell)) + 2));
             }
         }
         text.push_str(line.trim_end());

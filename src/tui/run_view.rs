@@ -31,8 +31,8 @@ pub struct AgentLine {
     pub model: String,
     pub usage: TokenUsage,
     /// The model that was asked for, if another one says that it answered.
-    pub instead_of: Option<String>,
-    pub doing: AgentActivity,
+    pub requested_model: Option<String>,
+    pub activity: AgentActivity,
 }
 
 /// What an agent does now.
@@ -59,7 +59,7 @@ pub struct CallSpeaker {
     /// As the run says it; empty in runs of before it was said.
     pub role: String,
     /// No server answers: what it calls its model is no other model than was asked for.
-    pub scripted: bool,
+    pub is_scripted: bool,
 }
 
 /// A branch or item that runs.
@@ -77,7 +77,7 @@ impl BranchLine {
     }
 
     /// What the path names of its states begin with.
-    pub fn prefix(&self) -> String {
+    pub fn state_prefix(&self) -> String {
         let dot = if self.is_item() { "" } else { "." };
         format!("{}{dot}{}/", self.owner, self.name)
     }
@@ -87,11 +87,11 @@ impl BranchLine {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct EarlierEntries {
     /// Its position in the transcript.
-    pub at: usize,
+    pub position: usize,
     /// How many entries it stands for.
-    pub left_out: usize,
+    pub left_out_count: usize,
     /// They are being read.
-    pub asked: bool,
+    pub is_requested: bool,
 }
 
 /// A place where the run stands still (`/break`, `/step`, `/pause`).
@@ -101,13 +101,13 @@ pub struct StoppedAt {
     /// Path name of the state that comes next, or in which it stands.
     pub state: String,
     /// Absent: step mode, or a pause.
-    pub point: Option<Breakpoint>,
+    pub breakpoint: Option<Breakpoint>,
 }
 
 impl StoppedAt {
     /// `before review`, `at code: tool execute_terminal`
-    pub fn place(&self) -> String {
-        match &self.point {
+    pub fn stop_location(&self) -> String {
+        match &self.breakpoint {
             None | Some(Breakpoint::State { .. }) => format!("before {}", self.state),
             Some(Breakpoint::Now) => format!("interrupted in {}", self.state),
             Some(point) => format!("at {}: {}", self.state, one_line(&point.to_string())),
@@ -140,10 +140,10 @@ pub struct RunView {
     /// Of the whole run.
     pub ledger: CostLedger,
     /// Of that, what was paid in this session.
-    pub paid_here: CostLedger,
+    pub session_costs: CostLedger,
     pub snapshot: Option<String>,
     /// It works in a worktree: what to say about it when it ends.
-    pub elsewhere: Option<String>,
+    pub worktree_note: Option<String>,
     /// What goes on now (`coder asks m-1`, `runs execute_terminal`); empty: nothing.
     pub activity: String,
     /// When it began: for the elapsed time.
@@ -151,15 +151,15 @@ pub struct RunView {
     /// Milliseconds of work before it was taken up again.
     pub worked_ms: u64,
     /// Of its last event: when a process died is not known better.
-    pub last_at: Timestamp,
+    pub last_event_at: Timestamp,
     /// The person left a question of it open.
-    pub left_open: bool,
+    pub question_left_open: bool,
     /// The run waits for a text (`UserQuestion::Message`).
-    pub waiting: Option<CallId>,
+    pub awaiting_text: Option<CallId>,
     /// Texts for the run that wait for its next question.
     pub outbox: VecDeque<String>,
     /// Of these, what the person wants back and the run has not given back yet.
-    pub taking: Vec<MessageWithdrawal>,
+    pub withdrawals: Vec<MessageWithdrawal>,
     /// Who was asked last: name, seat, model.
     pub speaker: Option<CallSpeaker>,
     /// Whose text streams, by call: several may speak at once.
@@ -167,25 +167,25 @@ pub struct RunView {
     /// What runs at the same time, in the order in which it began.
     pub branches: Vec<BranchLine>,
     /// What of its past is not on screen.
-    pub earlier: Option<EarlierEntries>,
+    pub earlier_entries: Option<EarlierEntries>,
     /// Positions in the transcript of what is still growing.
     pub replies: HashMap<CallId, usize>,
     pub tools: HashMap<CallId, usize>,
     /// Calls that sum a conversation up: what they stream is nobody's word.
-    pub summing: HashSet<CallId>,
+    pub summarizing_calls: HashSet<CallId>,
     /// Calls that are asked again, and where that is told.
     pub retry: HashMap<CallId, usize>,
     /// Where it stands still, in the order in which it came there.
-    pub stands: Vec<StoppedAt>,
+    pub stopped_at: Vec<StoppedAt>,
     /// Where it will.
-    pub stops: BreakpointSet,
+    pub breakpoints: BreakpointSet,
     /// Esc was pressed, and it does not stand still yet.
-    pub interrupting: bool,
+    pub is_interrupting: bool,
     /// The person has cancelled it; a workflow is then not there to be taken up again.
-    pub stopping: bool,
-    pub over: bool,
+    pub is_cancelling: bool,
+    pub is_over: bool,
     /// What the panes show of it.
-    pub watch: RunPaneData,
+    pub pane_data: RunPaneData,
 }
 
 impl RunView {
@@ -199,48 +199,48 @@ impl RunView {
             agents: Vec::new(),
             ledger: CostLedger::default(),
             budget: Budget::default(),
-            paid_here: CostLedger::default(),
+            session_costs: CostLedger::default(),
             snapshot: None,
-            elsewhere: None,
+            worktree_note: None,
             activity: String::new(),
             busy_since: None,
             worked_ms: 0,
-            last_at: Timestamp::default(),
-            left_open: false,
-            waiting: None,
+            last_event_at: Timestamp::default(),
+            question_left_open: false,
+            awaiting_text: None,
             outbox: VecDeque::new(),
-            taking: Vec::new(),
+            withdrawals: Vec::new(),
             speaker: None,
             speakers: HashMap::new(),
             branches: Vec::new(),
-            earlier: None,
+            earlier_entries: None,
             replies: HashMap::new(),
-            summing: HashSet::new(),
+            summarizing_calls: HashSet::new(),
             tools: HashMap::new(),
             retry: HashMap::new(),
-            stands: Vec::new(),
-            stops: BreakpointSet::default(),
-            interrupting: false,
-            stopping: false,
-            over: false,
-            watch: RunPaneData::default(),
+            stopped_at: Vec::new(),
+            breakpoints: BreakpointSet::default(),
+            is_interrupting: false,
+            is_cancelling: false,
+            is_over: false,
+            pane_data: RunPaneData::default(),
         }
     }
 
     /// Takes an event into what the panes show; what else it means is for `update` to say.
     pub fn apply_event(&mut self, at: Timestamp, event: &RunEvent) {
-        self.watch.apply_event(at, event);
+        self.pane_data.apply_event(at, event);
         let doing = match event {
             RunEvent::ModelCalled { agent, side, .. } => {
-                self.agent(&one_line(agent), *side);
+                self.agent_mut(&one_line(agent), *side);
                 Some((one_line(agent), AgentActivity::Thinks))
             }
             RunEvent::Delta { call, .. } => {
-                let speaker = self.speakers.get(call).filter(|_| !self.summing.contains(call));
+                let speaker = self.speakers.get(call).filter(|_| !self.summarizing_calls.contains(call));
                 let thinks = |name: &String| {
                     self.agents
                         .iter()
-                        .any(|agent| agent.name == *name && agent.doing == AgentActivity::Thinks)
+                        .any(|agent| agent.name == *name && agent.activity == AgentActivity::Thinks)
                 };
                 speaker
                     .map(|speaker| &speaker.agent)
@@ -259,7 +259,7 @@ impl RunView {
                 Some((one_line(agent), AgentActivity::WaitsFor(one_line(tool))))
             }
             RunEvent::Finished { .. } => {
-                self.all_rest();
+                self.set_agents_idle();
                 None
             }
             // who was stopped before anything was used is not told of
@@ -267,7 +267,7 @@ impl RunView {
                 question: UserQuestion::Break { point: Some(Breakpoint::Now), .. },
                 ..
             } if self.branches.is_empty() => {
-                self.all_rest();
+                self.set_agents_idle();
                 None
             }
             _ => None,
@@ -275,25 +275,25 @@ impl RunView {
         if let Some((name, doing)) = doing
             && let Some(agent) = self.agents.iter_mut().find(|agent| agent.name == name)
         {
-            agent.doing = doing;
-            self.watch.agents += 1;
+            agent.activity = doing;
+            self.pane_data.agents += 1;
         }
     }
 
-    fn all_rest(&mut self) {
-        self.agents.iter_mut().for_each(|agent| agent.doing = AgentActivity::Nothing);
-        self.watch.agents += 1;
+    fn set_agents_idle(&mut self) {
+        self.agents.iter_mut().for_each(|agent| agent.activity = AgentActivity::Nothing);
+        self.pane_data.agents += 1;
     }
 
     /// What its calls cost is known from elsewhere.
-    pub fn charged(&mut self, ledger: CostLedger) {
-        self.watch.spending = RunCostView::from_entries(ledger.entries.iter());
-        self.watch.agents += 1;
+    pub fn set_ledger(&mut self, ledger: CostLedger) {
+        self.pane_data.run_costs = RunCostView::from_entries(ledger.entries.iter());
+        self.pane_data.agents += 1;
         self.ledger = ledger;
     }
 
     /// Of a long past the sums are enough: its lines are let go.
-    pub fn sum_up(&mut self) {
+    pub fn collapse_ledger(&mut self) {
         if self.ledger.entries.len() > 1 {
             let (usage, cost_usd) = (self.ledger.usage(), self.ledger.cost_usd());
             self.ledger =
@@ -302,7 +302,7 @@ impl RunView {
     }
 
     /// Milliseconds of work until `now`; `None`: it has never begun.
-    pub fn elapsed(&self, now: Timestamp) -> Option<u64> {
+    pub fn elapsed_ms(&self, now: Timestamp) -> Option<u64> {
         let here = |since: Timestamp| u64::try_from(now.0.saturating_sub(since.0)).unwrap_or(0);
         self.busy_since.map(|since| self.worked_ms.saturating_add(here(since)))
     }
@@ -313,7 +313,7 @@ impl RunView {
         clippy::cast_sign_loss,
         reason = "amounts are positive and small"
     )]
-    pub fn raise(&mut self, what: &str, hard: f64) {
+    pub fn raise_budget(&mut self, what: &str, hard: f64) {
         match what {
             "cost_usd" => self.budget.cost_usd.hard = Some(hard),
             "duration" => self.budget.duration_ms.hard = Some(hard as u64),
@@ -326,12 +326,14 @@ impl RunView {
         for places in [&mut self.replies, &mut self.tools, &mut self.retry] {
             *places = places.drain().filter_map(|(call, at)| Some((call, to(at)?))).collect();
         }
-        self.earlier =
-            self.earlier.take().and_then(|earlier| Some(EarlierEntries { at: to(earlier.at)?, ..earlier }));
+        self.earlier_entries = self
+            .earlier_entries
+            .take()
+            .and_then(|earlier| Some(EarlierEntries { position: to(earlier.position)?, ..earlier }));
     }
 
     /// Adds a state to the path.
-    pub fn visit(&mut self, state: &str) {
+    pub fn add_to_path(&mut self, state: &str) {
         if self.path.len() >= 2 * PATH {
             self.path.drain(..PATH);
         }
@@ -339,15 +341,15 @@ impl RunView {
     }
 
     /// The branch that a state belongs to, the innermost one.
-    pub fn branch_of(&self, state: &str) -> Option<&BranchLine> {
+    pub fn branch_for_state(&self, state: &str) -> Option<&BranchLine> {
         self.branches
             .iter()
-            .filter(|line| state.starts_with(&line.prefix()))
+            .filter(|line| state.starts_with(&line.state_prefix()))
             .max_by_key(|line| line.owner.len())
     }
 
     /// `3 branches`, `8 items`; nothing while there is only one thread.
-    pub fn at_once(&self) -> Option<String> {
+    pub fn concurrency_label(&self) -> Option<String> {
         let items = self.branches.iter().filter(|line| line.is_item()).count();
         match (self.branches.len(), items) {
             (0 | 1, _) => None,
@@ -358,34 +360,34 @@ impl RunView {
 
     /// It stands still, and nothing goes on beside.
     pub fn is_stopped(&self) -> bool {
-        !self.over && !self.stands.is_empty() && !self.agents_work()
+        !self.is_over && !self.stopped_at.is_empty() && !self.agents_work()
     }
 
     /// Something is being done by somebody who is not a person.
-    pub fn works(&self) -> bool {
+    pub fn is_working(&self) -> bool {
         self.agents_work() || !self.speakers.is_empty() || !self.tools.is_empty()
     }
 
     fn agents_work(&self) -> bool {
         self.agents
             .iter()
-            .any(|agent| !matches!(agent.doing, AgentActivity::Nothing | AgentActivity::WaitsFor(_)))
+            .any(|agent| !matches!(agent.activity, AgentActivity::Nothing | AgentActivity::WaitsFor(_)))
     }
 
     /// Something goes on that a person may want to stop.
-    pub fn busy(&self) -> bool {
-        !self.over && self.waiting.is_none()
+    pub fn is_busy(&self) -> bool {
+        !self.is_over && self.awaiting_text.is_none()
     }
 
-    pub fn agent(&mut self, name: &str, side: ConversationSide) -> &mut AgentLine {
+    pub fn agent_mut(&mut self, name: &str, side: ConversationSide) -> &mut AgentLine {
         let at = self.agents.iter().position(|agent| agent.name == name).unwrap_or_else(|| {
             self.agents.push(AgentLine {
                 name: name.to_owned(),
                 side,
                 model: String::new(),
                 usage: TokenUsage::default(),
-                instead_of: None,
-                doing: AgentActivity::Nothing,
+                requested_model: None,
+                activity: AgentActivity::Nothing,
             });
             self.agents.len() - 1
         });
@@ -393,7 +395,7 @@ impl RunView {
     }
 
     /// Adds what a call used to its agent and its state.
-    pub fn charge(
+    pub fn charge_call(
         &mut self,
         call: CallId,
         (agent, side, model): (&str, ConversationSide, &str),
@@ -402,16 +404,16 @@ impl RunView {
         let speaker = self.speakers.get(&call);
         let state = speaker.map_or(&self.state, |speaker| &speaker.state).clone();
         let role = speaker.map(|speaker| speaker.role.clone()).unwrap_or_default();
-        let asked = speaker.filter(|speaker| !speaker.scripted).map(|speaker| speaker.model.clone());
-        let line = self.agent(agent, side);
-        line.instead_of = asked.filter(|asked| !is_same_model(asked, model));
+        let asked = speaker.filter(|speaker| !speaker.is_scripted).map(|speaker| speaker.model.clone());
+        let line = self.agent_mut(agent, side);
+        line.requested_model = asked.filter(|asked| !is_same_model(asked, model));
         model.clone_into(&mut line.model);
         line.usage.add(&usage);
-        let (agent, model, at) = (agent.to_owned(), model.to_owned(), self.last_at);
+        let (agent, model, at) = (agent.to_owned(), model.to_owned(), self.last_event_at);
         let entry = CostEntry { agent, role, state, model, usage, cost_usd, at, estimated };
-        self.watch.spending.add(&entry);
-        self.watch.agents += 1;
-        self.paid_here.entries.push(&entry);
+        self.pane_data.run_costs.add_entry(&entry);
+        self.pane_data.agents += 1;
+        self.session_costs.entries.push(&entry);
         self.ledger.entries.push(&entry);
     }
 
@@ -421,7 +423,7 @@ impl RunView {
         for entry in spent {
             let who = (one_line(&entry.agent), one_line(&entry.model));
             let used = (entry.usage, entry.cost_usd, entry.estimated);
-            self.charge(call, (&who.0, side, &who.1), used);
+            self.charge_call(call, (&who.0, side, &who.1), used);
         }
     }
 }

@@ -18,19 +18,19 @@ pub struct SessionOptions {
     /// A model is set up first.
     pub setup: Option<SetupRequest>,
     /// Lines above the start line.
-    pub banner: Vec<String>,
+    pub banner_lines: Vec<String>,
     pub theme: ColorTheme,
     pub keymap: KeyBindings,
     /// The mouse scrolls and chooses panes.
     pub mouse: bool,
     /// Reduced motion.
-    pub calm: bool,
+    pub reduced_motion: bool,
     /// Results and data are shown from the start.
     pub details: bool,
     /// Keys as in vi in the input box.
     pub vim: bool,
     /// Which theme goes with a light background, if the terminal shall be asked for its.
-    pub light: Option<ColorTheme>,
+    pub light_theme: Option<ColorTheme>,
 }
 
 /// What happens without a key pressed.

@@ -18,7 +18,7 @@ pub struct SetupServer {
     pub note: String,
     pub needs_key: bool,
     /// Where its key is set already.
-    pub key_from: Option<String>,
+    pub key_source: Option<String>,
 }
 
 /// A model that can be chosen.
@@ -35,8 +35,8 @@ pub enum SetupRequest {
     /// Which providers there are. `first`: only if no model can be asked as things are.
     Open {
         level: String,
-        first: bool,
-        alone: bool,
+        at_first_start: bool,
+        exits_after: bool,
     },
     /// Which servers run on this machine.
     Discover,
@@ -54,9 +54,9 @@ pub enum SetupReply {
     Unneeded,
     Opened {
         level: String,
-        first: bool,
-        alone: bool,
-        places: Vec<SetupServer>,
+        at_first_start: bool,
+        exits_after: bool,
+        servers: Vec<SetupServer>,
     },
     Discovered(Vec<SetupServer>),
     Offers {
@@ -98,29 +98,29 @@ pub struct SetupDialog {
     /// The level that is set up: base, smart or fast.
     pub level: String,
     /// Nothing else is wanted: the program ends with the dialog.
-    pub alone: bool,
+    pub exits_after: bool,
     /// It came unbidden, at a start without a model.
-    pub first: bool,
+    pub at_first_start: bool,
     pub step: SetupStep,
-    pub places: Vec<SetupServer>,
+    pub servers: Vec<SetupServer>,
     pub models: Vec<SetupModel>,
     /// What is typed: a filter, an address, a model's name, or the key.
-    pub typed: String,
+    pub typed_text: String,
     pub selected: usize,
     /// What is waited for.
-    pub waiting: Option<&'static str>,
+    pub waiting_for: Option<&'static str>,
     pub problem: Option<String>,
     /// The chosen server.
-    pub place: Option<SetupServer>,
+    pub chosen_server: Option<SetupServer>,
     pub key: Option<SecretText>,
     pub model: String,
     /// A level with a model of its own.
-    pub smart: Option<String>,
-    pub fast: Option<String>,
+    pub smart_model: Option<String>,
+    pub fast_model: Option<String>,
     /// How the trial went.
     pub outcome: Option<Result<String, String>>,
     /// The search for servers on this machine is done.
-    pub searched: bool,
+    pub discovery_done: bool,
 }
 
 impl fmt::Debug for SetupDialog {
@@ -138,36 +138,36 @@ impl SetupDialog {
         Self {
             number: 0,
             level,
-            alone,
-            first: false,
+            exits_after: alone,
+            at_first_start: false,
             step: SetupStep::Place,
-            places,
+            servers: places,
             models: Vec::new(),
-            typed: String::new(),
+            typed_text: String::new(),
             selected: 0,
-            waiting: None,
+            waiting_for: None,
             problem: None,
-            place: None,
+            chosen_server: None,
             key: None,
             model: String::new(),
-            smart: None,
-            fast: None,
+            smart_model: None,
+            fast_model: None,
             outcome: None,
-            searched: false,
+            discovery_done: false,
         }
     }
 
     /// The lines of the step's list that fit what was typed.
     pub fn choices(&self) -> Vec<SetupChoice> {
-        let wanted = self.typed.trim().to_lowercase();
+        let wanted = self.typed_text.trim().to_lowercase();
         let fits = |text: &str| text.to_lowercase().contains(&wanted);
         let mut list = Vec::new();
         match self.step {
             SetupStep::Place => {
-                if !self.searched && wanted.is_empty() {
+                if !self.discovery_done && wanted.is_empty() {
                     list.push(SetupChoice::Discover);
                 }
-                let places = self.places.iter().enumerate();
+                let places = self.servers.iter().enumerate();
                 let fitting = places.filter(|(_, place)| fits(&place.provider) || fits(&place.base_url));
                 list.extend(fitting.map(|(at, _)| SetupChoice::Place(at)));
                 if list.is_empty() || wanted.contains("://") {
@@ -182,7 +182,7 @@ impl SetupDialog {
                 list.extend(
                     models.filter(|(_, model)| fits(&model.name)).map(|(at, _)| SetupChoice::Model(at)),
                 );
-                let exact = self.models.iter().any(|model| model.name == self.typed.trim());
+                let exact = self.models.iter().any(|model| model.name == self.typed_text.trim());
                 if !wanted.is_empty() && !exact {
                     list.push(SetupChoice::Typed);
                 }
@@ -193,8 +193,8 @@ impl SetupDialog {
     }
 
     /// What was chosen so far, for the level itself.
-    pub fn own(&self) -> LevelSetup {
-        let place = self.place.clone().unwrap_or_default();
+    pub fn own_setup(&self) -> LevelSetup {
+        let place = self.chosen_server.clone().unwrap_or_default();
         let custom = place.provider.is_empty();
         LevelSetup {
             level: self.level.clone(),
@@ -202,18 +202,18 @@ impl SetupDialog {
             base_url: custom.then(|| place.base_url.clone()),
             key: self.key.clone(),
             model: (!self.model.is_empty()).then(|| self.model.clone()),
-            as_base: false,
+            same_as_base: false,
         }
     }
 
     /// Everything that was chosen.
-    pub fn all(&self) -> Vec<LevelSetup> {
-        let mut all = vec![self.own()];
+    pub fn all_setups(&self) -> Vec<LevelSetup> {
+        let mut all = vec![self.own_setup()];
         if self.level == "base" {
-            for (level, model) in [("smart", &self.smart), ("fast", &self.fast)] {
+            for (level, model) in [("smart", &self.smart_model), ("fast", &self.fast_model)] {
                 let level = level.to_owned();
                 // what the level had of its own belonged to another server
-                all.push(LevelSetup { level: level.clone(), as_base: true, ..LevelSetup::default() });
+                all.push(LevelSetup { level: level.clone(), same_as_base: true, ..LevelSetup::default() });
                 if model.is_some() {
                     all.push(LevelSetup { level, model: model.clone(), ..LevelSetup::default() });
                 }

@@ -1,7 +1,7 @@
 //! The slash commands: one table drives dispatch, completion, help and `docs/commands.md`.
 
-use self::arguments::word;
-pub use self::edit_distance::closest;
+use self::arguments::split_word;
+pub use self::edit_distance::closest_name;
 pub use self::snapshots::SNAPSHOT_WORDS;
 
 mod arguments;
@@ -22,16 +22,24 @@ pub mod steering;
 mod task;
 mod verbosity;
 
-pub use arguments::changes;
+pub use arguments::parse_changes;
 pub use cmd::{SHELL_WORDS, ShellLine};
 pub use command::{SlashAction, SlashArgument, SlashCommand};
 pub use task::TASK_WORDS;
 
 /// A command that `steering` understands.
-const fn steers(row: steering::SteeringCommand) -> SlashCommand {
-    let steering::SteeringCommand { name, aliases, usage, about, more, run } = row;
+const fn steering_command(row: steering::SteeringCommand) -> SlashCommand {
+    let steering::SteeringCommand { name, aliases, usage, description: about, long_help: more, run } = row;
     let argument = if run { SlashArgument::Run } else { SlashArgument::None };
-    SlashCommand { name, aliases, usage, about, more, argument, parse: |_| Err(String::new()) }
+    SlashCommand {
+        name,
+        aliases,
+        usage,
+        description: about,
+        long_help: more,
+        argument,
+        parse_arguments: |_| Err(String::new()),
+    }
 }
 
 /// All of them, in the order in which help shows them; the files beside this one say what each is.
@@ -48,16 +56,16 @@ pub const COMMANDS: &[SlashCommand] = &[
     history::HISTORY,
     history::SEARCH,
     history::RESUME,
-    steers(steering::STATUS),
-    steers(steering::PAUSE),
-    steers(steering::STEP),
-    steers(steering::CONTINUE),
-    steers(steering::STOP),
-    steers(steering::BREAK),
-    steers(steering::BREAKS),
-    steers(steering::SET),
-    steers(steering::PENDING),
-    steers(steering::APPROVALS),
+    steering_command(steering::STATUS),
+    steering_command(steering::PAUSE),
+    steering_command(steering::STEP),
+    steering_command(steering::CONTINUE),
+    steering_command(steering::STOP),
+    steering_command(steering::BREAK),
+    steering_command(steering::BREAKS),
+    steering_command(steering::SET),
+    steering_command(steering::PENDING),
+    steering_command(steering::APPROVALS),
     history::UNDO,
     history::REWIND,
     history::FORK,
@@ -97,27 +105,27 @@ pub fn is_command(text: &str) -> bool {
 /// Understands a command line.
 /// # Errors
 /// An unknown command with a suggestion, or what is missing.
-pub fn parse(line: &str) -> Result<SlashAction, String> {
+pub fn parse_command_line(line: &str) -> Result<SlashAction, String> {
     let line = line.trim();
     let line = line.strip_prefix('/').unwrap_or(line);
-    let (word, rest) = word(line);
-    match find(word) {
-        Some(command) => match steering::parse(command.name, rest.trim()) {
+    let (word, rest) = split_word(line);
+    match find_command(word) {
+        Some(command) => match steering::parse_steering(command.name, rest.trim()) {
             Some(steer) => steer.map(SlashAction::Steer),
-            None => (command.parse)(rest.trim()),
+            None => (command.parse_arguments)(rest.trim()),
         },
-        None => Err(unknown(word)),
+        None => Err(unknown_command_text(word)),
     }
 }
 
-pub fn find(word: &str) -> Option<&'static SlashCommand> {
+pub fn find_command(word: &str) -> Option<&'static SlashCommand> {
     COMMANDS.iter().find(|command| command.name == word || command.aliases.contains(&word))
 }
 
 /// `unknown command /wrkflow — did you mean /workflow?`
-pub fn unknown(word: &str) -> String {
+pub fn unknown_command_text(word: &str) -> String {
     let names = COMMANDS.iter().flat_map(|command| std::iter::once(&command.name).chain(command.aliases));
-    match closest(word, names.copied()) {
+    match closest_name(word, names.copied()) {
         Some(name) => format!("unknown command /{word} — did you mean /{name}?"),
         None => format!("unknown command /{word} — /help lists all"),
     }
@@ -132,13 +140,14 @@ mod tests {
     use synthdev_domain::journal::RunStatus;
 
     fn workflow(name: &str, input: &str) -> Result<SlashAction, String> {
-        Ok(SlashAction::Workflow { name: name.into(), input: input.into(), beside: None })
+        Ok(SlashAction::Workflow { name: name.into(), input: input.into(), sharing_mode: None })
     }
 
     #[test]
     fn lines_are_understood() {
-        let check =
-            |line: &str, expected: Result<SlashAction, String>| assert_eq!(parse(line), expected, "{line}");
+        let check = |line: &str, expected: Result<SlashAction, String>| {
+            assert_eq!(parse_command_line(line), expected, "{line}")
+        };
         check("/workflow a \"x y\"", workflow("a", "x y"));
         check("/wf a x \"y\" z", workflow("a", "x \"y\" z"));
         check("/wf a 'it is'", workflow("a", "it is"));
@@ -147,7 +156,7 @@ mod tests {
         check("/workflow", Ok(SlashAction::Workflows));
         check("/q", Ok(SlashAction::Quit));
         let runs = |statuses: &[RunStatus], words: Option<&str>| {
-            Ok(SlashAction::Runs { statuses: statuses.to_vec(), words: words.map(str::to_owned) })
+            Ok(SlashAction::Runs { statuses: statuses.to_vec(), search_words: words.map(str::to_owned) })
         };
         check("/runs", runs(&[], None));
         check("/runs failed paused", runs(&[RunStatus::Failed, RunStatus::Paused], None));

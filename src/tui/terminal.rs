@@ -92,8 +92,8 @@ pub struct TerminalScreen {
     bytes: FrameBytes,
     size: (u16, u16),
     /// The mouse was ours before the terminal was lent.
-    mouse_lent: bool,
-    asked_at: Option<Instant>,
+    mouse_was_ours: bool,
+    background_asked_at: Option<Instant>,
 }
 
 impl TerminalScreen {
@@ -109,9 +109,11 @@ impl TerminalScreen {
             Terminal::with_options(CrosstermBackend::new(bytes.clone()), TerminalOptions { viewport })
         });
         match opened {
-            Ok(terminal) => Ok(Self { terminal, bytes, size, mouse_lent: false, asked_at: None }),
+            Ok(terminal) => {
+                Ok(Self { terminal, bytes, size, mouse_was_ours: false, background_asked_at: None })
+            }
             Err(error) => {
-                restore();
+                restore_terminal();
                 Err(error)
             }
         }
@@ -124,7 +126,7 @@ impl TerminalScreen {
 
     /// # Errors
     /// The terminal is gone.
-    pub fn resize(&mut self, columns: u16, rows: u16) -> io::Result<()> {
+    pub fn resize_screen(&mut self, columns: u16, rows: u16) -> io::Result<()> {
         if self.size != (columns, rows) {
             self.size = (columns, rows);
             self.terminal.resize(Rect::new(0, 0, columns, rows))?;
@@ -135,10 +137,10 @@ impl TerminalScreen {
     /// Gives the terminal to another program, keys and all, until `take_back`.
     /// # Errors
     /// What is typed cannot be left to others here.
-    pub fn lend(&mut self) -> io::Result<()> {
+    pub fn lend_to_program(&mut self) -> io::Result<()> {
         stop_reading()?;
-        self.mouse_lent = MOUSE.load(Ordering::SeqCst);
-        restore();
+        self.mouse_was_ours = MOUSE.load(Ordering::SeqCst);
+        restore_terminal();
         Ok(())
     }
 
@@ -148,17 +150,17 @@ impl TerminalScreen {
     pub fn take_back(&mut self) -> io::Result<()> {
         let (columns, rows) = size()?;
         take_over()?;
-        self.mouse(self.mouse_lent)?;
-        *reader() = TerminalReaderState::Ours;
+        self.set_mouse(self.mouse_was_ours)?;
+        *lock_reader() = TerminalReaderState::Ours;
         READER_CHANGED.notify_all();
-        self.resize(columns, rows)?;
-        self.repaint()
+        self.resize_screen(columns, rows)?;
+        self.repaint_screen()
     }
 
     /// The next frame writes every cell.
     /// # Errors
     /// The terminal is gone.
-    pub fn repaint(&mut self) -> io::Result<()> {
+    pub fn repaint_screen(&mut self) -> io::Result<()> {
         // `clear` would ask the terminal where its cursor is
         self.terminal.resize(Rect::new(0, 0, self.size.0, self.size.1))
     }
@@ -166,7 +168,7 @@ impl TerminalScreen {
     /// Whether clicks and the wheel come to us; while they do, the terminal selects no text by itself.
     /// # Errors
     /// The terminal is gone.
-    pub fn mouse(&mut self, on: bool) -> io::Result<()> {
+    pub fn set_mouse(&mut self, on: bool) -> io::Result<()> {
         match (on, MOUSE.swap(on, Ordering::SeqCst)) {
             (true, false) => write_sequence(MOUSE_ON),
             (false, true) => write_sequence(MOUSE_OFF),
@@ -177,31 +179,31 @@ impl TerminalScreen {
     /// Asks for the colour of the background; what is answered comes with the events.
     /// # Errors
     /// The terminal is gone.
-    pub fn ask_background(&mut self) -> io::Result<()> {
+    pub fn query_background(&mut self) -> io::Result<()> {
         ASKED.store(true, Ordering::SeqCst);
-        self.asked_at = Some(moment());
+        self.background_asked_at = Some(current_instant());
         write_sequence(ASK_BACKGROUND)
     }
 
     /// An answer of the terminal may still come.
-    pub fn is_asked(&self) -> bool {
-        let lately = |at: Instant| moment().saturating_duration_since(at) < ANSWERED;
-        ASKED.load(Ordering::SeqCst) && self.asked_at.is_some_and(lately)
+    pub fn awaits_background_reply(&self) -> bool {
+        let lately = |at: Instant| current_instant().saturating_duration_since(at) < ANSWERED;
+        ASKED.load(Ordering::SeqCst) && self.background_asked_at.is_some_and(lately)
     }
 
     /// Puts a text into the clipboard of whoever looks at this terminal (OSC 52); one that cannot, ignores it.
     /// # Errors
     /// The terminal is gone.
-    pub fn copy(&mut self, text: &str) -> io::Result<()> {
+    pub fn copy_to_clipboard(&mut self, text: &str) -> io::Result<()> {
         let mut out = io::stdout().lock();
-        write!(out, "\x1b]52;c;{}\x07", base64(text.as_bytes()))?;
+        write!(out, "\x1b]52;c;{}\x07", encode_base64(text.as_bytes()))?;
         out.flush()
     }
 
     /// Draws one frame: only changed cells, as one synchronized write.
     /// # Errors
     /// The terminal is gone.
-    pub fn draw(&mut self, view: impl FnOnce(&mut Frame<'_>)) -> io::Result<()> {
+    pub fn draw_frame(&mut self, view: impl FnOnce(&mut Frame<'_>)) -> io::Result<()> {
         queue!(self.bytes, BeginSynchronizedUpdate)?;
         self.terminal.draw(view)?;
         queue!(self.bytes, EndSynchronizedUpdate)?;
@@ -214,13 +216,13 @@ impl TerminalScreen {
 
 impl Drop for TerminalScreen {
     fn drop(&mut self) {
-        restore();
+        restore_terminal();
     }
 }
 
 /// What the person does. A thread of its own waits for it, so that a dead terminal cannot stall the loop. `known` is
 /// the size that was drawn for.
-pub fn events(known: (u16, u16)) -> UnboundedReceiver<TerminalEvent> {
+pub fn terminal_events(known: (u16, u16)) -> UnboundedReceiver<TerminalEvent> {
     let (sender, receiver) = unbounded_channel();
     thread::spawn(move || {
         let mut listener = BackgroundReplyParser::default();
@@ -233,10 +235,10 @@ pub fn events(known: (u16, u16)) -> UnboundedReceiver<TerminalEvent> {
         }
         while let Ok(event) = next_event(&mut listener, |heard| sender.send(heard).is_ok()) {
             // the signal that woke us says nothing else
-            if waited_while_lent() && matches!(event, Event::Resize(..)) {
+            if was_lent_meanwhile() && matches!(event, Event::Resize(..)) {
                 continue;
             }
-            if !ASKED.load(Ordering::SeqCst) && !listener.holds() {
+            if !ASKED.load(Ordering::SeqCst) && !listener.has_pending() {
                 if sender.send(TerminalEvent::Event(event)).is_err() {
                     break;
                 }
@@ -259,14 +261,14 @@ fn next_event(
     listener: &mut BackgroundReplyParser,
     send: impl Fn(TerminalEvent) -> bool,
 ) -> io::Result<Event> {
-    if listener.holds() && !event::poll(PIECE)? && !listener.release().into_iter().all(send) {
+    if listener.has_pending() && !event::poll(PIECE)? && !listener.release_as_keys().into_iter().all(send) {
         return Err(io::ErrorKind::BrokenPipe.into());
     }
     event::read()
 }
 
 /// Runs a part of the loop in which a panic must give the terminal back first.
-pub fn guarded<T>(part: impl FnOnce() -> T) -> T {
+pub fn run_guarded<T>(part: impl FnOnce() -> T) -> T {
     DRAWING.set(true);
     let value = part();
     DRAWING.set(false);
@@ -274,12 +276,12 @@ pub fn guarded<T>(part: impl FnOnce() -> T) -> T {
 }
 
 #[expect(clippy::disallowed_methods, reason = "the border: how long ago the terminal was asked")]
-fn moment() -> Instant {
+fn current_instant() -> Instant {
     Instant::now()
 }
 
 #[expect(clippy::disallowed_methods, reason = "the border: the time of a key comes in here")]
-pub fn now() -> Timestamp {
+pub fn current_time() -> Timestamp {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Timestamp(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
 }
@@ -298,7 +300,7 @@ pub enum ExternalShutdown {
 #[cfg(unix)]
 pub fn shutdown_signal() -> impl Future<Output = ExternalShutdown> {
     use ExternalShutdown::{Hangup, Interrupt, Terminate};
-    or_hangup(first_of(&[Terminate, Hangup, Interrupt]), hangup::hangup(hangup::WatchedTerminal::Any))
+    or_hangup(first_of(&[Terminate, Hangup, Interrupt]), hangup::wait_hangup(hangup::WatchedTerminal::Any))
 }
 
 /// As `shutdown_signal`, where Ctrl+C is a signal that means something else. Lines of a file or a program are taken also
@@ -306,7 +308,7 @@ pub fn shutdown_signal() -> impl Future<Output = ExternalShutdown> {
 #[cfg(unix)]
 pub fn terminate_signal() -> impl Future<Output = ExternalShutdown> {
     use ExternalShutdown::{Hangup, Terminate};
-    or_hangup(first_of(&[Terminate, Hangup]), hangup::hangup(hangup::WatchedTerminal::Stdin))
+    or_hangup(first_of(&[Terminate, Hangup]), hangup::wait_hangup(hangup::WatchedTerminal::Stdin))
 }
 
 /// The terminal of another session goes away without a signal.
@@ -334,7 +336,7 @@ pub fn is_terminal_gone(error: &io::Error) -> bool {
 
 /// Every Ctrl+C, where it is a signal. From the call on it no longer kills.
 #[cfg(unix)]
-pub fn interrupts() -> UnboundedReceiver<()> {
+pub fn interrupt_receiver() -> UnboundedReceiver<()> {
     use tokio::signal::unix::{SignalKind, signal};
     let (sender, receiver) = unbounded_channel();
     if let Ok(mut signal) = signal(SignalKind::interrupt()) {
@@ -395,13 +397,13 @@ fn take_over() -> io::Result<()> {
     execute!(io::stdout(), EnterAlternateScreen, Clear(ClearType::All), EnableBracketedPaste, Hide)
 }
 
-fn reader() -> MutexGuard<'static, TerminalReaderState> {
+fn lock_reader() -> MutexGuard<'static, TerminalReaderState> {
     READER.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Whether the terminal was another program's meanwhile.
-fn waited_while_lent() -> bool {
-    let mut now = reader();
+fn was_lent_meanwhile() -> bool {
+    let mut now = lock_reader();
     if *now == TerminalReaderState::Ours {
         return false;
     }
@@ -417,7 +419,7 @@ fn waited_while_lent() -> bool {
 #[cfg(target_os = "linux")]
 fn stop_reading() -> io::Result<()> {
     use rustix::process::{Signal, getpid, kill_process};
-    let mut now = reader();
+    let mut now = lock_reader();
     *now = TerminalReaderState::Asked;
     kill_process(getpid(), Signal::WINCH)?;
     let waited = READER_CHANGED.wait_timeout_while(now, PATIENCE, |now| *now == TerminalReaderState::Asked);
@@ -441,7 +443,7 @@ fn write_sequence(sequence: &str) -> io::Result<()> {
 }
 
 /// RFC 4648, padded.
-fn base64(bytes: &[u8]) -> String {
+fn encode_base64(bytes: &[u8]) -> String {
     const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
     for three in bytes.chunks(3) {
@@ -455,7 +457,7 @@ fn base64(bytes: &[u8]) -> String {
     out
 }
 
-fn restore() {
+fn restore_terminal() {
     if ACTIVE.swap(false, Ordering::SeqCst) {
         if MOUSE.swap(false, Ordering::SeqCst) {
             let _ = write_sequence(MOUSE_OFF);
@@ -477,7 +479,7 @@ fn hook_panics() {
             if !ACTIVE.load(Ordering::SeqCst) {
                 earlier(info);
             } else if DRAWING.get() {
-                restore();
+                restore_terminal();
                 earlier(info);
             } else {
                 tracing::error!("{info}");
@@ -488,7 +490,7 @@ fn hook_panics() {
 
 #[cfg(test)]
 mod tests {
-    use super::base64;
+    use super::encode_base64;
 
     #[test]
     fn texts_are_encoded_for_the_clipboard() {
@@ -500,7 +502,7 @@ mod tests {
             ("foob", "Zm9vYg=="),
             ("ä→", "w6TihpI="),
         ] {
-            assert_eq!(base64(text.as_bytes()), expected, "{text}");
+            assert_eq!(encode_base64(text.as_bytes()), expected, "{text}");
         }
     }
 }

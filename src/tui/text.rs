@@ -9,11 +9,11 @@ use std::ops::Range;
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-pub use synthdev_domain::number_format::{dollars, format_count, thousands};
+pub use synthdev_domain::number_format::{format_count, format_dollars, format_thousands};
 use synthdev_domain::terminal_safe;
 
 /// Drops whole escape sequences (colours of a compiler), shows other control characters, expands tabs.
-pub fn clean(text: &str) -> Cow<'_, str> {
+pub fn clean_text(text: &str) -> Cow<'_, str> {
     expand_tabs(terminal_safe::strip_escape_sequences(line_end_dropped(text)))
 }
 
@@ -23,30 +23,30 @@ pub fn clean_first(text: &str, end: usize) -> Cow<'_, str> {
 }
 
 /// Hides nothing: escape sequences become visible. For texts that a person is asked to approve.
-pub fn reveal(text: &str) -> Cow<'_, str> {
+pub fn reveal_controls(text: &str) -> Cow<'_, str> {
     expand_tabs(terminal_safe::escape_controls(line_end_dropped(text)))
 }
 
 /// Cleaned and on one line: newlines become `⏎`.
 pub fn one_line(text: &str) -> String {
-    clean(text.trim()).replace('\n', "⏎ ")
+    clean_text(text.trim()).replace('\n', "⏎ ")
 }
 
 /// Columns that a cleaned text takes: the sum of its cells, as they are drawn.
-pub fn width(text: &str) -> usize {
-    if text.is_ascii() { text.len() } else { cells(text).map(|(_, _, wide)| wide).sum() }
+pub fn display_width(text: &str) -> usize {
+    if text.is_ascii() { text.len() } else { display_cells(text).map(|(_, _, wide)| wide).sum() }
 }
 
 /// What stands in one cell or two: where it starts, the text, its columns. Marks that belong to a letter stay with it;
 /// what would be wider than two columns (a row of half-letters) is taken apart.
-pub fn cells(text: &str) -> impl Iterator<Item = (usize, &str, usize)> {
+pub fn display_cells(text: &str) -> impl Iterator<Item = (usize, &str, usize)> {
     let mut at = 0;
     std::iter::from_fn(move || {
         let rest = &text[at..];
         let mut chars = rest.chars();
         let first = chars.next()?;
         let start = at;
-        if stands_alone(first) && chars.next().is_none_or(stands_alone) {
+        if is_own_cell(first) && chars.next().is_none_or(is_own_cell) {
             at += first.len_utf8();
             return Some((start, &text[start..at], first.width().unwrap_or(0)));
         }
@@ -62,19 +62,19 @@ pub fn cells(text: &str) -> impl Iterator<Item = (usize, &str, usize)> {
 }
 
 /// Next to another such letter it is a cell of its own, whatever else there is: most of what is ever shown.
-fn stands_alone(c: char) -> bool {
+fn is_own_cell(c: char) -> bool {
     matches!(c, ' '..='~' | '\u{a1}'..='\u{ac}' | '\u{ae}'..='\u{2ff}' | '\u{370}'..='\u{482}' | '\u{3041}'..='\u{3096}'
         | '\u{30a1}'..='\u{30fa}' | '\u{4e00}'..='\u{9fff}' | '\u{2500}'..='\u{259f}')
 }
 
 /// At most `columns` wide, the cut shown by `…`.
-pub fn fit(text: &str, columns: usize) -> Cow<'_, str> {
-    if width(text) <= columns {
+pub fn fit_to_columns(text: &str, columns: usize) -> Cow<'_, str> {
+    if display_width(text) <= columns {
         return Cow::Borrowed(text);
     }
     let mut out = String::new();
     let mut used = 0;
-    for (_, cell, wide) in cells(text) {
+    for (_, cell, wide) in display_cells(text) {
         if used + wide + 1 > columns {
             break;
         }
@@ -88,14 +88,14 @@ pub fn fit(text: &str, columns: usize) -> Cow<'_, str> {
 }
 
 /// The end of a line that is being typed, with room for the cursor behind it; `…` stands for what is before it.
-pub fn tail(line: &str, columns: usize) -> Cow<'_, str> {
+pub fn visible_tail(line: &str, columns: usize) -> Cow<'_, str> {
     let room = columns.saturating_sub(1);
-    let all = width(line);
+    let all = display_width(line);
     if all <= room {
         return Cow::Borrowed(line);
     }
     let mut left = all;
-    for (at, _, wide) in cells(line) {
+    for (at, _, wide) in display_cells(line) {
         if left < room {
             return Cow::Owned(format!("…{}", &line[at..]));
         }
@@ -106,7 +106,7 @@ pub fn tail(line: &str, columns: usize) -> Cow<'_, str> {
 
 /// The rows of one logical line (no newline in it): byte ranges, broken after spaces where possible.
 /// All rows but the last stay as they are when text is appended, so a stream is wrapped only once.
-pub fn wrap(line: &str, columns: usize) -> Vec<Range<usize>> {
+pub fn wrap_line(line: &str, columns: usize) -> Vec<Range<usize>> {
     wrap_hanging(line, columns, columns)
 }
 
@@ -152,7 +152,7 @@ fn wrap_cells(line: &str, first: usize, others: usize) -> Vec<Range<usize>> {
 /// Where the first row ends if not all fits: behind its last space, else before what does not fit.
 fn row_end(line: &str, columns: usize) -> Option<usize> {
     let (mut used, mut space) = (0, None);
-    for (at, cell, wide) in cells(line) {
+    for (at, cell, wide) in display_cells(line) {
         if used + wide > columns && cell != " " && at > 0 {
             return Some(space.unwrap_or(at));
         }
@@ -176,7 +176,7 @@ pub fn short_number(number: u64) -> String {
 
 /// Milliseconds for people: `0.4 s`, `12 s`, `3 min 05 s`, `2 h 07 min`.
 #[expect(clippy::cast_precision_loss, reason = "one decimal is shown")]
-pub fn duration(ms: u64) -> String {
+pub fn format_duration(ms: u64) -> String {
     match ms {
         0..10_000 => format!("{:.1} s", ms as f64 / 1e3),
         10_000..60_000 => format!("{} s", ms / 1_000),
@@ -199,7 +199,7 @@ mod tests {
     use super::*;
 
     fn rows(line: &str, columns: usize) -> Vec<&str> {
-        wrap(line, columns).into_iter().map(|range| &line[range]).collect()
+        wrap_line(line, columns).into_iter().map(|range| &line[range]).collect()
     }
 
     #[test]
@@ -235,7 +235,7 @@ mod tests {
         for columns in 1..20 {
             let mut before: Vec<Range<usize>> = Vec::new();
             for (end, _) in text.char_indices().skip(1) {
-                let now = wrap(&text[..end], columns);
+                let now = wrap_line(&text[..end], columns);
                 let stable = before.len().saturating_sub(1);
                 assert_eq!(before[..stable], now[..stable], "{columns} {end}");
                 before = now;
@@ -246,8 +246,8 @@ mod tests {
     #[test]
     fn control_characters_never_reach_the_screen() {
         let check = |text: &str, cleaned: &str, revealed: &str| {
-            assert_eq!(clean(text), cleaned, "clean {text:?}");
-            assert_eq!(reveal(text), revealed, "reveal {text:?}");
+            assert_eq!(clean_text(text), cleaned, "clean {text:?}");
+            assert_eq!(reveal_controls(text), revealed, "reveal {text:?}");
         };
         check("plain\ntext", "plain\ntext", "plain\ntext");
         check("\x1b[31mred\x1b[0m", "red", "␛[31mred␛[0m");
@@ -264,10 +264,10 @@ mod tests {
 
     #[test]
     fn texts_fit() {
-        assert_eq!(fit("hello", 5), "hello");
-        assert_eq!(fit("hello!", 5), "hell…");
-        assert_eq!(fit("日本語", 4), "日…");
-        assert_eq!(fit("x", 0), "");
+        assert_eq!(fit_to_columns("hello", 5), "hello");
+        assert_eq!(fit_to_columns("hello!", 5), "hell…");
+        assert_eq!(fit_to_columns("日本語", 4), "日…");
+        assert_eq!(fit_to_columns("x", 0), "");
         let ends = [
             ("hello", 6, "hello"),
             ("hello", 5, "…llo"),
@@ -277,9 +277,9 @@ mod tests {
             ("x", 0, ""),
         ];
         for (text, columns, expected) in ends {
-            assert_eq!(tail(text, columns), expected, "{text} at {columns}");
+            assert_eq!(visible_tail(text, columns), expected, "{text} at {columns}");
         }
-        assert_eq!(thousands(10_000), "10,000");
+        assert_eq!(format_thousands(10_000), "10,000");
         assert_eq!(short_number(12_345), "12.3k");
     }
 }

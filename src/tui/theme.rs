@@ -9,8 +9,8 @@ use synthdev_domain::context::ConversationSide;
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ColorTheme {
     /// `NO_COLOR` is set, or the theme `plain` is wanted: no colours, bold, dim and reverse stay.
-    pub plain: bool,
-    pub ground: ThemeBackground,
+    pub is_plain: bool,
+    pub background: ThemeBackground,
 }
 
 /// What the text stands on.
@@ -38,13 +38,13 @@ pub struct TerminalEnvironment {
 pub const NAMES: [&str; 5] = ["auto", "dark", "light", "light16", "plain"];
 
 /// Which is used, and which there are.
-pub fn list(used: ColorTheme) -> String {
+pub fn theme_list_text(used: ColorTheme) -> String {
     format!("{} is used; there are {}", used.name(), NAMES.join(", "))
 }
 
 impl ColorTheme {
     /// A theme by its name; `None`: there is no such theme. `NO_COLOR` wins over every name.
-    pub fn named(name: &str, terminal: &TerminalEnvironment) -> Option<Self> {
+    pub fn find_theme(name: &str, terminal: &TerminalEnvironment) -> Option<Self> {
         let light = || if terminal.has_256() { ThemeBackground::Light } else { ThemeBackground::Light16 };
         let ground = match name {
             "auto" if terminal.is_light() => light(),
@@ -53,13 +53,13 @@ impl ColorTheme {
             "light16" => ThemeBackground::Light16,
             _ => return None,
         };
-        Some(Self { plain: terminal.no_color || name == "plain", ground })
+        Some(Self { is_plain: terminal.no_color || name == "plain", background: ground })
     }
 
     /// Its name, for people.
     pub fn name(self) -> &'static str {
-        match self.ground {
-            _ if self.plain => "plain",
+        match self.background {
+            _ if self.is_plain => "plain",
             ThemeBackground::Dark => "dark",
             ThemeBackground::Light => "light",
             ThemeBackground::Light16 => "light16",
@@ -70,27 +70,27 @@ impl ColorTheme {
         Style::new()
     }
 
-    pub fn dim(self) -> Style {
+    pub fn dim_style(self) -> Style {
         Style::new().add_modifier(Modifier::DIM)
     }
 
-    pub fn bold(self) -> Style {
+    pub fn bold_style(self) -> Style {
         Style::new().add_modifier(Modifier::BOLD)
     }
 
-    pub fn good(self) -> Style {
+    pub fn good_style(self) -> Style {
         self.colour([Color::Green, Color::Indexed(28), Color::Green])
     }
 
-    pub fn bad(self) -> Style {
+    pub fn bad_style(self) -> Style {
         self.colour([Color::Red, Color::Indexed(160), Color::Red])
     }
 
-    pub fn warning(self) -> Style {
+    pub fn warning_style(self) -> Style {
         self.colour([Color::Yellow, Color::Indexed(130), Color::Red])
     }
 
-    pub fn accent(self) -> Style {
+    pub fn accent_style(self) -> Style {
         self.colour([Color::Cyan, Color::Indexed(30), Color::Blue])
     }
 
@@ -100,7 +100,7 @@ impl ColorTheme {
     }
 
     /// An agent's name, by its seat.
-    pub fn seat(self, side: ConversationSide) -> Style {
+    pub fn side_style(self, side: ConversationSide) -> Style {
         let colours = match side {
             ConversationSide::Assistant => [Color::Cyan, Color::Indexed(30), Color::Blue],
             ConversationSide::User => [Color::Blue, Color::Indexed(25), Color::Magenta],
@@ -108,7 +108,7 @@ impl ColorTheme {
         self.colour(colours).add_modifier(Modifier::BOLD)
     }
 
-    pub fn selected(self) -> Style {
+    pub fn selected_style(self) -> Style {
         Style::new().add_modifier(Modifier::REVERSED)
     }
 
@@ -116,17 +116,17 @@ impl ColorTheme {
     pub fn graph(self, tone: GraphTone) -> Style {
         match tone {
             GraphTone::Plain => self.text(),
-            GraphTone::Current => self.warning().add_modifier(Modifier::BOLD),
-            GraphTone::Done => self.good(),
-            GraphTone::Dim => self.dim(),
-            GraphTone::Edge => self.accent(),
+            GraphTone::Current => self.warning_style().add_modifier(Modifier::BOLD),
+            GraphTone::Done => self.good_style(),
+            GraphTone::Dim => self.dim_style(),
+            GraphTone::Edge => self.accent_style(),
         }
     }
 
     /// One of each ground's.
     fn colour(self, [dark, light, light16]: [Color; 3]) -> Style {
-        match self.ground {
-            _ if self.plain => Style::new(),
+        match self.background {
+            _ if self.is_plain => Style::new(),
             ThemeBackground::Dark => Style::new().fg(dark),
             ThemeBackground::Light => Style::new().fg(light),
             ThemeBackground::Light16 => Style::new().fg(light16),
@@ -164,7 +164,7 @@ mod tests {
                 term: some(term),
                 colorterm: None,
             };
-            let found = ColorTheme::named(name, &terminal).map_or("none", ColorTheme::name);
+            let found = ColorTheme::find_theme(name, &terminal).map_or("none", ColorTheme::name);
             assert_eq!(found, expected, "{name} {no_color} {colorfgbg} {term}");
         };
         check("auto", false, "", "xterm-256color", "dark");
@@ -184,12 +184,12 @@ mod tests {
 
     #[test]
     fn plain_has_no_colour() {
-        let theme = ColorTheme { plain: true, ground: ThemeBackground::Light };
+        let theme = ColorTheme { is_plain: true, background: ThemeBackground::Light };
         for style in [
-            theme.good(),
-            theme.accent(),
+            theme.good_style(),
+            theme.accent_style(),
             theme.human(),
-            theme.seat(ConversationSide::User),
+            theme.side_style(ConversationSide::User),
             theme.graph(GraphTone::Current),
         ] {
             assert_eq!((style.fg, style.bg), (None, None));

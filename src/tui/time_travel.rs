@@ -29,5 +29,5 @@ pub struct TimeTravelPreview {
 pub struct TimeTravelOutcome {
     pub text: String,
     /// The run that `/resume` takes up from there.
-    pub stands: Option<RunId>,
+    pub resumable_run: Option<RunId>,
 }

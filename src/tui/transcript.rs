@@ -37,15 +37,15 @@ enum TranscriptScroll {
 struct TranscriptEntry {
     item: TranscriptItem,
     /// An empty row stands before it.
-    gap: bool,
+    gap_before: bool,
     rows: Vec<Line<'static>>,
     /// What `rows` were made with; `None`: they must be made again.
-    look: Option<ItemLayoutOptions>,
+    row_layout: Option<ItemLayoutOptions>,
     tail: Option<Box<ReplyLayoutTail>>,
     /// Text was appended since the rows were made.
-    grown: bool,
+    has_grown: bool,
     /// Opened or folded by itself; `None`: as all are.
-    open: Option<bool>,
+    unfolded: Option<bool>,
 }
 
 impl TranscriptEntry {
@@ -62,23 +62,23 @@ const AT_ONCE: usize = 256 << 10;
 pub struct TranscriptList {
     entries: Vec<TranscriptEntry>,
     scroll: TranscriptScroll,
-    look: ItemLayoutOptions,
+    layout: ItemLayoutOptions,
     height: usize,
     /// Items that may have rows.
-    laid: Vec<usize>,
+    arranged: Vec<usize>,
     /// About how many bytes the items take.
     weight: usize,
     /// How many were forgotten because they weighed too much.
-    gone: usize,
+    forgotten_count: usize,
     selected: Option<usize>,
     /// Items on screen with the rows of each.
     window: Vec<(usize, Range<usize>)>,
     /// What was looked for last was found here.
-    found: Option<usize>,
+    found_item: Option<usize>,
     /// Comes before the next item, if there is one.
-    ahead: Option<TranscriptItem>,
+    announcement: Option<TranscriptItem>,
     /// How many items there ever were that are shown, details only while they are.
-    told: usize,
+    shown_item_count: usize,
 }
 
 impl Default for TranscriptList {
@@ -86,16 +86,16 @@ impl Default for TranscriptList {
         Self {
             entries: Vec::new(),
             scroll: TranscriptScroll::Follow,
-            look: ItemLayoutOptions::default(),
+            layout: ItemLayoutOptions::default(),
             height: 0,
-            laid: Vec::new(),
+            arranged: Vec::new(),
             weight: 0,
-            gone: 0,
+            forgotten_count: 0,
             selected: None,
             window: Vec::new(),
-            found: None,
-            ahead: None,
-            told: 0,
+            found_item: None,
+            announcement: None,
+            shown_item_count: 0,
         }
     }
 }
@@ -104,54 +104,54 @@ impl TranscriptList {
     /// Appends an item and returns its position, which stays valid until `clear`.
     pub fn push(&mut self, item: TranscriptItem) -> usize {
         // a line about nothing that is shown would be in the way
-        let seen = self.look.details || !matches!(item, TranscriptItem::Detail(_));
-        self.told += usize::from(seen);
-        if let Some(ahead) = self.ahead.take_if(|_| seen) {
-            self.add(ahead);
+        let seen = self.layout.details || !matches!(item, TranscriptItem::Detail(_));
+        self.shown_item_count += usize::from(seen);
+        if let Some(ahead) = self.announcement.take_if(|_| seen) {
+            self.add_item(ahead);
         }
-        self.add(item)
+        self.add_item(item)
     }
 
     /// How many items were shown so far.
     pub fn shown_count(&self) -> usize {
-        self.told
+        self.shown_item_count
     }
 
     /// A line that comes before the next item that is shown; `None`: none does.
-    pub fn announce(&mut self, line: Option<TranscriptItem>) {
-        self.ahead = line;
+    pub fn announce_before_next(&mut self, line: Option<TranscriptItem>) {
+        self.announcement = line;
     }
 
-    fn add(&mut self, item: TranscriptItem) -> usize {
-        self.weight += weight_of(&item);
+    fn add_item(&mut self, item: TranscriptItem) -> usize {
+        self.weight += estimate_bytes(&item);
         let before = self.entries.iter().rev().find(|entry| !matches!(entry.item, TranscriptItem::Detail(_)));
         let gap = before.is_some_and(|entry| entry.item.is_block() || item.is_block())
             && !matches!(item, TranscriptItem::Detail(_));
         self.entries.push(TranscriptEntry {
             item,
-            gap,
+            gap_before: gap,
             rows: Vec::new(),
-            look: None,
+            row_layout: None,
             tail: None,
-            grown: false,
-            open: None,
+            has_grown: false,
+            unfolded: None,
         });
         self.entries.len() - 1
     }
 
-    pub fn clear(&mut self) {
+    pub fn clear_items(&mut self) {
         self.entries.clear();
-        self.laid.clear();
-        (self.weight, self.gone) = (0, 0);
+        self.arranged.clear();
+        (self.weight, self.forgotten_count) = (0, 0);
         self.selected = None;
         self.window.clear();
-        self.found = None;
+        self.found_item = None;
         self.scroll = TranscriptScroll::Follow;
     }
 
     /// Puts other items in the place of some, which end as these do. What is on screen stays there, counted from the
     /// end; the first of the old ones may be no more than a line about the others.
-    pub fn replace(&mut self, range: Range<usize>, items: Vec<TranscriptItem>) {
+    pub fn replace_items(&mut self, range: Range<usize>, items: Vec<TranscriptItem>) {
         let seen = self.first_seen(range.start + 1..range.end);
         let behind = self.entries.split_off(range.end.min(self.entries.len()));
         self.entries.truncate(range.start);
@@ -160,10 +160,10 @@ impl TranscriptList {
         }
         let end = self.entries.len();
         self.entries.extend(behind);
-        self.count();
+        self.recount_positions();
         self.selected = None;
         self.window.clear();
-        self.found = None;
+        self.found_item = None;
         let TranscriptScroll::At { item: top, row } = self.scroll else { return };
         let moved = |item: usize| match item.checked_sub(range.end) {
             Some(behind) => end + behind,
@@ -171,7 +171,7 @@ impl TranscriptList {
         };
         if let Some((item, row, above)) = seen {
             self.scroll = TranscriptScroll::At { item: moved(item), row };
-            self.up(above);
+            self.scroll_up(above);
         } else if top >= range.start {
             self.scroll = TranscriptScroll::At { item: moved(top), row };
         }
@@ -186,12 +186,12 @@ impl TranscriptList {
     }
 
     /// Forgets the first items; positions of the others are so much less.
-    pub fn forget(&mut self, first: usize) {
+    pub fn forget_first(&mut self, first: usize) {
         self.entries.drain(..first);
-        self.count();
+        self.recount_positions();
         self.selected = self.selected.and_then(|at| at.checked_sub(first));
         self.window.clear();
-        self.found = None;
+        self.found_item = None;
         self.scroll = match self.scroll {
             TranscriptScroll::At { item, row } if item >= first => {
                 TranscriptScroll::At { item: item - first, row }
@@ -212,8 +212,8 @@ impl TranscriptList {
     }
 
     /// How many first items were forgotten because there were too many: positions were so much larger.
-    pub fn gone(&self) -> usize {
-        self.gone
+    pub fn forgotten_count(&self) -> usize {
+        self.forgotten_count
     }
 
     pub fn is_empty(&self) -> bool {
@@ -229,58 +229,58 @@ impl TranscriptList {
     }
 
     /// Changes an item; its rows are made again when it is on screen.
-    pub fn edit(&mut self, at: usize, change: impl FnOnce(&mut TranscriptItem)) {
+    pub fn edit_item(&mut self, at: usize, change: impl FnOnce(&mut TranscriptItem)) {
         if let Some(entry) = self.entries.get_mut(at) {
-            self.weight -= weight_of(&entry.item).min(self.weight);
+            self.weight -= estimate_bytes(&entry.item).min(self.weight);
             change(&mut entry.item);
-            self.weight += weight_of(&entry.item);
-            entry.look = None;
+            self.weight += estimate_bytes(&entry.item);
+            entry.row_layout = None;
         }
     }
 
     /// Puts the next item that holds the words (in lower case) at the top; false: none does.
-    pub fn find(&mut self, words: &str, down: bool) -> bool {
+    pub fn find_text(&mut self, words: &str, down: bool) -> bool {
         let count = self.entries.len();
         let shown = self.window.first().map_or(count, |(item, _)| *item);
         // the first time, what is on screen counts
-        let start = self.found.map(|at| if down { at + 1 } else { at + count - 1 }).unwrap_or(shown);
+        let start = self.found_item.map(|at| if down { at + 1 } else { at + count - 1 }).unwrap_or(shown);
         let order =
             (0..count).map(|step| if down { (start + step) % count } else { (start + count - step) % count });
-        self.found = order
+        self.found_item = order
             .filter(|at| *at < count)
             .find(|at| self.entries[*at].item.text().to_lowercase().contains(words));
-        if let Some(item) = self.found {
+        if let Some(item) = self.found_item {
             self.selected = Some(item);
             self.scroll = TranscriptScroll::At { item, row: 0 };
         }
-        self.found.is_some()
+        self.found_item.is_some()
     }
 
     /// What is meant by the message on screen: what was chosen or found, else the last one that is not only a line.
-    pub fn chosen(&self) -> Option<&TranscriptItem> {
+    pub fn chosen_item(&self) -> Option<&TranscriptItem> {
         let shown = || self.window.iter().rev().filter_map(|(at, _)| self.get(*at));
         let whole = shown().find(|item| matches!(item, TranscriptItem::Block(_) | TranscriptItem::Reply(_)));
-        self.selected.or(self.found).and_then(|at| self.get(at)).or(whole).or_else(|| shown().next())
+        self.selected.or(self.found_item).and_then(|at| self.get(at)).or(whole).or_else(|| shown().next())
     }
 
     /// Everything as it was said, without line breaks of the screen.
     pub fn text(&self) -> String {
-        self.plain(0..self.len())
+        self.plain_text(0..self.len())
     }
 
-    pub fn following(&self) -> bool {
+    pub fn is_following(&self) -> bool {
         self.scroll == TranscriptScroll::Follow
     }
 
-    pub fn follow(&mut self) {
-        self.found = None;
+    pub fn follow_end(&mut self) {
+        self.found_item = None;
         self.scroll = TranscriptScroll::Follow;
     }
 
     /// Puts an item at the top, unless everything from there on fits the screen. Who has scrolled away stays there.
     pub fn read_from(&mut self, item: usize) {
-        if self.following() {
-            let gap = self.entries.get(item).is_some_and(|entry| entry.gap);
+        if self.is_following() {
+            let gap = self.entries.get(item).is_some_and(|entry| entry.gap_before);
             self.scroll = TranscriptScroll::At { item, row: usize::from(gap) };
         }
     }
@@ -290,11 +290,11 @@ impl TranscriptList {
     }
 
     /// A screen height, for paging.
-    pub fn page(&self) -> usize {
+    pub fn page_rows(&self) -> usize {
         self.height.saturating_sub(2).max(1)
     }
 
-    pub fn up(&mut self, rows: usize) {
+    pub fn scroll_up(&mut self, rows: usize) {
         let Some((mut item, mut row)) = self.top() else { return };
         let mut left = rows;
         while left > row {
@@ -309,8 +309,8 @@ impl TranscriptList {
         self.scroll = TranscriptScroll::At { item, row: row - left };
     }
 
-    pub fn down(&mut self, rows: usize) {
-        if self.following() {
+    pub fn scroll_down(&mut self, rows: usize) {
+        if self.is_following() {
             return;
         }
         let Some((mut item, row)) = self.top() else { return };
@@ -331,14 +331,14 @@ impl TranscriptList {
     pub fn is_behind(&self) -> bool {
         let behind =
             |(at, _): &(usize, Range<usize>)| self.entries.get(*at).is_some_and(TranscriptEntry::is_behind);
-        self.following() && self.window.iter().any(behind)
+        self.is_following() && self.window.iter().any(behind)
     }
 
     /// Lays out what is on screen. Call before drawing.
-    pub fn arrange(&mut self, look: ItemLayoutOptions, height: usize) {
-        self.adopt(look);
+    pub fn arrange_rows(&mut self, look: ItemLayoutOptions, height: usize) {
+        self.adopt_layout(look);
         self.height = height;
-        self.release();
+        self.release_distant_rows();
         self.window.clear();
         if height == 0 {
             return;
@@ -355,18 +355,18 @@ impl TranscriptList {
     }
 
     /// The rows on screen, top to bottom; `None` is an empty one.
-    pub fn visible(&self) -> impl Iterator<Item = Option<&Line<'static>>> {
+    pub fn visible_rows(&self) -> impl Iterator<Item = Option<&Line<'static>>> {
         self.window.iter().flat_map(|(at, range)| {
             let entry = &self.entries[*at];
-            let gap = usize::from(entry.gap && !entry.rows.is_empty());
+            let gap = usize::from(entry.gap_before && !entry.rows.is_empty());
             range.clone().map(move |row| row.checked_sub(gap).and_then(|row| entry.rows.get(row)))
         })
     }
 
     /// How far down the top of the screen is, in percent of the items; `None` while following.
-    pub fn percent(&self) -> Option<usize> {
+    pub fn scroll_percent(&self) -> Option<usize> {
         let (item, _) = self.top()?;
-        (!self.following()).then(|| item * 100 / self.entries.len().max(1))
+        (!self.is_following()).then(|| item * 100 / self.entries.len().max(1))
     }
 
     fn top(&self) -> Option<(usize, usize)> {
@@ -409,34 +409,35 @@ impl TranscriptList {
     /// Rows of an item at the current look, its gap included; lays it out if needed.
     fn height_of(&mut self, at: usize) -> usize {
         let Some(entry) = self.entries.get_mut(at) else { return 0 };
-        let look = ItemLayoutOptions { details: entry.open.unwrap_or(self.look.details), ..self.look };
-        if entry.look.is_none() {
-            self.laid.push(at);
+        let look =
+            ItemLayoutOptions { details: entry.unfolded.unwrap_or(self.layout.details), ..self.layout };
+        if entry.row_layout.is_none() {
+            self.arranged.push(at);
         }
         // a position is a row of all rows; at the end only the last ones count, and keys are heard between the pieces
         let most = if self.scroll == TranscriptScroll::Follow { AT_ONCE } else { usize::MAX };
-        let mut known = entry.look == Some(look);
-        if known && (entry.grown || entry.is_behind()) {
+        let mut known = entry.row_layout == Some(look);
+        if known && (entry.has_grown || entry.is_behind()) {
             entry.tail = match (&entry.item, entry.tail.take()) {
                 (TranscriptItem::Reply(reply), Some(tail)) => {
-                    layout::extend(reply, *tail, look, most, &mut entry.rows).map(Box::new)
+                    layout::extend_reply(reply, *tail, look, most, &mut entry.rows).map(Box::new)
                 }
                 _ => None,
             };
             known = entry.tail.is_some();
         }
         if !known {
-            let (rows, tail) = layout::layout(&entry.item, look, most);
+            let (rows, tail) = layout::layout_item(&entry.item, look, most);
             (entry.rows, entry.tail) = (rows, tail.map(Box::new));
-            entry.look = Some(look);
+            entry.row_layout = Some(look);
         }
-        entry.grown = false;
-        if entry.rows.is_empty() { 0 } else { entry.rows.len() + usize::from(entry.gap) }
+        entry.has_grown = false;
+        if entry.rows.is_empty() { 0 } else { entry.rows.len() + usize::from(entry.gap_before) }
     }
 }
 
 /// About how many bytes an item takes: its texts, its place in the list, and what their keeping costs.
-fn weight_of(item: &TranscriptItem) -> usize {
+fn estimate_bytes(item: &TranscriptItem) -> usize {
     item.bytes() + size_of::<TranscriptEntry>() + 96
 }
 

@@ -41,14 +41,14 @@ pub mod verbosity;
 pub mod withdrawn_dialog;
 
 /// Applies one message.
-pub fn update(model: &mut UiModel, msg: UiMessage) -> Vec<UiCommand> {
-    let mut cmds = apply(model, msg);
-    cmds.extend(submit::meanwhile(model));
-    let cmds = trust_gate::hold_for_trust(model, cmds);
+pub fn update_model(model: &mut UiModel, msg: UiMessage) -> Vec<UiCommand> {
+    let mut cmds = apply_message(model, msg);
+    cmds.extend(submit::submit_held_lines(model));
+    let cmds = trust_gate::hold_until_trusted(model, cmds);
     let mut cmds = resuming::hold_commands(model, cmds);
-    command_availability::explain(model);
+    command_availability::mark_unavailable(model);
     cmds.extend(panes::request_definition(model));
-    if model.composer.wants_earlier() {
+    if model.composer.take_recall_request() {
         cmds.push(UiCommand::Recall);
     }
     // before anything else: leaving may be among it
@@ -57,60 +57,60 @@ pub fn update(model: &mut UiModel, msg: UiMessage) -> Vec<UiCommand> {
     cmds
 }
 
-fn apply(model: &mut UiModel, msg: UiMessage) -> Vec<UiCommand> {
+fn apply_message(model: &mut UiModel, msg: UiMessage) -> Vec<UiCommand> {
     match msg {
         UiMessage::Key(key, at) => {
-            let mut cmds = keys::press(model, key, at);
-            cmds.extend(open_run::scrolled(model));
+            let mut cmds = keys::on_key(model, key, at);
+            cmds.extend(open_run::request_earlier_items(model));
             cmds
         }
-        UiMessage::Paste(text) => keys::paste(model, &text),
+        UiMessage::Paste(text) => keys::on_paste(model, &text),
         UiMessage::Mouse(event) if model.edit.is_some() => {
-            editor::wheel(model, event.kind);
+            editor::on_wheel(model, event.kind);
             Vec::new()
         }
-        UiMessage::Mouse(event) if model.archive.is_some() => match event.kind {
-            MouseEventKind::ScrollUp => history_browser::wheel(model, false),
-            MouseEventKind::ScrollDown => history_browser::wheel(model, true),
+        UiMessage::Mouse(event) if model.history_browser.is_some() => match event.kind {
+            MouseEventKind::ScrollUp => history_browser::on_wheel(model, false),
+            MouseEventKind::ScrollDown => history_browser::on_wheel(model, true),
             _ => Vec::new(),
         },
-        UiMessage::Mouse(event) => panes::mouse(model, event),
+        UiMessage::Mouse(event) => panes::on_mouse(model, event),
         UiMessage::Resize(columns, rows) => {
             model.size = (columns, rows);
             Vec::new()
         }
         UiMessage::Background(light) => {
-            model.background.light = Some(light);
+            model.terminal_background.is_light = Some(light);
             model.use_background();
             Vec::new()
         }
         UiMessage::Run(published) => {
             model.now = model.now.max(published.at);
-            let cmds = run_events::event(model, &published.run, published.at, published.event);
-            open_run::trim(model);
+            let cmds = run_events::on_published_event(model, &published.run, published.at, published.event);
+            open_run::trim_transcript(model);
             cmds
         }
         UiMessage::Tick(at) => {
             model.now = model.now.max(at);
-            history_browser::tick(model)
+            history_browser::on_tick(model)
         }
         UiMessage::Stirred(at) => {
             model.now = model.now.max(at);
             history_browser::on_store_change(model)
         }
-        UiMessage::Reply(reply) => backend_replies::reply(model, reply),
+        UiMessage::Reply(reply) => backend_replies::on_backend_reply(model, reply),
     }
 }
 
 /// Leaves: conversations end, a workflow is left as it is and can be taken up again.
-pub fn leave(model: &mut UiModel) -> Vec<UiCommand> {
-    model.leaving = true;
-    let open: Vec<&RunView> = model.runs.iter().filter(|run| !run.over).collect();
-    let left = open.iter().filter(|run| !run.chat && !run.stopping);
+pub fn leave_program(model: &mut UiModel) -> Vec<UiCommand> {
+    model.is_leaving = true;
+    let open: Vec<&RunView> = model.runs.iter().filter(|run| !run.is_over).collect();
+    let left = open.iter().filter(|run| !run.chat && !run.is_cancelling);
     let left = left.map(|run| (run.workflow.clone(), run.id.clone())).collect();
     let how = |run: &&RunView| if run.chat { RunCommand::End } else { RunCommand::Leave };
     let mut cmds: Vec<UiCommand> = open.iter().map(|run| UiCommand::Send(run.id.clone(), how(run))).collect();
-    model.left = left;
+    model.runs_left = left;
     cmds.push(UiCommand::Quit);
     cmds
 }

@@ -4,11 +4,11 @@ use ratatui::Frame;
 use ratatui::layout::{Position, Rect};
 use ratatui::text::{Line, Span};
 
-use self::draw_helpers::put;
+use self::draw_helpers::put_line;
 use crate::dialog::QuestionDialog;
 use crate::layout::{LayoutSlot, PaneKind};
 use crate::model::UiModel;
-use crate::text::{dollars, duration, fit, one_line, short_number, width};
+use crate::text::{display_width, fit_to_columns, format_dollars, format_duration, one_line, short_number};
 use crate::transcript::layout::ItemLayoutOptions;
 use synthdev_domain::ids::RunId;
 
@@ -21,87 +21,92 @@ mod pane;
 mod setup;
 mod side_panel;
 
-pub use pane::body;
+pub use pane::pane_body;
 
 /// Where everything is. Heights may be zero on tiny screens.
 struct ScreenAreas {
     header: Rect,
     /// The conversation, if it is on screen.
     transcript: Rect,
-    placed: Vec<(LayoutSlot, Rect)>,
-    note: Rect,
+    slots: Vec<(LayoutSlot, Rect)>,
+    note_area: Rect,
     composer: Rect,
     status: Rect,
 }
 
 /// Lays out the rows that `view` will show. Call before every frame.
-pub fn arrange(model: &mut UiModel) {
+pub fn arrange_screen(model: &mut UiModel) {
     if let Some(edit) = &mut model.edit {
         let (columns, rows) = model.size;
-        return editor::arrange(edit, Rect { x: 0, y: 0, width: columns, height: rows });
+        return editor::arrange_editor(edit, Rect { x: 0, y: 0, width: columns, height: rows });
     }
-    if model.archive.is_some() {
+    if model.history_browser.is_some() {
         let (columns, rows) = model.size;
-        return history_browser::arrange(model, Rect { x: 0, y: 0, width: columns, height: rows });
+        return history_browser::arrange_browser(model, Rect { x: 0, y: 0, width: columns, height: rows });
     }
-    let areas = areas(model);
+    let areas = screen_areas(model);
     let look = ItemLayoutOptions {
         columns: usize::from(areas.transcript.width),
         details: model.details,
         theme: model.theme,
     };
-    model.transcript.arrange(look, usize::from(areas.transcript.height));
-    pane::arrange(model, &areas.placed);
+    model.transcript.arrange_rows(look, usize::from(areas.transcript.height));
+    pane::arrange_panes(model, &areas.slots);
     let room = dialog_room(model, &areas);
-    let extent = model.dialogs.front().map(|dialog| dialog::extent(model, dialog, room));
+    let extent = model.dialogs.front().map(|dialog| dialog::text_extent(model, dialog, room));
     if let (Some(dialog), Some((rows, page))) = (model.dialogs.front_mut(), extent) {
-        dialog.shown(rows, page);
+        dialog.record_visible_rows(rows, page);
     }
 }
 
 /// Makes the rows of the panes, for keys that come before the next frame.
 pub fn arrange_panes(model: &mut UiModel) {
-    let placed = areas(model).placed;
-    pane::arrange(model, &placed);
+    let placed = screen_areas(model).slots;
+    pane::arrange_panes(model, &placed);
 }
 
 /// Draws one frame; changes nothing.
-pub fn view(model: &UiModel, frame: &mut Frame<'_>) {
-    draw(model, frame);
-    draw_helpers::cover(frame);
+pub fn draw_screen(model: &UiModel, frame: &mut Frame<'_>) {
+    draw_parts(model, frame);
+    draw_helpers::cover_wide_cells(frame);
 }
 
-fn draw(model: &UiModel, frame: &mut Frame<'_>) {
-    let areas = areas(model);
+fn draw_parts(model: &UiModel, frame: &mut Frame<'_>) {
+    let areas = screen_areas(model);
     if let Some(edit) = &model.edit {
         let (columns, rows) = model.size;
-        editor::draw(model, edit, Rect { x: 0, y: 0, width: columns, height: rows }, frame);
+        editor::draw_editor_screen(model, edit, Rect { x: 0, y: 0, width: columns, height: rows }, frame);
         return draw_setup(model, &areas, frame);
     }
-    if let Some(archive) = &model.archive {
+    if let Some(archive) = &model.history_browser {
         let (columns, rows) = model.size;
-        history_browser::draw(model, archive, Rect { x: 0, y: 0, width: columns, height: rows }, frame);
+        history_browser::draw_browser(
+            model,
+            archive,
+            Rect { x: 0, y: 0, width: columns, height: rows },
+            frame,
+        );
         return draw_setup(model, &areas, frame);
     }
     draw_transcript(model, areas.transcript, frame);
-    for (slot, area) in &areas.placed {
+    for (slot, area) in &areas.slots {
         match slot {
             LayoutSlot::Pane(PaneKind::Conversation) => {}
-            LayoutSlot::Pane(pane) => pane::draw(model, *pane, *area, frame),
-            LayoutSlot::Digest => side_panel::side(model, *area, frame),
+            LayoutSlot::Pane(pane) => pane::draw_pane(model, *pane, *area, frame),
+            LayoutSlot::Digest => side_panel::draw_side_panel(model, *area, frame),
         }
     }
     if areas.header.height > 0 {
-        side_panel::header(model, areas.header, frame);
+        side_panel::draw_header(model, areas.header, frame);
     }
-    draw_note(model, areas.note, frame);
+    draw_note(model, areas.note_area, frame);
     draw_composer(model, areas.composer, frame);
     draw_status(model, areas.status, frame);
     if let Some(dialog) = model.dialogs.front() {
-        dialog::draw(model, dialog, dialog_room(model, &areas), frame);
+        dialog::draw_dialog(model, dialog, dialog_room(model, &areas), frame);
     }
-    if let Some(list) = model.popup.as_ref().filter(|_| writing(model)) {
-        completion_popup::draw(model, list, areas.composer, frame);
+    if let Some(list) = model.popup.as_ref().filter(|_| is_input_focused(model)) {
+        completion_popup::draw_popup(model, list, areas.composer, frame);
     }
     draw_setup(model, &areas, frame);
 }
@@ -110,24 +115,24 @@ fn draw_setup(model: &UiModel, areas: &ScreenAreas, frame: &mut Frame<'_>) {
     if let Some(dialog) = &model.setup {
         let (columns, rows) = model.size;
         let room = Rect { x: 0, y: 0, width: columns, height: rows.saturating_sub(areas.status.height) };
-        setup::draw(model, dialog, Rect { height: areas.note.y.min(room.height), ..room }, frame);
+        setup::draw_setup(model, dialog, Rect { height: areas.note_area.y.min(room.height), ..room }, frame);
     }
 }
 
 /// What stands at a cell of the screen, and where it begins.
-pub fn at(model: &UiModel, column: u16, row: u16) -> Option<(LayoutSlot, Rect)> {
-    areas(model).placed.into_iter().find(|(_, area)| area.contains(Position { x: column, y: row }))
+pub fn slot_at(model: &UiModel, column: u16, row: u16) -> Option<(LayoutSlot, Rect)> {
+    screen_areas(model).slots.into_iter().find(|(_, area)| area.contains(Position { x: column, y: row }))
 }
 
 /// The input box takes keys: nothing is asked, the answer is typed there, or a command is.
-fn writing(model: &UiModel) -> bool {
+fn is_input_focused(model: &UiModel) -> bool {
     let pane = model.keyed_pane().is_some() && model.dialogs.is_empty();
-    let typed = |dialog: &QuestionDialog| dialog.is_written() || commands(model);
+    let typed = |dialog: &QuestionDialog| dialog.is_written() || is_command_typed(model);
     model.setup.is_none() && !pane && model.dialogs.front().is_none_or(typed)
 }
 
 /// A command is typed beside a question that wants a key.
-fn commands(model: &UiModel) -> bool {
+fn is_command_typed(model: &UiModel) -> bool {
     let reason = model.dialogs.front().is_some_and(|dialog| dialog.reason.is_some());
     !reason && model.composer.first_line().starts_with('/')
 }
@@ -135,12 +140,12 @@ fn commands(model: &UiModel) -> bool {
 /// Everything between the header and the status line, or the input box if something is typed there.
 fn dialog_room(model: &UiModel, areas: &ScreenAreas) -> Rect {
     let top = areas.header.bottom();
-    let written = model.dialogs.front().is_some_and(QuestionDialog::is_written) || commands(model);
-    let bottom = if written { areas.note.y } else { areas.status.y };
+    let written = model.dialogs.front().is_some_and(QuestionDialog::is_written) || is_command_typed(model);
+    let bottom = if written { areas.note_area.y } else { areas.status.y };
     Rect { x: 0, y: top, width: model.size.0, height: bottom.saturating_sub(top) }
 }
 
-fn areas(model: &UiModel) -> ScreenAreas {
+fn screen_areas(model: &UiModel) -> ScreenAreas {
     let (columns, rows) = model.size;
     let status = u16::from(rows > 0);
     let most = (rows / 3).clamp(1, 12);
@@ -148,34 +153,34 @@ fn areas(model: &UiModel) -> ScreenAreas {
     let lines = u16::try_from(typed).unwrap_or(u16::MAX).clamp(1, most);
     let composer = (lines + 1).min(rows.saturating_sub(status));
     let note = u16::from(note_text(model).is_some() && rows > 6);
-    let alone = model.placed(Rect { x: 0, y: 0, width: columns, height: rows }).len() == 1;
+    let alone = model.place_slots(Rect { x: 0, y: 0, width: columns, height: rows }).len() == 1;
     let header = u16::from(alone && model.watched_run().is_some() && rows > 8);
     let height = rows.saturating_sub(status + composer + note + header);
     let at = |y: u16, height: u16| Rect { x: 0, y, width: columns, height };
-    let placed = model.placed(at(header, height));
+    let placed = model.place_slots(at(header, height));
     let talk = placed.iter().find(|(slot, _)| *slot == LayoutSlot::Pane(PaneKind::Conversation));
     let talk = talk.map_or(Rect { width: 0, ..at(header, 0) }, |(_, area)| *area);
     ScreenAreas {
         header: at(0, header),
         // One column stays free on the right, so that text never touches the panel's border.
         transcript: Rect { width: talk.width.saturating_sub(1), ..talk },
-        placed,
-        note: at(header + height, note),
+        slots: placed,
+        note_area: at(header + height, note),
         composer: at(header + height + note, composer),
         status: at(rows.saturating_sub(status), status),
     }
 }
 
 fn draw_transcript(model: &UiModel, area: Rect, frame: &mut Frame<'_>) {
-    for (y, row) in (area.y..area.bottom()).zip(model.transcript.visible()) {
+    for (y, row) in (area.y..area.bottom()).zip(model.transcript.visible_rows()) {
         if let Some(line) = row {
-            put(frame, area.x, y, line, area.width);
+            put_line(frame, area.x, y, line, area.width);
         }
     }
     if let Some(rows) = model.transcript.selected_rows().filter(|rows| rows.start < usize::from(area.height))
     {
         let y = area.y + u16::try_from(rows.start).unwrap_or(0);
-        frame.buffer_mut().set_style(Rect { y, height: 1, ..area }, model.theme.selected());
+        frame.buffer_mut().set_style(Rect { y, height: 1, ..area }, model.theme.selected_style());
     }
 }
 
@@ -190,9 +195,9 @@ fn note_text(model: &UiModel) -> Option<String> {
     if model.panes.focus == Some(PaneKind::Conversation)
         && let Some(search) = &model.panes.search
     {
-        return Some(search.shown());
+        return Some(search.to_label());
     }
-    let of = |id: &Option<RunId>| id.as_ref().and_then(|id| model.run(id));
+    let of = |id: &Option<RunId>| id.as_ref().and_then(|id| model.find_run(id));
     let fronts = of(&model.workflow).into_iter().chain(of(&model.chat));
     let waiting: Vec<&String> = fronts.flat_map(|run| &run.outbox).chain(&model.queued).collect();
     let first = waiting.first()?;
@@ -202,8 +207,8 @@ fn note_text(model: &UiModel) -> Option<String> {
 
 fn draw_note(model: &UiModel, area: Rect, frame: &mut Frame<'_>) {
     let Some(text) = note_text(model).filter(|_| area.height > 0) else { return };
-    let text = fit(&text, usize::from(area.width.saturating_sub(2))).into_owned();
-    put(frame, area.x + 1, area.y, &Line::styled(text, model.theme.warning()), area.width);
+    let text = fit_to_columns(&text, usize::from(area.width.saturating_sub(2))).into_owned();
+    put_line(frame, area.x + 1, area.y, &Line::styled(text, model.theme.warning_style()), area.width);
 }
 
 fn draw_composer(model: &UiModel, area: Rect, frame: &mut Frame<'_>) {
@@ -211,20 +216,26 @@ fn draw_composer(model: &UiModel, area: Rect, frame: &mut Frame<'_>) {
         return;
     }
     let rule = "─".repeat(usize::from(area.width));
-    put(frame, area.x, area.y, &Line::styled(rule, model.theme.dim()), area.width);
-    put(frame, area.x, area.y + 1, &Line::styled(model.composer.sign(), model.theme.accent()), 1);
+    put_line(frame, area.x, area.y, &Line::styled(rule, model.theme.dim_style()), area.width);
+    put_line(
+        frame,
+        area.x,
+        area.y + 1,
+        &Line::styled(model.composer.prompt_sign(), model.theme.accent_style()),
+        1,
+    );
     let text = Rect { x: area.x + 2, y: area.y + 1, width: area.width - 3, height: area.height - 1 };
     let input = model.composer.area();
     frame.render_widget(input, text);
     if model.composer.is_empty() {
-        let hint = match &model.wanted_input {
+        let hint = match &model.workflow_awaiting_input {
             _ if model.dialogs.front().is_some_and(QuestionDialog::is_written) => "your answer".to_owned(),
             Some(name) => format!("input for {name}"),
             None => "message, or / for commands".to_owned(),
         };
-        put(frame, text.x, text.y, &Line::styled(hint, model.theme.dim()), text.width);
+        put_line(frame, text.x, text.y, &Line::styled(hint, model.theme.dim_style()), text.width);
     }
-    if writing(model) {
+    if is_input_focused(model) {
         let cursor = input.screen_cursor();
         let row = u16::try_from(cursor.row).unwrap_or(u16::MAX).saturating_sub(input.scroll_offset().0);
         let column = u16::try_from(cursor.col).unwrap_or(u16::MAX).min(text.width);
@@ -243,24 +254,24 @@ fn draw_status(model: &UiModel, area: Rect, frame: &mut Frame<'_>) {
     let theme = model.theme;
     let mut keys = keys_hint(model);
     let columns = usize::from(area.width);
-    let parts = status_parts(model, columns.saturating_sub(width(&keys) + 4));
+    let parts = status_parts(model, columns.saturating_sub(display_width(&keys) + 4));
     let mut spans = vec![Span::raw(" ")];
     let mut used = 1;
     for (at, (text, style)) in parts.into_iter().enumerate() {
         let gap = if at > 0 { " · " } else { "" };
-        used += width(gap) + width(&text);
-        spans.push(Span::styled(gap, theme.dim()));
+        used += display_width(gap) + display_width(&text);
+        spans.push(Span::styled(gap, theme.dim_style()));
         spans.push(Span::styled(text, style));
     }
-    put(frame, area.x, area.y, &Line::from(spans), area.width);
-    if used + width(&keys) + 2 >= columns
+    put_line(frame, area.x, area.y, &Line::from(spans), area.width);
+    if used + display_width(&keys) + 2 >= columns
         && let Some((_, last)) = keys.rsplit_once(" · ")
     {
         keys = last.to_owned();
     }
-    if used + width(&keys) + 2 < columns {
-        let x = u16::try_from(columns - width(&keys) - 1).unwrap_or(0);
-        put(frame, x, area.y, &Line::styled(keys, theme.dim()), area.width - x);
+    if used + display_width(&keys) + 2 < columns {
+        let x = u16::try_from(columns - display_width(&keys) - 1).unwrap_or(0);
+        put_line(frame, x, area.y, &Line::styled(keys, theme.dim_style()), area.width - x);
     }
 }
 
@@ -272,15 +283,15 @@ fn status_parts(model: &UiModel, columns: usize) -> Vec<(String, ratatui::style:
     let usage = model.usage();
     let used = usage.total() > 0;
     let mut parts = vec![
-        Some((model.mode(), theme.accent().patch(theme.bold()))),
+        Some((model.mode(), theme.accent_style().patch(theme.bold_style()))),
         Some((name.clone(), theme.text())),
         used.then(|| (format!("session {} tok", short_number(usage.total())), theme.text())),
-        used.then(|| (dollars(model.cost_usd()), theme.text())),
-        activity(model).map(|activity| (activity, theme.warning())),
+        used.then(|| (format_dollars(model.cost_usd()), theme.text())),
+        activity_text(model).map(|activity| (activity, theme.warning_style())),
         (model.questions() > 1).then(|| (format!("{} questions", model.questions()), theme.human())),
     ];
     let total = |parts: &[Option<(String, ratatui::style::Style)>]| -> usize {
-        parts.iter().flatten().map(|(text, _)| width(text) + 3).sum()
+        parts.iter().flatten().map(|(text, _)| display_width(text) + 3).sum()
     };
     for least in [3, 2, 1] {
         if total(&parts) > columns {
@@ -291,44 +302,45 @@ fn status_parts(model: &UiModel, columns: usize) -> Vec<(String, ratatui::style:
 }
 
 /// What goes on, and for how long. While a question is open nothing does: the person is waited for.
-fn activity(model: &UiModel) -> Option<String> {
+fn activity_text(model: &UiModel) -> Option<String> {
     let Some(run) = model.busy_run() else {
-        let aside = model.aside.as_ref()?;
+        let aside = model.side_query.as_ref()?;
         let ms = u64::try_from(model.now.0 - aside.since.0).unwrap_or(0);
-        return Some(lasting(&aside.what, ms, model.calm));
+        return Some(with_elapsed_time(&aside.activity_text, ms, model.reduced_motion));
     };
-    if model.dialogs.iter().any(|dialog| dialog.run() == Some(&run.id)) {
+    if model.dialogs.iter().any(|dialog| dialog.run_id() == Some(&run.id)) {
         return Some("waits for you".to_owned());
     }
-    if let Some(stand) = run.stands.first() {
-        return Some(format!("stands {}", stand.place()));
+    if let Some(stand) = run.stopped_at.first() {
+        return Some(format!("stands {}", stand.stop_location()));
     }
-    let at_once = run.at_once();
+    let at_once = run.concurrency_label();
     let what = match &at_once {
         Some(at_once) => at_once.as_str(),
         None if run.activity.is_empty() => "working",
         None => &run.activity,
     };
-    Some(lasting(what, run.elapsed(model.now)?, model.calm))
+    Some(with_elapsed_time(what, run.elapsed_ms(model.now)?, model.reduced_motion))
 }
 
 /// With the seconds, where they may move.
-fn lasting(what: &str, ms: u64, calm: bool) -> String {
-    let time = if ms < 1_000 || calm { String::new() } else { format!(" {}", duration(ms / 1_000 * 1_000)) };
+fn with_elapsed_time(what: &str, ms: u64, calm: bool) -> String {
+    let time =
+        if ms < 1_000 || calm { String::new() } else { format!(" {}", format_duration(ms / 1_000 * 1_000)) };
     format!("{what}{}", time.replace(".0 s", " s"))
 }
 
 fn keys_hint(model: &UiModel) -> String {
     if let Some(pane) = model.panes.focus.filter(|_| model.setup.is_none() && model.dialogs.is_empty()) {
-        return pane::keys(model, pane);
+        return pane::pane_keys(model, pane);
     }
-    match model.transcript.percent() {
+    match model.transcript.scroll_percent() {
         Some(percent) => format!("{percent} % · End: newest"),
         None if model.setup.is_some() => "Esc leaves it".to_owned(),
         None => match model.dialogs.front() {
-            Some(dialog) => dialog.escape().to_owned(),
+            Some(dialog) => dialog.escape_hint().to_owned(),
             None if model.is_workflow_stopped() => "/step · /continue".to_owned(),
-            None if model.aside.is_some() || model.busy_run().is_some() => "Esc stops".to_owned(),
+            None if model.side_query.is_some() || model.busy_run().is_some() => "Esc stops".to_owned(),
             None => "/help".to_owned(),
         },
     }

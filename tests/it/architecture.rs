@@ -35,15 +35,15 @@ const CYCLES: &[Exemption] = &[Exemption {
 #[test]
 fn the_house_is_in_order() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let tree = Tree::read(root);
+    let tree = Tree::read_tree(root);
     assert!(tree.sources.len() > 100, "the guard found only {} files", tree.sources.len());
     let texts = source::texts(root);
     let mut found = layers::manifests(&texts);
-    found.extend(layers::check(&tree));
-    found.extend(cycles::check(&tree, CYCLES));
-    found.extend(sizes::check(&tree));
-    found.extend(manners::check(&tree));
-    found.extend(type_names::check(&tree));
+    found.extend(layers::check_layers(&tree));
+    found.extend(cycles::check_cycles(&tree, CYCLES));
+    found.extend(sizes::check_sizes(&tree));
+    found.extend(manners::check_manners(&tree));
+    found.extend(type_names::check_type_names(&tree));
     found.extend(manners::machine_paths(&texts));
     found.sort();
     assert!(found.is_empty(), "{} violations\n{}", found.len(), found.join("\n"));
@@ -51,9 +51,9 @@ fn the_house_is_in_order() {
 
 /// The texts that shipped code gives to `Type::function` as first argument, in order, each once.
 pub(super) fn literals_given_to(owner: &str, function: &str) -> BTreeSet<String> {
-    let tree = Tree::read(Path::new(env!("CARGO_MANIFEST_DIR")));
+    let tree = Tree::read_tree(Path::new(env!("CARGO_MANIFEST_DIR")));
     let found: BTreeSet<String> = tree
-        .shipped()
+        .shipped_modules()
         .flat_map(|(source, _)| syntax::first_literals(&source.file, owner, function))
         .collect();
     assert!(!found.is_empty(), "nothing calls {owner}::{function}");
@@ -61,8 +61,8 @@ pub(super) fn literals_given_to(owner: &str, function: &str) -> BTreeSet<String>
 }
 
 /// Runs one check over a small tree; the findings, in order.
-fn findings(check: impl Fn(&Tree) -> Vec<String>, files: &[(&str, &str)]) -> Vec<String> {
-    check(&Tree::of(files.iter().map(|(path, text)| (path.to_string(), text.to_string())).collect()))
+fn run_check(check: impl Fn(&Tree) -> Vec<String>, files: &[(&str, &str)]) -> Vec<String> {
+    check(&Tree::from_files(files.iter().map(|(path, text)| (path.to_string(), text.to_string())).collect()))
 }
 
 /// Path, text, findings.
@@ -115,7 +115,7 @@ fn pure_members_stay_pure() {
         ("src/domain/x.rs", "#[cfg(test)]\nmod tests { use std::fs; }", &[]),
     ];
     for (path, text, expected) in rows {
-        assert_eq!(findings(layers::check, &[(path, text)]), *expected, "{path}: {text}");
+        assert_eq!(run_check(layers::check_layers, &[(path, text)]), *expected, "{path}: {text}");
     }
 }
 
@@ -126,7 +126,7 @@ fn test_files_may_name_the_world() {
         ("src/domain/x/tests.rs", "mod more;\nuse std::fs::read;"),
         ("src/domain/x/tests/more.rs", "use std::fs::read;"),
     ];
-    assert_eq!(findings(layers::check, &files), Vec::<String>::new());
+    assert_eq!(run_check(layers::check_layers, &files), Vec::<String>::new());
 }
 
 /// Name, files, exemptions, findings.
@@ -178,7 +178,7 @@ fn cycles_are_found() {
         ),
     ];
     for (name, files, exempt, expected) in rows {
-        assert_eq!(findings(|tree| cycles::check(tree, exempt), files), *expected, "{name}");
+        assert_eq!(run_check(|tree| cycles::check_cycles(tree, exempt), files), *expected, "{name}");
     }
 }
 
@@ -203,7 +203,7 @@ fn sizes_are_kept() {
         ("function with a reason", exempt, &[]),
     ];
     for (name, text, expected) in rows {
-        assert_eq!(findings(sizes::check, &[("src/a.rs", text)]), *expected, "{name}");
+        assert_eq!(run_check(sizes::check_sizes, &[("src/a.rs", text)]), *expected, "{name}");
     }
 }
 
@@ -226,7 +226,7 @@ fn manners_are_kept() {
         ("src/a.rs", "fn f() { \"todo!\"; }", &[]),
     ];
     for (path, text, expected) in rows {
-        assert_eq!(findings(manners::check, &[(path, text)]), *expected, "{path}: {text}");
+        assert_eq!(run_check(manners::check_manners, &[(path, text)]), *expected, "{path}: {text}");
     }
 }
 
@@ -246,7 +246,7 @@ fn type_names_are_kept() {
         ("tests/it/a.rs", "struct Entry;", &[]),
     ];
     for (path, text, expected) in rows {
-        assert_eq!(findings(type_names::check, &[(path, text)]), *expected, "{path}: {text}");
+        assert_eq!(run_check(type_names::check_type_names, &[(path, text)]), *expected, "{path}: {text}");
     }
 }
 

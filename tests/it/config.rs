@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 use serde_json::json;
 use synthdev::config::catalog::{ConfigCatalog, ConfigSources};
-use synthdev::config::render::compact;
+use synthdev::config::render::compact_line;
 use synthdev::config::source::SourceFile;
 use synthdev::domain::diagnostic::Diagnostic;
 use synthdev::domain::source_location::ConfigLayer;
@@ -39,7 +39,7 @@ fn tools() -> Vec<ToolSpec> {
     .to_vec()
 }
 
-fn user(name: &str, text: &str) -> SourceFile {
+fn user_file(name: &str, text: &str) -> SourceFile {
     SourceFile::new(ConfigLayer::User, name, text)
 }
 
@@ -47,32 +47,32 @@ fn project(name: &str, text: &str) -> SourceFile {
     SourceFile::new(ConfigLayer::Project, name, text)
 }
 
-fn built_in(name: &str, text: &str) -> SourceFile {
+fn built_in_file(name: &str, text: &str) -> SourceFile {
     SourceFile::new(ConfigLayer::BuiltIn, name, text)
 }
 
 /// The shipped files, nothing else.
-fn shipped() -> ConfigSources {
+fn shipped_sources() -> ConfigSources {
     ConfigSources {
-        settings: vec![built_in("built-in:config/settings.json", SETTINGS)],
-        models: vec![built_in("built-in:config/models.json", MODELS)],
-        roles: vec![built_in("built-in:roles/core.json", ROLES)],
+        settings: vec![built_in_file("built-in:config/settings.json", SETTINGS)],
+        models: vec![built_in_file("built-in:config/models.json", MODELS)],
+        roles: vec![built_in_file("built-in:roles/core.json", ROLES)],
         ..ConfigSources::default()
     }
 }
 
 fn with_environment(pairs: &[(&str, &str)]) -> ConfigSources {
-    ConfigSources { environment: environment(pairs), ..shipped() }
+    ConfigSources { environment: environment_map(pairs), ..shipped_sources() }
 }
 
-fn environment(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
+fn environment_map(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
     pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
 }
 
-fn load(sources: ConfigSources) -> ConfigCatalog {
+fn load_catalog(sources: ConfigSources) -> ConfigCatalog {
     ConfigCatalog::load(sources, tools())
 }
 
 fn lines(diagnostics: &[Diagnostic]) -> Vec<String> {
-    diagnostics.iter().map(compact).collect()
+    diagnostics.iter().map(compact_line).collect()
 }

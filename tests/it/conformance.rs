@@ -80,7 +80,7 @@ macro_rules! files {
         $(
             #[test]
             fn $name() {
-                play(include_str!(concat!("../data/conformance/", stringify!($name), ".json")));
+                run_cases(include_str!(concat!("../data/conformance/", stringify!($name), ".json")));
             }
         )*
 
@@ -100,18 +100,18 @@ files! {
 const SHARED: &str = include_str!("../data/conformance/shared.json");
 
 /// Plays all cases of a file and tells every one that fails.
-fn play(text: &str) {
+fn run_cases(text: &str) {
     let cases: Vec<Case> = serde_json::from_str(text).unwrap();
     assert!(!cases.is_empty());
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let mut failed = Vec::new();
     for case in &cases {
         let [first, others @ ..] = Dialect::ALL;
-        let (problems, asked) = runtime.block_on(played(case, first));
+        let (problems, asked) = runtime.block_on(run_case(case, first));
         let mut plays = vec![(first, problems)];
         // who never asks a model never meets a protocol
         if asked {
-            let all = futures_util::future::join_all(others.map(|dialect| played(case, dialect)));
+            let all = futures_util::future::join_all(others.map(|dialect| run_case(case, dialect)));
             let all = runtime.block_on(all).into_iter().map(|(problems, _)| problems);
             plays.extend(others.into_iter().zip(all));
         }
@@ -130,7 +130,7 @@ fn play(text: &str) {
 }
 
 /// What is wrong with a case in a protocol, and whether it asked a model.
-async fn played(case: &Case, dialect: Dialect) -> (Vec<String>, bool) {
+async fn run_case(case: &Case, dialect: Dialect) -> (Vec<String>, bool) {
     let wire = Wire::new(dialect).await;
     let problems = problems(case, &wire).await;
     (problems, wire.requests() > 0)
@@ -139,71 +139,72 @@ async fn played(case: &Case, dialect: Dialect) -> (Vec<String>, bool) {
 async fn problems(case: &Case, wire: &Arc<Wire>) -> Vec<String> {
     let mut texts = texts(case);
     if texts.workflows.iter().any(|text| text.contains(WEB)) {
-        let url = world::web().await;
+        let url = world::start_web_server().await;
         texts.workflows.iter_mut().for_each(|text| *text = text.replace(WEB, &url));
     }
     let mut scripted = None;
     let tools =
         |real| -> Arc<dyn ToolPort> { scripted.insert(world::Scripted::new(real, &case.results)).clone() };
-    let mut stage = Stage::with(&texts, |script| wire.before(script), tools);
+    let mut stage = Stage::with_wrapped_model(&texts, |script| wire.through_wire(script), tools);
     if case.snapshots.as_deref() == Some("fail") {
         stage.break_snapshots();
     }
     let name = case.workflows[0]["workflow_name"].as_str().unwrap();
     let mut found = stage.catalog.diagnostics().to_vec();
-    let program = match stage.catalog.check(name) {
+    let program = match stage.catalog.check_workflow(name) {
         Ok((program, more)) if !stage.catalog.has_errors() => {
             found.extend(more);
             program
         }
-        Ok(_) => return refused(case, &found),
+        Ok(_) => return check_load_errors(case, &found),
         Err(more) => {
             found.extend(more);
-            return refused(case, &found);
+            return check_load_errors(case, &found);
         }
     };
     if case.expect.contains_key("findings") || case.expect.contains_key("findings_any") {
         let wanted = Value::Object(case.expect.clone());
         return vec![format!("expected {wanted}, but it loads")];
     }
-    let values = match inputs_of(case, &program) {
+    let values = match case_inputs(case, &program) {
         Ok(values) => values,
         Err(error) => return vec![format!("the input is refused: {error}")],
     };
     let interactive = case.answers.is_some();
-    let run = stage.start(RunSpec { interactive, ..spec(program, values) });
+    let run = stage.start_run(RunSpec { interactive, ..spec(program, values) });
     let answers = case.answers.as_deref().unwrap_or_default();
-    let mut problems = world::lead(&mut stage, &run, answers).await;
-    let requests = stage.heard.requests();
-    let mut got = facts(&stage.seen());
+    let mut problems = world::lead_to_end(&mut stage, &run, answers).await;
+    let requests = stage.recorder.requests();
+    let mut got = facts(&stage.seen_events());
     got["notes"] = found.iter().map(|one| one.code.as_str()).collect();
-    for (fact, value) in asked(&requests) {
+    for (fact, value) in request_facts(&requests) {
         got[fact] = value;
     }
-    let wrong = case.expect.iter().filter(|(field, expected)| !holds(field, &got[field.as_str()], expected));
+    let wrong =
+        case.expect.iter().filter(|(field, expected)| !value_matches(field, &got[field.as_str()], expected));
     problems.extend(
         wrong.map(|(field, expected)| format!("{field}: expected {expected}, got {}", got[field.as_str()])),
     );
-    problems.extend(scripted.iter().flat_map(|tools| tools.unused()));
+    problems.extend(scripted.iter().flat_map(|tools| tools.unused_replies()));
     if !problems.is_empty() {
         problems.push(format!("its error: {}", got["error"]));
     }
-    problems.extend(stage.faults(&run));
-    problems.extend(wire.refusals());
+    problems.extend(stage.run_faults(&run));
+    problems.extend(wire.refused_requests());
     problems
 }
 
 /// Facts by name are compared for what is named; everything else as a whole.
-fn holds(field: &str, got: &Value, expected: &Value) -> bool {
+fn value_matches(field: &str, got: &Value, expected: &Value) -> bool {
     let named = ["data", "visits"].contains(&field) || PER_AGENT.contains(&field);
     match (field, expected) {
         ("events", Value::Array(wanted)) => {
             let mut left = got.as_array().into_iter().flatten();
-            wanted.iter().all(|one| left.any(|event| fits(event, one)))
+            wanted.iter().all(|one| left.any(|event| fact_matches(event, one)))
         }
         ("absent", Value::Array(none)) => {
             let mut events = got.as_array().into_iter().flatten();
-            !events.any(|event| none.iter().any(|one| fits(event, one)))
+            !events.any(|event| none.iter().any(|one| fact_matches(event, one)))
         }
         ("error" | "hint", Value::String(words)) => got.as_str().is_some_and(|text| text.contains(words)),
         (_, Value::Object(facts)) if named => {
@@ -214,10 +215,10 @@ fn holds(field: &str, got: &Value, expected: &Value) -> bool {
 }
 
 /// Whether a fact has everything that is wanted of it.
-fn fits(fact: &Value, wanted: &Value) -> bool {
+fn fact_matches(fact: &Value, wanted: &Value) -> bool {
     match (fact, wanted) {
         (Value::Object(_), Value::Object(wanted)) => {
-            wanted.iter().all(|(key, value)| fits(&fact[key.as_str()], value))
+            wanted.iter().all(|(key, value)| fact_matches(&fact[key.as_str()], value))
         }
         _ => fact == wanted,
     }
@@ -243,7 +244,7 @@ fn lines(text: &Value) -> Value {
     lines.map_or_else(|| text.clone(), Value::from)
 }
 
-fn inputs_of(case: &Case, program: &WorkflowProgram) -> Result<Map<String, Value>, inputs::InputError> {
+fn case_inputs(case: &Case, program: &WorkflowProgram) -> Result<Map<String, Value>, inputs::InputError> {
     let parameters = &program.workflows[0].inputs;
     match (&case.input, parameters.as_slice()) {
         (Value::String(text), _) if case.line => inputs::from_text(parameters, text),
@@ -256,7 +257,7 @@ fn inputs_of(case: &Case, program: &WorkflowProgram) -> Result<Map<String, Value
 }
 
 /// Loading failed: was that expected, with these codes?
-fn refused(case: &Case, found: &[Diagnostic]) -> Vec<String> {
+fn check_load_errors(case: &Case, found: &[Diagnostic]) -> Vec<String> {
     let codes: Vec<&str> = found.iter().map(|one| one.code.as_str()).collect();
     let expected = case.expect.get("findings").and_then(Value::as_array);
     let wanted = expected.into_iter().flatten().all(|code| codes.contains(&code.as_str().unwrap()));
@@ -273,7 +274,7 @@ const WEB: &str = "@web";
 const PER_AGENT: [&str; 4] = ["views", "calls", "choices", "tools"];
 
 /// What each agent's model was asked.
-fn asked(requests: &[ModelRequest]) -> [(&'static str, Value); 4] {
+fn request_facts(requests: &[ModelRequest]) -> [(&'static str, Value); 4] {
     let mut facts = PER_AGENT.map(|fact| (fact, json!({})));
     for request in requests {
         let agent = request.agent.as_str();
@@ -328,10 +329,10 @@ fn facts(events: &[RunEvent]) -> Value {
             RunEvent::Finished { status, output, error, path, .. } => {
                 end = json!({
                     "status": status, "output": output, "path": path,
-                    "error": error.as_ref().map(|error| &error.root().detail),
+                    "error": error.as_ref().map(|error| &error.root_cause().detail),
                     "hint": error.as_ref().and_then(|error| error.hint.as_ref()),
                     "code": error.as_ref().map(|error| &error.code),
-                    "cause": error.as_ref().map(|error| &error.root().code),
+                    "cause": error.as_ref().map(|error| &error.root_cause().code),
                 });
             }
             _ => {}

@@ -43,13 +43,13 @@ struct Point {
 struct Figures {
     kinds: BTreeMap<&'static str, usize>,
     isolated: usize,
-    kills: usize,
+    kill_count: usize,
     processes: usize,
-    resumes: usize,
-    done: usize,
-    repeated: usize,
-    several: usize,
-    asked_again: usize,
+    resume_count: usize,
+    done_count: usize,
+    repeated_count: usize,
+    several_count: usize,
+    asked_again_count: usize,
 }
 
 #[test]
@@ -61,19 +61,19 @@ fn killed_at_any_moment_a_run_goes_on_to_the_same_result() {
     let random = number("CRASH_POINTS");
     println!("CRASH_SEED={seed}");
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
-    let (expected, length, boundaries) = undisturbed(runtime.handle());
+    let (expected, length, boundaries) = run_undisturbed(runtime.handle());
     let mut luck = Luck(seed);
     let points = match random {
         Some(random) => {
             let times: Vec<Moment> = (0..random).map(|_| Moment::After(luck.time(length))).collect();
-            boundaries.into_iter().chain(times).map(|moment| luck.point(moment, length)).collect()
+            boundaries.into_iter().chain(times).map(|moment| luck.random_point(moment, length)).collect()
         }
-        None => few(boundaries, &mut luck, length),
+        None => choose_points(boundaries, &mut luck, length),
     };
     let began = Instant::now();
     let figures = play_all(runtime.handle(), &points, &expected);
     println!("{} points in {:.1?}: {figures:#?}", points.len(), began.elapsed());
-    assert!(figures.kills >= points.len(), "{figures:#?}");
+    assert!(figures.kill_count >= points.len(), "{figures:#?}");
 }
 
 #[test]
@@ -81,20 +81,20 @@ fn a_run_that_was_killed_before_its_first_row_begins_when_it_is_resumed() {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     let expected = {
         let mut session = Session::new(runtime.handle(), Vec::new(), false);
-        let report = session.play();
-        verdict::Result::of(&session, &report)
+        let report = session.play_to_end();
+        verdict::Result::from_session(&session, &report)
     };
     let mut session = Session::new(runtime.handle(), vec![Moment::Asked(1)], false);
-    let run = session.begin();
+    let run = session.run_to_first_kill();
     let store = rusqlite::Connection::open(&session.trigger.database).unwrap();
     store.execute("DELETE FROM rows", []).unwrap();
     drop(store);
-    let report = session.resume(&run);
-    assert_eq!(verdict::Result::of(&session, &report), expected);
+    let report = session.resume_to_end(&run);
+    assert_eq!(verdict::Result::from_session(&session, &report), expected);
 }
 
 /// Half of them at boundaries of every kind, half at random times.
-fn few(boundaries: Vec<Moment>, luck: &mut Luck, length: Duration) -> Vec<Point> {
+fn choose_points(boundaries: Vec<Moment>, luck: &mut Luck, length: Duration) -> Vec<Point> {
     let mut kinds: BTreeMap<&str, Vec<Moment>> = BTreeMap::new();
     for boundary in boundaries {
         kinds.entry(boundary.kind()).or_default().push(boundary);
@@ -102,25 +102,25 @@ fn few(boundaries: Vec<Moment>, luck: &mut Luck, length: Duration) -> Vec<Point>
     let mut chosen = Vec::new();
     while chosen.len() < FEW / 2 {
         for list in kinds.values_mut().filter(|list| !list.is_empty()) {
-            chosen.push(list.swap_remove(luck.below(list.len())));
+            chosen.push(list.swap_remove(luck.random_below(list.len())));
         }
     }
     while chosen.len() < FEW {
         chosen.push(Moment::After(luck.time(length)));
     }
-    chosen.into_iter().map(|moment| luck.point(moment, length)).collect()
+    chosen.into_iter().map(|moment| luck.random_point(moment, length)).collect()
 }
 
 /// What a run comes to that nobody kills, how long it takes, and all of its boundaries.
-fn undisturbed(runtime: &tokio::runtime::Handle) -> (verdict::Result, Duration, Vec<Moment>) {
+fn run_undisturbed(runtime: &tokio::runtime::Handle) -> (verdict::Result, Duration, Vec<Moment>) {
     let mut session = Session::new(runtime, Vec::new(), false);
-    let report = session.play();
-    verdict::check(&session, &report);
-    let expected = verdict::Result::of(&session, &report);
+    let report = session.play_to_end();
+    verdict::check_session(&session, &report);
+    let expected = verdict::Result::from_session(&session, &report);
     let mut commands = scene::COMMANDS.to_vec();
     commands.sort_unstable();
     assert_eq!(expected.effects(), commands);
-    let requests = session.trigger.marks().len();
+    let requests = session.trigger.request_marks().len();
     let boundaries = (1..=requests)
         .flat_map(|count| [Moment::Asked(count), Moment::Answered(count)])
         .chain(commands.iter().flat_map(|number| [Moment::Begun(*number), Moment::Effective(*number)]))
@@ -130,10 +130,10 @@ fn undisturbed(runtime: &tokio::runtime::Handle) -> (verdict::Result, Duration, 
         .collect();
     println!(
         "undisturbed: {:.1?}, {requests} requests, {} rows",
-        session.running,
+        session.time_running,
         verdict::last_row(&session)
     );
-    (expected, session.running, boundaries)
+    (expected, session.time_running, boundaries)
 }
 
 fn play_all(runtime: &tokio::runtime::Handle, points: &[Point], expected: &verdict::Result) -> Figures {
@@ -144,7 +144,8 @@ fn play_all(runtime: &tokio::runtime::Handle, points: &[Point], expected: &verdi
         for _ in 0..WORKERS {
             scope.spawn(|| {
                 while let Some(point) = points.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let played = catch_unwind(AssertUnwindSafe(|| play(runtime, point, expected, &figures)));
+                    let played =
+                        catch_unwind(AssertUnwindSafe(|| play_point(runtime, point, expected, &figures)));
                     if let Err(why) = played {
                         let why = why.downcast_ref::<String>().cloned().unwrap_or_default();
                         failures.lock().unwrap().push(format!("{point:?}: {why}"));
@@ -159,7 +160,7 @@ fn play_all(runtime: &tokio::runtime::Handle, points: &[Point], expected: &verdi
 }
 
 /// A run that ended before its time is played again, and killed earlier.
-fn play(
+fn play_point(
     runtime: &tokio::runtime::Handle,
     point: &Point,
     expected: &verdict::Result,
@@ -168,11 +169,11 @@ fn play(
     let mut moments = point.moments.clone();
     for _ in 0..TRIES {
         let mut session = Session::new(runtime, moments.clone(), point.isolated);
-        let report = session.play();
-        verdict::check(&session, &report);
-        assert_eq!(verdict::Result::of(&session, &report), *expected);
-        if session.kills > 0 {
-            return figures.lock().unwrap().add(point, &session);
+        let report = session.play_to_end();
+        verdict::check_session(&session, &report);
+        assert_eq!(verdict::Result::from_session(&session, &report), *expected);
+        if session.kill_count > 0 {
+            return figures.lock().unwrap().add_session(point, &session);
         }
         moments[0] = match moments[0] {
             Moment::After(time) => Moment::After(time / 2),
@@ -185,16 +186,16 @@ fn play(
 }
 
 impl Figures {
-    fn add(&mut self, point: &Point, session: &Session) {
+    fn add_session(&mut self, point: &Point, session: &Session) {
         *self.kinds.entry(point.moments[0].kind()).or_default() += 1;
         self.isolated += usize::from(point.isolated);
-        self.kills += session.kills;
+        self.kill_count += session.kill_count;
         self.processes += session.processes;
-        self.resumes += session.resumes;
-        self.done += session.done;
-        self.repeated += session.repeated;
-        self.several += session.several;
-        self.asked_again += session.trigger.marks().len() - session.replied.len();
+        self.resume_count += session.resume_count;
+        self.done_count += session.done_count;
+        self.repeated_count += session.repeated_count;
+        self.several_count += session.several_count;
+        self.asked_again_count += session.trigger.request_marks().len() - session.replayed_replies.len();
     }
 }
 
@@ -207,7 +208,7 @@ fn number(name: &str) -> Option<u64> {
 struct Luck(u64);
 
 impl Luck {
-    fn next(&mut self) -> u64 {
+    fn next_random(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -215,20 +216,20 @@ impl Luck {
         mixed ^ (mixed >> 31)
     }
 
-    fn below(&mut self, end: usize) -> usize {
-        usize::try_from(self.next() % end as u64).unwrap()
+    fn random_below(&mut self, end: usize) -> usize {
+        usize::try_from(self.next_random() % end as u64).unwrap()
     }
 
     fn time(&mut self, length: Duration) -> Duration {
-        Duration::from_micros(self.next() % u64::try_from(length.as_micros()).unwrap())
+        Duration::from_micros(self.next_random() % u64::try_from(length.as_micros()).unwrap())
     }
 
     /// Every third run is killed once more after that, every ninth a third time; every fifth has its own worktree.
-    fn point(&mut self, first: Moment, length: Duration) -> Point {
+    fn random_point(&mut self, first: Moment, length: Duration) -> Point {
         let mut moments = vec![first];
-        while moments.len() < 3 && self.below(3) == 0 {
+        while moments.len() < 3 && self.random_below(3) == 0 {
             moments.push(Moment::After(self.time(length / 2)));
         }
-        Point { moments, isolated: self.below(5) == 0 }
+        Point { moments, isolated: self.random_below(5) == 0 }
     }
 }

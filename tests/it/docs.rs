@@ -45,7 +45,7 @@ fn exit_codes_are_listed() {
 #[test]
 fn whole_number_settings_are_listed_as_they_are() {
     for rule in RULES {
-        let SettingValueType::Integer { min, max } = rule.shape else { continue };
+        let SettingValueType::Integer { min, max } = rule.value_type else { continue };
         if rule.path == "parameters.top_k" {
             continue; // a sampling parameter, no limit
         }
@@ -120,53 +120,53 @@ fn the_example_of_a_test_file_can_be_used() {
 const LANGUAGE: &str = include_str!("../../docs/workflows.md");
 
 /// What stands between fences of this kind on the page of the language, in order.
-fn fenced(kind: &str) -> Vec<&'static str> {
+fn fenced_blocks(kind: &str) -> Vec<&'static str> {
     let fence = format!("```{kind}\n");
     let blocks = LANGUAGE.split(fence.as_str()).skip(1);
     blocks.map(|rest| rest.split("```").next().unwrap()).collect()
 }
 
 /// Every key of the schema of workflows, and every word that stands for itself in it.
-fn words_of_the_language() -> (BTreeSet<String>, BTreeSet<String>) {
-    fn walk(schema: &Value, keys: &mut BTreeSet<String>, words: &mut BTreeSet<String>) {
+fn schema_words() -> (BTreeSet<String>, BTreeSet<String>) {
+    fn walk_schema(schema: &Value, keys: &mut BTreeSet<String>, words: &mut BTreeSet<String>) {
         if let Some(known) = schema["properties"].as_object() {
             keys.extend(known.keys().cloned());
         }
         words.extend(schema["const"].as_str().map(str::to_owned));
         match schema {
-            Value::Object(members) => members.values().for_each(|inner| walk(inner, keys, words)),
-            Value::Array(items) => items.iter().for_each(|inner| walk(inner, keys, words)),
+            Value::Object(members) => members.values().for_each(|inner| walk_schema(inner, keys, words)),
+            Value::Array(items) => items.iter().for_each(|inner| walk_schema(inner, keys, words)),
             _ => {}
         }
     }
     let schema = serde_json::from_str(include_str!("../../config/schema/workflow.json")).unwrap();
     let (mut keys, mut words) = (BTreeSet::new(), BTreeSet::new());
-    walk(&schema, &mut keys, &mut words);
+    walk_schema(&schema, &mut keys, &mut words);
     (keys, words)
 }
 
 #[test]
 fn every_workflow_of_the_language_page_is_sound() {
     let world = World::new();
-    for text in fenced("json") {
+    for text in fenced_blocks("json") {
         let name = serde_json::from_str::<Value>(text).unwrap()["workflow_name"].as_str().unwrap().to_owned();
-        world.write(&format!("page/{name}.json"), text);
+        world.write_file(&format!("page/{name}.json"), text);
     }
-    world.write("page/handlers/script.js", fenced("js")[0]);
-    world.write("page/prompts/note.md", "Write this down: {{common_data.notes}}");
-    let report = world.run(&["check", "page", "--json"]).code(0).json();
+    world.write_file("page/handlers/script.js", fenced_blocks("js")[0]);
+    world.write_file("page/prompts/note.md", "Write this down: {{common_data.notes}}");
+    let report = world.run_program(&["check", "page", "--json"]).code(0).json();
     assert_eq!(report["findings"], json!([]));
-    assert_eq!(report["workflows"].as_array().unwrap().len(), fenced("json").len());
-    assert!(fenced("json").len() >= 10);
+    assert_eq!(report["workflows"].as_array().unwrap().len(), fenced_blocks("json").len());
+    assert!(fenced_blocks("json").len() >= 10);
 }
 
 #[test]
 fn every_key_of_the_language_is_explained_and_used_in_an_example() {
-    let (keys, words) = words_of_the_language();
+    let (keys, words) = schema_words();
     for word in keys.union(&words) {
         assert!(LANGUAGE.contains(&format!("`{word}`")), "`{word}` is not explained");
     }
-    let examples = fenced("json").concat();
+    let examples = fenced_blocks("json").concat();
     for key in keys {
         assert!(examples.contains(&format!("\"{key}\": ")), "no example uses `{key}`");
     }
@@ -197,7 +197,7 @@ fn commands_are_listed_as_the_table_has_them() {
         let usage = command.usage.replace('|', "\\|");
         let line = format!("/{} {usage}", command.name);
         let also: Vec<String> = command.aliases.iter().map(|alias| format!("`/{alias}`")).collect();
-        format!("| `{}` | {} | {} |", line.trim_end(), command.about, also.join(", "))
+        format!("| `{}` | {} | {} |", line.trim_end(), command.description, also.join(", "))
     });
     assert_eq!(rows, expected.collect::<Vec<_>>());
 }

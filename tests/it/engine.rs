@@ -56,66 +56,66 @@ fn texts(more: &Value, replies: Value) -> Texts {
     }
 }
 
-fn case(stage: &Stage) -> RunSpec {
+fn run_spec(stage: &Stage) -> RunSpec {
     let program = stage.catalog.program("case").unwrap_or_else(|found| panic!("{found:#?}"));
     spec(program, Map::from_iter([("task".to_owned(), json!("t"))]))
 }
 
 /// A person is there, and the policy is the default one: writes are asked for.
-fn asking(spec: RunSpec) -> RunSpec {
+fn with_default_approvals(spec: RunSpec) -> RunSpec {
     RunSpec { approvals: ApprovalPolicy::default(), interactive: true, ..spec }
 }
 
-fn call(tool: &str, arguments: Value) -> Value {
+fn call_json(tool: &str, arguments: Value) -> Value {
     json!({"tool_calls": [{"name": tool, "arguments": arguments}]})
 }
 
-fn write(path: &str) -> Value {
-    call("write_file", json!({"file_path": path, "content": "new"}))
+fn write_call_json(path: &str) -> Value {
+    call_json("write_file", json!({"file_path": path, "content": "new"}))
 }
 
 async fn question(stage: &mut Stage) -> (CallId, UserQuestion) {
     stage
-        .until(|event| match event {
+        .wait_for(|event| match event {
             RunEvent::PersonAsked { call, question } => Some((*call, question.clone())),
             _ => None,
         })
         .await
 }
 
-fn answer(stage: &Stage, run: &RunId, call: CallId, answer: UserAnswer) {
-    stage.handle.send(run, RunCommand::Answer { call, answer });
+fn send_answer(stage: &Stage, run: &RunId, call: CallId, answer: UserAnswer) {
+    stage.handle.send_command(run, RunCommand::Answer { call, answer });
 }
 
 /// Status, path and error code of the end.
-fn ending(end: &RunEvent) -> (&'static str, String, String) {
+fn run_end_facts(end: &RunEvent) -> (&'static str, String, String) {
     let RunEvent::Finished { status, path, error, .. } = end else { panic!("{end:?}") };
     let code = error.as_ref().map_or_else(String::new, |error| error.code.clone());
     (status.as_str(), path.join(" > "), code)
 }
 
-fn shown(messages: &[ChatMessage]) -> Vec<String> {
+fn message_lines(messages: &[ChatMessage]) -> Vec<String> {
     messages.iter().map(|message| format!("{}: {}", message.role.as_str(), message.content)).collect()
 }
 
-fn sound(stage: &Stage, run: &RunId) {
-    assert_eq!(stage.faults(run), Vec::<String>::new());
+fn assert_sound(stage: &Stage, run: &RunId) {
+    assert_eq!(stage.run_faults(run), Vec::<String>::new());
 }
 
 /// Streams half an answer to the first call (the first for a summary) and then hangs; later calls pass.
 struct HangsOnce {
     inner: Arc<dyn ModelPort>,
-    hung: AtomicBool,
+    has_hung: AtomicBool,
     summaries: bool,
 }
 
 impl HangsOnce {
-    fn around(inner: Arc<dyn ModelPort>) -> Arc<dyn ModelPort> {
-        Arc::new(Self { inner, hung: AtomicBool::new(false), summaries: false })
+    fn wrap_model(inner: Arc<dyn ModelPort>) -> Arc<dyn ModelPort> {
+        Arc::new(Self { inner, has_hung: AtomicBool::new(false), summaries: false })
     }
 
     fn at_summaries(inner: Arc<dyn ModelPort>) -> Arc<dyn ModelPort> {
-        Arc::new(Self { inner, hung: AtomicBool::new(false), summaries: true })
+        Arc::new(Self { inner, has_hung: AtomicBool::new(false), summaries: true })
     }
 }
 
@@ -126,7 +126,7 @@ impl ModelPort for HangsOnce {
         sink: &'a dyn DeltaSink,
     ) -> BoxFuture<'a, Result<ModelReply, ModelError>> {
         let other = self.summaries && !request.messages[0].content.starts_with("You keep the record");
-        if other || self.hung.swap(true, Ordering::SeqCst) {
+        if other || self.has_hung.swap(true, Ordering::SeqCst) {
             return self.inner.call(request, sink);
         }
         Box::pin(async move {

@@ -25,23 +25,23 @@ struct Seeded {
 }
 
 struct Fault<'f> {
-    from: &'f str,
-    to: &'f str,
+    old_text: &'f str,
+    new_text: &'f str,
     code: &'f str,
-    at: Option<(&'f str, usize)>,
+    location: Option<(&'f str, usize)>,
 }
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).to_path_buf()
 }
 
-fn seeded() -> BTreeMap<String, Seeded> {
+fn seeded_faults() -> BTreeMap<String, Seeded> {
     let text = std::fs::read_to_string(root().join("tests/data/faults/faults.json")).unwrap();
     serde_json::from_str(&text).unwrap()
 }
 
 /// What is shipped, with the roles of the files here, and a model for every level.
-fn catalog() -> ConfigCatalog {
+fn test_catalog() -> ConfigCatalog {
     let read = |folder: &str| {
         let mut paths: Vec<PathBuf> =
             std::fs::read_dir(root().join(folder)).unwrap().map(|entry| entry.unwrap().path()).collect();
@@ -73,38 +73,38 @@ fn catalog() -> ConfigCatalog {
         environment: environment.map(|(name, value)| (name.to_owned(), value.to_owned())).into(),
         ..ConfigSources::default()
     };
-    ConfigCatalog::load(sources, bootstrap::specs(&root()))
+    ConfigCatalog::load(sources, bootstrap::tool_specs(&root()))
 }
 
-fn found(catalog: &ConfigCatalog, name: &str, text: &str) -> Vec<Diagnostic> {
+fn find_diagnostics(catalog: &ConfigCatalog, name: &str, text: &str) -> Vec<Diagnostic> {
     match catalog.check_file(&SourceFile::new(ConfigLayer::CommandLine, name, text)) {
         Ok((_, found)) | Err(found) => found,
     }
 }
 
-fn line_of(text: &str, part: &str, nth: usize) -> usize {
+fn line_number_of(text: &str, part: &str, nth: usize) -> usize {
     let (at, _) = text.match_indices(part).nth(nth - 1).unwrap_or_else(|| panic!("no `{part}`"));
     text[..at].matches('\n').count() + 1
 }
 
-fn fault(row: &[Value]) -> Fault<'_> {
+fn parse_fault(row: &[Value]) -> Fault<'_> {
     let word = |at: usize| row.get(at).map(|value| value.as_str().unwrap());
     let nth = row.get(4).map_or(1, |value| value.as_u64().unwrap() as usize);
     Fault {
-        from: word(0).unwrap(),
-        to: word(1).unwrap(),
+        old_text: word(0).unwrap(),
+        new_text: word(1).unwrap(),
         code: word(2).unwrap(),
-        at: word(3).map(|part| (part, nth)),
+        location: word(3).map(|part| (part, nth)),
     }
 }
 
 #[test]
 fn sound_files_have_no_findings() {
-    let catalog = catalog();
+    let catalog = test_catalog();
     let mut all = Vec::new();
-    for (name, seeded) in seeded() {
+    for (name, seeded) in seeded_faults() {
         let text = std::fs::read_to_string(root().join("tests/data").join(&name)).unwrap();
-        let found = found(&catalog, &name, &text);
+        let found = find_diagnostics(&catalog, &name, &text);
         let codes: Vec<&str> = found.iter().map(|one| one.code.as_str()).collect();
         if codes != seeded.allowed {
             all.push(format!("{name}: {found:#?}"));
@@ -115,10 +115,10 @@ fn sound_files_have_no_findings() {
 
 #[test]
 fn shipped_workflows_have_no_findings() {
-    let catalog = catalog();
+    let catalog = test_catalog();
     assert!(catalog.workflows().len() >= 9 && !catalog.has_errors());
     for entry in catalog.workflows() {
-        let found = match catalog.check(&entry.name) {
+        let found = match catalog.check_workflow(&entry.name) {
             Ok((_, found)) | Err(found) => found,
         };
         assert_eq!(found, [], "{}", entry.name);
@@ -127,27 +127,27 @@ fn shipped_workflows_have_no_findings() {
 
 #[test]
 fn seeded_faults_are_found_where_they_are() {
-    let catalog = catalog();
+    let catalog = test_catalog();
     let (mut count, mut missed) = (0, Vec::new());
-    for (name, seeded) in seeded() {
+    for (name, seeded) in seeded_faults() {
         let text = std::fs::read_to_string(root().join("tests/data").join(&name)).unwrap();
         for row in &seeded.faults {
             count += 1;
-            let fault = fault(row);
-            assert!(text.contains(fault.from), "{name} holds no `{}`", fault.from);
-            let changed = text.replacen(fault.from, fault.to, 1);
-            let line = match fault.at {
-                Some((part, nth)) => line_of(&changed, part, nth),
-                None => line_of(&text, fault.from, 1),
+            let fault = parse_fault(row);
+            assert!(text.contains(fault.old_text), "{name} holds no `{}`", fault.old_text);
+            let changed = text.replacen(fault.old_text, fault.new_text, 1);
+            let line = match fault.location {
+                Some((part, nth)) => line_number_of(&changed, part, nth),
+                None => line_number_of(&text, fault.old_text, 1),
             };
-            let found = found(&catalog, &name, &changed);
+            let found = find_diagnostics(&catalog, &name, &changed);
             if !found.iter().any(|one| one.code == fault.code && one.place.line == line) {
                 let found: Vec<String> = found
                     .iter()
                     .map(|one| format!("{} {}: {}", one.code, one.place.line, one.message))
                     .collect();
                 let wanted = format!("{} {line}", fault.code);
-                missed.push(format!("{name}: `{}` should give {wanted}, gives {found:#?}", fault.to));
+                missed.push(format!("{name}: `{}` should give {wanted}, gives {found:#?}", fault.new_text));
             }
         }
     }

@@ -26,55 +26,55 @@ use synthdev::domain::snapshot::{FileChange, SnapshotRequest};
 use synthdev::ports::snapshot::SnapshotPort;
 
 /// Every kind of file the issue names, in every state git knows.
-fn messy(project: &Project) {
-    project.write("src/main.rs", "fn main() {}\n");
-    project.write("src/gone.rs", "gone\n");
-    project.write("moved.txt", "this file moves\n");
-    project.write("bin/tool.sh", "#!/bin/sh\n");
-    project.executable("bin/tool.sh");
-    project.write("packages/a/index.js", "export {}\n");
-    project.write("empty", "");
+fn make_messy(project: &Project) {
+    project.write_file("src/main.rs", "fn main() {}\n");
+    project.write_file("src/gone.rs", "gone\n");
+    project.write_file("moved.txt", "this file moves\n");
+    project.write_file("bin/tool.sh", "#!/bin/sh\n");
+    project.write_executable("bin/tool.sh");
+    project.write_file("packages/a/index.js", "export {}\n");
+    project.write_file("empty", "");
     project.write_bytes("binary", &[0, 255, 13, 10, 0, 7]);
-    project.write("crlf.txt", "a\r\nb\r\n");
-    project.write("naïve/日本 語.txt", "unicode\n");
-    symlink("src/main.rs", project.at("link")).unwrap();
-    symlink("/nowhere/at/all", project.at("dangling")).unwrap();
-    project.write(".gitignore", "*.log\n/target/\n");
-    project.write(".hidden/file", "hidden\n");
-    project.write("tracked.log", "tracked though ignored\n");
+    project.write_file("crlf.txt", "a\r\nb\r\n");
+    project.write_file("naïve/日本 語.txt", "unicode\n");
+    symlink("src/main.rs", project.path_of("link")).unwrap();
+    symlink("/nowhere/at/all", project.path_of("dangling")).unwrap();
+    project.write_file(".gitignore", "*.log\n/target/\n");
+    project.write_file(".hidden/file", "hidden\n");
+    project.write_file("tracked.log", "tracked though ignored\n");
     project.git(&["add", "-A"]);
     project.git(&["add", "-f", "tracked.log"]);
     project.git(&["commit", "-qm", "first"]);
-    project.write("src/main.rs", "fn main() { stashed }\n");
+    project.write_file("src/main.rs", "fn main() { stashed }\n");
     project.git(&["stash"]);
-    project.write("staged.txt", "staged\n");
+    project.write_file("staged.txt", "staged\n");
     project.git(&["add", "staged.txt"]);
-    project.write("staged.txt", "staged, then changed\n");
-    project.write("untracked.txt", "untracked\n");
-    project.write("debug.log", "ignored\n");
-    project.write("target/out", "ignored\n");
+    project.write_file("staged.txt", "staged, then changed\n");
+    project.write_file("untracked.txt", "untracked\n");
+    project.write_file("debug.log", "ignored\n");
+    project.write_file("target/out", "ignored\n");
     project.git(&["mv", "moved.txt", "renamed.txt"]);
-    fs::remove_file(project.at("src/gone.rs")).unwrap();
+    fs::remove_file(project.path_of("src/gone.rs")).unwrap();
 }
 
 /// What an agent gone wild does to it.
-fn wreck(project: &Project) {
-    project.write("src/main.rs", "broken");
-    project.write("src/new/deep/file.rs", "new");
-    fs::remove_dir_all(project.at("naïve")).unwrap();
-    fs::remove_file(project.at("link")).unwrap();
-    project.write("link", "now a file");
-    fs::remove_file(project.at("binary")).unwrap();
-    fs::create_dir(project.at("binary")).unwrap();
-    project.write("binary/inside", "a directory in the place of a file");
-    fs::remove_dir_all(project.at(".hidden")).unwrap();
-    symlink(project.outside(), project.at(".hidden")).unwrap();
-    fs::set_permissions(project.at("bin/tool.sh"), fs::Permissions::from_mode(0o644)).unwrap();
-    project.write("empty", "no longer");
-    project.write("tracked.log", "changed though ignored\n");
-    project.write("untracked.txt", "changed\n");
-    fs::remove_file(project.at("staged.txt")).unwrap();
-    project.write("src/gone.rs", "back\n");
+fn wreck_project(project: &Project) {
+    project.write_file("src/main.rs", "broken");
+    project.write_file("src/new/deep/file.rs", "new");
+    fs::remove_dir_all(project.path_of("naïve")).unwrap();
+    fs::remove_file(project.path_of("link")).unwrap();
+    project.write_file("link", "now a file");
+    fs::remove_file(project.path_of("binary")).unwrap();
+    fs::create_dir(project.path_of("binary")).unwrap();
+    project.write_file("binary/inside", "a directory in the place of a file");
+    fs::remove_dir_all(project.path_of(".hidden")).unwrap();
+    symlink(project.outside(), project.path_of(".hidden")).unwrap();
+    fs::set_permissions(project.path_of("bin/tool.sh"), fs::Permissions::from_mode(0o644)).unwrap();
+    project.write_file("empty", "no longer");
+    project.write_file("tracked.log", "changed though ignored\n");
+    project.write_file("untracked.txt", "changed\n");
+    fs::remove_file(project.path_of("staged.txt")).unwrap();
+    project.write_file("src/gone.rs", "back\n");
 }
 
 fn round_trip(project: &Project) {
@@ -85,7 +85,7 @@ fn round_trip(project: &Project) {
     assert_eq!(project.git_state(), git_before, "taking left no trace");
     assert_eq!(store.changes(&taken.id, None).unwrap(), []);
 
-    wreck(project);
+    wreck_project(project);
     let wrecked = project.fingerprint();
     let git_wrecked = project.git_state();
     let changes = store.changes(&taken.id, None).unwrap();
@@ -117,18 +117,18 @@ pub fn request(label: &str) -> SnapshotRequest {
 #[test]
 fn a_messy_repository_returns_exactly() {
     let project = Project::repository();
-    messy(&project);
+    make_messy(&project);
     round_trip(&project);
 }
 
 #[test]
 fn detached_head_and_line_end_settings_change_nothing() {
     let project = Project::repository();
-    messy(&project);
+    make_messy(&project);
     project.git(&["checkout", "-q", "--detach"]);
     project.git(&["config", "core.autocrlf", "true"]);
     project.git(&["config", "core.logAllRefUpdates", "always"]);
-    project.write(".gitattributes", "* text=auto\n*.txt ident\n");
+    project.write_file(".gitattributes", "* text=auto\n*.txt ident\n");
     project.git(&["add", ".gitattributes", "crlf.txt"]);
     round_trip(&project);
 }
@@ -136,56 +136,56 @@ fn detached_head_and_line_end_settings_change_nothing() {
 #[test]
 fn no_commits_yet() {
     let project = Project::repository();
-    project.write("link", "");
-    project.write("staged.txt", "x\n");
+    project.write_file("link", "");
+    project.write_file("staged.txt", "x\n");
     project.git(&["add", "-A"]);
     for path in ["src/main.rs", "naïve/x", "binary", ".hidden/file", "bin/tool.sh", "empty", "tracked.log"] {
-        project.write(path, "fn main() {}\n");
+        project.write_file(path, "fn main() {}\n");
     }
-    project.executable("bin/tool.sh");
-    project.write("untracked.txt", "one\n");
+    project.write_executable("bin/tool.sh");
+    project.write_file("untracked.txt", "one\n");
     let store = project.store();
     let (before, git) = (project.fingerprint(), project.git_state());
     let taken = store.take(&request("unborn")).unwrap();
-    wreck(&project);
+    wreck_project(&project);
     store.restore(&taken.id).unwrap();
     assert_eq!((project.fingerprint(), project.git_state()), (before, git));
 }
 
 #[test]
 fn without_git_ignore_files_still_count() {
-    let project = Project::plain();
-    project.write(".gitignore", "*.log\n");
-    project.write("a.txt", "a");
-    project.write("a.log", "ignored");
-    fs::create_dir(project.at("hollow")).unwrap();
+    let project = Project::without_git();
+    project.write_file(".gitignore", "*.log\n");
+    project.write_file("a.txt", "a");
+    project.write_file("a.log", "ignored");
+    fs::create_dir(project.path_of("hollow")).unwrap();
     let store = project.store();
     let before = project.fingerprint();
     let taken = store.take(&request("plain")).unwrap();
     assert_eq!(taken.files, 2);
-    project.write("a.txt", "b");
-    project.write("hollow/new", "n");
-    project.write("a.log", "changed");
+    project.write_file("a.txt", "b");
+    project.write_file("hollow/new", "n");
+    project.write_file("a.log", "changed");
     let restored = store.restore(&taken.id).unwrap();
     assert_eq!(restored.files.len(), 2);
-    assert_eq!(fs::read_to_string(project.at("a.log")).unwrap(), "changed", "ignored files stay");
-    project.write("a.log", "ignored");
+    assert_eq!(fs::read_to_string(project.path_of("a.log")).unwrap(), "changed", "ignored files stay");
+    project.write_file("a.log", "ignored");
     assert_eq!(project.fingerprint(), before, "the empty directory too");
-    assert!(!project.at(".git").exists());
+    assert!(!project.path_of(".git").exists());
 }
 
 #[test]
 fn each_kind_of_change_has_its_name() {
     let project = Project::repository();
-    project.write("modified", "1");
-    project.write("mode", "1");
-    project.write("deleted", "1");
+    project.write_file("modified", "1");
+    project.write_file("mode", "1");
+    project.write_file("deleted", "1");
     let store = project.store();
     let id = store.take(&request("kinds")).unwrap().id;
-    project.write("modified", "2");
-    project.executable("mode");
-    fs::remove_file(project.at("deleted")).unwrap();
-    project.write("added", "1");
+    project.write_file("modified", "2");
+    project.write_executable("mode");
+    fs::remove_file(project.path_of("deleted")).unwrap();
+    project.write_file("added", "1");
     let named: Vec<_> =
         store.changes(&id, None).unwrap().into_iter().map(|file| (file.path, file.change)).collect();
     let row = |path: &str, change| (path.to_owned(), change);
@@ -209,58 +209,58 @@ fn a_change_of_the_same_size_and_time_is_seen() {
     let store = project.store();
     for round in 0..20 {
         let (old, new) = (format!("{round:04}"), format!("{:04}", round + 5000));
-        project.write("same", &old);
-        let time = fs::metadata(project.at("same")).unwrap().modified().unwrap();
+        project.write_file("same", &old);
+        let time = fs::metadata(project.path_of("same")).unwrap().modified().unwrap();
         let id = store.take(&request("racy")).unwrap().id;
-        project.write("same", &new);
-        fs::File::options().write(true).open(project.at("same")).unwrap().set_modified(time).unwrap();
+        project.write_file("same", &new);
+        fs::File::options().write(true).open(project.path_of("same")).unwrap().set_modified(time).unwrap();
         assert_eq!(store.changes(&id, None).unwrap().len(), 1, "round {round}");
         store.restore(&id).unwrap();
-        assert_eq!(fs::read_to_string(project.at("same")).unwrap(), old);
+        assert_eq!(fs::read_to_string(project.path_of("same")).unwrap(), old);
     }
 }
 
 #[test]
 fn files_hidden_by_old_ignore_rules_or_new_ones_stay() {
     let project = Project::repository();
-    project.write(".gitignore", "modules/\n");
-    project.write("modules/dep", "precious");
+    project.write_file(".gitignore", "modules/\n");
+    project.write_file("modules/dep", "precious");
     let store = project.store();
     let id = store.take(&request("before")).unwrap().id;
-    project.write(".gitignore", "*.secret\n");
-    project.write("key.secret", "precious");
+    project.write_file(".gitignore", "*.secret\n");
+    project.write_file("key.secret", "precious");
     store.restore(&id).unwrap();
-    assert_eq!(fs::read_to_string(project.at("modules/dep")).unwrap(), "precious");
-    assert_eq!(fs::read_to_string(project.at("key.secret")).unwrap(), "precious");
-    assert_eq!(fs::read_to_string(project.at(".gitignore")).unwrap(), "modules/\n");
+    assert_eq!(fs::read_to_string(project.path_of("modules/dep")).unwrap(), "precious");
+    assert_eq!(fs::read_to_string(project.path_of("key.secret")).unwrap(), "precious");
+    assert_eq!(fs::read_to_string(project.path_of(".gitignore")).unwrap(), "modules/\n");
 }
 
 #[test]
 fn a_covered_file_that_became_ignored_is_restored_and_undone() {
     let project = Project::repository();
-    project.write("src/a.rs", "old");
+    project.write_file("src/a.rs", "old");
     let store = project.store();
     let id = store.take(&request("before")).unwrap().id;
-    project.write(".gitignore", "src/\n");
-    project.write("src/a.rs", "new");
+    project.write_file(".gitignore", "src/\n");
+    project.write_file("src/a.rs", "new");
     let safety = store.restore(&id).unwrap().safety.unwrap();
-    assert_eq!(fs::read_to_string(project.at("src/a.rs")).unwrap(), "old");
-    assert!(!project.at(".gitignore").exists());
+    assert_eq!(fs::read_to_string(project.path_of("src/a.rs")).unwrap(), "old");
+    assert!(!project.path_of(".gitignore").exists());
     store.restore(&safety).unwrap();
-    assert_eq!(fs::read_to_string(project.at("src/a.rs")).unwrap(), "new");
+    assert_eq!(fs::read_to_string(project.path_of("src/a.rs")).unwrap(), "new");
 }
 
 #[test]
 fn an_obstacle_stops_the_restore_before_the_first_change() {
     let project = Project::repository();
-    project.write(".gitignore", "*.log\n");
-    project.write("a", "1");
-    project.write("thing", "file");
+    project.write_file(".gitignore", "*.log\n");
+    project.write_file("a", "1");
+    project.write_file("thing", "file");
     let store = project.store();
     let id = store.take(&request("x")).unwrap().id;
-    project.write("a", "2");
-    fs::remove_file(project.at("thing")).unwrap();
-    project.write("thing/only.log", "ignored");
+    project.write_file("a", "2");
+    fs::remove_file(project.path_of("thing")).unwrap();
+    project.write_file("thing/only.log", "ignored");
     let before = project.fingerprint();
     let error = store.restore(&id).unwrap_err();
     assert!(error.message.contains("thing/only.log"), "{error}");
@@ -271,7 +271,7 @@ fn an_obstacle_stops_the_restore_before_the_first_change() {
 #[test]
 fn listed_found_and_deleted_across_restarts() {
     let project = Project::repository();
-    project.write("a", "1");
+    project.write_file("a", "1");
     let ids: Vec<SnapshotId> =
         (0..5).map(|n| project.store().take(&request(&format!("n{n}"))).unwrap().id).collect();
     assert!(ids.is_sorted() && ids.iter().all(|id| id.as_str().len() == 12), "{ids:?}");
@@ -297,41 +297,41 @@ fn listed_found_and_deleted_across_restarts() {
 #[test]
 fn a_pruned_store_is_filled_again() {
     let project = Project::repository();
-    project.write("a", "content of its own");
+    project.write_file("a", "content of its own");
     let store = project.store();
     store.delete(&store.take(&request("first")).unwrap().id).unwrap();
     project.git(&["prune", "--expire=now"]);
     let id = store.take(&request("second")).unwrap().id;
-    project.write("a", "x");
+    project.write_file("a", "x");
     store.restore(&id).unwrap();
-    assert_eq!(fs::read_to_string(project.at("a")).unwrap(), "content of its own");
+    assert_eq!(fs::read_to_string(project.path_of("a")).unwrap(), "content of its own");
     project.git(&["fsck", "--strict"]);
 }
 
 #[test]
 fn home_root_and_broken_stores_are_refused_with_a_hint() {
     let project = Project::repository();
-    project.write("a", "1");
-    let home = project.store().with_home(project.at("below"));
-    fs::create_dir(project.at("below")).unwrap();
+    project.write_file("a", "1");
+    let home = project.store().with_home(project.path_of("below"));
+    fs::create_dir(project.path_of("below")).unwrap();
     let root = fixture::store_at("/".into(), project.data(), &[]);
-    let blocked = project.at("a");
+    let blocked = project.path_of("a");
     let no_data = project.store_with(&[], &blocked);
     for (store, part) in [(home, "home directory"), (root, "home directory"), (no_data, "snapshot store")] {
         let error = store.take(&request("x")).unwrap_err();
         assert!(error.message.contains(part), "{error}");
         assert!(error.hint.is_some_and(|hint| hint.ends_with('.') || hint.ends_with("again.")));
     }
-    fs::write(project.at(".git/refs/synthdev"), "in the way").unwrap();
+    fs::write(project.path_of(".git/refs/synthdev"), "in the way").unwrap();
     let error = project.store().take(&request("x")).unwrap_err();
     assert!(error.message.contains("git store") && error.hint.is_some(), "{error}");
 }
 
 #[test]
 fn the_data_directory_inside_the_project_is_left_out() {
-    let project = Project::plain();
-    project.write("a", "1");
-    let store = project.store_with(&[], &project.at("deep/data"));
+    let project = Project::without_git();
+    project.write_file("a", "1");
+    let store = project.store_with(&[], &project.path_of("deep/data"));
     assert_eq!(store.take(&request("x")).unwrap().files, 1);
     let again = store.take(&request("y")).unwrap();
     assert_eq!((again.files, store.changes(&again.id, None).unwrap().len()), (1, 0));
@@ -341,7 +341,7 @@ fn the_data_directory_inside_the_project_is_left_out() {
 fn two_instances_at_once_do_not_disturb_each_other() {
     let project = Project::repository();
     for n in 0..30 {
-        project.write(&format!("f{n}"), &n.to_string());
+        project.write_file(&format!("f{n}"), &n.to_string());
     }
     std::thread::scope(|scope| {
         for _ in 0..4 {
@@ -354,7 +354,7 @@ fn two_instances_at_once_do_not_disturb_each_other() {
     });
     let listed = project.store().list().unwrap();
     assert_eq!(listed.len(), 20);
-    project.write("f0", "changed");
+    project.write_file("f0", "changed");
     assert_eq!(project.store().restore(&listed[7].id).unwrap().files.len(), 1);
     project.git(&["fsck", "--strict"]);
 }

@@ -39,7 +39,7 @@ use synthdev::engine::effect::{Effect, UserQuestion};
 use synthdev::engine::event::RunEvent;
 use synthdev::engine::input::{Input, UserAnswer};
 use synthdev::engine::machine::Machine;
-use synthdev::engine::replay::{ReplayResult, replay};
+use synthdev::engine::replay::{ReplayResult, replay_inputs};
 use synthdev::engine::run_spec::{MACHINE_VERSION, RunSpec};
 use synthdev::engine::steering::SteeringAction;
 
@@ -72,7 +72,7 @@ enum Act {
 struct Play {
     spec: Arc<RunSpec>,
     machine: Machine,
-    now: i64,
+    clock: i64,
     pending: Vec<Effect>,
     timers: Vec<(i64, CallId)>,
     inputs: Vec<(Timestamp, Input)>,
@@ -83,29 +83,29 @@ struct Play {
 
 impl Play {
     fn new(workflows: Vec<Workflow>, interactive: bool) -> Self {
-        Self::of(spec(workflows, interactive))
+        Self::from_spec(spec(workflows, interactive))
     }
 
-    fn of(spec: RunSpec) -> Self {
+    fn from_spec(spec: RunSpec) -> Self {
         let spec = Arc::new(spec);
         let mut play = Self {
             machine: Machine::new(Arc::clone(&spec)),
             spec,
-            now: 1_000,
+            clock: 1_000,
             pending: Vec::new(),
             timers: Vec::new(),
             inputs: Vec::new(),
             lines: Vec::new(),
             raised: Vec::new(),
         };
-        play.feed(Input::Started { seed: 7 });
+        play.feed_input(Input::Started { seed: 7 });
         play
     }
 
-    fn feed(&mut self, input: Input) {
-        let at = Timestamp(self.now);
+    fn feed_input(&mut self, input: Input) {
+        let at = Timestamp(self.clock);
         self.inputs.push((at, input.clone()));
-        let output = self.machine.handle(at, input);
+        let output = self.machine.handle_input(at, input);
         self.lines.extend(output.events.iter().filter_map(line));
         for event in output.events {
             if let RunEvent::BudgetRaised { scope, what, hard } = event {
@@ -115,11 +115,11 @@ impl Play {
         for effect in output.effects {
             match effect {
                 Effect::SetTimer { call, delay_ms, .. } => {
-                    self.timers.push((self.now + i64::try_from(delay_ms).unwrap(), call));
+                    self.timers.push((self.clock + i64::try_from(delay_ms).unwrap(), call));
                 }
                 Effect::Abort { call } => {
                     let before = self.pending.len() + self.timers.len();
-                    self.pending.retain(|effect| call_of(effect) != Some(call));
+                    self.pending.retain(|effect| effect_call(effect) != Some(call));
                     self.timers.retain(|(_, timer)| *timer != call);
                     assert_eq!(self.pending.len() + self.timers.len() + 1, before, "stopped twice: {call}");
                 }
@@ -134,59 +134,61 @@ impl Play {
     }
 
     /// Takes the oldest effect that `wanted` knows.
-    fn take(&mut self, wanted: impl Fn(&Effect) -> bool) -> Effect {
+    fn take_effect(&mut self, wanted: impl Fn(&Effect) -> bool) -> Effect {
         let at = self.pending.iter().position(wanted);
         let at = at.unwrap_or_else(|| panic!("not asked for; {:#?} after {:#?}", self.pending, self.lines));
         self.pending.remove(at)
     }
 
-    fn call(&mut self, wanted: impl Fn(&Effect) -> bool) -> CallId {
-        call_of(&self.take(wanted)).unwrap()
+    fn take_call(&mut self, wanted: impl Fn(&Effect) -> bool) -> CallId {
+        effect_call(&self.take_effect(wanted)).unwrap()
     }
 
-    fn act(&mut self, act: Act) {
+    fn perform_act(&mut self, act: Act) {
         let model = |effect: &Effect| matches!(effect, Effect::CallModel { .. });
         let script = |effect: &Effect| matches!(effect, Effect::Evaluate { .. });
         let input = match act {
-            Act::Says(text) => Input::Replied { call: self.call(model), reply: reply(text, 10) },
-            Act::Costs(tokens) => Input::Replied { call: self.call(model), reply: reply("words", tokens) },
+            Act::Says(text) => Input::Replied { call: self.take_call(model), reply: text_reply(text, 10) },
+            Act::Costs(tokens) => {
+                Input::Replied { call: self.take_call(model), reply: text_reply("words", tokens) }
+            }
             Act::Calls(tool) => {
                 let (id, name, arguments) = ("c".to_owned(), tool.to_owned(), "{}".to_owned());
                 let tool_calls = vec![ToolCall { id, name, arguments, original: None }];
-                let reply = ModelReply { tool_calls, ..reply("", 10) };
-                Input::Replied { call: self.call(model), reply }
+                let reply = ModelReply { tool_calls, ..text_reply("", 10) };
+                Input::Replied { call: self.take_call(model), reply }
             }
             Act::Breaks(error) => Input::ModelFailed {
-                call: self.call(model),
+                call: self.take_call(model),
                 error,
                 attempts: 1,
                 used: Vec::new(),
                 again: false,
             },
-            Act::Ran => Input::Evaluated { call: self.call(script), outcome: ScriptOutcome::default() },
+            Act::Ran => Input::Evaluated { call: self.take_call(script), outcome: ScriptOutcome::default() },
             Act::Values(values) => {
                 let outcome = ScriptOutcome { values, ..ScriptOutcome::default() };
-                Input::Evaluated { call: self.call(script), outcome }
+                Input::Evaluated { call: self.take_call(script), outcome }
             }
             Act::Chooses(chosen) => {
                 let outcome = ScriptOutcome { chosen: Some(chosen), ..ScriptOutcome::default() };
-                Input::Evaluated { call: self.call(script), outcome }
+                Input::Evaluated { call: self.take_call(script), outcome }
             }
             Act::Throws(at) => {
                 let (kind, message) = (ScriptErrorKind::Thrown, "it broke".to_owned());
                 let error = ScriptError { kind, message, script: at, library: None, line: 1, column: 1 };
-                Input::ScriptFailed { call: self.call(script), error }
+                Input::ScriptFailed { call: self.take_call(script), error }
             }
             Act::Tool(outcome) => {
-                let call = self.call(|effect| matches!(effect, Effect::RunTool { .. }));
+                let call = self.take_call(|effect| matches!(effect, Effect::RunTool { .. }));
                 Input::ToolDone { call, outcome }
             }
             Act::Approves(decision) => {
-                let call = self.call(|effect| matches!(effect, Effect::AskApproval { .. }));
+                let call = self.take_call(|effect| matches!(effect, Effect::AskApproval { .. }));
                 Input::Approved { call, decision }
             }
             Act::Answers(answer) => {
-                let call = self.call(|effect| matches!(effect, Effect::AskPerson { .. }));
+                let call = self.take_call(|effect| matches!(effect, Effect::AskPerson { .. }));
                 Input::Answered { call, answer }
             }
             Act::Steers(steering) => Input::Steered(Box::new(steering)),
@@ -194,27 +196,27 @@ impl Play {
             Act::Time => {
                 let next = *self.timers.iter().min().expect("a timer runs");
                 self.timers.retain(|timer| *timer != next);
-                self.now = next.0;
+                self.clock = next.0;
                 Input::Elapsed { call: next.1 }
             }
             Act::Passes(ms) => {
-                self.now += ms;
+                self.clock += ms;
                 return;
             }
         };
-        self.now += 1;
-        self.feed(input);
+        self.clock += 1;
+        self.feed_input(input);
     }
 
     /// A replay tells the same, and nothing is left open at the end.
-    fn finish(self) -> Vec<String> {
-        let ReplayResult { machine, events, .. } = replay(Arc::clone(&self.spec), self.inputs.clone());
+    fn finish_and_replay(self) -> Vec<String> {
+        let ReplayResult { machine, events, .. } = replay_inputs(Arc::clone(&self.spec), self.inputs.clone());
         let told: Vec<String> = events.iter().filter_map(|(_, event)| line(event)).collect();
         let own: Vec<String> =
             self.lines.iter().filter(|line| !line.starts_with("approve ")).cloned().collect();
         assert_eq!(told, own, "replay");
         assert_eq!(machine.progress(), self.machine.progress());
-        if self.machine.is_over() {
+        if self.machine.is_idle_for_good() {
             assert!(
                 self.pending.is_empty() && self.timers.is_empty(),
                 "{:?} {:?}",
@@ -227,14 +229,14 @@ impl Play {
 }
 
 /// Plays a story and compares what is told; lines that begin with `set` only where they are expected.
-fn check(about: &str, workflows: Vec<Workflow>, interactive: bool, acts: Vec<Act>, expected: &[&str]) {
+fn check_story(about: &str, workflows: Vec<Workflow>, interactive: bool, acts: Vec<Act>, expected: &[&str]) {
     let mut play = Play::new(workflows, interactive);
     for act in acts {
-        play.act(act);
+        play.perform_act(act);
     }
     let sets = expected.iter().any(|line| line.starts_with("set "));
     let told: Vec<String> =
-        play.finish().into_iter().filter(|line| sets || !line.starts_with("set ")).collect();
+        play.finish_and_replay().into_iter().filter(|line| sets || !line.starts_with("set ")).collect();
     assert_eq!(told, expected, "{about}");
 }
 
@@ -281,7 +283,7 @@ fn line(event: &RunEvent) -> Option<String> {
     })
 }
 
-fn call_of(effect: &Effect) -> Option<CallId> {
+fn effect_call(effect: &Effect) -> Option<CallId> {
     match effect {
         Effect::Evaluate { call, .. }
         | Effect::CallModel { call, .. }
@@ -295,7 +297,7 @@ fn call_of(effect: &Effect) -> Option<CallId> {
     }
 }
 
-fn reply(text: &str, tokens: u64) -> ModelReply {
+fn text_reply(text: &str, tokens: u64) -> ModelReply {
     ModelReply {
         text: text.to_owned(),
         reasoning: String::new(),
@@ -310,7 +312,7 @@ fn reply(text: &str, tokens: u64) -> ModelReply {
     }
 }
 
-fn broken() -> Act {
+fn broken_model() -> Act {
     Act::Breaks(ModelError::Transport { detail: "no line".to_owned() })
 }
 
@@ -399,7 +401,7 @@ fn state(name: &str, work: StateBody, target: usize) -> StateSpec {
     }
 }
 
-fn speak() -> StateBody {
+fn agent_state() -> StateBody {
     StateBody::Agent {
         agent: AgentIx(0),
         function: AgentFunction::SendUserMessage,
@@ -411,19 +413,19 @@ fn child() -> StateBody {
     StateBody::Child { workflow: WorkflowIx(1), inputs: Vec::new() }
 }
 
-fn named(names: &[&str]) -> Vec<String> {
+fn owned_names(names: &[&str]) -> Vec<String> {
     names.iter().map(|name| (*name).to_owned()).collect()
 }
 
-fn retry(errors: &[&str], max_attempts: u32, delay_ms: u64) -> RetryRule {
+fn retry_rule(errors: &[&str], max_attempts: u32, delay_ms: u64) -> RetryRule {
     let backoff = RetryBackoff { delay_ms, factor: 2.0, max_delay_ms: 60_000, jitter: false };
-    RetryRule { errors: named(errors), max_attempts, backoff }
+    RetryRule { errors: owned_names(errors), max_attempts, backoff }
 }
 
-fn catch(errors: &[&str], target: usize) -> CatchRule {
-    CatchRule { errors: named(errors), key: None, before: None, target: StateIx(target) }
+fn catch_rule(errors: &[&str], target: usize) -> CatchRule {
+    CatchRule { errors: owned_names(errors), key: None, before: None, target: StateIx(target) }
 }
 
-fn with(state: StateSpec, recovery: RecoveryPolicy) -> StateSpec {
+fn with_recovery(state: StateSpec, recovery: RecoveryPolicy) -> StateSpec {
     StateSpec { recovery, ..state }
 }

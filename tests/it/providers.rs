@@ -43,7 +43,7 @@ impl DeltaSink for Heard {
 }
 
 impl Heard {
-    fn all(&self, wanted: DeltaKind) -> String {
+    fn joined_text(&self, wanted: DeltaKind) -> String {
         let heard = self.0.lock().unwrap();
         heard.iter().filter(|(kind, _)| *kind == wanted).map(|(_, text)| text.as_str()).collect()
     }
@@ -51,10 +51,10 @@ impl Heard {
 
 fn providers(idle: Duration) -> ModelProviders {
     let keys = BTreeMap::from([("main".to_owned(), SecretText::new(KEY))]);
-    ModelProviders::new(keys, ModelTimeouts { idle, ..ModelTimeouts::default() })
+    ModelProviders::new(keys, ModelTimeouts { idle_timeout: idle, ..ModelTimeouts::default() })
 }
 
-fn patient() -> ModelProviders {
+fn patient_providers() -> ModelProviders {
     providers(Duration::from_secs(30))
 }
 
@@ -79,12 +79,12 @@ fn request(base_url: &str) -> ModelRequest {
     }
 }
 
-async fn ask(behaviour: Behaviour) -> (Result<ModelReply, ModelError>, Heard) {
-    outcome::ask(Dialect::Completions, behaviour, Duration::from_secs(30)).await
+async fn ask_server(behaviour: Behaviour) -> (Result<ModelReply, ModelError>, Heard) {
+    outcome::ask_server(Dialect::Completions, behaviour, Duration::from_secs(30)).await
 }
 
-async fn becomes(title: &str, behaviour: Behaviour, outcome: Outcome<'_>) {
-    outcome::becomes(Dialect::Completions, title, behaviour, outcome).await;
+async fn check_outcome(title: &str, behaviour: Behaviour, outcome: Outcome<'_>) {
+    outcome::check_outcome(Dialect::Completions, title, behaviour, outcome).await;
 }
 
 #[tokio::test]
@@ -97,10 +97,16 @@ async fn answers_of_every_kind_are_read() {
     let rows = [
         ("text", Behaviour::text("Hello you there."), "Hello you there.", &[][..], FinishReason::Stop),
         ("calls in pieces", Behaviour::calls(&call), "", &call[..], FinishReason::ToolCalls),
-        ("whole completion", Behaviour::whole(&whole), "Whole.", &[], FinishReason::Stop),
+        ("whole completion", Behaviour::from_body(&whole), "Whole.", &[], FinishReason::Stop),
         ("no [DONE]", Behaviour::events(&[hi, stop]), "Hi", &[], FinishReason::Stop),
         ("no finish reason", Behaviour::events(&[hi, "[DONE]"]), "Hi", &[], FinishReason::Stop),
-        ("broken after the end", Behaviour::events(&[hi, stop]).cut(), "Hi", &[], FinishReason::Stop),
+        (
+            "broken after the end",
+            Behaviour::events(&[hi, stop]).with_cut_connection(),
+            "Hi",
+            &[],
+            FinishReason::Stop,
+        ),
         (
             "CRLF and keep-alives",
             Behaviour::raw_stream(&format!(
@@ -119,7 +125,7 @@ async fn answers_of_every_kind_are_read() {
         ),
     ];
     for (title, behaviour, text, calls, finish) in rows {
-        becomes(title, behaviour, Outcome::Reply(text, calls, finish)).await;
+        check_outcome(title, behaviour, Outcome::Reply(text, calls, finish)).await;
     }
 }
 
@@ -164,7 +170,7 @@ async fn every_status_has_its_class_and_one_clear_line() {
         ),
     ];
     for (title, behaviour, code, says) in rows {
-        becomes(title, behaviour, Outcome::Error(code, says)).await;
+        check_outcome(title, behaviour, Outcome::Error(code, says)).await;
     }
 }
 
@@ -174,7 +180,7 @@ async fn what_is_no_answer_has_its_class_and_one_clear_line() {
     let rows = [
         (
             "error with 200",
-            Behaviour::whole(&json!({"error": "model not loaded"})),
+            Behaviour::from_body(&json!({"error": "model not loaded"})),
             "model.protocol",
             &["not loaded"],
         ),
@@ -185,16 +191,21 @@ async fn what_is_no_answer_has_its_class_and_one_clear_line() {
             &["Provider died"],
         ),
         ("no JSON in the stream", Behaviour::events(&[hi, "{\"choices"]), "model.protocol", &["not JSON"]),
-        ("cut before anything", Behaviour::raw_stream("").cut(), "model.transport", &["before anything"]),
+        (
+            "cut before anything",
+            Behaviour::raw_stream("").with_cut_connection(),
+            "model.transport",
+            &["before anything"],
+        ),
         (
             "filter",
-            Behaviour::chunks(&[json!({"content": "He"})], "content_filter"),
+            Behaviour::from_chunks(&[json!({"content": "He"})], "content_filter"),
             "model.refusal",
             &["filter"],
         ),
     ];
     for (title, behaviour, code, says) in rows {
-        becomes(title, behaviour, Outcome::Error(code, says)).await;
+        check_outcome(title, behaviour, Outcome::Error(code, says)).await;
     }
 }
 
@@ -219,29 +230,29 @@ async fn five_turns_use_one_connection() {
     let turns = vec![
         Behaviour::text("1"),
         Behaviour::calls(&[call]),
-        Behaviour::whole(&json!({"choices": [{"message": {"content": "3"}}]})),
+        Behaviour::from_body(&json!({"choices": [{"message": {"content": "3"}}]})),
         Behaviour::status(500, "4"),
         Behaviour::text("5"),
     ];
-    let server = ModelServer::start(turns).await;
-    let providers = patient();
-    assert_eq!(server.connections(), 0, "construction opens nothing");
+    let server = ModelServer::start_server(turns).await;
+    let providers = patient_providers();
+    assert_eq!(server.connection_count(), 0, "construction opens nothing");
     for turn in 1..=5 {
         let answer = providers.call(&request(&server.base_url), &Heard::default()).await;
         assert_eq!(answer.is_ok(), turn != 4, "{turn}: {answer:?}");
     }
-    assert_eq!((server.requests().len(), server.connections()), (5, 1));
+    assert_eq!((server.requests().len(), server.connection_count()), (5, 1));
 }
 
 #[tokio::test]
 async fn usage_is_counted_or_estimated() {
-    let (answer, _) = ask(Behaviour::text("Hello")).await;
+    let (answer, _) = ask_server(Behaviour::text("Hello")).await;
     let reply = answer.unwrap();
     assert_eq!((reply.usage.prompt, reply.usage.completion, reply.usage_estimated), (10, 5, false));
     assert_eq!(reply.model.as_deref(), Some("mock-1"));
 
     let bare = r#"{"choices":[{"delta":{"content":"12345678"},"finish_reason":"stop"}]}"#;
-    let (answer, _) = ask(Behaviour::events(&[bare])).await;
+    let (answer, _) = ask_server(Behaviour::events(&[bare])).await;
     let reply = answer.unwrap();
     assert!(reply.usage_estimated && reply.usage.completion == 2 && reply.usage.prompt > 10, "{reply:?}");
 }
@@ -255,19 +266,19 @@ async fn reasoning_is_apart_and_one_read_is_one_delta() {
         json!({"content": "B"}),
         json!({"content": "C"}),
     ];
-    let (answer, heard) = ask(Behaviour::chunks(&deltas, "stop")).await;
+    let (answer, heard) = ask_server(Behaviour::from_chunks(&deltas, "stop")).await;
     let reply = answer.unwrap();
     assert_eq!((reply.reasoning.as_str(), reply.text.as_str()), ("Let me see.", "ABC"));
-    assert_eq!(heard.all(DeltaKind::Reasoning), "Let me see.");
-    assert_eq!(heard.all(DeltaKind::Text), "ABC");
+    assert_eq!(heard.joined_text(DeltaKind::Reasoning), "Let me see.");
+    assert_eq!(heard.joined_text(DeltaKind::Text), "ABC");
     // The mock sends the body in one piece: never a delta per token.
     assert!(heard.0.lock().unwrap().len() <= 4, "{:?}", heard.0);
 }
 
 #[tokio::test]
 async fn keys_go_only_where_they_belong() {
-    let server = ModelServer::start(vec![Behaviour::text("1"), Behaviour::text("2")]).await;
-    let providers = patient();
+    let server = ModelServer::start_server(vec![Behaviour::text("1"), Behaviour::text("2")]).await;
+    let providers = patient_providers();
     let mut asked = request(&server.base_url);
     providers.call(&asked, &Heard::default()).await.unwrap();
     asked.choice.key = None;
@@ -336,8 +347,8 @@ async fn any_conversation_is_valid_for_the_strictest_server() {
             "user assistant tool",
         ),
     ];
-    let server = ModelServer::start(vec![Behaviour::text("ok"); rows.len()]).await;
-    let providers = patient();
+    let server = ModelServer::start_server(vec![Behaviour::text("ok"); rows.len()]).await;
+    let providers = patient_providers();
     for (messages, roles) in rows {
         let asked = ModelRequest { messages, ..request(&server.base_url) };
         let answer = providers.call(&asked, &Heard::default()).await;
@@ -364,7 +375,7 @@ async fn tools_and_parameters_are_sent_as_a_strict_server_wants_them() {
         parameters: json!({"type": "object", "properties": {"ok": {"type": "boolean"}}, "required": ["ok"]}),
         parsing_only: false,
     };
-    let server = ModelServer::start(vec![Behaviour::calls(&[("1", "decide", "{\"ok\":true}")])]).await;
+    let server = ModelServer::start_server(vec![Behaviour::calls(&[("1", "decide", "{\"ok\":true}")])]).await;
     let mut asked = request(&server.base_url);
     asked.tools = vec![spec("read", json!({})), spec("read", json!({})), spec("list", Value::Null)];
     asked.parsing_tools = vec![decide];
@@ -375,7 +386,7 @@ async fn tools_and_parameters_are_sent_as_a_strict_server_wants_them() {
         reasoning_effort: Some("low".to_owned()),
         ..ModelParameters::default()
     };
-    patient().call(&asked, &Heard::default()).await.unwrap();
+    patient_providers().call(&asked, &Heard::default()).await.unwrap();
     let body = &server.requests()[0].body;
     let keys: Vec<_> = body.as_object().unwrap().keys().map(String::as_str).collect();
     let expected =
@@ -443,7 +454,7 @@ fn the_strict_server_refuses_what_strict_servers_refuse() {
 async fn requests_of_one_model_have_their_own_script() {
     let scripts = vec![("a", vec![Behaviour::text("for a")]), ("b", vec![Behaviour::text("for b")])];
     let server = ModelServer::start_per_model(scripts).await;
-    let providers = patient();
+    let providers = patient_providers();
     for model in ["b", "a"] {
         let mut asked = request(&server.base_url);
         asked.choice.model = model.to_owned();
@@ -455,17 +466,17 @@ async fn requests_of_one_model_have_their_own_script() {
 #[tokio::test]
 async fn the_router_asks_the_script_for_scripted_choices() {
     let script = json!({"replies": {"coder": [{"text": "From the file.", "chunk": 4}]}});
-    let providers = patient().with_scripted(ScriptedModel::from_value(&script).unwrap());
+    let providers = patient_providers().with_scripted(ScriptedModel::from_value(&script).unwrap());
     let mut asked = request("");
     asked.choice.provider = "scripted".to_owned();
     let heard = Heard::default();
     let reply = providers.call(&asked, &heard).await.unwrap();
     assert_eq!(
-        (reply.text.as_str(), heard.all(DeltaKind::Text).as_str()),
+        (reply.text.as_str(), heard.joined_text(DeltaKind::Text).as_str()),
         ("From the file.", "From the file.")
     );
     assert_eq!(heard.0.lock().unwrap().len(), 4);
-    assert_eq!(providers.scripted().unwrap().unused(), []);
-    let error = patient().call(&asked, &Heard::default()).await.unwrap_err();
+    assert_eq!(providers.scripted_model().unwrap().unused_replies(), []);
+    let error = patient_providers().call(&asked, &Heard::default()).await.unwrap_err();
     assert_eq!(error.code(), "model.drift");
 }

@@ -61,10 +61,10 @@ struct World {
 
 impl World {
     fn new() -> Self {
-        Self::with(|store| Arc::new(store))
+        Self::with_store(|store| Arc::new(store))
     }
 
-    fn with(watched: impl FnOnce(SqliteStore) -> Arc<dyn RunStore>) -> Self {
+    fn with_store(watched: impl FnOnce(SqliteStore) -> Arc<dyn RunStore>) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let (project, data) = (directory.path().join("project"), directory.path().join("data"));
         for path in [&project, &data] {
@@ -86,12 +86,12 @@ impl World {
         Self { handle, events, directory }
     }
 
-    fn start(&self, workflow: &Arc<Workflow>) -> RunId {
+    fn start_run(&self, workflow: &Arc<Workflow>) -> RunId {
         self.handle.start(spec(workflow, true)).unwrap()
     }
 
     /// Everything up to an event that `last` wants, that one included.
-    async fn until(&mut self, last: impl Fn(&RunEvent) -> bool) -> Vec<RunEvent> {
+    async fn events_until(&mut self, last: impl Fn(&RunEvent) -> bool) -> Vec<RunEvent> {
         let mut seen = Vec::new();
         loop {
             let event = match tokio::time::timeout(PATIENCE, self.events.recv()).await {
@@ -107,8 +107,8 @@ impl World {
     }
 
     /// Everything up to the end of the run, and how it ended.
-    async fn end(&mut self) -> (Vec<RunEvent>, RunStatus, Option<Value>) {
-        let seen = self.until(|event| matches!(event, RunEvent::Finished { .. })).await;
+    async fn events_to_end(&mut self) -> (Vec<RunEvent>, RunStatus, Option<Value>) {
+        let seen = self.events_until(|event| matches!(event, RunEvent::Finished { .. })).await;
         match seen.last() {
             Some(RunEvent::Finished { status, output, .. }) => (seen.clone(), *status, output.clone()),
             other => panic!("{other:?}"),
@@ -142,7 +142,7 @@ fn agent(at: usize, base_url: &str) -> AgentSpec {
     .unwrap()
 }
 
-fn go(target: usize) -> Vec<Transition> {
+fn transitions_to(target: usize) -> Vec<Transition> {
     vec![Transition { target: StateIx(target), condition: None, before: None }]
 }
 
@@ -155,13 +155,24 @@ fn workflow(
 ) -> Arc<Workflow> {
     let store = Some(StateOutputSpec { key: Some("all".into()), schema: None });
     let mut states = vec![
-        StateSpec { name: "fork".into(), work: fork, store, transitions: go(1), ..StateSpec::default() },
+        StateSpec {
+            name: "fork".into(),
+            work: fork,
+            store,
+            transitions: transitions_to(1),
+            ..StateSpec::default()
+        },
         StateSpec { name: "stop".into(), terminal: true, ..StateSpec::default() },
     ];
     for (owner, work) in bodies {
         let end = states.len() + 1;
         let name = |state: &str| format!("{owner}/{state}");
-        states.push(StateSpec { name: name("start"), work, transitions: go(end), ..StateSpec::default() });
+        states.push(StateSpec {
+            name: name("start"),
+            work,
+            transitions: transitions_to(end),
+            ..StateSpec::default()
+        });
         states.push(StateSpec { name: name("stop"), terminal: true, ..StateSpec::default() });
     }
     let context: ContextSpec =
@@ -225,8 +236,8 @@ async fn eight_agents_at_once_a_hundred_times_and_nothing_mixes() {
     let workflow = eight_agents(&server.base_url);
     let mut world = World::new();
     for repeat in 0..REPEATS {
-        world.start(&workflow);
-        let (seen, status, output) = world.end().await;
+        world.start_run(&workflow);
+        let (seen, status, output) = world.events_to_end().await;
         let expected: Map<String, Value> =
             (0..AGENTS).map(|at| (format!("b{at}"), words(at, repeat).into())).collect();
         assert_eq!((status, output), (RunStatus::Completed, Some(Value::Object(expected))), "{repeat}");
@@ -252,7 +263,7 @@ async fn eight_agents_at_once_a_hundred_times_and_nothing_mixes() {
         assert_eq!((asked.len(), streamed.len()), (AGENTS, AGENTS));
     }
     assert_eq!(server.requests().len(), AGENTS * REPEATS);
-    assert!(server.requests().iter().all(|request| request.rejected.is_none()));
+    assert!(server.requests().iter().all(|request| request.rejection.is_none()));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -260,22 +271,22 @@ async fn a_cancel_stops_every_call_and_keeps_what_each_had_said() {
     let names: Vec<String> = (0..AGENTS).map(|at| format!("m-{at}")).collect();
     let begun = |at: usize| {
         let delta = json!({"choices": [{"index": 0, "delta": {"content": format!("begun {at}")}}]});
-        vec![Behaviour::raw_stream(&format!("data: {delta}\n\n")).stall()]
+        vec![Behaviour::raw_stream(&format!("data: {delta}\n\n")).with_stall()]
     };
     let scripts = names.iter().enumerate().map(|(at, name)| (name.as_str(), begun(at))).collect();
     let server = ModelServer::start_per_model(scripts).await;
     let mut world = World::new();
-    world.start(&eight_agents(&server.base_url));
+    world.start_run(&eight_agents(&server.base_url));
     let mut streaming = 0;
     while streaming < AGENTS {
-        world.until(|event| matches!(event, RunEvent::Delta { .. })).await;
+        world.events_until(|event| matches!(event, RunEvent::Delta { .. })).await;
         streaming += 1;
     }
-    let run = world.handle.running().pop().unwrap();
-    world.handle.send(&run, RunCommand::Cancel);
-    let (_, status, _) = world.end().await;
+    let run = world.handle.running_runs().pop().unwrap();
+    world.handle.send_command(&run, RunCommand::Cancel);
+    let (_, status, _) = world.events_to_end().await;
     assert_eq!(status, RunStatus::Cancelled);
-    server.closed(AGENTS).await;
+    server.wait_closed(AGENTS).await;
     let record = world.handle.load_record(run.as_str()).unwrap();
     assert_eq!(record.summary.progress.status, RunStatus::Cancelled);
 }
@@ -301,8 +312,8 @@ async fn a_thousand_items_in_order_with_a_short_path() {
     let mut looping = workflow(ParameterType::Array, fork, vec![("fork".into(), nap)], Vec::new());
     let source = format!("Array.from({{length: {ITEMS}}}, (_, at) => at)");
     Arc::get_mut(&mut looping).unwrap().scripts = Arc::new(vec![script(&source)]);
-    world.start(&looping);
-    let (seen, status, output) = world.end().await;
+    world.start_run(&looping);
+    let (seen, status, output) = world.events_to_end().await;
     assert_eq!(status, RunStatus::Completed);
     assert_eq!(output.and_then(|output| output.as_array().map(Vec::len)), Some(ITEMS));
     let Some(RunEvent::Finished { path, .. }) = seen.last() else { panic!("no end") };
@@ -311,7 +322,7 @@ async fn a_thousand_items_in_order_with_a_short_path() {
     assert_eq!(ended.count(), ITEMS);
 }
 
-fn pause(message: &str) -> StateBody {
+fn pause_state(message: &str) -> StateBody {
     StateBody::Pause(PauseSpec {
         kind: PauseKind::Text,
         message: ValueSource::Text(message.into()),
@@ -342,10 +353,10 @@ fn two_branches(works: [StateBody; 2]) -> Arc<Workflow> {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_branches_ask_and_each_gets_its_answer() {
     let mut world = World::new();
-    let run = world.start(&two_branches([pause("Left?"), pause("Right?")]));
+    let run = world.start_run(&two_branches([pause_state("Left?"), pause_state("Right?")]));
     let mut asked = BTreeMap::new();
     while asked.len() < 2 {
-        for event in world.until(|event| matches!(event, RunEvent::PersonAsked { .. })).await {
+        for event in world.events_until(|event| matches!(event, RunEvent::PersonAsked { .. })).await {
             if let RunEvent::PersonAsked { call, question: UserQuestion::Pause { state, message, .. } } =
                 event
             {
@@ -357,11 +368,11 @@ async fn two_branches_ask_and_each_gets_its_answer() {
         let (call, message) = &asked[state];
         assert!(text.contains(&message.trim_end_matches('?').to_lowercase()), "{state}: {message}");
         let command = RunCommand::Answer { call: *call, answer: UserAnswer::Value { value: text.into() } };
-        world.handle.send(&run, command.clone());
+        world.handle.send_command(&run, command.clone());
         // a second answer to the same question is nobody's
-        world.handle.send(&run, command);
+        world.handle.send_command(&run, command);
     }
-    let (_, status, output) = world.end().await;
+    let (_, status, output) = world.events_to_end().await;
     let expected = json!({"left": "to the left", "right": "to the right"});
     assert_eq!((status, output), (RunStatus::Completed, Some(expected)));
 }
@@ -370,20 +381,20 @@ async fn two_branches_ask_and_each_gets_its_answer() {
 async fn what_is_said_early_answers_the_next_question() {
     let mut world = World::new();
     // a command that is asked for, then a question
-    let mut workflow = two_branches([StateBody::None, pause("Well?")]);
+    let mut workflow = two_branches([StateBody::None, pause_state("Well?")]);
     let changed = Arc::get_mut(&mut workflow).unwrap();
     changed.output = Some(result(ParameterType::String));
     changed.states[4].store = changed.states[0].store.take();
     changed.states[0].work = shell("true");
-    changed.states[0].transitions = go(4);
-    let run = world.start(&workflow);
-    let asked = world.until(|event| matches!(event, RunEvent::ApprovalAsked { .. })).await;
-    world.handle.send(&run, RunCommand::Say { text: "go on".into() });
-    let queued = world.until(|event| matches!(event, RunEvent::Queued { .. })).await;
+    changed.states[0].transitions = transitions_to(4);
+    let run = world.start_run(&workflow);
+    let asked = world.events_until(|event| matches!(event, RunEvent::ApprovalAsked { .. })).await;
+    world.handle.send_command(&run, RunCommand::Say { text: "go on".into() });
+    let queued = world.events_until(|event| matches!(event, RunEvent::Queued { .. })).await;
     assert_eq!(queued.last(), Some(&RunEvent::Queued { text: "go on".into() }));
     let Some(RunEvent::ApprovalAsked { call, .. }) = asked.last() else { panic!("{asked:?}") };
-    world.handle.send(&run, RunCommand::Approve { call: *call, decision: ApprovalDecision::Allow });
-    let (_, status, output) = world.end().await;
+    world.handle.send_command(&run, RunCommand::Approve { call: *call, decision: ApprovalDecision::Allow });
+    let (_, status, output) = world.events_to_end().await;
     assert_eq!((status, output), (RunStatus::Completed, Some(json!("go on"))));
     let record = world.handle.load_record(run.as_str()).unwrap();
     assert!(record.events.iter().any(|(_, event)| matches!(event, RunEvent::Queued { .. })), "it is kept");
@@ -397,8 +408,8 @@ async fn what_no_answer_allows_is_not_asked() {
     let changed = Arc::get_mut(&mut workflow).unwrap();
     changed.output = Some(result(ParameterType::String));
     changed.states[0].work = shell("touch ran; false && rm -rf /");
-    let run = world.start(&workflow);
-    let (seen, status, output) = world.end().await;
+    let run = world.start_run(&workflow);
+    let (seen, status, output) = world.events_to_end().await;
     assert!(!seen.iter().any(|event| matches!(event, RunEvent::ApprovalAsked { .. })), "{seen:#?}");
     let told =
         "[sandbox] refused: removes / recursively. No setting allows this; the user can run it with /cmd";
@@ -420,20 +431,22 @@ fn shell(line: &str) -> StateBody {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn commands_of_branches_ask_say_where_and_give_their_results() {
     let mut world = World::new();
-    let run = world.start(&two_branches([shell("echo left; exit 3"), shell("echo right")]));
+    let run = world.start_run(&two_branches([shell("echo left; exit 3"), shell("echo right")]));
     let mut states = Vec::new();
     while states.len() < 2 {
-        for event in world.until(|event| matches!(event, RunEvent::ApprovalAsked { .. })).await {
+        for event in world.events_until(|event| matches!(event, RunEvent::ApprovalAsked { .. })).await {
             if let RunEvent::ApprovalAsked { call, state, preview, .. } = event {
                 assert!(matches!(preview.as_deref(), Some(ToolPreview::Command { .. })), "{preview:?}");
-                world.handle.send(&run, RunCommand::Approve { call, decision: ApprovalDecision::Allow });
+                world
+                    .handle
+                    .send_command(&run, RunCommand::Approve { call, decision: ApprovalDecision::Allow });
                 states.push(state);
             }
         }
     }
     states.sort();
     assert_eq!(states, ["fork.left/start", "fork.right/start"]);
-    let (_, status, output) = world.end().await;
+    let (_, status, output) = world.events_to_end().await;
     let output = output.unwrap();
     assert_eq!(status, RunStatus::Completed);
     let of = |name: &str| (output[name]["exit_code"].clone(), output[name]["stdout"].clone());
@@ -445,7 +458,7 @@ async fn commands_of_branches_ask_say_where_and_give_their_results() {
 async fn with_nobody_there_a_question_pauses_the_run_and_is_told() {
     let world = World::new();
     let mut asks = two_branches([StateBody::None, StateBody::None]);
-    Arc::get_mut(&mut asks).unwrap().states[0].work = pause("Ship it?");
+    Arc::get_mut(&mut asks).unwrap().states[0].work = pause_state("Ship it?");
     let (_interrupt, interrupts) = tokio::sync::mpsc::unbounded_channel();
     let events = world.handle.subscribe(false);
     let run = world.handle.start(spec(&asks, false)).unwrap();

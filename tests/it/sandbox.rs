@@ -20,7 +20,7 @@ fn groups() -> impl Iterator<Item = &'static Group> {
 }
 
 /// Skipped loudly: a layer that was not tried holds nothing.
-fn tried(layer: Layer) -> Option<BTreeMap<String, Seen>> {
+fn try_layer(layer: Layer) -> Option<BTreeMap<String, Seen>> {
     let groups: Vec<&Group> = groups().collect();
     let found = throw_away_root(&groups, layer);
     if let Err(reason) = &found {
@@ -32,17 +32,17 @@ fn tried(layer: Layer) -> Option<BTreeMap<String, Seen>> {
 }
 
 /// What is wrong with a row, if something is.
-fn fault(row: &Row, seen: &Seen, layer: Layer) -> Option<String> {
+fn row_fault(row: &Row, seen: &Seen, layer: Layer) -> Option<String> {
     let lines: Vec<&str> = seen.answer.lines().filter(|line| line.starts_with("[sandbox] ")).collect();
-    let fault = if seen.escaped() {
+    let fault = if seen.has_escaped() {
         "escaped"
-    } else if !seen.answer.contains(row.works) {
+    } else if !seen.answer.contains(row.expected_output) {
         "does not work"
-    } else if !row.works.is_empty() && seen.answer.contains("killed by signal") {
+    } else if !row.expected_output.is_empty() && seen.answer.contains("killed by signal") {
         "works and is reported as killed"
     } else if seen.answer.len() > 1 << 20 {
         "answers without end"
-    } else if row.is_told(layer) && !lines.iter().any(|line| line.contains(row.words)) {
+    } else if row.is_message_expected(layer) && !lines.iter().any(|line| line.contains(row.message_words)) {
         "is not told"
     } else {
         return None;
@@ -51,14 +51,14 @@ fn fault(row: &Row, seen: &Seen, layer: Layer) -> Option<String> {
     Some(format!("{} {fault}:\n{answer}", row.name))
 }
 
-fn holds(layer: Layer) {
-    let Some(seen) = tried(layer) else { return };
+fn check_layer(layer: Layer) {
+    let Some(seen) = try_layer(layer) else { return };
     let rows: Vec<&Row> = groups().flat_map(|group| group.rows(layer)).collect();
     assert!(rows.len() >= 60, "{} rows", rows.len());
     let faults: Vec<String> = rows
         .iter()
         .filter_map(|row| match seen.get(row.name) {
-            Some(found) => fault(row, found, layer),
+            Some(found) => row_fault(row, found, layer),
             None => Some(format!("{} was not tried", row.name)),
         })
         .collect();
@@ -73,22 +73,22 @@ fn holds(layer: Layer) {
 
 #[test]
 fn bubblewrap_holds_every_row() {
-    holds(Layer::Bubblewrap);
+    check_layer(Layer::Bubblewrap);
 }
 
 #[test]
 fn landlock_holds_every_row() {
-    holds(Layer::Landlock);
+    check_layer(Layer::Landlock);
 }
 
 #[test]
 fn rows_escape_where_nothing_holds_them() {
-    let Some(seen) = tried(Layer::Nothing) else { return };
+    let Some(seen) = try_layer(Layer::Nothing) else { return };
     let rows: Vec<&Row> =
-        groups().flat_map(|group| group.rows(Layer::Nothing)).filter(|row| !row.inert).collect();
+        groups().flat_map(|group| group.rows(Layer::Nothing)).filter(|row| !row.has_no_effect).collect();
     let held: Vec<String> = rows
         .iter()
-        .filter(|row| !seen.get(row.name).is_some_and(Seen::escaped))
+        .filter(|row| !seen.get(row.name).is_some_and(Seen::has_escaped))
         .map(|row| format!("{}: {}", row.name, seen.get(row.name).map_or("not tried", |seen| &seen.answer)))
         .collect();
     assert!(rows.len() >= 60, "{} rows", rows.len());

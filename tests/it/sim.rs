@@ -21,7 +21,7 @@ use synthdev::engine::effect::{Effect, UserQuestion};
 use synthdev::engine::event::RunEvent;
 use synthdev::engine::input::Input;
 use synthdev::engine::machine::{Machine, MachineOutput};
-use synthdev::engine::replay::{ReplayResult, replay};
+use synthdev::engine::replay::{ReplayResult, replay_inputs};
 use synthdev::engine::run_spec::RunSpec;
 
 use super::support::requests;
@@ -39,7 +39,7 @@ fn any_weather_ends_well_and_replays_the_same() {
     let mut joined = 0;
     let mut seen = BTreeSet::new();
     for seed in seeds {
-        let (status, joins, told) = catch_unwind(AssertUnwindSafe(|| Weather::new(seed).play()))
+        let (status, joins, told) = catch_unwind(AssertUnwindSafe(|| Weather::new(seed).play_to_end()))
             .unwrap_or_else(|_| panic!("seed {seed} fails (above); run it alone with SIM_SEED={seed}"));
         joined += joins;
         seen.extend(told);
@@ -89,63 +89,63 @@ struct Weather {
     pending: Vec<Effect>,
     snapshot: Option<CallId>,
     /// Calls that were answered or stopped: whatever still comes for them must be dropped.
-    past: Vec<CallId>,
+    past_calls: Vec<CallId>,
     allowed: Vec<String>,
     approved: Vec<ToolInvocation>,
     /// Before how many inputs of a hundred the machine is thrown away and rebuilt from its inputs.
-    restarts: usize,
+    restart_percent: usize,
     lost_required: bool,
     /// Somebody is there to be asked, and how often a run that stood still went on.
-    present: bool,
-    resumed: usize,
+    user_present: bool,
+    resume_count: usize,
 }
 
 impl Weather {
     fn new(seed: u64) -> Self {
         let mut luck = Luck::new(seed);
         let spec = Arc::new(program::spec(&mut luck));
-        let restarts = luck.pick(&[0, 0, 0, 3, 3, 3, 3, 3, 3, 100]);
+        let restarts = luck.pick_item(&[0, 0, 0, 3, 3, 3, 3, 3, 3, 100]);
         Self {
             luck,
             machine: Machine::new(Arc::clone(&spec)),
-            present: spec.interactive,
-            resumed: 0,
+            user_present: spec.interactive,
+            resume_count: 0,
             spec,
             inputs: Vec::new(),
             events: Vec::new(),
             pending: Vec::new(),
             snapshot: None,
-            past: Vec::new(),
+            past_calls: Vec::new(),
             allowed: Vec::new(),
             approved: Vec::new(),
-            restarts,
+            restart_percent: restarts,
             lost_required: false,
         }
     }
 
-    fn play(mut self) -> (RunStatus, usize, Vec<String>) {
-        self.feed(Input::Started { seed: 7 });
+    fn play_to_end(mut self) -> (RunStatus, usize, Vec<String>) {
+        self.feed_input(Input::Started { seed: 7 });
         loop {
             let more = self.inputs.len() < MOST_INPUTS;
-            if self.machine.is_over() {
-                let parked = !self.machine.pauses().is_empty();
-                if !parked || !more || self.luck.chance(40) {
+            if self.machine.is_idle_for_good() {
+                let parked = !self.machine.open_pauses().is_empty();
+                if !parked || !more || self.luck.random_chance(40) {
                     break;
                 }
-                let input = self.resume();
-                self.feed(input);
+                let input = self.resume_input();
+                self.feed_input(input);
                 continue;
             }
-            if self.luck.chance(self.restarts) {
-                self.rebuild();
+            if self.luck.random_chance(self.restart_percent) {
+                self.rebuild_machine();
             }
-            let dies = more && self.luck.chance(2);
+            let dies = more && self.luck.random_chance(2);
             let input = match more {
-                true if dies => self.resume(),
-                true => self.next(),
-                false => end(),
+                true if dies => self.resume_input(),
+                true => self.next_input(),
+                false => end_input(),
             };
-            self.feed(input);
+            self.feed_input(input);
         }
         self.check_end();
         let told = self.events.iter().filter_map(|(_, event)| kind(event)).collect();
@@ -153,33 +153,33 @@ impl Weather {
     }
 
     /// Mostly what is waited for, sometimes a cancel, sometimes an answer that nobody waits for any more.
-    fn next(&mut self) -> Input {
-        if self.luck.chance(1) {
-            let partial = answers::partial(&mut self.luck, &self.pending);
-            return Input::Cancelled { partial, end: self.luck.chance(30), used: Vec::new() };
+    fn next_input(&mut self) -> Input {
+        if self.luck.random_chance(1) {
+            let partial = answers::partial_replies(&mut self.luck, &self.pending);
+            return Input::Cancelled { partial, end: self.luck.random_chance(30), used: Vec::new() };
         }
-        if self.present && self.luck.chance(2) {
+        if self.user_present && self.luck.random_chance(2) {
             return Input::Said { text: "by the way".to_owned() };
         }
-        if self.present && self.luck.chance(4) {
-            return answers::steering(&mut self.luck);
+        if self.user_present && self.luck.random_chance(4) {
+            return answers::random_steering(&mut self.luck);
         }
-        if self.luck.chance(5)
-            && let Some(call) = self.luck.choose(&self.past).copied()
+        if self.luck.random_chance(5)
+            && let Some(call) = self.luck.random_item(&self.past_calls).copied()
         {
-            return answers::stale(&mut self.luck, call);
+            return answers::stale_input(&mut self.luck, call);
         }
         if let Some(call) = self.snapshot
-            && (self.pending.is_empty() || self.luck.chance(25))
+            && (self.pending.is_empty() || self.luck.random_chance(25))
         {
             return self.answer_snapshot(call);
         }
-        let effect = self.luck.choose(&self.pending).cloned().expect("something is waited for");
-        if self.luck.chance(3) {
+        let effect = self.luck.random_item(&self.pending).cloned().expect("something is waited for");
+        if self.luck.random_chance(3) {
             return answers::wrong_kind(&effect);
         }
-        let input = answers::to(&mut self.luck, &effect);
-        self.note(&effect, &input);
+        let input = answers::answer_effect(&mut self.luck, &effect);
+        self.note_input(&effect, &input);
         input
     }
 
@@ -191,14 +191,14 @@ impl Weather {
             self.lost_required |= root.snapshot == SnapshotPolicy::Required;
         }
         self.snapshot = None;
-        self.past.push(call);
+        self.past_calls.push(call);
         answer
     }
 
-    fn note(&mut self, effect: &Effect, input: &Input) {
-        let call = answers::call_of(effect);
-        self.pending.retain(|other| answers::call_of(other) != call);
-        self.past.push(call.expect("it waits for an answer"));
+    fn note_input(&mut self, effect: &Effect, input: &Input) {
+        let call = answers::effect_call(effect);
+        self.pending.retain(|other| answers::effect_call(other) != call);
+        self.past_calls.push(call.expect("it waits for an answer"));
         if let (Effect::AskApproval { invocation, .. }, Input::Approved { decision, .. }) = (effect, input) {
             if matches!(decision, ApprovalDecision::Allow | ApprovalDecision::AllowTool) {
                 self.approved.push(invocation.clone());
@@ -209,20 +209,20 @@ impl Weather {
         }
     }
 
-    fn feed(&mut self, input: Input) {
+    fn feed_input(&mut self, input: Input) {
         let now = Timestamp(i64::try_from(self.inputs.len()).unwrap() * 3);
         self.inputs.push((now, input.clone()));
         let waited = input.answered_call().is_none_or(|call| !self.is_dropped(&input, call));
-        let output = self.machine.handle(now, input.clone());
+        let output = self.machine.handle_input(now, input.clone());
         assert!(waited || (output.events.is_empty() && output.effects.is_empty()), "not dropped: {input:?}");
-        self.take(output, now);
-        let over = self.machine.is_over();
+        self.take_output(output, now);
+        let over = self.machine.is_idle_for_good();
         assert!(
             over || !self.pending.is_empty() || self.snapshot.is_some(),
             "nothing is waited for after {:#?}",
             self.events.iter().rev().take(6).collect::<Vec<_>>()
         );
-        let parked = over && !self.machine.pauses().is_empty();
+        let parked = over && !self.machine.open_pauses().is_empty();
         let left = |effect: &Effect| {
             !parked
                 || !matches!(
@@ -241,7 +241,7 @@ impl Weather {
         repeated || answers::is_wrong_kind(input)
     }
 
-    fn take(&mut self, output: MachineOutput, now: Timestamp) {
+    fn take_output(&mut self, output: MachineOutput, now: Timestamp) {
         for effect in output.effects {
             match &effect {
                 Effect::TakeSnapshot { call, .. } => {
@@ -249,19 +249,20 @@ impl Weather {
                     continue;
                 }
                 Effect::Abort { call } => {
-                    let at = self.pending.iter().position(|effect| answers::call_of(effect) == Some(*call));
-                    self.past.push(*call);
+                    let at =
+                        self.pending.iter().position(|effect| answers::effect_call(effect) == Some(*call));
+                    self.past_calls.push(*call);
                     let at = at.expect("only what is pending can be stopped");
                     self.pending.remove(at);
                     continue;
                 }
                 Effect::Finish => continue,
                 Effect::CallModel { request, .. } => {
-                    assert_eq!(requests::fault(request), None, "{request:#?}")
+                    assert_eq!(requests::request_fault(request), None, "{request:#?}")
                 }
                 Effect::RunTool { invocation, risk, .. } => self.may_run(invocation, *risk),
                 Effect::AskPerson { .. } => {
-                    assert!(self.present || self.is_chat(), "nobody is there")
+                    assert!(self.user_present || self.is_chat(), "nobody is there")
                 }
                 Effect::Evaluate { .. } | Effect::AskApproval { .. } | Effect::SetTimer { .. } => {}
             }
@@ -290,7 +291,7 @@ impl Weather {
 
     fn check_end(&mut self) {
         let ends = self.events.iter().filter(|(_, event)| matches!(event, RunEvent::Finished { .. })).count();
-        assert_eq!(ends, 1 + self.resumed, "told each time that it stands still or ended");
+        assert_eq!(ends, 1 + self.resume_count, "told each time that it stands still or ended");
         let Some((_, RunEvent::Finished { status, error, path, .. })) = self.events.last() else {
             panic!("the end is the last event")
         };
@@ -302,13 +303,13 @@ impl Weather {
         assert!(!self.lost_required || *status != RunStatus::Completed, "a required snapshot was missing");
 
         let progress = self.machine.progress();
-        let after = self.machine.handle(Timestamp(0), Input::Said { text: "hello?".to_owned() });
+        let after = self.machine.handle_input(Timestamp(0), Input::Said { text: "hello?".to_owned() });
         assert!(after.events.is_empty() && after.effects.is_empty(), "over is over");
-        let ReplayResult { machine, events, .. } = replay(Arc::clone(&self.spec), self.inputs.clone());
+        let ReplayResult { machine, events, .. } = replay_inputs(Arc::clone(&self.spec), self.inputs.clone());
         assert!(events == self.events, "replay differs");
         assert_eq!(machine.progress(), progress);
-        self.look(&progress);
-        if self.luck.chance(10) {
+        self.check_streaming(&progress);
+        if self.luck.random_chance(10) {
             self.check_journal();
         }
     }
@@ -348,7 +349,7 @@ impl Weather {
             let text = serde_json::to_string(input).unwrap();
             (*at, serde_json::from_str::<Input>(&text).unwrap())
         });
-        let ReplayResult { events, .. } = replay(Arc::new(spec), rows);
+        let ReplayResult { events, .. } = replay_inputs(Arc::new(spec), rows);
         assert!(events == self.events, "replay of the journal differs");
     }
 }
@@ -373,6 +374,6 @@ fn kind(event: &RunEvent) -> Option<String> {
     })
 }
 
-fn end() -> Input {
+fn end_input() -> Input {
     Input::Cancelled { partial: Vec::new(), end: true, used: Vec::new() }
 }

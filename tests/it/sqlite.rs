@@ -58,7 +58,7 @@ fn row(call: Option<u64>, body: impl Into<String>) -> JournalRow {
     JournalRow::new(JournalRowKind::Input, Timestamp(7), call.map(CallId), body)
 }
 
-fn progress(status: RunStatus) -> RunProgress {
+fn run_progress(status: RunStatus) -> RunProgress {
     RunProgress {
         status,
         path: vec!["start".to_owned(), "child/review".to_owned()],
@@ -66,14 +66,16 @@ fn progress(status: RunStatus) -> RunProgress {
         cost_usd: None,
         snapshot: Some(SnapshotId::from("c0ffee")),
         output: Some(serde_json::json!({"text": "done", "n": [1, 2]})),
-        error: Some(RunError::new("no_transition", "no way on", "state `review`").hint("add a transition")),
+        error: Some(
+            RunError::new("no_transition", "no way on", "state `review`").with_hint("add a transition"),
+        ),
         updated: Timestamp(99),
         pauses: Vec::new(),
     }
 }
 
 /// Changes the file as another program would.
-fn tamper(path: &Path, sql: &str) {
+fn tamper_database(path: &Path, sql: &str) {
     rusqlite::Connection::open(path).unwrap().execute_batch(sql).unwrap();
 }
 
@@ -102,7 +104,7 @@ fn what_is_written_is_read_by_another_process_while_the_run_goes_on() {
     assert_eq!((seen.progress.status, seen.progress.cost_usd), (RunStatus::Running, Some(0.0)));
     assert_eq!(other.load(&begun.id).unwrap(), (begun.clone(), first.to_vec()));
 
-    let failed = progress(RunStatus::Failed);
+    let failed = run_progress(RunStatus::Failed);
     store.append(&begun.id, &[row(Some(3), "\"ü\"")], Some(&failed)).unwrap();
     let seen = other.find("2k7f9q3mx4tz").unwrap();
     assert_eq!(seen.progress, failed, "a failed run keeps its path, costs and error (HIST-9)");
@@ -125,7 +127,7 @@ fn every_status_comes_back() {
     for (at, status) in (1..).zip(all) {
         let run = header(status.as_str(), at);
         store.create(&run).unwrap();
-        store.append(&run.id, &[], Some(&progress(status))).unwrap();
+        store.append(&run.id, &[], Some(&run_progress(status))).unwrap();
         assert_eq!(store.find(status.as_str()).unwrap().progress.status, status);
     }
 }
@@ -212,7 +214,7 @@ fn two_writers_in_many_threads_lose_nothing() {
                 for at in 0..50 {
                     let rows = [row(Some(at), format!("{number}")), row(None, "second of the pair")];
                     store.append(&shared, &rows, None).unwrap();
-                    store.append(&own.id, &rows[..1], Some(&progress(RunStatus::Running))).unwrap();
+                    store.append(&own.id, &rows[..1], Some(&run_progress(RunStatus::Running))).unwrap();
                 }
             });
         }

@@ -25,10 +25,10 @@ struct Project {
 
 impl Project {
     fn new(files: &[(&str, &str)]) -> Self {
-        Self::with(files, |_| {})
+        Self::with_files(files, |_| {})
     }
 
-    fn with(files: &[(&str, &str)], adjust: impl FnOnce(&mut ToolSettings)) -> Self {
+    fn with_files(files: &[(&str, &str)], adjust: impl FnOnce(&mut ToolSettings)) -> Self {
         let directory = tempfile::tempdir().unwrap();
         for (path, text) in files {
             let path = directory.path().join(path);
@@ -53,7 +53,7 @@ impl Project {
     }
 
     /// Every path below the project, sorted: what a tool left behind would show here.
-    fn listing(&self) -> Vec<String> {
+    fn list_paths(&self) -> Vec<String> {
         let walk = ignore::WalkBuilder::new(self.root()).standard_filters(false).build();
         let mut paths: Vec<String> = walk
             .flatten()
@@ -63,7 +63,7 @@ impl Project {
         paths
     }
 
-    async fn run(&self, tool: &str, arguments: Value) -> ToolOutcome {
+    async fn run_tool(&self, tool: &str, arguments: Value) -> ToolOutcome {
         let outcome = self.tools.run(&invocation(tool, arguments)).await;
         let head: Value = serde_json::from_str(outcome.content.lines().next().unwrap()).unwrap();
         assert_eq!(head["success"], outcome.ok, "{}", outcome.content);
@@ -82,8 +82,8 @@ impl Project {
     }
 
     /// Success whose text contains `expected`.
-    async fn good(&self, tool: &str, arguments: Value, expected: &str) -> ToolOutcome {
-        let outcome = self.run(tool, arguments).await;
+    async fn expect_success(&self, tool: &str, arguments: Value, expected: &str) -> ToolOutcome {
+        let outcome = self.run_tool(tool, arguments).await;
         assert!(
             outcome.ok && outcome.content.contains(expected),
             "wanted {expected}\nin {}",
@@ -93,18 +93,18 @@ impl Project {
     }
 
     /// Failure whose error contains `expected`, with no file changed.
-    async fn bad(&self, tool: &str, arguments: Value, expected: &str) {
-        let before = self.listing();
-        let outcome = self.run(tool, arguments).await;
+    async fn expect_failure(&self, tool: &str, arguments: Value, expected: &str) {
+        let before = self.list_paths();
+        let outcome = self.run_tool(tool, arguments).await;
         let head: Value = serde_json::from_str(outcome.content.lines().next().unwrap()).unwrap();
         let error = head["error"].as_str().unwrap_or_default();
         assert!(!outcome.ok && error.contains(expected), "wanted {expected}\nin {}", outcome.content);
         assert_eq!(outcome.changed, Vec::<String>::new());
-        assert_eq!(self.listing(), before, "a refused call left something behind");
+        assert_eq!(self.list_paths(), before, "a refused call left something behind");
     }
 
-    async fn preview(&self, tool: &str, arguments: Value) -> Option<ToolPreview> {
-        self.tools.preview(&invocation(tool, arguments)).await
+    async fn preview_tool(&self, tool: &str, arguments: Value) -> Option<ToolPreview> {
+        self.tools.preview_call(&invocation(tool, arguments)).await
     }
 }
 
@@ -147,16 +147,32 @@ fn the_tools_their_risks_and_their_schemas() {
 async fn calls_that_make_no_sense_are_answered_not_run() {
     use serde_json::json;
     let project = Project::new(&[("a.txt", "a")]);
-    project.bad("read_file", json!({}), "there is no tool `read_file`; there are: read_files, ").await;
-    project.bad("read_files", json!("{\"file_paths\": "), "must be a JSON object, not a string").await;
-    project.bad("read_files", json!({}), "`file_paths` is missing").await;
-    project.bad("read_files", json!({"file_paths": "a.txt"}), "must be an array of strings").await;
-    project.bad("read_files", json!({"file_paths": ["a.txt"], "start_line": "1"}), "a whole number").await;
-    project.bad("read_files", json!({"file_paths": ["a.txt"], "encoding": "utf16"}), "must be one of").await;
-    project.bad("list_directory", json!({"directory_path": ".", "max_depth": 11}), "at most 10").await;
     project
-        .bad("write_file", json!({"file_path": "b", "content": "", "mode": 1}), "`mode` is not an arg")
+        .expect_failure("read_file", json!({}), "there is no tool `read_file`; there are: read_files, ")
         .await;
-    project.bad("execute_terminal", json!({"command": ""}), "must not be empty").await;
-    project.good("read_files", json!({"file_paths": ["a.txt"], "start_line": null}), "==> a.txt").await;
+    project
+        .expect_failure("read_files", json!("{\"file_paths\": "), "must be a JSON object, not a string")
+        .await;
+    project.expect_failure("read_files", json!({}), "`file_paths` is missing").await;
+    project.expect_failure("read_files", json!({"file_paths": "a.txt"}), "must be an array of strings").await;
+    project
+        .expect_failure("read_files", json!({"file_paths": ["a.txt"], "start_line": "1"}), "a whole number")
+        .await;
+    project
+        .expect_failure("read_files", json!({"file_paths": ["a.txt"], "encoding": "utf16"}), "must be one of")
+        .await;
+    project
+        .expect_failure("list_directory", json!({"directory_path": ".", "max_depth": 11}), "at most 10")
+        .await;
+    project
+        .expect_failure(
+            "write_file",
+            json!({"file_path": "b", "content": "", "mode": 1}),
+            "`mode` is not an arg",
+        )
+        .await;
+    project.expect_failure("execute_terminal", json!({"command": ""}), "must not be empty").await;
+    project
+        .expect_success("read_files", json!({"file_paths": ["a.txt"], "start_line": null}), "==> a.txt")
+        .await;
 }

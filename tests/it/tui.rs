@@ -44,21 +44,21 @@ use synthdev::tui::backend::{
 };
 use synthdev::tui::model::UiModel;
 use synthdev::tui::msg::{BackendReply, PendingStart, RunListPurpose, SnapshotPurpose, UiCommand, UiMessage};
-use synthdev::tui::program::initial;
+use synthdev::tui::program::initial_model;
 use synthdev::tui::theme::ColorTheme;
-use synthdev::tui::update::update;
+use synthdev::tui::update::update_model;
 use synthdev::tui::view;
 use synthdev::tui::{FirstAction, TrustQuestion};
 
 /// A session whose commands are collected instead of performed.
 struct Desk {
     model: UiModel,
-    cmds: Vec<UiCommand>,
+    commands: Vec<UiCommand>,
     /// Texts that later sessions shall have: they are with everything that is sent.
-    kept: Vec<String>,
+    kept_texts: Vec<String>,
     /// How often those of earlier sessions were asked for.
-    recalls: usize,
-    at: i64,
+    recall_count: usize,
+    clock: i64,
 }
 
 impl Desk {
@@ -72,45 +72,46 @@ impl Desk {
             environment: Vec::new(),
             notice: None,
         };
-        let (model, cmds) = initial(facts, None, None, &["synthdev 0.1.0".into()], ColorTheme::default());
-        Self { model, cmds, kept: Vec::new(), recalls: 0, at: 1_000_000 }
+        let (model, cmds) =
+            initial_model(facts, None, None, &["synthdev 0.1.0".into()], ColorTheme::default());
+        Self { model, commands: cmds, kept_texts: Vec::new(), recall_count: 0, clock: 1_000_000 }
     }
 
-    fn msg(&mut self, msg: UiMessage) -> &mut Self {
-        for cmd in update(&mut self.model, msg) {
+    fn send_message(&mut self, msg: UiMessage) -> &mut Self {
+        for cmd in update_model(&mut self.model, msg) {
             match cmd {
-                UiCommand::Remember(text) => self.kept.push(text),
-                UiCommand::Recall => self.recalls += 1,
-                cmd => self.cmds.push(cmd),
+                UiCommand::Remember(text) => self.kept_texts.push(text),
+                UiCommand::Recall => self.recall_count += 1,
+                cmd => self.commands.push(cmd),
             }
         }
         self
     }
 
-    fn press(&mut self, code: KeyCode, modifiers: KeyModifiers) -> &mut Self {
+    fn press_key(&mut self, code: KeyCode, modifiers: KeyModifiers) -> &mut Self {
         if let Some(dialog) = self.model.dialogs.front_mut() {
             // there was a frame since
-            dialog.seen = true;
-            dialog.read = true;
+            dialog.was_shown = true;
+            dialog.read_to_end = true;
         }
-        self.unseen(code, modifiers)
+        self.press_before_seen(code, modifiers)
     }
 
     /// A key of somebody who has not seen what came last.
-    fn unseen(&mut self, code: KeyCode, modifiers: KeyModifiers) -> &mut Self {
-        self.at += 100;
-        self.msg(UiMessage::Key(KeyEvent::new(code, modifiers), Timestamp(self.at)))
+    fn press_before_seen(&mut self, code: KeyCode, modifiers: KeyModifiers) -> &mut Self {
+        self.clock += 100;
+        self.send_message(UiMessage::Key(KeyEvent::new(code, modifiers), Timestamp(self.clock)))
     }
 
     fn key(&mut self, code: KeyCode) -> &mut Self {
-        self.press(code, KeyModifiers::NONE)
+        self.press_key(code, KeyModifiers::NONE)
     }
 
-    fn control(&mut self, c: char) -> &mut Self {
-        self.press(KeyCode::Char(c), KeyModifiers::CONTROL)
+    fn press_control(&mut self, c: char) -> &mut Self {
+        self.press_key(KeyCode::Char(c), KeyModifiers::CONTROL)
     }
 
-    fn typed(&mut self, text: &str) -> &mut Self {
+    fn type_text(&mut self, text: &str) -> &mut Self {
         for c in text.chars() {
             self.key(KeyCode::Char(c));
         }
@@ -118,28 +119,32 @@ impl Desk {
     }
 
     fn line(&mut self, text: &str) -> &mut Self {
-        self.typed(text).key(KeyCode::Enter)
+        self.type_text(text).key(KeyCode::Enter)
     }
 
-    fn pause(&mut self, ms: i64) -> &mut Self {
-        self.at += ms;
+    fn advance_clock(&mut self, ms: i64) -> &mut Self {
+        self.clock += ms;
         self
     }
 
-    fn run(&mut self, run: &str, event: RunEvent) -> &mut Self {
-        self.at += 10;
-        self.msg(UiMessage::Run(PublishedEvent { run: RunId::from(run), at: Timestamp(self.at), event }))
+    fn run_event(&mut self, run: &str, event: RunEvent) -> &mut Self {
+        self.clock += 10;
+        self.send_message(UiMessage::Run(PublishedEvent {
+            run: RunId::from(run),
+            at: Timestamp(self.clock),
+            event,
+        }))
     }
 
-    fn take(&mut self) -> Vec<UiCommand> {
-        std::mem::take(&mut self.cmds)
+    fn take_commands(&mut self) -> Vec<UiCommand> {
+        std::mem::take(&mut self.commands)
     }
 
-    fn screen(&mut self, width: u16, height: u16) -> String {
-        self.msg(UiMessage::Resize(width, height));
-        view::arrange(&mut self.model);
+    fn draw_screen(&mut self, width: u16, height: u16) -> String {
+        self.send_message(UiMessage::Resize(width, height));
+        view::arrange_screen(&mut self.model);
         let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
-        terminal.draw(|frame| view::view(&self.model, frame)).unwrap();
+        terminal.draw(|frame| view::draw_screen(&self.model, frame)).unwrap();
         let buffer = terminal.backend().buffer();
         let mut text = String::new();
         for y in 0..height {
@@ -161,15 +166,15 @@ impl Desk {
     }
 
     /// What was typed for the workflow and nobody has read.
-    fn unread(&self) -> Vec<String> {
-        let run = self.model.run(&RunId::from("r1"));
+    fn unread_texts(&self) -> Vec<String> {
+        let run = self.model.find_run(&RunId::from("r1"));
         run.into_iter().flat_map(|run| run.outbox.iter().cloned()).collect()
     }
 
     /// Both sizes that every situation must look good at.
-    fn frames(&mut self, name: &str) {
-        let wide = self.screen(120, 40);
-        let small = self.screen(80, 24);
+    fn check_frames(&mut self, name: &str) {
+        let wide = self.draw_screen(120, 40);
+        let small = self.draw_screen(80, 24);
         let mut settings = insta::Settings::clone_current();
         settings.set_snapshot_path("../frames");
         settings.set_prepend_module_to_snapshot(false);
@@ -180,17 +185,17 @@ impl Desk {
         });
     }
 
-    fn chat(&mut self) -> &mut Self {
+    fn start_chat(&mut self) -> &mut Self {
         self.line("hello");
-        assert_eq!(self.take(), [UiCommand::StartChat { role: "coder".into() }]);
-        self.msg(UiMessage::Reply(BackendReply::ChatStarted {
+        assert_eq!(self.take_commands(), [UiCommand::StartChat { role: "coder".into() }]);
+        self.send_message(UiMessage::Reply(BackendReply::ChatStarted {
             role: "coder".into(),
             run: Ok(RunId::from("c1")),
         }));
-        self.run("c1", chat_started());
-        self.run("c1", person(1, UserQuestion::Message));
-        assert_eq!(self.take(), [answer("c1", 1, "hello")]);
-        self.run("c1", said(MessageAuthor::Human, "hello"))
+        self.run_event("c1", chat_started());
+        self.run_event("c1", user_question(1, UserQuestion::Message));
+        assert_eq!(self.take_commands(), [answer_command("c1", 1, "hello")]);
+        self.run_event("c1", message_event(MessageAuthor::Human, "hello"))
     }
 
     fn workflow(&mut self) -> &mut Self {
@@ -198,20 +203,20 @@ impl Desk {
         let name = "coder_reviewer".to_owned();
         let input = "add a --json flag".to_owned();
         assert_eq!(
-            self.take().pop(),
+            self.take_commands().pop(),
             Some(UiCommand::StartWorkflow { name: name.clone(), input: input.clone() })
         );
-        self.msg(UiMessage::Reply(BackendReply::WorkflowStarted {
+        self.send_message(UiMessage::Reply(BackendReply::WorkflowStarted {
             name,
             input,
             run: Ok(RunId::from("r1")),
             note: None,
         }));
-        self.run("r1", workflow_started("coder_reviewer", "add a --json flag"))
-            .run("r1", snapshot_taken())
-            .run("r1", entered("start"))
-            .run("r1", transition("start", "code"))
-            .run("r1", entered("code"))
+        self.run_event("r1", workflow_started("coder_reviewer", "add a --json flag"))
+            .run_event("r1", snapshot_taken())
+            .run_event("r1", state_entered("start"))
+            .run_event("r1", transition("start", "code"))
+            .run_event("r1", state_entered("code"))
     }
 }
 
@@ -251,7 +256,7 @@ fn snapshot_taken() -> RunEvent {
     }
 }
 
-fn entered(state: &str) -> RunEvent {
+fn state_entered(state: &str) -> RunEvent {
     RunEvent::StateEntered {
         state: state.into(),
         visit: 1,
@@ -265,11 +270,11 @@ fn transition(from: &str, to: &str) -> RunEvent {
     RunEvent::Transitioned { from: from.into(), to: to.into(), guard: 0, tried: vec![] }
 }
 
-fn person(call: u64, question: UserQuestion) -> RunEvent {
+fn user_question(call: u64, question: UserQuestion) -> RunEvent {
     RunEvent::PersonAsked { call: CallId(call), question }
 }
 
-fn said(author: MessageAuthor, text: &str) -> RunEvent {
+fn message_event(author: MessageAuthor, text: &str) -> RunEvent {
     RunEvent::MessageAdded {
         context: "main".into(),
         author,
@@ -279,7 +284,7 @@ fn said(author: MessageAuthor, text: &str) -> RunEvent {
     }
 }
 
-fn called(call: u64, agent: &str, side: ConversationSide) -> RunEvent {
+fn model_called(call: u64, agent: &str, side: ConversationSide) -> RunEvent {
     RunEvent::ModelCalled {
         role: String::new(),
         state: String::new(),
@@ -292,11 +297,11 @@ fn called(call: u64, agent: &str, side: ConversationSide) -> RunEvent {
     }
 }
 
-fn delta(call: u64, kind: DeltaKind, text: &str) -> RunEvent {
+fn delta_event(call: u64, kind: DeltaKind, text: &str) -> RunEvent {
     RunEvent::Delta { call: CallId(call), kind, text: text.into() }
 }
 
-fn replied(call: u64, agent: &str, side: ConversationSide, text: &str, reasoning: &str) -> RunEvent {
+fn model_replied(call: u64, agent: &str, side: ConversationSide, text: &str, reasoning: &str) -> RunEvent {
     RunEvent::Replied {
         call: CallId(call),
         agent: agent.into(),
@@ -318,7 +323,7 @@ fn replied(call: u64, agent: &str, side: ConversationSide, text: &str, reasoning
     }
 }
 
-fn approval(call: u64, tool: &str, preview: ToolPreview) -> RunEvent {
+fn approval_event(call: u64, tool: &str, preview: ToolPreview) -> RunEvent {
     RunEvent::ApprovalAsked {
         state: "code".into(),
         call: CallId(call),
@@ -340,7 +345,7 @@ fn command_preview(command: &str) -> ToolPreview {
     }
 }
 
-fn finished(status: RunStatus, output: Option<serde_json::Value>, error: Option<RunError>) -> RunEvent {
+fn run_finished(status: RunStatus, output: Option<serde_json::Value>, error: Option<RunError>) -> RunEvent {
     RunEvent::Finished {
         status,
         output,
@@ -352,16 +357,16 @@ fn finished(status: RunStatus, output: Option<serde_json::Value>, error: Option<
     }
 }
 
-fn answer(run: &str, call: u64, text: &str) -> UiCommand {
+fn answer_command(run: &str, call: u64, text: &str) -> UiCommand {
     let answer = UserAnswer::Text { text: text.into() };
     UiCommand::Send(RunId::from(run), RunCommand::Answer { call: CallId(call), answer })
 }
 
-fn say(text: &str) -> UiCommand {
+fn say_command(text: &str) -> UiCommand {
     UiCommand::Send(RunId::from("r1"), RunCommand::Say { text: text.into() })
 }
 
-fn decided(run: &str, call: u64, decision: ApprovalDecision) -> UiCommand {
+fn decision_command(run: &str, call: u64, decision: ApprovalDecision) -> UiCommand {
     UiCommand::Send(RunId::from(run), RunCommand::Approve { call: CallId(call), decision })
 }
 
@@ -370,11 +375,11 @@ fn runs() -> UiCommand {
     UiCommand::Runs(RunFilter { limit: 20, ..RunFilter::default() }, RunListPurpose::Show)
 }
 
-fn cancel(run: &str) -> UiCommand {
+fn cancel_command(run: &str) -> UiCommand {
     UiCommand::Send(RunId::from(run), RunCommand::Cancel)
 }
 
-fn interrupt(run: &str) -> UiCommand {
+fn interrupt_command(run: &str) -> UiCommand {
     UiCommand::Send(RunId::from(run), RunCommand::Interrupt)
 }
 
@@ -387,7 +392,7 @@ fn workflow_lines() -> Vec<WorkflowLine> {
             waits_for_input: false,
             needs_input: true,
             layer: ConfigLayer::BuiltIn,
-            broken: None,
+            error: None,
         },
         WorkflowLine {
             name: "tick".into(),
@@ -400,7 +405,7 @@ fn workflow_lines() -> Vec<WorkflowLine> {
         WorkflowLine {
             name: "mine".into(),
             layer: ConfigLayer::Project,
-            broken: Some(".synthdev/workflows/mine.json:3:5: unknown state `revew`".into()),
+            error: Some(".synthdev/workflows/mine.json:3:5: unknown state `revew`".into()),
             ..WorkflowLine::default()
         },
     ]
@@ -421,39 +426,39 @@ fn role_lines() -> Vec<RoleLine> {
 
 #[test]
 fn the_start() {
-    Desk::new().frames("start");
+    Desk::new().check_frames("start");
 }
 
 #[test]
 fn a_conversation_streams_and_ends() {
     let mut desk = Desk::new();
-    desk.chat()
-        .run("c1", called(2, "coder", ConversationSide::Assistant))
-        .run("c1", delta(2, DeltaKind::Reasoning, "The person greets.\nI greet back."))
-        .run("c1", delta(2, DeltaKind::Text, "Hello! I can\nread, "))
-        .run("c1", delta(2, DeltaKind::Text, "edit and run things in this project. "));
-    desk.msg(UiMessage::Tick(Timestamp(desk.at + 4_200)));
-    desk.frames("chat_streaming");
+    desk.start_chat()
+        .run_event("c1", model_called(2, "coder", ConversationSide::Assistant))
+        .run_event("c1", delta_event(2, DeltaKind::Reasoning, "The person greets.\nI greet back."))
+        .run_event("c1", delta_event(2, DeltaKind::Text, "Hello! I can\nread, "))
+        .run_event("c1", delta_event(2, DeltaKind::Text, "edit and run things in this project. "));
+    desk.send_message(UiMessage::Tick(Timestamp(desk.clock + 4_200)));
+    desk.check_frames("chat_streaming");
     let text = "# Plan\nHello! I can **read**, `edit`:\n\n- files of this project\n- commands\n\n```rust\nfn main() {}\n```\n日本語も大丈夫。";
-    desk.run(
+    desk.run_event(
         "c1",
-        replied(2, "coder", ConversationSide::Assistant, text, "The person greets.\nI greet back."),
+        model_replied(2, "coder", ConversationSide::Assistant, text, "The person greets.\nI greet back."),
     )
-    .run("c1", said(MessageAuthor::Agent("coder".into()), text))
-    .run("c1", person(3, UserQuestion::Message));
-    desk.frames("chat_answered");
+    .run_event("c1", message_event(MessageAuthor::Agent("coder".into()), text))
+    .run_event("c1", user_question(3, UserQuestion::Message));
+    desk.check_frames("chat_answered");
     desk.line("more");
-    assert_eq!(desk.take(), [answer("c1", 3, "more")]);
+    assert_eq!(desk.take_commands(), [answer_command("c1", 3, "more")]);
 }
 
 #[test]
 fn a_workflow_from_start_to_end() {
     let mut desk = Desk::new();
     desk.workflow()
-        .run("r1", said(MessageAuthor::Workflow, "add a --json flag"))
-        .run("r1", called(5, "coder", ConversationSide::Assistant))
-        .run("r1", replied(5, "coder", ConversationSide::Assistant, "", ""))
-        .run(
+        .run_event("r1", message_event(MessageAuthor::Workflow, "add a --json flag"))
+        .run_event("r1", model_called(5, "coder", ConversationSide::Assistant))
+        .run_event("r1", model_replied(5, "coder", ConversationSide::Assistant, "", ""))
+        .run_event(
             "r1",
             RunEvent::ToolStarted {
                 call: CallId(6),
@@ -462,7 +467,7 @@ fn a_workflow_from_start_to_end() {
                 arguments: json!({"file_paths": ["src/main.rs"]}),
             },
         )
-        .run(
+        .run_event(
             "r1",
             RunEvent::ToolFinished {
                 call: CallId(6),
@@ -474,7 +479,7 @@ fn a_workflow_from_start_to_end() {
                 duration_ms: 3,
             },
         )
-        .run(
+        .run_event(
             "r1",
             RunEvent::ToolStarted {
                 call: CallId(7),
@@ -483,9 +488,9 @@ fn a_workflow_from_start_to_end() {
                 arguments: json!({"command": "cargo test"}),
             },
         )
-        .run("r1", called(8, "reviewer", ConversationSide::User))
-        .run("r1", replied(8, "reviewer", ConversationSide::User, "Looks good to me.", ""))
-        .run(
+        .run_event("r1", model_called(8, "reviewer", ConversationSide::User))
+        .run_event("r1", model_replied(8, "reviewer", ConversationSide::User, "Looks good to me.", ""))
+        .run_event(
             "r1",
             RunEvent::Decided {
                 agent: "reviewer".into(),
@@ -493,7 +498,7 @@ fn a_workflow_from_start_to_end() {
                 arguments: json!({"approved": true}),
             },
         )
-        .run(
+        .run_event(
             "r1",
             RunEvent::DataChanged {
                 state: "review".into(),
@@ -501,12 +506,13 @@ fn a_workflow_from_start_to_end() {
                 removed: vec![],
             },
         )
-        .run("r1", transition("code", "review"))
-        .run("r1", entered("review"));
-    desk.frames("workflow_running");
-    desk.control('o').frames("workflow_details");
-    desk.control('o').run("r1", finished(RunStatus::Completed, Some(json!("The flag is **in**.")), None));
-    desk.frames("workflow_done");
+        .run_event("r1", transition("code", "review"))
+        .run_event("r1", state_entered("review"));
+    desk.check_frames("workflow_running");
+    desk.press_control('o').check_frames("workflow_details");
+    desk.press_control('o')
+        .run_event("r1", run_finished(RunStatus::Completed, Some(json!("The flag is **in**.")), None));
+    desk.check_frames("workflow_done");
     assert_eq!(desk.model.mode(), "role:coder", "the mode returns (WFM-1)");
 }
 
@@ -518,11 +524,11 @@ fn failures_say_what_to_do() {
         "The provider refused the key",
         "401 from https://api.example.com: invalid key",
     )
-    .hint("set OPENAI_API_KEY, or /help");
+    .with_hint("set OPENAI_API_KEY, or /help");
     desk.workflow()
-        .run("r1", called(5, "coder", ConversationSide::Assistant))
-        .run("r1", delta(5, DeltaKind::Text, "I begin with"))
-        .run(
+        .run_event("r1", model_called(5, "coder", ConversationSide::Assistant))
+        .run_event("r1", delta_event(5, DeltaKind::Text, "I begin with"))
+        .run_event(
             "r1",
             RunEvent::ModelFailed {
                 call: CallId(5),
@@ -533,8 +539,8 @@ fn failures_say_what_to_do() {
                 spent: vec![],
             },
         )
-        .run("r1", finished(RunStatus::Failed, None, Some(failure)));
-    desk.frames("workflow_failed");
+        .run_event("r1", run_finished(RunStatus::Failed, None, Some(failure)));
+    desk.check_frames("workflow_failed");
 }
 
 #[test]
@@ -542,18 +548,28 @@ fn approvals_queue_and_show_everything() {
     let mut desk = Desk::new();
     let diff = "@@ -1,2 +1,2 @@\n fn main() {\n-    old();\n+    new();\n }";
     desk.workflow()
-        .run(
+        .run_event(
             "r1",
-            approval(10, "edit_file", ToolPreview::Diff { path: "src/main.rs".into(), diff: diff.into() }),
+            approval_event(
+                10,
+                "edit_file",
+                ToolPreview::Diff { path: "src/main.rs".into(), diff: diff.into() },
+            ),
         )
-        .run("r1", approval(11, "execute_terminal", command_preview("rm -rf x\x1b[2K\u{202e}evil")));
-    desk.frames("approval_diff");
+        .run_event(
+            "r1",
+            approval_event(11, "execute_terminal", command_preview("rm -rf x\x1b[2K\u{202e}evil")),
+        );
+    desk.check_frames("approval_diff");
     desk.key(KeyCode::Char('a'));
-    assert_eq!(desk.take(), [decided("r1", 10, ApprovalDecision::AllowTool)]);
-    desk.frames("approval_command");
-    desk.key(KeyCode::Char('r')).typed("too risky").frames("approval_reason");
+    assert_eq!(desk.take_commands(), [decision_command("r1", 10, ApprovalDecision::AllowTool)]);
+    desk.check_frames("approval_command");
+    desk.key(KeyCode::Char('r')).type_text("too risky").check_frames("approval_reason");
     desk.key(KeyCode::Enter);
-    assert_eq!(desk.take(), [decided("r1", 11, ApprovalDecision::Deny { reason: Some("too risky".into()) })]);
+    assert_eq!(
+        desk.take_commands(),
+        [decision_command("r1", 11, ApprovalDecision::Deny { reason: Some("too risky".into()) })]
+    );
     assert!(desk.model.dialogs.is_empty());
 }
 
@@ -569,34 +585,41 @@ fn a_dialog_key_by_key() {
     ];
     for (code, expected) in rows {
         let mut desk = Desk::new();
-        desk.workflow().run("r1", approval(9, "execute_terminal", command_preview("ls"))).key(code);
+        desk.workflow()
+            .run_event("r1", approval_event(9, "execute_terminal", command_preview("ls")))
+            .key(code);
         let expected: Vec<UiCommand> =
-            expected.into_iter().map(|decision| decided("r1", 9, decision)).collect();
-        assert_eq!(desk.take(), expected, "{code:?}");
+            expected.into_iter().map(|decision| decision_command("r1", 9, decision)).collect();
+        assert_eq!(desk.take_commands(), expected, "{code:?}");
     }
 }
 
 #[test]
 fn a_key_of_someone_typing_answers_no_question() {
     let mut desk = Desk::new();
-    desk.workflow().typed("wh").run("r1", approval(9, "execute_terminal", command_preview("ls")));
-    desk.typed("y");
-    assert_eq!(desk.take(), []);
+    desk.workflow()
+        .type_text("wh")
+        .run_event("r1", approval_event(9, "execute_terminal", command_preview("ls")));
+    desk.type_text("y");
+    assert_eq!(desk.take_commands(), []);
     assert_eq!(desk.model.composer.text(), "why");
-    desk.pause(1_000).typed("y");
-    assert_eq!(desk.take(), [decided("r1", 9, ApprovalDecision::Allow)]);
+    desk.advance_clock(1_000).type_text("y");
+    assert_eq!(desk.take_commands(), [decision_command("r1", 9, ApprovalDecision::Allow)]);
 }
 
 #[test]
 fn the_beginning_of_a_sentence_answers_no_question() {
     let mut desk = Desk::new();
-    desk.workflow().run("r1", approval(9, "execute_terminal", command_preview("ls")));
-    desk.typed("tty").key(KeyCode::Enter);
-    assert_eq!((desk.take(), desk.unread()), (vec![say("tty")], vec!["tty".to_owned()]));
-    desk.control('o');
+    desk.workflow().run_event("r1", approval_event(9, "execute_terminal", command_preview("ls")));
+    desk.type_text("tty").key(KeyCode::Enter);
+    assert_eq!(
+        (desk.take_commands(), desk.unread_texts()),
+        (vec![say_command("tty")], vec!["tty".to_owned()])
+    );
+    desk.press_control('o');
     assert!(desk.model.details && desk.model.dialogs.len() == 1);
-    desk.pause(1_000).typed("n");
-    assert_eq!(desk.take(), [decided("r1", 9, ApprovalDecision::Deny { reason: None })]);
+    desk.advance_clock(1_000).type_text("n");
+    assert_eq!(desk.take_commands(), [decision_command("r1", 9, ApprovalDecision::Deny { reason: None })]);
 }
 
 #[test]
@@ -610,11 +633,13 @@ fn an_attempt_that_broke_leaves_no_text_and_one_line() {
     };
     let mut desk = Desk::new();
     desk.workflow()
-        .run("r1", called(5, "coder", ConversationSide::Assistant))
-        .run("r1", delta(5, DeltaKind::Text, "half "));
-    desk.run("r1", retry(2)).run("r1", delta(5, DeltaKind::Text, "again half ")).run("r1", retry(3));
-    desk.run("r1", delta(5, DeltaKind::Text, "whole"));
-    let screen = desk.screen(80, 24);
+        .run_event("r1", model_called(5, "coder", ConversationSide::Assistant))
+        .run_event("r1", delta_event(5, DeltaKind::Text, "half "));
+    desk.run_event("r1", retry(2))
+        .run_event("r1", delta_event(5, DeltaKind::Text, "again half "))
+        .run_event("r1", retry(3));
+    desk.run_event("r1", delta_event(5, DeltaKind::Text, "whole"));
+    let screen = desk.draw_screen(80, 24);
     assert!(!screen.contains("half") && screen.contains("whole"), "{screen}");
     assert_eq!(screen.matches("the connection broke").count(), 1, "{screen}");
     assert!(screen.contains("attempt 3"), "{screen}");
@@ -624,7 +649,7 @@ fn an_attempt_that_broke_leaves_no_text_and_one_line() {
 fn a_summary_is_told_and_not_taken_for_the_agents_words() {
     let mut desk = Desk::new();
     desk.workflow()
-        .run(
+        .run_event(
             "r1",
             RunEvent::SummaryCalled {
                 role: String::new(),
@@ -635,10 +660,10 @@ fn a_summary_is_told_and_not_taken_for_the_agents_words() {
                 entries: 7,
             },
         )
-        .run("r1", delta(5, DeltaKind::Text, "the record"));
-    let screen = desk.screen(80, 24);
+        .run_event("r1", delta_event(5, DeltaKind::Text, "the record"));
+    let screen = desk.draw_screen(80, 24);
     assert!(screen.contains("coder sums up talk") && !screen.contains("the record"), "{screen}");
-    desk.run(
+    desk.run_event(
         "r1",
         RunEvent::ContextSummarized {
             call: CallId(5),
@@ -654,7 +679,7 @@ fn a_summary_is_told_and_not_taken_for_the_agents_words() {
             estimated: false,
         },
     );
-    let screen = desk.screen(80, 24);
+    let screen = desk.draw_screen(80, 24);
     assert!(screen.contains("coder summed up 7 messages of talk"), "{screen}");
     assert!(screen.contains("0.25"), "it costs: {screen}");
 }
@@ -664,24 +689,24 @@ fn a_summary_is_told_and_not_taken_for_the_agents_words() {
 fn what_is_typed_while_a_conversation_is_prepared_is_said_in_it() {
     let mut desk = Desk::new();
     desk.line("hello");
-    assert_eq!(desk.take(), [UiCommand::StartChat { role: "coder".into() }]);
-    let beginning = PendingStart { name: "coder".into(), chat: true, waits_for: StartPreparation::Windows };
-    desk.msg(UiMessage::Reply(BackendReply::Beginning(beginning)));
+    assert_eq!(desk.take_commands(), [UiCommand::StartChat { role: "coder".into() }]);
+    let beginning = PendingStart { name: "coder".into(), chat: true, preparation: StartPreparation::Windows };
+    desk.send_message(UiMessage::Reply(BackendReply::Beginning(beginning)));
     desk.line("more").line("/workflow coder_reviewer x");
     let started =
         |cmd: &UiCommand| matches!(cmd, UiCommand::StartChat { .. } | UiCommand::StartWorkflow { .. });
-    assert!(!desk.take().iter().any(started));
-    let screen = desk.screen(80, 24);
+    assert!(!desk.take_commands().iter().any(started));
+    let screen = desk.draw_screen(80, 24);
     assert!(screen.contains("while a server is asked for the window of coder"), "{screen}");
-    desk.msg(UiMessage::Reply(BackendReply::ChatStarted {
+    desk.send_message(UiMessage::Reply(BackendReply::ChatStarted {
         role: "coder".into(),
         run: Ok(RunId::from("c1")),
     }));
-    desk.run("c1", chat_started());
-    desk.run("c1", person(1, UserQuestion::Message));
-    assert_eq!(desk.take(), [answer("c1", 1, "hello")]);
-    desk.run("c1", person(2, UserQuestion::Message));
-    assert_eq!(desk.take(), [answer("c1", 2, "more")]);
+    desk.run_event("c1", chat_started());
+    desk.run_event("c1", user_question(1, UserQuestion::Message));
+    assert_eq!(desk.take_commands(), [answer_command("c1", 1, "hello")]);
+    desk.run_event("c1", user_question(2, UserQuestion::Message));
+    assert_eq!(desk.take_commands(), [answer_command("c1", 2, "more")]);
 }
 
 #[test]
@@ -689,11 +714,11 @@ fn a_text_that_nobody_can_read_is_in_the_history() {
     let mut desk = Desk::new();
     desk.line("hello");
     let run = Err("no model is set".to_owned());
-    desk.msg(UiMessage::Reply(BackendReply::ChatStarted { role: "coder".into(), run }));
+    desk.send_message(UiMessage::Reply(BackendReply::ChatStarted { role: "coder".into(), run }));
     assert!(desk.model.composer.is_empty());
     desk.key(KeyCode::Up);
     assert_eq!(desk.model.composer.text(), "hello");
-    desk.control('c').key(KeyCode::Up);
+    desk.press_control('c').key(KeyCode::Up);
     assert_eq!(desk.model.composer.text(), "hello", "a draft that Ctrl+C took away comes back");
 }
 
@@ -701,11 +726,11 @@ fn a_text_that_nobody_can_read_is_in_the_history() {
 fn a_narrow_status_line_keeps_what_goes_on_and_how_to_stop_it() {
     let mut desk = Desk::new();
     desk.workflow()
-        .run("r1", called(5, "coder", ConversationSide::Assistant))
-        .run("r1", replied(5, "coder", ConversationSide::Assistant, "text", ""))
-        .run("r1", called(6, "coder", ConversationSide::Assistant));
+        .run_event("r1", model_called(5, "coder", ConversationSide::Assistant))
+        .run_event("r1", model_replied(5, "coder", ConversationSide::Assistant, "text", ""))
+        .run_event("r1", model_called(6, "coder", ConversationSide::Assistant));
     for columns in [80, 60] {
-        let screen = desk.screen(columns, 24);
+        let screen = desk.draw_screen(columns, 24);
         let status = screen.lines().last().unwrap();
         assert!(status.contains("thinks") && status.ends_with("Esc stops"), "{columns}: {status}");
     }
@@ -715,9 +740,9 @@ fn a_narrow_status_line_keeps_what_goes_on_and_how_to_stop_it() {
 fn a_dialog_goes_when_it_is_answered_elsewhere_or_its_run_ends() {
     let mut desk = Desk::new();
     desk.workflow()
-        .run("r1", approval(9, "execute_terminal", command_preview("ls")))
-        .run("r1", approval(10, "execute_terminal", command_preview("ls")))
-        .run(
+        .run_event("r1", approval_event(9, "execute_terminal", command_preview("ls")))
+        .run_event("r1", approval_event(10, "execute_terminal", command_preview("ls")))
+        .run_event(
             "r1",
             RunEvent::ApprovalAnswered {
                 call: CallId(9),
@@ -726,7 +751,7 @@ fn a_dialog_goes_when_it_is_answered_elsewhere_or_its_run_ends() {
             },
         );
     assert_eq!(desk.model.dialogs.len(), 1);
-    desk.run("r1", finished(RunStatus::Cancelled, None, None));
+    desk.run_event("r1", run_finished(RunStatus::Cancelled, None, None));
     assert!(desk.model.dialogs.is_empty());
 }
 
@@ -745,9 +770,9 @@ fn limits_and_missing_snapshots_are_questions() {
     ];
     for (question, key, expected) in rows {
         let mut desk = Desk::new();
-        desk.workflow().run("r1", person(20, question)).key(KeyCode::Char(key));
+        desk.workflow().run_event("r1", user_question(20, question)).key(KeyCode::Char(key));
         let command = RunCommand::Answer { call: CallId(20), answer: expected };
-        assert_eq!(desk.take(), [UiCommand::Send(RunId::from("r1"), command)]);
+        assert_eq!(desk.take_commands(), [UiCommand::Send(RunId::from("r1"), command)]);
     }
 }
 
@@ -767,7 +792,7 @@ fn the_start_line_says_where_one_is() {
         (full, "role coder · m-base · tools 5/12 · environment user:.env, .env · branch main"),
         (bare, "role coder · m-base · tools 5/12"),
     ] {
-        let (model, _) = initial(facts, None, None, &[], ColorTheme::default());
+        let (model, _) = initial_model(facts, None, None, &[], ColorTheme::default());
         let said: Vec<String> = model.transcript.items().map(|item| item.text()).collect();
         assert_eq!(said[0].trim(), expected);
     }
@@ -781,17 +806,17 @@ fn trust_comes_before_the_first_action() {
     for (key, yes) in [('y', true), ('n', false)] {
         let facts = StatusFacts { role: "coder".into(), ..StatusFacts::default() };
         let (model, cmds) =
-            initial(facts, Some(start.clone()), Some(question.clone()), &[], ColorTheme::default());
+            initial_model(facts, Some(start.clone()), Some(question.clone()), &[], ColorTheme::default());
         assert_eq!(cmds, []);
-        let mut desk = Desk { model, cmds, kept: Vec::new(), recalls: 0, at: 0 };
+        let mut desk = Desk { model, commands: cmds, kept_texts: Vec::new(), recall_count: 0, clock: 0 };
         if yes {
-            desk.frames("trust");
+            desk.check_frames("trust");
         }
         desk.key(KeyCode::Char(key));
-        assert_eq!(desk.take(), [UiCommand::Trust(yes)]);
-        desk.msg(UiMessage::Reply(BackendReply::Trusted { yes, result: Ok(Vec::new()) }));
+        assert_eq!(desk.take_commands(), [UiCommand::Trust(yes)]);
+        desk.send_message(UiMessage::Reply(BackendReply::Trusted { trusted: yes, result: Ok(Vec::new()) }));
         let started = UiCommand::StartWorkflow { name: "demo".into(), input: "go".into() };
-        assert_eq!(desk.take(), [UiCommand::Status, started]);
+        assert_eq!(desk.take_commands(), [UiCommand::Status, started]);
     }
 }
 
@@ -809,21 +834,29 @@ fn a_warning_of_the_start_leaves_the_screen_when_it_no_longer_holds() {
     for asked in [false, true] {
         let trust = asked.then(|| question.clone());
         let missing = facts("no model", Some(MISSING));
-        let (model, cmds) = initial(missing.clone(), None, trust, &[], ColorTheme::default());
-        let mut desk = Desk { model, cmds, kept: Vec::new(), recalls: 0, at: 0 };
+        let (model, cmds) = initial_model(missing.clone(), None, trust, &[], ColorTheme::default());
+        let mut desk = Desk { model, commands: cmds, kept_texts: Vec::new(), recall_count: 0, clock: 0 };
         let said = |desk: &Desk| desk.model.transcript.items().map(|item| item.text()).collect::<Vec<_>>();
         let warns = |desk: &Desk| said(desk).iter().any(|line| line.contains(MISSING));
         assert_eq!(warns(&desk), !asked, "{asked}: {:?}", said(&desk));
         if asked {
             // the project's settings set none: the warning comes with the answer
-            let mut without =
-                Desk { model: desk.model.clone(), cmds: vec![], kept: vec![], recalls: 0, at: 0 };
-            without.msg(UiMessage::Reply(BackendReply::Trusted { yes: false, result: Ok(Vec::new()) }));
-            without.msg(UiMessage::Reply(BackendReply::Status(missing)));
+            let mut without = Desk {
+                model: desk.model.clone(),
+                commands: vec![],
+                kept_texts: vec![],
+                recall_count: 0,
+                clock: 0,
+            };
+            without.send_message(UiMessage::Reply(BackendReply::Trusted {
+                trusted: false,
+                result: Ok(Vec::new()),
+            }));
+            without.send_message(UiMessage::Reply(BackendReply::Status(missing)));
             assert!(warns(&without), "{:?}", said(&without));
         }
-        desk.msg(UiMessage::Reply(BackendReply::Trusted { yes: true, result: Ok(Vec::new()) }));
-        desk.msg(UiMessage::Reply(BackendReply::Status(facts("m-base", None))));
+        desk.send_message(UiMessage::Reply(BackendReply::Trusted { trusted: true, result: Ok(Vec::new()) }));
+        desk.send_message(UiMessage::Reply(BackendReply::Status(facts("m-base", None))));
         assert!(!warns(&desk), "{asked}: {:?}", said(&desk));
         let line = "role coder · m-base · tools 0/0";
         assert_eq!(said(&desk).iter().filter(|text| *text == line).count(), 1, "{asked}: {:?}", said(&desk));
@@ -833,9 +866,9 @@ fn a_warning_of_the_start_leaves_the_screen_when_it_no_longer_holds() {
 #[test]
 fn commands_work_during_a_run() {
     let mut desk = Desk::new();
-    desk.workflow().run("r1", called(5, "coder", ConversationSide::Assistant));
+    desk.workflow().run_event("r1", model_called(5, "coder", ConversationSide::Assistant));
     desk.line("/help").line("/cost").line("/tools").line("/runs").line("/workflows").line("/roles all");
-    let cmds = desk.take();
+    let cmds = desk.take_commands();
     assert_eq!(
         cmds.iter().filter(|cmd| **cmd != UiCommand::Names).collect::<Vec<_>>(),
         [
@@ -846,7 +879,7 @@ fn commands_work_during_a_run() {
             &UiCommand::Roles("all".into())
         ]
     );
-    assert!(desk.screen(80, 140).contains("Commands"));
+    assert!(desk.draw_screen(80, 140).contains("Commands"));
 }
 
 #[test]
@@ -866,47 +899,54 @@ fn what_a_line_asks_for() {
     for (line, expected) in rows {
         let mut desk = Desk::new();
         desk.line(line);
-        let cmds: Vec<UiCommand> = desk.take().into_iter().filter(|cmd| *cmd != UiCommand::Names).collect();
+        let cmds: Vec<UiCommand> =
+            desk.take_commands().into_iter().filter(|cmd| *cmd != UiCommand::Names).collect();
         assert_eq!(cmds, *expected, "{line}");
     }
     let mut desk = Desk::new();
-    assert!(desk.line("/wrkflow x").screen(80, 24).contains("did you mean /workflow?"));
+    assert!(desk.line("/wrkflow x").draw_screen(80, 24).contains("did you mean /workflow?"));
 }
 
 #[test]
 fn a_workflow_without_input_asks_for_it() {
     let mut desk = Desk::new();
     let chosen = |name: &str| {
-        UiMessage::Reply(BackendReply::WorkflowChosen { wanted: name.into(), workflows: workflow_lines() })
+        UiMessage::Reply(BackendReply::WorkflowChosen {
+            requested_name: name.into(),
+            workflows: workflow_lines(),
+        })
     };
-    desk.msg(chosen("coder_reviewer"));
+    desk.send_message(chosen("coder_reviewer"));
     assert_eq!(desk.model.mode(), "workflow:coder_reviewer");
-    desk.frames("workflow_wants_input");
+    desk.check_frames("workflow_wants_input");
     desk.line("the task");
     let started = UiCommand::StartWorkflow { name: "coder_reviewer".into(), input: "the task".into() };
-    assert_eq!(desk.take(), [started]);
-    desk.msg(chosen("tick"));
-    assert_eq!(desk.take(), [], "it waits for a text");
+    assert_eq!(desk.take_commands(), [started]);
+    desk.send_message(chosen("tick"));
+    assert_eq!(desk.take_commands(), [], "it waits for a text");
     assert_eq!(desk.model.mode(), "workflow:tick");
     desk.key(KeyCode::Esc);
     assert_eq!(desk.model.mode(), "role:coder");
-    desk.msg(chosen("plain"));
-    assert_eq!(desk.take(), [UiCommand::StartWorkflow { name: "plain".into(), input: String::new() }]);
-    desk.msg(chosen("coder_reviewr"));
-    assert!(desk.screen(80, 24).contains("did you mean coder_reviewer?"));
+    desk.send_message(chosen("plain"));
+    assert_eq!(
+        desk.take_commands(),
+        [UiCommand::StartWorkflow { name: "plain".into(), input: String::new() }]
+    );
+    desk.send_message(chosen("coder_reviewr"));
+    assert!(desk.draw_screen(80, 24).contains("did you mean coder_reviewer?"));
 }
 
 #[test]
 fn a_start_that_fails_shows_the_whole_diagnostic() {
     let mut desk = Desk::new();
     let text = "error[E07]: unknown state `revew`\n --> mine.json:3:5\n  |\n3 |   \"target\": \"revew\"\n  |             ^^^^^^^\nhelp: did you mean `review`?";
-    desk.msg(UiMessage::Reply(BackendReply::WorkflowStarted {
+    desk.send_message(UiMessage::Reply(BackendReply::WorkflowStarted {
         name: "mine".into(),
         input: "x".into(),
         run: Err(text.into()),
         note: None,
     }));
-    let screen = desk.screen(80, 24);
+    let screen = desk.draw_screen(80, 24);
     for line in text.lines() {
         assert!(screen.contains(line.trim_end()), "{line}\n{screen}");
     }
@@ -917,126 +957,146 @@ fn a_start_that_fails_shows_the_whole_diagnostic() {
 fn texts_typed_during_a_workflow_come_back() {
     let mut desk = Desk::new();
     desk.workflow().line("and then test it");
-    assert_eq!(desk.take(), [say("and then test it")]);
-    assert!(desk.screen(80, 24).contains("queued: and then test it"));
-    desk.run("r1", finished(RunStatus::Completed, None, None));
+    assert_eq!(desk.take_commands(), [say_command("and then test it")]);
+    assert!(desk.draw_screen(80, 24).contains("queued: and then test it"));
+    desk.run_event("r1", run_finished(RunStatus::Completed, None, None));
     assert_eq!(desk.model.composer.text(), "and then test it");
-    assert_eq!(desk.take(), []);
+    assert_eq!(desk.take_commands(), []);
 }
 
 #[test]
 fn texts_typed_while_the_agent_answers_wait_for_it() {
     let mut desk = Desk::new();
-    desk.chat().run("c1", called(2, "coder", ConversationSide::Assistant)).line("one").line("two");
-    assert_eq!(desk.take(), []);
-    assert!(desk.screen(80, 24).contains("queued (+1): one"));
-    desk.run("c1", person(3, UserQuestion::Message));
-    assert_eq!(desk.take(), [answer("c1", 3, "one")]);
-    desk.run("c1", person(4, UserQuestion::Message));
-    assert_eq!(desk.take(), [answer("c1", 4, "two")]);
+    desk.start_chat()
+        .run_event("c1", model_called(2, "coder", ConversationSide::Assistant))
+        .line("one")
+        .line("two");
+    assert_eq!(desk.take_commands(), []);
+    assert!(desk.draw_screen(80, 24).contains("queued (+1): one"));
+    desk.run_event("c1", user_question(3, UserQuestion::Message));
+    assert_eq!(desk.take_commands(), [answer_command("c1", 3, "one")]);
+    desk.run_event("c1", user_question(4, UserQuestion::Message));
+    assert_eq!(desk.take_commands(), [answer_command("c1", 4, "two")]);
 }
 
 #[test]
 fn stopping_and_leaving() {
     let mut desk = Desk::new();
     desk.workflow().key(KeyCode::Esc);
-    assert_eq!(desk.take(), [interrupt("r1")], "Esc asks, it does not end a workflow");
+    assert_eq!(desk.take_commands(), [interrupt_command("r1")], "Esc asks, it does not end a workflow");
     let mut desk = Desk::new();
-    desk.workflow().typed("half").control('c');
-    assert_eq!(desk.take(), [cancel("r1")]);
+    desk.workflow().type_text("half").press_control('c');
+    assert_eq!(desk.take_commands(), [cancel_command("r1")]);
     assert_eq!(desk.model.composer.text(), "half", "what is typed is not what goes on");
-    assert!(desk.screen(80, 24).contains("stopping … · Ctrl+C again leaves"));
-    desk.pause(5_000).control('c');
-    assert_eq!(desk.take(), [cancel("r1")], "too late to leave");
-    desk.control('c');
-    assert_eq!(desk.take(), [UiCommand::Send(RunId::from("r1"), RunCommand::Leave), UiCommand::Quit]);
-    assert!(desk.model.leaving);
-    assert_eq!(desk.model.left, [], "a cancelled run is not taken up again");
+    assert!(desk.draw_screen(80, 24).contains("stopping … · Ctrl+C again leaves"));
+    desk.advance_clock(5_000).press_control('c');
+    assert_eq!(desk.take_commands(), [cancel_command("r1")], "too late to leave");
+    desk.press_control('c');
+    assert_eq!(
+        desk.take_commands(),
+        [UiCommand::Send(RunId::from("r1"), RunCommand::Leave), UiCommand::Quit]
+    );
+    assert!(desk.model.is_leaving);
+    assert_eq!(desk.model.runs_left, [], "a cancelled run is not taken up again");
 
     // a question of a workflow stays open for whoever leaves
     let limit = || UserQuestion::Limit { limit: "max_steps".into(), value: 3, text: "3 steps".into() };
     let mut asked = Desk::new();
-    asked.workflow().run("r1", person(20, limit())).control('c');
-    assert_eq!(asked.take(), []);
-    let screen = asked.screen(80, 24);
+    asked.workflow().run_event("r1", user_question(20, limit())).press_control('c');
+    assert_eq!(asked.take_commands(), []);
+    let screen = asked.draw_screen(80, 24);
     assert!(screen.contains("Esc: later · Ctrl+C again leaves; /resume takes the run up again"), "{screen}");
-    asked.control('c');
-    assert_eq!(asked.take(), [UiCommand::Send(RunId::from("r1"), RunCommand::Leave), UiCommand::Quit]);
-    assert_eq!(asked.model.left, [("coder_reviewer".to_owned(), RunId::from("r1"))]);
+    asked.press_control('c');
+    assert_eq!(
+        asked.take_commands(),
+        [UiCommand::Send(RunId::from("r1"), RunCommand::Leave), UiCommand::Quit]
+    );
+    assert_eq!(asked.model.runs_left, [("coder_reviewer".to_owned(), RunId::from("r1"))]);
 
     let mut chat = Desk::new();
-    chat.chat().run("c1", called(2, "coder", ConversationSide::Assistant)).control('c');
-    assert_eq!(chat.take(), [cancel("c1")]);
-    chat.control('c');
-    assert_eq!(chat.take(), [UiCommand::Send(RunId::from("c1"), RunCommand::End), UiCommand::Quit]);
+    chat.start_chat()
+        .run_event("c1", model_called(2, "coder", ConversationSide::Assistant))
+        .press_control('c');
+    assert_eq!(chat.take_commands(), [cancel_command("c1")]);
+    chat.press_control('c');
+    assert_eq!(chat.take_commands(), [UiCommand::Send(RunId::from("c1"), RunCommand::End), UiCommand::Quit]);
 
     let mut idle = Desk::new();
-    idle.typed("x").control('d');
-    assert_eq!(idle.take(), []);
-    idle.control('c');
-    assert!(idle.model.composer.is_empty() && idle.screen(80, 24).contains("Up brings it back"));
-    idle.control('d');
-    assert_eq!(idle.take(), [UiCommand::Quit]);
+    idle.type_text("x").press_control('d');
+    assert_eq!(idle.take_commands(), []);
+    idle.press_control('c');
+    assert!(idle.model.composer.is_empty() && idle.draw_screen(80, 24).contains("Up brings it back"));
+    idle.press_control('d');
+    assert_eq!(idle.take_commands(), [UiCommand::Quit]);
 }
 
 #[test]
 fn a_stopped_answer_is_marked() {
     let mut desk = Desk::new();
-    desk.chat()
-        .run("c1", called(2, "coder", ConversationSide::Assistant))
-        .run("c1", delta(2, DeltaKind::Text, "The first half"))
+    desk.start_chat()
+        .run_event("c1", model_called(2, "coder", ConversationSide::Assistant))
+        .run_event("c1", delta_event(2, DeltaKind::Text, "The first half"))
         .key(KeyCode::Esc);
-    assert_eq!(desk.take(), [cancel("c1")]);
-    desk.run("c1", person(3, UserQuestion::Message));
-    let screen = desk.screen(80, 24);
+    assert_eq!(desk.take_commands(), [cancel_command("c1")]);
+    desk.run_event("c1", user_question(3, UserQuestion::Message));
+    let screen = desk.draw_screen(80, 24);
     assert!(screen.contains("The first half\n  — interrupted"), "{screen}");
 }
 
 #[test]
 fn roles_change_model_and_conversation() {
     let mut desk = Desk::new();
-    desk.chat().run("c1", person(3, UserQuestion::Message));
-    desk.msg(UiMessage::Reply(BackendReply::Role { wanted: "reviewer".into(), roles: role_lines() }));
-    assert_eq!(desk.take(), [UiCommand::Send(RunId::from("c1"), RunCommand::End)]);
-    assert!(desk.screen(80, 24).contains("role reviewer · m-smart · tools 3/12"));
+    desk.start_chat().run_event("c1", user_question(3, UserQuestion::Message));
+    desk.send_message(UiMessage::Reply(BackendReply::Role {
+        requested_name: "reviewer".into(),
+        roles: role_lines(),
+    }));
+    assert_eq!(desk.take_commands(), [UiCommand::Send(RunId::from("c1"), RunCommand::End)]);
+    assert!(desk.draw_screen(80, 24).contains("role reviewer · m-smart · tools 3/12"));
     desk.line("look");
-    assert_eq!(desk.take(), [UiCommand::StartChat { role: "reviewer".into() }]);
-    desk.msg(UiMessage::Reply(BackendReply::Role { wanted: "paintre".into(), roles: role_lines() }));
-    assert!(desk.screen(80, 24).contains("no role paintre"));
+    assert_eq!(desk.take_commands(), [UiCommand::StartChat { role: "reviewer".into() }]);
+    desk.send_message(UiMessage::Reply(BackendReply::Role {
+        requested_name: "paintre".into(),
+        roles: role_lines(),
+    }));
+    assert!(desk.draw_screen(80, 24).contains("no role paintre"));
 }
 
 #[test]
 fn clear_keeps_the_role_and_ends_the_conversation() {
     let mut desk = Desk::new();
-    desk.chat().run("c1", person(3, UserQuestion::Message)).line("/clear");
-    assert_eq!(desk.take(), [UiCommand::Send(RunId::from("c1"), RunCommand::End)]);
+    desk.start_chat().run_event("c1", user_question(3, UserQuestion::Message)).line("/clear");
+    assert_eq!(desk.take_commands(), [UiCommand::Send(RunId::from("c1"), RunCommand::End)]);
     assert!(desk.model.transcript.is_empty());
     desk.line("again");
-    assert_eq!(desk.take(), [UiCommand::StartChat { role: "coder".into() }]);
+    assert_eq!(desk.take_commands(), [UiCommand::StartChat { role: "coder".into() }]);
 }
 
 #[test]
 fn completion_shows_narrows_and_fills() {
     let mut desk = Desk::new();
-    desk.typed("/w").frames("completion_commands");
+    desk.type_text("/w").check_frames("completion_commands");
     desk.key(KeyCode::Tab);
     assert_eq!(desk.model.composer.text(), "/workflow ");
-    assert_eq!(desk.take(), [UiCommand::Names]);
-    desk.msg(UiMessage::Reply(BackendReply::Names { workflows: workflow_lines(), roles: role_lines() }));
-    desk.frames("completion_workflows");
-    desk.typed("rev").key(KeyCode::Tab);
+    assert_eq!(desk.take_commands(), [UiCommand::Names]);
+    desk.send_message(UiMessage::Reply(BackendReply::Names {
+        workflows: workflow_lines(),
+        roles: role_lines(),
+    }));
+    desk.check_frames("completion_workflows");
+    desk.type_text("rev").key(KeyCode::Tab);
     assert_eq!(desk.model.composer.text(), "/workflow coder_reviewer ");
-    desk.typed("x").key(KeyCode::Enter);
+    desk.type_text("x").key(KeyCode::Enter);
     let started = UiCommand::StartWorkflow { name: "coder_reviewer".into(), input: "x".into() };
-    assert_eq!(desk.take(), [started]);
+    assert_eq!(desk.take_commands(), [started]);
 }
 
 #[test]
 fn enter_takes_what_was_chosen_by_hand() {
     let mut desk = Desk::new();
-    desk.typed("/cos").key(KeyCode::Down);
+    desk.type_text("/cos").key(KeyCode::Down);
     desk.key(KeyCode::Enter);
-    assert_eq!(desk.take(), [UiCommand::Prices(vec![])]);
+    assert_eq!(desk.take_commands(), [UiCommand::Prices(vec![])]);
 }
 
 #[test]
@@ -1044,30 +1104,30 @@ fn restoring_asks_with_the_list_of_files() {
     let mut desk = Desk::new();
     desk.line("/snapshot restore ab12");
     let show = SnapshotOperation::Show { id: "ab12".into() };
-    let asked = desk.take();
+    let asked = desk.take_commands();
     assert_eq!(asked.last(), Some(&UiCommand::Snapshot(show.clone(), SnapshotPurpose::BeforeRestore)));
-    desk.msg(UiMessage::Reply(BackendReply::Snapshot {
+    desk.send_message(UiMessage::Reply(BackendReply::Snapshot {
         command: show,
         purpose: SnapshotPurpose::BeforeRestore,
         text: Ok("M src/main.rs\nA new.txt".into()),
     }));
-    desk.frames("restore");
+    desk.check_frames("restore");
     desk.key(KeyCode::Char('y'));
     let restore = SnapshotOperation::Restore { id: "ab12".into() };
-    assert_eq!(desk.take(), [UiCommand::Snapshot(restore, SnapshotPurpose::Show)]);
+    assert_eq!(desk.take_commands(), [UiCommand::Snapshot(restore, SnapshotPurpose::Show)]);
 }
 
 #[test]
 fn reports() {
     let mut desk = Desk::new();
-    desk.msg(UiMessage::Reply(BackendReply::Workflows(workflow_lines())));
-    desk.msg(UiMessage::Reply(BackendReply::Roles { group: String::new(), roles: role_lines() }));
-    desk.frames("lists");
+    desk.send_message(UiMessage::Reply(BackendReply::Workflows(workflow_lines())));
+    desk.send_message(UiMessage::Reply(BackendReply::Roles { group: String::new(), roles: role_lines() }));
+    desk.check_frames("lists");
     let mut desk = Desk::new();
-    desk.chat().run("c1", replied(2, "coder", ConversationSide::Assistant, "ok", ""));
+    desk.start_chat().run_event("c1", model_replied(2, "coder", ConversationSide::Assistant, "ok", ""));
     let price = TokenPrice { input: 2.0, output: 10.0, cached: Some(0.5), ..TokenPrice::default() };
-    desk.msg(UiMessage::Reply(BackendReply::Prices(vec![("m-base".into(), Some(price))])));
-    desk.frames("cost");
+    desk.send_message(UiMessage::Reply(BackendReply::Prices(vec![("m-base".into(), Some(price))])));
+    desk.check_frames("cost");
 }
 
 #[test]
@@ -1084,51 +1144,55 @@ fn a_budget_burns_down_in_the_panel() {
         budget: Some(Box::new(budget)),
         replayed: false,
     };
-    desk.run("r1", started).run("r1", replied(2, "coder", ConversationSide::Assistant, "ok", ""));
-    desk.frames("budget");
-    let wide = desk.screen(120, 40);
+    desk.run_event("r1", started)
+        .run_event("r1", model_replied(2, "coder", ConversationSide::Assistant, "ok", ""));
+    desk.check_frames("budget");
+    let wide = desk.draw_screen(120, 40);
     for words in ["$0.01 of $0.05", " 25%", "1.5k of 2.0k tok", " 77%"] {
         assert!(wide.contains(words), "no `{words}` in\n{wide}");
     }
-    desk.run("r1", RunEvent::BudgetRaised { scope: "run".into(), what: "tokens".into(), hard: 4_000.0 });
-    let wide = desk.screen(120, 40);
+    desk.run_event(
+        "r1",
+        RunEvent::BudgetRaised { scope: "run".into(), what: "tokens".into(), hard: 4_000.0 },
+    );
+    let wide = desk.draw_screen(120, 40);
     assert!(wide.contains("1.5k of 4.0k tok") && wide.contains("it ends at 4,000 tokens now"), "{wide}");
     // the budget of a state is another one
-    desk.run("r1", RunEvent::BudgetRaised { scope: "code".into(), what: "tokens".into(), hard: 9.0 });
-    assert!(desk.screen(120, 40).contains("of 4.0k tok"));
+    desk.run_event("r1", RunEvent::BudgetRaised { scope: "code".into(), what: "tokens".into(), hard: 9.0 });
+    assert!(desk.draw_screen(120, 40).contains("of 4.0k tok"));
 }
 
 #[test]
 fn pastes_stay_whole() {
     let mut desk = Desk::new();
-    desk.msg(UiMessage::Paste("à\nb\n日本".into())).key(KeyCode::Enter);
-    desk.take();
-    desk.msg(UiMessage::Reply(BackendReply::ChatStarted {
+    desk.send_message(UiMessage::Paste("à\nb\n日本".into())).key(KeyCode::Enter);
+    desk.take_commands();
+    desk.send_message(UiMessage::Reply(BackendReply::ChatStarted {
         role: "coder".into(),
         run: Ok(RunId::from("c1")),
     }));
-    desk.run("c1", person(1, UserQuestion::Message));
-    assert_eq!(desk.take(), [answer("c1", 1, "à\nb\n日本")]);
-    desk.msg(UiMessage::Paste("x\n".repeat(10_000)));
-    assert!(desk.screen(80, 24).contains("[pasted 10,000 lines #1]"));
-    desk.control('u').control('u').take();
-    desk.run("c1", person(2, UserQuestion::Message));
+    desk.run_event("c1", user_question(1, UserQuestion::Message));
+    assert_eq!(desk.take_commands(), [answer_command("c1", 1, "à\nb\n日本")]);
+    desk.send_message(UiMessage::Paste("x\n".repeat(10_000)));
+    assert!(desk.draw_screen(80, 24).contains("[pasted 10,000 lines #1]"));
+    desk.press_control('u').press_control('u').take_commands();
+    desk.run_event("c1", user_question(2, UserQuestion::Message));
     let odd = "zeile é 世界 \x1b[31m\u{202e}\t\n".repeat(40_000);
-    desk.msg(UiMessage::Paste(odd.clone())).key(KeyCode::Enter);
-    assert_eq!(desk.take(), [answer("c1", 2, &odd)], "a megabyte, as it was");
+    desk.send_message(UiMessage::Paste(odd.clone())).key(KeyCode::Enter);
+    assert_eq!(desk.take_commands(), [answer_command("c1", 2, &odd)], "a megabyte, as it was");
 }
 
 #[test]
 fn every_size_is_drawn_and_nothing_unclean() {
     let mut desk = Desk::new();
-    desk.chat()
-        .run("c1", called(2, "co\x1b]0;x\x07der", ConversationSide::Assistant))
-        .run("c1", delta(2, DeltaKind::Text, "\x1b[2J\x1b[Hevil \u{202e} 日本語 \u{9b}2J"))
-        .run("c1", approval(9, "execute_terminal", command_preview("\x1b[2Jls")))
-        .typed("日本語 input");
+    desk.start_chat()
+        .run_event("c1", model_called(2, "co\x1b]0;x\x07der", ConversationSide::Assistant))
+        .run_event("c1", delta_event(2, DeltaKind::Text, "\x1b[2J\x1b[Hevil \u{202e} 日本語 \u{9b}2J"))
+        .run_event("c1", approval_event(9, "execute_terminal", command_preview("\x1b[2Jls")))
+        .type_text("日本語 input");
     for width in [1, 2, 5, 11, 20, 79, 99, 100, 101, 200] {
         for height in [1, 2, 3, 5, 8, 24, 50] {
-            let screen = desk.screen(width, height);
+            let screen = desk.draw_screen(width, height);
             assert!(!screen.chars().any(|c| c.is_control() && c != '\n'), "{width}x{height}");
             assert!(!screen.contains('\u{202e}'), "{width}x{height}");
         }
@@ -1138,13 +1202,13 @@ fn every_size_is_drawn_and_nothing_unclean() {
 #[test]
 fn no_color_uses_no_colours() {
     let mut desk = Desk::new();
-    desk.model.theme = ColorTheme { plain: true, ..ColorTheme::default() };
+    desk.model.theme = ColorTheme { is_plain: true, ..ColorTheme::default() };
     desk.workflow()
-        .run("r1", called(5, "coder", ConversationSide::Assistant))
-        .run("r1", finished(RunStatus::Failed, None, None));
-    view::arrange(&mut desk.model);
+        .run_event("r1", model_called(5, "coder", ConversationSide::Assistant))
+        .run_event("r1", run_finished(RunStatus::Failed, None, None));
+    view::arrange_screen(&mut desk.model);
     let mut terminal = Terminal::new(TestBackend::new(80, 24)).unwrap();
-    terminal.draw(|frame| view::view(&desk.model, frame)).unwrap();
+    terminal.draw(|frame| view::draw_screen(&desk.model, frame)).unwrap();
     let colours: BTreeMap<String, usize> =
         terminal.backend().buffer().content().iter().fold(BTreeMap::new(), |mut seen, cell| {
             *seen.entry(format!("{:?} {:?}", cell.fg, cell.bg)).or_default() += 1;
@@ -1157,14 +1221,14 @@ fn no_color_uses_no_colours() {
 fn a_long_question_scrolls_to_its_last_line_and_back() {
     let command = (1..=100).map(|at| format!("echo {at}")).collect::<Vec<_>>().join("\n");
     let mut desk = Desk::new();
-    desk.workflow().run("r1", approval(9, "execute_terminal", command_preview(&command)));
-    let first = desk.screen(80, 24);
+    desk.workflow().run_event("r1", approval_event(9, "execute_terminal", command_preview(&command)));
+    let first = desk.draw_screen(80, 24);
     assert!(first.contains("┃ echo 1 "), "{first}");
     assert!(first.contains("more lines"), "{first}");
     desk.key(KeyCode::End).key(KeyCode::PageDown);
-    let last = desk.screen(80, 24);
+    let last = desk.draw_screen(80, 24);
     assert!(last.contains("┃ echo 100 ") && last.contains(" lines above "), "{last}");
     assert!(!last.contains("more line"), "{last}");
     desk.key(KeyCode::Up);
-    assert!(desk.screen(80, 24).contains(" 1 more line "));
+    assert!(desk.draw_screen(80, 24).contains(" 1 more line "));
 }

@@ -10,7 +10,7 @@ mod lowering;
 mod steps;
 mod surroundings;
 
-use synthdev::config::lower::{lower, lower_file};
+use synthdev::config::lower::{lower_file, lower_workflow};
 use synthdev::config::source::SourceFile;
 use synthdev::domain::diagnostic::{Diagnostic, DiagnosticSeverity};
 use synthdev::domain::source_location::ConfigLayer;
@@ -32,11 +32,11 @@ fn file(name: &str, text: &str) -> SourceFile {
 }
 
 /// Lowers `w` out of one file.
-fn one(text: &str) -> Result<(WorkflowProgram, Vec<Diagnostic>), Vec<Diagnostic>> {
-    World::new(vec![file("w.json", text)]).lower("w")
+fn lower_single(text: &str) -> Result<(WorkflowProgram, Vec<Diagnostic>), Vec<Diagnostic>> {
+    World::new(vec![file("w.json", text)]).lower_workflow("w")
 }
 
-fn codes(findings: &[Diagnostic]) -> Vec<&str> {
+fn finding_codes(findings: &[Diagnostic]) -> Vec<&str> {
     findings.iter().map(|finding| finding.code.as_str()).collect()
 }
 
@@ -46,15 +46,15 @@ fn the_seeds_two_workflows_load_unchanged() {
         file("coder_reviewer.json", SEED_CODER_REVIEWER),
         file("hierarchical_development.json", SEED_HIERARCHICAL),
     ]);
-    let (program, findings) = world.lower("coder_reviewer").unwrap();
-    assert_eq!(codes(&findings), ["I01", "W06", "W06"]);
+    let (program, findings) = world.lower_workflow("coder_reviewer").unwrap();
+    assert_eq!(finding_codes(&findings), ["I01", "W06", "W06"]);
     let workflow = &program.workflows[0];
     let names: Vec<&str> = workflow.states.iter().map(|state| state.name.as_str()).collect();
     assert_eq!(names, ["start", "code", "review", "stop"]);
     assert_eq!(workflow.limits.max_visits, 10);
     assert_eq!(workflow.states[2].expects, ["review_work"]);
 
-    let (program, findings) = world.lower("hierarchical_development").unwrap();
+    let (program, findings) = world.lower_workflow("hierarchical_development").unwrap();
     assert!(findings.iter().all(|finding| finding.severity < DiagnosticSeverity::Error));
     let names: Vec<&str> = program.workflows.iter().map(|workflow| workflow.name.as_str()).collect();
     assert_eq!(names, ["hierarchical_development", "coder_reviewer"]);
@@ -67,7 +67,8 @@ fn shipped_workflows_have_no_findings_and_keep_the_names_of_the_seeds() {
     let world =
         World::new(SHIPPED.map(|(name, text)| SourceFile::new(ConfigLayer::BuiltIn, name, text)).to_vec());
     for (name, text) in SHIPPED {
-        let (program, findings) = world.lower(name).unwrap_or_else(|found| panic!("{name}: {found:#?}"));
+        let (program, findings) =
+            world.lower_workflow(name).unwrap_or_else(|found| panic!("{name}: {found:#?}"));
         assert_eq!(findings, [], "{name}");
         let seed = match name {
             "coder_reviewer" => SEED_CODER_REVIEWER,
@@ -91,7 +92,7 @@ fn a_file_may_hold_several_workflows_and_its_own_come_first() {
     let world = World::new(vec![file("coder_reviewer.json", SEED_CODER_REVIEWER)]);
     let own = SEED_CODER_REVIEWER.replace("medium size features", "anything");
     let array = file("both.json", &format!("[{SEED_HIERARCHICAL},\n{own}]"));
-    let (programs, _) = world.with(|surroundings| lower_file(&array, surroundings)).unwrap();
+    let (programs, _) = world.with_context(|surroundings| lower_file(&array, surroundings)).unwrap();
     assert_eq!(programs.len(), 2);
     assert_eq!(programs[0].workflows[0].name, "hierarchical_development");
     assert!(programs[0].workflows[1].description.contains("anything"));
@@ -106,12 +107,12 @@ fn a_later_layer_hides_an_earlier_one_and_equals_are_rivals() {
     let low = SourceFile::new(ConfigLayer::BuiltIn, "low.json", minimal("low"));
     let high = SourceFile::new(ConfigLayer::User, "high.json", minimal("high"));
     for files in [vec![low.clone(), high.clone()], vec![high.clone(), low.clone()]] {
-        let (program, _) = World::new(files).lower("w").unwrap();
+        let (program, _) = World::new(files).lower_workflow("w").unwrap();
         assert_eq!(program.workflows[0].description, "high");
     }
     let rival = SourceFile::new(ConfigLayer::User, "rival.json", minimal("rival"));
-    let found = World::new(vec![high, low, rival]).lower("w").unwrap_err();
-    assert_eq!(codes(&found), ["E03"]);
+    let found = World::new(vec![high, low, rival]).lower_workflow("w").unwrap_err();
+    assert_eq!(finding_codes(&found), ["E03"]);
     assert!(found[0].message.contains("rival.json:1:19"), "{}", found[0].message);
 }
 
@@ -119,8 +120,8 @@ fn a_later_layer_hides_an_earlier_one_and_equals_are_rivals() {
 fn an_unknown_workflow_suggests_the_nearest_and_shows_broken_files() {
     let world =
         World::new(vec![file("a.json", SEED_CODER_REVIEWER), file("b.json", "{ \"workflow_name\": ")]);
-    let found = world.with(|surroundings| lower("coder_reviwer", surroundings)).unwrap_err();
-    assert_eq!(codes(&found), ["C01", "E08"]);
+    let found = world.with_context(|surroundings| lower_workflow("coder_reviwer", surroundings)).unwrap_err();
+    assert_eq!(finding_codes(&found), ["C01", "E08"]);
     assert_eq!(found[1].hint.as_deref(), Some("did you mean `coder_reviewer`?"));
 }
 
@@ -138,5 +139,5 @@ fn the_index_of_a_file_needs_no_roles_and_no_scripts() {
     assert_eq!(heads[1].start, synthdev::config::workflow_file::StartCondition::OnUserInput);
     let required: Vec<bool> = heads[1].inputs.iter().map(|input| input.required).collect();
     assert_eq!(required, [true, false]);
-    assert_eq!(codes(&findings), ["E10", "E10"]);
+    assert_eq!(finding_codes(&findings), ["E10", "E10"]);
 }

@@ -18,8 +18,8 @@ fn random_suffix() -> String {
 /// As the system says; the old file is untouched.
 pub fn write_private(path: &Path, text: &str) -> io::Result<()> {
     let place = if path.is_symlink() { fs::canonicalize(path)? } else { path.to_owned() };
-    ensure_private_directory(directory_of(&place))?;
-    replace(&place, |temporary| fill(temporary, text, private))
+    ensure_private_directory(parent_directory(&place))?;
+    replace_file(&place, |temporary| fill_file(temporary, text, make_private))
 }
 
 /// As [`write_private`], but a file keeps who may read it, and a new one is readable as others are.
@@ -28,20 +28,20 @@ pub fn write_private(path: &Path, text: &str) -> io::Result<()> {
 /// As the system says; the old file is untouched.
 pub fn write_atomic(path: &Path, text: &str) -> io::Result<()> {
     let place = if path.is_symlink() { fs::canonicalize(path)? } else { path.to_owned() };
-    fs::create_dir_all(directory_of(&place))?;
+    fs::create_dir_all(parent_directory(&place))?;
     let before = fs::metadata(&place).ok();
-    replace(&place, |temporary| {
-        fill(temporary, text, |_| ())?;
+    replace_file(&place, |temporary| {
+        fill_file(temporary, text, |_| ())?;
         before.map_or(Ok(()), |before| fs::set_permissions(temporary, before.permissions()))
     })
 }
 
-fn directory_of(place: &Path) -> &Path {
+fn parent_directory(place: &Path) -> &Path {
     place.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-fn replace(place: &Path, fill: impl FnOnce(&Path) -> io::Result<()>) -> io::Result<()> {
-    let directory = directory_of(place);
+fn replace_file(place: &Path, fill: impl FnOnce(&Path) -> io::Result<()>) -> io::Result<()> {
+    let directory = parent_directory(place);
     let temporary = directory.join(format!(".{}.tmp", random_suffix()));
     let written = fill(&temporary).and_then(|()| fs::rename(&temporary, place));
     if written.is_err() {
@@ -59,7 +59,7 @@ fn replace(place: &Path, fill: impl FnOnce(&Path) -> io::Result<()>) -> io::Resu
 pub fn create_private(path: &Path) -> io::Result<fs::File> {
     let mut options = fs::OpenOptions::new();
     options.read(true).write(true).create_new(true);
-    private(&mut options);
+    make_private(&mut options);
     options.open(path)
 }
 
@@ -88,8 +88,8 @@ pub fn create_private_directory(directory: &Path) -> io::Result<()> {
 ///
 /// # Errors
 /// As the system says; there is something of that name, be it a link.
-pub fn write_new(path: &Path, text: &str) -> io::Result<()> {
-    fill(path, text, private)
+pub fn write_new_private(path: &Path, text: &str) -> io::Result<()> {
+    fill_file(path, text, make_private)
 }
 
 /// Closes a directory of ours to others, and what lies directly in it: earlier versions left some of it open. What is
@@ -98,7 +98,7 @@ pub fn write_new(path: &Path, text: &str) -> io::Result<()> {
 /// # Errors
 /// As the system says: it belongs to another user, or its disk knows no modes.
 #[cfg(unix)]
-pub fn close_to_others(directory: &Path) -> io::Result<()> {
+pub fn restrict_to_owner(directory: &Path) -> io::Result<()> {
     let close = |place: &Path, seen: &fs::Metadata| {
         use std::os::unix::fs::PermissionsExt;
         let mode = seen.permissions().mode() & 0o7777;
@@ -150,7 +150,7 @@ pub fn ensure_private_directory(directory: &Path) -> io::Result<()> {
 ///
 /// # Errors
 /// As the system says.
-pub fn others_can_read(path: &Path) -> io::Result<bool> {
+pub fn is_readable_by_others(path: &Path) -> io::Result<bool> {
     let seen = fs::metadata(path)?;
     #[cfg(unix)]
     return Ok(std::os::unix::fs::PermissionsExt::mode(&seen.permissions()) & 0o077 != 0);
@@ -158,7 +158,7 @@ pub fn others_can_read(path: &Path) -> io::Result<bool> {
     return Ok(!seen.is_file());
 }
 
-fn fill(temporary: &Path, text: &str, open: impl FnOnce(&mut fs::OpenOptions)) -> io::Result<()> {
+fn fill_file(temporary: &Path, text: &str, open: impl FnOnce(&mut fs::OpenOptions)) -> io::Result<()> {
     let mut options = fs::OpenOptions::new();
     // new: no file and no link that is there already is opened
     options.write(true).create_new(true);
@@ -179,7 +179,7 @@ fn sync_directory(_: &Path) -> io::Result<()> {
 }
 
 #[cfg(unix)]
-fn private(options: &mut fs::OpenOptions) {
+fn make_private(options: &mut fs::OpenOptions) {
     std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
 }
 

@@ -10,8 +10,8 @@ use super::DEEPEST;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FileStamp {
     path: PathBuf,
-    linked: bool,
-    written: Option<SystemTime>,
+    is_link: bool,
+    modified: Option<SystemTime>,
     bytes: u64,
 }
 
@@ -19,10 +19,10 @@ pub struct FileStamp {
 const MOST: usize = 2_000;
 
 /// Of files and of everything below directories, in a stable order; what is not there has none.
-pub fn stamps(paths: &[PathBuf]) -> Vec<FileStamp> {
+pub fn file_stamps(paths: &[PathBuf]) -> Vec<FileStamp> {
     let mut found = Vec::new();
     paths.iter().for_each(|path| {
-        collect_stamps(path, 0, &mut FileStampScan { links: true, left: usize::MAX, found: &mut found })
+        collect_stamps(path, 0, &mut FileStampScan { links: true, remaining: usize::MAX, stamps: &mut found })
     });
     found
 }
@@ -36,36 +36,36 @@ pub fn project_stamps(project: &Path, names: &[&str]) -> Vec<FileStamp> {
         if above.map(|above| project.join(above)).any(|above| above.is_symlink()) {
             continue;
         }
-        collect_stamps(&path, 0, &mut FileStampScan { links: false, left: MOST, found: &mut found });
+        collect_stamps(&path, 0, &mut FileStampScan { links: false, remaining: MOST, stamps: &mut found });
     }
     found
 }
 
 struct FileStampScan<'a> {
     links: bool,
-    left: usize,
-    found: &'a mut Vec<FileStamp>,
+    remaining: usize,
+    stamps: &'a mut Vec<FileStamp>,
 }
 
 fn collect_stamps(path: &Path, depth: usize, into: &mut FileStampScan<'_>) {
-    let Some(left) = into.left.checked_sub(1) else { return };
-    into.left = left;
+    let Some(left) = into.remaining.checked_sub(1) else { return };
+    into.remaining = left;
     let seen = fs::symlink_metadata(path);
     let linked = seen.as_ref().is_ok_and(fs::Metadata::is_symlink);
     let Ok(target) = (if linked { fs::metadata(path) } else { seen }) else { return };
     if target.is_dir() && (into.links || !linked) {
         let entries = fs::read_dir(path).into_iter().flatten().flatten();
-        let mut below: Vec<PathBuf> = entries.take(into.left).map(|entry| entry.path()).collect();
+        let mut below: Vec<PathBuf> = entries.take(into.remaining).map(|entry| entry.path()).collect();
         below.sort();
         if depth <= DEEPEST {
             below.iter().for_each(|path| collect_stamps(path, depth + 1, into));
         }
         return;
     }
-    into.found.push(FileStamp {
+    into.stamps.push(FileStamp {
         path: path.to_owned(),
-        linked,
-        written: target.modified().ok(),
+        is_link: linked,
+        modified: target.modified().ok(),
         bytes: target.len(),
     });
 }

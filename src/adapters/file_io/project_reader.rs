@@ -21,7 +21,7 @@ pub struct ProjectFileResult {
     pub name: String,
     pub text: io::Result<String>,
     /// Where a link leads that stays in the project.
-    pub leads_to: Option<String>,
+    pub link_target: Option<String>,
 }
 
 /// What may still be read of one project.
@@ -40,29 +40,29 @@ impl ProjectReader {
     }
 
     /// One file by its relative path; `None`: there is none.
-    pub fn file(&mut self, name: &str) -> Option<ProjectFileResult> {
-        let (leads_to, text) = match self.place(name) {
+    pub fn read_file(&mut self, name: &str) -> Option<ProjectFileResult> {
+        let (leads_to, text) = match self.resolve_file(name) {
             Ok(None) => return None,
-            Ok(Some((path, leads_to))) => (leads_to, self.counted(&path)),
+            Ok(Some((path, leads_to))) => (leads_to, self.read_within_limit(&path)),
             Err(error) => (None, Err(error)),
         };
         if text.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::NotFound) && leads_to.is_none() {
             return None;
         }
-        Some(ProjectFileResult { name: name.to_owned(), text, leads_to })
+        Some(ProjectFileResult { name: name.to_owned(), text, link_target: leads_to })
     }
 
     /// A directory that is a link, which is not entered.
-    pub fn linked(&self, folder: &str) -> Option<ProjectFileResult> {
+    pub fn linked_directory(&self, folder: &str) -> Option<ProjectFileResult> {
         let linked = self.root.join(folder).is_symlink();
         let text = || Err(io::Error::other(LINKED_DIRECTORY));
-        linked.then(|| ProjectFileResult { name: folder.to_owned(), text: text(), leads_to: None })
+        linked.then(|| ProjectFileResult { name: folder.to_owned(), text: text(), link_target: None })
     }
 
     /// Every file with one of these endings below a directory, in a stable order. One entry with its error for a
     /// directory that is a link, cannot be read, or holds more than is read.
-    pub fn tree(&mut self, folder: &str, endings: &[&str]) -> Vec<ProjectFileResult> {
-        let failed = |name: String, error| ProjectFileResult { name, text: Err(error), leads_to: None };
+    pub fn read_tree_files(&mut self, folder: &str, endings: &[&str]) -> Vec<ProjectFileResult> {
+        let failed = |name: String, error| ProjectFileResult { name, text: Err(error), link_target: None };
         let mut names = Vec::new();
         match self.names(folder, 0, endings, &mut names) {
             Ok(()) => {}
@@ -72,7 +72,7 @@ impl ProjectReader {
         names.sort_by(|a, b| a.0.cmp(&b.0));
         let read = names.into_iter().map(|(name, problem)| match problem {
             Some(why) => Some(failed(name, io::Error::other(why))),
-            None => self.file(&name),
+            None => self.read_file(&name),
         });
         read.flatten().collect()
     }
@@ -89,7 +89,7 @@ impl ProjectReader {
         for directory in Path::new(folder).ancestors().filter(|one| !one.as_os_str().is_empty()) {
             let known = fs::symlink_metadata(self.root.join(directory)).map_err(blame)?;
             if known.is_symlink() {
-                return Err((shown(directory), io::Error::other(LINKED_DIRECTORY)));
+                return Err((display_path(directory), io::Error::other(LINKED_DIRECTORY)));
             }
         }
         if depth > DEEPEST {
@@ -122,7 +122,7 @@ impl ProjectReader {
     }
 
     /// Where a file really is, and where its link leads; `None`: there is none.
-    fn place(&self, name: &str) -> io::Result<Option<(PathBuf, Option<String>)>> {
+    fn resolve_file(&self, name: &str) -> io::Result<Option<(PathBuf, Option<String>)>> {
         let mut at = self.root.clone();
         let mut parts = Path::new(name).components().peekable();
         while let Some(part) = parts.next() {
@@ -140,7 +140,7 @@ impl ProjectReader {
                 let directory = at.strip_prefix(&self.root).unwrap_or(&at);
                 return Err(io::Error::other(format!(
                     "{} is a link, which is not followed",
-                    shown(directory)
+                    display_path(directory)
                 )));
             }
             let target =
@@ -149,13 +149,13 @@ impl ProjectReader {
             if inside.iter().any(|part| part.eq_ignore_ascii_case(".git")) {
                 return Err(io::Error::other("it is a link into git's own directory, which is not followed"));
             }
-            let leads_to = shown(inside);
+            let leads_to = display_path(inside);
             return Ok(Some((target, Some(leads_to))));
         }
         Ok(Some((at, None)))
     }
 
-    fn counted(&mut self, path: &Path) -> io::Result<String> {
+    fn read_within_limit(&mut self, path: &Path) -> io::Result<String> {
         let size = fs::symlink_metadata(path)?.len();
         let too_much = || {
             let most = MOST_BYTES >> 20;
@@ -175,6 +175,6 @@ fn has_ending(name: &str, ending: &str) -> bool {
     Path::new(name).extension().is_some_and(|own| own == ending)
 }
 
-fn shown(path: &Path) -> String {
+fn display_path(path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }

@@ -16,7 +16,7 @@ impl ScratchFile {
     ///
     /// # Errors
     /// As the system says.
-    pub fn below(directory: &Path, name: &str) -> io::Result<Self> {
+    pub fn create_in(directory: &Path, name: &str) -> io::Result<Self> {
         let path = directory.join(name);
         let file = super::create_private(&path)?;
         fs::remove_file(&path)?;
@@ -27,7 +27,7 @@ impl ScratchFile {
     ///
     /// # Errors
     /// As the system says: a full disk.
-    pub fn append(&mut self, bytes: &[u8]) -> io::Result<u64> {
+    pub fn append_bytes(&mut self, bytes: &[u8]) -> io::Result<u64> {
         let at = self.end;
         self.file.seek(SeekFrom::Start(at))?;
         self.file.write_all(bytes)?;
@@ -39,7 +39,7 @@ impl ScratchFile {
     ///
     /// # Errors
     /// There are fewer, or as the system says.
-    pub fn read(&mut self, at: u64, len: usize) -> io::Result<Vec<u8>> {
+    pub fn read_bytes(&mut self, at: u64, len: usize) -> io::Result<Vec<u8>> {
         if at.saturating_add(len as u64) > self.end {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }

@@ -127,7 +127,7 @@ fn texts_beside_configuration_are_read_and_links_are_not_followed() {
     }
     fs::write(dir.path().join("secret.md"), "key").unwrap();
     std::os::unix::fs::symlink(dir.path().join("secret.md"), flows.join("w/linked.md")).unwrap();
-    let read = read_texts(&flows);
+    let read = read_text_tree(&flows);
     assert_eq!(names(&read), ["w/linked.md", "w/prompt.md", "w/script.js"]);
     assert_eq!(read[0].text.as_ref().unwrap_err().to_string(), "it is a link");
     assert_eq!(read_file_below(&flows, "w/script.js").unwrap().as_deref(), Some("1"));
@@ -157,17 +157,17 @@ fn a_shared_file_keeps_who_may_read_it() {
 fn stamps_tell_changed_new_and_missing_files() {
     let dir = tempfile::tempdir().unwrap();
     let paths = [dir.path().join("roles"), dir.path().join("x.json")];
-    let nothing = stamps(&paths);
+    let nothing = file_stamps(&paths);
     assert_eq!(nothing, []);
     fs::create_dir_all(dir.path().join("roles/deep")).unwrap();
     fs::write(dir.path().join("roles/deep/a.json"), "1").unwrap();
-    let one = stamps(&paths);
-    assert_eq!((one.len(), stamps(&paths) == one), (1, true));
+    let one = file_stamps(&paths);
+    assert_eq!((one.len(), file_stamps(&paths) == one), (1, true));
     fs::write(dir.path().join("roles/deep/a.json"), "12").unwrap();
-    let longer = stamps(&paths);
+    let longer = file_stamps(&paths);
     assert_ne!(longer, one);
     fs::write(dir.path().join("x.json"), "").unwrap();
-    assert_eq!(stamps(&paths).len(), 2);
+    assert_eq!(file_stamps(&paths).len(), 2);
 }
 
 #[cfg(unix)]
@@ -192,7 +192,7 @@ fn a_project_is_read_within_its_bounds() {
     link(Path::new("../.git/config"), "w/git.json");
     link(&outside, "linked");
     let mut reader = ProjectReader::new(&project);
-    let found = reader.tree("w", &["json"]);
+    let found = reader.read_tree_files("w", &["json"]);
     let told: Vec<(&str, String)> = found
         .iter()
         .map(|one| (one.name.as_str(), one.text.as_ref().map_or_else(ToString::to_string, Clone::clone)))
@@ -210,20 +210,20 @@ fn a_project_is_read_within_its_bounds() {
     for ((name, text), (wanted, part)) in told.iter().zip(expected) {
         assert!(*name == wanted && text.contains(part), "{name}: {text}");
     }
-    assert_eq!(found[0].leads_to.as_deref(), Some("w/deep/a.json"));
-    assert!(reader.file("linked/secret.json").unwrap().text.is_err());
-    assert_eq!(reader.tree("linked", &["json"]).len(), 1);
-    assert!(reader.tree("missing", &["json"]).is_empty() && reader.file("missing").is_none());
+    assert_eq!(found[0].link_target.as_deref(), Some("w/deep/a.json"));
+    assert!(reader.read_file("linked/secret.json").unwrap().text.is_err());
+    assert_eq!(reader.read_tree_files("linked", &["json"]).len(), 1);
+    assert!(reader.read_tree_files("missing", &["json"]).is_empty() && reader.read_file("missing").is_none());
     assert!(
         project_stamps(&project, &["w", "linked", "linked/secret.json"])
             .iter()
-            .all(|one| one != &stamps(&[outside.join("secret.json")])[0])
+            .all(|one| one != &file_stamps(&[outside.join("secret.json")])[0])
     );
     let most = vec![b'x'; usize::try_from(LARGEST).unwrap()];
     for name in ["w/1.json", "w/2.json", "w/3.json"] {
         fs::write(project.join(name), &most).unwrap();
     }
-    let read = ProjectReader::new(&project).tree("w", &["json"]);
+    let read = ProjectReader::new(&project).read_tree_files("w", &["json"]);
     let large = read.iter().filter(|one| one.name.as_str() < "w/4");
     assert_eq!(large.map(|one| one.text.is_ok()).collect::<Vec<_>>(), [true, true, false]);
 }
@@ -239,7 +239,7 @@ fn what_is_new_takes_no_name_that_somebody_has_taken() {
     std::os::unix::fs::symlink(dir.path().join("nowhere"), &hole).unwrap();
     let taken = |done: io::Result<()>| assert_eq!(done.unwrap_err().kind(), io::ErrorKind::AlreadyExists);
     for path in [&prey, &link, &hole] {
-        taken(write_new(path, "ours"));
+        taken(write_new_private(path, "ours"));
         taken(create_private_directory(path));
         taken(create_private(path).map(drop));
     }
@@ -251,7 +251,7 @@ fn what_is_new_takes_no_name_that_somebody_has_taken() {
         create_random_directory(dir.path(), "a-").unwrap(),
     );
     assert_ne!(one, other);
-    write_new(&one.join("x"), "ours").unwrap();
+    write_new_private(&one.join("x"), "ours").unwrap();
     assert_eq!((mode(&one), mode(&one.join("x"))), (0o700, 0o600));
     assert!(
         create_random_directory(&dir.path().join("none"), "a-").is_err(),

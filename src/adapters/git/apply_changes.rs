@@ -12,7 +12,7 @@ use git2::{Odb, Oid};
 
 use super::disk_sync;
 use super::restore_marker;
-use super::snapshot_entry::{FileStat, RelPath, TreeEntryKind, ancestors, shown, to_path};
+use super::snapshot_entry::{FileStat, RelPath, TreeEntryKind, ancestor_paths, display_path, to_path};
 use super::snapshot_error::{self, SnapshotResult, snapshot_error};
 use super::snapshot_location::SnapshotLocation;
 use super::uncovered_files;
@@ -22,29 +22,29 @@ use synthdev_domain::snapshot::FileChange;
 
 /// Where to write and where the content comes from.
 pub struct FileChangeApplier<'a> {
-    pub place: &'a SnapshotLocation,
+    pub location: &'a SnapshotLocation,
     pub odb: Odb<'a>,
     /// Stay even when they become empty, and return when they are gone.
     pub empty_dirs: &'a BTreeSet<RelPath>,
     /// Empty now; they go unless the snapshot had them.
-    pub hollow_now: &'a [RelPath],
+    pub emptied_now: &'a [RelPath],
     /// What people call this, for hints: `restore`, `merge`.
-    pub act: &'static str,
+    pub action_name: &'static str,
 }
 
 impl FileChangeApplier<'_> {
     /// # Errors
     /// A failing disk. Call `check` first.
-    pub fn run(&self, changes: &[ProjectFileChange]) -> SnapshotResult<()> {
+    pub fn apply_changes(&self, changes: &[ProjectFileChange]) -> SnapshotResult<()> {
         for change in changes.iter().filter(|change| change.change == FileChange::Added) {
-            self.remove(&change.path)?;
+            self.remove_file(&change.path)?;
         }
-        for dir in self.hollow_now.iter().filter(|dir| std::str::from_utf8(dir).is_ok()) {
-            self.prune(ancestors(dir).chain([dir.as_slice()]).collect());
+        for dir in self.emptied_now.iter().filter(|dir| std::str::from_utf8(dir).is_ok()) {
+            self.remove_empty_directories(ancestor_paths(dir).chain([dir.as_slice()]).collect());
         }
         for change in changes {
             if let Some(stored) = change.stored {
-                self.write(change, stored)?;
+                self.write_file(change, stored)?;
             }
         }
         for dir in self.empty_dirs {
@@ -57,8 +57,8 @@ impl FileChangeApplier<'_> {
     ///
     /// # Errors
     /// A failing disk.
-    pub fn sync(&self, changes: &[ProjectFileChange]) -> SnapshotResult<()> {
-        let root = &self.place.project;
+    pub fn sync_changes(&self, changes: &[ProjectFileChange]) -> SnapshotResult<()> {
+        let root = &self.location.project;
         let places: Vec<PathBuf> = changes.iter().map(|change| root.join(to_path(&change.path))).collect();
         disk_sync::sync_files(root, &places).map_err(|error| snapshot_error::project_io_error(root, &error))
     }
@@ -68,32 +68,35 @@ impl FileChangeApplier<'_> {
     ///
     /// # Errors
     /// An obstacle, or a missing object.
-    pub fn check(&self, changes: &[ProjectFileChange]) -> SnapshotResult<()> {
+    pub fn check_obstacles(&self, changes: &[ProjectFileChange]) -> SnapshotResult<()> {
         let going: BTreeSet<&[u8]> = changes
             .iter()
             .filter(|change| change.change == FileChange::Added)
             .map(|change| change.path.as_slice())
             .collect();
         for change in changes {
-            self.unchanged(change)?;
+            self.ensure_unchanged(change)?;
             let Some((_, blob)) = change.stored else { continue };
             if change.private.is_some() {
-                self.copy(change, blob)?;
+                self.copy_private(change, blob)?;
             } else if !self.odb.exists(blob) {
                 return Err(snapshot_error(
-                    format!("the store lacks the content of {}; nothing was changed", shown(&change.path)),
+                    format!(
+                        "the store lacks the content of {}; nothing was changed",
+                        display_path(&change.path)
+                    ),
                     "Another program removed objects from the store; `git fsck` there shows which.",
                 ));
             }
-            if let Some(rest) = self.obstacle(&change.path, &going) {
+            if let Some(rest) = self.find_obstacle(&change.path, &going) {
                 let text = format!(
                     "{} was a file and is a directory holding {}, which no snapshot covers; nothing was changed",
-                    shown(&change.path),
-                    shown(&rest)
+                    display_path(&change.path),
+                    display_path(&rest)
                 );
                 return Err(snapshot_error(
                     text,
-                    format!("Move that directory away, then {} again.", self.act),
+                    format!("Move that directory away, then {} again.", self.action_name),
                 ));
             }
         }
@@ -101,20 +104,20 @@ impl FileChangeApplier<'_> {
     }
 
     /// What was written after the present was saved could not be undone.
-    fn unchanged(&self, change: &ProjectFileChange) -> SnapshotResult<()> {
-        let place = self.place.project.join(to_path(&change.path));
+    fn ensure_unchanged(&self, change: &ProjectFileChange) -> SnapshotResult<()> {
+        let place = self.location.project.join(to_path(&change.path));
         let now = fs::symlink_metadata(place).ok().and_then(|meta| FileStat::from_metadata(&meta));
-        if change.now.is_some() && now != change.now {
+        if change.present_stat.is_some() && now != change.present_stat {
             return Err(snapshot_error(
-                format!("{} is being written to; nothing was changed", shown(&change.path)),
-                format!("Stop what writes to the project, then {} again.", self.act),
+                format!("{} is being written to; nothing was changed", display_path(&change.path)),
+                format!("Stop what writes to the project, then {} again.", self.action_name),
             ));
         }
         Ok(())
     }
 
-    fn obstacle(&self, path: &[u8], going: &BTreeSet<&[u8]>) -> Option<RelPath> {
-        let place = self.place.project.join(to_path(path));
+    fn find_obstacle(&self, path: &[u8], going: &BTreeSet<&[u8]>) -> Option<RelPath> {
+        let place = self.location.project.join(to_path(path));
         if !fs::symlink_metadata(&place).ok()?.is_dir() {
             return None;
         }
@@ -123,7 +126,7 @@ impl FileChangeApplier<'_> {
             inner.push(b'/');
             inner.extend_from_slice(item.file_name().as_bytes());
             let found = match item.file_type() {
-                Ok(kind) if kind.is_dir() => self.obstacle(&inner, going),
+                Ok(kind) if kind.is_dir() => self.find_obstacle(&inner, going),
                 _ => (!going.contains(inner.as_slice())).then_some(inner),
             };
             if found.is_some() {
@@ -133,24 +136,24 @@ impl FileChangeApplier<'_> {
         None
     }
 
-    fn remove(&self, path: &RelPath) -> SnapshotResult<()> {
-        let place = self.place.project.join(to_path(path));
-        let parent = open_parent(&self.place.project, &place, false);
+    fn remove_file(&self, path: &RelPath) -> SnapshotResult<()> {
+        let place = self.location.project.join(to_path(path));
+        let parent = open_parent(&self.location.project, &place, false);
         match parent.and_then(|parent| fs::remove_file(parent.entry())) {
             Err(error) if error.kind() != ErrorKind::NotFound => {
                 return Err(snapshot_error::project_io_error(&place, &error));
             }
             _ => {}
         }
-        self.prune(ancestors(path).collect());
+        self.remove_empty_directories(ancestor_paths(path).collect());
         Ok(())
     }
 
     /// Removes directories from the innermost outwards, as long as they are empty.
-    fn prune(&self, mut dirs: Vec<&[u8]>) {
+    fn remove_empty_directories(&self, mut dirs: Vec<&[u8]>) {
         while let Some(dir) = dirs.pop() {
-            let place = self.place.project.join(to_path(dir));
-            let parent = open_parent(&self.place.project, &place, false);
+            let place = self.location.project.join(to_path(dir));
+            let parent = open_parent(&self.location.project, &place, false);
             if self.empty_dirs.contains(dir)
                 || parent.and_then(|parent| fs::remove_dir(parent.entry())).is_err()
             {
@@ -160,34 +163,42 @@ impl FileChangeApplier<'_> {
     }
 
     /// A private copy.
-    fn copy(&self, change: &ProjectFileChange, blob: Oid) -> SnapshotResult<Vec<u8>> {
-        uncovered_files::content(self.place, blob).map_err(|error| {
+    fn copy_private(&self, change: &ProjectFileChange, blob: Oid) -> SnapshotResult<Vec<u8>> {
+        uncovered_files::read_copy(self.location, blob).map_err(|error| {
             snapshot_error(
-                format!("the private copy of {} cannot be read: {error}", shown(&change.path)),
-                format!("It lies in {}; without it, change that file by hand.", self.place.corner.display()),
+                format!("the private copy of {} cannot be read: {error}", display_path(&change.path)),
+                format!(
+                    "It lies in {}; without it, change that file by hand.",
+                    self.location.project_data.display()
+                ),
             )
         })
     }
 
-    fn write(&self, change: &ProjectFileChange, (kind, blob): (TreeEntryKind, Oid)) -> SnapshotResult<()> {
+    fn write_file(
+        &self,
+        change: &ProjectFileChange,
+        (kind, blob): (TreeEntryKind, Oid),
+    ) -> SnapshotResult<()> {
         let path = &change.path;
-        let place = self.place.project.join(to_path(path));
-        if let Some(dir) = ancestors(path).last() {
+        let place = self.location.project.join(to_path(path));
+        if let Some(dir) = ancestor_paths(path).last() {
             self.make_dirs(dir)?;
         }
         // a command can put a link in the place of a directory from here on
-        let parent = open_parent(&self.place.project, &place, false);
+        let parent = open_parent(&self.location.project, &place, false);
         let parent = parent.map_err(|error| snapshot_error::project_io_error(&place, &error))?;
         let held = parent.entry();
         let before = fs::symlink_metadata(&held).ok();
         if before.as_ref().is_some_and(fs::Metadata::is_dir) {
             remove_empty_tree(&held).map_err(|error| snapshot_error::project_io_error(&place, &error))?;
         }
-        let draft = RestoreTempFile::beside(&held);
+        let draft = RestoreTempFile::create_beside(&held);
         let done = if let Some(mode) = change.private {
-            uncovered_files::write_back(&draft.0, &self.copy(change, blob)?, (kind, mode))
+            uncovered_files::write_copy(&draft.0, &self.copy_private(change, blob)?, (kind, mode))
         } else {
-            let content = self.odb.read(blob).map_err(|error| snapshot_error::git_read(&place, &error))?;
+            let content =
+                self.odb.read(blob).map_err(|error| snapshot_error::git_read_error(&place, &error))?;
             let mode = before.filter(fs::Metadata::is_file).map(|meta| meta.permissions().mode());
             match kind {
                 TreeEntryKind::Link => std::os::unix::fs::symlink(to_path(content.data()), &draft.0),
@@ -200,14 +211,14 @@ impl FileChangeApplier<'_> {
 
     /// Every step must be a real directory: a link here would lead out of the project.
     fn make_dirs(&self, dir: &[u8]) -> SnapshotResult<()> {
-        for step in ancestors(dir).chain([dir]) {
-            let place = self.place.project.join(to_path(step));
+        for step in ancestor_paths(dir).chain([dir]) {
+            let place = self.location.project.join(to_path(step));
             match fs::symlink_metadata(&place) {
                 Ok(meta) if meta.is_dir() => {}
                 Ok(_) => {
                     return Err(snapshot_error(
                         format!("{} is in the way: it is not a directory", place.display()),
-                        format!("Move it away, then {} again.", self.act),
+                        format!("Move it away, then {} again.", self.action_name),
                     ));
                 }
                 Err(_) => fs::create_dir(&place)
@@ -222,8 +233,8 @@ impl FileChangeApplier<'_> {
 struct RestoreTempFile(PathBuf);
 
 impl RestoreTempFile {
-    fn beside(place: &Path) -> Self {
-        Self(restore_marker::draft(place))
+    fn create_beside(place: &Path) -> Self {
+        Self(restore_marker::draft_path(place))
     }
 }
 

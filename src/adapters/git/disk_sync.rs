@@ -16,7 +16,7 @@ const FEW: usize = 100;
 /// # Errors
 /// The disk cannot take it.
 pub fn sync_files(root: &Path, files: &[PathBuf]) -> io::Result<()> {
-    if files.len() > FEW && whole(root)? {
+    if files.len() > FEW && sync_file_system(root)? {
         return Ok(());
     }
     let mut dirs = BTreeSet::new();
@@ -24,11 +24,11 @@ pub fn sync_files(root: &Path, files: &[PathBuf]) -> io::Result<()> {
         dirs.extend(file.parent().map(Path::to_owned));
         let is_file = fs::symlink_metadata(file).is_ok_and(|meta| meta.is_file());
         // one that its owner cannot read has no other way
-        if is_file && !one(file)? && whole(root)? {
+        if is_file && !sync_path(file)? && sync_file_system(root)? {
             return Ok(());
         }
     }
-    dirs.iter().try_for_each(|dir| one(dir).map(drop))
+    dirs.iter().try_for_each(|dir| sync_path(dir).map(drop))
 }
 
 /// Objects of a repository, with what names them; those that lie in packs are there already.
@@ -53,7 +53,7 @@ pub fn sync_objects(repo: &Repository, ids: &[Oid]) -> io::Result<()> {
 ///
 /// # Errors
 /// The disk cannot take it.
-pub fn reference(repo: &Repository, name: &str) -> io::Result<()> {
+pub fn sync_reference(repo: &Repository, name: &str) -> io::Result<()> {
     let top = repo.commondir();
     let mut places: Vec<PathBuf> = Path::new(name).ancestors().map(|part| top.join(part)).collect();
     // the repository itself is not new
@@ -62,12 +62,12 @@ pub fn reference(repo: &Repository, name: &str) -> io::Result<()> {
 }
 
 /// A file or a directory; `false` if it cannot be opened.
-fn one(place: &Path) -> io::Result<bool> {
+fn sync_path(place: &Path) -> io::Result<bool> {
     match File::open(place) {
         Ok(file) => {
             file.sync_all()?;
             #[cfg(test)]
-            tests::heard(place, false);
+            tests::on_synced(place, false);
             Ok(true)
         }
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(true),
@@ -77,10 +77,10 @@ fn one(place: &Path) -> io::Result<bool> {
 
 /// The file system of a directory as a whole; `false` where the system has no such call.
 #[cfg(target_os = "linux")]
-fn whole(root: &Path) -> io::Result<bool> {
+fn sync_file_system(root: &Path) -> io::Result<bool> {
     rustix::fs::syncfs(&File::open(root)?)?;
     #[cfg(test)]
-    tests::heard(root, true);
+    tests::on_synced(root, true);
     Ok(true)
 }
 
@@ -110,7 +110,7 @@ mod tests {
     }
 
     /// Told of each place right after it was synced; `whole`: with all below it.
-    pub(super) fn heard(place: &Path, whole: bool) {
+    pub(super) fn on_synced(place: &Path, whole: bool) {
         LISTENER.with_borrow(|listener| {
             if let Some(listener) = listener {
                 listener(place, whole);
@@ -128,18 +128,18 @@ mod tests {
 
     /// One that was synced, as it was by then.
     struct SyncedPath {
-        place: PathBuf,
-        whole: bool,
+        path: PathBuf,
+        is_recursive: bool,
         /// Of a file system, that of the first file.
         content: Option<Vec<u8>>,
         /// The note that files are on their way back was still there.
-        noted: bool,
+        marker_present: bool,
     }
 
     struct DurabilityFixture {
         dir: tempfile::TempDir,
         store: Rc<GitSnapshots>,
-        synced: Rc<RefCell<Vec<SyncedPath>>>,
+        synced_paths: Rc<RefCell<Vec<SyncedPath>>>,
     }
 
     impl DurabilityFixture {
@@ -159,25 +159,30 @@ mod tests {
             let (store, synced) = (Rc::new(store), Rc::<RefCell<Vec<SyncedPath>>>::default());
             let (asked, list) = (Rc::clone(&store), Rc::clone(&synced));
             let listener = move |place: &Path, whole: bool| {
-                let noted = asked.place().is_ok_and(|place| restore_marker::marker_exists(&place));
+                let noted = asked.resolve_location().is_ok_and(|place| restore_marker::marker_exists(&place));
                 let read = if whole { place.join("deep/down/0") } else { place.to_owned() };
                 let content = fs::read(read).ok();
-                list.borrow_mut().push(SyncedPath { place: place.to_owned(), whole, content, noted });
+                list.borrow_mut().push(SyncedPath {
+                    path: place.to_owned(),
+                    is_recursive: whole,
+                    content,
+                    marker_present: noted,
+                });
             };
             LISTENER.with_borrow_mut(|known| *known = Some(Box::new(listener)));
-            Self { dir, store, synced }
+            Self { dir, store, synced_paths: synced }
         }
 
-        fn at(&self, path: &str) -> PathBuf {
+        fn path_of(&self, path: &str) -> PathBuf {
             self.dir.path().join("project").join(path)
         }
 
         /// When a place was synced first, by itself or with its file system.
-        fn when(&self, place: &Path) -> Option<usize> {
+        fn sync_position(&self, place: &Path) -> Option<usize> {
             let covers = |synced: &SyncedPath| {
-                synced.place == place || synced.whole && place.starts_with(&synced.place)
+                synced.path == place || synced.is_recursive && place.starts_with(&synced.path)
             };
-            self.synced.borrow().iter().position(covers)
+            self.synced_paths.borrow().iter().position(covers)
         }
 
         fn request() -> SnapshotRequest {
@@ -191,10 +196,10 @@ mod tests {
         }
     }
 
-    fn below(dir: &Path, found: &mut Vec<PathBuf>) {
+    fn collect_below(dir: &Path, found: &mut Vec<PathBuf>) {
         for entry in fs::read_dir(dir).unwrap().flatten() {
             match entry.file_type().unwrap().is_dir() {
-                true => below(&entry.path(), found),
+                true => collect_below(&entry.path(), found),
                 false => found.push(entry.path()),
             }
         }
@@ -211,7 +216,7 @@ mod tests {
             let scene = DurabilityFixture::new(repository, count);
             let id = scene.store.take(&DurabilityFixture::request()).unwrap().id;
             let mut all = Vec::new();
-            below(scene.dir.path(), &mut all);
+            collect_below(scene.dir.path(), &mut all);
             let objects: Vec<_> = all.iter().filter(|place| is_object(place)).collect();
             // the files, a tree for each directory, the commit
             assert_eq!(objects.len(), count + 4, "{repository} {count}");
@@ -219,10 +224,10 @@ mod tests {
                 place.ends_with(format!("{}{id}", super::super::snapshot_commit::NAMESPACE))
             };
             let reference = all.iter().find(named).unwrap();
-            let told = scene.when(reference).expect("the ref is synced");
+            let told = scene.sync_position(reference).expect("the ref is synced");
             for object in objects {
                 for place in [object.as_path(), object.parent().unwrap()] {
-                    let when = scene.when(place);
+                    let when = scene.sync_position(place);
                     assert!(
                         when.is_some_and(|when| when < told),
                         "{repository} {count}: {}",
@@ -239,26 +244,26 @@ mod tests {
             let scene = DurabilityFixture::new(true, count);
             let id = scene.store.take(&DurabilityFixture::request()).unwrap().id;
             for at in 0..count {
-                fs::write(scene.at(&format!("deep/down/{at}")), "new").unwrap();
+                fs::write(scene.path_of(&format!("deep/down/{at}")), "new").unwrap();
             }
-            fs::create_dir(scene.at("made")).unwrap();
-            fs::write(scene.at("made/since"), "new").unwrap();
-            scene.synced.borrow_mut().clear();
+            fs::create_dir(scene.path_of("made")).unwrap();
+            fs::write(scene.path_of("made/since"), "new").unwrap();
+            scene.synced_paths.borrow_mut().clear();
             let done = scene.store.restore(&id).unwrap();
             assert_eq!(done.files.len(), count + 1);
-            let synced = scene.synced.borrow();
-            let back: Vec<&SyncedPath> = synced.iter().filter(|one| one.noted).collect();
-            if let Some(whole) = back.iter().find(|one| one.whole) {
+            let synced = scene.synced_paths.borrow();
+            let back: Vec<&SyncedPath> = synced.iter().filter(|one| one.marker_present).collect();
+            if let Some(whole) = back.iter().find(|one| one.is_recursive) {
                 assert!(count > FEW);
                 assert_eq!(whole.content.as_deref(), Some(&b"old 0"[..]), "after it was written");
                 continue;
             }
             for at in 0..count {
-                let (place, old) = (scene.at(&format!("deep/down/{at}")), format!("old {at}"));
-                let found = back.iter().find(|one| one.place == place).expect("it is synced");
+                let (place, old) = (scene.path_of(&format!("deep/down/{at}")), format!("old {at}"));
+                let found = back.iter().find(|one| one.path == place).expect("it is synced");
                 assert_eq!(found.content.as_deref(), Some(old.as_bytes()), "after it was written");
             }
-            assert!(back.iter().any(|one| one.place == scene.at("deep/down")), "the names of new files");
+            assert!(back.iter().any(|one| one.path == scene.path_of("deep/down")), "the names of new files");
         }
     }
 }

@@ -13,7 +13,7 @@ use std::path::{Component, Path, PathBuf};
 
 use git2::{Error, ErrorClass, ErrorCode, Repository};
 
-use crate::git_entries::{GitEntry, PathFile, entries, is_unambiguous, plain_text};
+use crate::git_entries::{GitEntry, PathFile, is_unambiguous, parse_entries, plain_text};
 use crate::repository_bounds::RepositoryBounds;
 
 /// Files directly in the directory of a repository, or of one of its worktrees.
@@ -59,10 +59,10 @@ pub enum OutsideFiles {
 /// # Errors
 /// There is none, libgit2 cannot serve it, a file of it is no regular file, or it leads out of itself.
 pub(crate) fn open_around(directory: &Path, outside: OutsideFiles) -> Result<Repository, Error> {
-    let (leads, top) = look_around(directory, outside)?;
-    accept(leads, outside)?;
+    let (leads, top) = inspect_upwards(directory, outside)?;
+    check_leads(leads, outside)?;
     // no other one than that which was looked at
-    Repository::open(top.ok_or_else(|| missing(directory))?)
+    Repository::open(top.ok_or_else(|| missing_error(directory))?)
 }
 
 /// Opens the repository of exactly this directory, or this directory of a repository.
@@ -71,15 +71,15 @@ pub(crate) fn open_around(directory: &Path, outside: OutsideFiles) -> Result<Rep
 /// As [`open_around`].
 pub(crate) fn open_at(directory: &Path, outside: OutsideFiles) -> Result<Repository, Error> {
     let mut leads = Vec::new();
-    look_at(directory, outside, &mut leads)?;
-    accept(leads, outside)?;
+    inspect_directory(directory, outside, &mut leads)?;
+    check_leads(leads, outside)?;
     Repository::open(directory)
 }
 
 /// What the repository that a directory is in opens outside of itself: one line for each file that says so.
-pub(crate) fn leads_out(directory: &Path) -> Vec<String> {
+pub(crate) fn outside_leads(directory: &Path) -> Vec<String> {
     // what is refused altogether is opened by no means
-    look_around(directory, OutsideFiles::Refused).map(|(leads, _)| leads).unwrap_or_default()
+    inspect_upwards(directory, OutsideFiles::Refused).map(|(leads, _)| leads).unwrap_or_default()
 }
 
 /// Why a repository was refused here, where it was.
@@ -88,20 +88,20 @@ pub(crate) fn is_refusal(error: &Error) -> bool {
 }
 
 /// Whether a repository was refused because it leads out of itself.
-pub(crate) fn is_leading_out(error: &Error) -> bool {
+pub(crate) fn is_outside_lead_error(error: &Error) -> bool {
     error.class() == ErrorClass::Os && error.code() == ErrorCode::Auth
 }
 
-fn refused(file: &Path, why: &str) -> Error {
+fn refused_error(file: &Path, why: &str) -> Error {
     Error::new(ErrorCode::Invalid, ErrorClass::Os, format!("{} {why}", file.display()))
 }
 
-fn missing(directory: &Path) -> Error {
+fn missing_error(directory: &Path) -> Error {
     let text = format!("{} is in no git repository", directory.display());
     Error::new(ErrorCode::NotFound, ErrorClass::Repository, text)
 }
 
-fn accept(leads: Vec<String>, outside: OutsideFiles) -> Result<(), Error> {
+fn check_leads(leads: Vec<String>, outside: OutsideFiles) -> Result<(), Error> {
     match leads.into_iter().next() {
         Some(lead) if outside == OutsideFiles::Refused => {
             Err(Error::new(ErrorCode::Auth, ErrorClass::Os, format!("it leads out of itself: {lead}")))
@@ -111,14 +111,14 @@ fn accept(leads: Vec<String>, outside: OutsideFiles) -> Result<(), Error> {
 }
 
 /// What leads out, and the directory that the search ends at.
-fn look_around(directory: &Path, outside: OutsideFiles) -> Result<(Vec<String>, Option<PathBuf>), Error> {
+fn inspect_upwards(directory: &Path, outside: OutsideFiles) -> Result<(Vec<String>, Option<PathBuf>), Error> {
     let from = fs::canonicalize(directory).unwrap_or_else(|_| directory.to_owned());
     let device = |directory: &Path| fs::metadata(directory).ok().map(|known| known.dev());
     let first = device(&from);
     let mut leads = Vec::new();
     // as git, not into the disk that this one is mounted in
     for directory in from.ancestors().take_while(|directory| device(directory) == first) {
-        if look_at(directory, outside, &mut leads)? {
+        if inspect_directory(directory, outside, &mut leads)? {
             return Ok((leads, Some(directory.to_owned())));
         }
     }
@@ -126,7 +126,11 @@ fn look_around(directory: &Path, outside: OutsideFiles) -> Result<(Vec<String>, 
 }
 
 /// Whether it is the top of a work tree, or the directory of a repository.
-fn look_at(directory: &Path, outside: OutsideFiles, leads: &mut Vec<String>) -> Result<bool, Error> {
+fn inspect_directory(
+    directory: &Path,
+    outside: OutsideFiles,
+    leads: &mut Vec<String>,
+) -> Result<bool, Error> {
     let link = directory.join(".git");
     let has_link = link.symlink_metadata().is_ok();
     if !has_link && directory.join("HEAD").symlink_metadata().is_err() {
@@ -134,52 +138,52 @@ fn look_at(directory: &Path, outside: OutsideFiles, leads: &mut Vec<String>) -> 
     }
     let top = fs::canonicalize(directory).unwrap_or_else(|_| directory.to_owned());
     let mut look = RepositoryInspection {
-        bounds: RepositoryBounds::of(&top),
-        top,
-        outside,
-        leads,
-        seen: BTreeSet::new(),
+        bounds: RepositoryBounds::for_repository(&top),
+        top_directory: top,
+        outside_files: outside,
+        outside_leads: leads,
+        inspected: BTreeSet::new(),
     };
     let mut whole = false;
-    let link = look.top.join(".git");
-    if has_link && look.enters(&link) {
+    let link = look.top_directory.join(".git");
+    if has_link && look.may_enter(&link) {
         // the search ends at a file, whatever it names
         whole = link.is_file();
         if let Some(place) = look.git_directory(&link)
-            && look.enters(&place)
+            && look.may_enter(&place)
         {
-            whole |= look.repository(&place)?;
+            whole |= look.inspect_repository(&place)?;
         }
     }
-    let top = look.top.clone();
-    Ok(whole || look.repository(&top)?)
+    let top = look.top_directory.clone();
+    Ok(whole || look.inspect_repository(&top)?)
 }
 
 /// A look at one repository.
 struct RepositoryInspection<'a> {
-    top: PathBuf,
+    top_directory: PathBuf,
     bounds: RepositoryBounds,
-    outside: OutsideFiles,
-    leads: &'a mut Vec<String>,
+    outside_files: OutsideFiles,
+    outside_leads: &'a mut Vec<String>,
     /// Configurations and stores of objects.
-    seen: BTreeSet<PathBuf>,
+    inspected: BTreeSet<PathBuf>,
 }
 
 impl RepositoryInspection<'_> {
     /// A path that is opened without being named by a configuration.
-    fn enters(&mut self, place: &Path) -> bool {
-        self.bounds.hold(place) || {
-            let name = self.name(place);
-            self.leads(format!("{name} lies elsewhere"))
+    fn may_enter(&mut self, place: &Path) -> bool {
+        self.bounds.contains_path(place) || {
+            let name = self.display_name(place);
+            self.add_lead(format!("{name} lies elsewhere"))
         }
     }
 
     /// Says that something leads out, and whether that is followed.
-    fn leads(&mut self, lead: String) -> bool {
-        if !self.leads.contains(&lead) {
-            self.leads.push(lead);
+    fn add_lead(&mut self, lead: String) -> bool {
+        if !self.outside_leads.contains(&lead) {
+            self.outside_leads.push(lead);
         }
-        self.outside == OutsideFiles::Allowed
+        self.outside_files == OutsideFiles::Allowed
     }
 
     /// What `.git` is, or names.
@@ -187,32 +191,33 @@ impl RepositoryInspection<'_> {
         if link.is_dir() {
             return Some(link.to_owned());
         }
-        self.path_file(link).and_then(|found| found.git_directory()).map(|path| self.top.join(path))
+        self.path_file(link).and_then(|found| found.git_directory()).map(|path| self.top_directory.join(path))
     }
 
     /// A file that names paths, if it is to be followed.
     fn path_file(&mut self, file: &Path) -> Option<PathFile> {
-        let found = Some(file).filter(|file| self.follows(file)).and_then(PathFile::read)?;
-        let name = self.name(file);
+        let found = Some(file).filter(|file| self.may_follow(file)).and_then(PathFile::read_if_exists)?;
+        let name = self.display_name(file);
         let is_followed = found.is_plain
-            || self.leads(format!("{name} is too large or has letters that programs read in different ways"));
+            || self
+                .add_lead(format!("{name} is too large or has letters that programs read in different ways"));
         is_followed.then_some(found)
     }
 
-    fn name(&self, file: &Path) -> String {
-        file.strip_prefix(&self.top).unwrap_or(file).display().to_string()
+    fn display_name(&self, file: &Path) -> String {
+        file.strip_prefix(&self.top_directory).unwrap_or(file).display().to_string()
     }
 
     /// Whether it is the directory of a repository.
     ///
     /// # Errors
     /// A file of it is no regular file.
-    fn repository(&mut self, place: &Path) -> Result<bool, Error> {
+    fn inspect_repository(&mut self, place: &Path) -> Result<bool, Error> {
         let head = place.join("HEAD");
         // read before it is asked whether this is a repository at all
-        self.judge(&place.join("commondir"))?;
-        self.judge(&head)?;
-        if self.follows(&head) && !head.is_file() {
+        self.require_regular_file(&place.join("commondir"))?;
+        self.require_regular_file(&head)?;
+        if self.may_follow(&head) && !head.is_file() {
             return Ok(false);
         }
         let has = |name: &str| place.join(name).symlink_metadata().is_ok();
@@ -220,140 +225,141 @@ impl RepositoryInspection<'_> {
         if !is_possible {
             return Ok(false);
         }
-        self.files(place)?;
+        self.inspect_files(place)?;
         let common = self.path_file(&place.join("commondir"));
         let common = common.map_or_else(|| place.to_owned(), |found| place.join(found.path()));
         if common != *place {
-            if !self.enters(&common) {
+            if !self.may_enter(&common) {
                 return Ok(true);
             }
-            self.files(&common)?;
+            self.inspect_files(&common)?;
         }
         if let Some(back) = self.path_file(&place.join("gitdir")) {
-            self.enters(place.join(back.path()).parent().unwrap_or(place));
+            self.may_enter(place.join(back.path()).parent().unwrap_or(place));
         }
-        self.configuration(&common.join("config"), place)?;
-        self.configuration(&place.join("config.worktree"), place)?;
-        self.own_directories(&common)?;
+        self.inspect_configuration(&common.join("config"), place)?;
+        self.inspect_configuration(&place.join("config.worktree"), place)?;
+        self.inspect_git_directory(&common)?;
         if common != *place {
-            self.own_directories(place)?;
+            self.inspect_git_directory(place)?;
         }
-        self.alternates(&common.join("objects"))?;
+        self.inspect_alternates(&common.join("objects"))?;
         let objects = common.join("objects");
-        Ok((!self.follows(&objects) || objects.is_dir()) && common.join("refs").is_dir())
+        Ok((!self.may_follow(&objects) || objects.is_dir()) && common.join("refs").is_dir())
     }
 
     /// What is below a directory of git.
-    fn own_directories(&mut self, place: &Path) -> Result<(), Error> {
-        self.objects(&place.join("objects"))?;
+    fn inspect_git_directory(&mut self, place: &Path) -> Result<(), Error> {
+        self.inspect_objects(&place.join("objects"))?;
         for name in WRITTEN {
-            written(&place.join(name), 0)?;
+            check_written_directory(&place.join(name), 0)?;
         }
         let worktrees = place.join("worktrees");
         refuse_link(&worktrees)?;
         for entry in fs::read_dir(worktrees).into_iter().flatten().flatten() {
             refuse_link(&entry.path())?;
-            self.files(&entry.path())?;
+            self.inspect_files(&entry.path())?;
             for name in WRITTEN {
-                written(&entry.path().join(name), 0)?;
+                check_written_directory(&entry.path().join(name), 0)?;
             }
         }
         Ok(())
     }
 
-    fn files(&mut self, place: &Path) -> Result<(), Error> {
+    fn inspect_files(&mut self, place: &Path) -> Result<(), Error> {
         for name in WRITTEN_FILES {
             let target = fs::read_link(place.join(name)).ok();
             if target.is_some_and(|target| name != "HEAD" || !is_branch(&target)) {
-                return Err(refused(&place.join(name), LINK));
+                return Err(refused_error(&place.join(name), LINK));
             }
         }
-        FILES.iter().try_for_each(|name| self.judge(&place.join(name)))?;
+        FILES.iter().try_for_each(|name| self.require_regular_file(&place.join(name)))?;
         let info = place.join("info");
-        if self.enters(&info) {
-            INFO_FILES.iter().try_for_each(|name| self.judge(&info.join(name)))?;
+        if self.may_enter(&info) {
+            INFO_FILES.iter().try_for_each(|name| self.require_regular_file(&info.join(name)))?;
         }
         Ok(())
     }
 
     /// # Errors
     /// What is there is neither a regular file nor a directory, or is a link to such a thing.
-    fn judge(&mut self, file: &Path) -> Result<(), Error> {
-        if !self.enters(file) {
+    fn require_regular_file(&mut self, file: &Path) -> Result<(), Error> {
+        if !self.may_enter(file) {
             return Ok(());
         }
         match fs::metadata(file) {
-            Ok(known) if is_odd(known.file_type()) => Err(refused(file, NO_FILE)),
+            Ok(known) if is_odd(known.file_type()) => Err(refused_error(file, NO_FILE)),
             Ok(_) | Err(_) => Ok(()),
         }
     }
 
     /// A store of objects. Its own place may be a link, as tools for many repositories make them.
-    fn objects(&mut self, store: &Path) -> Result<(), Error> {
-        if !self.enters(store) {
+    fn inspect_objects(&mut self, store: &Path) -> Result<(), Error> {
+        if !self.may_enter(store) {
             return Ok(());
         }
         if fs::metadata(store).is_ok_and(|known| !known.is_dir()) {
-            return self.judge(store);
+            return self.require_regular_file(store);
         }
         for entry in fs::read_dir(store).into_iter().flatten().flatten() {
             if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
                 let files = fs::read_dir(entry.path()).into_iter().flatten().flatten();
-                files.into_iter().try_for_each(|entry| self.object(&entry))?;
+                files.into_iter().try_for_each(|entry| self.inspect_object(&entry))?;
             } else {
-                self.object(&entry)?;
+                self.inspect_object(&entry)?;
             }
         }
         Ok(())
     }
 
     /// A file in a store of objects. Objects are written in its directories, so that none of these is a link.
-    fn object(&mut self, entry: &DirEntry) -> Result<(), Error> {
+    fn inspect_object(&mut self, entry: &DirEntry) -> Result<(), Error> {
         match (entry.file_type(), entry.path()) {
-            (Ok(kind), file) if is_odd(kind) => Err(refused(&file, NO_FILE)),
+            (Ok(kind), file) if is_odd(kind) => Err(refused_error(&file, NO_FILE)),
             (Ok(kind), file) if kind.is_symlink() => {
-                if self.enters(&file) && file.is_dir() {
-                    return Err(refused(&file, LINK));
+                if self.may_enter(&file) && file.is_dir() {
+                    return Err(refused_error(&file, LINK));
                 }
-                self.judge(&file)
+                self.require_regular_file(&file)
             }
             _ => Ok(()),
         }
     }
 
     /// A configuration of the repository in `place`, what it includes, and what it names.
-    fn configuration(&mut self, file: &Path, place: &Path) -> Result<(), Error> {
-        self.judge(file)?;
-        if !self.seen.insert(file.to_owned()) || !self.follows(file) || !file.is_file() {
+    fn inspect_configuration(&mut self, file: &Path, place: &Path) -> Result<(), Error> {
+        self.require_regular_file(file)?;
+        if !self.inspected.insert(file.to_owned()) || !self.may_follow(file) || !file.is_file() {
             return Ok(());
         }
-        let name = self.name(file);
-        let text = plain_text(file).filter(|text| is_unambiguous(text) && self.seen.len() < MOST_FOLLOWED);
+        let name = self.display_name(file);
+        let text =
+            plain_text(file).filter(|text| is_unambiguous(text) && self.inspected.len() < MOST_FOLLOWED);
         let Some(text) = text else {
-            self.leads(format!(
+            self.add_lead(format!(
                 "{name} is too large or has lines that git and its library read in different ways"
             ));
             return Ok(());
         };
-        for entry in entries(&text) {
+        for entry in parse_entries(&text) {
             let base = match (entry.section.as_str(), entry.key.as_str()) {
                 _ if entry.is_include() => file.parent().unwrap_or(place).to_owned(),
-                ("core", "attributesfile" | "excludesfile") => self.top.clone(),
+                ("core", "attributesfile" | "excludesfile") => self.top_directory.clone(),
                 ("core", "worktree") => place.to_owned(),
                 _ => continue,
             };
-            let target = expanded(&entry, &base);
+            let target = expand_entry_path(&entry, &base);
             // the library of git takes it from the directory that the process is in
             let is_adrift = entry.key.ends_with("sfile")
                 && !(entry.value.starts_with('/') || entry.value.starts_with("~/"));
-            if entry.escaped || is_adrift || !self.bounds.hold(&target) {
+            if entry.escaped || is_adrift || !self.bounds.contains_path(&target) {
                 let GitEntry { section, key, value, .. } = &entry;
-                if !self.leads(format!("{name}: {section}.{key} = {value}")) {
+                if !self.add_lead(format!("{name}: {section}.{key} = {value}")) {
                     continue;
                 }
             }
             if entry.is_include() {
-                self.configuration(&target, place)?;
+                self.inspect_configuration(&target, place)?;
             } else if entry.key == "attributesfile" {
                 judge_named(&target)?;
             }
@@ -361,19 +367,19 @@ impl RepositoryInspection<'_> {
         Ok(())
     }
 
-    fn follows(&self, file: &Path) -> bool {
-        self.outside == OutsideFiles::Allowed || self.bounds.hold(file)
+    fn may_follow(&self, file: &Path) -> bool {
+        self.outside_files == OutsideFiles::Allowed || self.bounds.contains_path(file)
     }
 
     /// Where more objects are, as a store of them names it.
-    fn alternates(&mut self, objects: &Path) -> Result<(), Error> {
+    fn inspect_alternates(&mut self, objects: &Path) -> Result<(), Error> {
         let list = objects.join("info/alternates");
-        if !self.seen.insert(list.clone()) || !self.follows(&list) || !list.is_file() {
+        if !self.inspected.insert(list.clone()) || !self.may_follow(&list) || !list.is_file() {
             return Ok(());
         }
-        let name = self.name(&list);
-        if self.seen.len() >= MOST_FOLLOWED {
-            self.leads(format!("{name} is one of too many"));
+        let name = self.display_name(&list);
+        if self.inspected.len() >= MOST_FOLLOWED {
+            self.add_lead(format!("{name} is one of too many"));
             return Ok(());
         }
         let Some(found) = self.path_file(&list) else { return Ok(()) };
@@ -381,9 +387,11 @@ impl RepositoryInspection<'_> {
             // the library of git takes others from the directory that the process is in
             let is_adrift = !line.is_absolute() && !line.as_os_str().as_encoded_bytes().starts_with(b".");
             let other = objects.join(line);
-            if !is_adrift && self.bounds.hold(&other) || self.leads(format!("{name}: {}", line.display())) {
-                self.objects(&other)?;
-                self.alternates(&other)?;
+            if !is_adrift && self.bounds.contains_path(&other)
+                || self.add_lead(format!("{name}: {}", line.display()))
+            {
+                self.inspect_objects(&other)?;
+                self.inspect_alternates(&other)?;
             }
         }
         Ok(())
@@ -394,14 +402,14 @@ impl RepositoryInspection<'_> {
 ///
 /// # Errors
 /// There is a link, or something else that is neither a file nor a directory.
-fn written(directory: &Path, depth: usize) -> Result<(), Error> {
+fn check_written_directory(directory: &Path, depth: usize) -> Result<(), Error> {
     refuse_link(directory)?;
     for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
         match entry.file_type() {
             Ok(kind) if kind.is_dir() && depth == DEEPEST => {
-                return Err(refused(&entry.path(), "lies too deep: such a name is not looked at"));
+                return Err(refused_error(&entry.path(), "lies too deep: such a name is not looked at"));
             }
-            Ok(kind) if kind.is_dir() => written(&entry.path(), depth + 1)?,
+            Ok(kind) if kind.is_dir() => check_written_directory(&entry.path(), depth + 1)?,
             Ok(kind) if kind.is_file() => {}
             _ => refuse_link(&entry.path())?,
         }
@@ -411,8 +419,8 @@ fn written(directory: &Path, depth: usize) -> Result<(), Error> {
 
 fn refuse_link(path: &Path) -> Result<(), Error> {
     match path.symlink_metadata() {
-        Ok(known) if known.is_symlink() => Err(refused(path, LINK)),
-        Ok(known) if is_odd(known.file_type()) => Err(refused(path, NO_FILE)),
+        Ok(known) if known.is_symlink() => Err(refused_error(path, LINK)),
+        Ok(known) if is_odd(known.file_type()) => Err(refused_error(path, NO_FILE)),
         Ok(_) | Err(_) => Ok(()),
     }
 }
@@ -421,7 +429,7 @@ fn refuse_link(path: &Path) -> Result<(), Error> {
 /// As [`RepositoryInspection::judge`].
 fn judge_named(file: &Path) -> Result<(), Error> {
     match fs::metadata(file) {
-        Ok(known) if is_odd(known.file_type()) => Err(refused(file, NO_FILE)),
+        Ok(known) if is_odd(known.file_type()) => Err(refused_error(file, NO_FILE)),
         Ok(_) | Err(_) => Ok(()),
     }
 }
@@ -435,7 +443,7 @@ fn is_odd(kind: FileType) -> bool {
     kind.is_fifo() || kind.is_socket() || kind.is_char_device() || kind.is_block_device()
 }
 
-fn expanded(entry: &GitEntry, base: &Path) -> PathBuf {
+fn expand_entry_path(entry: &GitEntry, base: &Path) -> PathBuf {
     match (entry.value.strip_prefix("~/"), std::env::home_dir()) {
         (Some(rest), Some(home)) => home.join(rest),
         _ => base.join(&entry.value),
@@ -457,12 +465,13 @@ mod tests {
         (directory, root)
     }
 
-    fn leads(root: &Path) -> Vec<String> {
-        let leads = leads_out(root);
-        let refused = open_around(root, OutsideFiles::Refused).is_err_and(|error| is_leading_out(&error));
+    fn found_leads(root: &Path) -> Vec<String> {
+        let leads = outside_leads(root);
+        let refused =
+            open_around(root, OutsideFiles::Refused).is_err_and(|error| is_outside_lead_error(&error));
         assert_eq!(refused, !leads.is_empty(), "{leads:?}");
         let allowed = open_around(root, OutsideFiles::Allowed);
-        assert!(!allowed.is_err_and(|error| is_leading_out(&error)));
+        assert!(!allowed.is_err_and(|error| is_outside_lead_error(&error)));
         leads
     }
 
@@ -499,7 +508,7 @@ mod tests {
             let before = fs::read_to_string(root.join(file)).unwrap_or_default();
             let text = text.replace("HUGE", &format!("../../out{}", "\n".repeat(1 << 20)));
             fs::write(root.join(file), before + &text).unwrap();
-            let found = leads(&root);
+            let found = found_leads(&root);
             assert!(found.iter().any(|found| found.contains(lead)), "{text} {found:?}");
         }
         for link in [".git/info", ".git/objects", ".git/config", ".git/objects/ab", ".git/shallow"] {
@@ -507,7 +516,7 @@ mod tests {
             let place = root.join(link);
             let _ = fs::remove_file(&place).or_else(|_| fs::remove_dir_all(&place));
             symlink(root.with_file_name("out").join("objects"), &place).unwrap();
-            assert_eq!(leads(&root), [format!("{link} lies elsewhere")]);
+            assert_eq!(found_leads(&root), [format!("{link} lies elsewhere")]);
         }
         for link in [true, false] {
             let (_keep, root) = scene();
@@ -517,7 +526,7 @@ mod tests {
                 true => symlink(&out, root.join(".git")).unwrap(),
                 false => fs::write(root.join(".git"), format!("gitdir: {}\n", out.display())).unwrap(),
             }
-            assert_eq!(leads(&root).len(), 1);
+            assert_eq!(found_leads(&root).len(), 1);
         }
     }
 
@@ -566,7 +575,7 @@ mod tests {
                     }
                     let is_lead = link.contains("objects") && outside == OutsideFiles::Refused;
                     assert!(
-                        is_refusal(&error) && named || is_lead && is_leading_out(&error),
+                        is_refusal(&error) && named || is_lead && is_outside_lead_error(&error),
                         "{link} {error}"
                     );
                 }
@@ -612,7 +621,7 @@ mod tests {
         fs::write(root.join(".git/config"), config.clone() + &more).unwrap();
         fs::write(root.join(".gitconfig"), "[core] hooksPath = /x\n").unwrap();
         fs::create_dir(root.join("sub")).unwrap();
-        assert!(leads(&root).is_empty() && leads(&root.join("sub")).is_empty());
+        assert!(found_leads(&root).is_empty() && found_leads(&root.join("sub")).is_empty());
         // a worktree of it, and a submodule
         fs::write(root.join(".git/config"), config + "[include] path = ../.gitconfig\n").unwrap();
         let repository = Repository::open(&root).unwrap();
@@ -621,7 +630,7 @@ mod tests {
         repository.commit(Some("HEAD"), &who, &who, "a", &tree, &[]).unwrap();
         let worktree = root.with_file_name("worktree");
         repository.worktree("worktree", &worktree, None).unwrap();
-        assert!(leads(&worktree).is_empty());
+        assert!(found_leads(&worktree).is_empty());
         fs::remove_dir_all(root.join("sub")).unwrap();
         let module = root.join(".git/modules/sub");
         Repository::init_opts(
@@ -629,6 +638,6 @@ mod tests {
             git2::RepositoryInitOptions::new().no_dotgit_dir(true).workdir_path(&root.join("sub")),
         )
         .unwrap();
-        assert!(leads(&root.join("sub")).is_empty());
+        assert!(found_leads(&root.join("sub")).is_empty());
     }
 }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use ignore::gitignore::Gitignore;
 
 use super::ignore_rules::IgnoreRules;
-use super::snapshot_entry::{RelPath, shown, to_path};
+use super::snapshot_entry::{RelPath, display_path, to_path};
 use crate::ignore_files::read_project_ignore_file;
 use synthdev_domain::snapshot::{SkipReason, SkippedPath};
 
@@ -26,137 +26,147 @@ pub struct WalkedPaths {
     /// Directories that were walked: known to be real ones.
     pub dirs: BTreeSet<RelPath>,
     pub empty_dirs: Vec<RelPath>,
-    pub skipped: Vec<SkippedPath>,
+    pub skipped_paths: Vec<SkippedPath>,
     /// What ignore files name: files, and directories as one. Not what the settings exclude.
-    pub ignored: Vec<RelPath>,
+    pub ignored_paths: Vec<RelPath>,
     /// Other repositories and submodules.
     pub nested: Vec<RelPath>,
     /// Files and links that the settings exclude, but for those in ignored directories.
     pub excluded: Vec<RelPath>,
     /// Excluded directories of which not everything is in `excluded`.
-    pub cut: Vec<RelPath>,
+    pub truncated_directories: Vec<RelPath>,
 }
 
 /// Lists a project; `is_submodule` names directories that the user's index knows as submodules,
 /// `fenced` is a directory to leave out (our own data), if it lies inside.
-pub fn walk(
+pub fn walk_project(
     root: &Path,
     rules: &IgnoreRules,
     is_submodule: &dyn Fn(&[u8]) -> bool,
     fenced: Option<&Path>,
 ) -> WalkedPaths {
-    let mut walk = ProjectWalker { root, rules, is_submodule, fenced, found: WalkedPaths::default() };
-    walk.directory(&[], &[]);
-    walk.found.files.sort_unstable();
-    walk.found.excluded.sort_unstable();
-    walk.found
+    let mut walk = ProjectWalker {
+        root,
+        rules,
+        is_submodule,
+        data_inside_project: fenced,
+        walked: WalkedPaths::default(),
+    };
+    walk.walk_directory(&[], &[]);
+    walk.walked.files.sort_unstable();
+    walk.walked.excluded.sort_unstable();
+    walk.walked
 }
 
 struct ProjectWalker<'a> {
     root: &'a Path,
     rules: &'a IgnoreRules,
     is_submodule: &'a dyn Fn(&[u8]) -> bool,
-    fenced: Option<&'a Path>,
-    found: WalkedPaths,
+    data_inside_project: Option<&'a Path>,
+    walked: WalkedPaths,
 }
 
 impl ProjectWalker<'_> {
-    fn directory(&mut self, dir: &[u8], outer: &[Arc<Gitignore>]) {
+    fn walk_directory(&mut self, dir: &[u8], outer: &[Arc<Gitignore>]) {
         let place = self.root.join(to_path(dir));
-        let names = match names(&place) {
+        let names = match directory_names(&place) {
             Ok(names) => names,
-            Err(error) => return self.unreadable(dir, &error),
+            Err(error) => return self.add_unreadable(dir, &error),
         };
         if !dir.is_empty() && names.iter().any(|(name, _)| name == ".git") {
-            self.found.nested.push(dir.to_vec());
-            return self.skip(dir, "a repository of its own; its inside is not covered".to_owned());
+            self.walked.nested.push(dir.to_vec());
+            return self.add_skipped(dir, "a repository of its own; its inside is not covered".to_owned());
         }
         let mut rules = outer.to_vec();
         if names.iter().any(|(name, kind)| name == ".gitignore" && kind.is_some_and(|kind| kind.is_file()))
             && let Some(text) = read_project_ignore_file(self.root, &place.join(".gitignore"))
         {
-            rules.push(self.rules.parse(dir, &text));
+            rules.push(self.rules.parse_rules(dir, &text));
         }
-        self.found.dirs.insert(dir.to_vec());
+        self.walked.dirs.insert(dir.to_vec());
         if names.is_empty() && !dir.is_empty() {
-            self.found.empty_dirs.push(dir.to_vec());
+            self.walked.empty_dirs.push(dir.to_vec());
         }
         for (name, kind) in names {
             if name != ".git" {
-                self.item(&rules, join(dir, name), kind);
+                self.add_item(&rules, join_path(dir, name), kind);
             }
         }
     }
 
-    fn item(&mut self, rules: &[Arc<Gitignore>], path: RelPath, kind: Option<fs::FileType>) {
+    fn add_item(&mut self, rules: &[Arc<Gitignore>], path: RelPath, kind: Option<fs::FileType>) {
         let is_dir = kind.is_some_and(|kind| kind.is_dir());
         if is_dir && (self.is_submodule)(&path) {
-            self.found.nested.push(path.clone());
-            return self
-                .skip(&path, "a submodule; its commit is recorded, its inside is not covered".to_owned());
+            self.walked.nested.push(path.clone());
+            return self.add_skipped(
+                &path,
+                "a submodule; its commit is recorded, its inside is not covered".to_owned(),
+            );
         }
-        if self.rules.excluded_here(&path, is_dir) {
-            return self.excluded(path, kind);
+        if self.rules.is_excluded_here(&path, is_dir) {
+            return self.add_excluded(path, kind);
         }
-        if self.rules.ignored_here(rules, &path, is_dir) {
+        if self.rules.is_ignored_here(rules, &path, is_dir) {
             // our own data is nobody's work
-            if self.fenced != Some(self.root.join(to_path(&path)).as_path()) {
-                self.found.ignored.push(path);
+            if self.data_inside_project != Some(self.root.join(to_path(&path)).as_path()) {
+                self.walked.ignored_paths.push(path);
             }
             return;
         }
         match kind {
             Some(kind) if kind.is_dir() => {
-                if self.fenced != Some(self.root.join(to_path(&path)).as_path()) {
-                    self.directory(&path, rules);
+                if self.data_inside_project != Some(self.root.join(to_path(&path)).as_path()) {
+                    self.walk_directory(&path, rules);
                 }
             }
-            Some(kind) if kind.is_file() || kind.is_symlink() => self.found.files.push(path),
-            Some(_) => self.skip(&path, "not a regular file (pipe, socket or device)".to_owned()),
-            None => self.skip(&path, "its kind cannot be read".to_owned()),
+            Some(kind) if kind.is_file() || kind.is_symlink() => self.walked.files.push(path),
+            Some(_) => self.add_skipped(&path, "not a regular file (pipe, socket or device)".to_owned()),
+            None => self.add_skipped(&path, "its kind cannot be read".to_owned()),
         }
     }
 
     /// Nothing of it goes to git; it is listed for the private copies.
-    fn excluded(&mut self, path: RelPath, kind: Option<fs::FileType>) {
+    fn add_excluded(&mut self, path: RelPath, kind: Option<fs::FileType>) {
         let place = self.root.join(to_path(&path));
-        let Some(kind) = kind.filter(|_| self.fenced != Some(place.as_path())) else { return };
+        let Some(kind) = kind.filter(|_| self.data_inside_project != Some(place.as_path())) else { return };
         if !kind.is_dir() {
             if kind.is_file() || kind.is_symlink() {
-                self.found.excluded.push(path);
+                self.walked.excluded.push(path);
             }
             return;
         }
-        let Ok(mut inside) = names(&place) else { return self.found.cut.push(path) };
+        let Ok(mut inside) = directory_names(&place) else {
+            return self.walked.truncated_directories.push(path);
+        };
         if inside.iter().any(|(name, _)| name == ".git") {
-            return self.found.nested.push(path);
+            return self.walked.nested.push(path);
         }
         inside.sort_unstable_by(|a, b| a.0.cmp(&b.0));
         for (name, kind) in inside {
-            if self.found.excluded.len() >= MOST_EXCLUDED {
-                return self.found.cut.push(path);
+            if self.walked.excluded.len() >= MOST_EXCLUDED {
+                return self.walked.truncated_directories.push(path);
             }
-            self.excluded(join(&path, name), kind);
+            self.add_excluded(join_path(&path, name), kind);
         }
     }
 
-    fn unreadable(&mut self, dir: &[u8], error: &std::io::Error) {
-        let path = if dir.is_empty() { ".".to_owned() } else { shown(dir) };
+    fn add_unreadable(&mut self, dir: &[u8], error: &std::io::Error) {
+        let path = if dir.is_empty() { ".".to_owned() } else { display_path(dir) };
         let reason = format!("cannot be read: {error}");
-        self.found.skipped.push(SkippedPath { path, reason, lack: SkipReason::Unreadable });
+        self.walked.skipped_paths.push(SkippedPath { path, reason, lack: SkipReason::Unreadable });
     }
 
-    fn skip(&mut self, path: &[u8], reason: String) {
-        let path = if path.is_empty() { ".".to_owned() } else { shown(path) };
-        self.found.skipped.push(SkippedPath { path, reason, lack: SkipReason::Foreign });
+    fn add_skipped(&mut self, path: &[u8], reason: String) {
+        let path = if path.is_empty() { ".".to_owned() } else { display_path(path) };
+        self.walked.skipped_paths.push(SkippedPath { path, reason, lack: SkipReason::Foreign });
     }
 }
 
-fn names(place: &Path) -> std::io::Result<Vec<(OsString, Option<fs::FileType>)>> {
+fn directory_names(place: &Path) -> std::io::Result<Vec<(OsString, Option<fs::FileType>)>> {
     fs::read_dir(place)?.map(|item| item.map(|item| (item.file_name(), item.file_type().ok()))).collect()
 }
 
-fn join(dir: &[u8], name: OsString) -> RelPath {
+fn join_path(dir: &[u8], name: OsString) -> RelPath {
     let name = name.into_vec();
     if dir.is_empty() {
         return name;

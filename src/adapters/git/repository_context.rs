@@ -17,25 +17,29 @@ use super::working_tree_scan::{self, BlobDestination, WorkingTreeScan, WorkingTr
 
 /// All that one operation needs.
 pub struct RepositoryContext {
-    pub place: SnapshotLocation,
+    pub location: SnapshotLocation,
     pub store: SnapshotRepository,
     pub rules: IgnoreRules,
     pub cache: StatCache,
 }
 
 impl RepositoryContext {
-    pub fn stored(&self, found: &StoredSnapshot<'_>) -> SnapshotResult<tree::FlatTree> {
-        let tree = found.commit.tree().and_then(|tree| tree::read(&self.store.repo, &tree));
-        tree.map_err(|error| snapshot_error::git_read(self.store.location(), &error))
+    pub fn stored_tree(&self, found: &StoredSnapshot<'_>) -> SnapshotResult<tree::FlatTree> {
+        let tree = found.commit.tree().and_then(|tree| tree::read_tree(&self.store.repo, &tree));
+        tree.map_err(|error| snapshot_error::git_read_error(self.store.location(), &error))
     }
 
     /// What was kept beside a snapshot; `None` where that is not known.
-    pub fn kept(&self, found: &StoredSnapshot<'_>) -> Option<UncoveredRecord> {
-        uncovered_files::read(&self.place, &found.id)
+    pub fn uncovered_record(&self, found: &StoredSnapshot<'_>) -> Option<UncoveredRecord> {
+        uncovered_files::read_record(&self.location, &found.id)
     }
 
     /// The present, with every path of `stored` covered.
-    pub fn scan(&self, stored: &tree::FlatTree, blobs: BlobDestination) -> SnapshotResult<WorkingTreeScan> {
+    pub fn scan_project(
+        &self,
+        stored: &tree::FlatTree,
+        blobs: BlobDestination,
+    ) -> SnapshotResult<WorkingTreeScan> {
         self.scan_with(stored, None, blobs)
     }
 
@@ -47,13 +51,14 @@ impl RepositoryContext {
         blobs: BlobDestination,
     ) -> SnapshotResult<WorkingTreeScan> {
         let private: BTreeSet<RelPath> =
-            kept.into_iter().flat_map(|kept| kept.copies.keys().cloned()).collect();
+            kept.into_iter().flat_map(|kept| kept.private_copies.keys().cloned()).collect();
         let files = stored.iter().filter(|(_, (kind, _))| *kind != TreeEntryKind::Submodule);
         let mut wanted: BTreeSet<RelPath> = files.map(|(path, _)| path.clone()).collect();
         wanted.extend(private.iter().cloned());
-        let (place, store, rules) = (&self.place, &self.store, &self.rules);
-        let target = WorkingTreeScanTarget { place, store, rules, wanted: &wanted, private: &private };
-        working_tree_scan::scan(&target, &self.cache, blobs)
+        let (place, store, rules) = (&self.location, &self.store, &self.rules);
+        let target =
+            WorkingTreeScanTarget { location: place, store, rules, wanted_paths: &wanted, private: &private };
+        working_tree_scan::scan_working_tree(&target, &self.cache, blobs)
     }
 
     pub fn changes(
@@ -63,7 +68,14 @@ impl RepositoryContext {
         now: &WorkingTreeScan,
     ) -> Vec<ProjectFileChange> {
         let (repo, record, rules) = (&self.store.repo, &found.record, &self.rules);
-        working_tree_diff::diff_working_tree(&WorkingTreeDiffInput { repo, record, stored, kept, now, rules })
+        working_tree_diff::diff_working_tree(&WorkingTreeDiffInput {
+            repo,
+            record,
+            stored,
+            uncovered: kept,
+            present: now,
+            rules,
+        })
     }
 
     /// Whether a restore would create or remove an empty directory, which no list of files shows.
@@ -71,11 +83,11 @@ impl RepositoryContext {
         let then: BTreeSet<&[u8]> = found.record.empty_dirs.iter().map(|dir| dir.as_bytes()).collect();
         let text = |dir: &&RelPath| std::str::from_utf8(dir).is_ok();
         now.empty_dirs.iter().filter(text).any(|dir| !then.contains(dir.as_slice()))
-            || then.iter().any(|dir| !self.place.project.join(to_path(dir)).is_dir())
+            || then.iter().any(|dir| !self.location.project.join(to_path(dir)).is_dir())
     }
 
     /// As `git diff` writes it; the present's objects are in memory only.
-    pub fn diff(
+    pub fn diff_text(
         &self,
         found: &StoredSnapshot<'_>,
         scan: &WorkingTreeScan,
@@ -87,7 +99,7 @@ impl RepositoryContext {
             return Ok(String::new());
         }
         let repo = &self.store.repo;
-        let now = repo.find_tree(tree::write(&repo.odb()?, &scan.entries)?)?;
+        let now = repo.find_tree(tree::write_trees(&repo.odb()?, &scan.entries)?)?;
         tree_diff::unified_diff(repo, &found.commit.tree()?, &now, shown.map(|change| &change.path))
     }
 }

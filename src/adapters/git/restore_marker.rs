@@ -7,28 +7,28 @@ use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use super::ignore_rules::IgnoreRules;
-use super::project_walk::walk;
+use super::project_walk::walk_project;
 use super::snapshot_entry::{RelPath, to_path};
 use super::snapshot_error::{self, SnapshotResult};
 use super::snapshot_location::{SnapshotLocation, private_file};
 use synthdev_domain::snapshot::InterruptedRestore;
 
 /// What an earlier process left; a note that cannot be read is as good as none.
-pub fn read(place: &SnapshotLocation) -> Option<InterruptedRestore> {
-    serde_json::from_slice(&fs::read(file(place)).ok()?).ok()
+pub fn read_marker(place: &SnapshotLocation) -> Option<InterruptedRestore> {
+    serde_json::from_slice(&fs::read(marker_file(place)).ok()?).ok()
 }
 
 /// Whether there is one, without waiting for whoever is at work.
 pub fn marker_exists(place: &SnapshotLocation) -> bool {
-    fs::symlink_metadata(file(place)).is_ok()
+    fs::symlink_metadata(marker_file(place)).is_ok()
 }
 
 /// Whole or not at all, and on the disk when it returns.
 ///
 /// # Errors
 /// It cannot be written.
-pub fn write(place: &SnapshotLocation, note: &InterruptedRestore) -> SnapshotResult<()> {
-    let (file, draft) = (file(place), place.corner.join("changing.new"));
+pub fn write_marker(place: &SnapshotLocation, note: &InterruptedRestore) -> SnapshotResult<()> {
+    let (file, draft) = (marker_file(place), place.project_data.join("changing.new"));
     let text = serde_json::to_vec(note).unwrap_or_default();
     let written = private_file(&draft).and_then(|mut to| {
         to.write_all(&text)?;
@@ -36,7 +36,7 @@ pub fn write(place: &SnapshotLocation, note: &InterruptedRestore) -> SnapshotRes
     });
     let named = written.and_then(|()| fs::rename(&draft, &file)).and_then(|()| {
         // a note that a power cut takes away would leave files of two moments unnoticed
-        File::open(&place.corner)?.sync_all()
+        File::open(&place.project_data)?.sync_all()
     });
     named.map_err(|error| snapshot_error::store_io_error(&file, &error))
 }
@@ -45,8 +45,8 @@ pub fn write(place: &SnapshotLocation, note: &InterruptedRestore) -> SnapshotRes
 ///
 /// # Errors
 /// It cannot be removed.
-pub fn clear(place: &SnapshotLocation) -> SnapshotResult<()> {
-    let file = file(place);
+pub fn remove_marker(place: &SnapshotLocation) -> SnapshotResult<()> {
+    let file = marker_file(place);
     match fs::remove_file(&file) {
         Err(error) if error.kind() != ErrorKind::NotFound => {
             Err(snapshot_error::store_io_error(&file, &error))
@@ -56,15 +56,15 @@ pub fn clear(place: &SnapshotLocation) -> SnapshotResult<()> {
 }
 
 /// Removes what was half written when the process died.
-pub fn sweep(place: &SnapshotLocation, rules: &IgnoreRules) {
-    let files = walk(&place.project, rules, &|_| false, place.fenced.as_deref()).files;
+pub fn remove_drafts(place: &SnapshotLocation, rules: &IgnoreRules) {
+    let files = walk_project(&place.project, rules, &|_| false, place.data_inside_project.as_deref()).files;
     for path in files.iter().filter(|path| is_draft(path)) {
         let _ = fs::remove_file(place.project.join(to_path(path)));
     }
 }
 
 /// Beside a file that is being written; [`is_draft`] knows it again.
-pub fn draft(beside: &Path) -> PathBuf {
+pub fn draft_path(beside: &Path) -> PathBuf {
     let tag = uuid::Uuid::new_v4().simple().to_string();
     beside.with_file_name(format!("{DRAFT}{}", &tag[..DIGITS]))
 }
@@ -78,6 +78,6 @@ fn is_draft(path: &RelPath) -> bool {
     tag.is_some_and(|tag| tag.len() == DIGITS && tag.iter().all(u8::is_ascii_hexdigit))
 }
 
-fn file(place: &SnapshotLocation) -> PathBuf {
-    place.corner.join("changing")
+fn marker_file(place: &SnapshotLocation) -> PathBuf {
+    place.project_data.join("changing")
 }

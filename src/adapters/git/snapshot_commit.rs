@@ -49,12 +49,12 @@ pub struct StoredSnapshot<'repo> {
 }
 
 impl StoredSnapshot<'_> {
-    pub fn info(&self) -> SnapshotInfo {
-        info(&self.id, &self.record)
+    pub fn to_info(&self) -> SnapshotInfo {
+        snapshot_info(&self.id, &self.record)
     }
 }
 
-pub fn info(id: &SnapshotId, record: &SnapshotRecord) -> SnapshotInfo {
+pub fn snapshot_info(id: &SnapshotId, record: &SnapshotRecord) -> SnapshotInfo {
     SnapshotInfo {
         id: id.clone(),
         label: record.label.clone(),
@@ -66,45 +66,45 @@ pub fn info(id: &SnapshotId, record: &SnapshotRecord) -> SnapshotInfo {
     }
 }
 
-pub fn reference(id: &str) -> String {
+pub fn reference_name(id: &str) -> String {
     format!("{NAMESPACE}{id}")
 }
 
 /// Who our commits are by.
-pub fn signature(at: Timestamp) -> Result<Signature<'static>, git2::Error> {
+pub fn commit_signature(at: Timestamp) -> Result<Signature<'static>, git2::Error> {
     Signature::new("synthdev", ADDRESS, &Time::new(at.0.div_euclid(1000), 0))
 }
 
 /// Writes the commit and its ref; the id sorts after every other of this store. They are on the disk when this returns,
 /// together with the objects in `new`.
-pub fn create(
+pub fn create_commit(
     store: &SnapshotRepository,
     tree: Oid,
     record: &SnapshotRecord,
     mut new: Vec<Oid>,
 ) -> SnapshotResult<SnapshotId> {
     let unsynced = |error: std::io::Error| snapshot_error::store_io_error(store.location(), &error);
-    let failed = |error: git2::Error| snapshot_error::git_write(store.location(), &error);
-    let who = signature(record.created).map_err(failed)?;
+    let failed = |error: git2::Error| snapshot_error::git_write_error(store.location(), &error);
+    let who = commit_signature(record.created).map_err(failed)?;
     let tree = store.repo.find_tree(tree).map_err(failed)?;
-    let message = message(record)?;
+    let message = record_message(record)?;
     let commit = store.repo.commit(None, &who, &who, &message, &tree, &[]).map_err(failed)?;
     new.push(commit);
     // before the ref: it must not name what a power cut takes away
     disk_sync::sync_objects(&store.repo, &new).map_err(unsynced)?;
-    let last = names(store)?.into_iter().filter_map(|name| number(&name)).max();
+    let last = snapshot_names(store)?.into_iter().filter_map(|name| snapshot_number(&name)).max();
     let mut next = u64::try_from(record.created.0).unwrap_or(0).saturating_mul(TIES);
     next = next.max(last.map_or(0, |last| last + 1));
     loop {
-        let id = spell(next);
-        let name = reference(&id);
+        let id = encode_id(next);
+        let name = reference_name(&id);
         match store.repo.reference(&name, commit, false, "") {
             Ok(_) => {
                 // `core.logAllRefUpdates = always` would keep a log of a ref that never moves.
                 if store.repo.reference_has_log(&name).unwrap_or(false) {
                     store.repo.reflog_delete(&name).map_err(failed)?;
                 }
-                disk_sync::reference(&store.repo, &name).map_err(unsynced)?;
+                disk_sync::sync_reference(&store.repo, &name).map_err(unsynced)?;
                 return Ok(SnapshotId(id));
             }
             Err(error) if error.code() == ErrorCode::Exists => next += 1,
@@ -115,8 +115,8 @@ pub fn create(
 
 /// The snapshots of this store's scope; refs of that namespace that we cannot read are left out.
 pub fn list_snapshots(store: &SnapshotRepository) -> SnapshotResult<Vec<StoredSnapshot<'_>>> {
-    let scope = store.scope();
-    let found = names(store)?.into_iter().filter_map(|id| load(store, &id));
+    let scope = store.scope_name();
+    let found = snapshot_names(store)?.into_iter().filter_map(|id| load_snapshot(store, &id));
     Ok(found.filter(|found| found.record.scope == scope).collect())
 }
 
@@ -126,30 +126,37 @@ pub fn find_snapshot<'repo>(
     store: &'repo SnapshotRepository,
     id: &str,
 ) -> SnapshotResult<StoredSnapshot<'repo>> {
-    list_snapshots(store)?.into_iter().find(|found| found.id.as_str() == id).ok_or_else(|| unknown(id))
+    list_snapshots(store)?
+        .into_iter()
+        .find(|found| found.id.as_str() == id)
+        .ok_or_else(|| unknown_id_error(id))
 }
 
 /// The store that has a snapshot.
 /// # Errors
 /// Unknown id.
-pub fn holding(place: &SnapshotLocation, id: &str) -> SnapshotResult<SnapshotRepository> {
-    for store in place.stores()? {
+pub fn store_holding(place: &SnapshotLocation, id: &str) -> SnapshotResult<SnapshotRepository> {
+    for store in place.all_stores()? {
         if find_snapshot(&store, id).is_ok() {
             return Ok(store);
         }
     }
-    Err(unknown(id))
+    Err(unknown_id_error(id))
 }
 
-pub fn unknown(id: &str) -> SnapshotError {
+pub fn unknown_id_error(id: &str) -> SnapshotError {
     snapshot_error(format!("no snapshot `{id}` of this project"), "List the snapshots to see their ids.")
 }
 
 /// # Errors
 /// The ref cannot be removed.
-pub fn delete(store: &SnapshotRepository, id: &SnapshotId) -> SnapshotResult<()> {
-    let failed = |error: git2::Error| snapshot_error::git_write(store.location(), &error);
-    store.repo.find_reference(&reference(id.as_str())).and_then(|mut found| found.delete()).map_err(failed)
+pub fn delete_snapshot(store: &SnapshotRepository, id: &SnapshotId) -> SnapshotResult<()> {
+    let failed = |error: git2::Error| snapshot_error::git_write_error(store.location(), &error);
+    store
+        .repo
+        .find_reference(&reference_name(id.as_str()))
+        .and_then(|mut found| found.delete())
+        .map_err(failed)
 }
 
 /// The snapshots of a linked work tree, by its name; oldest first.
@@ -161,7 +168,8 @@ pub fn list_worktree_snapshots<'repo>(
 ) -> SnapshotResult<Vec<StoredSnapshot<'repo>>> {
     let of =
         |found: &StoredSnapshot<'_>| found.record.scope.split_once(':').is_some_and(|(of, _)| of == tree);
-    let mut found: Vec<_> = names(store)?.into_iter().filter_map(|id| load(store, &id)).filter(of).collect();
+    let mut found: Vec<_> =
+        snapshot_names(store)?.into_iter().filter_map(|id| load_snapshot(store, &id)).filter(of).collect();
     found.sort_by(|a, b| a.id.cmp(&b.id));
     Ok(found)
 }
@@ -170,18 +178,18 @@ pub fn list_worktree_snapshots<'repo>(
 /// # Errors
 /// A ref cannot be read or removed.
 pub fn delete_worktree_snapshots(store: &SnapshotRepository, tree: &str) -> SnapshotResult<()> {
-    list_worktree_snapshots(store, tree)?.iter().try_for_each(|found| delete(store, &found.id))
+    list_worktree_snapshots(store, tree)?.iter().try_for_each(|found| delete_snapshot(store, &found.id))
 }
 
-fn load<'repo>(store: &'repo SnapshotRepository, id: &str) -> Option<StoredSnapshot<'repo>> {
-    let commit = store.repo.find_reference(&reference(id)).ok()?.peel_to_commit().ok()?;
+fn load_snapshot<'repo>(store: &'repo SnapshotRepository, id: &str) -> Option<StoredSnapshot<'repo>> {
+    let commit = store.repo.find_reference(&reference_name(id)).ok()?.peel_to_commit().ok()?;
     let (_, json) = std::str::from_utf8(commit.message_bytes()).ok()?.split_once("\n\n")?;
     let record = serde_json::from_str(json).ok()?;
     Some(StoredSnapshot { id: SnapshotId(id.to_owned()), record, commit })
 }
 
-fn names(store: &SnapshotRepository) -> SnapshotResult<Vec<String>> {
-    let failed = |error: git2::Error| snapshot_error::git_read(store.location(), &error);
+fn snapshot_names(store: &SnapshotRepository) -> SnapshotResult<Vec<String>> {
+    let failed = |error: git2::Error| snapshot_error::git_read_error(store.location(), &error);
     let mut names = Vec::new();
     for found in store.repo.references_glob(&format!("{NAMESPACE}*")).map_err(failed)? {
         let found = found.map_err(failed)?;
@@ -191,7 +199,7 @@ fn names(store: &SnapshotRepository) -> SnapshotResult<Vec<String>> {
     Ok(names)
 }
 
-fn message(record: &SnapshotRecord) -> SnapshotResult<String> {
+fn record_message(record: &SnapshotRecord) -> SnapshotResult<String> {
     let title: String = record.label.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     let title = title.trim();
     let title = if title.is_empty() { "snapshot" } else { title };
@@ -202,7 +210,7 @@ fn message(record: &SnapshotRecord) -> SnapshotResult<String> {
 }
 
 /// Twelve digits: nine of milliseconds, three of order within one.
-fn spell(mut number: u64) -> String {
+fn encode_id(mut number: u64) -> String {
     let mut digits = [b'0'; 12];
     for digit in digits.iter_mut().rev() {
         *digit = DIGITS[usize::try_from(number % 32).unwrap_or(0)];
@@ -211,7 +219,7 @@ fn spell(mut number: u64) -> String {
     String::from_utf8_lossy(&digits).into_owned()
 }
 
-fn number(name: &str) -> Option<u64> {
+fn snapshot_number(name: &str) -> Option<u64> {
     let digit = |byte: u8| DIGITS.iter().position(|digit| *digit == byte);
     (name.len() == 12).then(|| {
         name.bytes().try_fold(0_u64, |sum, byte| Some(sum * 32 + u64::try_from(digit(byte)?).ok()?))
@@ -226,11 +234,11 @@ mod tests {
     fn ids_sort_by_time_and_read_back() {
         let mut last = String::new();
         for number_ in [0, 1, TIES, 1_700_000_000_000 * TIES, 1_700_000_000_000 * TIES + 1] {
-            let id = spell(number_);
-            assert_eq!((id.len(), number(&id)), (12, Some(number_)));
+            let id = encode_id(number_);
+            assert_eq!((id.len(), snapshot_number(&id)), (12, Some(number_)));
             assert!(id > last);
             last = id;
         }
-        assert_eq!(number("not-an-id"), None);
+        assert_eq!(snapshot_number("not-an-id"), None);
     }
 }

@@ -61,9 +61,9 @@ impl FileStat {
         Some(Self {
             kind,
             size: meta.size(),
-            modified: (meta.mtime(), nanos(meta.mtime_nsec())),
-            changed: (meta.ctime(), nanos(meta.ctime_nsec())),
-            inode: cut(meta.ino()),
+            modified: (meta.mtime(), clamp_nanos(meta.mtime_nsec())),
+            changed: (meta.ctime(), clamp_nanos(meta.ctime_nsec())),
+            inode: truncate_to_u32(meta.ino()),
         })
     }
 
@@ -93,20 +93,20 @@ pub fn to_bytes(path: &Path) -> RelPath {
 }
 
 /// For people; bytes that are not text are replaced.
-pub fn shown(path: &[u8]) -> String {
+pub fn display_path(path: &[u8]) -> String {
     String::from_utf8_lossy(path).into_owned()
 }
 
 /// Every directory above a path, outermost first: `a/b/c` gives `a`, `a/b`.
-pub fn ancestors(path: &[u8]) -> impl Iterator<Item = &[u8]> {
+pub fn ancestor_paths(path: &[u8]) -> impl Iterator<Item = &[u8]> {
     path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| &path[..at])
 }
 
-fn nanos(value: i64) -> u32 {
+fn clamp_nanos(value: i64) -> u32 {
     u32::try_from(value).unwrap_or(0)
 }
 
-fn cut(value: u64) -> u32 {
+fn truncate_to_u32(value: u64) -> u32 {
     u32::try_from(value & u64::from(u32::MAX)).unwrap_or(0)
 }
 
@@ -116,9 +116,9 @@ mod tests {
 
     #[test]
     fn ancestors_are_listed_outermost_first() {
-        let all: Vec<&[u8]> = ancestors(b"a/bc/d").collect();
+        let all: Vec<&[u8]> = ancestor_paths(b"a/bc/d").collect();
         assert_eq!(all, [b"a".as_slice(), b"a/bc".as_slice()]);
-        assert_eq!(ancestors(b"a").count(), 0);
+        assert_eq!(ancestor_paths(b"a").count(), 0);
     }
 
     #[test]

@@ -45,10 +45,10 @@ pub fn project_io_error(place: &Path, error: &Error) -> SnapshotError {
 }
 
 /// A libgit2 error while writing objects or refs.
-pub fn git_write(place: &Path, error: &git2::Error) -> SnapshotError {
+pub fn git_write_error(place: &Path, error: &git2::Error) -> SnapshotError {
     snapshot_error(
         format!("cannot write to the git store {}: {}", place.display(), error.message()),
-        match lock(error) {
+        match blocking_lock(error) {
             Some(lock) => format!("If no git command is at work there, remove {lock}, then try again."),
             None => format!(
                 "Make {} writable and see that its disk has room; `git fsck` there shows damage.",
@@ -59,7 +59,7 @@ pub fn git_write(place: &Path, error: &git2::Error) -> SnapshotError {
 }
 
 /// A repository that is not opened, as that would wait for ever, or write what a link leads to.
-pub fn refused(project: &Path, error: &git2::Error) -> SnapshotError {
+pub fn refused_repository_error(project: &Path, error: &git2::Error) -> SnapshotError {
     snapshot_error(
         format!("the git repository of {} is not used: {}", project.display(), error.message()),
         "Remove it if you did not put it there (`rm` takes a link away, not what it leads to), then try again.",
@@ -67,7 +67,7 @@ pub fn refused(project: &Path, error: &git2::Error) -> SnapshotError {
 }
 
 /// A libgit2 error while reading.
-pub fn git_read(place: &Path, error: &git2::Error) -> SnapshotError {
+pub fn git_read_error(place: &Path, error: &git2::Error) -> SnapshotError {
     snapshot_error(
         format!("cannot read the git store {}: {}", place.display(), error.message()),
         format!("Run `git fsck` in {} to see whether objects are missing or damaged.", place.display()),
@@ -81,7 +81,7 @@ fn is_name(error: &Error) -> bool {
 }
 
 /// The lock that is in the way.
-fn lock(error: &git2::Error) -> Option<String> {
+fn blocking_lock(error: &git2::Error) -> Option<String> {
     let path = error.message().split('\'').find(|part| part.ends_with(".lock"))?;
     (error.code() == git2::ErrorCode::Locked).then(|| path.to_owned())
 }

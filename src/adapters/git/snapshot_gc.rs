@@ -11,7 +11,7 @@ use super::snapshot_location::SnapshotRepository;
 use synthdev_domain::snapshot::{SnapshotInfo, SnapshotRetention};
 
 /// Those that go; `all` is newest first, and so is the answer.
-pub fn chosen(all: Vec<SnapshotInfo>, sweep: &SnapshotRetention) -> Vec<SnapshotInfo> {
+pub fn select_expired(all: Vec<SnapshotInfo>, sweep: &SnapshotRetention) -> Vec<SnapshotInfo> {
     let old = |info: &SnapshotInfo| sweep.older_than.is_none_or(|limit| info.created < limit);
     all.into_iter().skip(sweep.keep).filter(|info| old(info) && !sweep.keep_ids.contains(&info.id)).collect()
 }
@@ -19,8 +19,9 @@ pub fn chosen(all: Vec<SnapshotInfo>, sweep: &SnapshotRetention) -> Vec<Snapshot
 /// Deletes loose objects that no ref reaches; call with the lock held, so that nobody is about to name one.
 /// # Errors
 /// An object of a remaining snapshot cannot be read; then nothing is deleted.
-pub fn prune(store: &SnapshotRepository) -> SnapshotResult<()> {
-    let needed = needed(&store.repo).map_err(|error| snapshot_error::git_read(store.location(), &error))?;
+pub fn prune_unreachable(store: &SnapshotRepository) -> SnapshotResult<()> {
+    let needed = reachable_objects(&store.repo)
+        .map_err(|error| snapshot_error::git_read_error(store.location(), &error))?;
     let objects = store.location().join("objects");
     let Ok(fans) = fs::read_dir(&objects) else { return Ok(()) };
     for fan in fans.flatten() {
@@ -41,7 +42,7 @@ pub fn prune(store: &SnapshotRepository) -> SnapshotResult<()> {
     Ok(())
 }
 
-fn needed(repo: &Repository) -> Result<HashSet<Oid>, git2::Error> {
+fn reachable_objects(repo: &Repository) -> Result<HashSet<Oid>, git2::Error> {
     let mut needed = HashSet::new();
     let mut trees = Vec::new();
     for reference in repo.references()? {
@@ -69,7 +70,7 @@ mod tests {
     use super::*;
     use synthdev_domain::ids::{SnapshotId, Timestamp};
 
-    fn left(keep: usize, older_than: Option<i64>, keep_ids: &[&str]) -> String {
+    fn remaining_ids(keep: usize, older_than: Option<i64>, keep_ids: &[&str]) -> String {
         let info = |n: i64| SnapshotInfo {
             id: SnapshotId(n.to_string()),
             label: String::new(),
@@ -81,18 +82,18 @@ mod tests {
         };
         let keep_ids = keep_ids.iter().map(|id| SnapshotId::from(*id)).collect();
         let sweep = SnapshotRetention { keep, older_than: older_than.map(Timestamp), keep_ids, dry: true };
-        let gone = chosen((1..=5).rev().map(info).collect(), &sweep);
+        let gone = select_expired((1..=5).rev().map(info).collect(), &sweep);
         gone.iter().map(|info| info.id.as_str()).collect()
     }
 
     #[test]
     fn count_and_age_must_both_agree_and_named_ones_stay() {
-        assert_eq!(left(5, None, &[]), "");
-        assert_eq!(left(4, None, &[]), "1");
-        assert_eq!(left(0, None, &[]), "54321");
-        assert_eq!(left(0, Some(30), &[]), "21");
-        assert_eq!(left(4, Some(30), &[]), "1");
-        assert_eq!(left(2, Some(10), &[]), "");
-        assert_eq!(left(2, None, &["2", "9"]), "31");
+        assert_eq!(remaining_ids(5, None, &[]), "");
+        assert_eq!(remaining_ids(4, None, &[]), "1");
+        assert_eq!(remaining_ids(0, None, &[]), "54321");
+        assert_eq!(remaining_ids(0, Some(30), &[]), "21");
+        assert_eq!(remaining_ids(4, Some(30), &[]), "1");
+        assert_eq!(remaining_ids(2, Some(10), &[]), "");
+        assert_eq!(remaining_ids(2, None, &["2", "9"]), "31");
     }
 }

@@ -36,11 +36,11 @@ pub struct SnapshotLocation {
     /// Without symbolic links.
     pub project: PathBuf,
     /// `<data>/snapshots/<hash of the project's path>`: private index, lock, private repository.
-    pub corner: PathBuf,
+    pub project_data: PathBuf,
     /// The data directory, when it lies inside the project.
-    pub fenced: Option<PathBuf>,
+    pub data_inside_project: Option<PathBuf>,
     /// What the project's repository may open outside of itself.
-    pub outside: OutsideFiles,
+    pub outside_files: OutsideFiles,
 }
 
 /// One repository that holds snapshots.
@@ -58,7 +58,7 @@ impl SnapshotRepository {
     }
 
     /// Tells snapshots of one project from those of others in the same repository.
-    pub fn scope(&self) -> String {
+    pub fn scope_name(&self) -> String {
         if self.private {
             return String::new();
         }
@@ -94,7 +94,7 @@ impl SnapshotLocation {
     /// Checks that `project` may be snapshotted.
     /// # Errors
     /// It does not exist, or is the root or the home directory (or holds it).
-    pub fn resolve(project: &Path, data: &Path, home: Option<&Path>) -> SnapshotResult<Self> {
+    pub fn resolve_project(project: &Path, data: &Path, home: Option<&Path>) -> SnapshotResult<Self> {
         let real =
             fs::canonicalize(project).map_err(|error| snapshot_error::project_io_error(project, &error))?;
         let home = home.map(|home| fs::canonicalize(home).unwrap_or_else(|_| home.to_owned()));
@@ -106,12 +106,17 @@ impl SnapshotLocation {
         }
         let data = fs::canonicalize(data).unwrap_or_else(|_| data.to_owned());
         let fenced = data.starts_with(&real).then(|| data.clone());
-        let corner = Self::corner(&data, &real);
-        Ok(Self { project: real, corner, fenced, outside: OutsideFiles::Refused })
+        let corner = Self::project_data_directory(&data, &real);
+        Ok(Self {
+            project: real,
+            project_data: corner,
+            data_inside_project: fenced,
+            outside_files: OutsideFiles::Refused,
+        })
     }
 
     /// The part of the data directory that belongs to a project, by its path without symbolic links.
-    pub fn corner(data: &Path, project: &Path) -> PathBuf {
+    pub fn project_data_directory(data: &Path, project: &Path) -> PathBuf {
         let hash = Sha256::digest(to_bytes(project));
         let key: String = hash.iter().take(10).map(|byte| format!("{byte:02x}")).collect();
         data.join("snapshots").join(key)
@@ -119,7 +124,7 @@ impl SnapshotLocation {
 
     /// The store new snapshots go to; the private one is created when needed.
     pub fn store(&self) -> SnapshotResult<SnapshotRepository> {
-        match self.own_repository()? {
+        match self.open_project_repository()? {
             Some(store) => Ok(store),
             None => self.create_private(),
         }
@@ -134,25 +139,25 @@ impl SnapshotLocation {
         if is_private {
             return Repository::open_bare(self.private_path());
         }
-        open_around(&self.project, self.outside)
+        open_around(&self.project, self.outside_files)
     }
 
     /// Every store that may hold snapshots of this project: git may have come or gone since.
     ///
     /// # Errors
     /// As [`Place::own_repository`].
-    pub fn stores(&self) -> SnapshotResult<Vec<SnapshotRepository>> {
+    pub fn all_stores(&self) -> SnapshotResult<Vec<SnapshotRepository>> {
         let private = Repository::open_bare(self.private_path());
         let private =
             private.ok().map(|repo| SnapshotRepository { repo, private: true, prefix: PathBuf::new() });
-        Ok(self.own_repository()?.into_iter().chain(private).collect())
+        Ok(self.open_project_repository()?.into_iter().chain(private).collect())
     }
 
     /// Held while the private index or the project changes, so that two instances take turns.
-    pub fn lock(&self) -> SnapshotResult<File> {
-        ensure_private_directory(&self.corner)
-            .map_err(|error| snapshot_error::store_io_error(&self.corner, &error))?;
-        let path = self.corner.join("lock");
+    pub fn lock_project(&self) -> SnapshotResult<File> {
+        ensure_private_directory(&self.project_data)
+            .map_err(|error| snapshot_error::store_io_error(&self.project_data, &error))?;
+        let path = self.project_data.join("lock");
         let file = private_file(&path).map_err(|error| snapshot_error::store_io_error(&path, &error))?;
         file.lock().map_err(|error| snapshot_error::store_io_error(&path, &error))?;
         Ok(file)
@@ -181,7 +186,7 @@ impl SnapshotLocation {
             }
         }
         IgnoreRules {
-            outer,
+            outer_rules: outer,
             exclude: parse(top, exclude.join("\n").as_bytes()),
             prefix: store.prefix.clone(),
         }
@@ -193,15 +198,17 @@ impl SnapshotLocation {
     ///
     /// # Errors
     /// A file of it is a pipe or something else that cannot be read as a file.
-    pub fn own_repository(&self) -> SnapshotResult<Option<SnapshotRepository>> {
-        match open_around(&self.project, self.outside) {
-            Ok(repo) => Ok(self.served(repo)),
-            Err(error) if is_refusal(&error) => Err(snapshot_error::refused(&self.project, &error)),
+    pub fn open_project_repository(&self) -> SnapshotResult<Option<SnapshotRepository>> {
+        match open_around(&self.project, self.outside_files) {
+            Ok(repo) => Ok(self.usable_store(repo)),
+            Err(error) if is_refusal(&error) => {
+                Err(snapshot_error::refused_repository_error(&self.project, &error))
+            }
             Err(_) => Ok(None),
         }
     }
 
-    fn served(&self, repo: Repository) -> Option<SnapshotRepository> {
+    fn usable_store(&self, repo: Repository) -> Option<SnapshotRepository> {
         let work = fs::canonicalize(repo.workdir()?).ok()?;
         let prefix = self.project.strip_prefix(&work).ok()?.to_owned();
         if prefix.starts_with(".git") || !prefix.as_os_str().is_empty() && is_ignored(&repo, &work, &prefix)?
@@ -213,13 +220,13 @@ impl SnapshotLocation {
     }
 
     fn private_path(&self) -> PathBuf {
-        self.corner.join("objects.git")
+        self.project_data.join("objects.git")
     }
 
     fn create_private(&self) -> SnapshotResult<SnapshotRepository> {
         let path = self.private_path();
-        ensure_private_directory(&self.corner)
-            .map_err(|error| snapshot_error::store_io_error(&self.corner, &error))?;
+        ensure_private_directory(&self.project_data)
+            .map_err(|error| snapshot_error::store_io_error(&self.project_data, &error))?;
         let repo = match Repository::open_bare(&path) {
             Ok(repo) => repo,
             Err(_) => {
@@ -229,7 +236,7 @@ impl SnapshotLocation {
                 let mut options = RepositoryInitOptions::new();
                 options.bare(true).mkdir(true).external_template(false);
                 Repository::init_opts(&path, &options)
-                    .map_err(|error| snapshot_error::git_write(&path, &error))?
+                    .map_err(|error| snapshot_error::git_write_error(&path, &error))?
             }
         };
         Ok(SnapshotRepository { repo, private: true, prefix: PathBuf::new() })

@@ -14,13 +14,13 @@ const LOCK_IS_DEAD: Duration = Duration::from_secs(10);
 const OBJECT_IS_DEAD: Duration = Duration::from_secs(3600);
 
 /// Removes what is too old to be in use. Failing to is no reason to fail.
-pub fn sweep(store: &SnapshotRepository, namespace: &str) {
+pub fn remove_stale_locks(store: &SnapshotRepository, namespace: &str) {
     let common = store.repo.commondir();
-    remove(common, namespace, LOCK_IS_DEAD, |name| name.ends_with(".lock"));
-    remove(common, "objects", OBJECT_IS_DEAD, |name| name.starts_with("tmp_object_git2_"));
+    remove_if_stale(common, namespace, LOCK_IS_DEAD, |name| name.ends_with(".lock"));
+    remove_if_stale(common, "objects", OBJECT_IS_DEAD, |name| name.starts_with("tmp_object_git2_"));
 }
 
-fn remove(common: &Path, name: &str, age: Duration, is_ours: impl Fn(&str) -> bool) {
+fn remove_if_stale(common: &Path, name: &str, age: Duration, is_ours: impl Fn(&str) -> bool) {
     // an agent can put a link there, which would lead to files of other programs
     let Ok(directory) = open_directory(common, &common.join(name)) else { return };
     for entry in fs::read_dir(directory.stable_path()).into_iter().flatten().flatten() {
@@ -45,7 +45,8 @@ mod tests {
             fs::create_dir_all(&place).unwrap();
             fs::write(place.join("a.lock"), "").unwrap();
         }
-        let sweep = || remove(&git, super::super::snapshot_commit::NAMESPACE, Duration::ZERO, |_| true);
+        let sweep =
+            || remove_if_stale(&git, super::super::snapshot_commit::NAMESPACE, Duration::ZERO, |_| true);
         sweep();
         assert!(!git.join("refs/synthdev/snapshots/a.lock").exists());
         fs::remove_dir_all(git.join("refs/synthdev")).unwrap();

@@ -27,12 +27,13 @@ pub struct StatCache {
 
 impl StatCache {
     /// What the last snapshot knew. Blobs that may be gone are forgotten.
-    pub fn load(
+    pub fn load_cache(
         place: &SnapshotLocation,
         store: &SnapshotRepository,
         reference: impl Fn(&str) -> String,
     ) -> Self {
-        let Some(mut cache) = fs::read(file(place, store)).ok().and_then(|bytes| decode(&bytes)) else {
+        let Some(mut cache) = fs::read(cache_file(place, store)).ok().and_then(|bytes| decode_cache(&bytes))
+        else {
             return Self::default();
         };
         if store.repo.find_reference(&reference(&cache.snapshot)).is_err() {
@@ -44,7 +45,7 @@ impl StatCache {
 
     /// Written beside and renamed, so that a reader never sees half of it. Call with the lock held.
     /// Entries that could change unseen after `since` (racy git) are stored so that they never match.
-    pub fn save(
+    pub fn save_cache(
         mut self,
         place: &SnapshotLocation,
         store: &SnapshotRepository,
@@ -52,12 +53,12 @@ impl StatCache {
     ) -> SnapshotResult<()> {
         for entry in &mut self.entries {
             if entry.stat.is_racy(since) {
-                doubt(&mut entry.stat);
+                make_unmatchable(&mut entry.stat);
             }
         }
-        let target = file(place, store);
+        let target = cache_file(place, store);
         let draft = target.with_extension("new");
-        let written = private_file(&draft).and_then(|mut out| out.write_all(&encode(&self)));
+        let written = private_file(&draft).and_then(|mut out| out.write_all(&encode_cache(&self)));
         written
             .and_then(|()| fs::rename(&draft, &target))
             .map_err(|error| snapshot_error::store_io_error(&target, &error))
@@ -66,7 +67,7 @@ impl StatCache {
 
 /// The time the disk's own clock shows now, read from a file just written: comparable with file times.
 pub fn disk_time(place: &SnapshotLocation) -> (i64, u32) {
-    let path = place.corner.join(format!("clock-{}", std::process::id()));
+    let path = place.project_data.join(format!("clock-{}", std::process::id()));
     let stamp = private_file(&path).and_then(|file| file.metadata());
     let _ = fs::remove_file(&path);
     // Without a clock every entry is doubted: slow, still right.
@@ -74,24 +75,24 @@ pub fn disk_time(place: &SnapshotLocation) -> (i64, u32) {
 }
 
 /// Makes a stat that no file can have.
-pub fn doubt(stat: &mut FileStat) {
+pub fn make_unmatchable(stat: &mut FileStat) {
     stat.modified = NEVER;
 }
 
 /// Looks a path up in entries sorted by path.
-pub fn lookup<'a>(entries: &'a [SnapshotEntry], path: &[u8]) -> Option<&'a SnapshotEntry> {
+pub fn find_entry<'a>(entries: &'a [SnapshotEntry], path: &[u8]) -> Option<&'a SnapshotEntry> {
     let at = entries.binary_search_by(|entry| entry.path.as_slice().cmp(path)).ok()?;
     entries.get(at)
 }
 
-fn file(place: &SnapshotLocation, store: &SnapshotRepository) -> PathBuf {
-    place.corner.join(Path::new(if store.private { "index-private" } else { "index-repository" }))
+fn cache_file(place: &SnapshotLocation, store: &SnapshotRepository) -> PathBuf {
+    place.project_data.join(Path::new(if store.private { "index-private" } else { "index-repository" }))
 }
 
-fn encode(cache: &StatCache) -> Vec<u8> {
+fn encode_cache(cache: &StatCache) -> Vec<u8> {
     let mut out = Vec::with_capacity(64 + cache.entries.len() * 120);
     out.extend_from_slice(HEADER);
-    text(&mut out, cache.snapshot.as_bytes());
+    push_text(&mut out, cache.snapshot.as_bytes());
     out.extend_from_slice(&(cache.entries.len() as u64).to_le_bytes());
     for SnapshotEntry { path, stat, blob } in &cache.entries {
         out.extend_from_slice(&stat.kind.mode().to_le_bytes());
@@ -102,29 +103,31 @@ fn encode(cache: &StatCache) -> Vec<u8> {
         }
         out.extend_from_slice(&stat.inode.to_le_bytes());
         out.extend_from_slice(blob.as_bytes());
-        text(&mut out, path);
+        push_text(&mut out, path);
     }
     out
 }
 
-fn text(out: &mut Vec<u8>, bytes: &[u8]) {
+fn push_text(out: &mut Vec<u8>, bytes: &[u8]) {
     out.extend_from_slice(&(bytes.len() as u64).to_le_bytes());
     out.extend_from_slice(bytes);
 }
 
 /// `None` for anything but a whole, sorted cache of this version.
-fn decode(bytes: &[u8]) -> Option<StatCache> {
+fn decode_cache(bytes: &[u8]) -> Option<StatCache> {
     let mut rest = bytes.strip_prefix(HEADER)?;
     let snapshot = String::from_utf8(take_text(&mut rest)?.to_vec()).ok()?;
-    let count = u64::from_le_bytes(take(&mut rest)?);
+    let count = u64::from_le_bytes(take_bytes(&mut rest)?);
     let mut entries = Vec::new();
     for _ in 0..count {
-        let kind = TreeEntryKind::from_mode(u32::from_le_bytes(take(&mut rest)?))?;
-        let size = u64::from_le_bytes(take(&mut rest)?);
-        let modified = (i64::from_le_bytes(take(&mut rest)?), u32::from_le_bytes(take(&mut rest)?));
-        let changed = (i64::from_le_bytes(take(&mut rest)?), u32::from_le_bytes(take(&mut rest)?));
-        let inode = u32::from_le_bytes(take(&mut rest)?);
-        let blob = Oid::from_bytes(&take::<20>(&mut rest)?).ok()?;
+        let kind = TreeEntryKind::from_mode(u32::from_le_bytes(take_bytes(&mut rest)?))?;
+        let size = u64::from_le_bytes(take_bytes(&mut rest)?);
+        let modified =
+            (i64::from_le_bytes(take_bytes(&mut rest)?), u32::from_le_bytes(take_bytes(&mut rest)?));
+        let changed =
+            (i64::from_le_bytes(take_bytes(&mut rest)?), u32::from_le_bytes(take_bytes(&mut rest)?));
+        let inode = u32::from_le_bytes(take_bytes(&mut rest)?);
+        let blob = Oid::from_bytes(&take_bytes::<20>(&mut rest)?).ok()?;
         let path = take_text(&mut rest)?.to_vec();
         entries.push(SnapshotEntry { path, stat: FileStat { kind, size, modified, changed, inode }, blob });
     }
@@ -132,14 +135,14 @@ fn decode(bytes: &[u8]) -> Option<StatCache> {
         .then_some(StatCache { entries, snapshot })
 }
 
-fn take<const N: usize>(rest: &mut &[u8]) -> Option<[u8; N]> {
+fn take_bytes<const N: usize>(rest: &mut &[u8]) -> Option<[u8; N]> {
     let (head, tail) = rest.split_first_chunk::<N>()?;
     *rest = tail;
     Some(*head)
 }
 
 fn take_text<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
-    let length = usize::try_from(u64::from_le_bytes(take(rest)?)).ok()?;
+    let length = usize::try_from(u64::from_le_bytes(take_bytes(rest)?)).ok()?;
     let (head, tail) = rest.split_at_checked(length)?;
     *rest = tail;
     Some(head)
@@ -158,19 +161,19 @@ mod tests {
     #[test]
     fn reads_what_it_wrote_and_nothing_damaged() {
         let cache = StatCache { entries: vec![entry("a"), entry("b/ü")], snapshot: "0abc".into() };
-        let bytes = encode(&cache);
-        assert_eq!(decode(&bytes), Some(cache));
+        let bytes = encode_cache(&cache);
+        assert_eq!(decode_cache(&bytes), Some(cache));
         for cut in 0..bytes.len() {
-            assert_eq!(decode(&bytes[..cut]), None, "cut at {cut}");
+            assert_eq!(decode_cache(&bytes[..cut]), None, "cut at {cut}");
         }
         let unsorted = StatCache { entries: vec![entry("b"), entry("a")], snapshot: String::new() };
-        assert_eq!(decode(&encode(&unsorted)), None);
+        assert_eq!(decode_cache(&encode_cache(&unsorted)), None);
     }
 
     #[test]
     fn a_doubted_stat_matches_nothing() {
         let mut stat = entry("a").stat;
-        doubt(&mut stat);
+        make_unmatchable(&mut stat);
         assert_ne!(stat, entry("a").stat);
     }
 }

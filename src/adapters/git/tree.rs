@@ -10,7 +10,7 @@ use super::snapshot_entry::{FileStat, RelPath, SnapshotEntry, TreeEntryKind};
 pub type FlatTree = BTreeMap<RelPath, (TreeEntryKind, Oid)>;
 
 /// Writes the trees of entries sorted by path and returns the root's name; existing trees are not rewritten.
-pub fn write(odb: &Odb<'_>, entries: &[SnapshotEntry]) -> Result<Oid, git2::Error> {
+pub fn write_trees(odb: &Odb<'_>, entries: &[SnapshotEntry]) -> Result<Oid, git2::Error> {
     write_below(odb, entries, 0, &mut Vec::new())
 }
 
@@ -25,16 +25,16 @@ pub fn write_stored(odb: &Odb<'_>, stored: &FlatTree) -> Result<Oid, git2::Error
         let stat = FileStat { kind: *kind, size: 0, modified: (0, 0), changed: (0, 0), inode: 0 };
         SnapshotEntry { path: path.clone(), stat, blob: *blob }
     };
-    write(odb, &stored.iter().map(entry).collect::<Vec<_>>())
+    write_trees(odb, &stored.iter().map(entry).collect::<Vec<_>>())
 }
 
 /// The entries without what is known of their files.
-pub fn flat(entries: &[SnapshotEntry]) -> FlatTree {
+pub fn flat_tree(entries: &[SnapshotEntry]) -> FlatTree {
     entries.iter().map(|entry| (entry.path.clone(), (entry.stat.kind, entry.blob))).collect()
 }
 
 /// Reads a tree with all below it.
-pub fn read(repo: &Repository, tree: &Tree<'_>) -> Result<FlatTree, git2::Error> {
+pub fn read_tree(repo: &Repository, tree: &Tree<'_>) -> Result<FlatTree, git2::Error> {
     let mut stored = FlatTree::new();
     read_below(repo, tree, &[], &mut stored)?;
     Ok(stored)

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use git2::{DiffFormat, DiffLineType, DiffOptions, Repository, Tree};
 
-use super::snapshot_entry::{RelPath, TreeEntryKind, ancestors, shown, to_path};
+use super::snapshot_entry::{RelPath, TreeEntryKind, ancestor_paths, display_path, to_path};
 use super::tree::FlatTree;
 use synthdev_domain::snapshot::{ChangedFile, FileChange};
 
@@ -29,8 +29,8 @@ pub fn diff_trees(old: &FlatTree, new: &FlatTree) -> Vec<(RelPath, FileChange)> 
 }
 
 /// For people and protocols.
-pub fn listed(changes: &[(RelPath, FileChange)]) -> Vec<ChangedFile> {
-    changes.iter().map(|(path, change)| ChangedFile { path: shown(path), change: *change }).collect()
+pub fn to_changed_files(changes: &[(RelPath, FileChange)]) -> Vec<ChangedFile> {
+    changes.iter().map(|(path, change)| ChangedFile { path: display_path(path), change: *change }).collect()
 }
 
 /// A unified diff of these paths, as `git diff` writes it; no paths, no text.
@@ -49,7 +49,7 @@ pub fn unified_diff<'a>(
     for path in paths {
         any = true;
         options.pathspec(to_path(path));
-        directories.extend(ancestors(path).map(to_path));
+        directories.extend(ancestor_paths(path).map(to_path));
     }
     let mut text = Vec::new();
     if any {
@@ -66,7 +66,7 @@ pub fn unified_diff<'a>(
                 text.push(u8::try_from(line.origin()).unwrap_or(b' '));
             }
             if line.origin_value() == DiffLineType::FileHeader {
-                header(line.content(), &mut text);
+                write_header(line.content(), &mut text);
             } else {
                 text.extend_from_slice(line.content());
             }
@@ -84,7 +84,7 @@ fn leads_away(repo: &Repository, directories: &BTreeSet<PathBuf>) -> bool {
 }
 
 /// Git ends a name that holds white space with a tab, for programs that would cut it there.
-fn header(lines: &[u8], text: &mut Vec<u8>) {
+fn write_header(lines: &[u8], text: &mut Vec<u8>) {
     for line in lines.split_inclusive(|byte| *byte == b'\n') {
         let name = line.strip_prefix(b"--- ").or_else(|| line.strip_prefix(b"+++ "));
         let name = name.and_then(|name| name.strip_suffix(b"\n"));

@@ -10,13 +10,13 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use git2::{ObjectType, Oid, Repository};
 
-use super::project_walk::{WalkedPaths, walk};
+use super::project_walk::{WalkedPaths, walk_project};
 use super::repository_context::RepositoryContext;
 use super::snapshot_commit::SnapshotRecord;
-use super::snapshot_entry::{RelPath, shown, to_path};
+use super::snapshot_entry::{RelPath, display_path, to_path};
 use super::snapshot_error::SnapshotResult;
 use super::tree::FlatTree;
-use super::uncovered_files::{MAX_FILE, UncoveredFiles, UncoveredReason, UncoveredRecord, stamp};
+use super::uncovered_files::{MAX_FILE, UncoveredFiles, UncoveredReason, UncoveredRecord, path_stamp};
 use super::user_index::UserIndex;
 use synthdev_domain::snapshot::UnrestoredChanges;
 
@@ -34,21 +34,23 @@ pub fn find_uncovered_changes(
     record: &SnapshotRecord,
     (stored, kept): (&FlatTree, Option<&UncoveredRecord>),
 ) -> SnapshotResult<UnrestoredChanges> {
-    let seed = UserIndex::read(&here.store)?;
+    let seed = UserIndex::read_index(&here.store)?;
     let is_submodule = |path: &[u8]| seed.submodules.contains_key(path);
-    let (root, fenced) = (&here.place.project, here.place.fenced.as_deref());
-    let mut walked = walk(root, &here.rules, &is_submodule, fenced);
-    walked.ignored.retain(|path| !stored.contains_key(path) && seed.tracked.binary_search(path).is_err());
-    let copied = kept.map(|kept| kept.copies.keys().cloned().collect()).unwrap_or_default();
+    let (root, fenced) = (&here.location.project, here.location.data_inside_project.as_deref());
+    let mut walked = walk_project(root, &here.rules, &is_submodule, fenced);
+    walked
+        .ignored_paths
+        .retain(|path| !stored.contains_key(path) && seed.tracked.binary_search(path).is_err());
+    let copied = kept.map(|kept| kept.private_copies.keys().cloned().collect()).unwrap_or_default();
     let left_out = UncoveredFiles::collect_from_walk(root, &mut walked, &copied);
     let millis = u64::try_from(record.created.0).unwrap_or(0);
     let since = UNIX_EPOCH + Duration::from_millis(millis);
-    let mut look = UncoveredChangeScan { root, since, left: MOST, kept };
-    let ignored = look.changed(UncoveredReason::Ignored, left_out.ignored.iter());
-    let nested = look.changed(UncoveredReason::Nested, left_out.nested.iter());
-    let excluded = excluded(here, &mut look, stored, &left_out);
-    let skipped = skipped(&mut look, record, stored, &walked);
-    let moved = |then: &String| !here.store.private && *then != head(&here.store.repo);
+    let mut look = UncoveredChangeScan { root, since, remaining: MOST, uncovered: kept };
+    let ignored = look.changed_paths(UncoveredReason::Ignored, left_out.ignored_paths.iter());
+    let nested = look.changed_paths(UncoveredReason::Nested, left_out.nested.iter());
+    let excluded = excluded_changes(here, &mut look, stored, &left_out);
+    let skipped = skipped_changes(&mut look, record, stored, &walked);
+    let moved = |then: &String| !here.store.private && *then != head_commit_id(&here.store.repo);
     Ok(UnrestoredChanges {
         ignored,
         nested,
@@ -59,50 +61,54 @@ pub fn find_uncovered_changes(
 }
 
 /// Files that the settings exclude, now or then, and that no copy can bring back or take away.
-fn excluded(
+fn excluded_changes(
     here: &RepositoryContext,
     look: &mut UncoveredChangeScan<'_>,
     stored: &FlatTree,
     left_out: &UncoveredFiles,
 ) -> Vec<String> {
-    let known = look.kept.filter(|kept| !kept.cut);
+    let known = look.uncovered.filter(|kept| !kept.is_truncated);
     let new = |path: &&RelPath| {
-        let copied = look.kept.is_some_and(|kept| kept.copies.contains_key(*path));
+        let copied = look.uncovered.is_some_and(|kept| kept.private_copies.contains_key(*path));
         // what is known to be new is held, and goes
-        let stays = known.is_none_or(|kept| kept.saw(path));
+        let stays = known.is_none_or(|kept| kept.contains_path(path));
         stays && !copied && !stored.contains_key(*path)
     };
-    let held: Vec<&RelPath> = left_out.held.keys().filter(new).collect();
-    let now = held.into_iter().chain(&left_out.unheld).chain(&left_out.cut);
-    let mut names = look.changed(UncoveredReason::Excluded, now);
+    let held: Vec<&RelPath> = left_out.excluded_files.keys().filter(new).collect();
+    let now = held.into_iter().chain(&left_out.unread_excluded).chain(&left_out.truncated_directories);
+    let mut names = look.changed_paths(UncoveredReason::Excluded, now);
     // covered then, excluded now: it stays as it is
-    for (path, (_, blob)) in stored.iter().filter(|(path, _)| here.rules.excluded(path)) {
-        let place = here.place.project.join(to_path(path));
+    for (path, (_, blob)) in stored.iter().filter(|(path, _)| here.rules.is_excluded(path)) {
+        let place = here.location.project.join(to_path(path));
         let hash = |bytes: Vec<u8>| Oid::hash_object(ObjectType::Blob, &bytes).ok();
         if names.len() < NAMED && fs::read(place).ok().and_then(hash) != Some(*blob) {
-            names.push(shown(path));
+            names.push(display_path(path));
         }
     }
     names
 }
 
 /// Files of the project's own that are too large, or could not be read.
-fn skipped(
+fn skipped_changes(
     look: &mut UncoveredChangeScan<'_>,
     record: &SnapshotRecord,
     stored: &FlatTree,
     walked: &WalkedPaths,
 ) -> Vec<String> {
-    let then: BTreeSet<&str> =
-        record.skipped.iter().filter(|lost| !lost.lack.is_foreign()).map(|lost| lost.path.as_str()).collect();
+    let then: BTreeSet<&str> = record
+        .skipped
+        .iter()
+        .filter(|lost| !lost.lack.is_outside_project())
+        .map(|lost| lost.path.as_str())
+        .collect();
     let large = |path: &&RelPath| {
         !stored.contains_key(*path)
-            && (then.contains(shown(path).as_str())
+            && (then.contains(display_path(path).as_str())
                 || fs::symlink_metadata(look.root.join(to_path(path)))
                     .is_ok_and(|meta| meta.size() > MAX_FILE))
     };
     let now: Vec<&RelPath> = walked.files.iter().filter(large).collect();
-    let mut names = look.changed(UncoveredReason::Skipped, now.into_iter());
+    let mut names = look.changed_paths(UncoveredReason::Skipped, now.into_iter());
     if then.contains(".") {
         names.push("perhaps others of a project that is over the limits".to_owned());
     }
@@ -110,7 +116,7 @@ fn skipped(
 }
 
 /// The commit at which HEAD is; empty before the first one.
-pub fn head(repo: &Repository) -> String {
+pub fn head_commit_id(repo: &Repository) -> String {
     let at = repo.head().ok().and_then(|head| head.peel_to_commit().ok());
     at.map(|commit| commit.id().to_string()).unwrap_or_default()
 }
@@ -118,21 +124,29 @@ pub fn head(repo: &Repository) -> String {
 struct UncoveredChangeScan<'a> {
     root: &'a Path,
     since: SystemTime,
-    left: usize,
-    kept: Option<&'a UncoveredRecord>,
+    remaining: usize,
+    uncovered: Option<&'a UncoveredRecord>,
 }
 
 impl UncoveredChangeScan<'_> {
     /// What was written since, made or removed; `now` is what is there.
-    fn changed<'p>(&mut self, why: UncoveredReason, now: impl Iterator<Item = &'p RelPath>) -> Vec<String> {
+    fn changed_paths<'p>(
+        &mut self,
+        why: UncoveredReason,
+        now: impl Iterator<Item = &'p RelPath>,
+    ) -> Vec<String> {
         let now: BTreeSet<&RelPath> = now.collect();
-        let seen = self.kept.into_iter().flat_map(|kept| &kept.seen).filter(|(_, seen)| seen.why == why);
+        let seen = self
+            .uncovered
+            .into_iter()
+            .flat_map(|kept| &kept.uncovered_paths)
+            .filter(|(_, seen)| seen.reason == why);
         let gone = |path: &RelPath| fs::symlink_metadata(self.root.join(to_path(path))).is_err();
         let gone = seen.filter(|(path, seen)| seen.stamp.is_some() && !now.contains(path) && gone(path));
-        let mut names: Vec<String> = gone.take(NAMED).map(|(path, _)| shown(path)).collect();
+        let mut names: Vec<String> = gone.take(NAMED).map(|(path, _)| display_path(path)).collect();
         for path in now {
             if names.len() < NAMED && self.is_changed(path) {
-                names.push(shown(path));
+                names.push(display_path(path));
             }
         }
         names
@@ -140,20 +154,23 @@ impl UncoveredChangeScan<'_> {
 
     fn is_changed(&mut self, path: &RelPath) -> bool {
         let place = self.root.join(to_path(path));
-        let seen = self.kept.and_then(|kept| kept.seen.get(path));
-        let now = stamp(&place);
+        let seen = self.uncovered.and_then(|kept| kept.uncovered_paths.get(path));
+        let now = path_stamp(&place);
         match seen {
             Some(seen) if seen.stamp != now => true,
             // what is in a directory shows in nothing of its own
             Some(_) => place.is_dir() && self.is_newer(&place),
             // a list that is whole knows what is new, whatever its times say
-            None => self.kept.is_some_and(|kept| !kept.cut && !kept.saw(path)) || self.is_newer(&place),
+            None => {
+                self.uncovered.is_some_and(|kept| !kept.is_truncated && !kept.contains_path(path))
+                    || self.is_newer(&place)
+            }
         }
     }
 
     /// Whether it was written, or something in it was. A directory's own time tells what came and went.
     fn is_newer(&mut self, place: &Path) -> bool {
-        self.left = self.left.saturating_sub(1);
+        self.remaining = self.remaining.saturating_sub(1);
         let Ok(meta) = fs::symlink_metadata(place) else { return false };
         if meta.modified().is_ok_and(|at| at >= self.since) {
             return true;
@@ -162,6 +179,6 @@ impl UncoveredChangeScan<'_> {
             return false;
         }
         let items = fs::read_dir(place).into_iter().flatten().flatten();
-        items.into_iter().any(|item| self.left > 0 && self.is_newer(&item.path()))
+        items.into_iter().any(|item| self.remaining > 0 && self.is_newer(&item.path()))
     }
 }

@@ -14,10 +14,10 @@ use git2::{ObjectType, Oid};
 use serde::{Deserialize, Serialize};
 
 use super::project_walk::WalkedPaths;
-use super::snapshot_entry::{FileStat, RelPath, TreeEntryKind, ancestors, to_bytes, to_path};
+use super::snapshot_entry::{FileStat, RelPath, TreeEntryKind, ancestor_paths, to_bytes, to_path};
 use super::snapshot_error::{self, SnapshotResult};
 use super::snapshot_location::SnapshotLocation;
-use crate::open_beneath::{open_parent, open_unfollowed, read_held};
+use crate::open_beneath::{open_parent, open_unfollowed, read_open_file};
 use synthdev_domain::ids::SnapshotId;
 use synthdev_domain::snapshot::FileChange;
 
@@ -42,34 +42,34 @@ pub struct ExcludedFile {
 #[derive(Default)]
 pub struct UncoveredFiles {
     /// With their content.
-    pub held: BTreeMap<RelPath, ExcludedFile>,
+    pub excluded_files: BTreeMap<RelPath, ExcludedFile>,
     /// Excluded, but too large, too many, or not to be read.
-    pub unheld: BTreeSet<RelPath>,
-    pub ignored: Vec<RelPath>,
+    pub unread_excluded: BTreeSet<RelPath>,
+    pub ignored_paths: Vec<RelPath>,
     pub nested: Vec<RelPath>,
     /// Excluded directories that hold more than is listed.
-    pub cut: Vec<RelPath>,
+    pub truncated_directories: Vec<RelPath>,
 }
 
 impl UncoveredFiles {
     /// Takes from a walk what it found. `wanted` files are held whatever the limits say: a restore would overwrite them.
     pub fn collect_from_walk(root: &Path, walked: &mut WalkedPaths, wanted: &BTreeSet<RelPath>) -> Self {
         let mut left_out = Self {
-            ignored: std::mem::take(&mut walked.ignored),
+            ignored_paths: std::mem::take(&mut walked.ignored_paths),
             nested: std::mem::take(&mut walked.nested),
-            cut: std::mem::take(&mut walked.cut),
+            truncated_directories: std::mem::take(&mut walked.truncated_directories),
             ..Self::default()
         };
         let mut left = MOST_IN_ALL;
         for path in std::mem::take(&mut walked.excluded) {
             let most = if wanted.contains(&path) { MAX_FILE } else { left.min(MOST_BYTES) };
-            match hold(root, &to_path(&path), most) {
+            match read_excluded_file(root, &to_path(&path), most) {
                 Ok(held) => {
                     left = left.saturating_sub(held.stat.size);
-                    left_out.held.insert(path, held);
+                    left_out.excluded_files.insert(path, held);
                 }
                 Err(error) if error.kind() == ErrorKind::NotFound => {}
-                Err(_) => drop(left_out.unheld.insert(path)),
+                Err(_) => drop(left_out.unread_excluded.insert(path)),
             }
         }
         left_out
@@ -77,7 +77,7 @@ impl UncoveredFiles {
 }
 
 /// What is told of the file is told of the one that is read: a command can swap it, or its directory, meanwhile.
-fn hold(root: &Path, path: &Path, most: u64) -> io::Result<ExcludedFile> {
+fn read_excluded_file(root: &Path, path: &Path, most: u64) -> io::Result<ExcludedFile> {
     let parent = open_parent(root, &root.join(path), false)?;
     let place = parent.entry();
     let too_large = || io::Error::other("it is too large to keep");
@@ -92,7 +92,7 @@ fn hold(root: &Path, path: &Path, most: u64) -> io::Result<ExcludedFile> {
         let file = open_unfollowed(&place)?;
         meta = file.metadata()?;
         stat = fitting(&meta)?;
-        read_held(file, most)?
+        read_open_file(file, most)?
     };
     let blob = Oid::hash_object(ObjectType::Blob, &content).map_err(io::Error::other)?;
     Ok(ExcludedFile { stat, mode: meta.mode() & 0o777, blob, content })
@@ -120,14 +120,14 @@ pub enum UncoveredReason {
 /// What is known of something that was not stored: its size and times.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct UncoveredPath {
-    pub why: UncoveredReason,
+    pub reason: UncoveredReason,
     pub stamp: Option<UncoveredPathStamp>,
 }
 
 /// Mode, size, times and inode.
 pub type UncoveredPathStamp = (u32, u64, i64, i64, i64, i64, u64);
 
-pub fn stamp(place: &Path) -> Option<UncoveredPathStamp> {
+pub fn path_stamp(place: &Path) -> Option<UncoveredPathStamp> {
     let meta = fs::symlink_metadata(place).ok()?;
     let (modified, changed) = ((meta.mtime(), meta.mtime_nsec()), (meta.ctime(), meta.ctime_nsec()));
     // a directory's size and times tell nothing of what is in it
@@ -140,16 +140,17 @@ pub fn stamp(place: &Path) -> Option<UncoveredPathStamp> {
 /// What was kept beside one snapshot.
 #[derive(Debug, Default)]
 pub struct UncoveredRecord {
-    pub copies: BTreeMap<RelPath, PrivateCopy>,
-    pub seen: BTreeMap<RelPath, UncoveredPath>,
+    pub private_copies: BTreeMap<RelPath, PrivateCopy>,
+    pub uncovered_paths: BTreeMap<RelPath, UncoveredPath>,
     /// More was there than is listed: what is not listed may have been there.
-    pub cut: bool,
+    pub is_truncated: bool,
 }
 
 impl UncoveredRecord {
     /// Whether something was there that was not stored, or was in such a directory.
-    pub fn saw(&self, path: &[u8]) -> bool {
-        self.seen.contains_key(path) || ancestors(path).any(|dir| self.seen.contains_key(dir))
+    pub fn contains_path(&self, path: &[u8]) -> bool {
+        self.uncovered_paths.contains_key(path)
+            || ancestor_paths(path).any(|dir| self.uncovered_paths.contains_key(dir))
     }
 }
 
@@ -188,21 +189,21 @@ impl ManifestPath {
 ///
 /// # Errors
 /// The data directory cannot be written.
-pub fn write(
+pub fn write_record(
     place: &SnapshotLocation,
     private: bool,
     id: &SnapshotId,
     left_out: &UncoveredFiles,
     skipped: &[RelPath],
 ) -> SnapshotResult<()> {
-    let dir = directory(place);
-    let mut copies = Vec::with_capacity(left_out.held.len());
+    let dir = copies_directory(place);
+    let mut copies = Vec::with_capacity(left_out.excluded_files.len());
     let written = || -> io::Result<()> {
         fs::DirBuilder::new().recursive(true).mode(0o700).create(&dir)?;
-        for (path, held) in &left_out.held {
+        for (path, held) in &left_out.excluded_files {
             let file = dir.join(held.blob.to_string());
             if fs::symlink_metadata(&file).is_err() {
-                put(&dir, &file, &held.content)?;
+                write_private(&dir, &file, &held.content)?;
             }
             copies.push((
                 ManifestPath::from_path(path),
@@ -212,26 +213,29 @@ pub fn write(
             ));
         }
         let lists = [
-            (UncoveredReason::Excluded, left_out.unheld.iter().chain(&left_out.cut).collect::<Vec<_>>()),
+            (
+                UncoveredReason::Excluded,
+                left_out.unread_excluded.iter().chain(&left_out.truncated_directories).collect::<Vec<_>>(),
+            ),
             (UncoveredReason::Nested, left_out.nested.iter().collect()),
             (UncoveredReason::Skipped, skipped.iter().collect()),
-            (UncoveredReason::Ignored, left_out.ignored.iter().collect()),
+            (UncoveredReason::Ignored, left_out.ignored_paths.iter().collect()),
         ];
         let all = lists.iter().flat_map(|(why, paths)| paths.iter().map(|path| (*why, *path)));
         let seen = all.clone().take(MOST_SEEN);
         let seen = seen.map(|(why, path)| {
-            (ManifestPath::from_path(path), why, stamp(&place.project.join(to_path(path))))
+            (ManifestPath::from_path(path), why, path_stamp(&place.project.join(to_path(path))))
         });
-        let cut = !left_out.cut.is_empty() || all.count() > MOST_SEEN;
+        let cut = !left_out.truncated_directories.is_empty() || all.count() > MOST_SEEN;
         let manifest = UncoveredManifest { private, seen: seen.collect(), cut, copies };
-        put(&dir, &manifest_file(place, id), &serde_json::to_vec(&manifest)?)?;
+        write_private(&dir, &manifest_file(place, id), &serde_json::to_vec(&manifest)?)?;
         fs::File::open(&dir)?.sync_all()
     };
     written().map_err(|error| snapshot_error::store_io_error(&dir, &error))
 }
 
 /// Whole or not at all, for the user alone.
-fn put(dir: &Path, file: &Path, content: &[u8]) -> io::Result<()> {
+fn write_private(dir: &Path, file: &Path, content: &[u8]) -> io::Result<()> {
     let draft = dir.join(format!("new-{}", std::process::id()));
     // left by a process that died and had the same id
     let _ = fs::remove_file(&draft);
@@ -243,42 +247,43 @@ fn put(dir: &Path, file: &Path, content: &[u8]) -> io::Result<()> {
 
 /// `None` where nothing is known: the snapshot is of an earlier version, or its list is gone. A copy that is gone counts
 /// as never made.
-pub fn read(place: &SnapshotLocation, id: &SnapshotId) -> Option<UncoveredRecord> {
+pub fn read_record(place: &SnapshotLocation, id: &SnapshotId) -> Option<UncoveredRecord> {
     let manifest: UncoveredManifest =
         serde_json::from_slice(&fs::read(manifest_file(place, id)).ok()?).ok()?;
-    let mut kept = UncoveredRecord { cut: manifest.cut, ..UncoveredRecord::default() };
+    let mut kept = UncoveredRecord { is_truncated: manifest.cut, ..UncoveredRecord::default() };
     for (path, why, stamp) in manifest.seen {
-        kept.seen.insert(path.path(), UncoveredPath { why, stamp });
+        kept.uncovered_paths.insert(path.path(), UncoveredPath { reason: why, stamp });
     }
     for (path, kind, mode, blob) in manifest.copies {
         let (kind, blob) = (TreeEntryKind::from_mode(kind)?, Oid::from_str(&blob).ok()?);
         let path = path.path();
-        if leads_out(&path) {
+        if leads_outside(&path) {
             return None;
         }
-        if fs::symlink_metadata(file(place, blob)).is_ok() {
-            kept.copies.insert(path, PrivateCopy { kind, mode, blob });
+        if fs::symlink_metadata(copy_file(place, blob)).is_ok() {
+            kept.private_copies.insert(path, PrivateCopy { kind, mode, blob });
         } else {
-            kept.seen.insert(path, UncoveredPath { why: UncoveredReason::Excluded, stamp: None });
+            kept.uncovered_paths
+                .insert(path, UncoveredPath { reason: UncoveredReason::Excluded, stamp: None });
         }
     }
     Some(kept)
 }
 
 /// Out of the project or into git's own directory: nothing that we wrote.
-fn leads_out(path: &[u8]) -> bool {
+fn leads_outside(path: &[u8]) -> bool {
     path.split(|byte| *byte == b'/').any(|part| matches!(part, b"" | b"." | b".." | b".git"))
 }
 
 /// What differs between two moments, seen from `old`, by path.
-pub fn changes(old: &UncoveredRecord, new: &UncoveredRecord) -> Vec<(RelPath, FileChange)> {
-    let paths: BTreeSet<&RelPath> = old.copies.keys().chain(new.copies.keys()).collect();
-    let change = |path: &&RelPath| match (old.copies.get(*path), new.copies.get(*path)) {
+pub fn diff_records(old: &UncoveredRecord, new: &UncoveredRecord) -> Vec<(RelPath, FileChange)> {
+    let paths: BTreeSet<&RelPath> = old.private_copies.keys().chain(new.private_copies.keys()).collect();
+    let change = |path: &&RelPath| match (old.private_copies.get(*path), new.private_copies.get(*path)) {
         (Some(old), Some(new)) if old == new => None,
         (Some(old), Some(new)) if old.blob == new.blob => Some(FileChange::Mode),
         (Some(_), Some(_)) => Some(FileChange::Modified),
-        (Some(_), None) => (!new.cut && !new.saw(path)).then_some(FileChange::Deleted),
-        (None, _) => (!old.cut && !old.saw(path)).then_some(FileChange::Added),
+        (Some(_), None) => (!new.is_truncated && !new.contains_path(path)).then_some(FileChange::Deleted),
+        (None, _) => (!old.is_truncated && !old.contains_path(path)).then_some(FileChange::Added),
     };
     paths.into_iter().filter_map(|path| Some((path.clone(), change(&path)?))).collect()
 }
@@ -287,8 +292,8 @@ pub fn changes(old: &UncoveredRecord, new: &UncoveredRecord) -> Vec<(RelPath, Fi
 ///
 /// # Errors
 /// As the system says, or it was changed.
-pub fn content(place: &SnapshotLocation, blob: Oid) -> io::Result<Vec<u8>> {
-    let content = fs::read(file(place, blob))?;
+pub fn read_copy(place: &SnapshotLocation, blob: Oid) -> io::Result<Vec<u8>> {
+    let content = fs::read(copy_file(place, blob))?;
     if Oid::hash_object(ObjectType::Blob, &content).ok() == Some(blob) {
         return Ok(content);
     }
@@ -300,8 +305,8 @@ pub fn content(place: &SnapshotLocation, blob: Oid) -> io::Result<Vec<u8>> {
 ///
 /// # Errors
 /// A file cannot be removed.
-pub fn prune(place: &SnapshotLocation, there: &[(bool, BTreeSet<String>)]) -> SnapshotResult<()> {
-    let dir = directory(place);
+pub fn prune_records(place: &SnapshotLocation, there: &[(bool, BTreeSet<String>)]) -> SnapshotResult<()> {
+    let dir = copies_directory(place);
     let (mut needed, mut files) = (BTreeSet::new(), Vec::new());
     for item in fs::read_dir(&dir).into_iter().flatten().flatten() {
         let name = item.file_name().to_string_lossy().into_owned();
@@ -316,15 +321,15 @@ pub fn prune(place: &SnapshotLocation, there: &[(bool, BTreeSet<String>)]) -> Sn
             there.iter().any(|(private, ids)| *private == manifest.private && !ids.contains(id))
         };
         match manifest {
-            Some(manifest) if gone(&manifest) => remove(&item.path())?,
+            Some(manifest) if gone(&manifest) => remove_file(&item.path())?,
             Some(manifest) => needed.extend(manifest.copies.into_iter().map(|(_, _, _, blob)| blob)),
-            None => remove(&item.path())?,
+            None => remove_file(&item.path())?,
         }
     }
-    files.iter().filter(|(name, _)| !needed.contains(name)).try_for_each(|(_, path)| remove(path))
+    files.iter().filter(|(name, _)| !needed.contains(name)).try_for_each(|(_, path)| remove_file(path))
 }
 
-fn remove(file: &Path) -> SnapshotResult<()> {
+fn remove_file(file: &Path) -> SnapshotResult<()> {
     match fs::remove_file(file) {
         Err(error) if error.kind() != ErrorKind::NotFound => {
             Err(snapshot_error::store_io_error(file, &error))
@@ -337,7 +342,7 @@ fn remove(file: &Path) -> SnapshotResult<()> {
 ///
 /// # Errors
 /// As the system says.
-pub fn write_back(draft: &Path, content: &[u8], copy: (TreeEntryKind, u32)) -> io::Result<()> {
+pub fn write_copy(draft: &Path, content: &[u8], copy: (TreeEntryKind, u32)) -> io::Result<()> {
     if copy.0 == TreeEntryKind::Link {
         return std::os::unix::fs::symlink(to_path(content), draft);
     }
@@ -348,16 +353,16 @@ pub fn write_back(draft: &Path, content: &[u8], copy: (TreeEntryKind, u32)) -> i
 
 const MANIFEST: &str = ".snapshot";
 
-fn directory(place: &SnapshotLocation) -> PathBuf {
-    place.corner.join("kept")
+fn copies_directory(place: &SnapshotLocation) -> PathBuf {
+    place.project_data.join("kept")
 }
 
 fn manifest_file(place: &SnapshotLocation, id: &SnapshotId) -> PathBuf {
-    directory(place).join(format!("{id}{MANIFEST}"))
+    copies_directory(place).join(format!("{id}{MANIFEST}"))
 }
 
-fn file(place: &SnapshotLocation, blob: Oid) -> PathBuf {
-    directory(place).join(blob.to_string())
+fn copy_file(place: &SnapshotLocation, blob: Oid) -> PathBuf {
+    copies_directory(place).join(blob.to_string())
 }
 
 #[cfg(test)]
@@ -369,9 +374,9 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let place = SnapshotLocation {
             project: dir.path().to_owned(),
-            corner: dir.path().join("corner"),
-            fenced: None,
-            outside: crate::git::OutsideFiles::Refused,
+            project_data: dir.path().join("corner"),
+            data_inside_project: None,
+            outside_files: crate::git::OutsideFiles::Refused,
         };
         let id = SnapshotId::from("1");
         let rows = [
@@ -384,17 +389,24 @@ mod tests {
         ];
         for (path, ours) in rows {
             let held =
-                hold(Path::new(env!("CARGO_MANIFEST_DIR")), Path::new("Cargo.toml"), u64::MAX).unwrap();
-            let left_out =
-                UncoveredFiles { held: BTreeMap::from([(path.into(), held)]), ..UncoveredFiles::default() };
-            write(&place, true, &id, &left_out, &[]).unwrap();
-            assert_eq!(read(&place, &id).is_some_and(|kept| kept.copies.len() == 1), ours, "{path}");
+                read_excluded_file(Path::new(env!("CARGO_MANIFEST_DIR")), Path::new("Cargo.toml"), u64::MAX)
+                    .unwrap();
+            let left_out = UncoveredFiles {
+                excluded_files: BTreeMap::from([(path.into(), held)]),
+                ..UncoveredFiles::default()
+            };
+            write_record(&place, true, &id, &left_out, &[]).unwrap();
+            assert_eq!(
+                read_record(&place, &id).is_some_and(|kept| kept.private_copies.len() == 1),
+                ours,
+                "{path}"
+            );
         }
         let blob = Oid::hash_object(ObjectType::Blob, b"as it was").unwrap();
-        assert!(content(&place, blob).is_err(), "gone");
+        assert!(read_copy(&place, blob).is_err(), "gone");
         for (text, fits) in [("as it was", true), ("as others made it", false)] {
-            fs::write(file(&place, blob), text).unwrap();
-            assert_eq!(content(&place, blob).is_ok(), fits);
+            fs::write(copy_file(&place, blob), text).unwrap();
+            assert_eq!(read_copy(&place, blob).is_ok(), fits);
         }
     }
 }

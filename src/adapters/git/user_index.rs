@@ -8,10 +8,12 @@ use std::path::Path;
 
 use git2::{AttrCheckFlags, Oid, Repository};
 
-use super::snapshot_entry::{FileStat, RelPath, SnapshotEntry, TreeEntryKind, ancestors, to_bytes, to_path};
+use super::snapshot_entry::{
+    FileStat, RelPath, SnapshotEntry, TreeEntryKind, ancestor_paths, to_bytes, to_path,
+};
 use super::snapshot_error::{self, SnapshotResult};
 use super::snapshot_location::SnapshotRepository;
-use super::stat_cache::doubt;
+use super::stat_cache::make_unmatchable;
 use crate::ignore_files::{read_ignore_file, read_project_ignore_file};
 
 /// The user's index, seen from the project.
@@ -26,14 +28,16 @@ pub struct UserIndex {
 }
 
 impl UserIndex {
-    pub fn read(store: &SnapshotRepository) -> SnapshotResult<Self> {
+    pub fn read_index(store: &SnapshotRepository) -> SnapshotResult<Self> {
         let mut seed = Self::default();
         if store.private {
             return Ok(seed);
         }
-        let index = store.repo.index().map_err(|error| snapshot_error::git_read(store.location(), &error))?;
+        let index =
+            store.repo.index().map_err(|error| snapshot_error::git_read_error(store.location(), &error))?;
         let written = index.path().and_then(|path| fs::metadata(path).ok());
-        let written = written.map_or((i64::MIN, 0), |meta| (meta.mtime(), cut(meta.mtime_nsec())));
+        let written =
+            written.map_or((i64::MIN, 0), |meta| (meta.mtime(), truncate_to_u32(meta.mtime_nsec())));
         let mut prefix = to_bytes(&store.prefix);
         if !prefix.is_empty() {
             prefix.push(b'/');
@@ -55,7 +59,7 @@ impl UserIndex {
             let size = u64::from(item.file_size);
             let mut stat = FileStat { kind, size, modified, changed, inode: item.ino };
             if stat.is_racy(written) {
-                doubt(&mut stat);
+                make_unmatchable(&mut stat);
             }
             seed.entries.push(SnapshotEntry { path, stat, blob: item.id });
         }
@@ -70,10 +74,10 @@ impl UserIndex {
 /// equal size proves equality; filters, `ident` and re-encoding are never trusted.
 pub struct IndexBlobTrust<'a> {
     store: &'a SnapshotRepository,
-    converts: bool,
-    rewrites: bool,
+    converts_content: bool,
+    rewrites_content: bool,
     /// Attributes are a link, which git does not follow, and libgit2 does.
-    linked: bool,
+    attributes_are_link: bool,
 }
 
 impl<'a> IndexBlobTrust<'a> {
@@ -84,7 +88,7 @@ impl<'a> IndexBlobTrust<'a> {
             linked |= path.is_symlink();
             texts.extend(read_project_ignore_file(base, path));
         };
-        let dirs: BTreeSet<&[u8]> = seed.tracked.iter().flat_map(|path| ancestors(path)).collect();
+        let dirs: BTreeSet<&[u8]> = seed.tracked.iter().flat_map(|path| ancestor_paths(path)).collect();
         dirs.iter().for_each(|dir| own(root, &root.join(to_path(dir)).join(".gitattributes")));
         for dir in store.prefix.ancestors() {
             let work = store.repo.workdir().into_iter();
@@ -101,30 +105,35 @@ impl<'a> IndexBlobTrust<'a> {
         let crlf = config.and_then(|config| config.get_string("core.autocrlf").ok());
         let crlf = crlf.is_some_and(|value| !matches!(value.as_str(), "false" | "no" | "off" | "0"));
         let words: [&[u8]; 3] = [b"filter", b"ident", b"working-tree-encoding"];
-        let rewrites = texts.iter().any(|text| words.iter().any(|word| contains(text, word)));
-        Self { store, converts: crlf || linked || !texts.is_empty(), rewrites, linked }
+        let rewrites = texts.iter().any(|text| words.iter().any(|word| contains_word(text, word)));
+        Self {
+            store,
+            converts_content: crlf || linked || !texts.is_empty(),
+            rewrites_content: rewrites,
+            attributes_are_link: linked,
+        }
     }
 
-    pub fn holds(&self, odb: &git2::Odb<'_>, path: &[u8], size: u64, blob: Oid) -> bool {
-        if !self.converts {
+    pub fn is_raw_content(&self, odb: &git2::Odb<'_>, path: &[u8], size: u64, blob: Oid) -> bool {
+        if !self.converts_content {
             return odb.exists_ext(blob, git2::OdbLookupFlags::NO_REFRESH);
         }
-        let is_rewritten = || rewritten(&self.store.repo, &to_path(&self.store.in_tree(path)));
-        !(self.linked || self.rewrites && is_rewritten())
+        let is_rewritten = || is_rewritten_by_filter(&self.store.repo, &to_path(&self.store.in_tree(path)));
+        !(self.attributes_are_link || self.rewrites_content && is_rewritten())
             && odb.read_header(blob).is_ok_and(|(stored, _)| stored as u64 == size)
     }
 }
 
-fn rewritten(repo: &Repository, path: &Path) -> bool {
+fn is_rewritten_by_filter(repo: &Repository, path: &Path) -> bool {
     ["filter", "ident", "working-tree-encoding"].iter().any(|name| {
         !matches!(repo.get_attr(path, name, AttrCheckFlags::FILE_THEN_INDEX), Ok(None | Some("false")))
     })
 }
 
-fn contains(text: &[u8], word: &[u8]) -> bool {
+fn contains_word(text: &[u8], word: &[u8]) -> bool {
     text.windows(word.len()).any(|window| window == word)
 }
 
-fn cut(value: i64) -> u32 {
+fn truncate_to_u32(value: i64) -> u32 {
     u32::try_from(value).unwrap_or(0)
 }

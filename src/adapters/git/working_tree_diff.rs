@@ -9,8 +9,8 @@ use ignore::gitignore::Gitignore;
 
 use super::ignore_rules::IgnoreRules;
 use super::snapshot_commit::SnapshotRecord;
-use super::snapshot_entry::{FileStat, RelPath, TreeEntryKind, ancestors, shown};
-use super::stat_cache::lookup;
+use super::snapshot_entry::{FileStat, RelPath, TreeEntryKind, ancestor_paths, display_path};
+use super::stat_cache::find_entry;
 use super::tree::FlatTree;
 use super::uncovered_files::UncoveredRecord;
 use super::working_tree_scan::WorkingTreeScan;
@@ -24,14 +24,14 @@ pub struct ProjectFileChange {
     /// What the snapshot holds; `None` for `EnqueueRow`.
     pub stored: Option<(TreeEntryKind, Oid)>,
     /// What stood there when the present was saved.
-    pub now: Option<FileStat>,
+    pub present_stat: Option<FileStat>,
     /// The content is a private copy, with these permissions.
     pub private: Option<u32>,
 }
 
 impl ProjectFileChange {
-    pub fn shown(&self) -> ChangedFile {
-        ChangedFile { path: shown(&self.path), change: self.change }
+    pub fn to_changed_file(&self) -> ChangedFile {
+        ChangedFile { path: display_path(&self.path), change: self.change }
     }
 }
 
@@ -41,8 +41,8 @@ pub struct WorkingTreeDiffInput<'a> {
     pub record: &'a SnapshotRecord,
     pub stored: &'a FlatTree,
     /// `None`: what was left out then is not known.
-    pub kept: Option<&'a UncoveredRecord>,
-    pub now: &'a WorkingTreeScan,
+    pub uncovered: Option<&'a UncoveredRecord>,
+    pub present: &'a WorkingTreeScan,
     pub rules: &'a IgnoreRules,
 }
 
@@ -51,9 +51,9 @@ pub struct WorkingTreeDiffInput<'a> {
 pub fn diff_working_tree(pair: &WorkingTreeDiffInput<'_>) -> Vec<ProjectFileChange> {
     let mut changes: Vec<ProjectFileChange> =
         pair.stored.iter().filter_map(|(path, stored)| stored_file_change(pair, path, *stored)).collect();
-    changes.extend(private_lost(pair));
+    changes.extend(private_copy_changes(pair));
     if !pair.record.partial {
-        changes.extend(added(pair));
+        changes.extend(added_files(pair));
         changes.extend(private_added(pair));
     }
     changes.sort_unstable_by(|a, b| a.path.cmp(&b.path));
@@ -65,34 +65,46 @@ fn stored_file_change(
     path: &RelPath,
     stored: (TreeEntryKind, Oid),
 ) -> Option<ProjectFileChange> {
-    if stored.0 == TreeEntryKind::Submodule || pair.rules.excluded(path) {
+    if stored.0 == TreeEntryKind::Submodule || pair.rules.is_excluded(path) {
         return None;
     }
-    let now = lookup(&pair.now.entries, path);
+    let now = find_entry(&pair.present.entries, path);
     let change = match now {
         Some(now) if now.blob == stored.1 && now.stat.kind == stored.0 => return None,
         Some(now) if now.stat.kind == TreeEntryKind::Submodule => return None,
         Some(now) if now.blob == stored.1 => FileChange::Mode,
         Some(_) => FileChange::Modified,
-        None if pair.now.opaque.contains(path) || pair.now.unreadable.contains(path) => FileChange::Modified,
+        None if pair.present.opaque.contains(path) || pair.present.unreadable_paths.contains(path) => {
+            FileChange::Modified
+        }
         None => FileChange::Deleted,
     };
     let now = now.map(|entry| entry.stat);
-    Some(ProjectFileChange { path: path.clone(), change, stored: Some(stored), now, private: None })
+    Some(ProjectFileChange {
+        path: path.clone(),
+        change,
+        stored: Some(stored),
+        present_stat: now,
+        private: None,
+    })
 }
 
 /// Excluded files that are not as their private copies. One that cannot be held now stays as it is: it would be lost.
-fn private_lost<'a>(pair: &'a WorkingTreeDiffInput<'a>) -> impl Iterator<Item = ProjectFileChange> + 'a {
-    let copies = pair.kept.into_iter().flat_map(|kept| &kept.copies);
+fn private_copy_changes<'a>(
+    pair: &'a WorkingTreeDiffInput<'a>,
+) -> impl Iterator<Item = ProjectFileChange> + 'a {
+    let copies = pair.uncovered.into_iter().flat_map(|kept| &kept.private_copies);
     copies.filter_map(|(path, then)| {
-        let held = pair.now.left_out.held.get(path);
+        let held = pair.present.uncovered.excluded_files.get(path);
         // it may be excluded no longer
-        let covered = lookup(&pair.now.entries, path);
+        let covered = find_entry(&pair.present.entries, path);
         let now = held
             .map(|held| (held.stat, held.blob, held.mode))
             .or_else(|| covered.map(|entry| (entry.stat, entry.blob, then.mode)));
         let change = match now {
-            _ if pair.now.left_out.unheld.contains(path) || pair.stored.contains_key(path) => return None,
+            _ if pair.present.uncovered.unread_excluded.contains(path) || pair.stored.contains_key(path) => {
+                return None;
+            }
             None => FileChange::Deleted,
             Some((stat, blob, _)) if blob != then.blob || is_link(stat.kind) != is_link(then.kind) => {
                 FileChange::Modified
@@ -102,17 +114,25 @@ fn private_lost<'a>(pair: &'a WorkingTreeDiffInput<'a>) -> impl Iterator<Item = 
         };
         let stored = Some((then.kind, then.blob));
         let now = now.map(|(stat, ..)| stat);
-        Some(ProjectFileChange { path: path.clone(), change, stored, now, private: Some(then.mode) })
+        Some(ProjectFileChange {
+            path: path.clone(),
+            change,
+            stored,
+            present_stat: now,
+            private: Some(then.mode),
+        })
     })
 }
 
 /// Excluded files that were made since. Only what is held now can go: it could not come back.
 fn private_added<'a>(pair: &'a WorkingTreeDiffInput<'a>) -> impl Iterator<Item = ProjectFileChange> + 'a {
-    let kept = pair.kept.filter(|kept| !kept.cut);
-    let held = kept.into_iter().flat_map(|kept| pair.now.left_out.held.iter().map(move |held| (kept, held)));
+    let kept = pair.uncovered.filter(|kept| !kept.is_truncated);
+    let held = kept
+        .into_iter()
+        .flat_map(|kept| pair.present.uncovered.excluded_files.iter().map(move |held| (kept, held)));
     let new = held.filter(move |(kept, (path, _))| {
-        !kept.copies.contains_key(*path)
-            && !kept.saw(path)
+        !kept.private_copies.contains_key(*path)
+            && !kept.contains_path(path)
             && !pair.stored.contains_key(*path)
             && !was_skipped(pair.record, path)
     });
@@ -120,7 +140,7 @@ fn private_added<'a>(pair: &'a WorkingTreeDiffInput<'a>) -> impl Iterator<Item =
         path: path.clone(),
         change: FileChange::Added,
         stored: None,
-        now: Some(held.stat),
+        present_stat: Some(held.stat),
         private: Some(held.mode),
     })
 }
@@ -129,38 +149,41 @@ fn is_link(kind: TreeEntryKind) -> bool {
     kind == TreeEntryKind::Link
 }
 
-fn added<'a>(pair: &'a WorkingTreeDiffInput<'a>) -> impl Iterator<Item = ProjectFileChange> + 'a {
+fn added_files<'a>(pair: &'a WorkingTreeDiffInput<'a>) -> impl Iterator<Item = ProjectFileChange> + 'a {
     let ignore_files = stored_rules(pair);
     let excluded = parse(Path::new(""), pair.record.exclude.join("\n").as_bytes());
-    let then = IgnoreRules { outer: Vec::new(), exclude: excluded, prefix: pair.rules.prefix.clone() };
-    pair.now
+    let then = IgnoreRules { outer_rules: Vec::new(), exclude: excluded, prefix: pair.rules.prefix.clone() };
+    pair.present
         .entries
         .iter()
         .filter(|now| now.stat.kind != TreeEntryKind::Submodule && !pair.stored.contains_key(&now.path))
         .filter(move |now| {
-            pair.now.blocking.contains(&now.path)
+            pair.present.blocking_files.contains(&now.path)
                 || !(pair.rules.ignored_by(&ignore_files, &now.path)
-                    || then.excluded(&now.path) && may_have_been(pair, &now.path)
+                    || then.is_excluded(&now.path) && may_have_existed(pair, &now.path)
                     || was_skipped(pair.record, &now.path))
         })
         .map(|now| ProjectFileChange {
             path: now.path.clone(),
             change: FileChange::Added,
             stored: None,
-            now: Some(now.stat),
+            present_stat: Some(now.stat),
             private: None,
         })
 }
 
 /// Whether an excluded file may have been there, as far as that was written down.
-fn may_have_been(pair: &WorkingTreeDiffInput<'_>, path: &RelPath) -> bool {
-    pair.kept.is_none_or(|kept| kept.cut || kept.copies.contains_key(path) || kept.saw(path))
+fn may_have_existed(pair: &WorkingTreeDiffInput<'_>, path: &RelPath) -> bool {
+    pair.uncovered.is_none_or(|kept| {
+        kept.is_truncated || kept.private_copies.contains_key(path) || kept.contains_path(path)
+    })
 }
 
 fn was_skipped(record: &SnapshotRecord, path: &[u8]) -> bool {
     record.skipped.iter().any(|skipped| {
         let skipped = skipped.path.as_bytes();
-        skipped == shown(path).as_bytes() || ancestors(path).any(|dir| skipped == shown(dir).as_bytes())
+        skipped == display_path(path).as_bytes()
+            || ancestor_paths(path).any(|dir| skipped == display_path(dir).as_bytes())
     })
 }
 
@@ -171,7 +194,7 @@ fn stored_rules(pair: &WorkingTreeDiffInput<'_>) -> BTreeMap<RelPath, Arc<Gitign
         let Some(dir) = path.strip_suffix(b".gitignore".as_slice()) else { continue };
         let Some(dir) = (if dir.is_empty() { Some(dir) } else { dir.strip_suffix(b"/") }) else { continue };
         if let Ok(blob) = pair.repo.find_blob(*blob) {
-            files.insert(dir.to_vec(), pair.rules.parse(dir, blob.content()));
+            files.insert(dir.to_vec(), pair.rules.parse_rules(dir, blob.content()));
         }
     }
     files

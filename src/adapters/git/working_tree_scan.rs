@@ -8,17 +8,17 @@ use std::path::Path;
 use git2::{ObjectType, Odb, Oid};
 
 use super::ignore_rules::IgnoreRules;
-use super::open_repository::{OutsideFiles, is_leading_out, is_refusal, open_at};
-use super::project_walk::walk;
+use super::open_repository::{OutsideFiles, is_outside_lead_error, is_refusal, open_at};
+use super::project_walk::walk_project;
 use super::snapshot_entry::{
-    FileStat, RelPath, SnapshotEntry, TreeEntryKind, ancestors, shown, to_bytes, to_path,
+    FileStat, RelPath, SnapshotEntry, TreeEntryKind, ancestor_paths, display_path, to_bytes, to_path,
 };
 use super::snapshot_error::{self, SnapshotResult};
 use super::snapshot_location::{SnapshotLocation, SnapshotRepository};
-use super::stat_cache::{StatCache, doubt, lookup};
+use super::stat_cache::{StatCache, find_entry, make_unmatchable};
 use super::uncovered_files::{MAX_FILE, UncoveredFiles};
 use super::user_index::{IndexBlobTrust, UserIndex};
-use crate::open_beneath::{open_parent, open_unfollowed, read_held};
+use crate::open_beneath::{open_parent, open_unfollowed, read_open_file};
 use synthdev_domain::snapshot::{SkipReason, SkippedPath};
 
 const MAX_NEW_BYTES: u64 = 2 * 1024 * 1024 * 1024;
@@ -41,11 +41,11 @@ pub enum BlobDestination {
 
 /// What to scan.
 pub struct WorkingTreeScanTarget<'a> {
-    pub place: &'a SnapshotLocation,
+    pub location: &'a SnapshotLocation,
     pub store: &'a SnapshotRepository,
     pub rules: &'a IgnoreRules,
     /// Paths to cover even if ignored or large: a restore would overwrite them.
-    pub wanted: &'a BTreeSet<RelPath>,
+    pub wanted_paths: &'a BTreeSet<RelPath>,
     /// The same of excluded files, which are held and never stored.
     pub private: &'a BTreeSet<RelPath>,
 }
@@ -55,30 +55,34 @@ pub struct WorkingTreeScanTarget<'a> {
 pub struct WorkingTreeScan {
     /// Sorted by path.
     pub entries: Vec<SnapshotEntry>,
-    pub skipped: Vec<SkippedPath>,
+    pub skipped_paths: Vec<SkippedPath>,
     /// More paths were skipped than `skipped` lists.
-    pub partial: bool,
+    pub is_partial: bool,
     pub empty_dirs: Vec<RelPath>,
     /// Files standing where a wanted path needs a directory.
-    pub blocking: BTreeSet<RelPath>,
+    pub blocking_files: BTreeSet<RelPath>,
     /// Paths that are neither file nor link.
     pub opaque: BTreeSet<RelPath>,
     /// Paths whose content could not be saved.
-    pub unreadable: BTreeSet<RelPath>,
+    pub unreadable_paths: BTreeSet<RelPath>,
     /// The project's own files that are in `skipped`.
-    pub lost: Vec<RelPath>,
+    pub skipped_own_files: Vec<RelPath>,
     /// What no snapshot covers.
-    pub left_out: UncoveredFiles,
+    pub uncovered: UncoveredFiles,
     /// Objects that may be new in the store.
-    pub written: Vec<Oid>,
+    pub written_objects: Vec<Oid>,
 }
 
 impl WorkingTreeScan {
-    fn unreadable(&mut self, path: RelPath, error: &std::io::Error) {
+    fn add_unreadable(&mut self, path: RelPath, error: &std::io::Error) {
         let reason = format!("cannot be read: {error}");
-        self.skipped.push(SkippedPath { path: shown(&path), reason, lack: SkipReason::Unreadable });
-        self.lost.push(path.clone());
-        self.unreadable.insert(path);
+        self.skipped_paths.push(SkippedPath {
+            path: display_path(&path),
+            reason,
+            lack: SkipReason::Unreadable,
+        });
+        self.skipped_own_files.push(path.clone());
+        self.unreadable_paths.insert(path);
     }
 }
 
@@ -95,23 +99,27 @@ enum PathProbe {
 /// Reads the present.
 /// # Errors
 /// The store cannot be written; single files that cannot be read are listed instead.
-pub fn scan(
+pub fn scan_working_tree(
     target: &WorkingTreeScanTarget<'_>,
     cache: &StatCache,
     blobs: BlobDestination,
 ) -> SnapshotResult<WorkingTreeScan> {
-    let seed = UserIndex::read(target.store)?;
-    let root = target.place.project.as_path();
-    let mut walked =
-        walk(root, target.rules, &|path| seed.submodules.contains_key(path), target.place.fenced.as_deref());
+    let seed = UserIndex::read_index(target.store)?;
+    let root = target.location.project.as_path();
+    let mut walked = walk_project(
+        root,
+        target.rules,
+        &|path| seed.submodules.contains_key(path),
+        target.location.data_inside_project.as_deref(),
+    );
     let mut scan = WorkingTreeScan {
-        skipped: std::mem::take(&mut walked.skipped),
+        skipped_paths: std::mem::take(&mut walked.skipped_paths),
         empty_dirs: std::mem::take(&mut walked.empty_dirs),
-        left_out: UncoveredFiles::collect_from_walk(root, &mut walked, target.private),
+        uncovered: UncoveredFiles::collect_from_walk(root, &mut walked, target.private),
         ..WorkingTreeScan::default()
     };
     let mut paths = walked.files;
-    let more = unwalked(target, &seed, &paths, walked.dirs, &mut scan.blocking);
+    let more = unwalked_paths(target, &seed, &paths, walked.dirs, &mut scan.blocking_files);
     if !more.is_empty() {
         paths.extend(more);
         paths.sort_unstable();
@@ -123,20 +131,20 @@ pub fn scan(
     hash_all(target, hash, blobs, &mut scan)?;
     add_submodules(root, &seed.submodules, &mut scan);
     scan.entries.sort_unstable_by(|a, b| a.path.cmp(&b.path));
-    if scan.skipped.len() > MAX_LISTED {
-        scan.partial = true;
+    if scan.skipped_paths.len() > MAX_LISTED {
+        scan.is_partial = true;
         // what is the project's own comes first
-        scan.skipped.sort_by_key(|skipped| skipped.lack.is_foreign());
-        let rest = scan.skipped.split_off(MAX_LISTED);
+        scan.skipped_paths.sort_by_key(|skipped| skipped.lack.is_outside_project());
+        let rest = scan.skipped_paths.split_off(MAX_LISTED);
         let lack = rest.first().map_or(SkipReason::Foreign, |skipped| skipped.lack);
         let reason = format!("{} more paths are not covered", rest.len());
-        scan.skipped.push(SkippedPath { path: ".".to_owned(), reason, lack });
+        scan.skipped_paths.push(SkippedPath { path: ".".to_owned(), reason, lack });
     }
     Ok(scan)
 }
 
 /// Tracked and wanted paths that the walk did not list, as far as real directories lead to them.
-fn unwalked(
+fn unwalked_paths(
     target: &WorkingTreeScanTarget<'_>,
     seed: &UserIndex,
     walked: &[RelPath],
@@ -144,18 +152,21 @@ fn unwalked(
     blocking: &mut BTreeSet<RelPath>,
 ) -> Vec<RelPath> {
     let mut more = BTreeSet::new();
-    for (path, wanted) in
-        seed.tracked.iter().map(|path| (path, false)).chain(target.wanted.iter().map(|path| (path, true)))
+    for (path, wanted) in seed
+        .tracked
+        .iter()
+        .map(|path| (path, false))
+        .chain(target.wanted_paths.iter().map(|path| (path, true)))
     {
-        if walked.binary_search(path).is_ok() || target.rules.excluded(path) {
+        if walked.binary_search(path).is_ok() || target.rules.is_excluded(path) {
             continue;
         }
-        let in_the_way = ancestors(path).find(|dir| {
+        let in_the_way = ancestor_paths(path).find(|dir| {
             if real_dirs.contains(*dir) {
                 return false;
             }
-            let real =
-                fs::symlink_metadata(target.place.project.join(to_path(dir))).is_ok_and(|meta| meta.is_dir());
+            let real = fs::symlink_metadata(target.location.project.join(to_path(dir)))
+                .is_ok_and(|meta| meta.is_dir());
             if real {
                 real_dirs.insert(dir.to_vec());
             }
@@ -165,7 +176,9 @@ fn unwalked(
             None => {
                 more.insert(path.clone());
             }
-            Some(dir) if wanted && fs::symlink_metadata(target.place.project.join(to_path(dir))).is_ok() => {
+            Some(dir)
+                if wanted && fs::symlink_metadata(target.location.project.join(to_path(dir))).is_ok() =>
+            {
                 blocking.insert(dir.to_vec());
                 more.insert(dir.to_vec());
             }
@@ -176,7 +189,7 @@ fn unwalked(
 }
 
 fn probe_all(root: &Path, paths: &[RelPath], cache: &StatCache, seed: &UserIndex) -> Vec<PathProbe> {
-    let probe = |path: &RelPath| probe(root, path, cache, seed);
+    let probe = |path: &RelPath| probe_path(root, path, cache, seed);
     if paths.len() < WORTH_A_THREAD {
         return paths.iter().map(probe).collect();
     }
@@ -189,7 +202,7 @@ fn probe_all(root: &Path, paths: &[RelPath], cache: &StatCache, seed: &UserIndex
     })
 }
 
-fn probe(root: &Path, path: &RelPath, cache: &StatCache, seed: &UserIndex) -> PathProbe {
+fn probe_path(root: &Path, path: &RelPath, cache: &StatCache, seed: &UserIndex) -> PathProbe {
     let meta = match fs::symlink_metadata(root.join(to_path(path))) {
         Ok(meta) => meta,
         Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
@@ -203,7 +216,7 @@ fn probe(root: &Path, path: &RelPath, cache: &StatCache, seed: &UserIndex) -> Pa
     let Some(stat) = FileStat::from_metadata(&meta) else {
         return PathProbe::Opaque;
     };
-    let fitting = |entries| lookup(entries, path).filter(|entry| entry.stat == stat);
+    let fitting = |entries| find_entry(entries, path).filter(|entry| entry.stat == stat);
     if let Some(known) = fitting(&cache.entries) {
         PathProbe::Known(stat, known.blob)
     } else if let Some(seeded) = fitting(&seed.entries) {
@@ -232,12 +245,12 @@ fn sort_out(
             PathProbe::Opaque => {
                 scan.opaque.insert(path);
             }
-            PathProbe::Unreadable(error) => scan.unreadable(path, &error),
+            PathProbe::Unreadable(error) => scan.add_unreadable(path, &error),
             PathProbe::Known(stat, blob) => scan.entries.push(SnapshotEntry { path, stat, blob }),
             PathProbe::Seeded(stat, blob) => {
                 let trust = trust
-                    .get_or_insert_with(|| IndexBlobTrust::new(target.store, seed, &target.place.project));
-                if odb.as_ref().is_some_and(|odb| trust.holds(odb, &path, stat.size, blob)) {
+                    .get_or_insert_with(|| IndexBlobTrust::new(target.store, seed, &target.location.project));
+                if odb.as_ref().is_some_and(|odb| trust.is_raw_content(odb, &path, stat.size, blob)) {
                     scan.entries.push(SnapshotEntry { path, stat, blob });
                 } else {
                     unknown.push((path, stat));
@@ -267,14 +280,18 @@ fn within_limits(
         } else {
             ""
         };
-        if reason.is_empty() || target.wanted.contains(&path) {
+        if reason.is_empty() || target.wanted_paths.contains(&path) {
             total += stat.size;
             count += 1;
             kept.push((path, stat));
         } else {
             let lack = SkipReason::Limit;
-            scan.skipped.push(SkippedPath { path: shown(&path), reason: reason.to_owned(), lack });
-            scan.lost.push(path);
+            scan.skipped_paths.push(SkippedPath {
+                path: display_path(&path),
+                reason: reason.to_owned(),
+                lack,
+            });
+            scan.skipped_own_files.push(path);
         }
     }
     kept
@@ -293,11 +310,11 @@ fn hash_all(
     blobs: BlobDestination,
     scan: &mut WorkingTreeScan,
 ) -> SnapshotResult<()> {
-    let root = target.place.project.as_path();
-    let place = target.place;
-    let failed = |error: git2::Error| match is_refusal(&error) || is_leading_out(&error) {
-        true => snapshot_error::refused(&place.project, &error),
-        false => snapshot_error::git_write(target.store.location(), &error),
+    let root = target.location.project.as_path();
+    let place = target.location;
+    let failed = |error: git2::Error| match is_refusal(&error) || is_outside_lead_error(&error) {
+        true => snapshot_error::refused_repository_error(&place.project, &error),
+        false => snapshot_error::git_write_error(target.store.location(), &error),
     };
     let keep = blobs != BlobDestination::Named;
     let hashed = if work.len() < WORTH_A_THREAD / 8 || blobs == BlobDestination::InMemory {
@@ -317,11 +334,11 @@ fn hash_all(
     for (path, result) in hashed {
         match result {
             Ok((stat, blob)) => {
-                scan.written.push(blob);
+                scan.written_objects.push(blob);
                 scan.entries.push(SnapshotEntry { path, stat, blob });
             }
             Err(BlobHashError::Store(error)) => return Err(failed(error)),
-            Err(BlobHashError::Unreadable(error)) => scan.unreadable(path, &error),
+            Err(BlobHashError::Unreadable(error)) => scan.add_unreadable(path, &error),
         }
     }
     Ok(())
@@ -340,11 +357,11 @@ fn hash_apart(
 }
 
 fn hash_some(root: &Path, work: &[(RelPath, FileStat)], odb: Option<&Odb<'_>>) -> Vec<HashedFile> {
-    work.iter().map(|(path, stat)| (path.clone(), hash(root, path, *stat, odb))).collect()
+    work.iter().map(|(path, stat)| (path.clone(), hash_file(root, path, *stat, odb))).collect()
 }
 
 /// No link is followed: a command can put one in the place of the file, or of its directory, and read the snapshot.
-fn hash(
+fn hash_file(
     root: &Path,
     path: &[u8],
     mut stat: FileStat,
@@ -356,14 +373,14 @@ fn hash(
         let bytes = if stat.kind == TreeEntryKind::Link {
             to_bytes(&fs::read_link(&place)?)
         } else {
-            read_held(open_unfollowed(&place)?, u64::MAX)?
+            read_open_file(open_unfollowed(&place)?, u64::MAX)?
         };
         Ok((bytes, fs::symlink_metadata(&place).ok()))
     };
     let (bytes, now) = read().map_err(BlobHashError::Unreadable)?;
     // Written to while we read: this content is one of its states, but must be looked at again next time.
     if now.and_then(|meta| FileStat::from_metadata(&meta)) != Some(stat) {
-        doubt(&mut stat);
+        make_unmatchable(&mut stat);
     }
     let blob = match odb {
         Some(odb) => odb.write(ObjectType::Blob, &bytes),
@@ -401,23 +418,24 @@ mod tests {
         for at in 0..WORTH_A_THREAD {
             fs::write(project.join(at.to_string()), at.to_string()).unwrap();
         }
-        let place = SnapshotLocation::resolve(&project, &directory.path().join("data"), None).unwrap();
+        let place =
+            SnapshotLocation::resolve_project(&project, &directory.path().join("data"), None).unwrap();
         let store = place.store().unwrap();
         let rules = place.rules(&store, &[]);
         let (wanted, private) = (BTreeSet::new(), BTreeSet::new());
         let target = WorkingTreeScanTarget {
-            place: &place,
+            location: &place,
             store: &store,
             rules: &rules,
-            wanted: &wanted,
+            wanted_paths: &wanted,
             private: &private,
         };
-        let scanned = || scan(&target, &StatCache::default(), BlobDestination::Stored);
-        assert_eq!(scanned().unwrap().written.len(), WORTH_A_THREAD);
+        let scanned = || scan_working_tree(&target, &StatCache::default(), BlobDestination::Stored);
+        assert_eq!(scanned().unwrap().written_objects.len(), WORTH_A_THREAD);
         // after the store was opened
         fs::remove_dir_all(project.join(".git/objects")).unwrap();
         std::os::unix::fs::symlink(&out, project.join(".git/objects")).unwrap();
-        let error = scanned().map(|scan| scan.written.len()).unwrap_err();
+        let error = scanned().map(|scan| scan.written_objects.len()).unwrap_err();
         assert!(error.message.contains("is not used") && error.message.contains("objects"), "{error:?}");
         assert_eq!(fs::read_dir(&out).unwrap().count(), 0);
     }

@@ -9,7 +9,7 @@ use synthdev_domain::script::ScopeView;
 
 /// `common_data` as a JavaScript object that no script has changed.
 pub(super) struct CachedCommonData {
-    pub(super) frame: u64,
+    pub(super) frame_id: u64,
     pub(super) version: u64,
     pub(super) source: Arc<Map<String, Json>>,
     pub(super) object: Persistent<Object<'static>>,
@@ -17,8 +17,8 @@ pub(super) struct CachedCommonData {
 
 impl CachedCommonData {
     /// Whether the object still says what this scope says.
-    pub(super) fn fits(&self, scope: &ScopeView) -> bool {
-        self.frame == scope.frame
+    pub(super) fn matches_scope(&self, scope: &ScopeView) -> bool {
+        self.frame_id == scope.frame
             && self.version == scope.version
             && (Arc::ptr_eq(&self.source, &scope.common_data) || self.source == scope.common_data)
     }

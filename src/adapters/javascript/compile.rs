@@ -22,7 +22,7 @@ pub(super) const LINES_BEFORE: usize = 1;
 ///
 /// # Errors
 /// The text is no expression, or no list of statements.
-pub(super) fn compile<'js>(
+pub(super) fn compile_script<'js>(
     ctx: &Ctx<'js>,
     text: &str,
     form: ScriptForm,
@@ -30,7 +30,7 @@ pub(super) fn compile<'js>(
 ) -> rquickjs::Result<Function<'js>> {
     let mut options = EvalOptions::default();
     options.filename = Some(FILE.to_owned());
-    ctx.eval_with_options(wrap(text, form, offers), options)
+    ctx.eval_with_options(wrap_script(text, form, offers), options)
 }
 
 /// Compiles a library into a function that takes the host as `this` and an empty `module`, and returns what the
@@ -50,9 +50,10 @@ pub(super) fn compile_library<'js>(ctx: &Ctx<'js>, body: &str) -> rquickjs::Resu
 /// Names become parameters: a script may shadow them, and assigning one changes nothing outside the call.
 /// Only names that the text mentions are passed, because reading `agents` or `contexts` builds them, and reading
 /// what a library offers makes the library.
-fn wrap(text: &str, form: ScriptForm, offers: &[String]) -> String {
-    let used: Vec<&str> = HOST_NAMES.into_iter().filter(|name| mentions(text, name)).collect();
-    let offered: Vec<&str> = offers.iter().map(String::as_str).filter(|name| mentions(text, name)).collect();
+fn wrap_script(text: &str, form: ScriptForm, offers: &[String]) -> String {
+    let used: Vec<&str> = HOST_NAMES.into_iter().filter(|name| mentions_name(text, name)).collect();
+    let offered: Vec<&str> =
+        offers.iter().map(String::as_str).filter(|name| mentions_name(text, name)).collect();
     let names = [used.as_slice(), offered.as_slice()].concat().join(",");
     let mut values: String = used.iter().map(|name| format!(",this.{name}")).collect();
     values.extend(offered.iter().map(|name| format!(",this.__own(\"{name}\")")));
@@ -73,7 +74,7 @@ fn wrap(text: &str, form: ScriptForm, offers: &[String]) -> String {
 }
 
 /// Whether `name` occurs as a whole word that is not a member (`x.name`). Strings and comments count: harmless.
-fn mentions(text: &str, name: &str) -> bool {
+fn mentions_name(text: &str, name: &str) -> bool {
     text.match_indices(name).any(|(at, _)| {
         let (before, after) = (&text[..at], &text[at + name.len()..]);
         let member = before.ends_with('.') && !before.ends_with("...");
@@ -100,7 +101,7 @@ mod tests {
             ("getContext('a')", "context", false),
             ("x = {a: context}", "context", true),
         ] {
-            assert_eq!(mentions(text, name), expected, "{text}");
+            assert_eq!(mentions_name(text, name), expected, "{text}");
         }
     }
 }

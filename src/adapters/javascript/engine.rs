@@ -10,7 +10,7 @@ use rquickjs::context::EvalOptions;
 use rquickjs::{Context, Ctx, Function, Object, Persistent, Runtime, Value};
 
 use super::cached_common_data::is_plain;
-use super::compile::{compile, compile_library};
+use super::compile::{compile_library, compile_script};
 use super::extract::ObjectShapes;
 use super::job_state::ScriptJobState;
 use super::limits::ScriptLimits;
@@ -30,25 +30,25 @@ struct CompiledScripts {
     /// Where among them the library stands, and whether it is plain (`work::is_plain`).
     library: Option<(usize, bool)>,
     /// What the host object of a workflow with a library is made from.
-    kit: Option<Persistent<Object<'static>>>,
+    host_kit: Option<Persistent<Object<'static>>>,
 }
 
 /// Functions of the prelude.
 pub(super) struct PreludeFunctions<'js> {
-    pub(super) begin: Function<'js>,
+    pub(super) begin_job: Function<'js>,
     pub(super) run: Function<'js>,
-    pub(super) finish: Function<'js>,
-    equip: Function<'js>,
-    pub(super) shapes: ObjectShapes<'js>,
+    pub(super) finish_job: Function<'js>,
+    equip_host: Function<'js>,
+    pub(super) object_shapes: ObjectShapes<'js>,
 }
 
 /// Field order is drop order: what points into the runtime goes before it.
 pub(super) struct ScriptEngine {
     programs: RefCell<Vec<CompiledScripts>>,
-    bridge: [Persistent<Value<'static>>; BRIDGE],
+    prelude_values: [Persistent<Value<'static>>; BRIDGE],
     pub(super) context: Context,
     runtime: Runtime,
-    pub(super) shared: Rc<ScriptJobState>,
+    pub(super) job_state: Rc<ScriptJobState>,
 }
 
 impl ScriptEngine {
@@ -62,23 +62,29 @@ impl ScriptEngine {
         runtime.set_memory_limit(limits.memory);
         runtime.set_max_stack_size(limits.stack);
         let clock = Rc::clone(&shared);
-        runtime.set_interrupt_handler(Some(Box::new(move || clock.overdue())));
+        runtime.set_interrupt_handler(Some(Box::new(move || clock.is_overdue())));
         let context = Context::full(&runtime).map_err(|error| error.to_string())?;
         let bridge = context.with(|ctx| {
-            prelude(&ctx, &shared).map_err(|error| match error {
+            load_prelude(&ctx, &shared).map_err(|error| match error {
                 rquickjs::Error::Exception => format!("{:?}", ctx.catch().as_exception()),
                 other => other.to_string(),
             })
         })?;
-        Ok(Self { programs: RefCell::new(Vec::new()), bridge, context, runtime, shared })
+        Ok(Self {
+            programs: RefCell::new(Vec::new()),
+            prelude_values: bridge,
+            context,
+            runtime,
+            job_state: shared,
+        })
     }
 
     /// The functions of the prelude, for use inside `context.with`.
     ///
     /// # Errors
     /// Never in practice: they belong to this runtime.
-    pub(super) fn bridge<'js>(&self, ctx: &Ctx<'js>) -> rquickjs::Result<PreludeFunctions<'js>> {
-        let [begin, run, finish, equip, foreign, well_formed, members, plain] = self.bridge.clone();
+    pub(super) fn prelude_functions<'js>(&self, ctx: &Ctx<'js>) -> rquickjs::Result<PreludeFunctions<'js>> {
+        let [begin, run, finish, equip, foreign, well_formed, members, plain] = self.prelude_values.clone();
         let function = |value: Persistent<Value<'static>>| -> rquickjs::Result<Function<'js>> {
             value.restore(ctx)?.get()
         };
@@ -86,15 +92,15 @@ impl ScriptEngine {
             value.restore(ctx)?.get()
         };
         Ok(PreludeFunctions {
-            begin: function(begin)?,
+            begin_job: function(begin)?,
             run: function(run)?,
-            finish: function(finish)?,
-            equip: function(equip)?,
-            shapes: ObjectShapes {
-                foreign: function(foreign)?,
-                well_formed: function(well_formed)?,
+            finish_job: function(finish)?,
+            equip_host: function(equip)?,
+            object_shapes: ObjectShapes {
+                foreign_kind: function(foreign)?,
+                to_well_formed: function(well_formed)?,
                 members: object(members)?,
-                plain: object(plain)?,
+                plain_prototype: object(plain)?,
             },
         })
     }
@@ -103,23 +109,23 @@ impl ScriptEngine {
     ///
     /// # Errors
     /// The script is no JavaScript, or compiling it passed a limit.
-    pub(super) fn function<'js>(
+    pub(super) fn compiled_function<'js>(
         &self,
         ctx: &Ctx<'js>,
         scripts: &Arc<Vec<WorkflowScript>>,
         index: usize,
         script: &WorkflowScript,
     ) -> rquickjs::Result<Function<'js>> {
-        let offers = self.shared.offers.borrow();
+        let offers = self.job_state.library_names.borrow();
         let mut programs = self.programs.borrow_mut();
-        let at = program(&mut programs, scripts);
+        let at = program_index(&mut programs, scripts);
         let Some(slot) = programs.get_mut(at).and_then(|program| program.functions.get_mut(index)) else {
-            return compile(ctx, &script.prepared, script.form, &offers);
+            return compile_script(ctx, &script.prepared, script.form, &offers);
         };
         if let Some(function) = slot {
             return function.clone().restore(ctx);
         }
-        let function = compile(ctx, &script.prepared, script.form, &offers)?;
+        let function = compile_script(ctx, &script.prepared, script.form, &offers)?;
         *slot = Some(Persistent::save(ctx, function.clone()));
         Ok(function)
     }
@@ -128,39 +134,39 @@ impl ScriptEngine {
     ///
     /// # Errors
     /// The library is no JavaScript, or compiling it passed a limit; with its position in the list.
-    pub(super) fn kit<'js>(
+    pub(super) fn prepare_kit<'js>(
         &self,
         ctx: &Ctx<'js>,
         bridge: &PreludeFunctions<'js>,
         scripts: &Arc<Vec<WorkflowScript>>,
     ) -> Result<Option<Object<'js>>, (rquickjs::Error, usize)> {
         let mut programs = self.programs.borrow_mut();
-        let at = program(&mut programs, scripts);
-        let found = programs.get_mut(at).and_then(|program| Some((program.library?, &mut program.kit)));
+        let at = program_index(&mut programs, scripts);
+        let found = programs.get_mut(at).and_then(|program| Some((program.library?, &mut program.host_kit)));
         let Some(((index, plain), slot)) = found else {
-            self.shared.offers.borrow_mut().clear();
+            self.job_state.library_names.borrow_mut().clear();
             return Ok(None);
         };
         let Some(library) = scripts.get(index) else { return Ok(None) };
-        self.shared.offers.borrow_mut().clone_from(&library.offers);
-        self.shared.plain_library.set(plain);
+        self.job_state.library_names.borrow_mut().clone_from(&library.offers);
+        self.job_state.library_is_plain.set(plain);
         let kit = match slot {
             Some(kit) => kit.clone().restore(ctx),
             None => compile_library(ctx, &library.prepared)
-                .and_then(|factory| bridge.equip.call((library.offers.clone(), factory)))
+                .and_then(|factory| bridge.equip_host.call((library.offers.clone(), factory)))
                 .inspect(|kit: &Object<'js>| *slot = Some(Persistent::save(ctx, kit.clone()))),
         };
         kit.map(Some).map_err(|error| (error, index))
     }
 
     /// Whether something of the last job is still in here: promise jobs that nobody will run, or compiled text.
-    pub(super) fn tainted(&self) -> bool {
-        self.shared.tainted.get() || self.runtime.is_job_pending()
+    pub(super) fn is_tainted(&self) -> bool {
+        self.job_state.is_tainted.get() || self.runtime.is_job_pending()
     }
 }
 
 /// Where the program with these scripts stands; it is added if it is new.
-fn program(programs: &mut Vec<CompiledScripts>, scripts: &Arc<Vec<WorkflowScript>>) -> usize {
+fn program_index(programs: &mut Vec<CompiledScripts>, scripts: &Arc<Vec<WorkflowScript>>) -> usize {
     if let Some(at) = programs.iter().position(|program| Arc::ptr_eq(&program.scripts, scripts)) {
         return at;
     }
@@ -171,19 +177,19 @@ fn program(programs: &mut Vec<CompiledScripts>, scripts: &Arc<Vec<WorkflowScript
     let library = numbered.find(|(_, script)| script.kind == ScriptKind::Library);
     let library = library.map(|(at, script)| (at, is_plain(&script.source)));
     let functions = vec![None; scripts.len()];
-    programs.push(CompiledScripts { scripts: Arc::clone(scripts), functions, library, kit: None });
+    programs.push(CompiledScripts { scripts: Arc::clone(scripts), functions, library, host_kit: None });
     programs.len() - 1
 }
 
 /// Evaluates the prelude and keeps the functions that it returns.
-fn prelude(
+fn load_prelude(
     ctx: &Ctx<'_>,
     shared: &Rc<ScriptJobState>,
 ) -> rquickjs::Result<[Persistent<Value<'static>>; BRIDGE]> {
     let mut options = EvalOptions::default();
     options.filename = Some("host".to_owned());
     let make: Function<'_> = ctx.eval_with_options(PRELUDE, options)?;
-    let made: Object<'_> = make.call((native(ctx, shared)?,))?;
+    let made: Object<'_> = make.call((native_object(ctx, shared)?,))?;
     let keep = |name: &str| -> rquickjs::Result<Persistent<Value<'static>>> {
         Ok(Persistent::save(ctx, made.get::<_, Value<'_>>(name)?))
     };
@@ -200,7 +206,7 @@ fn prelude(
 }
 
 /// The things that the prelude asks of us.
-fn native<'js>(ctx: &Ctx<'js>, shared: &Rc<ScriptJobState>) -> rquickjs::Result<Object<'js>> {
+fn native_object<'js>(ctx: &Ctx<'js>, shared: &Rc<ScriptJobState>) -> rquickjs::Result<Object<'js>> {
     let native = Object::new(ctx.clone())?;
     let scopes = Rc::clone(shared);
     let view = move |what: String| -> String {
@@ -208,16 +214,16 @@ fn native<'js>(ctx: &Ctx<'js>, shared: &Rc<ScriptJobState>) -> rquickjs::Result<
             .scope
             .borrow()
             .as_deref()
-            .map_or_else(|| "null".to_owned(), |scope| scope_json::part(scope, &what))
+            .map_or_else(|| "null".to_owned(), |scope| scope_json::scope_part_json(scope, &what))
     };
     native.set("view", Function::new(ctx.clone(), view)?)?;
     let marks = Rc::clone(shared);
     let text = move |ctx: Ctx<'js>, text: String| -> rquickjs::Result<Value<'js>> {
-        marks.tainted.set(true);
-        match compile(&ctx, &text, ScriptForm::Expression, &marks.offers.borrow()) {
+        marks.is_tainted.set(true);
+        match compile_script(&ctx, &text, ScriptForm::Expression, &marks.library_names.borrow()) {
             Ok(function) => Ok(function.into_value()),
             // No expression: the text stands for itself.
-            Err(rquickjs::Error::Exception) if !marks.expired() => {
+            Err(rquickjs::Error::Exception) if !marks.has_expired() => {
                 ctx.catch();
                 Ok(Value::new_undefined(ctx))
             }
@@ -226,6 +232,6 @@ fn native<'js>(ctx: &Ctx<'js>, shared: &Rc<ScriptJobState>) -> rquickjs::Result<
     };
     native.set("compile", Function::new(ctx.clone(), text)?)?;
     let notes = Rc::clone(shared);
-    native.set("touched", Function::new(ctx.clone(), move || notes.touched.set(true))?)?;
+    native.set("touched", Function::new(ctx.clone(), move || notes.library_touched.set(true))?)?;
     Ok(native)
 }

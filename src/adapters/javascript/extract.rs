@@ -21,12 +21,12 @@ const SAFE_INTEGER: f64 = 9_007_199_254_740_992.0;
 /// What tells plain objects from others.
 pub(super) struct ObjectShapes<'js> {
     /// Names the kind of an object that JSON cannot hold.
-    pub(super) foreign: Function<'js>,
+    pub(super) foreign_kind: Function<'js>,
     /// Replaces halves of characters.
-    pub(super) well_formed: Function<'js>,
+    pub(super) to_well_formed: Function<'js>,
     /// The prototype of `common_data`.
     pub(super) members: Object<'js>,
-    pub(super) plain: Object<'js>,
+    pub(super) plain_prototype: Object<'js>,
 }
 
 /// A failed conversion: an exception of the script's own getters, or a value that is no data.
@@ -46,10 +46,10 @@ type ExtractResult<T> = Result<T, ExtractError>;
 /// One conversion; counts what it produces with all others of its job, so that shared references cannot grow without end.
 pub(super) struct JsonExtractor<'a, 'js> {
     shapes: &'a ObjectShapes<'js>,
-    shared: &'a ScriptJobState,
+    job_state: &'a ScriptJobState,
     path: Vec<ExtractPathStep>,
-    open: Vec<Value<'js>>,
-    ticks: u32,
+    open_objects: Vec<Value<'js>>,
+    tick_count: u32,
 }
 
 enum ExtractPathStep {
@@ -60,14 +60,14 @@ enum ExtractPathStep {
 impl<'a, 'js> JsonExtractor<'a, 'js> {
     pub(super) fn new(shapes: &'a ObjectShapes<'js>, shared: &'a ScriptJobState, root: &str) -> Self {
         let path = vec![ExtractPathStep::Key(root.to_owned())];
-        Self { shapes, shared, path, open: Vec::new(), ticks: 0 }
+        Self { shapes, job_state: shared, path, open_objects: Vec::new(), tick_count: 0 }
     }
 
     /// What a script made of `common_data`, as changes to `before`.
     ///
     /// # Errors
     /// It is no object any more, or holds what JSON cannot.
-    pub(super) fn changes(
+    pub(super) fn extract_changes(
         &mut self,
         after: &Value<'js>,
         before: &Map<String, Json>,
@@ -76,20 +76,20 @@ impl<'a, 'js> JsonExtractor<'a, 'js> {
         let Some(object) = plain else {
             return Err(self.no_data("must stay an object with named values"));
         };
-        self.open.push(after.clone());
+        self.open_objects.push(after.clone());
         let mut patch = ScopePatch::default();
         let mut present = Vec::with_capacity(before.len());
         for entry in object.props::<String, Value<'js>>() {
             let (key, value) = entry?;
             let old = before.get(&key);
             if let Some(old) = old
-                && self.same(&value, old)?
+                && self.equals_json(&value, old)?
             {
                 present.push(key);
                 continue;
             }
             self.path.push(ExtractPathStep::Key(key));
-            let new = self.json(&value)?;
+            let new = self.extract_json(&value)?;
             let Some(ExtractPathStep::Key(key)) = self.path.pop() else { continue };
             if let Some(new) = new {
                 if old.is_some() {
@@ -111,16 +111,18 @@ impl<'a, 'js> JsonExtractor<'a, 'js> {
     ///
     /// # Errors
     /// It holds something that JSON cannot hold, or is too large.
-    pub(super) fn json(&mut self, value: &Value<'js>) -> ExtractResult<Option<Json>> {
-        self.count(VALUE_COST)?;
+    pub(super) fn extract_json(&mut self, value: &Value<'js>) -> ExtractResult<Option<Json>> {
+        self.count_bytes(VALUE_COST)?;
         Ok(Some(match value.type_of() {
             Type::Undefined | Type::Uninitialized => return Ok(None),
             Type::Null => Json::Null,
             Type::Bool => Json::Bool(value.as_bool().unwrap_or_default()),
-            Type::Int | Type::Float => self.number(value.as_number().unwrap_or_default())?,
-            Type::String => Json::String(self.text(value)?),
-            Type::Array => return self.nested(value, Self::array).map(Some),
-            Type::Object | Type::Proxy | Type::Exception => return self.nested(value, Self::object),
+            Type::Int | Type::Float => self.extract_number(value.as_number().unwrap_or_default())?,
+            Type::String => Json::String(self.extract_text(value)?),
+            Type::Array => return self.extract_nested(value, Self::extract_array).map(Some),
+            Type::Object | Type::Proxy | Type::Exception => {
+                return self.extract_nested(value, Self::extract_object);
+            }
             Type::Function | Type::Constructor => {
                 return Err(self.no_data("is a function; call it, or leave it out"));
             }
@@ -129,29 +131,29 @@ impl<'a, 'js> JsonExtractor<'a, 'js> {
         }))
     }
 
-    fn nested<T>(
+    fn extract_nested<T>(
         &mut self,
         value: &Value<'js>,
         take: impl FnOnce(&mut Self, &Value<'js>) -> ExtractResult<T>,
     ) -> ExtractResult<T> {
-        if self.open.contains(value) {
+        if self.open_objects.contains(value) {
             return Err(self.no_data("refers back to itself; JSON cannot hold a circle"));
         }
-        if self.open.len() >= DEPTH {
+        if self.open_objects.len() >= DEPTH {
             return Err(self.no_data("is nested too deeply"));
         }
-        self.open.push(value.clone());
+        self.open_objects.push(value.clone());
         let taken = take(self, value)?;
-        self.open.pop();
+        self.open_objects.pop();
         Ok(taken)
     }
 
-    fn array(&mut self, value: &Value<'js>) -> ExtractResult<Json> {
+    fn extract_array(&mut self, value: &Value<'js>) -> ExtractResult<Json> {
         let Some(array) = value.as_array() else { return Ok(Json::Null) };
         let mut list = Vec::new();
         for index in 0..array.len() {
             self.path.push(ExtractPathStep::Index(index));
-            match self.json(&element(array, index)?)? {
+            match self.extract_json(&array_element(array, index)?)? {
                 Some(item) => list.push(item),
                 None => return Err(self.no_data("is undefined inside a list; use null")),
             }
@@ -160,7 +162,7 @@ impl<'a, 'js> JsonExtractor<'a, 'js> {
         Ok(Json::Array(list))
     }
 
-    fn object(&mut self, value: &Value<'js>) -> ExtractResult<Option<Json>> {
+    fn extract_object(&mut self, value: &Value<'js>) -> ExtractResult<Option<Json>> {
         let Some(object) = value.as_object() else { return Ok(None) };
         let convert: Value<'js> = object.get("toJSON")?;
         if let Some(convert) = convert.as_function() {
@@ -168,10 +170,10 @@ impl<'a, 'js> JsonExtractor<'a, 'js> {
             if simple.is_null() {
                 return Err(self.no_data("is an invalid date"));
             }
-            return self.json(&simple);
+            return self.extract_json(&simple);
         }
-        if object.get_prototype().as_ref() != Some(&self.shapes.plain) {
-            let foreign: Option<String> = self.shapes.foreign.call((value.clone(),))?;
+        if object.get_prototype().as_ref() != Some(&self.shapes.plain_prototype) {
+            let foreign: Option<String> = self.shapes.foreign_kind.call((value.clone(),))?;
             if let Some(name) = foreign {
                 return Err(self.no_data(&format!(
                     "is a {name}, which JSON cannot hold; turn it into a list or object"
@@ -181,9 +183,9 @@ impl<'a, 'js> JsonExtractor<'a, 'js> {
         let mut map = Map::new();
         for entry in object.props::<String, Value<'js>>() {
             let (key, value) = entry?;
-            self.count(key.len())?;
+            self.count_bytes(key.len())?;
             self.path.push(ExtractPathStep::Key(key));
-            let item = self.json(&value)?;
+            let item = self.extract_json(&value)?;
             if let (Some(ExtractPathStep::Key(key)), Some(item)) = (self.path.pop(), item) {
                 map.insert(key, item);
             }
@@ -191,7 +193,7 @@ impl<'a, 'js> JsonExtractor<'a, 'js> {
         Ok(Some(Json::Object(map)))
     }
 
-    fn number(&self, number: f64) -> ExtractResult<Json> {
+    fn extract_number(&self, number: f64) -> ExtractResult<Json> {
         if number.fract() == 0.0 && number.abs() < SAFE_INTEGER {
             #[expect(clippy::cast_possible_truncation, reason = "an integer below 2^53")]
             return Ok(Json::from(number as i64));
@@ -202,22 +204,22 @@ impl<'a, 'js> JsonExtractor<'a, 'js> {
         }
     }
 
-    fn text(&mut self, value: &Value<'js>) -> ExtractResult<String> {
+    fn extract_text(&mut self, value: &Value<'js>) -> ExtractResult<String> {
         let text = value.as_string().map(JsString::to_string).transpose();
         let text = match text {
             // Half of a pair of surrogates, as `slice` leaves behind: replaced, not refused.
             Err(rquickjs::Error::Utf8(_)) => value
                 .get::<JsString<'js>>()
-                .and_then(|text| self.shapes.well_formed.call::<_, String>((text,)))?,
+                .and_then(|text| self.shapes.to_well_formed.call::<_, String>((text,)))?,
             other => other?.unwrap_or_default(),
         };
-        self.count(text.len())?;
+        self.count_bytes(text.len())?;
         Ok(text)
     }
 
     /// Whether a value equals its JSON, without building anything.
-    fn same(&mut self, value: &Value<'js>, json: &Json) -> ExtractResult<bool> {
-        self.count(0)?;
+    fn equals_json(&mut self, value: &Value<'js>, json: &Json) -> ExtractResult<bool> {
+        self.count_bytes(0)?;
         Ok(match json {
             Json::Null => value.is_null(),
             Json::Bool(old) => value.as_bool() == Some(*old),
@@ -231,7 +233,7 @@ impl<'a, 'js> JsonExtractor<'a, 'js> {
                     return Ok(false);
                 };
                 for (index, old) in old.iter().enumerate() {
-                    if !self.same(&element(array, index)?, old)? {
+                    if !self.equals_json(&array_element(array, index)?, old)? {
                         return Ok(false);
                     }
                 }
@@ -244,7 +246,7 @@ impl<'a, 'js> JsonExtractor<'a, 'js> {
     fn same_object(&mut self, value: &Value<'js>, old: &Map<String, Json>) -> ExtractResult<bool> {
         let object = value.as_object().filter(|_| value.type_of() == Type::Object);
         let Some(object) =
-            object.filter(|object| object.get_prototype().as_ref() == Some(&self.shapes.plain))
+            object.filter(|object| object.get_prototype().as_ref() == Some(&self.shapes.plain_prototype))
         else {
             return Ok(false);
         };
@@ -252,7 +254,7 @@ impl<'a, 'js> JsonExtractor<'a, 'js> {
         for entry in object.props::<String, Value<'js>>() {
             let (key, value) = entry?;
             let Some(old) = old.get(&key) else { return Ok(false) };
-            if !self.same(&value, old)? {
+            if !self.equals_json(&value, old)? {
                 return Ok(false);
             }
             met += 1;
@@ -260,13 +262,13 @@ impl<'a, 'js> JsonExtractor<'a, 'js> {
         Ok(met == old.len())
     }
 
-    fn count(&mut self, bytes: usize) -> ExtractResult<()> {
-        self.ticks = self.ticks.wrapping_add(1);
-        if !self.shared.count_result_bytes(bytes) {
-            return Err(ExtractError::Fault(RawScriptError::result(&self.shared.limits)));
+    fn count_bytes(&mut self, bytes: usize) -> ExtractResult<()> {
+        self.tick_count = self.tick_count.wrapping_add(1);
+        if !self.job_state.count_result_bytes(bytes) {
+            return Err(ExtractError::Fault(RawScriptError::result_limit_error(&self.job_state.limits)));
         }
-        if self.ticks.is_multiple_of(1024) && self.shared.overdue() {
-            return Err(ExtractError::Fault(RawScriptError::time(&self.shared.limits)));
+        if self.tick_count.is_multiple_of(1024) && self.job_state.is_overdue() {
+            return Err(ExtractError::Fault(RawScriptError::time_limit_error(&self.job_state.limits)));
         }
         Ok(())
     }
@@ -284,6 +286,6 @@ impl<'a, 'js> JsonExtractor<'a, 'js> {
     }
 }
 
-fn element<'js>(array: &Array<'js>, index: usize) -> rquickjs::Result<Value<'js>> {
+fn array_element<'js>(array: &Array<'js>, index: usize) -> rquickjs::Result<Value<'js>> {
     array.get(index)
 }

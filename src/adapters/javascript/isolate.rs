@@ -18,64 +18,64 @@ use synthdev_domain::script::{
 pub struct ScriptIsolate {
     limits: ScriptLimits,
     /// Goes before the engine: it points into it.
-    kept: Option<CachedCommonData>,
+    cached_data: Option<CachedCommonData>,
     engine: Option<ScriptEngine>,
 }
 
 impl ScriptIsolate {
     /// The runtime itself is built at the first job.
     pub fn new(limits: ScriptLimits) -> Self {
-        Self { limits, kept: None, engine: None }
+        Self { limits, cached_data: None, engine: None }
     }
 
     /// Runs a job to its end or to a limit.
     ///
     /// # Errors
     /// A script failed, passed a limit, or left something that is no data. Nothing of the job remains.
-    pub fn evaluate(&mut self, job: ScriptJob) -> Result<ScriptOutcome, ScriptError> {
+    pub fn evaluate_job(&mut self, job: ScriptJob) -> Result<ScriptOutcome, ScriptError> {
         let engine = match self.engine.take() {
             Some(engine) => engine,
             None => ScriptEngine::new(self.limits).map_err(|message| ScriptError {
                 kind: ScriptErrorKind::Host,
                 message: format!("the JavaScript engine could not be started: {message}"),
-                script: first(&job.task),
+                script: first_script(&job.task),
                 library: None,
                 line: 0,
                 column: 0,
             })?,
         };
-        engine.shared.arm();
-        let kept = self.kept.take().filter(|kept| kept.fits(&job.scope));
+        engine.job_state.start_clock();
+        let kept = self.cached_data.take().filter(|kept| kept.matches_scope(&job.scope));
         let data = Arc::clone(&job.scope.common_data);
         let moment = ScriptJobInputs::from_scope(&job.scope);
-        *engine.shared.scope.borrow_mut() = Some(job.scope);
-        let result = job::perform(&engine, &job.scripts, &data, moment, kept, &job.task);
-        engine.shared.scope.borrow_mut().take();
-        self.settle(engine, result, &job.scripts, &job.task)
+        *engine.job_state.scope.borrow_mut() = Some(job.scope);
+        let result = job::run_script_task(&engine, &job.scripts, &data, moment, kept, &job.task);
+        engine.job_state.scope.borrow_mut().take();
+        self.finish_job(engine, result, &job.scripts, &job.task)
     }
 
     /// Decides whether the engine may serve another job.
-    fn settle(
+    fn finish_job(
         &mut self,
         engine: ScriptEngine,
         result: Result<(ScriptOutcome, Option<CachedCommonData>), AttributedScriptError>,
         scripts: &[WorkflowScript],
         task: &ScriptTask,
     ) -> Result<ScriptOutcome, ScriptError> {
-        let tainted = engine.tainted();
+        let tainted = engine.is_tainted();
         match result {
             Ok((outcome, kept)) => {
                 if !tainted {
-                    self.kept = kept;
+                    self.cached_data = kept;
                     self.engine = Some(engine);
                 }
                 Ok(outcome)
             }
-            Err(AttributedScriptError { fault, script }) => {
+            Err(AttributedScriptError { error: fault, script }) => {
                 if !tainted && matches!(fault.kind, ScriptErrorKind::Thrown | ScriptErrorKind::NotData) {
                     self.engine = Some(engine);
                 }
-                let script = script.unwrap_or_else(|| first(task));
+                let script = script.unwrap_or_else(|| first_script(task));
                 Err(fault.into_script_error(script, scripts))
             }
         }
@@ -83,7 +83,7 @@ impl ScriptIsolate {
 }
 
 /// The script to blame when no script ran.
-pub(super) fn first(task: &ScriptTask) -> ScriptIx {
+pub(super) fn first_script(task: &ScriptTask) -> ScriptIx {
     let script = match task {
         ScriptTask::Run { script } => Some(*script),
         ScriptTask::Values { scripts } => scripts.first().copied(),

@@ -11,18 +11,18 @@ pub(super) struct ScriptJobState {
     pub(super) limits: ScriptLimits,
     /// The scope of the job that runs.
     pub(super) scope: RefCell<Option<Box<ScopeView>>>,
-    until: Cell<Option<Instant>>,
-    expired: Cell<bool>,
+    deadline: Cell<Option<Instant>>,
+    has_expired: Cell<bool>,
     /// Bytes that the job gives, as far as they are taken.
-    taken: Cell<usize>,
+    bytes_taken: Cell<usize>,
     /// A script compiled text of its own: the context may hold names that no later job may see.
-    pub(super) tainted: Cell<bool>,
+    pub(super) is_tainted: Cell<bool>,
     /// The job made the library of its workflow.
-    pub(super) touched: Cell<bool>,
+    pub(super) library_touched: Cell<bool>,
     /// That library hides no change of the data from its JSON.
-    pub(super) plain_library: Cell<bool>,
+    pub(super) library_is_plain: Cell<bool>,
     /// What that library offers; empty without one.
-    pub(super) offers: RefCell<Vec<String>>,
+    pub(super) library_names: RefCell<Vec<String>>,
 }
 
 impl ScriptJobState {
@@ -30,39 +30,39 @@ impl ScriptJobState {
         Self {
             limits,
             scope: RefCell::new(None),
-            until: Cell::new(None),
-            expired: Cell::new(false),
-            taken: Cell::new(0),
-            tainted: Cell::new(false),
-            touched: Cell::new(false),
-            plain_library: Cell::new(true),
-            offers: RefCell::new(Vec::new()),
+            deadline: Cell::new(None),
+            has_expired: Cell::new(false),
+            bytes_taken: Cell::new(0),
+            is_tainted: Cell::new(false),
+            library_touched: Cell::new(false),
+            library_is_plain: Cell::new(true),
+            library_names: RefCell::new(Vec::new()),
         }
     }
 
     /// Starts the clock for a job.
-    pub(super) fn arm(&self) {
-        self.until.set(Instant::now().checked_add(self.limits.time));
-        self.expired.set(false);
-        self.taken.set(0);
-        self.touched.set(false);
+    pub(super) fn start_clock(&self) {
+        self.deadline.set(Instant::now().checked_add(self.limits.time));
+        self.has_expired.set(false);
+        self.bytes_taken.set(0);
+        self.library_touched.set(false);
     }
 
     /// Takes so many bytes more from the job; `false`: that is more than it may give.
     pub(super) fn count_result_bytes(&self, bytes: usize) -> bool {
-        self.taken.set(self.taken.get().saturating_add(bytes));
-        self.taken.get() <= self.limits.result
+        self.bytes_taken.set(self.bytes_taken.get().saturating_add(bytes));
+        self.bytes_taken.get() <= self.limits.result
     }
 
     /// Whether the job's time is over; asks the clock.
-    pub(super) fn overdue(&self) -> bool {
-        let over = self.until.get().is_some_and(|until| Instant::now() >= until);
-        self.expired.set(self.expired.get() || over);
-        self.expired.get()
+    pub(super) fn is_overdue(&self) -> bool {
+        let over = self.deadline.get().is_some_and(|until| Instant::now() >= until);
+        self.has_expired.set(self.has_expired.get() || over);
+        self.has_expired.get()
     }
 
     /// Whether the job has been found overdue.
-    pub(super) fn expired(&self) -> bool {
-        self.expired.get()
+    pub(super) fn has_expired(&self) -> bool {
+        self.has_expired.get()
     }
 }

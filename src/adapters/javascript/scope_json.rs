@@ -8,17 +8,17 @@ use synthdev_domain::message::ToolCall;
 use synthdev_domain::script::{AgentView, ContextView, ScopeView};
 
 /// The JSON text of one part of the scope.
-pub(super) fn part(scope: &ScopeView, what: &str) -> String {
+pub(super) fn scope_part_json(scope: &ScopeView, what: &str) -> String {
     match what {
-        "agents" => Value::Array(scope.agents.iter().map(agent).collect()),
-        "contexts" => Value::Array(scope.contexts.iter().map(context).collect()),
+        "agents" => Value::Array(scope.agents.iter().map(agent_json).collect()),
+        "contexts" => Value::Array(scope.contexts.iter().map(context_json).collect()),
         "inputs" => return serde_json::to_string(scope.inputs.as_ref()).unwrap_or_default(),
-        _ => last(scope),
+        _ => last_value(scope),
     }
     .to_string()
 }
 
-fn last(scope: &ScopeView) -> Value {
+fn last_value(scope: &ScopeView) -> Value {
     let mut all = Map::new();
     // An absent key reads as `undefined` in JavaScript, which is what "no child yet" means.
     if let Some(result) = &scope.sub_workflow_result {
@@ -34,24 +34,24 @@ fn last(scope: &ScopeView) -> Value {
         all.insert("said".to_owned(), json!(scope.said));
     }
     all.insert("last_agent_response".to_owned(), json!(scope.last_agent_response));
-    all.insert("last_tool_calls".to_owned(), calls(&scope.last_tool_calls));
-    all.insert("last_parsing_tool_calls".to_owned(), calls(&scope.last_parsing_tool_calls));
+    all.insert("last_tool_calls".to_owned(), calls_json(&scope.last_tool_calls));
+    all.insert("last_parsing_tool_calls".to_owned(), calls_json(&scope.last_parsing_tool_calls));
     Value::Object(all)
 }
 
-fn agent(agent: &AgentView) -> Value {
+fn agent_json(agent: &AgentView) -> Value {
     json!({
         "id": agent.id,
         "role": agent.role,
         "context": agent.context,
         "side": agent.side.map(synthdev_domain::context::ConversationSide::as_str),
         "last_response": agent.last_response,
-        "tool_calls": calls(&agent.tool_calls),
-        "parsing_tool_calls": calls(&agent.parsing_tool_calls),
+        "tool_calls": calls_json(&agent.tool_calls),
+        "parsing_tool_calls": calls_json(&agent.parsing_tool_calls),
     })
 }
 
-fn context(context: &ContextView) -> Value {
+fn context_json(context: &ContextView) -> Value {
     let messages: Vec<Value> = context
         .messages
         .iter()
@@ -61,7 +61,7 @@ fn context(context: &ContextView) -> Value {
 }
 
 /// Calls in the shape that OpenAI's API made familiar, with the arguments parsed where they are JSON.
-fn calls(calls: &[ToolCall]) -> Value {
+fn calls_json(calls: &[ToolCall]) -> Value {
     let one = |call: &ToolCall| {
         let arguments =
             serde_json::from_str(&call.arguments).unwrap_or_else(|_| Value::String(call.arguments.clone()));

@@ -18,21 +18,21 @@ pub(super) struct RawScriptError {
     pub(super) kind: ScriptErrorKind,
     pub(super) message: String,
     /// Position in the prepared text, from 1; (0, 0) when unknown.
-    at: (usize, usize),
+    position: (usize, usize),
     /// The position is one in the library.
     in_library: bool,
 }
 
 impl RawScriptError {
     pub(super) fn new(kind: ScriptErrorKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), at: (0, 0), in_library: false }
+        Self { kind, message: message.into(), position: (0, 0), in_library: false }
     }
 
     pub(super) fn not_data(message: impl Into<String>) -> Self {
         Self::new(ScriptErrorKind::NotData, message)
     }
 
-    pub(super) fn time(limits: &ScriptLimits) -> Self {
+    pub(super) fn time_limit_error(limits: &ScriptLimits) -> Self {
         let ms = limits.time.as_millis();
         Self::new(
             ScriptErrorKind::Time,
@@ -42,7 +42,7 @@ impl RawScriptError {
         )
     }
 
-    pub(super) fn memory(limits: &ScriptLimits) -> Self {
+    pub(super) fn memory_limit_error(limits: &ScriptLimits) -> Self {
         let megabytes = limits.memory / (1024 * 1024);
         Self::new(
             ScriptErrorKind::Memory,
@@ -50,7 +50,7 @@ impl RawScriptError {
         )
     }
 
-    pub(super) fn result(limits: &ScriptLimits) -> Self {
+    pub(super) fn result_limit_error(limits: &ScriptLimits) -> Self {
         let megabytes = limits.result / (1024 * 1024);
         Self::new(
             ScriptErrorKind::Memory,
@@ -62,23 +62,25 @@ impl RawScriptError {
     }
 
     /// Takes the pending exception out of the context and names it.
-    pub(super) fn caught(ctx: &Ctx<'_>, error: rquickjs::Error, shared: &ScriptJobState) -> Self {
+    pub(super) fn from_exception(ctx: &Ctx<'_>, error: rquickjs::Error, shared: &ScriptJobState) -> Self {
         let limits = &shared.limits;
-        if shared.expired() {
+        if shared.has_expired() {
             ctx.catch();
-            return Self::time(limits);
+            return Self::time_limit_error(limits);
         }
         match CaughtError::from_error(ctx, error) {
-            CaughtError::Exception(exception) => Self::exception(&exception, limits),
+            CaughtError::Exception(exception) => Self::from_js_exception(&exception, limits),
             // With no memory left for an error object, QuickJS throws `null`.
-            CaughtError::Value(value) if value.is_null() => Self::memory(limits),
+            CaughtError::Value(value) if value.is_null() => Self::memory_limit_error(limits),
             CaughtError::Value(value) => {
-                Self::new(ScriptErrorKind::Thrown, format!("threw {}", describe(&value)))
+                Self::new(ScriptErrorKind::Thrown, format!("threw {}", short_text(&value)))
             }
             CaughtError::Error(error) => {
                 ctx.catch();
                 match error {
-                    rquickjs::Error::Allocation | rquickjs::Error::Unknown => Self::memory(limits),
+                    rquickjs::Error::Allocation | rquickjs::Error::Unknown => {
+                        Self::memory_limit_error(limits)
+                    }
                     rquickjs::Error::Utf8(_) => Self::not_data("a text holds half of a character"),
                     other => Self::new(ScriptErrorKind::Thrown, other.to_string()),
                 }
@@ -86,11 +88,11 @@ impl RawScriptError {
         }
     }
 
-    fn exception(exception: &Exception<'_>, limits: &ScriptLimits) -> Self {
+    fn from_js_exception(exception: &Exception<'_>, limits: &ScriptLimits) -> Self {
         let name = exception.as_object().get::<_, String>("name").unwrap_or_else(|_| "Error".to_owned());
         let message = exception.message().unwrap_or_default();
         let mut fault = match (name.as_str(), message.as_str()) {
-            ("InternalError", text) if text.starts_with("out of memory") => Self::memory(limits),
+            ("InternalError", text) if text.starts_with("out of memory") => Self::memory_limit_error(limits),
             ("RangeError", "Maximum call stack size exceeded") | ("InternalError", "stack overflow") => {
                 Self::new(
                     ScriptErrorKind::Stack,
@@ -99,10 +101,11 @@ impl RawScriptError {
             }
             (name, "") => Self::new(ScriptErrorKind::Thrown, name),
             (name, text) => {
-                Self::new(ScriptErrorKind::Thrown, format!("{name}: {}", clip(text, MAX_MESSAGE)))
+                Self::new(ScriptErrorKind::Thrown, format!("{name}: {}", clip_text(text, MAX_MESSAGE)))
             }
         };
-        (fault.in_library, fault.at) = exception.stack().as_deref().and_then(position).unwrap_or_default();
+        (fault.in_library, fault.position) =
+            exception.stack().as_deref().and_then(script_position).unwrap_or_default();
         // Whatever these reads threw (a getter of the script's own error) is of no interest.
         if exception.as_object().ctx().has_exception() {
             exception.as_object().ctx().catch();
@@ -115,13 +118,13 @@ impl RawScriptError {
         let library = scripts.iter().position(|script| script.kind == ScriptKind::Library);
         let library = library.filter(|_| self.in_library).map(ScriptIx);
         let text = scripts.get(library.unwrap_or(script).0);
-        let (line, column) = text.map_or((0, 0), |script| original(script, self.at));
+        let (line, column) = text.map_or((0, 0), |script| original_position(script, self.position));
         ScriptError { kind: self.kind, message: self.message, script, library, line, column }
     }
 }
 
 /// A value as a short text for people.
-pub(super) fn describe(value: &Value<'_>) -> String {
+pub(super) fn short_text(value: &Value<'_>) -> String {
     let ctx = value.ctx();
     let text = if let Some(text) = value.as_string().and_then(|text| text.to_string().ok()) {
         serde_json::Value::String(text).to_string()
@@ -134,10 +137,10 @@ pub(super) fn describe(value: &Value<'_>) -> String {
     if ctx.has_exception() {
         ctx.catch();
     }
-    clip(&text, 200)
+    clip_text(&text, 200)
 }
 
-fn clip(text: &str, max: usize) -> String {
+fn clip_text(text: &str, max: usize) -> String {
     match text.char_indices().nth(max) {
         Some((at, _)) => format!("{}…", &text[..at]),
         None => text.to_owned(),
@@ -145,7 +148,7 @@ fn clip(text: &str, max: usize) -> String {
 }
 
 /// The innermost frame of a stack trace that lies in a script or the library: `    at f (workflow-script:3:12)`.
-fn position(stack: &str) -> Option<(bool, (usize, usize))> {
+fn script_position(stack: &str) -> Option<(bool, (usize, usize))> {
     stack.lines().find_map(|line| {
         let own = line.split_once(FILE).map(|(_, after)| (false, after));
         let (in_library, after) = own.or_else(|| Some((true, line.split_once(LIBRARY)?.1)))?;
@@ -158,19 +161,19 @@ fn position(stack: &str) -> Option<(bool, (usize, usize))> {
 }
 
 /// The position in `Script::source` of a position in `Script::prepared`: lines are equal, columns may have moved.
-fn original(script: &WorkflowScript, (line, column): (usize, usize)) -> (usize, usize) {
+fn original_position(script: &WorkflowScript, (line, column): (usize, usize)) -> (usize, usize) {
     let lines = script.source.lines().count();
     if line == 0 || line > lines {
         // The wrapper's own tail: the script ended too early.
         return (if line > lines { lines } else { 0 }, 0);
     }
     let of = |text: &str| -> Vec<char> { text.lines().nth(line - 1).unwrap_or_default().chars().collect() };
-    (line, align(&of(&script.prepared), &of(&script.source), column))
+    (line, align_column(&of(&script.prepared), &of(&script.source), column))
 }
 
 /// Walks both lines together; where the prepared one has `__call("NAME")`, the source has `function.NAME`
 /// or `function["NAME"]`.
-fn align(prepared: &[char], source: &[char], column: usize) -> usize {
+fn align_column(prepared: &[char], source: &[char], column: usize) -> usize {
     let (mut at, mut back) = (0, 0);
     let target = column.saturating_sub(1).min(prepared.len());
     while at < target {
@@ -225,15 +228,15 @@ mod tests {
         let prepared: Vec<char> = "a + __call(\"rev\")?.arguments.x.y".chars().collect();
         let source: Vec<char> = "a + function.rev.arguments.x.y".chars().collect();
         for (column, expected) in [(1, 1), (5, 5), (9, 5), (19, 17), (28, 26), (99, 31)] {
-            assert_eq!(align(&prepared, &source, column), expected, "{column}");
+            assert_eq!(align_column(&prepared, &source, column), expected, "{column}");
         }
     }
 
     #[test]
     fn the_innermost_script_frame_counts() {
         let stack = "    at getAgent (host:9:1)\n    at <anonymous> (workflow-script:4:7)\n    at x (workflow-script:2:1)\n";
-        assert_eq!(position(stack), Some((false, (3, 7))));
-        assert_eq!(position("    at f (workflow-library:4:7)\n"), Some((true, (3, 7))));
-        assert_eq!(position("    at host:3:1"), None);
+        assert_eq!(script_position(stack), Some((false, (3, 7))));
+        assert_eq!(script_position("    at f (workflow-library:4:7)\n"), Some((true, (3, 7))));
+        assert_eq!(script_position("    at host:3:1"), None);
     }
 }

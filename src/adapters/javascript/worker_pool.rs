@@ -29,17 +29,17 @@ type ScriptJobResult = Result<ScriptOutcome, ScriptError>;
 /// Evaluates script jobs off the async threads. Needs a tokio runtime with time.
 pub struct ScriptWorkerPool {
     limits: ScriptLimits,
-    grace: Duration,
-    free: Semaphore,
-    idle: Mutex<Vec<ScriptWorker>>,
+    grace_period: Duration,
+    free_slots: Semaphore,
+    idle_workers: Mutex<Vec<ScriptWorker>>,
     /// Every living thread holds one.
-    alive: Arc<()>,
+    alive_token: Arc<()>,
 }
 
 struct ScriptWorker {
     jobs: mpsc::Sender<(ScriptJob, oneshot::Sender<ScriptJobResult>)>,
     /// The frame of its last job: its world may still hold that frame's data.
-    frame: u64,
+    last_frame: u64,
 }
 
 impl ScriptWorkerPool {
@@ -50,25 +50,25 @@ impl ScriptWorkerPool {
 
     fn with_grace(limits: ScriptLimits, grace: Duration) -> Self {
         let (free, idle) = (Semaphore::new(WORKERS), Mutex::new(Vec::new()));
-        Self { limits, grace, free, idle, alive: Arc::new(()) }
+        Self { limits, grace_period: grace, free_slots: free, idle_workers: idle, alive_token: Arc::new(()) }
     }
 
-    async fn ask(&self, job: ScriptJob) -> ScriptJobResult {
-        let _turn = self.free.acquire().await;
+    async fn ask_worker(&self, job: ScriptJob) -> ScriptJobResult {
+        let _turn = self.free_slots.acquire().await;
         // The worker is held here: if this future is dropped, so is the worker, and its thread ends after the job.
         let mut worker = self.worker(job.scope.frame)?;
-        worker.frame = job.scope.frame;
+        worker.last_frame = job.scope.frame;
         let (answer, answered) = oneshot::channel();
         if worker.jobs.send((job, answer)).is_err() {
-            return Err(broken("the script thread ended unexpectedly; try again"));
+            return Err(broken_worker_error("the script thread ended unexpectedly; try again"));
         }
-        match tokio::time::timeout(self.limits.time + self.grace, answered).await {
+        match tokio::time::timeout(self.limits.time + self.grace_period, answered).await {
             Ok(Ok(answer)) => {
-                self.idle().push(worker);
+                self.lock_idle().push(worker);
                 answer
             }
-            Ok(Err(_)) => Err(broken("the script thread ended unexpectedly; try again")),
-            Err(_) => Err(broken(
+            Ok(Err(_)) => Err(broken_worker_error("the script thread ended unexpectedly; try again")),
+            Err(_) => Err(broken_worker_error(
                 "stuck in a call that cannot be interrupted, and was abandoned; search or fill smaller values",
             )),
         }
@@ -76,39 +76,38 @@ impl ScriptWorkerPool {
 
     /// An idle worker, best the one that served this frame before, or a new one.
     fn worker(&self, frame: u64) -> Result<ScriptWorker, ScriptError> {
-        let mut idle = self.idle();
-        let at = idle.iter().position(|worker| worker.frame == frame);
+        let mut idle = self.lock_idle();
+        let at = idle.iter().position(|worker| worker.last_frame == frame);
         if let Some(at) = at.or_else(|| idle.len().checked_sub(1)) {
             return Ok(idle.swap_remove(at));
         }
         drop(idle);
-        if Arc::strong_count(&self.alive) > THREADS {
-            return Err(broken(
+        if Arc::strong_count(&self.alive_token) > THREADS {
+            return Err(broken_worker_error(
                 "too many scripts are stuck in calls that cannot be interrupted; restart the program",
             ));
         }
         let (jobs, queue) = mpsc::channel::<(ScriptJob, oneshot::Sender<ScriptJobResult>)>();
-        let (limits, alive) = (self.limits, Arc::clone(&self.alive));
+        let (limits, alive) = (self.limits, Arc::clone(&self.alive_token));
         let serve = move || {
             let mut world = ScriptIsolate::new(limits);
             while let Ok((job, answer)) = queue.recv() {
                 // Nobody listens any more when the job was cancelled.
-                let _ = answer.send(world.evaluate(job));
+                let _ = answer.send(world.evaluate_job(job));
             }
             drop(world);
             drop(alive);
         };
         let thread = std::thread::Builder::new().name("scripts".to_owned());
         // Rust's own frames come on top of what JavaScript may use.
-        thread
-            .stack_size(limits.stack + 2 * 1024 * 1024)
-            .spawn(serve)
-            .map_err(|error| broken(&format!("no thread for scripts could be started: {error}")))?;
-        Ok(ScriptWorker { jobs, frame })
+        thread.stack_size(limits.stack + 2 * 1024 * 1024).spawn(serve).map_err(|error| {
+            broken_worker_error(&format!("no thread for scripts could be started: {error}"))
+        })?;
+        Ok(ScriptWorker { jobs, last_frame: frame })
     }
 
-    fn idle(&self) -> MutexGuard<'_, Vec<ScriptWorker>> {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock_idle(&self) -> MutexGuard<'_, Vec<ScriptWorker>> {
+        self.idle_workers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -120,9 +119,9 @@ impl Default for ScriptWorkerPool {
 
 impl ScriptPort for ScriptWorkerPool {
     fn evaluate(&self, job: ScriptJob) -> BoxFuture<'_, ScriptJobResult> {
-        let script = super::isolate::first(&job.task);
+        let script = super::isolate::first_script(&job.task);
         async move {
-            self.ask(job).await.map_err(|mut error| {
+            self.ask_worker(job).await.map_err(|mut error| {
                 if error.kind == ScriptErrorKind::Host && error.script == NOWHERE {
                     error.script = script;
                 }
@@ -136,7 +135,7 @@ impl ScriptPort for ScriptWorkerPool {
 /// Stands for "not yet known" between `ask` and `evaluate`.
 const NOWHERE: ScriptIx = ScriptIx(usize::MAX);
 
-fn broken(message: &str) -> ScriptError {
+fn broken_worker_error(message: &str) -> ScriptError {
     let message = message.to_owned();
     ScriptError { kind: ScriptErrorKind::Host, message, script: NOWHERE, library: None, line: 0, column: 0 }
 }

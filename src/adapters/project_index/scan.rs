@@ -12,9 +12,9 @@ use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use sha2::{Digest, Sha256};
 
 use crate::ignore_files::walk_unignored;
-use crate::open_beneath::{open_parent, open_unfollowed, read_held, read_regular};
+use crate::open_beneath::{open_parent, open_unfollowed, read_open_file, read_regular};
 use synthdev_domain::project_index::{
-    ProjectScan, ROOT, ScannedDirectory, ScannedFile, SizeLimit, UnindexedFiles, parent,
+    ProjectScan, ROOT, ScannedDirectory, ScannedFile, SizeLimit, UnindexedFiles, parent_path,
 };
 
 /// More are no project that somebody wants described file by file.
@@ -67,15 +67,15 @@ impl fmt::Display for IndexSkipReason {
     }
 }
 
-pub(super) fn scan(
+pub(super) fn scan_project(
     root: &Path,
     (secret, hidden): (&[String], &[PathBuf]),
     limit: SizeLimit,
 ) -> Result<ProjectScan, String> {
-    let keys = patterns(root, secret)?;
+    let keys = ignore_patterns(root, secret)?;
     let real = root.canonicalize().unwrap_or_else(|_| root.to_owned());
     let (mut files, mut left_out) = (Vec::new(), UnindexedFiles::default());
-    for entry in walk(root, hidden) {
+    for entry in walk_files(root, hidden) {
         let entry = match entry {
             Ok(entry) => entry,
             Err(error) => {
@@ -86,7 +86,7 @@ pub(super) fn scan(
         if !entry.file_type().is_some_and(|kind| kind.is_file()) {
             continue;
         }
-        let Some(path) = relative(root, entry.path()) else {
+        let Some(path) = relative_path(root, entry.path()) else {
             let name = entry.path().strip_prefix(root).unwrap_or(entry.path()).to_string_lossy().into_owned();
             left_out.unreadable.push(name);
             continue;
@@ -99,22 +99,22 @@ pub(super) fn scan(
         let found = if keys.matched_path_or_any_parents(&path, false).is_ignore() {
             Err(IndexSkipReason::Secret)
         } else {
-            text(&real, &real.join(&path), limit)
+            read_with_checksum(&real, &real.join(&path), limit)
         };
         match found {
-            Ok((text, sum)) => files.push(ScannedFile { path, sum, bytes: text.len() as u64 }),
+            Ok((text, sum)) => files.push(ScannedFile { path, checksum: sum, bytes: text.len() as u64 }),
             Err(IndexSkipReason::Binary) => left_out.binary.push(path),
             Err(IndexSkipReason::TooLarge) => left_out.too_large.push(path),
             Err(IndexSkipReason::Secret) => left_out.secret.push(path),
             Err(IndexSkipReason::Unreadable(why)) => left_out.unreadable.push(format!("{path}: {why}")),
         }
     }
-    let directories = directories(&files);
+    let directories = containing_directories(&files);
     Ok(ProjectScan { files, directories, left_out })
 }
 
 /// As the tools that search: in the order of their paths.
-fn walk(root: &Path, hidden: &[PathBuf]) -> ignore::Walk {
+fn walk_files(root: &Path, hidden: &[PathBuf]) -> ignore::Walk {
     let hidden = hidden.to_vec();
     // an ignore file can bring hidden names back, but not these
     let keep = move |entry: &DirEntry| {
@@ -124,7 +124,7 @@ fn walk(root: &Path, hidden: &[PathBuf]) -> ignore::Walk {
     walk_unignored(root, false, keep).sort_by_file_path(Path::cmp).build()
 }
 
-fn patterns(root: &Path, more: &[String]) -> Result<Gitignore, String> {
+fn ignore_patterns(root: &Path, more: &[String]) -> Result<Gitignore, String> {
     let mut builder = GitignoreBuilder::new(root);
     for line in KEYS.iter().copied().chain(more.iter().map(String::as_str)) {
         // one that git would not understand names nothing
@@ -133,14 +133,18 @@ fn patterns(root: &Path, more: &[String]) -> Result<Gitignore, String> {
     builder.build().map_err(|error| format!("the patterns of snapshots.exclude cannot be used: {error}"))
 }
 
-fn relative(root: &Path, path: &Path) -> Option<String> {
+fn relative_path(root: &Path, path: &Path) -> Option<String> {
     Some(path.strip_prefix(root).ok()?.to_str()?.replace('\\', "/"))
 }
 
 /// The text of a file and its checksum. `root`: free of links, and `path` is below it.
-pub(super) fn text(root: &Path, path: &Path, limit: SizeLimit) -> Result<(String, String), IndexSkipReason> {
+pub(super) fn read_with_checksum(
+    root: &Path,
+    path: &Path,
+    limit: SizeLimit,
+) -> Result<(String, String), IndexSkipReason> {
     let told = |error: io::Error| IndexSkipReason::Unreadable(error.to_string());
-    let largest = limit.kilobytes().map_or(LARGEST, |kilobytes| kilobytes * 1024);
+    let largest = limit.as_kilobytes().map_or(LARGEST, |kilobytes| kilobytes * 1024);
     let parent = open_parent(root, path, false).map_err(told)?;
     let found = fs::symlink_metadata(parent.entry()).map_err(told)?;
     if !found.is_file() {
@@ -149,12 +153,12 @@ pub(super) fn text(root: &Path, path: &Path, limit: SizeLimit) -> Result<(String
     if found.len() > largest {
         return Err(IndexSkipReason::TooLarge);
     }
-    let bytes = open_unfollowed(&parent.entry()).and_then(|file| read_held(file, largest));
+    let bytes = open_unfollowed(&parent.entry()).and_then(|file| read_open_file(file, largest));
     let bytes = bytes.map_err(|error| match error.kind() {
         io::ErrorKind::FileTooLarge => IndexSkipReason::TooLarge,
         _ => told(error),
     })?;
-    let sum = hex(&Sha256::digest(&bytes));
+    let sum = to_hex(&Sha256::digest(&bytes));
     let text =
         String::from_utf8(bytes).ok().filter(|text| !text.contains('\0')).ok_or(IndexSkipReason::Binary)?;
     if text.contains(KEY_MARK) {
@@ -164,23 +168,23 @@ pub(super) fn text(root: &Path, path: &Path, limit: SizeLimit) -> Result<(String
 }
 
 /// The checksum of a file as an index has it, whatever its size; `None`: it is not there. `root`: free of links.
-pub fn checksum_of(root: &Path, path: &Path) -> Option<String> {
-    read_regular(root, path, LARGEST).ok().map(|bytes| hex(&Sha256::digest(&bytes)))
+pub fn file_checksum(root: &Path, path: &Path) -> Option<String> {
+    read_regular(root, path, LARGEST).ok().map(|bytes| to_hex(&Sha256::digest(&bytes)))
 }
 
-fn hex(digest: &[u8]) -> String {
+fn to_hex(digest: &[u8]) -> String {
     digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Those that lead to the files; the checksum of each is over names and checksums of what is in it.
-fn directories(files: &[ScannedFile]) -> Vec<ScannedDirectory> {
+fn containing_directories(files: &[ScannedFile]) -> Vec<ScannedDirectory> {
     let mut sums: BTreeMap<&str, String> =
-        files.iter().map(|file| (file.path.as_str(), file.sum.clone())).collect();
+        files.iter().map(|file| (file.path.as_str(), file.checksum.clone())).collect();
     let mut inside: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for file in files {
         let mut path = file.path.as_str();
         while path != ROOT {
-            let above = parent(path);
+            let above = parent_path(path);
             if !inside.entry(above).or_default().insert(path) {
                 break;
             }
@@ -189,7 +193,7 @@ fn directories(files: &[ScannedFile]) -> Vec<ScannedDirectory> {
     }
     // those deep down first: their sums are part of those above
     let mut order: Vec<&str> = inside.keys().copied().collect();
-    order.sort_by_key(|path| std::cmp::Reverse(synthdev_domain::project_index::depth(path)));
+    order.sort_by_key(|path| std::cmp::Reverse(synthdev_domain::project_index::path_depth(path)));
     let mut found = Vec::new();
     for path in order {
         let children = &inside[path];
@@ -198,10 +202,10 @@ fn directories(files: &[ScannedFile]) -> Vec<ScannedDirectory> {
             let sum = sums.get(child).map(String::as_str).unwrap_or_default();
             digest.update(format!("{} {child} {sum}\n", child.len()));
         }
-        let sum = hex(&digest.finalize());
+        let sum = to_hex(&digest.finalize());
         sums.insert(path, sum.clone());
         let children = children.iter().map(|child| (*child).to_owned()).collect();
-        found.push(ScannedDirectory { path: path.to_owned(), sum, children });
+        found.push(ScannedDirectory { path: path.to_owned(), checksum: sum, children });
     }
     found.sort_by(|a, b| a.path.cmp(&b.path));
     found

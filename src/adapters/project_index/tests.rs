@@ -12,7 +12,7 @@ fn project(files: &[(&str, &str)]) -> tempfile::TempDir {
     directory
 }
 
-fn of(directory: &tempfile::TempDir) -> ProjectIndex {
+fn open_index(directory: &tempfile::TempDir) -> ProjectIndex {
     ProjectIndex::new(directory.path(), vec!["private.*".to_owned()], vec![directory.path().join("data")])
 }
 
@@ -48,30 +48,34 @@ fn only_what_may_be_sent_is_seen() {
     fs::write(directory.path().join("latin.txt"), b"gr\xfc\xdfe").unwrap();
     #[cfg(unix)]
     std::os::unix::fs::symlink("/etc/passwd", directory.path().join("link.txt")).unwrap();
-    let seen = of(&directory).scan(SizeLimit::default()).unwrap();
+    let seen = open_index(&directory).scan(SizeLimit::default()).unwrap();
     let files: Vec<&str> = seen.files.iter().map(|file| file.path.as_str()).collect();
     assert_eq!(files, ["a.txt", "most.txt"]);
     assert_eq!(seen.left_out.secret, [".env", "deep/id_rsa", "deep/note.md", "deep/private.txt"]);
     assert_eq!(seen.left_out.too_large, ["large.txt"]);
     assert_eq!(seen.left_out.binary, ["latin.txt", "pic.png"]);
     assert_eq!(seen.left_out.unreadable, [""; 0]);
-    let all = of(&directory).scan(SizeLimit::None).unwrap();
+    let all = open_index(&directory).scan(SizeLimit::None).unwrap();
     assert_eq!(all.left_out.too_large, [""; 0]);
-    assert!(of(&directory).text("deep/note.md", SizeLimit::None).is_err(), "it may have come in since");
+    assert!(
+        open_index(&directory).read_file("deep/note.md", SizeLimit::None).is_err(),
+        "it may have come in since"
+    );
     #[cfg(unix)]
-    assert!(of(&directory).text("link.txt", SizeLimit::None).is_err());
+    assert!(open_index(&directory).read_file("link.txt", SizeLimit::None).is_err());
 }
 
 #[test]
 fn the_checksum_of_a_directory_is_that_of_all_in_it() {
     let directory = project(&[("a/b/c.txt", "1"), ("a/d.txt", "2"), ("e.txt", "3")]);
     let sums = || {
-        let seen = of(&directory).scan(SizeLimit::default()).unwrap();
-        let of = |path: &str| seen.directories.iter().find(|one| one.path == path).map(|one| one.sum.clone());
+        let seen = open_index(&directory).scan(SizeLimit::default()).unwrap();
+        let of =
+            |path: &str| seen.directories.iter().find(|one| one.path == path).map(|one| one.checksum.clone());
         [".", "a", "a/b"].map(of)
     };
     let before = sums();
-    let seen = of(&directory).scan(SizeLimit::default()).unwrap();
+    let seen = open_index(&directory).scan(SizeLimit::default()).unwrap();
     let children: Vec<_> =
         seen.directories.iter().map(|one| (one.path.as_str(), one.children.join(" "))).collect();
     let expected = [(".", "a e.txt"), ("a", "a/b a/d.txt"), ("a/b", "a/b/c.txt")];
@@ -94,7 +98,7 @@ fn the_checksum_of_a_directory_is_that_of_all_in_it() {
 #[test]
 fn what_was_added_is_there_after_a_crash() {
     let directory = project(&[]);
-    let port = of(&directory);
+    let port = open_index(&directory);
     assert_eq!(port.load().unwrap(), ProjectIndexEntries::default());
     assert!(!directory.path().join(PLACE).exists(), "reading makes nothing");
     let mut writer = port.writer().unwrap();
@@ -112,7 +116,7 @@ fn what_was_added_is_there_after_a_crash() {
     writer.add(&entry("c")).unwrap();
     let known = port.load().unwrap();
     assert_eq!(known.entries.keys().collect::<Vec<_>>(), ["a", "b", "c"]);
-    writer.keep(&known).unwrap();
+    writer.replace_index(&known).unwrap();
     assert_eq!(fs::read_to_string(&file).unwrap().lines().count(), 3);
     assert_eq!(port.load().unwrap(), known);
     #[cfg(unix)]
@@ -131,7 +135,7 @@ fn no_link_leads_out_of_the_project() {
         let place = directory.path().join(link);
         fs::create_dir_all(place.parent().unwrap()).unwrap();
         std::os::unix::fs::symlink(elsewhere.path(), &place).unwrap();
-        for error in [of(&directory).load().err(), of(&directory).writer().err()] {
+        for error in [open_index(&directory).load().err(), open_index(&directory).writer().err()] {
             assert!(error.as_ref().is_some_and(|error| error.contains("is a link")), "{link}: {error:?}");
         }
     }

@@ -13,10 +13,10 @@ pub struct ProviderAddress {
     /// Without a slash at its end.
     pub base: String,
     /// For error texts.
-    pub shown: String,
-    pub secure: bool,
+    pub display_text: String,
+    pub is_secure: bool,
     /// This machine.
-    pub loopback: bool,
+    pub is_loopback: bool,
 }
 
 impl ProviderAddress {
@@ -46,7 +46,7 @@ impl ProviderAddress {
         }
         let (secure, loopback) = (url.scheme() == "https", is_loopback(&url));
         let shown = url.as_str().trim_end_matches('/').to_owned();
-        Ok(Self { base: base.to_owned(), shown, secure, loopback })
+        Ok(Self { base: base.to_owned(), display_text: shown, is_secure: secure, is_loopback: loopback })
     }
 }
 
@@ -85,7 +85,7 @@ mod tests {
         ];
         for (text, shown, loopback) in rows {
             let address = ProviderAddress::parse(text, &["/chat/completions"]).unwrap();
-            assert_eq!((address.shown.as_str(), address.loopback), (shown, loopback), "{text}");
+            assert_eq!((address.display_text.as_str(), address.is_loopback), (shown, loopback), "{text}");
         }
         for text in ["https://a.example", "https://a.example/v1/", "https://a.example/v1/messages"] {
             assert_eq!(

@@ -23,7 +23,7 @@ use super::api_keys;
 use super::transport::{ProviderPostRequest, ProviderTransport, longest_answer};
 use decode::AnthropicReplyDecoder;
 
-pub use request::build;
+pub use request::build_request;
 
 /// The version of the protocol, as its header names it.
 const VERSION: &str = "2023-06-01";
@@ -32,35 +32,41 @@ const VERSION: &str = "2023-06-01";
 ///
 /// # Errors
 /// Every way in which no whole answer arrived.
-pub async fn call(
+pub async fn call_model(
     http: &ProviderTransport,
     request: &ModelRequest,
     key: Option<&SecretText>,
     sink: &dyn DeltaSink,
 ) -> Result<ModelReply, ModelError> {
-    let address = address(&request.choice)?;
-    let body = build(request);
+    let address = server_address(&request.choice)?;
+    let body = build_request(request);
     let (url, longest) = (format!("{}/v1/messages", address.base), longest_answer(&body, &request.choice));
-    let (headers, turn) = (headers(key)?, request.messages.len());
-    let post = ProviderPostRequest { url, headers, body: body.to_string(), turn, longest };
-    http.ask::<AnthropicReplyDecoder>(&address, post, sink).await
+    let (headers, turn) = (request_headers(key)?, request.messages.len());
+    let post = ProviderPostRequest {
+        url,
+        headers,
+        body: body.to_string(),
+        message_count: turn,
+        max_answer_tokens: longest,
+    };
+    http.ask_model::<AnthropicReplyDecoder>(&address, post, sink).await
 }
 
 /// Where the server of a choice is.
 ///
 /// # Errors
 /// The base URL is none.
-pub fn address(choice: &ModelChoice) -> Result<ProviderAddress, ModelError> {
+pub fn server_address(choice: &ModelChoice) -> Result<ProviderAddress, ModelError> {
     ProviderAddress::parse(&choice.base_url, &["/messages", "/v1"])
 }
 
 /// # Errors
 /// The key holds what no header can.
-pub fn headers(key: Option<&SecretText>) -> Result<HeaderMap, ModelError> {
+pub fn request_headers(key: Option<&SecretText>) -> Result<HeaderMap, ModelError> {
     let version = (HeaderName::from_static("anthropic-version"), HeaderValue::from_static(VERSION));
     let mut headers = HeaderMap::from_iter([version]);
     if let Some(key) = key {
-        headers.insert(HeaderName::from_static("x-api-key"), api_keys::header(key)?);
+        headers.insert(HeaderName::from_static("x-api-key"), api_keys::key_header(key)?);
     }
     Ok(headers)
 }

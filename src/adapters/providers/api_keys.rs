@@ -11,19 +11,19 @@ use super::address::{ProviderAddress, same_server};
 
 #[derive(Debug)]
 pub struct ApiKeyRing {
-    ring: BTreeMap<String, SecretText>,
+    keys: BTreeMap<String, SecretText>,
     /// Base URLs that each key may be sent to; `None`: wherever a choice says.
-    homes: Option<BTreeMap<String, Vec<String>>>,
+    key_scopes: Option<BTreeMap<String, Vec<String>>>,
 }
 
 impl ApiKeyRing {
     pub fn new(ring: BTreeMap<String, SecretText>) -> Self {
-        Self { ring, homes: None }
+        Self { keys: ring, key_scopes: None }
     }
 
     /// From now on keys go to these servers only.
     pub fn restrict_to_servers(&mut self, homes: BTreeMap<String, Vec<String>>) {
-        self.homes = Some(homes);
+        self.key_scopes = Some(homes);
     }
 
     /// The key that a choice names; `None` where the server wants none.
@@ -32,18 +32,18 @@ impl ApiKeyRing {
     /// There is none of that name; the server is not one of its homes.
     pub fn key_for(&self, choice: &ModelChoice) -> Result<Option<&SecretText>, ModelError> {
         let Some(name) = &choice.key else { return Ok(None) };
-        let found = self.ring.get(name).filter(|key| !key.expose().trim().is_empty());
+        let found = self.keys.get(name).filter(|key| !key.expose_secret().trim().is_empty());
         let found = found.ok_or_else(|| ModelError::Auth {
             detail: format!("no key `{name}` is set for the provider {}", choice.provider),
         })?;
         let url = &choice.base_url;
-        let at_home = self.homes.as_ref().is_none_or(|homes| {
+        let at_home = self.key_scopes.as_ref().is_none_or(|homes| {
             homes.get(name).is_some_and(|homes| homes.iter().any(|home| same_server(home, url)))
         });
         if at_home {
             return Ok(Some(found));
         }
-        let shown = ProviderAddress::parse(url, &[])?.shown;
+        let shown = ProviderAddress::parse(url, &[])?.display_text;
         Err(ModelError::Auth {
             detail: format!(
                 "the run was recorded to ask {shown}, and the key `{name}` belongs to another server now: it was not \
@@ -70,8 +70,8 @@ pub fn explain_missing_key(error: ModelError, choice: &ModelChoice) -> ModelErro
 ///
 /// # Errors
 /// It holds what no header can.
-pub fn header(key: &SecretText) -> Result<HeaderValue, ModelError> {
-    let mut value = HeaderValue::from_str(key.expose().trim()).map_err(|_| ModelError::Auth {
+pub fn key_header(key: &SecretText) -> Result<HeaderValue, ModelError> {
+    let mut value = HeaderValue::from_str(key.expose_secret().trim()).map_err(|_| ModelError::Auth {
         detail: "it holds characters that no key has (a line break?); set it again".to_owned(),
     })?;
     value.set_sensitive(true);
@@ -82,6 +82,6 @@ pub fn header(key: &SecretText) -> Result<HeaderValue, ModelError> {
 ///
 /// # Errors
 /// As [`header`].
-pub fn bearer(key: &SecretText) -> Result<HeaderValue, ModelError> {
-    header(&SecretText::new(format!("Bearer {}", key.expose().trim())))
+pub fn bearer_header(key: &SecretText) -> Result<HeaderValue, ModelError> {
+    key_header(&SecretText::new(format!("Bearer {}", key.expose_secret().trim())))
 }

@@ -28,7 +28,7 @@ const NO_RESULT: &str = "(the tool call was interrupted; it has no result)";
 const NAME_LIMIT: usize = 64;
 
 /// The same conversation in valid form. Never empty.
-pub fn normalise(messages: &[ChatMessage]) -> Vec<ChatMessage> {
+pub fn normalize_messages(messages: &[ChatMessage]) -> Vec<ChatMessage> {
     let lead = messages.iter().take_while(|message| message.role == ChatRole::System).count();
     let mut out = Vec::with_capacity(messages.len() + 2);
     for message in &messages[..lead] {
@@ -38,7 +38,7 @@ pub fn normalise(messages: &[ChatMessage]) -> Vec<ChatMessage> {
     for at in lead..messages.len() {
         let message = &messages[at];
         match message.role {
-            ChatRole::System => push(&mut out, ChatRole::User, &labelled("system", &message.content)),
+            ChatRole::System => push(&mut out, ChatRole::User, &with_speaker("system", &message.content)),
             ChatRole::User => push(&mut out, ChatRole::User, &message.content),
             ChatRole::Assistant => {
                 push(&mut out, ChatRole::Assistant, &message.content);
@@ -47,7 +47,7 @@ pub fn normalise(messages: &[ChatMessage]) -> Vec<ChatMessage> {
                 }
             }
             ChatRole::Tool if used.contains(&at) => {}
-            ChatRole::Tool => push(&mut out, ChatRole::User, &labelled("tool result", &message.content)),
+            ChatRole::Tool => push(&mut out, ChatRole::User, &with_speaker("tool result", &message.content)),
         }
     }
     let first = out.iter().position(|message| message.role != ChatRole::System);
@@ -93,7 +93,7 @@ fn push_calls(out: &mut Vec<ChatMessage>, messages: &[ChatMessage], at: usize, u
         }
     };
     carrier.sealed.clone_from(&messages[at].sealed);
-    let ids = distinct(calls);
+    let ids = distinct_call_ids(calls);
     carrier.tool_calls = calls.iter().zip(&ids).map(|(call, id)| valid_call(call, id)).collect();
     for (call, id) in calls.iter().zip(ids) {
         let found = (at + 1..messages.len()).find(|index| {
@@ -111,12 +111,12 @@ fn push_calls(out: &mut Vec<ChatMessage>, messages: &[ChatMessage], at: usize, u
     }
 }
 
-fn labelled(name: &str, text: &str) -> String {
+fn with_speaker(name: &str, text: &str) -> String {
     if text.trim().is_empty() { String::new() } else { format!("[{name}]: {text}") }
 }
 
 /// The ids of calls that are made at once, as they came where that tells them apart.
-fn distinct(calls: &[ToolCall]) -> Vec<String> {
+fn distinct_call_ids(calls: &[ToolCall]) -> Vec<String> {
     let mut ids: Vec<String> = Vec::with_capacity(calls.len());
     for call in calls {
         let stem = if call.id.is_empty() { "call" } else { call.id.as_str() };

@@ -84,7 +84,7 @@ pub fn from_status(
         _ if status == 403 => format!("{shown} does not allow this ({status}: {text})"),
         _ => format!("{shown} answered {status}: {text}"),
     };
-    classify(Some(status), &words, retry_after_ms(headers, now), detail)
+    classify_error(Some(status), &words, retry_after_ms(headers, now), detail)
 }
 
 /// An error object inside an answer whose status was 200.
@@ -96,8 +96,8 @@ pub fn from_error_object(value: &Value, shown: &str) -> ModelError {
         _ => None,
     });
     let status = status.and_then(|code| u16::try_from(code).ok()).filter(|code| (400..600).contains(code));
-    let detail = format!("{shown} broke the answer off: {}", message_of(value));
-    classify(status, &value.to_string().to_lowercase(), None, detail)
+    let detail = format!("{shown} broke the answer off: {}", message_text(value));
+    classify_error(status, &value.to_string().to_lowercase(), None, detail)
 }
 
 /// A failure below HTTP. `had`: what had arrived of the answer, for the text.
@@ -111,7 +111,7 @@ pub fn from_transport_error(error: reqwest::Error, shown: &str, connect: Duratio
     }
     let cause = one_line(&cause);
     let detail = if error.is_connect() && error.is_timeout() {
-        format!("no connection to {shown} within {}", seconds(connect))
+        format!("no connection to {shown} within {}", seconds_text(connect))
     } else if error.is_connect() {
         format!("cannot connect to {shown}: {cause}")
     } else {
@@ -121,20 +121,21 @@ pub fn from_transport_error(error: reqwest::Error, shown: &str, connect: Duratio
 }
 
 /// Nothing arrived for longer than the limit.
-pub fn silent(shown: &str, idle: Duration, had: &str) -> ModelError {
-    ModelError::Timeout { detail: format!("{shown} sent nothing for {}{had}", seconds(idle)) }
+pub fn idle_timeout_error(shown: &str, idle: Duration, had: &str) -> ModelError {
+    ModelError::Timeout { detail: format!("{shown} sent nothing for {}{had}", seconds_text(idle)) }
 }
 
 /// The call as a whole took longer than it may.
-pub fn overtime(shown: &str, limit: Duration, had: &str) -> ModelError {
-    let detail = format!("{shown} was not finished within {}: the call was stopped{had}", seconds(limit));
+pub fn call_timeout_error(shown: &str, limit: Duration, had: &str) -> ModelError {
+    let detail =
+        format!("{shown} was not finished within {}: the call was stopped{had}", seconds_text(limit));
     ModelError::Overtime { detail }
 }
 
 /// A body as one line: the message in its JSON, the title of its page, or its first characters.
 pub fn body_line(body: &[u8]) -> String {
     if let Ok(value) = serde_json::from_slice::<Value>(body) {
-        return message_of(&value);
+        return message_text(&value);
     }
     let text = String::from_utf8_lossy(body);
     let lower = text.to_ascii_lowercase();
@@ -169,8 +170,8 @@ pub fn one_line(text: &str) -> String {
 }
 
 /// The same error without the key, in case a server echoes it.
-pub fn scrub(mut error: ModelError, key: &SecretText) -> ModelError {
-    let key = key.expose().trim();
+pub fn redact_key(mut error: ModelError, key: &SecretText) -> ModelError {
+    let key = key.expose_secret().trim();
     if key.len() >= SCRUBBED {
         let detail = detail_mut(&mut error);
         if detail.contains(key) {
@@ -201,7 +202,12 @@ fn detail_mut(error: &mut ModelError) -> &mut String {
 }
 
 /// The class by status first, then by words; `words` in lower case.
-fn classify(status: Option<u16>, words: &str, retry_after_ms: Option<u64>, detail: String) -> ModelError {
+fn classify_error(
+    status: Option<u16>,
+    words: &str,
+    retry_after_ms: Option<u64>,
+    detail: String,
+) -> ModelError {
     let says = |list: &[&str]| list.iter().any(|word| words.contains(word));
     match status {
         Some(401) => ModelError::Auth { detail },
@@ -240,24 +246,24 @@ fn unknown_model(status: u16, words: &str) -> bool {
 }
 
 /// The sentence in an error value of any shape; the value itself where there is none.
-fn message_of(value: &Value) -> String {
-    sentence(value).map_or_else(|| one_line(&value.to_string()), |text| one_line(&text))
+fn message_text(value: &Value) -> String {
+    sentence_of(value).map_or_else(|| one_line(&value.to_string()), |text| one_line(&text))
 }
 
-fn sentence(value: &Value) -> Option<String> {
+fn sentence_of(value: &Value) -> Option<String> {
     match value {
         Value::String(text) if !text.trim().is_empty() => Some(text.clone()),
-        Value::Array(items) => items.iter().find_map(sentence),
+        Value::Array(items) => items.iter().find_map(sentence_of),
         Value::Object(members) => {
             ["error", "message", "detail", "msg", "errors", "error_description", "title", "type", "code"]
                 .iter()
-                .find_map(|key| sentence(members.get(*key)?))
+                .find_map(|key| sentence_of(members.get(*key)?))
         }
         _ => None,
     }
 }
 
-fn seconds(span: Duration) -> String {
+fn seconds_text(span: Duration) -> String {
     format!("{} s", span.as_secs_f64())
 }
 

@@ -64,7 +64,7 @@ impl<T, S: Service<T>> Service<T> for NotedConnector<S> {
 
 #[derive(Default, Debug)]
 pub struct ProviderClients {
-    local: OnceLock<Client>,
+    local_client: OnceLock<Client>,
     public: OnceLock<Client>,
 }
 
@@ -74,19 +74,23 @@ impl ProviderClients {
     /// # Errors
     /// TLS cannot be set up, for instance because the system has no root certificates.
     pub fn get(&self, address: &ProviderAddress, connect: Duration) -> Result<&Client, ModelError> {
-        let local = address.loopback && !address.secure;
-        let place = if local { &self.local } else { &self.public };
+        let local = address.is_loopback && !address.is_secure;
+        let place = if local { &self.local_client } else { &self.public };
         if let Some(client) = place.get() {
             return Ok(client);
         }
         // An error means that somebody installed a provider before us, which is as good.
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let builder = if local { builder(connect).no_proxy().tls_certs_only([]) } else { builder(connect) };
+        let builder = if local {
+            client_builder(connect).no_proxy().tls_certs_only([])
+        } else {
+            client_builder(connect)
+        };
         let client = builder.build().map_err(|error| ModelError::Transport {
             detail: format!(
                 "cannot set up the connection to {}: {}",
-                address.shown,
-                one_line(&cause(&error))
+                address.display_text,
+                one_line(&innermost_cause(&error))
             ),
         })?;
         Ok(place.get_or_init(|| client))
@@ -95,7 +99,7 @@ impl ProviderClients {
 
 /// No redirects: a POST that follows one loses its body. No compression: proxies would hold back a stream.
 /// No retries: they are the runtime's.
-fn builder(connect: Duration) -> ClientBuilder {
+fn client_builder(connect: Duration) -> ClientBuilder {
     Client::builder()
         .user_agent(concat!("synthdev/", env!("CARGO_PKG_VERSION")))
         .connect_timeout(connect)
@@ -106,7 +110,7 @@ fn builder(connect: Duration) -> ClientBuilder {
         .connector_layer(ConnectionNote)
 }
 
-fn cause(error: &reqwest::Error) -> String {
+fn innermost_cause(error: &reqwest::Error) -> String {
     let mut error: &dyn std::error::Error = error;
     while let Some(inner) = error.source() {
         error = inner;

@@ -12,13 +12,13 @@ use serde_json::json;
 
 use synthdev_domain::message::{ChatRole, ToolCall};
 use synthdev_domain::model::{FinishReason, ModelError, ModelReply, ModelRequest, ToolChoice};
-use synthdev_domain::schema_sample::sample;
+use synthdev_domain::schema_sample::sample_value;
 use synthdev_ports::model::{DeltaSink, ModelPort};
 
 #[derive(Debug, Default)]
 pub struct MockModel {
     /// How often an agent has spoken, or called a tool.
-    times: Mutex<BTreeMap<(String, String), usize>>,
+    answer_counts: Mutex<BTreeMap<(String, String), usize>>,
 }
 
 impl ModelPort for MockModel {
@@ -27,13 +27,13 @@ impl ModelPort for MockModel {
         request: &'a ModelRequest,
         _: &'a dyn DeltaSink,
     ) -> BoxFuture<'a, Result<ModelReply, ModelError>> {
-        let reply = self.reply(request);
+        let reply = self.make_reply(request);
         Box::pin(std::future::ready(Ok(reply)))
     }
 }
 
 impl MockModel {
-    fn reply(&self, request: &ModelRequest) -> ModelReply {
+    fn make_reply(&self, request: &ModelRequest) -> ModelReply {
         let agent = &request.agent;
         let answered = request.messages.last().is_some_and(|message| message.role == ChatRole::Tool);
         let must = request.tool_choice != ToolChoice::Auto;
@@ -42,7 +42,7 @@ impl MockModel {
             ToolChoice::Auto | ToolChoice::Required => must || !answered,
         });
         let Some(tool) = tool else {
-            let text = format!("(simulated reply {} of {agent})", self.count(agent, "") + 1);
+            let text = format!("(simulated reply {} of {agent})", self.count_asked_before(agent, "") + 1);
             return ModelReply {
                 text,
                 finish: FinishReason::Stop,
@@ -50,8 +50,8 @@ impl MockModel {
                 ..ModelReply::default()
             };
         };
-        let round = self.count(agent, &tool.name);
-        let arguments = sample(&tool.parameters, "", round);
+        let round = self.count_asked_before(agent, &tool.name);
+        let arguments = sample_value(&tool.parameters, "", round);
         let arguments = if arguments.is_object() { arguments } else { json!({}) };
         let id = format!("call_{agent}_{}_{round}", tool.name);
         ModelReply {
@@ -68,8 +68,8 @@ impl MockModel {
     }
 
     /// How often this was asked for before.
-    fn count(&self, agent: &str, what: &str) -> usize {
-        let mut times = self.times.lock().unwrap_or_else(PoisonError::into_inner);
+    fn count_asked_before(&self, agent: &str, what: &str) -> usize {
+        let mut times = self.answer_counts.lock().unwrap_or_else(PoisonError::into_inner);
         let count = times.entry((agent.to_owned(), what.to_owned())).or_default();
         *count += 1;
         *count - 1

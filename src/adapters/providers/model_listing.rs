@@ -29,12 +29,12 @@ const EXTRA: Duration = Duration::from_secs(2);
 ///
 /// # Errors
 /// Every way in which no list arrived.
-pub async fn list(
+pub async fn list_models(
     http: &ProviderTransport,
     choice: &ModelChoice,
     key: Option<&SecretText>,
 ) -> Result<Vec<ListedModel>, ModelError> {
-    let mut list = ModelList::fetch(http, choice, key).await?;
+    let mut list = ModelList::fetch_list(http, choice, key).await?;
     if list.is_unsure()
         && let [model] = list.models.as_mut_slice()
     {
@@ -49,13 +49,13 @@ pub async fn list(
 ///
 /// # Errors
 /// As [`list`].
-pub async fn window(
+pub async fn ask_window(
     http: &ProviderTransport,
     choice: &ModelChoice,
     key: Option<&SecretText>,
 ) -> Result<Option<u64>, ModelError> {
-    let list = ModelList::fetch(http, choice, key).await?;
-    let Some((item, model)) = list.of(&choice.model) else { return Ok(None) };
+    let list = ModelList::fetch_list(http, choice, key).await?;
+    let Some((item, model)) = list.find_model(&choice.model) else { return Ok(None) };
     match (is_made_for(item), list.models.len()) {
         (false, _) => Ok(model.context_size),
         (true, 1) => Ok(list.server.properties(http).await),
@@ -73,8 +73,8 @@ impl ListingQuery {
     /// The window by the properties that llama.cpp's server tells.
     async fn properties(&self, http: &ProviderTransport) -> Option<u64> {
         let url = format!("{}{PROPERTIES}", self.address.base.trim_end_matches("/v1"));
-        let body = http.fetch(&self.address, &url, self.headers.clone()).await.ok()?;
-        window_of(&serde_json::from_slice(&body).ok()?)
+        let body = http.fetch_document(&self.address, &url, self.headers.clone()).await.ok()?;
+        llama_cpp_window(&serde_json::from_slice(&body).ok()?)
     }
 }
 
@@ -86,39 +86,41 @@ struct ModelList {
 }
 
 impl ModelList {
-    async fn fetch(
+    async fn fetch_list(
         http: &ProviderTransport,
         choice: &ModelChoice,
         key: Option<&SecretText>,
     ) -> Result<Self, ModelError> {
         let native = choice.protocol == ModelProtocol::Anthropic;
         let (address, url, headers) = if native {
-            let address = anthropic::address(choice)?;
+            let address = anthropic::server_address(choice)?;
             let url = format!("{}/v1/models?limit=1000", address.base);
-            (address, url, anthropic::headers(key)?)
+            (address, url, anthropic::request_headers(key)?)
         } else {
-            let address = openai::address(choice)?;
+            let address = openai::server_address(choice)?;
             let url = format!("{}/models", address.base);
-            (address.clone(), url, openai::headers(&address, key)?)
+            (address.clone(), url, openai::request_headers(&address, key)?)
         };
-        let body = http.fetch(&address, &url, headers.clone()).await?;
+        let body = http.fetch_document(&address, &url, headers.clone()).await?;
         let wrong = || ModelError::Protocol {
-            detail: format!("{} answers, but not with a list of models", address.shown),
+            detail: format!("{} answers, but not with a list of models", address.display_text),
         };
         let value: Value = serde_json::from_slice(&body).map_err(|_| wrong())?;
-        let models = read(&value).ok_or_else(wrong)?;
+        let models = parse_models(&value).ok_or_else(wrong)?;
         Ok(Self { server: ListingQuery { address, headers }, value, models })
     }
 
     /// Of its models, only that is known which they were made for.
     fn is_unsure(&self) -> bool {
-        items(&self.value).is_some_and(|items| items.iter().any(is_made_for))
+        list_items(&self.value).is_some_and(|items| items.iter().any(is_made_for))
     }
 
     /// The model of this name, or the only one that is another way to write it. llama.cpp's server answers every name
     /// with the one model that it has.
-    fn of(&self, name: &str) -> Option<(&Value, ListedModel)> {
-        let all = || items(&self.value).into_iter().flatten().filter_map(|item| Some((item, model(item)?)));
+    fn find_model(&self, name: &str) -> Option<(&Value, ListedModel)> {
+        let all = || {
+            list_items(&self.value).into_iter().flatten().filter_map(|item| Some((item, parse_model(item)?)))
+        };
         if let Some(found) = all().find(|(_, model)| model.name == name) {
             return Some(found);
         }
@@ -129,7 +131,7 @@ impl ModelList {
     }
 }
 
-fn items(value: &Value) -> Option<&Vec<Value>> {
+fn list_items(value: &Value) -> Option<&Vec<Value>> {
     value.as_array().or_else(|| ["data", "models"].iter().find_map(|key| value.get(key)?.as_array()))
 }
 
@@ -146,21 +148,21 @@ fn is_made_for(item: &Value) -> bool {
 }
 
 /// The window that llama.cpp's server gives to each conversation.
-fn window_of(properties: &Value) -> Option<u64> {
+fn llama_cpp_window(properties: &Value) -> Option<u64> {
     let tokens = ["/default_generation_settings/n_ctx", "/n_ctx"].iter();
     tokens.filter_map(|path| properties.pointer(path)?.as_u64()).find(|tokens| *tokens > 0)
 }
 
 /// In the server's order. `None`: it is no list of models.
-fn read(value: &Value) -> Option<Vec<ListedModel>> {
-    let Some(items) = items(value) else {
+fn parse_models(value: &Value) -> Option<Vec<ListedModel>> {
+    let Some(items) = list_items(value) else {
         // a server without a model says null
         return value.get("data").filter(|data| data.is_null()).map(|_| Vec::new());
     };
-    Some(items.iter().filter_map(model).collect())
+    Some(items.iter().filter_map(parse_model).collect())
 }
 
-fn model(item: &Value) -> Option<ListedModel> {
+fn parse_model(item: &Value) -> Option<ListedModel> {
     let name = ["id", "name", "model"].iter().find_map(|key| item.get(key)?.as_str());
     let name = name.or_else(|| item.as_str())?.trim();
     // Gemini's list has a prefix that its requests do without
@@ -233,7 +235,7 @@ mod tests {
             (json!("x"), None),
         ];
         for (value, expected) in rows {
-            assert_eq!(read(&value), expected, "{value}");
+            assert_eq!(parse_models(&value), expected, "{value}");
         }
     }
 }

@@ -20,7 +20,7 @@ pub struct OfferedTool<'a> {
 }
 
 /// Ordinary tools first; of two with one name the first counts.
-pub fn offered(request: &ModelRequest) -> Vec<OfferedTool<'_>> {
+pub fn offered_tools(request: &ModelRequest) -> Vec<OfferedTool<'_>> {
     let ordinary = request.tools.iter().map(|tool| (&tool.name, &tool.description, &tool.parameters));
     let parsing = request.parsing_tools.iter().map(|tool| (&tool.name, &tool.description, &tool.parameters));
     let mut seen = HashSet::new();
@@ -42,7 +42,7 @@ pub enum ToolChoiceBinding<'a> {
 /// What is offered in OpenAI's protocols, and how binding that is. A server that ignores a named choice is offered
 /// nothing else and told `required`, which it does enforce; all others keep their list, and with it the cached prefix.
 pub fn tools_with_binding(request: &ModelRequest) -> (Vec<OfferedTool<'_>>, ToolChoiceBinding<'_>) {
-    let mut offered = offered(request);
+    let mut offered = offered_tools(request);
     let binding = match &request.tool_choice {
         ToolChoice::Auto => ToolChoiceBinding::Auto,
         ToolChoice::Required => ToolChoiceBinding::Required,

@@ -6,14 +6,14 @@ use serde_json::Value;
 use synthdev_domain::message::{ChatMessage, OpaqueBlock};
 
 /// Leaves those of these types.
-pub fn keep(messages: &mut [ChatMessage], types: &[&str]) {
+pub fn retain_types(messages: &mut [ChatMessage], types: &[&str]) {
     for message in messages {
         message.sealed.retain(|one| one.block["type"].as_str().is_some_and(|kind| types.contains(&kind)));
     }
 }
 
 /// Readable parts with the sealed ones back in their places; never one of those at the end.
-pub fn weave(parts: Vec<Value>, sealed: &[OpaqueBlock]) -> Vec<Value> {
+pub fn insert_sealed(parts: Vec<Value>, sealed: &[OpaqueBlock]) -> Vec<Value> {
     let last = parts.len().saturating_sub(1);
     let mut woven = Vec::with_capacity(parts.len() + sealed.len());
     for (at, part) in parts.into_iter().enumerate() {

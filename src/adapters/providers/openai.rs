@@ -20,7 +20,7 @@ use super::api_keys;
 use super::transport::{ProviderPostRequest, ProviderTransport, longest_answer};
 use decode::ChatCompletionDecoder;
 
-pub use request::build;
+pub use request::build_request;
 
 const PATH: &str = "/chat/completions";
 
@@ -28,45 +28,51 @@ const PATH: &str = "/chat/completions";
 ///
 /// # Errors
 /// Every way in which no whole answer arrived.
-pub async fn call(
+pub async fn call_model(
     http: &ProviderTransport,
     request: &ModelRequest,
     key: Option<&SecretText>,
     sink: &dyn DeltaSink,
 ) -> Result<ModelReply, ModelError> {
-    let address = address(&request.choice)?;
-    let body = build(request)?;
-    let (url, longest) = (config(&address).url(PATH), longest_answer(&body, &request.choice));
-    let (headers, turn) = (headers(&address, key)?, request.messages.len());
-    let post = ProviderPostRequest { url, headers, body: body.to_string(), turn, longest };
-    http.ask::<ChatCompletionDecoder>(&address, post, sink).await
+    let address = server_address(&request.choice)?;
+    let body = build_request(request)?;
+    let (url, longest) = (client_config(&address).url(PATH), longest_answer(&body, &request.choice));
+    let (headers, turn) = (request_headers(&address, key)?, request.messages.len());
+    let post = ProviderPostRequest {
+        url,
+        headers,
+        body: body.to_string(),
+        message_count: turn,
+        max_answer_tokens: longest,
+    };
+    http.ask_model::<ChatCompletionDecoder>(&address, post, sink).await
 }
 
 /// Where the server of a choice is.
 ///
 /// # Errors
 /// The base URL is none.
-pub fn address(choice: &ModelChoice) -> Result<ProviderAddress, ModelError> {
+pub fn server_address(choice: &ModelChoice) -> Result<ProviderAddress, ModelError> {
     ProviderAddress::parse(&choice.base_url, &[PATH])
 }
 
 /// Set to nothing what it would else take from the environment.
-fn config(address: &ProviderAddress) -> OpenAIConfig {
+fn client_config(address: &ProviderAddress) -> OpenAIConfig {
     OpenAIConfig::new().with_org_id("").with_project_id("").with_api_base(&address.base)
 }
 
 /// # Errors
 /// The key holds what no header can.
-pub fn headers(address: &ProviderAddress, key: Option<&SecretText>) -> Result<HeaderMap, ModelError> {
-    let config = config(address);
+pub fn request_headers(address: &ProviderAddress, key: Option<&SecretText>) -> Result<HeaderMap, ModelError> {
+    let config = client_config(address);
     let Some(key) = key else {
         let mut headers = config.with_api_key("").headers();
         headers.remove(AUTHORIZATION);
         return Ok(headers);
     };
     // Asked first, because the config would panic.
-    api_keys::header(key)?;
-    let mut headers = config.with_api_key(key.expose().trim()).headers();
+    api_keys::key_header(key)?;
+    let mut headers = config.with_api_key(key.expose_secret().trim()).headers();
     if let Some(value) = headers.get_mut(AUTHORIZATION) {
         value.set_sensitive(true);
     }

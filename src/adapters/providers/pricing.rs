@@ -13,7 +13,7 @@ use synthdev_ports::model::DeltaSink;
 pub struct PriceList {
     pub models: Vec<(String, TokenPrice)>,
     /// Of every model that has none of its own: a server of one's own costs nothing, whatever it serves.
-    pub others: Option<TokenPrice>,
+    pub default_price: Option<TokenPrice>,
 }
 
 /// Price lists by the provider's name.
@@ -33,29 +33,29 @@ pub fn served_price(
     let exact = list.models.iter().find(|(name, _)| name == served);
     // another way to write a name is no other model
     let listed = exact.or_else(|| list.models.iter().find(|(name, _)| is_same_model(served, name)));
-    listed.map(|(_, price)| *price).or(list.others)
+    listed.map(|(_, price)| *price).or(list.default_price)
 }
 
 /// Adds to what is told of an attempt what its model costs.
 pub struct PricingSink<'a> {
     sink: &'a dyn DeltaSink,
     prices: &'a ProviderPriceLists,
-    asked: &'a ModelChoice,
+    requested_model: &'a ModelChoice,
     /// The model that was looked up last: it is told of with every piece.
-    found: Mutex<Option<(String, Option<TokenPrice>)>>,
+    last_lookup: Mutex<Option<(String, Option<TokenPrice>)>>,
 }
 
 impl<'a> PricingSink<'a> {
     pub fn new(sink: &'a dyn DeltaSink, prices: &'a ProviderPriceLists, asked: &'a ModelChoice) -> Self {
-        Self { sink, prices, asked, found: Mutex::default() }
+        Self { sink, prices, requested_model: asked, last_lookup: Mutex::default() }
     }
 
     fn price(&self, served: &str) -> Option<TokenPrice> {
-        let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut found = self.last_lookup.lock().unwrap_or_else(PoisonError::into_inner);
         match &*found {
             Some((name, price)) if name == served => *price,
             Some(_) | None => {
-                let price = served_price(self.prices, self.asked, Some(served));
+                let price = served_price(self.prices, self.requested_model, Some(served));
                 *found = Some((served.to_owned(), price));
                 price
             }
@@ -83,7 +83,7 @@ mod tests {
         let price = |input| TokenPrice { input, output: input, ..TokenPrice::default() };
         let list = |names: &[(&str, f64)], others: Option<f64>| PriceList {
             models: names.iter().map(|(name, input)| ((*name).to_owned(), price(*input))).collect(),
-            others: others.map(price),
+            default_price: others.map(price),
         };
         let prices = ProviderPriceLists::from([
             ("paid".to_owned(), list(&[("gpt-4.1", 2.0), ("gpt-4.1-mini", 0.4)], None)),

@@ -21,20 +21,20 @@ pub struct ReplyBuilder {
     /// What the server has counted.
     pub usage: ReportedUsage,
     /// Something of the protocol has arrived.
-    pub begun: bool,
+    pub has_begun: bool,
     /// Why the model is finished, in the server's words.
-    pub ended: Option<String>,
+    pub finish_text: Option<String>,
     /// The last event of the protocol has arrived.
-    pub over: bool,
+    pub is_complete: bool,
     /// We have ended it, because it passed its limit.
-    pub cut: bool,
+    pub was_cut: bool,
     /// Bytes that are kept beside what can be read: seals, refusals.
-    pub beside: usize,
+    pub extra_bytes: usize,
     /// What follows stands apart from what was said or thought before.
-    text_apart: bool,
-    thought_apart: bool,
-    told_text: usize,
-    told_reasoning: usize,
+    text_needs_gap: bool,
+    thought_needs_gap: bool,
+    streamed_text: usize,
+    streamed_reasoning: usize,
 }
 
 impl ReplyBuilder {
@@ -47,22 +47,22 @@ impl ReplyBuilder {
 
     /// A piece of the text.
     pub fn push_text(&mut self, text: &str) {
-        add(&mut self.text, &mut self.text_apart, text);
+        append_piece(&mut self.text, &mut self.text_needs_gap, text);
     }
 
     /// A piece of the thoughts.
     pub fn push_reasoning(&mut self, text: &str) {
-        add(&mut self.reasoning, &mut self.thought_apart, text);
+        append_piece(&mut self.reasoning, &mut self.thought_needs_gap, text);
     }
 
     /// The text to come is another part of the answer: a blank line goes before it.
-    pub fn part_text(&mut self) {
-        self.text_apart = true;
+    pub fn start_text_part(&mut self) {
+        self.text_needs_gap = true;
     }
 
     /// As `part_text`, for thoughts.
-    pub fn part_thoughts(&mut self) {
-        self.thought_apart = true;
+    pub fn start_reasoning_part(&mut self) {
+        self.thought_needs_gap = true;
     }
 
     /// Readable parts so far: the text, then each call.
@@ -72,13 +72,13 @@ impl ReplyBuilder {
 
     /// Hands the pieces since the last time to the screen, one per kind: called once per network read.
     pub fn flush_deltas(&mut self, sink: &dyn DeltaSink) {
-        if self.told_reasoning < self.reasoning.len() {
-            sink.delta(DeltaKind::Reasoning, &self.reasoning[self.told_reasoning..]);
-            self.told_reasoning = self.reasoning.len();
+        if self.streamed_reasoning < self.reasoning.len() {
+            sink.delta(DeltaKind::Reasoning, &self.reasoning[self.streamed_reasoning..]);
+            self.streamed_reasoning = self.reasoning.len();
         }
-        if self.told_text < self.text.len() {
-            sink.delta(DeltaKind::Text, &self.text[self.told_text..]);
-            self.told_text = self.text.len();
+        if self.streamed_text < self.text.len() {
+            sink.delta(DeltaKind::Text, &self.text[self.streamed_text..]);
+            self.streamed_text = self.text.len();
         }
     }
 
@@ -99,15 +99,15 @@ impl ReplyBuilder {
     }
 
     /// Its tokens as far as they are known, and whether a part of them had to be estimated: a prompt of so many bytes.
-    pub fn counted(&self, prompt_bytes: usize) -> (TokenUsage, bool) {
-        self.usage.complete(prompt_bytes, self.bytes())
+    pub fn token_usage(&self, prompt_bytes: usize) -> (TokenUsage, bool) {
+        self.usage.complete_with_estimates(prompt_bytes, self.bytes())
     }
 
     /// An answer that ends so must hold a text or a call.
     ///
     /// # Errors
     /// It holds neither.
-    pub fn checked(&self, finish: FinishReason) -> Result<(), ModelError> {
+    pub fn require_content(&self, finish: FinishReason) -> Result<(), ModelError> {
         if !self.text.trim().is_empty() || !self.calls.is_empty() {
             return Ok(());
         }
@@ -130,14 +130,14 @@ impl ReplyBuilder {
             model: self.model,
             text: self.text,
             reasoning: self.reasoning,
-            tool_calls: self.calls.finish(turn)?,
+            tool_calls: self.calls.finish_calls(turn)?,
             finish,
             ..ModelReply::default()
         })
     }
 }
 
-fn add(whole: &mut String, apart: &mut bool, piece: &str) {
+fn append_piece(whole: &mut String, apart: &mut bool, piece: &str) {
     if piece.is_empty() {
         return;
     }

@@ -8,7 +8,7 @@ use synthdev_domain::model::{FinishReason, ModelError, ModelReply};
 
 use super::errors;
 use super::reply_builder::ReplyBuilder;
-use super::token_estimate::estimate;
+use super::token_estimate::estimate_tokens;
 
 /// One answer of some protocol, put together piece by piece.
 pub trait ReplyDecoder: Default + Send {
@@ -19,29 +19,29 @@ pub trait ReplyDecoder: Default + Send {
     ///
     /// # Errors
     /// An error that the server reports; data that is no JSON.
-    fn event(&mut self, name: &str, data: &str, shown: &str) -> Result<(), ModelError> {
+    fn decode_event(&mut self, name: &str, data: &str, shown: &str) -> Result<(), ModelError> {
         let data = data.trim();
         if data.is_empty() || self.decode_text_event(name, data) {
             return Ok(());
         }
         if data == "[DONE]" {
-            self.done();
+            self.mark_done();
             return Ok(());
         }
-        self.value(name, &parsed(name, data, shown)?, shown)
+        self.decode_value(name, &parse_event_data(name, data, shown)?, shown)
     }
 
     /// Takes what almost every event is, a piece of text; whether it was one.
     fn decode_text_event(&mut self, name: &str, data: &str) -> bool;
 
     /// `[DONE]` has arrived, which ends a stream where the protocol has it.
-    fn done(&mut self);
+    fn mark_done(&mut self);
 
     /// Takes one event that has been parsed, or a whole answer.
     ///
     /// # Errors
     /// An error that the server reports.
-    fn value(&mut self, name: &str, value: &Value, shown: &str) -> Result<(), ModelError>;
+    fn decode_value(&mut self, name: &str, value: &Value, shown: &str) -> Result<(), ModelError>;
 
     fn reply(&self) -> &ReplyBuilder;
 
@@ -49,17 +49,17 @@ pub trait ReplyDecoder: Default + Send {
 
     /// Something of the protocol has arrived.
     fn has_begun(&self) -> bool {
-        self.reply().begun
+        self.reply().has_begun
     }
 
     /// The server said that the model is finished; what may follow is only bookkeeping.
     fn is_complete(&self) -> bool {
-        self.is_over() || self.reply().ended.is_some()
+        self.has_ended() || self.reply().finish_text.is_some()
     }
 
     /// The last event of the protocol has arrived.
-    fn is_over(&self) -> bool {
-        self.reply().over
+    fn has_ended(&self) -> bool {
+        self.reply().is_complete
     }
 
     /// Things that are kept of it one by one: calls, and what else its protocol is made of.
@@ -71,17 +71,17 @@ pub trait ReplyDecoder: Default + Send {
     ///
     /// # Errors
     /// A refusal, a failure in place of an end.
-    fn finish(&self) -> Result<FinishReason, ModelError>;
+    fn finish_reason(&self) -> Result<FinishReason, ModelError>;
 
     /// What has to go back with its calls, unread.
-    fn sealed(&mut self) -> Vec<OpaqueBlock> {
+    fn take_opaque_blocks(&mut self) -> Vec<OpaqueBlock> {
         Vec::new()
     }
 
     /// What it has used by now; `None` before it has begun.
-    fn used(&self, prompt_bytes: usize) -> Option<AttemptUsage> {
-        let (mut usage, mut estimated) = self.reply().counted(prompt_bytes);
-        let streamed = estimate(self.reply().bytes());
+    fn usage_so_far(&self, prompt_bytes: usize) -> Option<AttemptUsage> {
+        let (mut usage, mut estimated) = self.reply().token_usage(prompt_bytes);
+        let streamed = estimate_tokens(self.reply().bytes());
         if !self.is_complete() && usage.completion < streamed {
             // what a server counts before the end is only how it began
             (usage.completion, estimated) = (streamed, true);
@@ -95,14 +95,14 @@ pub trait ReplyDecoder: Default + Send {
     /// # Errors
     /// As [`Self::finish`]; an answer that holds nothing.
     fn into_reply(mut self, prompt_bytes: usize, turn: usize) -> Result<ModelReply, ModelError> {
-        let cut = self.reply().cut;
-        let finish = if cut { FinishReason::Length } else { self.finish()? };
-        self.reply().checked(finish)?;
-        let told = || self.reply().counted(prompt_bytes);
-        let so_far = self.used(prompt_bytes).filter(|_| cut).map(|used| (used.usage, used.estimated));
+        let cut = self.reply().was_cut;
+        let finish = if cut { FinishReason::Length } else { self.finish_reason()? };
+        self.reply().require_content(finish)?;
+        let told = || self.reply().token_usage(prompt_bytes);
+        let so_far = self.usage_so_far(prompt_bytes).filter(|_| cut).map(|used| (used.usage, used.estimated));
         let (usage, usage_estimated) = so_far.unwrap_or_else(told);
         // Only beside calls do thoughts have to go back.
-        let sealed = if self.reply().calls.is_empty() { Vec::new() } else { self.sealed() };
+        let sealed = if self.reply().calls.is_empty() { Vec::new() } else { self.take_opaque_blocks() };
         let spoken = std::mem::take(self.reply_mut());
         Ok(ModelReply { usage, usage_estimated, sealed, ..spoken.into_reply(finish, turn)? })
     }
@@ -112,7 +112,7 @@ pub trait ReplyDecoder: Default + Send {
 ///
 /// # Errors
 /// It is no JSON.
-fn parsed(name: &str, data: &str, shown: &str) -> Result<Value, ModelError> {
+fn parse_event_data(name: &str, data: &str, shown: &str) -> Result<Value, ModelError> {
     serde_json::from_str(data).map_err(|_| {
         let text = errors::one_line(data);
         match name {
@@ -125,7 +125,7 @@ fn parsed(name: &str, data: &str, shown: &str) -> Result<Value, ModelError> {
 }
 
 /// The provider's filter has ended it.
-pub fn filtered(spoken: &ReplyBuilder) -> ModelError {
+pub fn content_filter_error(spoken: &ReplyBuilder) -> ModelError {
     let detail = format!("the provider's content filter stopped the answer{}", spoken.received_note());
     ModelError::Refused { detail }
 }

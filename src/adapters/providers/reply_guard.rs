@@ -41,7 +41,7 @@ pub struct AnswerLimits {
     /// Tokens that were asked for, or that the model can give; `None`: nobody knows.
     pub tokens: Option<u64>,
     /// When its call has taken all the time that it may.
-    pub until: Instant,
+    pub deadline: Instant,
     /// How long that was, for an error.
     pub call: Duration,
 }
@@ -50,7 +50,7 @@ pub struct AnswerLimits {
 #[derive(Debug)]
 pub struct AnswerGuard {
     limits: AnswerLimits,
-    streamed: usize,
+    streamed_bytes: usize,
     text: RepetitionDetector,
     reasoning: RepetitionDetector,
     /// Of the newest call, with its number.
@@ -61,7 +61,7 @@ impl AnswerGuard {
     pub fn new(limits: AnswerLimits) -> Self {
         Self {
             limits,
-            streamed: 0,
+            streamed_bytes: 0,
             text: RepetitionDetector::new(REPEATED),
             reasoning: RepetitionDetector::new(REPEATED),
             arguments: (0, RepetitionDetector::new(REPEATED_ARGUMENTS)),
@@ -72,18 +72,18 @@ impl AnswerGuard {
     ///
     /// # Errors
     /// It goes on for too long, and is none.
-    pub fn judge<A: ReplyDecoder>(
+    pub fn check_progress<A: ReplyDecoder>(
         &mut self,
         answer: &A,
         read: usize,
         shown: &str,
     ) -> Result<bool, ModelError> {
-        self.streamed += read;
+        self.streamed_bytes += read;
         let spoken = answer.reply();
-        if Instant::now() >= self.limits.until {
-            return Err(errors::overtime(shown, self.limits.call, &spoken.received_note()));
+        if Instant::now() >= self.limits.deadline {
+            return Err(errors::call_timeout_error(shown, self.limits.call, &spoken.received_note()));
         }
-        if self.streamed > LONGEST_STREAM || answer.pieces() > MOST_PIECES {
+        if self.streamed_bytes > LONGEST_STREAM || answer.pieces() > MOST_PIECES {
             let detail =
                 format!("{shown} sent a stream without an end: it was stopped{}", spoken.received_note());
             return Err(ModelError::Protocol { detail });
@@ -92,8 +92,11 @@ impl AnswerGuard {
         if self.arguments.0 != number {
             self.arguments = (number, RepetitionDetector::new(REPEATED_ARGUMENTS));
         }
-        let repeated = self.text.found(&spoken.text).or_else(|| self.reasoning.found(&spoken.reasoning));
-        let repeated = repeated.or_else(|| self.arguments.1.found(spoken.calls.newest_arguments()));
+        let repeated = self
+            .text
+            .find_repetition(&spoken.text)
+            .or_else(|| self.reasoning.find_repetition(&spoken.reasoning));
+        let repeated = repeated.or_else(|| self.arguments.1.find_repetition(spoken.calls.newest_arguments()));
         if let Some(repeated) = repeated {
             let detail = format!(
                 "the model says {repeated} again and again: its answer was stopped{}",
@@ -102,11 +105,11 @@ impl AnswerGuard {
             return Err(ModelError::Repetition { detail });
         }
         let bytes = spoken.bytes();
-        Ok(bytes + spoken.beside > LONGEST_ANSWER || bytes > self.longest())
+        Ok(bytes + spoken.extra_bytes > LONGEST_ANSWER || bytes > self.max_bytes())
     }
 
     /// Bytes that an answer of the length that was asked for surely does not have.
-    fn longest(&self) -> usize {
+    fn max_bytes(&self) -> usize {
         let tokens = self.limits.tokens.and_then(|tokens| usize::try_from(tokens).ok());
         tokens.map_or(LONGEST_UNBOUNDED, |tokens| tokens.saturating_mul(BYTES_A_TOKEN).saturating_add(SLACK))
     }
@@ -118,23 +121,23 @@ struct RepetitionDetector {
     /// Bytes of its end that are looked at.
     window: usize,
     /// Its length when it was looked at.
-    seen: usize,
-    borders: Vec<usize>,
+    seen_length: usize,
+    border_lengths: Vec<usize>,
 }
 
 impl RepetitionDetector {
     fn new(window: usize) -> Self {
-        Self { window, seen: 0, borders: Vec::new() }
+        Self { window, seen_length: 0, border_lengths: Vec::new() }
     }
 
     /// What is repeated, for people. A text is looked at each time that it has grown by a part of the window.
-    fn found(&mut self, text: &str) -> Option<String> {
-        if text.len() < self.window || text.len() - self.seen < self.window / 4 {
+    fn find_repetition(&mut self, text: &str) -> Option<String> {
+        if text.len() < self.window || text.len() - self.seen_length < self.window / 4 {
             return None;
         }
-        self.seen = text.len();
+        self.seen_length = text.len();
         let end = &text.as_bytes()[text.len() - self.window..];
-        let period = shortest_period(end, &mut self.borders);
+        let period = shortest_period(end, &mut self.border_lengths);
         if period > self.window / TIMES {
             return None;
         }
@@ -169,10 +172,10 @@ mod tests {
     use super::*;
 
     /// Fed in pieces of so many bytes: after how many it was found.
-    fn found(text: &str, piece: usize) -> Option<(usize, String)> {
+    fn detect_in_pieces(text: &str, piece: usize) -> Option<(usize, String)> {
         let mut repeats = RepetitionDetector::new(REPEATED);
         (1..=text.len() / piece)
-            .find_map(|count| Some((count * piece, repeats.found(&text[..count * piece])?)))
+            .find_map(|count| Some((count * piece, repeats.find_repetition(&text[..count * piece])?)))
     }
 
     #[test]
@@ -192,7 +195,7 @@ mod tests {
         ];
         for (about, text, says) in rows {
             for piece in [1, 7, 1_000, 20_000] {
-                let found = found(&text, piece);
+                let found = detect_in_pieces(&text, piece);
                 match (&found, says) {
                     (Some((_, said)), Some(says)) => assert!(said.contains(says), "{about}: {said}"),
                     (None, None) => {}
@@ -200,7 +203,7 @@ mod tests {
                 }
             }
         }
-        let (after, _) = found(&"again ".repeat(10_000), 1).unwrap();
+        let (after, _) = detect_in_pieces(&"again ".repeat(10_000), 1).unwrap();
         assert!(after <= REPEATED + REPEATED / 4, "{after}");
     }
 

@@ -35,9 +35,9 @@ const FAREWELL: Duration = Duration::from_millis(250);
 /// Where an answer comes from and how long silence is borne.
 #[derive(Clone, Copy, Debug)]
 pub struct ReplySource<'a> {
-    pub shown: &'a str,
-    pub connect: Duration,
-    pub idle: Duration,
+    pub server_label: &'a str,
+    pub connect_timeout: Duration,
+    pub idle_timeout: Duration,
     /// For an estimate of what the prompt is charged as.
     pub prompt_bytes: usize,
     pub limits: AnswerLimits,
@@ -47,14 +47,14 @@ pub struct ReplySource<'a> {
 ///
 /// # Errors
 /// Cut, silent, or no answer at all.
-pub async fn read<A: ReplyDecoder>(
+pub async fn read_reply<A: ReplyDecoder>(
     response: Response,
     source: ReplySource<'_>,
     sink: &dyn DeltaSink,
 ) -> Result<A, ModelError> {
-    let mut body = ReplyBodyReader { response, source, sink, burst: 0 };
+    let mut body = ReplyBodyReader { response, source, sink, burst_bytes: 0 };
     let mut answer = A::default();
-    let outcome = body.collect(&mut answer).await;
+    let outcome = body.collect_reply(&mut answer).await;
     // What arrived before a failure is shown as well, and paid for.
     body.flush_reply(&mut answer);
     outcome.map(|()| answer)
@@ -81,90 +81,94 @@ struct ReplyBodyReader<'a> {
     response: Response,
     source: ReplySource<'a>,
     sink: &'a dyn DeltaSink,
-    burst: usize,
+    burst_bytes: usize,
 }
 
 impl ReplyBodyReader<'_> {
-    async fn collect<A: ReplyDecoder>(&mut self, answer: &mut A) -> Result<(), ModelError> {
-        let shown = self.source.shown;
+    async fn collect_reply<A: ReplyDecoder>(&mut self, answer: &mut A) -> Result<(), ModelError> {
+        let shown = self.source.server_label;
         let mut start = Vec::new();
         let mut events = SseParser::default();
         let mut guard = AnswerGuard::new(self.source.limits);
-        while !answer.is_over() {
-            let bytes = match self.next(answer).await {
+        while !answer.has_ended() {
+            let bytes = match self.next_chunk(answer).await {
                 Ok(Some(bytes)) => bytes,
                 Ok(None) => break,
                 // The model had finished; only the bookkeeping was lost.
                 Err(_) if answer.is_complete() => return Ok(()),
                 Err(error) => return Err(error),
             };
-            self.burst += bytes.len();
+            self.burst_bytes += bytes.len();
             if start.len() < START {
                 start.extend_from_slice(&bytes[..bytes.len().min(START - start.len())]);
             }
-            if !answer.has_begun() && is_whole(&start) {
-                return self.whole(answer, bytes.into()).await;
+            if !answer.has_begun() && is_whole_document(&start) {
+                return self.decode_whole(answer, bytes.into()).await;
             }
-            events.feed(&bytes, &mut |name, data| answer.event(name, data, shown))?;
-            match guard.judge(answer, bytes.len(), shown) {
+            events.feed_bytes(&bytes, &mut |name, data| answer.decode_event(name, data, shown))?;
+            match guard.check_progress(answer, bytes.len(), shown) {
                 Ok(false) => {}
                 // What was said before its end is whole, whatever follows it without one.
                 Ok(true) | Err(_) if answer.is_complete() => return Ok(()),
                 Ok(true) => {
-                    answer.reply_mut().cut = true;
+                    answer.reply_mut().was_cut = true;
                     return Ok(());
                 }
                 Err(error) => return Err(error),
             }
         }
-        if answer.is_over() {
+        if answer.has_ended() {
             // Whether the end comes or not, the answer is complete.
-            let _ = tokio::time::timeout(FAREWELL, self.drain()).await;
+            let _ = tokio::time::timeout(FAREWELL, self.drain_body()).await;
             // The connection's own task puts it back: it needs a turn before the next call looks for one.
             tokio::task::yield_now().await;
             return Ok(());
         }
-        events.finish(&mut |name, data| answer.event(name, data, shown))?;
-        if answer.is_complete() { Ok(()) } else { Err(unfinished(answer, self.source, &start)) }
+        events.finish_stream(&mut |name, data| answer.decode_event(name, data, shown))?;
+        if answer.is_complete() { Ok(()) } else { Err(unfinished_error(answer, self.source, &start)) }
     }
 
     /// The next piece of the body. What is already here is taken without waiting; only when nothing is, or
     /// enough, the screen hears of it, and then the socket is waited for.
-    async fn next<A: ReplyDecoder>(
+    async fn next_chunk<A: ReplyDecoder>(
         &mut self,
         answer: &mut A,
     ) -> Result<Option<impl Deref<Target = [u8]> + Into<Vec<u8>> + use<A>>, ModelError> {
-        if (1..BURST).contains(&self.burst) {
+        if (1..BURST).contains(&self.burst_bytes) {
             // The connection's own task hands over one piece at a time: it needs a turn for the next.
             tokio::task::yield_now().await;
             if let Some(piece) = self.response.chunk().now_or_never() {
-                return piece.map_err(|error| self.broken(error, answer));
+                return piece.map_err(|error| self.body_error(error, answer));
             }
         }
         self.flush_reply(answer);
-        self.burst = 0;
-        let ReplySource { shown, idle, limits, .. } = self.source;
-        let left = limits.until.saturating_duration_since(Instant::now());
+        self.burst_bytes = 0;
+        let ReplySource { server_label: shown, idle_timeout: idle, limits, .. } = self.source;
+        let left = limits.deadline.saturating_duration_since(Instant::now());
         match tokio::time::timeout(idle.min(left), self.response.chunk()).await {
-            Ok(piece) => piece.map_err(|error| self.broken(error, answer)),
+            Ok(piece) => piece.map_err(|error| self.body_error(error, answer)),
             Err(_) if left < idle => {
-                Err(errors::overtime(shown, limits.call, &answer.reply().received_note()))
+                Err(errors::call_timeout_error(shown, limits.call, &answer.reply().received_note()))
             }
-            Err(_) => Err(errors::silent(shown, idle, &answer.reply().received_note())),
+            Err(_) => Err(errors::idle_timeout_error(shown, idle, &answer.reply().received_note())),
         }
     }
 
     /// The screen hears of what was said, and who pays of what it used: a stop may come at any time.
     fn flush_reply<A: ReplyDecoder>(&self, answer: &mut A) {
         answer.reply_mut().flush_deltas(self.sink);
-        if let Some(used) = answer.used(self.source.prompt_bytes) {
+        if let Some(used) = answer.usage_so_far(self.source.prompt_bytes) {
             self.sink.report_usage(used);
         }
     }
 
     /// A body that is one JSON value.
-    async fn whole<A: ReplyDecoder>(&mut self, answer: &mut A, mut body: Vec<u8>) -> Result<(), ModelError> {
-        while let Some(bytes) = self.next(answer).await? {
+    async fn decode_whole<A: ReplyDecoder>(
+        &mut self,
+        answer: &mut A,
+        mut body: Vec<u8>,
+    ) -> Result<(), ModelError> {
+        while let Some(bytes) = self.next_chunk(answer).await? {
             body.extend_from_slice(&bytes);
             if body.len() > BODY_LIMIT {
                 return Err(no_answer::<A>(self.source, &body));
@@ -174,29 +178,29 @@ impl ReplyBodyReader<'_> {
             return Err(no_answer::<A>(self.source, &body));
         };
         // Some servers wrap an error object in an array.
-        answer.value("", value.get(0).unwrap_or(&value), self.source.shown)?;
+        answer.decode_value("", value.get(0).unwrap_or(&value), self.source.server_label)?;
         let mut guard = AnswerGuard::new(self.source.limits);
         // What is here was paid for: only what could not be used is refused.
-        guard.judge(answer, body.len(), self.source.shown)?;
+        guard.check_progress(answer, body.len(), self.source.server_label)?;
         if answer.has_begun() { Ok(()) } else { Err(no_answer::<A>(self.source, &body)) }
     }
 
-    async fn drain(&mut self) {
+    async fn drain_body(&mut self) {
         while let Ok(Some(_)) = self.response.chunk().await {}
     }
 
-    fn broken<A: ReplyDecoder>(&self, error: reqwest::Error, answer: &A) -> ModelError {
+    fn body_error<A: ReplyDecoder>(&self, error: reqwest::Error, answer: &A) -> ModelError {
         errors::from_transport_error(
             error,
-            self.source.shown,
-            self.source.connect,
+            self.source.server_label,
+            self.source.connect_timeout,
             &answer.reply().received_note(),
         )
     }
 }
 
 /// Not an event stream: JSON or a page.
-fn is_whole(start: &[u8]) -> bool {
+fn is_whole_document(start: &[u8]) -> bool {
     let start = start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(start);
     matches!(start.trim_ascii_start().first(), Some(b'{' | b'[' | b'<'))
 }
@@ -205,7 +209,7 @@ fn no_answer<A: ReplyDecoder>(source: ReplySource<'_>, body: &[u8]) -> ModelErro
     ModelError::Protocol {
         detail: format!(
             "{} answered 200, but not with {}: {}",
-            source.shown,
+            source.server_label,
             A::KIND,
             errors::body_line(body)
         ),
@@ -213,11 +217,11 @@ fn no_answer<A: ReplyDecoder>(source: ReplySource<'_>, body: &[u8]) -> ModelErro
 }
 
 /// A stream that ended without saying so.
-fn unfinished<A: ReplyDecoder>(answer: &A, source: ReplySource<'_>, start: &[u8]) -> ModelError {
+fn unfinished_error<A: ReplyDecoder>(answer: &A, source: ReplySource<'_>, start: &[u8]) -> ModelError {
     if !answer.has_begun() && !start.trim_ascii().is_empty() && !start.starts_with(b":") {
         return no_answer::<A>(source, start);
     }
     ModelError::Transport {
-        detail: format!("{} cut the answer off{}", source.shown, answer.reply().received_note()),
+        detail: format!("{} cut the answer off{}", source.server_label, answer.reply().received_note()),
     }
 }

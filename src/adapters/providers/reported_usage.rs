@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use synthdev_domain::cost::TokenUsage;
 
-use super::token_estimate::{estimate, whole};
+use super::token_estimate::{estimate_tokens, parse_count};
 
 /// What was reported; each part may be missing.
 #[derive(Clone, Copy, Default, Debug)]
@@ -14,17 +14,17 @@ pub struct ReportedUsage {
     /// With what came from a cache or went into one.
     prompt: Option<u64>,
     /// Without that.
-    fresh: Option<u64>,
+    uncached: Option<u64>,
     cached: Option<u64>,
-    written: Option<u64>,
+    cache_writes: Option<u64>,
     completion: Option<u64>,
     reasoning: Option<u64>,
 }
 
 impl ReportedUsage {
     /// Takes what a usage object holds; later reports replace earlier ones, part by part.
-    pub fn absorb(&mut self, value: &Value) {
-        let count = |paths: &[&str]| paths.iter().find_map(|path| whole(value.pointer(path)?));
+    pub fn absorb_usage(&mut self, value: &Value) {
+        let count = |paths: &[&str]| paths.iter().find_map(|path| parse_count(value.pointer(path)?));
         let cached = [
             "/prompt_tokens_details/cached_tokens",
             "/input_tokens_details/cached_tokens",
@@ -45,23 +45,23 @@ impl ReportedUsage {
     /// Takes what a usage object of Anthropic's holds. Reports count from the start of the answer, and later ones may
     /// leave out or set to nothing what an earlier one said: the largest counts.
     pub fn absorb_apart(&mut self, usage: &Value) {
-        let count = |key: &str| usage.get(key).and_then(whole);
-        self.fresh = self.fresh.max(count("input_tokens"));
-        self.written = self.written.max(count("cache_creation_input_tokens"));
+        let count = |key: &str| usage.get(key).and_then(parse_count);
+        self.uncached = self.uncached.max(count("input_tokens"));
+        self.cache_writes = self.cache_writes.max(count("cache_creation_input_tokens"));
         self.cached = self.cached.max(count("cache_read_input_tokens"));
         self.completion = self.completion.max(count("output_tokens"));
     }
 
     /// The counts, and whether a part of them had to be estimated. A report of nothing but zeros is no report.
-    pub fn complete(self, prompt_bytes: usize, completion_bytes: usize) -> (TokenUsage, bool) {
-        let (cached, written) = (self.cached.unwrap_or(0), self.written.unwrap_or(0));
-        let apart = || self.fresh.unwrap_or(0).saturating_add(written).saturating_add(cached);
-        let counted = self.fresh.is_some() || self.written.is_some();
+    pub fn complete_with_estimates(self, prompt_bytes: usize, completion_bytes: usize) -> (TokenUsage, bool) {
+        let (cached, written) = (self.cached.unwrap_or(0), self.cache_writes.unwrap_or(0));
+        let apart = || self.uncached.unwrap_or(0).saturating_add(written).saturating_add(cached);
+        let counted = self.uncached.is_some() || self.cache_writes.is_some();
         let prompt = self.prompt.or_else(|| counted.then(apart)).filter(|count| *count > 0);
         let completion = self.completion.filter(|count| *count > 0 || completion_bytes == 0);
         let usage = TokenUsage {
-            prompt: prompt.unwrap_or_else(|| estimate(prompt_bytes)),
-            completion: completion.unwrap_or_else(|| estimate(completion_bytes)),
+            prompt: prompt.unwrap_or_else(|| estimate_tokens(prompt_bytes)),
+            completion: completion.unwrap_or_else(|| estimate_tokens(completion_bytes)),
             cached,
             written,
             reasoning: self.reasoning.unwrap_or(0),
@@ -105,10 +105,10 @@ mod tests {
         ];
         for (report, (prompt, completion, cached, reasoning), estimated) in rows {
             let mut reported = ReportedUsage::default();
-            reported.absorb(&report);
+            reported.absorb_usage(&report);
             let expected =
                 (TokenUsage { prompt, completion, cached, reasoning, ..TokenUsage::default() }, estimated);
-            assert_eq!(reported.complete(100, 8), expected, "{report}");
+            assert_eq!(reported.complete_with_estimates(100, 8), expected, "{report}");
         }
     }
 
@@ -140,7 +140,7 @@ mod tests {
             }
             let expected =
                 (TokenUsage { prompt, completion, cached, written, ..TokenUsage::default() }, estimated);
-            assert_eq!(reported.complete(100, 8), expected, "{reports:?}");
+            assert_eq!(reported.complete_with_estimates(100, 8), expected, "{reports:?}");
         }
     }
 }

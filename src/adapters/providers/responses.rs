@@ -21,7 +21,7 @@ use super::transport::{ProviderPostRequest, ProviderTransport, longest_answer};
 use decode::ResponsesDecoder;
 use request::build_within;
 
-pub use request::build;
+pub use request::build_request;
 pub use server_quirks::ServerQuirks;
 
 const PATH: &str = "/responses";
@@ -30,7 +30,7 @@ const PATH: &str = "/responses";
 ///
 /// # Errors
 /// Every way in which no whole answer arrived.
-pub async fn call(
+pub async fn call_with_quirks(
     (http, learnt): (&ProviderTransport, &ServerQuirks),
     request: &ModelRequest,
     key: Option<&SecretText>,
@@ -39,20 +39,25 @@ pub async fn call(
     let address = ProviderAddress::parse(&request.choice.base_url, &[PATH])?;
     let mut headers = HeaderMap::new();
     if let Some(key) = key {
-        headers.insert(AUTHORIZATION, api_keys::bearer(key)?);
+        headers.insert(AUTHORIZATION, api_keys::bearer_header(key)?);
     }
-    let mut limits = learnt.known_limits(&request.choice);
+    let mut limits = learnt.limits_for(&request.choice);
     loop {
         let body = build_within(request, limits);
         let (url, turn) = (format!("{}{PATH}", address.base), request.messages.len());
         let longest = longest_answer(&body, &request.choice);
-        let post =
-            ProviderPostRequest { url, headers: headers.clone(), body: body.to_string(), turn, longest };
-        let error = match http.ask::<ResponsesDecoder>(&address, post, sink).await {
+        let post = ProviderPostRequest {
+            url,
+            headers: headers.clone(),
+            body: body.to_string(),
+            message_count: turn,
+            max_answer_tokens: longest,
+        };
+        let error = match http.ask_model::<ResponsesDecoder>(&address, post, sink).await {
             Ok(reply) => return Ok(reply),
             Err(error) => error,
         };
         // Ends: each limit is learnt once.
-        limits = learnt.learn(&request.choice, limits, &error).ok_or(error)?;
+        limits = learnt.learn_from_error(&request.choice, limits, &error).ok_or(error)?;
     }
 }

@@ -15,12 +15,12 @@ pub fn retry_after_ms(headers: &HeaderMap, now: SystemTime) -> Option<u64> {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
     let now_ms = now.duration_since(UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64() * 1000.0);
     let found = text("retry-after-ms")
-        .and_then(number)
-        .or_else(|| text("retry-after").and_then(|value| moment(value, now_ms)))
-        .or_else(|| text("x-ratelimit-reset").and_then(|value| moment(value, now_ms)))
+        .and_then(parse_number)
+        .or_else(|| text("retry-after").and_then(|value| parse_wait(value, now_ms)))
+        .or_else(|| text("x-ratelimit-reset").and_then(|value| parse_wait(value, now_ms)))
         .or_else(|| {
             let resets = ["x-ratelimit-reset-requests", "x-ratelimit-reset-tokens"];
-            resets.iter().filter_map(|name| moment(text(name)?, now_ms)).reduce(f64::max)
+            resets.iter().filter_map(|name| parse_wait(text(name)?, now_ms)).reduce(f64::max)
         })?;
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "`as` saturates here")]
     let whole = found.max(0.0).ceil() as u64;
@@ -28,28 +28,28 @@ pub fn retry_after_ms(headers: &HeaderMap, now: SystemTime) -> Option<u64> {
 }
 
 /// Milliseconds from now.
-fn moment(text: &str, now_ms: f64) -> Option<f64> {
-    if let Some(seconds) = number(text) {
+fn parse_wait(text: &str, now_ms: f64) -> Option<f64> {
+    if let Some(seconds) = parse_number(text) {
         return Some(match seconds {
             at if at > EPOCH_MILLISECONDS => at - now_ms,
             at if at > EPOCH_SECONDS => at * 1000.0 - now_ms,
             span => span * 1000.0,
         });
     }
-    span(text).or_else(|| date(text).map(|at| at - now_ms))
+    parse_span(text).or_else(|| parse_http_date(text).map(|at| at - now_ms))
 }
 
-fn number(text: &str) -> Option<f64> {
+fn parse_number(text: &str) -> Option<f64> {
     text.parse().ok().filter(|value: &f64| value.is_finite())
 }
 
 /// `1m30s`, `20ms`, `6h1m0.5s`.
-fn span(text: &str) -> Option<f64> {
+fn parse_span(text: &str) -> Option<f64> {
     let mut total = 0.0;
     let mut rest = text;
     while !rest.is_empty() {
         let digits = rest.find(|c: char| !c.is_ascii_digit() && c != '.')?;
-        let amount = number(&rest[..digits])?;
+        let amount = parse_number(&rest[..digits])?;
         rest = &rest[digits..];
         let letters = rest.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(rest.len());
         let unit = match &rest[..letters] {
@@ -68,7 +68,7 @@ fn span(text: &str) -> Option<f64> {
 
 /// A date of HTTP, as milliseconds since 1970.
 #[expect(clippy::cast_precision_loss, reason = "milliseconds of today stay far below 2^52")]
-fn date(text: &str) -> Option<f64> {
+fn parse_http_date(text: &str) -> Option<f64> {
     let at = jiff::fmt::rfc2822::parse(text).ok()?;
     Some(at.timestamp().as_millisecond() as f64)
 }

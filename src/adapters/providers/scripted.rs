@@ -46,9 +46,9 @@ pub use replies_file_error::{RepliesFileError, RepliesFileProblem};
 pub struct ScriptedModel {
     model: String,
     replies: BTreeMap<String, Vec<ScriptedReply>>,
-    next: Mutex<BTreeMap<String, usize>>,
+    next_reply: Mutex<BTreeMap<String, usize>>,
     /// Delays are told, not waited for.
-    instant: bool,
+    skips_delays: bool,
 }
 
 /// The whole model port: whatever provider an agent asks for, the script answers and nothing is sent anywhere.
@@ -58,7 +58,7 @@ impl ModelPort for ScriptedModel {
         request: &'a ModelRequest,
         sink: &'a dyn DeltaSink,
     ) -> BoxFuture<'a, Result<ModelReply, ModelError>> {
-        Box::pin(Self::call(self, request, sink))
+        Box::pin(Self::answer_request(self, request, sink))
     }
 }
 
@@ -68,14 +68,14 @@ impl ScriptedModel {
     /// # Errors
     /// Every problem of the file at once.
     pub fn from_value(file: &Value) -> Result<Self, RepliesFileError> {
-        let (model, replies) = replies_file::read(file)?;
-        Ok(Self { model, replies, next: Mutex::default(), instant: false })
+        let (model, replies) = replies_file::parse_replies_file(file)?;
+        Ok(Self { model, replies, next_reply: Mutex::default(), skips_delays: false })
     }
 
     /// For simulated time: a reply's delay stands in its `duration_ms`, and nobody waits for it.
     #[must_use]
-    pub fn instantly(self) -> Self {
-        Self { instant: true, ..self }
+    pub fn without_delays(self) -> Self {
+        Self { skips_delays: true, ..self }
     }
 
     /// Agents that the file has replies for.
@@ -84,23 +84,23 @@ impl ScriptedModel {
     }
 
     /// Begins anew: the next run is answered from the first replies on.
-    pub fn rewind(&self) {
-        self.next.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    pub fn rewind_replies(&self) {
+        self.next_reply.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 
     /// An agent has had so many of its replies already: its run goes on.
-    pub fn advance(&self, agent: &str, replies: usize) {
-        self.next.lock().unwrap_or_else(PoisonError::into_inner).insert(agent.to_owned(), replies);
+    pub fn skip_replies(&self, agent: &str, replies: usize) {
+        self.next_reply.lock().unwrap_or_else(PoisonError::into_inner).insert(agent.to_owned(), replies);
     }
 
     /// Whether there are replies for this agent.
-    pub fn knows(&self, agent: &str) -> bool {
+    pub fn has_replies_for(&self, agent: &str) -> bool {
         self.replies.contains_key(agent)
     }
 
     /// The replies that nobody asked for: agent and position from 0.
-    pub fn unused(&self) -> Vec<(String, usize)> {
-        let next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
+    pub fn unused_replies(&self) -> Vec<(String, usize)> {
+        let next = self.next_reply.lock().unwrap_or_else(PoisonError::into_inner);
         let rest = |(agent, list): (&String, &Vec<ScriptedReply>)| {
             let used = next.get(agent).copied().unwrap_or(0);
             (used..list.len()).map(|index| (agent.clone(), index)).collect::<Vec<_>>()
@@ -112,17 +112,21 @@ impl ScriptedModel {
     ///
     /// # Errors
     /// The scripted error; `Drift` where the script holds no fitting reply.
-    pub async fn call(&self, request: &ModelRequest, sink: &dyn DeltaSink) -> Result<ModelReply, ModelError> {
+    pub async fn answer_request(
+        &self,
+        request: &ModelRequest,
+        sink: &dyn DeltaSink,
+    ) -> Result<ModelReply, ModelError> {
         let (index, reply) = self.next_reply(request)?;
-        if reply.delay_ms > 0 && !self.instant {
+        if reply.delay_ms > 0 && !self.skips_delays {
             tokio::time::sleep(Duration::from_millis(reply.delay_ms)).await;
         }
         let answer = match &reply.outcome {
             ScriptedReplyOutcome::Error(error) => return Err(error.clone()),
             ScriptedReplyOutcome::Answer(answer) => answer,
         };
-        stream(sink, DeltaKind::Reasoning, &answer.reasoning, reply.chunk).await;
-        stream(sink, DeltaKind::Text, &answer.text, reply.chunk).await;
+        stream_text(sink, DeltaKind::Reasoning, &answer.reasoning, reply.chunk_chars).await;
+        stream_text(sink, DeltaKind::Text, &answer.text, reply.chunk_chars).await;
         let call = |(number, call): (usize, &ToolCall)| {
             let made = || format!("call_{}_{index}_{number}", request.agent);
             ToolCall { id: if call.id.is_empty() { made() } else { call.id.clone() }, ..call.clone() }
@@ -133,7 +137,7 @@ impl ScriptedModel {
             reasoning: answer.reasoning.clone(),
             finish: if tool_calls.is_empty() { FinishReason::Stop } else { FinishReason::ToolCalls },
             sealed: Vec::new(),
-            usage: reply.usage.unwrap_or_else(|| estimate(request, &answer.text, &tool_calls)),
+            usage: reply.usage.unwrap_or_else(|| estimate_usage(request, &answer.text, &tool_calls)),
             usage_estimated: reply.usage.is_none(),
             tool_calls,
             model: Some(self.model.clone()),
@@ -145,7 +149,7 @@ impl ScriptedModel {
     fn next_reply(&self, request: &ModelRequest) -> Result<(usize, &ScriptedReply), ModelError> {
         let agent = &request.agent;
         let drift = |detail: String| ModelError::Drift { detail };
-        let asked = request.messages.last().map_or_else(|| "(nothing)".to_owned(), excerpt);
+        let asked = request.messages.last().map_or_else(|| "(nothing)".to_owned(), message_excerpt);
         let Some(list) = self.replies.get(agent) else {
             let known: Vec<_> = self.replies.keys().map(String::as_str).collect();
             return Err(drift(format!(
@@ -154,7 +158,7 @@ impl ScriptedModel {
                 known.join(", ")
             )));
         };
-        let mut next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut next = self.next_reply.lock().unwrap_or_else(PoisonError::into_inner);
         let index = next.get(agent).copied().unwrap_or(0);
         let Some(reply) = list.get(index) else {
             return Err(drift(format!(
@@ -163,7 +167,7 @@ impl ScriptedModel {
                 list.len()
             )));
         };
-        if let Err(wanted) = reply.wants.judge(&request.messages) {
+        if let Err(wanted) = reply.expectation.check_messages(&request.messages) {
             return Err(drift(format!(
                 "agent `{agent}` in state `{}` asked {asked}, but reply {} of its script expects {wanted}",
                 request.state,
@@ -175,7 +179,7 @@ impl ScriptedModel {
     }
 }
 
-async fn stream(sink: &dyn DeltaSink, kind: DeltaKind, text: &str, chunk: Option<usize>) {
+async fn stream_text(sink: &dyn DeltaSink, kind: DeltaKind, text: &str, chunk: Option<usize>) {
     let Some(chunk) = chunk.filter(|_| !text.is_empty()) else {
         if !text.is_empty() {
             sink.delta(kind, text);
@@ -192,7 +196,7 @@ async fn stream(sink: &dyn DeltaSink, kind: DeltaKind, text: &str, chunk: Option
     }
 }
 
-fn excerpt(message: &ChatMessage) -> String {
+fn message_excerpt(message: &ChatMessage) -> String {
     let mut text: String = message.content.chars().take(120).collect();
     if text.len() < message.content.len() {
         text.push('…');
@@ -201,7 +205,7 @@ fn excerpt(message: &ChatMessage) -> String {
 }
 
 /// Four bytes a token, as for servers that report nothing.
-fn estimate(request: &ModelRequest, text: &str, calls: &[ToolCall]) -> TokenUsage {
+fn estimate_usage(request: &ModelRequest, text: &str, calls: &[ToolCall]) -> TokenUsage {
     let size = |message: &ChatMessage| {
         message.content.len() + message.tool_calls.iter().map(|call| call.arguments.len()).sum::<usize>()
     };

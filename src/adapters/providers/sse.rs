@@ -16,7 +16,7 @@ pub type OnEvent<'a> = dyn FnMut(&str, &str) -> Result<(), ModelError> + Send + 
 #[derive(Default, Debug)]
 pub struct SseParser {
     /// The start of a line whose end has not arrived.
-    partial: Vec<u8>,
+    partial_line: Vec<u8>,
     name: String,
     data: String,
     has_data: bool,
@@ -27,7 +27,7 @@ impl SseParser {
     ///
     /// # Errors
     /// What `on` answers; a line beyond all measure.
-    pub fn feed(&mut self, bytes: &[u8], on: &mut OnEvent<'_>) -> Result<(), ModelError> {
+    pub fn feed_bytes(&mut self, bytes: &[u8], on: &mut OnEvent<'_>) -> Result<(), ModelError> {
         let mut rest = bytes;
         while !rest.is_empty() {
             let mut cursor = rest;
@@ -36,16 +36,16 @@ impl SseParser {
             let (head, tail) = rest.split_at(length);
             rest = tail;
             let Some(end) = head.strip_suffix(b"\n") else {
-                self.keep(head)?;
+                self.keep_bytes(head)?;
                 break;
             };
-            if self.partial.is_empty() {
-                self.line(end, on)?;
+            if self.partial_line.is_empty() {
+                self.parse_line(end, on)?;
                 continue;
             }
-            self.keep(end)?;
-            let line = std::mem::take(&mut self.partial);
-            self.line(&line, on)?;
+            self.keep_bytes(end)?;
+            let line = std::mem::take(&mut self.partial_line);
+            self.parse_line(&line, on)?;
         }
         Ok(())
     }
@@ -54,25 +54,25 @@ impl SseParser {
     ///
     /// # Errors
     /// What `on` answers.
-    pub fn finish(&mut self, on: &mut OnEvent<'_>) -> Result<(), ModelError> {
-        let line = std::mem::take(&mut self.partial);
+    pub fn finish_stream(&mut self, on: &mut OnEvent<'_>) -> Result<(), ModelError> {
+        let line = std::mem::take(&mut self.partial_line);
         if !line.is_empty() {
-            self.line(&line, on)?;
+            self.parse_line(&line, on)?;
         }
-        self.dispatch(on)
+        self.dispatch_event(on)
     }
 
-    fn keep(&mut self, bytes: &[u8]) -> Result<(), ModelError> {
-        measured(self.partial.len() + bytes.len())?;
-        self.partial.extend_from_slice(bytes);
+    fn keep_bytes(&mut self, bytes: &[u8]) -> Result<(), ModelError> {
+        check_event_size(self.partial_line.len() + bytes.len())?;
+        self.partial_line.extend_from_slice(bytes);
         Ok(())
     }
 
-    fn line(&mut self, line: &[u8], on: &mut OnEvent<'_>) -> Result<(), ModelError> {
+    fn parse_line(&mut self, line: &[u8], on: &mut OnEvent<'_>) -> Result<(), ModelError> {
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
         if line.is_empty() {
-            return self.dispatch(on);
+            return self.dispatch_event(on);
         }
         let text = String::from_utf8_lossy(line);
         let (field, value) = text.split_once(':').unwrap_or((&text, ""));
@@ -93,9 +93,9 @@ impl SseParser {
         // A server that forgets the blank line: two whole objects are two events.
         let whole = self.data.ends_with('}') && (value.starts_with('{') || value.starts_with("[DONE"));
         if self.has_data && whole {
-            self.dispatch(on)?;
+            self.dispatch_event(on)?;
         } else if self.has_data {
-            measured(self.data.len() + value.len())?;
+            check_event_size(self.data.len() + value.len())?;
             self.data.push('\n');
         }
         self.data.push_str(value);
@@ -103,7 +103,7 @@ impl SseParser {
         Ok(())
     }
 
-    fn dispatch(&mut self, on: &mut OnEvent<'_>) -> Result<(), ModelError> {
+    fn dispatch_event(&mut self, on: &mut OnEvent<'_>) -> Result<(), ModelError> {
         if self.has_data {
             self.has_data = false;
             on(&self.name, &self.data)?;
@@ -116,7 +116,7 @@ impl SseParser {
 
 /// # Errors
 /// So many bytes are no event.
-fn measured(bytes: usize) -> Result<(), ModelError> {
+fn check_event_size(bytes: usize) -> Result<(), ModelError> {
     if bytes <= EVENT_LIMIT {
         return Ok(());
     }
@@ -139,7 +139,7 @@ mod tests {
         ];
         for (about, start, more) in rows {
             let mut parser = SseParser::default();
-            let mut feed = |text: &str| parser.feed(text.as_bytes(), &mut |_, _| Ok(()));
+            let mut feed = |text: &str| parser.feed_bytes(text.as_bytes(), &mut |_, _| Ok(()));
             feed(&start).unwrap();
             let fed = (0..20).take_while(|_| feed(&more).is_ok()).count();
             assert!((14..=16).contains(&fed), "{about}: {fed} MiB");
@@ -154,9 +154,9 @@ mod tests {
         };
         let mut parser = SseParser::default();
         for piece in text.chunks(step) {
-            parser.feed(piece, &mut on).unwrap();
+            parser.feed_bytes(piece, &mut on).unwrap();
         }
-        parser.finish(&mut on).unwrap();
+        parser.finish_stream(&mut on).unwrap();
         found
     }
 

@@ -6,9 +6,9 @@ use std::time::Duration;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ModelTimeouts {
     /// For a connection to come about.
-    pub connect: Duration,
+    pub connect_timeout: Duration,
     /// Between two reads, and from the request to the first byte of its answer.
-    pub idle: Duration,
+    pub idle_timeout: Duration,
     /// From the request to the end of its answer, however busily that comes.
     pub call: Duration,
     /// For a window, before a run begins: it is only good to know.
@@ -18,6 +18,11 @@ pub struct ModelTimeouts {
 impl Default for ModelTimeouts {
     fn default() -> Self {
         let seconds = Duration::from_secs;
-        Self { connect: seconds(10), idle: seconds(120), call: seconds(3_600), window: seconds(2) }
+        Self {
+            connect_timeout: seconds(10),
+            idle_timeout: seconds(120),
+            call: seconds(3_600),
+            window: seconds(2),
+        }
     }
 }

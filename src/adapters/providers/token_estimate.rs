@@ -6,16 +6,16 @@ use serde_json::Value;
 const BYTES_PER_TOKEN: usize = 4;
 
 /// What so many bytes probably cost.
-pub fn estimate(bytes: usize) -> u64 {
+pub fn estimate_tokens(bytes: usize) -> u64 {
     u64::try_from(bytes.div_ceil(BYTES_PER_TOKEN)).unwrap_or(u64::MAX)
 }
 
 /// A count as servers write it: some with a decimal point.
-pub fn whole(value: &Value) -> Option<u64> {
-    value.as_u64().or_else(|| saturating(value.as_f64()?))
+pub fn parse_count(value: &Value) -> Option<u64> {
+    value.as_u64().or_else(|| saturate_to_u64(value.as_f64()?))
 }
 
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "`as` saturates here")]
-fn saturating(number: f64) -> Option<u64> {
+fn saturate_to_u64(number: f64) -> Option<u64> {
     (number >= 0.0).then_some(number as u64)
 }

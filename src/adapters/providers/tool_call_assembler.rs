@@ -43,7 +43,7 @@ impl ToolCallAssembler {
     }
 
     /// Takes one element of `tool_calls`.
-    pub fn absorb(&mut self, piece: &Value) {
+    pub fn absorb_piece(&mut self, piece: &Value) {
         let function = piece.get("function").unwrap_or(piece);
         let text = |value: Option<&Value>| match value {
             Some(Value::String(text)) => text.clone(),
@@ -57,7 +57,7 @@ impl ToolCallAssembler {
             Some(value) => value.as_u64(),
             None => None,
         };
-        let at = self.place(index, &id, &name);
+        let at = self.place_piece(index, &id, &name);
         let call = &mut self.list[at];
         if call.id.is_empty() {
             call.id = id;
@@ -73,7 +73,7 @@ impl ToolCallAssembler {
     }
 
     /// Says what the arguments of an index's newest call are, whatever came of them in pieces.
-    pub fn settle(&mut self, index: u64, arguments: &str) {
+    pub fn set_arguments(&mut self, index: u64, arguments: &str) {
         if let Some(call) = self.list.iter_mut().rev().find(|call| call.index == Some(index)) {
             arguments.clone_into(&mut call.arguments);
         }
@@ -83,7 +83,7 @@ impl ToolCallAssembler {
     ///
     /// # Errors
     /// A call of no function.
-    pub fn finish(self, turn: usize) -> Result<Vec<ToolCall>, ModelError> {
+    pub fn finish_calls(self, turn: usize) -> Result<Vec<ToolCall>, ModelError> {
         let mut calls: Vec<ToolCall> = Vec::with_capacity(self.list.len());
         for (number, piece) in self.list.into_iter().enumerate() {
             if piece.name.trim().is_empty() {
@@ -103,13 +103,13 @@ impl ToolCallAssembler {
     }
 
     /// The call that a piece belongs to; a new one where it starts one.
-    fn place(&mut self, index: Option<u64>, id: &str, name: &str) -> usize {
+    fn place_piece(&mut self, index: Option<u64>, id: &str, name: &str) -> usize {
         let found = match index {
             Some(_) => self
                 .list
                 .iter()
                 .rposition(|call| call.index == index)
-                .filter(|at| self.continues(*at, id, name)),
+                .filter(|at| self.continues_call(*at, id, name)),
             None if !id.is_empty() => self.list.iter().position(|call| call.id == id),
             None if name.is_empty() => self.list.len().checked_sub(1),
             None => None,
@@ -121,7 +121,7 @@ impl ToolCallAssembler {
     }
 
     /// One index with a new id and a name of its own is another call.
-    fn continues(&self, at: usize, id: &str, name: &str) -> bool {
+    fn continues_call(&self, at: usize, id: &str, name: &str) -> bool {
         let call = &self.list[at];
         id.is_empty() || name.is_empty() || call.id.is_empty() || call.id == id
     }
@@ -185,9 +185,9 @@ mod tests {
         for (title, pieces, expected) in rows {
             let mut calls = ToolCallAssembler::default();
             for piece in pieces.as_array().unwrap() {
-                calls.absorb(piece);
+                calls.absorb_piece(piece);
             }
-            let calls = calls.finish(7).unwrap();
+            let calls = calls.finish_calls(7).unwrap();
             let found: Vec<_> =
                 calls.iter().map(|c| (c.id.as_str(), c.name.as_str(), c.arguments.as_str())).collect();
             assert_eq!(found, expected, "{title}");
@@ -197,7 +197,7 @@ mod tests {
     #[test]
     fn a_call_of_nothing_is_an_error() {
         let mut calls = ToolCallAssembler::default();
-        calls.absorb(&json!({"index": 0, "function": {"arguments": "{}"}}));
-        assert_eq!(calls.finish(0).unwrap_err().code(), "model.protocol");
+        calls.absorb_piece(&json!({"index": 0, "function": {"arguments": "{}"}}));
+        assert_eq!(calls.finish_calls(0).unwrap_err().code(), "model.protocol");
     }
 }

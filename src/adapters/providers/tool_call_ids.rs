@@ -8,32 +8,32 @@ const LIMIT: usize = 64;
 
 #[derive(Default, Debug)]
 pub struct CallIds {
-    taken: HashSet<String>,
+    taken_ids: HashSet<String>,
     /// Of calls that wait for their results, which follow in the same order.
-    waiting: VecDeque<String>,
+    pending_ids: VecDeque<String>,
 }
 
 impl CallIds {
     /// The id to send for the next call.
-    pub fn open(&mut self, id: &str) -> String {
+    pub fn assign_call_id(&mut self, id: &str) -> String {
         let plain = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '_' | '-') { c } else { '_' };
         let wanted: String = id.chars().take(LIMIT).map(plain).collect();
         let wanted = if wanted.is_empty() { "call".to_owned() } else { wanted };
         let mut id = wanted.clone();
         let mut number = 2;
-        while !self.taken.insert(id.clone()) {
+        while !self.taken_ids.insert(id.clone()) {
             let ending = format!("_{number}");
             let kept = wanted.len().min(LIMIT - ending.len());
             id = format!("{}{ending}", &wanted[..kept]);
             number += 1;
         }
-        self.waiting.push_back(id.clone());
+        self.pending_ids.push_back(id.clone());
         id
     }
 
     /// The id of the call that the next result answers.
-    pub fn close(&mut self) -> String {
-        self.waiting.pop_front().unwrap_or_default()
+    pub fn take_result_id(&mut self) -> String {
+        self.pending_ids.pop_front().unwrap_or_default()
     }
 }
 
@@ -55,10 +55,10 @@ mod tests {
         ];
         let mut ids = CallIds::default();
         for (id, expected) in &rows {
-            assert_eq!(ids.open(id), *expected, "{id}");
+            assert_eq!(ids.assign_call_id(id), *expected, "{id}");
         }
         for (id, expected) in &rows {
-            assert_eq!(ids.close(), *expected, "{id}");
+            assert_eq!(ids.take_result_id(), *expected, "{id}");
         }
     }
 }

@@ -33,7 +33,7 @@ const LARGEST_DOCUMENT: usize = 16 << 20;
 #[derive(Debug)]
 pub struct ProviderTransport {
     keys: ApiKeyRing,
-    patience: ModelTimeouts,
+    model_timeouts: ModelTimeouts,
     clients: ProviderClients,
 }
 
@@ -45,9 +45,9 @@ pub struct ProviderPostRequest {
     pub headers: HeaderMap,
     pub body: String,
     /// How many messages it holds: tool calls without ids are named by it.
-    pub turn: usize,
+    pub message_count: usize,
     /// Tokens of its answer, as far as they are bounded.
-    pub longest: Option<u64>,
+    pub max_answer_tokens: Option<u64>,
 }
 
 /// How long an answer can be: as its request asks for, else as the model is known to give.
@@ -59,7 +59,7 @@ pub fn longest_answer(body: &Value, choice: &ModelChoice) -> Option<u64> {
 impl ProviderTransport {
     /// Costs nothing: clients come with the first call.
     pub fn new(keys: BTreeMap<String, SecretText>, patience: ModelTimeouts) -> Self {
-        Self { keys: ApiKeyRing::new(keys), patience, clients: ProviderClients::default() }
+        Self { keys: ApiKeyRing::new(keys), model_timeouts: patience, clients: ProviderClients::default() }
     }
 
     /// Keys go to these servers only.
@@ -67,8 +67,8 @@ impl ProviderTransport {
         self.keys.restrict_to_servers(homes);
     }
 
-    pub fn patience(&self) -> ModelTimeouts {
-        self.patience
+    pub fn model_timeouts(&self) -> ModelTimeouts {
+        self.model_timeouts
     }
 
     /// The key for a choice; `None` where the server wants none.
@@ -83,26 +83,32 @@ impl ProviderTransport {
     ///
     /// # Errors
     /// Every way in which no whole answer arrived.
-    pub async fn ask<A: ReplyDecoder>(
+    pub async fn ask_model<A: ReplyDecoder>(
         &self,
         address: &ProviderAddress,
         post: ProviderPostRequest,
         sink: &dyn DeltaSink,
     ) -> Result<ModelReply, ModelError> {
-        let (prompt_bytes, turn, tokens) = (post.body.len(), post.turn, post.longest);
-        let ModelTimeouts { connect, idle, call, .. } = self.patience;
-        let limits = AnswerLimits { tokens, until: Instant::now() + call, call };
+        let (prompt_bytes, turn, tokens) = (post.body.len(), post.message_count, post.max_answer_tokens);
+        let ModelTimeouts { connect_timeout: connect, idle_timeout: idle, call, .. } = self.model_timeouts;
+        let limits = AnswerLimits { tokens, deadline: Instant::now() + call, call };
         let client = self.clients.get(address, connect)?;
-        let response = self.send(client, address, post).await?;
+        let response = self.send_request(client, address, post).await?;
         let status = response.status();
         if !status.is_success() {
             let headers = response.headers().clone();
             let body = reply_stream::error_body(response, idle).await;
             let now = SystemTime::now();
-            return Err(errors::from_status(status.as_u16(), &headers, &body, &address.shown, now));
+            return Err(errors::from_status(status.as_u16(), &headers, &body, &address.display_text, now));
         }
-        let source = ReplySource { shown: &address.shown, connect, idle, prompt_bytes, limits };
-        let answer: A = reply_stream::read(response, source, sink).await?;
+        let source = ReplySource {
+            server_label: &address.display_text,
+            connect_timeout: connect,
+            idle_timeout: idle,
+            prompt_bytes,
+            limits,
+        };
+        let answer: A = reply_stream::read_reply(response, source, sink).await?;
         answer.into_reply(prompt_bytes, turn)
     }
 
@@ -110,42 +116,43 @@ impl ProviderTransport {
     ///
     /// # Errors
     /// Every way in which it did not arrive.
-    pub async fn fetch(
+    pub async fn fetch_document(
         &self,
         address: &ProviderAddress,
         url: &str,
         headers: HeaderMap,
     ) -> Result<Vec<u8>, ModelError> {
-        let ModelTimeouts { connect, idle, .. } = self.patience;
+        let ModelTimeouts { connect_timeout: connect, idle_timeout: idle, .. } = self.model_timeouts;
         let client = self.clients.get(address, connect)?;
-        let broken = |error| errors::from_transport_error(error, &address.shown, connect, "");
+        let broken = |error| errors::from_transport_error(error, &address.display_text, connect, "");
         let request = client.get(url).headers(headers).header(ACCEPT, "application/json").build();
-        let mut response = sent(client, request.map_err(broken)?).await.map_err(broken)?;
+        let mut response = send_with_reconnect(client, request.map_err(broken)?).await.map_err(broken)?;
         let status = response.status();
         if !status.is_success() {
             let headers = response.headers().clone();
             let body = reply_stream::error_body(response, idle).await;
             let now = SystemTime::now();
-            return Err(errors::from_status(status.as_u16(), &headers, &body, &address.shown, now));
+            return Err(errors::from_status(status.as_u16(), &headers, &body, &address.display_text, now));
         }
         let mut body = Vec::new();
         while let Some(bytes) = response.chunk().await.map_err(broken)? {
             body.extend_from_slice(&bytes);
             if body.len() > LARGEST_DOCUMENT {
-                let detail = format!("{} sends more than {} MiB", address.shown, LARGEST_DOCUMENT >> 20);
+                let detail =
+                    format!("{} sends more than {} MiB", address.display_text, LARGEST_DOCUMENT >> 20);
                 return Err(ModelError::Protocol { detail });
             }
         }
         Ok(body)
     }
 
-    async fn send(
+    async fn send_request(
         &self,
         client: &Client,
         address: &ProviderAddress,
         post: ProviderPostRequest,
     ) -> Result<Response, ModelError> {
-        let ModelTimeouts { connect, idle, call, .. } = self.patience;
+        let ModelTimeouts { connect_timeout: connect, idle_timeout: idle, call, .. } = self.model_timeouts;
         let request = client
             .post(post.url)
             .headers(post.headers)
@@ -153,19 +160,21 @@ impl ProviderTransport {
             .header(ACCEPT, "text/event-stream, application/json")
             .body(post.body)
             .build();
-        let broken = |error| errors::from_transport_error(error, &address.shown, connect, "");
+        let broken = |error| errors::from_transport_error(error, &address.display_text, connect, "");
         let silence = connect.saturating_add(idle);
-        match tokio::time::timeout(silence.min(call), sent(client, request.map_err(broken)?)).await {
+        match tokio::time::timeout(silence.min(call), send_with_reconnect(client, request.map_err(broken)?))
+            .await
+        {
             Ok(response) => response.map_err(broken),
-            Err(_) if call < silence => Err(errors::overtime(&address.shown, call, "")),
-            Err(_) => Err(errors::silent(&address.shown, silence, "")),
+            Err(_) if call < silence => Err(errors::call_timeout_error(&address.display_text, call, "")),
+            Err(_) => Err(errors::idle_timeout_error(&address.display_text, silence, "")),
         }
     }
 }
 
 /// Sends a request. A connection of before may have been closed at the other end without our knowing, as servers do that
 /// promise to keep it: where one dies before the answer begins, the request goes out once more, on the next one.
-async fn sent(client: &Client, request: Request) -> Result<Response, reqwest::Error> {
+async fn send_with_reconnect(client: &Client, request: Request) -> Result<Response, reqwest::Error> {
     for _ in 0..DEAD_CONNECTIONS {
         let Some(copy) = request.try_clone() else { break };
         match noting_connections(client.execute(copy)).await {

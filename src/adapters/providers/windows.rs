@@ -26,9 +26,9 @@ const SILENCE: i64 = 60_000;
 
 pub struct ServerWindows {
     /// By base URL and model.
-    told: Mutex<BTreeMap<(String, String), WindowCell>>,
+    windows: Mutex<BTreeMap<(String, String), WindowCell>>,
     /// By base URL: since when it is not asked.
-    silent: Mutex<BTreeMap<String, Timestamp>>,
+    unresponsive_since: Mutex<BTreeMap<String, Timestamp>>,
     clock: Arc<dyn ClockPort>,
 }
 
@@ -41,43 +41,43 @@ impl Default for ServerWindows {
 impl fmt::Debug for ServerWindows {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ServerWindows")
-            .field("told", &self.told)
-            .field("silent", &self.silent)
+            .field("told", &self.windows)
+            .field("silent", &self.unresponsive_since)
             .finish_non_exhaustive()
     }
 }
 
 impl ServerWindows {
     pub fn with_clock(clock: Arc<dyn ClockPort>) -> Self {
-        Self { told: Mutex::default(), silent: Mutex::default(), clock }
+        Self { windows: Mutex::default(), unresponsive_since: Mutex::default(), clock }
     }
 
     /// Without asking: what is set, else what the server has told, else nothing where it has just kept silent. `None`: it is
     /// to be asked.
-    pub fn known(&self, choice: &ModelChoice) -> Option<Option<u64>> {
+    pub fn known_window(&self, choice: &ModelChoice) -> Option<Option<u64>> {
         if choice.context_size.is_some() || !is_local(&choice.base_url) {
             return Some(choice.context_size);
         }
-        self.of(choice).get().copied().or_else(|| self.is_silent(choice).then_some(None))
+        self.window_cell(choice).get().copied().or_else(|| self.is_silent(choice).then_some(None))
     }
 
     /// The same; a server that has told nothing yet is asked. One that refuses connections, or is busy, is asked again the
     /// next time: that costs no time.
-    pub async fn told(&self, http: &ProviderTransport, choice: &ModelChoice) -> Option<u64> {
-        if let Some(known) = self.known(choice) {
+    pub async fn load_window(&self, http: &ProviderTransport, choice: &ModelChoice) -> Option<u64> {
+        if let Some(known) = self.known_window(choice) {
             return known;
         }
-        let told = self.of(choice);
+        let told = self.window_cell(choice);
         let asked = told.get_or_try_init(async || {
             let key = http.key(choice).map_err(drop)?;
-            match model_listing::window(http, choice, key).await {
+            match model_listing::ask_window(http, choice, key).await {
                 Ok(window) => Ok(window),
                 Err(error) if error.is_transient() => Err(()),
                 Err(_) => Ok(None),
             }
         });
-        let Ok(told) = tokio::time::timeout(http.patience().window, asked).await else {
-            lock(&self.silent).insert(choice.base_url.clone(), self.clock.now());
+        let Ok(told) = tokio::time::timeout(http.model_timeouts().window, asked).await else {
+            lock_mutex(&self.unresponsive_since).insert(choice.base_url.clone(), self.clock.now());
             return None;
         };
         told.ok().copied().flatten()
@@ -85,15 +85,17 @@ impl ServerWindows {
 
     /// A clock that was set back does not make it longer.
     fn is_silent(&self, choice: &ModelChoice) -> bool {
-        let since = lock(&self.silent).get(&choice.base_url).copied();
+        let since = lock_mutex(&self.unresponsive_since).get(&choice.base_url).copied();
         since.is_some_and(|since| (0..SILENCE).contains(&self.clock.now().0.saturating_sub(since.0)))
     }
 
-    fn of(&self, choice: &ModelChoice) -> WindowCell {
-        Arc::clone(lock(&self.told).entry((choice.base_url.clone(), choice.model.clone())).or_default())
+    fn window_cell(&self, choice: &ModelChoice) -> WindowCell {
+        Arc::clone(
+            lock_mutex(&self.windows).entry((choice.base_url.clone(), choice.model.clone())).or_default(),
+        )
     }
 }
 
-fn lock<T>(map: &Mutex<T>) -> MutexGuard<'_, T> {
+fn lock_mutex<T>(map: &Mutex<T>) -> MutexGuard<'_, T> {
     map.lock().unwrap_or_else(PoisonError::into_inner)
 }

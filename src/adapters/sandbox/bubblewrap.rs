@@ -49,7 +49,7 @@ const HELPER: &str = "/dev/synthdev";
 
 /// # Errors
 /// It is not there, or namespaces cannot be made: why.
-pub fn find() -> Result<PathBuf, String> {
+pub fn find_bubblewrap() -> Result<PathBuf, String> {
     let program = PLACES.iter().map(PathBuf::from).find(|path| path.is_file());
     let program = program.ok_or("bubblewrap: not installed")?;
     let tried = Command::new(&program)
@@ -71,7 +71,7 @@ pub fn find() -> Result<PathBuf, String> {
 
 /// # Errors
 /// A filter cannot be written.
-pub fn wrap(
+pub fn wrap_command(
     program: &Path,
     launch: &SandboxLaunch<'_>,
     arguments: &[OsString],
@@ -82,9 +82,9 @@ pub fn wrap(
         line.push("--unshare-net".into());
     }
     let private = launch.private;
-    bind(&mut line, "--bind", private.temporary(), Path::new("/tmp"));
+    push_bind(&mut line, "--bind", private.temporary_path(), Path::new("/tmp"));
     if Path::new("/var/tmp").is_dir() {
-        bind(&mut line, "--bind", &private.second_temporary(), Path::new("/var/tmp"));
+        push_bind(&mut line, "--bind", &private.second_temporary(), Path::new("/var/tmp"));
     }
     if Path::new("/run").is_dir() {
         // sockets of services are there: a command that reaches them is outside
@@ -107,48 +107,54 @@ pub fn wrap(
     line.push(launch.directory.into());
     let sockets = if launch.network { SocketPolicy::Internet } else { SocketPolicy::OwnNetwork };
     let (denied, missing) = (format!("denied-{}", sockets.name()), "missing");
-    let bytes = |filter: io::Result<BpfProgram>| Ok(syscall_filter::bytes(&filter?));
+    let bytes = |filter: io::Result<BpfProgram>| Ok(syscall_filter::program_bytes(&filter?));
     let files = vec![
-        (DENIED_CALLS, private.layer_file(&denied, || bytes(syscall_filter::denied(sockets)))?),
-        (MISSING_CALLS, private.layer_file(missing, || bytes(syscall_filter::missing()))?),
+        (DENIED_CALLS, private.layer_file(&denied, || bytes(syscall_filter::denying_filter(sockets)))?),
+        (MISSING_CALLS, private.layer_file(missing, || bytes(syscall_filter::missing_calls_filter()))?),
     ];
     for (number, _) in &files {
         line.extend(["--add-seccomp-fd".into(), OsString::from(number.to_string())]);
     }
     line.extend(["--info-fd".into(), OsString::from(LAST_PROCESS.to_string())]);
     if !forwarded.is_empty() {
-        bind(&mut line, "--ro-bind", launch.helper, Path::new(HELPER));
+        push_bind(&mut line, "--ro-bind", launch.helper, Path::new(HELPER));
     }
     let mounted = line.iter().map(PathBuf::from).filter(|path| path.is_absolute()).collect();
     line.push("--".into());
     if !forwarded.is_empty() {
         // it sets the variables after its own work: with `LD_PRELOAD` the project would send sockets in its place
         line.extend([HELPER, PORTS_COMMAND].map(OsString::from));
-        line.extend(port_listener::arguments(&forwarded, launch.environment));
+        line.extend(port_listener::listener_arguments(&forwarded, launch.environment));
     }
     line.extend_from_slice(arguments);
-    Ok(SandboxedCommand { arguments: line, files, last_process: Some(LAST_PROCESS), mounted, forwarded })
+    Ok(SandboxedCommand {
+        arguments: line,
+        files,
+        last_process: Some(LAST_PROCESS),
+        mounted_paths: mounted,
+        forwarded_ports: forwarded,
+    })
 }
 
 /// Shortest paths first: what is mounted later lies over what was mounted before.
 fn mount_policy(line: &mut Vec<OsString>, launch: &SandboxLaunch<'_>) -> io::Result<()> {
     let unreadable = launch.private.unreadable_file()?;
-    let mut held = launch.policy.directories_to_hold(&launch.rules);
+    let mut held = launch.policy.directories_to_pin(&launch.rules);
     held.sort_by_key(|path| path.as_os_str().len());
     let mut held = held.iter().peekable();
     let mut closed: Vec<&Path> = Vec::new();
     for rule in launch.rules.iter().copied() {
         // a mount cannot be renamed
         while let Some(path) = held.next_if(|path| path.as_os_str().len() < rule.path.as_os_str().len()) {
-            bind(line, "--bind", path, path);
+            push_bind(line, "--bind", path, path);
         }
-        mount(line, launch, rule, &unreadable);
+        push_mount(line, launch, rule, &unreadable);
         if rule.access == PathAccess::Hidden && rule.path.is_dir() {
             closed.push(&rule.path);
         }
     }
-    for socket in super::local_services::sockets(launch.policy) {
-        bind(line, "--ro-bind", Path::new("/dev/null"), &socket);
+    for socket in super::local_services::visible_sockets(launch.policy) {
+        push_bind(line, "--ro-bind", Path::new("/dev/null"), &socket);
     }
     for path in closed {
         line.extend(["--remount-ro".into(), OsString::from(path)]);
@@ -156,32 +162,32 @@ fn mount_policy(line: &mut Vec<OsString>, launch: &SandboxLaunch<'_>) -> io::Res
     Ok(())
 }
 
-fn mount(line: &mut Vec<OsString>, launch: &SandboxLaunch<'_>, rule: &PathRule, unreadable: &Path) {
+fn push_mount(line: &mut Vec<OsString>, launch: &SandboxLaunch<'_>, rule: &PathRule, unreadable: &Path) {
     let path = rule.path.as_path();
     // the private directory is mounted as /tmp; the whole file system is read only already
-    let is_private = path == launch.private.temporary();
+    let is_private = path == launch.private.temporary_path();
     if is_private || path == Path::new("/") {
         return;
     }
     match rule.access {
-        PathAccess::Write => bind(line, "--bind", path, path),
-        PathAccess::Read => bind(line, "--ro-bind", path, path),
+        PathAccess::Write => push_bind(line, "--bind", path, path),
+        PathAccess::Read => push_bind(line, "--ro-bind", path, path),
         PathAccess::Hidden if path.is_dir() => {
             // what is open below it must be reached through it
             let open = launch.policy.rules.iter().any(|other| {
                 let below = other.path != path && other.path.starts_with(path);
-                below && other.access != PathAccess::Hidden && other.path != launch.private.temporary()
+                below && other.access != PathAccess::Hidden && other.path != launch.private.temporary_path()
             });
             let mode = if open { "0111" } else { "0000" };
             line.extend(["--perms", mode, "--tmpfs"].map(OsString::from));
             line.push(path.into());
         }
-        PathAccess::Hidden if rule.empty => bind(line, "--ro-bind", &launch.private.empty_file(), path),
-        PathAccess::Hidden => bind(line, "--ro-bind", unreadable, path),
+        PathAccess::Hidden if rule.empty => push_bind(line, "--ro-bind", &launch.private.empty_file(), path),
+        PathAccess::Hidden => push_bind(line, "--ro-bind", unreadable, path),
     }
 }
 
-fn bind(line: &mut Vec<OsString>, how: &str, from: &Path, to: &Path) {
+fn push_bind(line: &mut Vec<OsString>, how: &str, from: &Path, to: &Path) {
     line.extend([how.into(), from.into(), OsString::from(to)]);
 }
 
@@ -190,6 +196,6 @@ fn name_servers(line: &mut Vec<OsString>) {
     if let Ok(real) = Path::new("/etc/resolv.conf").canonicalize()
         && real.starts_with("/run")
     {
-        bind(line, "--ro-bind", &real, &real);
+        push_bind(line, "--ro-bind", &real, &real);
     }
 }

@@ -85,35 +85,38 @@ const WITH_TOKENS: [(&str, &[&str]); 11] = [
 const CARGO: &[&str] = &["token=", "token\"=", "secret-key=", "secret-key\"="];
 
 /// Never shown. Places that the environment names are among them, but none that holds the project or the home directory.
-pub fn hidden(places: &SandboxPlaces) -> Vec<PathBuf> {
+pub fn hidden_credentials(places: &SandboxPlaces) -> Vec<PathBuf> {
     let holds = |path: &&PathBuf, place: &Path| place.starts_with(path);
     let named = places.key_places.iter().filter(|path| !holds(path, &places.root));
     let named = named.filter(|path| !places.home.as_deref().is_some_and(|home| holds(path, home)));
-    HIDDEN.iter().flat_map(|name| all_of(name, places)).chain(named.cloned()).collect()
+    HIDDEN.iter().flat_map(|name| candidate_paths(name, places)).chain(named.cloned()).collect()
 }
 
 /// A file that may hold a token.
 pub struct CredentialFile {
     pub path: PathBuf,
-    words: &'static [&'static str],
+    token_words: &'static [&'static str],
 }
 
 pub fn with_tokens(places: &SandboxPlaces) -> Vec<CredentialFile> {
     let file = |(name, words): &(&str, &'static [&'static str])| {
         let words = *words;
-        all_of(name, places).into_iter().map(move |path| CredentialFile { path, words }).collect::<Vec<_>>()
+        candidate_paths(name, places)
+            .into_iter()
+            .map(move |path| CredentialFile { path, token_words: words })
+            .collect::<Vec<_>>()
     };
     WITH_TOKENS.iter().flat_map(file).collect()
 }
 
 impl CredentialFile {
     /// What cannot be read as a text of ordinary size is taken to hold one.
-    pub fn holds_token(&self) -> bool {
+    pub fn contains_token(&self) -> bool {
         match std::fs::metadata(&self.path) {
             Ok(found) if found.is_file() && found.len() < 1 << 20 => {
                 let text = std::fs::read_to_string(&self.path).map(|text| text.to_lowercase());
                 let text = text.map(|text| text.replace([' ', '\t'], ""));
-                text.map_or(true, |text| self.words.iter().any(|word| text.contains(word)))
+                text.map_or(true, |text| self.token_words.iter().any(|word| text.contains(word)))
             }
             Ok(_) => true,
             Err(_) => false,
@@ -122,7 +125,7 @@ impl CredentialFile {
 }
 
 /// A path below the home directory, and where programs look instead if the environment says so.
-fn all_of(name: &str, places: &SandboxPlaces) -> Vec<PathBuf> {
+fn candidate_paths(name: &str, places: &SandboxPlaces) -> Vec<PathBuf> {
     let moved = [
         (".config/", &places.config_home),
         (".local/share/", &places.data_home),
@@ -154,7 +157,7 @@ impl CredentialWatch {
             let now = now.map(|found| (found.ino(), found.len(), found.ctime(), found.ctime_nsec()));
             let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
             if seen.0 != now {
-                *seen = (now, file.holds_token());
+                *seen = (now, file.contains_token());
             }
             seen.1
         };

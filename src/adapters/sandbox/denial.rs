@@ -77,33 +77,33 @@ pub fn file_tool_denial(policy: &SandboxPolicy, path: &str, access: PathAccess, 
         _ if policy.mode == SandboxMode::ReadOnly => (NOT_WRITTEN, "this policy lets nothing be written"),
         _ => (NOT_WRITTEN, reason),
     };
-    format!("{} ({reason}); {}", line(path, what, policy.mode), advice("call"))
+    format!("{} ({reason}); {}", denial_line(path, what, policy.mode), denial_advice("call"))
 }
 
-fn line(path: impl fmt::Display, what: &str, mode: SandboxMode) -> String {
+fn denial_line(path: impl fmt::Display, what: &str, mode: SandboxMode) -> String {
     format!("[sandbox] {path} may not be {what} (policy {})", mode.as_str())
 }
 
-fn advice(of: &str) -> String {
+fn denial_advice(of: &str) -> String {
     format!("this is the user's policy, not a fault of the {of}: do without it, or ask the user")
 }
 
 /// What a command reaches of the network, and what it should reach and does not.
 #[derive(Clone, Copy)]
 pub struct MissingNetwork<'a> {
-    pub reach: NetworkReach<'a>,
+    pub network_reach: NetworkReach<'a>,
     /// Why the declared ports are not reached.
-    pub ports_closed: Option<&'static str>,
+    pub ports_closed_reason: Option<&'static str>,
 }
 
-pub fn found(
+pub fn find_denials(
     policy: &SandboxPolicy,
     printed: &str,
     directory: &Path,
     failed: bool,
     network: MissingNetwork<'_>,
 ) -> SandboxDenials {
-    let access = network.reach.access;
+    let access = network.network_reach.access;
     let mut denials = SandboxDenials::default();
     let mut more = 0_usize;
     let mode = policy.mode.as_str();
@@ -119,11 +119,11 @@ pub fn found(
             continue;
         }
         let told = match denied_path(policy, words, directory) {
-            Some((path, PathAccess::Hidden)) => line(path.display(), NOT_READ, policy.mode),
+            Some((path, PathAccess::Hidden)) => denial_line(path.display(), NOT_READ, policy.mode),
             _ if missing && !read_only && !refused => continue,
             Some((path, _)) => {
-                let what = if is_of_the_system(&path) { "reached" } else { NOT_WRITTEN };
-                line(path.display(), what, policy.mode)
+                let what = if is_system_path(&path) { "reached" } else { NOT_WRITTEN };
+                denial_line(path.display(), what, policy.mode)
             }
             None if read_only && failed => {
                 format!("[sandbox] a path outside of what may be written was refused (policy {mode})")
@@ -153,13 +153,13 @@ pub fn found(
         denials.network = access == NetworkAccess::Ask;
     }
     if !denials.lines.is_empty() {
-        denials.lines.push(format!("[sandbox] {}", advice("command")));
+        denials.lines.push(format!("[sandbox] {}", denial_advice("command")));
     }
     denials
 }
 
 /// Other processes, the kernel's settings, devices: what is denied there may as well be reading.
-fn is_of_the_system(path: &Path) -> bool {
+fn is_system_path(path: &Path) -> bool {
     ["/proc", "/dev", "/sys"].iter().any(|place| path.starts_with(place))
 }
 
@@ -201,7 +201,7 @@ fn limits_reached(limits: ProcessLimits, printed: &str) -> Vec<String> {
 }
 
 fn network_line(network: MissingNetwork<'_>) -> String {
-    let how = match network.reach.access {
+    let how = match network.network_reach.access {
         NetworkAccess::Off => {
             "the user allows it with `sandbox.network` (in the settings, or for the role) or --sandbox-network on"
         }
@@ -209,11 +209,11 @@ fn network_line(network: MissingNetwork<'_>) -> String {
             "the user allows it on screen when asked, or with --sandbox-network on"
         }
     };
-    if network.reach.ports.is_empty() {
+    if network.network_reach.ports.is_empty() {
         return format!("[sandbox] network is off: {how}");
     }
-    let ports = listed(network.reach.ports);
-    match network.ports_closed {
+    let ports = list_ports(network.network_reach.ports);
+    match network.ports_closed_reason {
         None => {
             format!(
                 "[sandbox] network is off, but for the ports of this machine that the workflow declares ({ports}): {how}"
@@ -225,13 +225,13 @@ fn network_line(network: MissingNetwork<'_>) -> String {
     }
 }
 
-fn listed(ports: &BTreeSet<u16>) -> String {
+fn list_ports(ports: &BTreeSet<u16>) -> String {
     ports.iter().map(u16::to_string).collect::<Vec<_>>().join(", ")
 }
 
 /// Ports that a command was let through to, where nothing answered: no policy has denied it anything.
-pub fn unanswered(ports: &BTreeSet<u16>) -> Option<String> {
-    let said = listed(ports);
+pub fn unanswered_ports_line(ports: &BTreeSet<u16>) -> Option<String> {
+    let said = list_ports(ports);
     let what = if ports.len() == 1 { "port" } else { "ports" };
     (!ports.is_empty()).then(|| {
         format!("[sandbox] nothing listens at 127.0.0.1 on this machine at what the workflow declares: {what} {said}. Start it, and try again")
@@ -239,7 +239,7 @@ pub fn unanswered(ports: &BTreeSet<u16>) -> Option<String> {
 }
 
 /// Words of a line that may be paths.
-fn candidates(line: &str) -> Vec<&str> {
+fn path_candidates(line: &str) -> Vec<&str> {
     let is_border = |c: char| c.is_whitespace() || "'\"`‘’“”,;()[]<>=".contains(c);
     let words = line.split(is_border).map(|word| word.trim_end_matches([':', '.']));
     let mut candidates: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
@@ -256,7 +256,7 @@ fn names_a_file(line: &str, directory: &Path) -> bool {
     let before = before.trim_end_matches([' ', ':']);
     let word =
         before.rsplit(|c: char| c.is_whitespace() || "'\"`‘’".contains(c)).find(|word| !word.is_empty());
-    let nearest = [word, before.rsplit(": ").next(), candidates(after).first().copied()];
+    let nearest = [word, before.rsplit(": ").next(), path_candidates(after).first().copied()];
     nearest.into_iter().flatten().any(|name| !name.is_empty() && directory.join(name).exists())
 }
 
@@ -266,13 +266,13 @@ fn is_no_permission(line: &str) -> bool {
 
 /// The first path in a line that the policy denies something.
 fn denied_path(policy: &SandboxPolicy, line: &str, directory: &Path) -> Option<(PathBuf, PathAccess)> {
-    for candidate in candidates(line) {
+    for candidate in path_candidates(line) {
         let path = directory.join(candidate);
         let like_a_path = candidate.contains('/') || path.exists();
         if !like_a_path || candidate.contains("//") {
             continue;
         }
-        let (access, _) = policy.access(&path);
+        let (access, _) = policy.access_to(&path);
         if access != PathAccess::Write {
             return Some((path, access));
         }
@@ -287,14 +287,14 @@ mod tests {
     use synthdev_domain::sandbox::SandboxSettings;
 
     const NO_PORTS: MissingNetwork<'_> = MissingNetwork {
-        reach: NetworkReach { access: NetworkAccess::Off, ports: &BTreeSet::new() },
-        ports_closed: None,
+        network_reach: NetworkReach { access: NetworkAccess::Off, ports: &BTreeSet::new() },
+        ports_closed_reason: None,
     };
 
     #[test]
     fn declared_ports_are_told_with_the_network() {
         let places = SandboxPlaces::for_project(Path::new("/home/x/p"));
-        let policy = SandboxPolicy::resolve(&SandboxSettings::default(), &places);
+        let policy = SandboxPolicy::from_settings(&SandboxSettings::default(), &places);
         let ports = BTreeSet::from([80, 5432]);
         for (closed, expected) in [
             (
@@ -307,21 +307,23 @@ mod tests {
             ),
         ] {
             let reach = NetworkReach { access: NetworkAccess::Off, ports: &ports };
-            let network = MissingNetwork { reach, ports_closed: closed };
-            let told = found(&policy, "connect: Connection refused", Path::new("/"), true, network);
+            let network = MissingNetwork { network_reach: reach, ports_closed_reason: closed };
+            let told = find_denials(&policy, "connect: Connection refused", Path::new("/"), true, network);
             assert!(told.lines[0].starts_with(&format!("[sandbox] {expected}")), "{:?}", told.lines);
         }
-        assert_eq!(unanswered(&BTreeSet::new()), None);
-        assert!(unanswered(&ports).unwrap().contains("ports 80, 5432."));
+        assert_eq!(unanswered_ports_line(&BTreeSet::new()), None);
+        assert!(unanswered_ports_line(&ports).unwrap().contains("ports 80, 5432."));
     }
 
     #[test]
     fn denials_are_told_by_their_path() {
         let settings =
             SandboxSettings { hidden: vec!["/home/x/.ssh".to_owned()], ..SandboxSettings::default() };
-        let policy = SandboxPolicy::resolve(&settings, &SandboxPlaces::for_project(Path::new("/home/x/p")));
-        let told =
-            |printed: &str, failed: bool| found(&policy, printed, Path::new("/home/x/p"), failed, NO_PORTS);
+        let policy =
+            SandboxPolicy::from_settings(&settings, &SandboxPlaces::for_project(Path::new("/home/x/p")));
+        let told = |printed: &str, failed: bool| {
+            find_denials(&policy, printed, Path::new("/home/x/p"), failed, NO_PORTS)
+        };
         for (printed, expected) in [
             (
                 "touch: cannot touch '/etc/x': Read-only file system",
@@ -356,15 +358,21 @@ mod tests {
             assert!(told(printed, failed).lines.is_empty(), "{printed}");
         }
         let project = tempfile::tempdir().unwrap();
-        let policy =
-            SandboxPolicy::resolve(&SandboxSettings::default(), &SandboxPlaces::for_project(project.path()));
+        let policy = SandboxPolicy::from_settings(
+            &SandboxSettings::default(),
+            &SandboxPlaces::for_project(project.path()),
+        );
         std::fs::write(project.path().join("a"), "").unwrap();
         for (line, lines) in [
             ("cat: ./a: Permission denied", 0),
             ("./a: 2: cannot create b: Permission denied", 2),
             ("PermissionError: [Errno 13] Permission denied: 'a'", 0),
         ] {
-            assert_eq!(found(&policy, line, project.path(), true, NO_PORTS).lines.len(), lines, "{line}");
+            assert_eq!(
+                find_denials(&policy, line, project.path(), true, NO_PORTS).lines.len(),
+                lines,
+                "{line}"
+            );
         }
         let many: String = (0..20).map(|at| format!("touch: /etc/{at}: Read-only file system\n")).collect();
         assert_eq!(told(&many, true).lines.len(), MOST + 2);

@@ -5,8 +5,8 @@
 
 use std::path::{Path, PathBuf};
 
-use super::plain_paths::lexical;
-use crate::git_entries::{GitEntry, entries, plain_text};
+use super::plain_paths::resolve_lexically;
+use crate::git_entries::{GitEntry, parse_entries, plain_text};
 use crate::link_walk::without_dots;
 use crate::repository_bounds::RepositoryBounds;
 
@@ -57,7 +57,7 @@ pub(super) struct GitConfiguration<'a> {
 
 impl<'a> GitConfiguration<'a> {
     /// `within`: what lies outside of this is named, and not looked at: that alone can mount something.
-    pub(super) fn read(file: &Path, home: Option<&Path>, within: Option<&'a RepositoryBounds>) -> Self {
+    pub(super) fn read_file(file: &Path, home: Option<&Path>, within: Option<&'a RepositoryBounds>) -> Self {
         let mut found = Self { within, ..Self::default() };
         let mut open = vec![file.to_owned()];
         while let Some(file) = open.pop().filter(|_| found.files.len() < MOST_FILES) {
@@ -68,9 +68,9 @@ impl<'a> GitConfiguration<'a> {
                 .filter(|file| found.may_look(file))
                 .and_then(|file| plain_text(file))
                 .unwrap_or_default();
-            for entry in entries(&text) {
+            for entry in parse_entries(&text) {
                 if entry.is_include() {
-                    open.extend(file.parent().and_then(|base| expanded(&entry.value, base, home)));
+                    open.extend(file.parent().and_then(|base| expand_path(&entry.value, base, home)));
                 } else {
                     found.entries.push(entry);
                 }
@@ -81,29 +81,30 @@ impl<'a> GitConfiguration<'a> {
     }
 
     /// What git runs, as far as it is named by a path: relative ones are of the work tree, which has no links in its path.
-    pub(super) fn programs(&self, work_tree: &Path, home: Option<&Path>) -> Vec<PathBuf> {
+    pub(super) fn named_programs(&self, work_tree: &Path, home: Option<&Path>) -> Vec<PathBuf> {
         let mut found = Vec::new();
         for entry in &self.entries {
             if entry.section == "core" && entry.key == "hookspath" {
                 found.extend(
-                    expanded(&entry.value, work_tree, home)
-                        .map(|path| self.hooks(path, work_tree))
+                    expand_path(&entry.value, work_tree, home)
+                        .map(|path| self.hook_paths(path, work_tree))
                         .unwrap_or_default(),
                 );
             } else if names_program(entry) {
-                found.extend(self.words(&entry.value, work_tree, home));
+                found.extend(self.command_files(&entry.value, work_tree, home));
             }
         }
         found
     }
 
     fn may_look(&self, path: &Path) -> bool {
-        self.within.is_none_or(|bounds| bounds.hold(path))
+        self.within.is_none_or(|bounds| bounds.contains_path(path))
     }
 
     /// The directory, or each hook in it: it can be the work tree itself.
-    fn hooks(&self, directory: PathBuf, work_tree: &Path) -> Vec<PathBuf> {
-        let plain = if self.may_look(&directory) { lexical(&directory) } else { without_dots(&directory) };
+    fn hook_paths(&self, directory: PathBuf, work_tree: &Path) -> Vec<PathBuf> {
+        let plain =
+            if self.may_look(&directory) { resolve_lexically(&directory) } else { without_dots(&directory) };
         if work_tree.starts_with(plain) {
             return HOOKS.iter().map(|name| directory.join(name)).collect();
         }
@@ -115,11 +116,11 @@ impl<'a> GitConfiguration<'a> {
     }
 
     /// The files that a line for the shell names. A first word without a slash is a program of `PATH`.
-    fn words(&self, line: &str, work_tree: &Path, home: Option<&Path>) -> Vec<PathBuf> {
+    fn command_files(&self, line: &str, work_tree: &Path, home: Option<&Path>) -> Vec<PathBuf> {
         let apart = |letter: char| letter.is_whitespace() || "'\"`;|&()<>!=".contains(letter);
         let words = line.split(apart).filter(|word| !word.is_empty()).enumerate();
         let named = words.filter_map(|(at, word)| {
-            let path = expanded(word, work_tree, home)?;
+            let path = expand_path(word, work_tree, home)?;
             let is_named = if self.may_look(&path) {
                 word.contains('/') && !path.is_dir() || at > 0 && path.is_file()
             } else {
@@ -157,7 +158,7 @@ fn names_program(entry: &GitEntry) -> bool {
 }
 
 /// As git reads a path.
-fn expanded(value: &str, base: &Path, home: Option<&Path>) -> Option<PathBuf> {
+fn expand_path(value: &str, base: &Path, home: Option<&Path>) -> Option<PathBuf> {
     match value.strip_prefix("~/") {
         Some(rest) => Some(home?.join(rest)),
         None => (!value.is_empty()).then(|| base.join(value)),
@@ -184,7 +185,8 @@ mod tests {
             ("[core] pager = ./dir/ ./", &[]),
         ] {
             std::fs::write(root.join("config"), text).unwrap();
-            let found = GitConfiguration::read(&root.join("config"), None, None).programs(root, None);
+            let found =
+                GitConfiguration::read_file(&root.join("config"), None, None).named_programs(root, None);
             let expected: Vec<PathBuf> = named.iter().map(|name| root.join(name)).collect();
             assert_eq!(found, expected, "{text}");
         }
@@ -201,7 +203,7 @@ mod tests {
         std::os::unix::fs::symlink(&root, base.join("out/back")).unwrap();
         std::os::unix::fs::symlink("../out", root.join("far")).unwrap();
         std::os::unix::fs::symlink("../out/file", root.join("link")).unwrap();
-        let bounds = RepositoryBounds::of(&root);
+        let bounds = RepositoryBounds::for_repository(&root);
         // which of them are directories, and whether one leads back, cannot be known without a look
         for (text, named) in [
             (
@@ -213,10 +215,10 @@ mod tests {
             ("[core] hooksPath = d/..", &["d/../pre-commit"]),
         ] {
             std::fs::write(root.join("config"), text).unwrap();
-            let found = GitConfiguration::read(&root.join("config"), None, Some(&bounds));
+            let found = GitConfiguration::read_file(&root.join("config"), None, Some(&bounds));
             let other_hook =
                 |path: &Path| HOOKS.iter().any(|hook| *hook != "pre-commit" && path.ends_with(hook));
-            let mut found = found.programs(&root, None);
+            let mut found = found.named_programs(&root, None);
             found.retain(|path| !other_hook(path));
             let expected: Vec<PathBuf> = named.iter().map(|name| root.join(name)).collect();
             assert_eq!(found, expected, "{text}");
@@ -236,14 +238,14 @@ mod tests {
         )
         .unwrap();
         std::fs::write(root.join("a"), "[include] path = config\n[core] hooksPath = .\n").unwrap();
-        let found = GitConfiguration::read(&root.join("config"), Some(Path::new("/home/x")), None);
+        let found = GitConfiguration::read_file(&root.join("config"), Some(Path::new("/home/x")), None);
         let mut files = found.files.clone();
         files.sort();
         let expected = [root.join("a"), root.join("config"), root.join("gone"), pipe];
         assert_eq!(files[1..], expected, "{files:#?}");
         assert_eq!(files[0], Path::new("/home/x/b"));
         let root = &root.canonicalize().unwrap();
-        let programs = found.programs(root, None);
+        let programs = found.named_programs(root, None);
         assert!(programs.contains(&root.join("pre-commit")), "{programs:#?}");
         assert!(!programs.iter().any(|path| root.starts_with(path)), "{programs:#?}");
     }

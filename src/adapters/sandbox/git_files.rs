@@ -16,14 +16,14 @@ pub(super) struct GitFiles {
 
 pub(super) fn git_files(places: &SandboxPlaces, root: &Path) -> GitFiles {
     let home = places.home.as_deref();
-    let bounds = (!places.outside_files).then(|| RepositoryBounds::of(root));
-    let of_project = GitFileReading { home, within: bounds.as_ref() };
+    let bounds = (!places.outside_files).then(|| RepositoryBounds::for_repository(root));
+    let of_project = GitFileReading { home, within_bounds: bounds.as_ref() };
     let (mut files, mut of_user) = (Vec::new(), Vec::new());
     let directories = [places.repository.clone(), Some(root.join(".git"))];
     for git in directories.into_iter().flatten() {
-        of_project.directory(&git, root, &mut files);
+        of_project.add_directory(&git, root, &mut files);
     }
-    let users = GitFileReading { home, within: None };
+    let users = GitFileReading { home, within_bounds: None };
     let own = home.map(|home| home.join(".gitconfig"));
     let second = places.config_home.clone().or_else(|| Some(home?.join(".config")));
     let second = second.map(|path| path.join("git/config"));
@@ -41,11 +41,11 @@ pub(super) fn git_files(places: &SandboxPlaces, root: &Path) -> GitFiles {
 struct GitFileReading<'a> {
     home: Option<&'a Path>,
     /// What lies outside of this is not looked at.
-    within: Option<&'a RepositoryBounds>,
+    within_bounds: Option<&'a RepositoryBounds>,
 }
 
 impl GitFileReading<'_> {
-    fn directory(&self, git: &Path, root: &Path, files: &mut Vec<PathBuf>) {
+    fn add_directory(&self, git: &Path, root: &Path, files: &mut Vec<PathBuf>) {
         files.extend(["hooks", "commondir", "gitdir"].map(|name| git.join(name)));
         if self.may_look(git) && git.is_file() {
             files.push(git.to_owned());
@@ -54,7 +54,7 @@ impl GitFileReading<'_> {
             self.named_by(&git.join(name), root, files);
         }
         let below = |name: &str| Some(git.join(name)).filter(|path| self.may_look(path));
-        for module in below("modules").iter().flat_map(|modules| modules_in(modules)) {
+        for module in below("modules").iter().flat_map(|modules| submodule_directories(modules)) {
             files.extend(["hooks", "commondir"].map(|name| module.join(name)));
             let own = Some(&module).filter(|module| self.may_look(&module.join("config")));
             let own = own.and_then(|module| work_tree(module)).filter(|path| self.may_look(path));
@@ -72,19 +72,19 @@ impl GitFileReading<'_> {
     }
 
     fn may_look(&self, path: &Path) -> bool {
-        self.within.is_none_or(|own| own.hold(path))
+        self.within_bounds.is_none_or(|own| own.contains_path(path))
     }
 
     /// A file of the configuration, what it includes, and the programs that it names.
     fn named_by(&self, file: &Path, work_tree: &Path, files: &mut Vec<PathBuf>) {
-        let found = GitConfiguration::read(file, self.home, self.within);
-        files.extend(found.programs(work_tree, self.home));
+        let found = GitConfiguration::read_file(file, self.home, self.within_bounds);
+        files.extend(found.named_programs(work_tree, self.home));
         files.extend(found.files);
     }
 }
 
 /// Git directories of submodules. Their names may have slashes, and submodules have submodules.
-fn modules_in(directory: &Path) -> Vec<PathBuf> {
+fn submodule_directories(directory: &Path) -> Vec<PathBuf> {
     let (mut open, mut found) = (vec![directory.to_owned()], Vec::new());
     while let Some(next) = open.pop().filter(|_| found.len() < 256) {
         // it may be a link, and lead anywhere

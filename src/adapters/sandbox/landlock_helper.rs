@@ -49,7 +49,7 @@ pub const SIGNALS_HELD: u32 = 6;
 
 /// # Errors
 /// The kernel has none, or one that holds too little: why.
-pub fn version() -> Result<u32, String> {
+pub fn landlock_version() -> Result<u32, String> {
     let known = [ABI::V6, ABI::V5, ABI::V4, ABI::V3, ABI::V2, ABI::V1];
     let mut reason = String::new();
     for abi in known {
@@ -73,24 +73,24 @@ pub fn version() -> Result<u32, String> {
 
 /// # Errors
 /// What the helper reads cannot be written.
-pub fn wrap(
+pub fn wrap_command(
     helper: &Path,
     launch: &SandboxLaunch<'_>,
     arguments: &[OsString],
 ) -> io::Result<SandboxedCommand> {
     let policy = launch.policy;
-    let temporary = launch.private.temporary().to_owned();
+    let temporary = launch.private.temporary_path().to_owned();
     let text = temporary.display().to_string();
     let mut environment = vec![("TMPDIR".to_owned(), text.clone()), ("TMP".to_owned(), text.clone())];
     environment.push(("TEMP".to_owned(), text));
     environment.extend_from_slice(launch.environment);
-    let (mut writable, made) = writable(policy);
+    let (mut writable, made) = writable_paths(policy);
     writable.extend(DEVICES.map(PathBuf::from));
     writable.retain(|path| path.exists());
     let restrictions = LandlockRestrictions {
         writable,
         made,
-        readable: readable(policy),
+        readable: readable_paths(policy),
         directory: launch.directory.to_owned(),
         environment,
         network: launch.network,
@@ -98,63 +98,63 @@ pub fn wrap(
     let mounted = [&restrictions.writable, &restrictions.made, &restrictions.readable];
     let mounted = mounted.into_iter().flatten().cloned().collect();
     let text = serde_json::to_vec(&restrictions)?;
-    let file = launch.private.layer_file(&format!("landlock-{:016x}", digest(&text)), || Ok(text))?;
+    let file = launch.private.layer_file(&format!("landlock-{:016x}", text_digest(&text)), || Ok(text))?;
     let mut line = vec![helper.into(), HELPER_COMMAND.into(), file.into()];
     line.extend_from_slice(arguments);
     Ok(SandboxedCommand {
         arguments: line,
         files: Vec::new(),
         last_process: None,
-        mounted,
-        forwarded: BTreeSet::new(),
+        mounted_paths: mounted,
+        forwarded_ports: BTreeSet::new(),
     })
 }
 
 /// The same restrictions are written once.
-fn digest(text: &[u8]) -> u64 {
+fn text_digest(text: &[u8]) -> u64 {
     use std::hash::{DefaultHasher, Hash, Hasher};
     let mut hasher = DefaultHasher::new();
     text.hash(&mut hasher);
     hasher.finish()
 }
 
-fn hidden(policy: &SandboxPolicy) -> Vec<&Path> {
+fn hidden_paths(policy: &SandboxPolicy) -> Vec<&Path> {
     let hidden = policy.with_access(PathAccess::Hidden).map(|rule| rule.path.as_path());
     hidden.filter(|path| path.exists()).chain([Path::new("/dev")]).collect()
 }
 
 /// What may be written whole, and directories with something hidden in them.
-fn writable(policy: &SandboxPolicy) -> (Vec<PathBuf>, Vec<PathBuf>) {
-    let hidden = hidden(policy);
+fn writable_paths(policy: &SandboxPolicy) -> (Vec<PathBuf>, Vec<PathBuf>) {
+    let hidden = hidden_paths(policy);
     let (mut whole, mut made) = (Vec::new(), Vec::new());
     for rule in policy.with_access(PathAccess::Write).filter(|rule| rule.path.exists()) {
         if hidden.iter().any(|path| path.starts_with(&rule.path)) {
             made.push(rule.path.clone());
         }
-        around(&rule.path, &below(&hidden, &rule.path), &mut whole);
+        push_visible_around(&rule.path, &hidden_below(&hidden, &rule.path), &mut whole);
     }
     (whole, made)
 }
 
-fn below<'a>(hidden: &[&'a Path], path: &Path) -> Vec<&'a Path> {
+fn hidden_below<'a>(hidden: &[&'a Path], path: &Path) -> Vec<&'a Path> {
     hidden.iter().copied().filter(|hidden| *hidden != path && hidden.starts_with(path)).collect()
 }
 
 /// Everything but the hidden paths, in as few paths as that takes.
-fn readable(policy: &SandboxPolicy) -> Vec<PathBuf> {
-    let hidden = hidden(policy);
+fn readable_paths(policy: &SandboxPolicy) -> Vec<PathBuf> {
+    let hidden = hidden_paths(policy);
     let mut open = Vec::new();
-    around(Path::new("/"), &hidden, &mut open);
+    push_visible_around(Path::new("/"), &hidden, &mut open);
     // what is open within something hidden
     for rule in policy.rules.iter().filter(|rule| rule.access != PathAccess::Hidden && rule.path.exists()) {
         if hidden.iter().any(|path| rule.path.starts_with(path)) {
-            around(&rule.path, &below(&hidden, &rule.path), &mut open);
+            push_visible_around(&rule.path, &hidden_below(&hidden, &rule.path), &mut open);
         }
     }
     open
 }
 
-fn around(directory: &Path, hidden: &[&Path], open: &mut Vec<PathBuf>) {
+fn push_visible_around(directory: &Path, hidden: &[&Path], open: &mut Vec<PathBuf>) {
     if hidden.contains(&directory) {
         return;
     }
@@ -165,7 +165,7 @@ fn around(directory: &Path, hidden: &[&Path], open: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
         // a link is followed when it is used: the right is needed where it leads
         if !entry.file_type().is_ok_and(|kind| kind.is_symlink()) {
-            around(&entry.path(), hidden, open);
+            push_visible_around(&entry.path(), hidden, open);
         }
     }
 }
@@ -175,13 +175,13 @@ fn around(directory: &Path, hidden: &[&Path], open: &mut Vec<PathBuf>) {
 /// # Errors
 /// What is missing: the command was not started.
 pub fn become_command(arguments: &[OsString]) -> io::Result<u8> {
-    match prepare(arguments)? {
-        (command, Some(keeper)) => keeper.run(command),
+    match prepare_command(arguments)? {
+        (command, Some(keeper)) => keeper.run_to_end(command),
         (mut command, None) => Err(command.exec()),
     }
 }
 
-fn prepare(arguments: &[OsString]) -> io::Result<(Command, Option<ProcessKeeper>)> {
+fn prepare_command(arguments: &[OsString]) -> io::Result<(Command, Option<ProcessKeeper>)> {
     let [file, program, rest @ ..] = arguments else { return Err(io::ErrorKind::InvalidInput.into()) };
     let text = std::fs::read(file)?;
     let restrictions: LandlockRestrictions = serde_json::from_slice(&text)?;
@@ -190,11 +190,11 @@ fn prepare(arguments: &[OsString]) -> io::Result<(Command, Option<ProcessKeeper>
     let variables: BTreeMap<&str, &str> =
         restrictions.environment.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
     command.envs(variables);
-    process_keeper::give_up_capabilities()?;
-    let keeper = process_keeper::start()?;
+    process_keeper::drop_capabilities()?;
+    let keeper = process_keeper::start_keeper()?;
     restrict_files(&restrictions)?;
     let sockets = if restrictions.network { SocketPolicy::Internet } else { SocketPolicy::None };
-    let mut filters = vec![syscall_filter::missing()?, syscall_filter::denied(sockets)?];
+    let mut filters = vec![syscall_filter::missing_calls_filter()?, syscall_filter::denying_filter(sockets)?];
     if sockets == SocketPolicy::None {
         filters.push(syscall_filter::no_network()?);
     }
@@ -208,7 +208,7 @@ fn prepare(arguments: &[OsString]) -> io::Result<(Command, Option<ProcessKeeper>
 }
 
 /// The paths have no links in them: one that is there by now was put there by a command, and is not followed.
-fn open_in_place(path: &Path) -> io::Result<(OwnedFd, bool)> {
+fn open_without_links(path: &Path) -> io::Result<(OwnedFd, bool)> {
     use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags, fstat, openat2};
     let flags = OFlags::PATH | OFlags::CLOEXEC;
     let opened = openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS)?;
@@ -237,7 +237,7 @@ fn restrict_files(restrictions: &LandlockRestrictions) -> io::Result<()> {
         .chain(restrictions.made.iter().map(|path| (path.as_path(), making)))
         .chain(restrictions.writable.iter().map(|path| (path.as_path(), all)));
     for (path, access) in given {
-        let Ok((opened, is_directory)) = open_in_place(path) else { continue };
+        let Ok((opened, is_directory)) = open_without_links(path) else { continue };
         let access = if is_directory { access } else { access & AccessFs::from_file(VERSION) };
         rules = rules.add_rule(PathBeneath::new(opened, access)).map_err(other)?;
     }

@@ -22,9 +22,9 @@ pub struct SandboxedCommand {
     /// Under this number the layer writes which process ends after all others of the command: `{"child-pid": 1}`.
     pub last_process: Option<u32>,
     /// Paths that the layer takes as they are when it starts: what replaces one of them later is not what was meant.
-    pub mounted: Vec<PathBuf>,
+    pub mounted_paths: Vec<PathBuf>,
     /// Ports for which its first program sends listening sockets over its standard input, which must be a socket then.
-    pub forwarded: BTreeSet<u16>,
+    pub forwarded_ports: BTreeSet<u16>,
 }
 
 pub struct SandboxLaunch<'a> {

@@ -51,7 +51,7 @@ impl WorkingLayer {
     }
 
     /// What the layer does not hold, for `doctor` and the policy's description.
-    pub fn gaps(&self) -> &'static [&'static str] {
+    pub fn gap_texts(&self) -> &'static [&'static str] {
         match self {
             Self::Bubblewrap(_) => &[
                 "files that do not exist yet where git and synthdev keep theirs are taken away after a command",
@@ -68,12 +68,16 @@ impl WorkingLayer {
 
     /// # Errors
     /// A file that the layer reads cannot be written.
-    pub fn wrap(&self, launch: &SandboxLaunch<'_>, arguments: &[OsString]) -> io::Result<SandboxedCommand> {
+    pub fn wrap_command(
+        &self,
+        launch: &SandboxLaunch<'_>,
+        arguments: &[OsString],
+    ) -> io::Result<SandboxedCommand> {
         match self {
             #[cfg(target_os = "linux")]
-            Self::Bubblewrap(program) => super::bubblewrap::wrap(program, launch, arguments),
+            Self::Bubblewrap(program) => super::bubblewrap::wrap_command(program, launch, arguments),
             #[cfg(target_os = "linux")]
-            Self::Landlock { helper, .. } => super::landlock_helper::wrap(helper, launch, arguments),
+            Self::Landlock { helper, .. } => super::landlock_helper::wrap_command(helper, launch, arguments),
             #[cfg(target_os = "macos")]
             Self::Seatbelt => Ok(super::seatbelt::wrap(launch, arguments)),
             #[allow(unreachable_patterns, reason = "layers of other systems")]
@@ -84,9 +88,9 @@ impl WorkingLayer {
 
 /// # Errors
 /// None of those that were asked for works: what to tell.
-pub fn working(wanted: SandboxLayer, helper: &Path) -> Result<WorkingLayer, String> {
+pub fn select_layer(wanted: SandboxLayer, helper: &Path) -> Result<WorkingLayer, String> {
     let mut reasons = Vec::new();
-    for layer in candidates(wanted) {
+    for layer in layer_candidates(wanted) {
         match try_layer(layer, helper) {
             Ok(working) => return Ok(working),
             Err(reason) => reasons.push(reason),
@@ -105,7 +109,7 @@ enum SandboxLayerCandidate {
     Seatbelt,
 }
 
-fn candidates(wanted: SandboxLayer) -> Vec<SandboxLayerCandidate> {
+fn layer_candidates(wanted: SandboxLayer) -> Vec<SandboxLayerCandidate> {
     match wanted {
         SandboxLayer::Auto if cfg!(target_os = "macos") => vec![SandboxLayerCandidate::Seatbelt],
         SandboxLayer::Auto => vec![SandboxLayerCandidate::Bubblewrap, SandboxLayerCandidate::Landlock],
@@ -118,9 +122,11 @@ fn candidates(wanted: SandboxLayer) -> Vec<SandboxLayerCandidate> {
 #[cfg(target_os = "linux")]
 fn try_layer(candidate: SandboxLayerCandidate, helper: &Path) -> Result<WorkingLayer, String> {
     match candidate {
-        SandboxLayerCandidate::Bubblewrap => super::bubblewrap::find().map(WorkingLayer::Bubblewrap),
+        SandboxLayerCandidate::Bubblewrap => {
+            super::bubblewrap::find_bubblewrap().map(WorkingLayer::Bubblewrap)
+        }
         SandboxLayerCandidate::Landlock => {
-            let version = super::landlock_helper::version()?;
+            let version = super::landlock_helper::landlock_version()?;
             if !helper.is_file() {
                 return Err("landlock: this program's own file is not known".to_owned());
             }

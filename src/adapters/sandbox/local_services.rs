@@ -12,10 +12,13 @@ const OWN: [&str; 5] = ["/tmp", "/var/tmp", "/run", "/dev", "/proc"];
 const MOST: usize = 256;
 
 /// Sockets that a command would see. Those of other network namespaces, as of containers, are not known.
-pub(super) fn sockets(policy: &SandboxPolicy) -> Vec<PathBuf> {
+pub(super) fn visible_sockets(policy: &SandboxPolicy) -> Vec<PathBuf> {
     let listed = std::fs::read_to_string("/proc/net/unix").unwrap_or_default();
-    let mut found: Vec<PathBuf> =
-        listed.lines().filter_map(path_of).filter_map(|path| visible(policy, Path::new(path))).collect();
+    let mut found: Vec<PathBuf> = listed
+        .lines()
+        .filter_map(socket_path)
+        .filter_map(|path| visible_path(policy, Path::new(path)))
+        .collect();
     found.sort();
     found.dedup();
     found.truncate(MOST);
@@ -23,7 +26,7 @@ pub(super) fn sockets(policy: &SandboxPolicy) -> Vec<PathBuf> {
 }
 
 /// The eighth column; names that begin with `@` are no files.
-fn path_of(line: &str) -> Option<&str> {
+fn socket_path(line: &str) -> Option<&str> {
     let mut rest = line;
     for _ in 0..7 {
         rest = rest.trim_start();
@@ -33,12 +36,12 @@ fn path_of(line: &str) -> Option<&str> {
     path.starts_with('/').then_some(path)
 }
 
-fn visible(policy: &SandboxPolicy, path: &Path) -> Option<PathBuf> {
+fn visible_path(policy: &SandboxPolicy, path: &Path) -> Option<PathBuf> {
     let path = path.canonicalize().ok()?;
     let named =
         policy.rules.iter().any(|rule| rule.access != PathAccess::Hidden && path.starts_with(&rule.path));
     let own = !named && OWN.iter().any(|own| path.starts_with(own));
-    let hidden = policy.access(&path).0 == PathAccess::Hidden;
+    let hidden = policy.access_to(&path).0 == PathAccess::Hidden;
     let is_socket = path.symlink_metadata().is_ok_and(|found| found.file_type().is_socket());
     (!own && !hidden && is_socket).then_some(path)
 }
@@ -58,7 +61,7 @@ mod tests {
             ("000000009b33d2c1: 00000002 00000000 00010000 0001 01 16211 @/abstract", None),
             ("000000009b33d2c1: 00000003 00000000 00000000 0001 03 16299", None),
         ] {
-            assert_eq!(path_of(line), expected, "{line}");
+            assert_eq!(socket_path(line), expected, "{line}");
         }
     }
 }

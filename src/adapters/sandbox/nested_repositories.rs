@@ -6,7 +6,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use crate::repository_bounds::linked;
+use crate::repository_bounds::linked_directory;
 
 /// A larger index is not read.
 const LARGEST: u64 = 256 << 20;
@@ -16,7 +16,7 @@ const MOST_TOLD: usize = 5;
 
 pub(super) struct NestedRepositories {
     index: PathBuf,
-    seen: Mutex<SeenIndex>,
+    last_index: Mutex<SeenIndex>,
 }
 
 #[derive(Default)]
@@ -29,19 +29,19 @@ struct SeenIndex {
 impl NestedRepositories {
     /// Those that are there already are not told.
     pub(super) fn new(root: &Path) -> Self {
-        let own = linked(root).map_or_else(|| root.join(".git"), |linked| linked.own);
-        let found = Self { index: own.join("index"), seen: Mutex::default() };
-        found.added();
+        let own = linked_directory(root).map_or_else(|| root.join(".git"), |linked| linked.own_directory);
+        let found = Self { index: own.join("index"), last_index: Mutex::default() };
+        found.new_repository_lines();
         found
     }
 
     /// One line for each that the index names since the last call. An index that did not change is not read.
-    pub(super) fn added(&self) -> Vec<String> {
+    pub(super) fn new_repository_lines(&self) -> Vec<String> {
         let plain = self.index.parent().is_some_and(|git| !git.is_symlink());
         let found = std::fs::symlink_metadata(&self.index).ok().filter(|_| plain);
         let found = found.filter(|found| found.is_file() && found.len() < LARGEST);
         let stamp = found.map(|found| (found.ino(), found.len(), found.ctime(), found.ctime_nsec()));
-        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut seen = self.last_index.lock().unwrap_or_else(PoisonError::into_inner);
         if stamp.is_none() || stamp == seen.stamp {
             return Vec::new();
         }
@@ -102,16 +102,16 @@ mod tests {
             index.write().unwrap();
         };
         let without_index = NestedRepositories::new(root);
-        assert_eq!(without_index.added(), Vec::<String>::new());
+        assert_eq!(without_index.new_repository_lines(), Vec::<String>::new());
         add("known", 0o160_000);
         let nested = NestedRepositories::new(root);
-        assert_eq!(nested.added(), Vec::<String>::new());
+        assert_eq!(nested.new_repository_lines(), Vec::<String>::new());
         add("file", 0o100_644);
-        assert_eq!(nested.added(), Vec::<String>::new());
+        assert_eq!(nested.new_repository_lines(), Vec::<String>::new());
         add("sub/evil\n", 0o160_000);
-        let told = nested.added();
+        let told = nested.new_repository_lines();
         assert!(told.len() == 1 && told[0].starts_with("[sandbox] sub/evil is a nested"), "{told:#?}");
-        assert_eq!(nested.added(), Vec::<String>::new());
-        assert_eq!(without_index.added().len(), 2);
+        assert_eq!(nested.new_repository_lines(), Vec::<String>::new());
+        assert_eq!(without_index.new_repository_lines().len(), 2);
     }
 }

@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 
 use crate::link_walk::{LinkWalk, PlaceLook, walk_links, without_dots};
 
-pub(super) fn canonical(path: &Path) -> PathBuf {
-    path.canonicalize().unwrap_or_else(|_| lexical(path))
+pub(super) fn canonical_path(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| resolve_lexically(path))
 }
 
 /// Without `.` and `..`, and with the links of the part that exists followed.
-pub(super) fn lexical(path: &Path) -> PathBuf {
+pub(super) fn resolve_lexically(path: &Path) -> PathBuf {
     let plain = without_dots(path);
     let mut rest = PathBuf::new();
     let mut at = plain.clone();
@@ -24,7 +24,7 @@ pub(super) fn lexical(path: &Path) -> PathBuf {
 }
 
 /// The links on the way of an absolute path, and where it ends, also if nothing is there.
-pub(super) fn way_of(path: &Path) -> Vec<PathBuf> {
+pub(super) fn links_along(path: &Path) -> Vec<PathBuf> {
     places_of(walk_links(path, |_| PlaceLook::Follow))
 }
 
@@ -63,7 +63,7 @@ mod tests {
         symlink(root.join("a"), root.join("d")).unwrap();
         symlink("../a/b", root.join("a/link")).unwrap();
         let at = |parts: &[&str]| parts.iter().map(|part| root.join(part)).collect::<Vec<_>>();
-        assert_eq!(way_of(&root.join("d/link/x")), at(&["d", "a/link", "a/b/x"]));
+        assert_eq!(links_along(&root.join("d/link/x")), at(&["d", "a/link", "a/b/x"]));
         for (known, way) in [
             (".", &["d", "a/link", "a/b/x", "d", "a/link", "a/b/x"][..]),
             ("a/c", &["d/link/x", "d/link/x"]),

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::credentials::CredentialFile;
 use super::git_files::git_files;
-use super::plain_paths::{canonical, lexical, way_of, way_within};
+use super::plain_paths::{canonical_path, links_along, resolve_lexically, way_within};
 use super::sandbox_places::SandboxPlaces;
 use super::{credentials, toolchains};
 
@@ -52,8 +52,8 @@ pub struct SandboxPolicy {
 }
 
 impl SandboxPolicy {
-    pub fn resolve(settings: &SandboxSettings, places: &SandboxPlaces) -> Self {
-        let root = canonical(&places.root);
+    pub fn from_settings(settings: &SandboxSettings, places: &SandboxPlaces) -> Self {
+        let root = canonical_path(&places.root);
         let mut policy = Self {
             mode: settings.mode,
             network: settings.network,
@@ -63,27 +63,27 @@ impl SandboxPolicy {
             limits: settings.limits,
         };
         let named = |texts: &[String]| -> Vec<PathBuf> {
-            texts.iter().filter_map(|text| expand(text, &root, places.home.as_deref())).collect()
+            texts.iter().filter_map(|text| expand_path(text, &root, places.home.as_deref())).collect()
         };
-        policy.hide(settings, places, &named);
+        policy.add_hidden_rules(settings, places, &named);
         if settings.mode == SandboxMode::ReadOnly {
             // below /tmp it would be gone with the rest of it
-            policy.add(root.clone(), PathAccess::Read, "the project");
+            policy.add_rule(root.clone(), PathAccess::Read, "the project");
             if let Some(repository) = &places.repository {
-                policy.add(canonical(repository), PathAccess::Read, "the project's git directory");
+                policy.add_rule(canonical_path(repository), PathAccess::Read, "the project's git directory");
             }
         } else {
-            policy.add(root.clone(), PathAccess::Write, "the project");
+            policy.add_rule(root.clone(), PathAccess::Write, "the project");
             if let Some(repository) = &places.repository {
-                policy.add(canonical(repository), PathAccess::Write, "the project's git directory");
+                policy.add_rule(canonical_path(repository), PathAccess::Write, "the project's git directory");
             }
-            for cache in toolchains::caches(places) {
-                policy.add(cache, PathAccess::Write, "a cache of a toolchain");
+            for cache in toolchains::existing_caches(places) {
+                policy.add_rule(cache, PathAccess::Write, "a cache of a toolchain");
             }
             for path in named(&settings.writable) {
-                policy.add(canonical(&path), PathAccess::Write, "sandbox.writable");
+                policy.add_rule(canonical_path(&path), PathAccess::Write, "sandbox.writable");
             }
-            policy.protect(settings, places, &named);
+            policy.add_protected_rules(settings, places, &named);
         }
         policy.show_home(places);
         policy
@@ -91,23 +91,26 @@ impl SandboxPolicy {
 
     /// A home directory below `/tmp` would be gone with the rest of it, and the user's settings for git with it.
     fn show_home(&mut self, places: &SandboxPlaces) {
-        let Some(home) = places.home.as_deref().map(canonical) else { return };
+        let Some(home) = places.home.as_deref().map(canonical_path) else { return };
         let replaced = ["/tmp", "/var/tmp", "/run"].iter().any(|place| home.starts_with(place));
-        if replaced && self.access(&home).0 == PathAccess::Read && home != self.root {
-            self.add(home, PathAccess::Read, "the home directory");
+        if replaced && self.access_to(&home).0 == PathAccess::Read && home != self.root {
+            self.add_rule(home, PathAccess::Read, "the home directory");
         }
     }
 
-    fn hide(
+    fn add_hidden_rules(
         &mut self,
         settings: &SandboxSettings,
         places: &SandboxPlaces,
         named: &dyn Fn(&[String]) -> Vec<PathBuf>,
     ) {
-        let readable: Vec<PathBuf> = named(&settings.readable).iter().map(|path| canonical(path)).collect();
+        let readable: Vec<PathBuf> =
+            named(&settings.readable).iter().map(|path| canonical_path(path)).collect();
         let mut hidden: Vec<(PathBuf, &'static str, bool)> = Vec::new();
-        hidden.extend(credentials::hidden(places).into_iter().map(|path| (path, "credentials", false)));
-        let with_tokens = credentials::with_tokens(places).into_iter().filter(CredentialFile::holds_token);
+        hidden.extend(
+            credentials::hidden_credentials(places).into_iter().map(|path| (path, "credentials", false)),
+        );
+        let with_tokens = credentials::with_tokens(places).into_iter().filter(CredentialFile::contains_token);
         hidden.extend(with_tokens.map(|file| (file.path, "credentials", true)));
         for own in [&places.data, &places.configuration] {
             if !own.as_os_str().is_empty() {
@@ -116,7 +119,7 @@ impl SandboxPolicy {
         }
         hidden.extend(named(&settings.hidden).into_iter().map(|path| (path, "sandbox.hidden", false)));
         for (path, reason, empty) in hidden {
-            let path = canonical(&path);
+            let path = canonical_path(&path);
             // a project below it is reachable nevertheless: a longer path wins
             let taken_back = readable.iter().any(|readable| path.starts_with(readable));
             let known = self.rules.iter().any(|rule| rule.path == path);
@@ -125,13 +128,13 @@ impl SandboxPolicy {
             }
         }
         for path in readable {
-            self.add(path, PathAccess::Read, "sandbox.readable");
+            self.add_rule(path, PathAccess::Read, "sandbox.readable");
         }
     }
 
     /// A token was written to this file since the policy was made. What the policy names by itself stays as it is.
     pub(super) fn hide_token(&mut self, path: &Path) {
-        let path = canonical(path);
+        let path = canonical_path(path);
         let named = |rule: &PathRule| match rule.access {
             PathAccess::Hidden => rule.path == path,
             _ => rule.reason == "sandbox.readable" && path.starts_with(&rule.path),
@@ -147,7 +150,7 @@ impl SandboxPolicy {
     }
 
     /// What names programs that run later outside of the sandbox is not written, although it lies in what may be.
-    fn protect(
+    fn add_protected_rules(
         &mut self,
         settings: &SandboxSettings,
         places: &SandboxPlaces,
@@ -191,23 +194,23 @@ impl SandboxPolicy {
     fn add_protected(&mut self, way: Vec<PathBuf>, reason: &'static str) {
         for path in way {
             if path.is_absolute() && self.access_resolved(&path).0 == PathAccess::Write {
-                self.add(path, PathAccess::Read, reason);
+                self.add_rule(path, PathAccess::Read, reason);
             }
         }
     }
 
-    fn add(&mut self, path: PathBuf, access: PathAccess, reason: &'static str) {
+    fn add_rule(&mut self, path: PathBuf, access: PathAccess, reason: &'static str) {
         self.rules.push(PathRule { path, access, reason, empty: false });
     }
 
     /// The directory that stands for `/tmp`.
     pub(super) fn allow_private(&mut self, temporary: &Path) {
-        self.add(temporary.to_owned(), PathAccess::Write, "the private temporary directory");
+        self.add_rule(temporary.to_owned(), PathAccess::Write, "the private temporary directory");
     }
 
     /// What may be done with a path, and which rule says so. Links in it are followed as far as it exists.
-    pub fn access(&self, path: &Path) -> (PathAccess, &'static str) {
-        self.access_resolved(&lexical(path))
+    pub fn access_to(&self, path: &Path) -> (PathAccess, &'static str) {
+        self.access_resolved(&resolve_lexically(path))
     }
 
     /// The same for a path that is free of links: nothing is looked at.
@@ -218,7 +221,7 @@ impl SandboxPolicy {
     }
 
     /// Whether neither a path that is free of links nor anything below it may be read.
-    pub fn hides(&self, path: &Path) -> bool {
+    pub fn is_hidden(&self, path: &Path) -> bool {
         // most paths are below no hidden one
         self.with_access(PathAccess::Hidden).any(|rule| path.starts_with(&rule.path))
             && self.access_resolved(path).0 == PathAccess::Hidden
@@ -247,14 +250,14 @@ impl SandboxPolicy {
 
     /// The directories between what may be written and a path in it that is treated differently. A directory that is
     /// moved takes such a path along to where no rule names it.
-    pub(super) fn directories_to_hold(&self, rules: &[&PathRule]) -> Vec<PathBuf> {
+    pub(super) fn directories_to_pin(&self, rules: &[&PathRule]) -> Vec<PathBuf> {
         let mut held: Vec<PathBuf> = Vec::new();
         for rule in rules.iter().filter(|rule| rule.access != PathAccess::Write) {
             let above = self.with_access(PathAccess::Write).map(|above| above.path.as_path());
             let above = above.filter(|above| rule.path != *above && rule.path.starts_with(above));
             let Some(above) = above.max_by_key(|above| above.as_os_str().len()) else { continue };
             let between = rule.path.ancestors().skip(1).take_while(|between| *between != above);
-            let between = between.filter(|between| self.access(between).0 == PathAccess::Write);
+            let between = between.filter(|between| self.access_to(between).0 == PathAccess::Write);
             held.extend(between.map(Path::to_owned));
         }
         held.sort();
@@ -263,7 +266,7 @@ impl SandboxPolicy {
     }
 
     /// The whole policy, for people. `closed`: why the layer opens no port.
-    pub fn describe(&self, closed: Option<&str>) -> String {
+    pub fn description_text(&self, closed: Option<&str>) -> String {
         let mut text = format!("mode: {}\nnetwork: {}\n", self.mode.as_str(), self.network.as_str());
         if self.network != NetworkAccess::On {
             let closed = if self.ports_are_closed { Some("sandbox.workflow_ports") } else { closed };
@@ -283,11 +286,11 @@ impl SandboxPolicy {
 
 /// A path without links, and the links on its way.
 fn full_way(path: &Path) -> Vec<PathBuf> {
-    [lexical(path)].into_iter().chain(way_of(path)).collect()
+    [resolve_lexically(path)].into_iter().chain(links_along(path)).collect()
 }
 
 /// `~` is the home directory, what is relative is the project's.
-fn expand(text: &str, root: &Path, home: Option<&Path>) -> Option<PathBuf> {
+fn expand_path(text: &str, root: &Path, home: Option<&Path>) -> Option<PathBuf> {
     let text = text.trim();
     if text.is_empty() {
         return None;
@@ -325,7 +328,7 @@ mod tests {
             writable: vec!["~/shared".to_owned()],
             ..SandboxSettings::default()
         };
-        let policy = SandboxPolicy::resolve(&settings, &places);
+        let policy = SandboxPolicy::from_settings(&settings, &places);
         for (path, expected) in [
             ("project/src/a.rs", PathAccess::Write),
             ("project", PathAccess::Write),
@@ -344,7 +347,7 @@ mod tests {
             ("shared/a", PathAccess::Write),
             ("data/runs.sqlite", PathAccess::Hidden),
         ] {
-            assert_eq!(policy.access(&home.join(path)).0, expected, "{path}");
+            assert_eq!(policy.access_to(&home.join(path)).0, expected, "{path}");
         }
         for (path, hides) in [
             ("project", false),
@@ -353,19 +356,19 @@ mod tests {
             (".config/gh/hosts.yml", false),
             ("data/runs.sqlite", true),
         ] {
-            assert_eq!(policy.hides(&home.join(path)), hides, "{path}");
+            assert_eq!(policy.is_hidden(&home.join(path)), hides, "{path}");
         }
         let settings = SandboxSettings { mode: SandboxMode::ReadOnly, ..SandboxSettings::default() };
-        let policy = SandboxPolicy::resolve(&settings, &places);
+        let policy = SandboxPolicy::from_settings(&settings, &places);
         assert!(policy.with_access(PathAccess::Read).any(|rule| rule.path == root), "{policy:#?}");
         let inside = SandboxPlaces { root: home.join("data/worktrees/r1"), ..places };
-        let policy = SandboxPolicy::resolve(&SandboxSettings::default(), &inside);
-        assert_eq!(policy.access(&home.join("data/worktrees/r1/a")).0, PathAccess::Write);
-        assert_eq!(policy.access(&home.join("data/runs.sqlite")).0, PathAccess::Hidden);
-        assert!(policy.hides(&home.join("data/runs.sqlite")) && !policy.hides(&home.join("data")));
+        let policy = SandboxPolicy::from_settings(&SandboxSettings::default(), &inside);
+        assert_eq!(policy.access_to(&home.join("data/worktrees/r1/a")).0, PathAccess::Write);
+        assert_eq!(policy.access_to(&home.join("data/runs.sqlite")).0, PathAccess::Hidden);
+        assert!(policy.is_hidden(&home.join("data/runs.sqlite")) && !policy.is_hidden(&home.join("data")));
         let settings = SandboxSettings { mode: SandboxMode::ReadOnly, ..SandboxSettings::default() };
-        let policy = SandboxPolicy::resolve(&settings, &inside);
-        assert_eq!(policy.access(&home.join("data/worktrees/r1/a")).0, PathAccess::Read);
+        let policy = SandboxPolicy::from_settings(&settings, &inside);
+        assert_eq!(policy.access_to(&home.join("data/worktrees/r1/a")).0, PathAccess::Read);
     }
 
     #[test]
@@ -376,7 +379,7 @@ mod tests {
         std::fs::create_dir_all(&root).unwrap();
         std::fs::create_dir_all(home.join(".ssh")).unwrap();
         let places = SandboxPlaces { home: Some(home.clone()), ..SandboxPlaces::for_project(&root) };
-        let policy = SandboxPolicy::resolve(&SandboxSettings::default(), &places);
+        let policy = SandboxPolicy::from_settings(&SandboxSettings::default(), &places);
         let mounted = |known: bool, name: &str| {
             policy.in_mount_order(|_| known).iter().any(|rule| rule.path == root.join(name))
         };
@@ -417,14 +420,14 @@ mod tests {
             "[core]\n worktree = ../../../sub\n fsmonitor = ./watch\n[include] path=../../../sub.inc\n",
         );
         let places = SandboxPlaces { home: Some(home.clone()), ..SandboxPlaces::for_project(&root) };
-        let policy = SandboxPolicy::resolve(&SandboxSettings::default(), &places);
+        let policy = SandboxPolicy::from_settings(&SandboxSettings::default(), &places);
         for name in
             ["hooks-of-all/pre-commit", "shared", "more", "a", "b/x", "clean.sh", "sub/watch", "sub.inc"]
         {
-            assert_eq!(policy.access(&root.join(name)).0, PathAccess::Read, "{name}");
+            assert_eq!(policy.access_to(&root.join(name)).0, PathAccess::Read, "{name}");
         }
         for name in ["tools/x", "sub/x", "watch", "sh", "real/x"] {
-            assert_eq!(policy.access(&root.join(name)).0, PathAccess::Write, "{name}");
+            assert_eq!(policy.access_to(&root.join(name)).0, PathAccess::Write, "{name}");
         }
         // each link on the way, and where they end, although nothing is there
         for name in ["d", "real/link", "end"] {
@@ -455,7 +458,7 @@ mod tests {
         ] {
             std::fs::write(home.join(".gitconfig"), format!("[core] hooksPath = {of_user}\n")).unwrap();
             let places = SandboxPlaces { outside_files, ..places.clone() };
-            let policy = SandboxPolicy::resolve(&SandboxSettings::default(), &places);
+            let policy = SandboxPolicy::from_settings(&SandboxSettings::default(), &places);
             for (name, expected) in [("one", one), ("two", PathAccess::Read), ("three", PathAccess::Write)] {
                 let found = policy.access_resolved(&root.join(name)).0;
                 assert_eq!(found, expected, "{name}, {outside_files}, {of_user}");
@@ -488,7 +491,7 @@ mod tests {
             key_places: vec![home.join("gnupg"), home.join("kube/one"), home.clone(), root.clone()],
             ..SandboxPlaces::for_project(&root)
         };
-        let mut policy = SandboxPolicy::resolve(&SandboxSettings::default(), &places);
+        let mut policy = SandboxPolicy::from_settings(&SandboxSettings::default(), &places);
         for (name, expected) in [
             ("cargo/credentials.toml", PathAccess::Hidden),
             ("cargo/config.toml", PathAccess::Hidden),
@@ -507,7 +510,7 @@ mod tests {
             ("project/x", PathAccess::Write),
             ("other", PathAccess::Read),
         ] {
-            assert_eq!(policy.access(&home.join(name)).0, expected, "{name}");
+            assert_eq!(policy.access_to(&home.join(name)).0, expected, "{name}");
         }
         // a token that comes later
         let watch = credentials::CredentialWatch::new(&places);
@@ -518,7 +521,7 @@ mod tests {
         assert!(watch.with_tokens().contains(&npm.as_path()));
         let before = policy.rules.len();
         watch.with_tokens().into_iter().for_each(|path| policy.hide_token(path));
-        assert_eq!(policy.access(&npm).0, PathAccess::Hidden);
+        assert_eq!(policy.access_to(&npm).0, PathAccess::Hidden);
         assert_eq!(policy.rules.len(), before + 1, "what was known is not named again");
     }
 }

@@ -48,7 +48,7 @@ const RECEIVED: RecvFlags = RecvFlags::empty();
 /// Serves the ports of one command. Dropping it ends all of its connections.
 pub struct PortForwarder {
     task: AbortHandle,
-    unanswered: UnansweredPorts,
+    unanswered_ports: UnansweredPorts,
 }
 
 type UnansweredPorts = Arc<Mutex<BTreeSet<u16>>>;
@@ -101,20 +101,25 @@ impl PortForwarder {
     /// # Errors
     /// The socket cannot be waited for.
     pub fn start(control: StdUnixStream, ports: BTreeSet<u16>) -> io::Result<Self> {
-        Self::within(LIMITS.clone(), control, ports)
+        Self::with_limits(LIMITS.clone(), control, ports)
     }
 
-    fn within(limits: ForwarderLimits, control: StdUnixStream, ports: BTreeSet<u16>) -> io::Result<Self> {
+    fn with_limits(
+        limits: ForwarderLimits,
+        control: StdUnixStream,
+        ports: BTreeSet<u16>,
+    ) -> io::Result<Self> {
         control.set_nonblocking(true)?;
         let control = UnixStream::from_std(control)?;
         let unanswered = UnansweredPorts::default();
-        let task = tokio::spawn(forward(limits, control, ports, Arc::clone(&unanswered))).abort_handle();
-        Ok(Self { task, unanswered })
+        let task =
+            tokio::spawn(forward_ports(limits, control, ports, Arc::clone(&unanswered))).abort_handle();
+        Ok(Self { task, unanswered_ports: unanswered })
     }
 
     /// One line for ports at which nothing of this machine has answered.
-    pub fn told(&self) -> Option<String> {
-        super::denial::unanswered(&lock(&self.unanswered))
+    pub fn unanswered_line(&self) -> Option<String> {
+        super::denial::unanswered_ports_line(&lock_ports(&self.unanswered_ports))
     }
 }
 
@@ -124,7 +129,7 @@ impl Drop for PortForwarder {
     }
 }
 
-async fn forward(
+async fn forward_ports(
     limits: ForwarderLimits,
     control: UnixStream,
     ports: BTreeSet<u16>,
@@ -134,17 +139,20 @@ async fn forward(
     let permits = u32::try_from(most).unwrap_or(u32::MAX);
     // before they are received: until then they are no open files of this process
     let Ok(_permits) = limits.listeners.acquire_many(permits).await else { return };
-    let Ok(received) = control.async_io(Interest::READABLE, || receive(&control)).await else { return };
+    let Ok(received) = control.async_io(Interest::READABLE, || receive_descriptors(&control)).await else {
+        return;
+    };
     drop(control);
     let connections = limits.for_command();
     let mut served = JoinSet::new();
-    for (listener, port) in received.into_iter().filter_map(|file| listener(file, &ports)).take(most) {
-        served.spawn(serve(listener, port, connections.clone(), Arc::clone(&unanswered)));
+    for (listener, port) in received.into_iter().filter_map(|file| checked_listener(file, &ports)).take(most)
+    {
+        served.spawn(serve_listener(listener, port, connections.clone(), Arc::clone(&unanswered)));
     }
     while served.join_next().await.is_some() {}
 }
 
-fn receive(control: &UnixStream) -> io::Result<Vec<OwnedFd>> {
+fn receive_descriptors(control: &UnixStream) -> io::Result<Vec<OwnedFd>> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST_LISTENERS))];
     let mut received = RecvAncillaryBuffer::new(&mut space);
     let mut byte = [0];
@@ -157,12 +165,12 @@ fn receive(control: &UnixStream) -> io::Result<Vec<OwnedFd>> {
 }
 
 /// `None`: it is no socket at a declared port of a loopback.
-fn listener(file: OwnedFd, ports: &BTreeSet<u16>) -> Option<(AsyncFd<TcpListener>, u16)> {
+fn checked_listener(file: OwnedFd, ports: &BTreeSet<u16>) -> Option<(AsyncFd<TcpListener>, u16)> {
     let listener = TcpListener::from(file);
     let address = listener.local_addr().ok().filter(|address| address.ip().is_loopback())?;
     let port = address.port();
     listener.set_nonblocking(true).ok().filter(|()| ports.contains(&port))?;
-    Some((awaited(listener).ok()?, port))
+    Some((watch_listener(listener).ok()?, port))
 }
 
 /// Tokio's own listener cannot be waited for without accepting.
@@ -170,11 +178,11 @@ fn listener(file: OwnedFd, ports: &BTreeSet<u16>) -> Option<(AsyncFd<TcpListener
     deprecated,
     reason = "what replaces it needs `unsafe`; the file of a std listener is its own and does not change"
 )]
-fn awaited(listener: TcpListener) -> io::Result<AsyncFd<TcpListener>> {
+fn watch_listener(listener: TcpListener) -> io::Result<AsyncFd<TcpListener>> {
     AsyncFd::with_interest(listener, Interest::READABLE)
 }
 
-async fn serve(
+async fn serve_listener(
     listener: AsyncFd<TcpListener>,
     port: u16,
     connections: ConnectionLimits,
@@ -185,7 +193,7 @@ async fn serve(
         let Ok(mut waiting) = listener.readable().await else { return };
         // an accepted connection is an open file already; a listener to which nothing connects holds no permit
         let Some(permits) = connections.acquire().await else { return };
-        let inside = match waiting.try_io(|listener| accept(listener.get_ref())) {
+        let inside = match waiting.try_io(|listener| accept_connection(listener.get_ref())) {
             Ok(Ok(inside)) => inside,
             Ok(Err(_)) => {
                 drop(permits);
@@ -196,14 +204,14 @@ async fn serve(
         };
         let unanswered = Arc::clone(&unanswered);
         open.spawn(async move {
-            carry(inside, port, &unanswered).await;
+            relay_connection(inside, port, &unanswered).await;
             drop(permits);
         });
         while open.try_join_next().is_some() {}
     }
 }
 
-fn accept(listener: &TcpListener) -> io::Result<TcpStream> {
+fn accept_connection(listener: &TcpListener) -> io::Result<TcpStream> {
     let (inside, _) = listener.accept()?;
     inside.set_nonblocking(true)?;
     // it has the options of its listener, and with this one `close` would wait for the other side
@@ -211,13 +219,13 @@ fn accept(listener: &TcpListener) -> io::Result<TcpStream> {
     TcpStream::from_std(inside)
 }
 
-async fn carry(mut inside: TcpStream, port: u16, unanswered: &Mutex<BTreeSet<u16>>) {
+async fn relay_connection(mut inside: TcpStream, port: u16, unanswered: &Mutex<BTreeSet<u16>>) {
     let mut outside = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).await;
     if outside.is_err() {
         outside = TcpStream::connect((Ipv6Addr::LOCALHOST, port)).await;
     }
     let Ok(mut outside) = outside else {
-        lock(unanswered).insert(port);
+        lock_ports(unanswered).insert(port);
         // the command is told of an error, not of an end
         let _ = inside.set_zero_linger();
         return;
@@ -226,7 +234,7 @@ async fn carry(mut inside: TcpStream, port: u16, unanswered: &Mutex<BTreeSet<u16
     let _ = copy_bidirectional(&mut inside, &mut outside).await;
 }
 
-fn lock(ports: &Mutex<BTreeSet<u16>>) -> MutexGuard<'_, BTreeSet<u16>> {
+fn lock_ports(ports: &Mutex<BTreeSet<u16>>) -> MutexGuard<'_, BTreeSet<u16>> {
     ports.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -255,7 +263,7 @@ mod tests {
     }
 
     /// Whatever is ready has been done after it.
-    async fn let_others_work() {
+    async fn yield_to_others() {
         for _ in 0..1_000 {
             tokio::task::yield_now().await;
         }
@@ -292,10 +300,10 @@ mod tests {
         assert_eq!((asked.as_str(), answered.as_str()), ("asked", "answered"));
         // nothing holds the undeclared one open: it has been closed, not served
         assert!(TcpStream::connect(other_address).await.is_err());
-        assert_eq!(forwarder.told(), None);
+        assert_eq!(forwarder.unanswered_line(), None);
         let mut client = TcpStream::connect(silent_address).await.unwrap();
         assert!(client.read(&mut [0]).await.is_err(), "reset");
-        assert!(forwarder.told().unwrap().contains(&silent.to_string()));
+        assert!(forwarder.unanswered_line().unwrap().contains(&silent.to_string()));
         let mut open = TcpStream::connect(address).await.unwrap();
         let (mut served, _) = server.accept().await.unwrap();
         drop(forwarder);
@@ -313,7 +321,8 @@ mod tests {
         let mut insides = Vec::new();
         for host in ["127.0.0.3", "127.0.0.4"] {
             let (control, sender) = StdUnixStream::pair().unwrap();
-            let forwarder = PortForwarder::within(limits.clone(), control, BTreeSet::from([port])).unwrap();
+            let forwarder =
+                PortForwarder::with_limits(limits.clone(), control, BTreeSet::from([port])).unwrap();
             let inside = listen(&format!("{host}:{port}"));
             send(&sender, &[inside.as_fd()]);
             forwarders.push(forwarder);
@@ -327,12 +336,12 @@ mod tests {
         }
         assert_eq!((limits.connections.available_permits(), limits.listeners.available_permits()), (0, 0));
         let third = TcpStream::connect(addresses[1]).await.unwrap();
-        let_others_work().await;
+        yield_to_others().await;
         let (taken, from) = insides[1].accept().expect("it still waits in the queue");
         assert_eq!(from, third.local_addr().unwrap());
         drop((taken, third));
         let mut third = TcpStream::connect(addresses[1]).await.unwrap();
-        let_others_work().await;
+        yield_to_others().await;
         assert!(server.accept().now_or_never().is_none());
         drop(open.remove(0));
         let (mut served, _) = server.accept().await.unwrap();
@@ -351,7 +360,8 @@ mod tests {
         let limits = ForwarderLimits::new(3, 2, 8);
         let start = |host: &str| {
             let (control, sender) = StdUnixStream::pair().unwrap();
-            let forwarder = PortForwarder::within(limits.clone(), control, BTreeSet::from([port])).unwrap();
+            let forwarder =
+                PortForwarder::with_limits(limits.clone(), control, BTreeSet::from([port])).unwrap();
             let inside = listen(&format!("{host}:{port}"));
             send(&sender, &[inside.as_fd()]);
             (forwarder, inside.local_addr().unwrap())
@@ -362,7 +372,7 @@ mod tests {
             open.push(TcpStream::connect(greedy_address).await.unwrap());
         }
         let held = [server.accept().await.unwrap(), server.accept().await.unwrap()];
-        let_others_work().await;
+        yield_to_others().await;
         assert!(server.accept().now_or_never().is_none(), "no more than its share");
         let (_other, other_address) = start("127.0.0.8");
         let _client = TcpStream::connect(other_address).await.unwrap();
@@ -377,7 +387,8 @@ mod tests {
         let limits = ForwarderLimits::new(2, 2, 2);
         let start = |host: &str| {
             let (control, sender) = StdUnixStream::pair().unwrap();
-            let forwarder = PortForwarder::within(limits.clone(), control, BTreeSet::from([port])).unwrap();
+            let forwarder =
+                PortForwarder::with_limits(limits.clone(), control, BTreeSet::from([port])).unwrap();
             let inside = listen(&format!("{host}:{port}"));
             send(&sender, &[inside.as_fd()]);
             (forwarder, inside.local_addr().unwrap())
@@ -386,7 +397,7 @@ mod tests {
         let _first = (TcpStream::connect(first_address).await.unwrap(), server.accept().await.unwrap());
         let (_second, second_address) = start("127.0.0.6");
         let _waiting = TcpStream::connect(second_address).await.unwrap();
-        let_others_work().await;
+        yield_to_others().await;
         assert!(server.accept().now_or_never().is_none());
         drop(first);
         server.accept().await.unwrap();
@@ -397,7 +408,7 @@ mod tests {
         let inside = listen("127.0.0.1:0");
         set_socket_linger(&inside, Some(Duration::from_secs(60))).unwrap();
         let _client = std::net::TcpStream::connect(inside.local_addr().unwrap()).unwrap();
-        let accepted = accept(&inside).unwrap();
+        let accepted = accept_connection(&inside).unwrap();
         assert_eq!(socket_linger(&accepted).unwrap(), None);
     }
 }

@@ -21,7 +21,7 @@ use super::port_forwarder::MOST_LISTENERS;
 const END_OF_VARIABLES: &str = "--";
 
 /// What [`become_command`] is to be given.
-pub(super) fn arguments(ports: &BTreeSet<u16>, variables: &[(String, String)]) -> Vec<OsString> {
+pub(super) fn listener_arguments(ports: &BTreeSet<u16>, variables: &[(String, String)]) -> Vec<OsString> {
     let ports: Vec<String> = ports.iter().map(u16::to_string).collect();
     let mut arguments = vec![ports.join(",").into()];
     arguments.extend(variables.iter().map(|(name, value)| OsString::from(format!("{name}={value}"))));
@@ -35,7 +35,7 @@ pub(super) fn arguments(ports: &BTreeSet<u16>, variables: &[(String, String)]) -
 /// # Errors
 /// What is missing: the command was not started.
 pub fn become_command(arguments: &[OsString]) -> io::Result<u8> {
-    let (ports, mut command) = command(arguments).ok_or(io::ErrorKind::InvalidInput)?;
+    let (ports, mut command) = listener_command(arguments).ok_or(io::ErrorKind::InvalidInput)?;
     let mut listeners = Vec::new();
     for port in ports.to_string_lossy().split(',').filter_map(|port| port.parse::<u16>().ok()) {
         match TcpListener::bind((Ipv4Addr::LOCALHOST, port)) {
@@ -50,12 +50,12 @@ pub fn become_command(arguments: &[OsString]) -> io::Result<u8> {
         listeners.extend(TcpListener::bind((Ipv6Addr::LOCALHOST, port)));
     }
     listeners.truncate(MOST_LISTENERS);
-    send(&listeners)?;
+    send_listeners(&listeners)?;
     // the sockets outside live on, ours close with this program
     Err(command.exec())
 }
 
-fn command(arguments: &[OsString]) -> Option<(&OsString, Command)> {
+fn listener_command(arguments: &[OsString]) -> Option<(&OsString, Command)> {
     let (ports, rest) = arguments.split_first()?;
     let end = rest.iter().position(|argument| argument == END_OF_VARIABLES)?;
     let (variables, rest) = rest.split_at(end);
@@ -69,7 +69,7 @@ fn command(arguments: &[OsString]) -> Option<(&OsString, Command)> {
     Some((ports, command))
 }
 
-fn send(listeners: &[TcpListener]) -> io::Result<()> {
+fn send_listeners(listeners: &[TcpListener]) -> io::Result<()> {
     let files: Vec<BorrowedFd<'_>> = listeners.iter().map(AsFd::as_fd).collect();
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST_LISTENERS))];
     let mut sent = SendAncillaryBuffer::new(&mut space);
@@ -90,9 +90,9 @@ mod tests {
         let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
         let variables = [pair("LD_PRELOAD", "/project/evil.so"), pair("A", "b=c --\n"), pair("EMPTY", "")];
         for variables in [&variables[..], &[]] {
-            let mut line = arguments(&ports, variables);
+            let mut line = listener_arguments(&ports, variables);
             line.extend(["/bin/sh", "--", "x=y"].map(OsString::from));
-            let (ports, command) = command(&line).unwrap();
+            let (ports, command) = listener_command(&line).unwrap();
             assert_eq!(
                 (ports.to_str(), command.get_program().to_str()),
                 (Some("5432,7004"), Some("/bin/sh"))
@@ -107,7 +107,7 @@ mod tests {
             [&[][..], &["7004"], &["7004", "/bin/sh"], &["7004", "--"], &["7004", "A", "--", "/bin/sh"]]
         {
             let wrong: Vec<OsString> = wrong.iter().map(OsString::from).collect();
-            assert!(command(&wrong).is_none(), "{wrong:?}");
+            assert!(listener_command(&wrong).is_none(), "{wrong:?}");
         }
     }
 }

@@ -28,13 +28,13 @@ impl PrivateDirectory {
     ///
     /// # Errors
     /// It cannot be made.
-    pub fn create(data: &Path) -> io::Result<Self> {
+    pub fn create_below(data: &Path) -> io::Result<Self> {
         let base = if data.as_os_str().is_empty() { std::env::temp_dir() } else { data.join("sandbox") };
         if !base.is_dir() {
             DirBuilder::new().recursive(true).mode(0o700).create(&base)?;
         }
         let base = base.canonicalize()?;
-        remove_left_over(&base);
+        remove_leftovers(&base);
         let path = base.join(format!("{PREFIX}{}-{}", std::process::id(), Uuid::new_v4().simple()));
         let private = |path: &Path| DirBuilder::new().mode(0o700).create(path);
         private(&path)?;
@@ -58,7 +58,7 @@ impl PrivateDirectory {
         self.path.parent().unwrap_or(&self.path)
     }
 
-    pub fn temporary(&self) -> &Path {
+    pub fn temporary_path(&self) -> &Path {
         &self.temporary
     }
 
@@ -137,7 +137,7 @@ fn remove(path: &Path) {
 const PREFIX: &str = "synthdev-sandbox-";
 
 /// Of processes that were killed.
-fn remove_left_over(base: &Path) {
+fn remove_leftovers(base: &Path) {
     for entry in std::fs::read_dir(base).into_iter().flatten().flatten() {
         let name = entry.file_name();
         let pid = name.to_str().and_then(|name| name.strip_prefix(PREFIX)?.split_once('-'));
@@ -157,7 +157,7 @@ mod tests {
     #[test]
     fn nothing_stays_behind_while_something_still_writes() {
         let data = tempfile::tempdir().unwrap();
-        let private = PrivateDirectory::create(data.path()).unwrap();
+        let private = PrivateDirectory::create_below(data.path()).unwrap();
         let base = private.base().to_owned();
         let layer = private.layer_directory();
         let (writes, written) = mpsc::channel();

@@ -22,7 +22,7 @@ pub(super) struct ProcessKeeper {
 ///
 /// # Errors
 /// They cannot be given up.
-pub(super) fn give_up_capabilities() -> io::Result<()> {
+pub(super) fn drop_capabilities() -> io::Result<()> {
     let none = CapabilitySet::empty();
     Ok(set_capabilities(None, CapabilitySets { effective: none, permitted: none, inheritable: none })?)
 }
@@ -31,7 +31,7 @@ pub(super) fn give_up_capabilities() -> io::Result<()> {
 ///
 /// # Errors
 /// The keeper cannot be started.
-pub(super) fn start() -> io::Result<Option<ProcessKeeper>> {
+pub(super) fn start_keeper() -> io::Result<Option<ProcessKeeper>> {
     // who started us is outside, and must be out of reach from here on: without that proof all of the user's processes
     // would be ended
     let Some(outside) = getppid().filter(|outside| test_kill_process(*outside).is_ok()) else {
@@ -59,7 +59,7 @@ pub(super) fn start() -> io::Result<Option<ProcessKeeper>> {
 
 impl ProcessKeeper {
     /// Runs the command to its end; the exit code is as shells say it.
-    pub(super) fn run(self, mut command: Command) -> io::Result<u8> {
+    pub(super) fn run_to_end(self, mut command: Command) -> io::Result<u8> {
         let status = command.status()?;
         let code = status.code().or_else(|| Some(128 + status.signal()?)).unwrap_or(1);
         // the pipe stays open until this process exits: closed any earlier, the keeper ends this process before it can

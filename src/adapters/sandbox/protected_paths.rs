@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use uuid::Uuid;
 
-use super::open_beneath::{AnchoredPath, DirectoryHandle, open_parent, open_unfollowed, read_held};
+use super::open_beneath::{AnchoredPath, DirectoryHandle, open_parent, open_unfollowed, read_open_file};
 use super::policy::{PathAccess, SandboxPolicy};
 
 /// Files of one protected path, and bytes of one file, that are kept.
@@ -37,7 +37,7 @@ struct ProtectedFileStamp {
 }
 
 impl ProtectedFileStamp {
-    fn of(found: &fs::Metadata) -> Self {
+    fn from_metadata(found: &fs::Metadata) -> Self {
         Self {
             inode: found.ino(),
             size: found.len(),
@@ -58,20 +58,20 @@ enum ProtectedContent {
 #[derive(Clone, Debug)]
 struct ProtectedEntry {
     identity: ProtectedFileStamp,
-    kept: ProtectedContent,
+    content: ProtectedContent,
 }
 
 /// The protected paths of a policy, and what was in them before the last command.
 pub struct ProtectedPaths {
     paths: Vec<PathBuf>,
     /// What may be written, and has them in it.
-    writable: Vec<PathBuf>,
+    writable_paths: Vec<PathBuf>,
     /// Where what is taken away goes.
-    aside: PathBuf,
+    moved_aside: PathBuf,
     /// The layer keeps a path that exists, as long as its parents stay where they are.
     held_by_layer: bool,
-    seen: Mutex<BTreeMap<PathBuf, ProtectedEntry>>,
-    running: Mutex<RunningCommands>,
+    known_entries: Mutex<BTreeMap<PathBuf, ProtectedEntry>>,
+    running_commands: Mutex<RunningCommands>,
 }
 
 /// Commands that run beside each other share what was there before the first of them: what one has made is not taken for
@@ -79,31 +79,31 @@ pub struct ProtectedPaths {
 #[derive(Default)]
 struct RunningCommands {
     count: usize,
-    before: Option<Arc<ProtectedState>>,
+    state_before: Option<Arc<ProtectedState>>,
 }
 
 /// The protected paths while a command runs. Dropping it puts them back: a command that is stopped is held to the same.
 pub struct ProtectedCommand {
     paths: Arc<ProtectedPaths>,
-    before: Arc<ProtectedState>,
-    ended: bool,
+    state_before: Arc<ProtectedState>,
+    has_ended: bool,
 }
 
 impl ProtectedCommand {
     /// Puts back what is different, and tells each in a line. The command and all that it started have ended.
-    pub fn end(mut self) -> Vec<String> {
-        self.put_back()
+    pub fn finish_command(mut self) -> Vec<String> {
+        self.restore_changes()
     }
 
-    fn put_back(&mut self) -> Vec<String> {
-        if std::mem::replace(&mut self.ended, true) {
+    fn restore_changes(&mut self) -> Vec<String> {
+        if std::mem::replace(&mut self.has_ended, true) {
             return Vec::new();
         }
-        let mut running = self.paths.running();
-        let told = self.paths.restore(&self.before);
+        let mut running = self.paths.lock_running();
+        let told = self.paths.restore_state(&self.state_before);
         running.count -= 1;
         if running.count == 0 {
-            running.before = None;
+            running.state_before = None;
         }
         told
     }
@@ -111,7 +111,7 @@ impl ProtectedCommand {
 
 impl Drop for ProtectedCommand {
     fn drop(&mut self) {
-        for line in self.put_back() {
+        for line in self.restore_changes() {
             tracing::warn!("{line}");
         }
     }
@@ -121,7 +121,7 @@ impl Drop for ProtectedCommand {
 struct ProtectedState {
     entries: BTreeMap<PathBuf, ProtectedEntry>,
     /// Of those paths that existed: which directories lead to them.
-    parents: BTreeMap<PathBuf, Vec<u64>>,
+    parent_inodes: BTreeMap<PathBuf, Vec<u64>>,
 }
 
 impl ProtectedState {
@@ -130,7 +130,7 @@ impl ProtectedState {
     fn is_in_place(&self, path: &Path) -> bool {
         let inode = path.symlink_metadata().ok().map(|found| found.ino());
         let same = inode.is_some() && inode == self.entries.get(path).map(|entry| entry.identity.inode);
-        same && self.parents.get(path).is_some_and(|parents| *parents == directories_to(path))
+        same && self.parent_inodes.get(path).is_some_and(|parents| *parents == directories_to(path))
     }
 }
 
@@ -138,35 +138,42 @@ impl ProtectedPaths {
     /// Those that lie in something that may be written: nothing else can be reached.
     pub fn from_policy(policy: &SandboxPolicy, aside: PathBuf, held_by_layer: bool) -> Self {
         let within =
-            |path: &Path| path.parent().is_some_and(|parent| policy.access(parent).0 == PathAccess::Write);
+            |path: &Path| path.parent().is_some_and(|parent| policy.access_to(parent).0 == PathAccess::Write);
         let paths = policy.with_access(PathAccess::Read).map(|rule| rule.path.clone());
         let paths = paths.filter(|path| within(path)).collect();
         let writable = policy.with_access(PathAccess::Write).map(|rule| rule.path.clone()).collect();
-        Self { paths, writable, aside, held_by_layer, seen: Mutex::default(), running: Mutex::default() }
+        Self {
+            paths,
+            writable_paths: writable,
+            moved_aside: aside,
+            held_by_layer,
+            known_entries: Mutex::default(),
+            running_commands: Mutex::default(),
+        }
     }
 
     /// Called before the command starts.
-    pub fn begin(self: &Arc<Self>) -> ProtectedCommand {
-        let mut running = self.running();
+    pub fn begin_command(self: &Arc<Self>) -> ProtectedCommand {
+        let mut running = self.lock_running();
         running.count += 1;
-        let before = running.before.get_or_insert_with(|| Arc::new(self.state()));
-        ProtectedCommand { paths: Arc::clone(self), before: Arc::clone(before), ended: false }
+        let before = running.state_before.get_or_insert_with(|| Arc::new(self.state()));
+        ProtectedCommand { paths: Arc::clone(self), state_before: Arc::clone(before), has_ended: false }
     }
 
     /// Whether a path may be given to a command: of a protected one, whether it was there before the commands that run.
     pub fn is_known(&self, path: &Path) -> bool {
         let protected = self.paths.iter().any(|protected| protected == path);
-        let running = self.running();
-        !protected || running.before.as_ref().is_none_or(|before| before.entries.contains_key(path))
+        let running = self.lock_running();
+        !protected || running.state_before.as_ref().is_none_or(|before| before.entries.contains_key(path))
     }
 
-    fn running(&self) -> MutexGuard<'_, RunningCommands> {
-        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock_running(&self) -> MutexGuard<'_, RunningCommands> {
+        self.running_commands.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Contents are read again only where something changed since the last command.
     fn state(&self) -> ProtectedState {
-        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut seen = self.known_entries.lock().unwrap_or_else(PoisonError::into_inner);
         let mut now = BTreeMap::new();
         for path in &self.paths {
             self.collect_entries(path, &seen, &mut now);
@@ -174,11 +181,11 @@ impl ProtectedPaths {
         *seen = now.clone();
         let existing = self.paths.iter().filter(|path| now.contains_key(*path));
         let parents = existing.map(|path| (path.clone(), directories_to(path))).collect();
-        ProtectedState { entries: now, parents }
+        ProtectedState { entries: now, parent_inodes: parents }
     }
 
     /// Puts back what is different, and tells each in a line.
-    fn restore(&self, before: &ProtectedState) -> Vec<String> {
+    fn restore_state(&self, before: &ProtectedState) -> Vec<String> {
         let mut told = Vec::new();
         for path in &self.paths {
             if !(self.held_by_layer && before.is_in_place(path)) {
@@ -193,7 +200,7 @@ impl ProtectedPaths {
     }
 
     fn restore_path(&self, path: &Path, before: &ProtectedState, told: &mut Vec<String>) {
-        self.straighten(path, told);
+        self.remove_links_above(path, told);
         let mut now = BTreeMap::new();
         let count = self.collect_entries(path, &before.entries, &mut now);
         let kept = before.entries.range(path.to_owned()..).take_while(|(known, _)| known.starts_with(path));
@@ -203,7 +210,7 @@ impl ProtectedPaths {
             // more than is looked at: what is in it cannot be told one by one
             told.push(describe_restore(
                 path,
-                self.set_aside(path),
+                self.move_aside(path),
                 "was filled by the command and is put back",
             ));
             now.clear();
@@ -218,13 +225,13 @@ impl ProtectedPaths {
             gone = Some(new);
             told.push(describe_restore(
                 new,
-                self.set_aside(new),
+                self.move_aside(new),
                 "was made by the command and is taken away",
             ));
         }
         for (known, entry) in kept {
             if !now.get(known).is_some_and(|found| is_same(entry, found)) {
-                let done = self.put_back(known, entry, now.get(known));
+                let done = self.restore_entry(known, entry, now.get(known));
                 if !refilled || done.is_err() {
                     told.push(describe_restore(
                         known,
@@ -243,15 +250,15 @@ impl ProtectedPaths {
         known: &BTreeMap<PathBuf, ProtectedEntry>,
         into: &mut BTreeMap<PathBuf, ProtectedEntry>,
     ) -> usize {
-        let mut look = ProtectedPathScan { known, into, count: 0 };
+        let mut look = ProtectedPathScan { known_entries: known, entries: into, count: 0 };
         if let Ok(parent) = self.parent(path, false) {
-            look.entry(parent.directory(), parent.name(), path, 0);
+            look.scan_entry(parent.directory(), parent.name(), path, 0);
         }
         look.count
     }
 
     /// What leads to a protected path is a directory: through a link, programs would read it elsewhere, and so would we.
-    fn straighten(&self, path: &Path, told: &mut Vec<String>) {
+    fn remove_links_above(&self, path: &Path, told: &mut Vec<String>) {
         let Some(base) = self.base(path) else { return };
         let below = path.strip_prefix(base).unwrap_or(path);
         let mut at = base.to_owned();
@@ -262,7 +269,7 @@ impl ProtectedPaths {
                 Ok(_) => {
                     told.push(describe_restore(
                         &at,
-                        self.set_aside(&at),
+                        self.move_aside(&at),
                         "was put in place of a directory and is taken away",
                     ));
                     return;
@@ -274,7 +281,8 @@ impl ProtectedPaths {
 
     /// The nearest directory that commands may write: what leads to it they cannot change.
     fn base(&self, path: &Path) -> Option<&Path> {
-        let found = self.writable.iter().filter(|base| path != base.as_path() && path.starts_with(base));
+        let found =
+            self.writable_paths.iter().filter(|base| path != base.as_path() && path.starts_with(base));
         found.max_by_key(|base| base.as_os_str().len()).map(PathBuf::as_path)
     }
 
@@ -284,7 +292,7 @@ impl ProtectedPaths {
         open_parent(base, path, make)
     }
 
-    fn set_aside(&self, path: &Path) -> io::Result<()> {
+    fn move_aside(&self, path: &Path) -> io::Result<()> {
         let parent = match self.parent(path, false) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
             other => other?,
@@ -293,9 +301,9 @@ impl ProtectedPaths {
         if from.symlink_metadata().is_err() {
             return Ok(());
         }
-        fs::create_dir_all(&self.aside)?;
+        fs::create_dir_all(&self.moved_aside)?;
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let to = self.aside.join(format!("{}-{name}", Uuid::now_v7().simple()));
+        let to = self.moved_aside.join(format!("{}-{name}", Uuid::now_v7().simple()));
         match fs::rename(&from, &to) {
             // another file system
             Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {
@@ -310,20 +318,20 @@ impl ProtectedPaths {
         }
     }
 
-    fn put_back(
+    fn restore_entry(
         &self,
         path: &Path,
         entry: &ProtectedEntry,
         found: Option<&ProtectedEntry>,
     ) -> io::Result<()> {
-        let is_directory = |entry: &ProtectedEntry| matches!(entry.kept, ProtectedContent::Directory);
+        let is_directory = |entry: &ProtectedEntry| matches!(entry.content, ProtectedContent::Directory);
         if !(is_directory(entry) && found.is_some_and(is_directory)) {
-            self.set_aside(path)?;
+            self.move_aside(path)?;
         }
         let parent = self.parent(path, true)?;
         let to = parent.entry();
         let mode = fs::Permissions::from_mode(entry.identity.mode & 0o7777);
-        match &entry.kept {
+        match &entry.content {
             ProtectedContent::Directory => {
                 match fs::create_dir(&to) {
                     Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
@@ -379,7 +387,7 @@ fn describe_restore(path: &Path, done: io::Result<()>, what: &str) -> String {
 
 /// Directories change whenever something in them does: what is in them is compared itself.
 fn is_same(before: &ProtectedEntry, now: &ProtectedEntry) -> bool {
-    match (&before.kept, &now.kept) {
+    match (&before.content, &now.content) {
         (ProtectedContent::Directory, ProtectedContent::Directory) => {
             before.identity.mode == now.identity.mode
         }
@@ -394,15 +402,15 @@ fn is_same(before: &ProtectedEntry, now: &ProtectedEntry) -> bool {
 
 /// A look at a protected path.
 struct ProtectedPathScan<'a> {
-    known: &'a BTreeMap<PathBuf, ProtectedEntry>,
-    into: &'a mut BTreeMap<PathBuf, ProtectedEntry>,
+    known_entries: &'a BTreeMap<PathBuf, ProtectedEntry>,
+    entries: &'a mut BTreeMap<PathBuf, ProtectedEntry>,
     /// Files so far; one more than is kept where not all can be looked at.
     count: usize,
 }
 
 impl ProtectedPathScan<'_> {
     /// `path` is what the entry is called; it is reached through its directory.
-    fn entry(&mut self, directory: &DirectoryHandle, name: &OsStr, path: &Path, depth: usize) {
+    fn scan_entry(&mut self, directory: &DirectoryHandle, name: &OsStr, path: &Path, depth: usize) {
         let place = directory.stable_path().join(name);
         let Ok(found) = place.symlink_metadata() else { return };
         self.count += 1;
@@ -410,49 +418,55 @@ impl ProtectedPathScan<'_> {
             self.count = MOST_FILES + 1;
             return;
         }
-        let identity = ProtectedFileStamp::of(&found);
-        let same = self.known.get(path).filter(|entry| entry.identity == identity && !found.is_dir());
+        let identity = ProtectedFileStamp::from_metadata(&found);
+        let same = self.known_entries.get(path).filter(|entry| entry.identity == identity && !found.is_dir());
         let entry = match same {
             Some(entry) => entry.clone(),
             None if found.is_symlink() => ProtectedEntry {
                 identity,
-                kept: ProtectedContent::Link(fs::read_link(&place).unwrap_or_default()),
+                content: ProtectedContent::Link(fs::read_link(&place).unwrap_or_default()),
             },
-            None if found.is_dir() => ProtectedEntry { identity, kept: ProtectedContent::Directory },
-            None if found.is_file() => {
-                file(&place).unwrap_or(ProtectedEntry { identity, kept: ProtectedContent::File(None) })
-            }
-            None => ProtectedEntry { identity, kept: ProtectedContent::File(None) },
+            None if found.is_dir() => ProtectedEntry { identity, content: ProtectedContent::Directory },
+            None if found.is_file() => read_protected_file(&place)
+                .unwrap_or(ProtectedEntry { identity, content: ProtectedContent::File(None) }),
+            None => ProtectedEntry { identity, content: ProtectedContent::File(None) },
         };
-        self.into.insert(path.to_owned(), entry);
+        self.entries.insert(path.to_owned(), entry);
         if found.is_dir() {
             match directory.child(name) {
-                Ok(inside) => self.directory(&inside, path, depth + 1),
+                Ok(inside) => self.scan_directory(&inside, path, depth + 1),
                 // it is another thing by now
                 Err(_) => self.count = MOST_FILES + 1,
             }
         }
     }
 
-    fn directory(&mut self, directory: &DirectoryHandle, path: &Path, depth: usize) {
+    fn scan_directory(&mut self, directory: &DirectoryHandle, path: &Path, depth: usize) {
         for entry in fs::read_dir(directory.stable_path()).into_iter().flatten().flatten() {
             let name = entry.file_name();
-            self.entry(directory, &name, &path.join(&name), depth);
+            self.scan_entry(directory, &name, &path.join(&name), depth);
         }
     }
 }
 
 /// What is told and what is kept of a file are of the same one.
-fn file(place: &Path) -> io::Result<ProtectedEntry> {
+fn read_protected_file(place: &Path) -> io::Result<ProtectedEntry> {
     let file = open_unfollowed(place)?;
-    let identity = ProtectedFileStamp::of(&file.metadata()?);
-    Ok(ProtectedEntry { identity, kept: ProtectedContent::File(read_held(file, LARGEST).ok()) })
+    let identity = ProtectedFileStamp::from_metadata(&file.metadata()?);
+    Ok(ProtectedEntry { identity, content: ProtectedContent::File(read_open_file(file, LARGEST).ok()) })
 }
 
 #[cfg(test)]
 impl ProtectedPaths {
     fn for_test(paths: Vec<PathBuf>, writable: Vec<PathBuf>, aside: PathBuf, held_by_layer: bool) -> Self {
-        Self { paths, writable, aside, held_by_layer, seen: Mutex::default(), running: Mutex::default() }
+        Self {
+            paths,
+            writable_paths: writable,
+            moved_aside: aside,
+            held_by_layer,
+            known_entries: Mutex::default(),
+            running_commands: Mutex::default(),
+        }
     }
 }
 
@@ -472,20 +486,20 @@ mod tests {
         let writable = vec![root.to_owned()];
         let protected = ProtectedPaths::for_test(paths, writable, aside, true);
         let before = protected.state();
-        assert_eq!(protected.restore(&before), Vec::<String>::new());
+        assert_eq!(protected.restore_state(&before), Vec::<String>::new());
         // the parent is moved away, another one made
         fs::rename(root.join(".git"), root.join("moved")).unwrap();
         fs::create_dir_all(root.join(".git/hooks")).unwrap();
         fs::write(root.join(".git/config"), "[core]\nfsmonitor = evil\n").unwrap();
         fs::write(root.join(".git/hooks/pre-commit"), "evil").unwrap();
         fs::write(root.join(".mcp.json"), "{}").unwrap();
-        let told = protected.restore(&before);
+        let told = protected.restore_state(&before);
         assert_eq!(told.len(), 4, "{told:#?}");
         assert_eq!(fs::read_dir(root.join("aside")).unwrap().count(), 3, "what was made is kept");
         assert_eq!(fs::read_to_string(root.join(".git/config")).unwrap(), "[core]\n");
         assert!(root.join(".git/hooks/sample").exists());
         assert!(!root.join(".git/hooks/pre-commit").exists() && !root.join(".mcp.json").exists());
-        assert_eq!(protected.restore(&protected.state()), Vec::<String>::new());
+        assert_eq!(protected.restore_state(&protected.state()), Vec::<String>::new());
     }
 
     #[test]
@@ -497,20 +511,20 @@ mod tests {
         let of =
             |held| ProtectedPaths::for_test(paths.clone(), vec![root.to_owned()], root.join("aside"), held);
         let protected = Arc::new(of(false));
-        let first = protected.begin();
+        let first = protected.begin_command();
         fs::write(root.join(".mcp.json"), "evil").unwrap();
         fs::write(root.join("config"), "evil").unwrap();
         assert!(!protected.is_known(&root.join(".mcp.json")), "it is mounted for no other command");
         assert!(protected.is_known(&root.join("config")) && protected.is_known(&root.join("other")));
-        let second = protected.begin();
-        assert_eq!(first.end().len(), 2);
+        let second = protected.begin_command();
+        assert_eq!(first.finish_command().len(), 2);
         // one that is stopped
         fs::write(root.join(".mcp.json"), "evil").unwrap();
         drop(second);
         assert!(!root.join(".mcp.json").exists());
         assert_eq!(fs::read_to_string(root.join("config")).unwrap(), "own");
         fs::write(root.join(".mcp.json"), "the user's").unwrap();
-        assert_eq!(protected.begin().end(), Vec::<String>::new());
+        assert_eq!(protected.begin_command().finish_command(), Vec::<String>::new());
         assert!(root.join(".mcp.json").exists());
     }
 
@@ -522,11 +536,11 @@ mod tests {
         fs::write(&config, "own").unwrap();
         let protected =
             ProtectedPaths::for_test(vec![config.clone()], vec![root.to_owned()], root.join("aside"), true);
-        let running = Arc::new(protected).begin();
+        let running = Arc::new(protected).begin_command();
         // as git does it, outside of the sandbox
         fs::write(root.join("config.lock"), "own and new").unwrap();
         fs::rename(root.join("config.lock"), &config).unwrap();
-        let told = running.end();
+        let told = running.finish_command();
         assert!(told[0].contains("was changed while the command ran and is put back"), "{told:#?}");
         assert_eq!(fs::read_to_string(&config).unwrap(), "own");
         assert_eq!(fs::read_dir(root.join("aside")).unwrap().count(), 1, "the other one is kept");
@@ -548,7 +562,7 @@ mod tests {
         fs::rename(root.join(".git"), root.join("moved")).unwrap();
         std::os::unix::fs::symlink(&outside, root.join(".git")).unwrap();
         assert!(protected.state().entries.is_empty(), "nothing of what the link leads to is read");
-        assert_eq!(protected.restore(&before).len(), 3);
+        assert_eq!(protected.restore_state(&before).len(), 3);
         assert_eq!(fs::read_to_string(outside.join("hooks/own")).unwrap(), "own");
         assert_eq!(fs::read_dir(outside.join("hooks")).unwrap().count(), 1);
         assert!(!root.join(".git").is_symlink() && root.join(".git/hooks/sample").exists());
@@ -557,11 +571,11 @@ mod tests {
             (BTreeMap::new(), open_parent(&root, &root.join(".git/hooks"), false).unwrap());
         fs::rename(root.join(".git"), root.join("away")).unwrap();
         std::os::unix::fs::symlink(&outside, root.join(".git")).unwrap();
-        let mut look = ProtectedPathScan { known: &BTreeMap::new(), into: &mut found, count: 0 };
-        look.entry(held.directory(), held.name(), &root.join(".git/hooks"), 0);
+        let mut look = ProtectedPathScan { known_entries: &BTreeMap::new(), entries: &mut found, count: 0 };
+        look.scan_entry(held.directory(), held.name(), &root.join(".git/hooks"), 0);
         let names: Vec<&str> = found.keys().filter_map(|path| path.file_name()?.to_str()).collect();
         assert_eq!(names, ["hooks", "sample"]);
-        assert!(file(&root.join(".git")).is_err(), "a link is not opened");
+        assert!(read_protected_file(&root.join(".git")).is_err(), "a link is not opened");
         copy_all(held.directory(), held.name(), &directory.path().join("copy")).unwrap();
         assert!(directory.path().join("copy/sample").exists() && !directory.path().join("copy/own").exists());
         fs::remove_file(root.join(".git")).unwrap();
@@ -569,7 +583,7 @@ mod tests {
         // a mode alone: what is in the directory stays where it is
         let before = protected.state();
         fs::set_permissions(root.join(".git/hooks"), fs::Permissions::from_mode(0o700)).unwrap();
-        assert_eq!(protected.restore(&before).len(), 1);
+        assert_eq!(protected.restore_state(&before).len(), 1);
         assert!(root.join(".git/hooks/sample").exists());
     }
 }

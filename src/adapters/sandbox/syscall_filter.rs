@@ -99,26 +99,30 @@ const TERMINAL_INPUT: [u64; 2] = [0x5412, 0x541C];
 
 /// # Errors
 /// The filter is none for this processor.
-pub fn denied(sockets: SocketPolicy) -> io::Result<BpfProgram> {
+pub fn denying_filter(sockets: SocketPolicy) -> io::Result<BpfProgram> {
     let mut rules: BTreeMap<i64, Vec<SeccompRule>> = DENIED.iter().map(|call| (*call, Vec::new())).collect();
-    let is = |argument, value| condition(argument, SeccompCmpOp::Eq, value);
+    let is = |argument, value| filter_condition(argument, SeccompCmpOp::Eq, value);
     rules.insert(
         libc::SYS_ioctl,
-        TERMINAL_INPUT.iter().map(|request| rule(vec![is(1, *request)?])).collect::<io::Result<_>>()?,
+        TERMINAL_INPUT
+            .iter()
+            .map(|request| filter_rule(vec![is(1, *request)?]))
+            .collect::<io::Result<_>>()?,
     );
     for call in [libc::SYS_unshare, libc::SYS_clone] {
         let new = NAMESPACES.iter().filter(|flag| call == libc::SYS_unshare || **flag != 0x80).map(|flag| {
             let flag = u64::from(flag.unsigned_abs());
-            rule(vec![condition(0, SeccompCmpOp::MaskedEq(flag), flag)?])
+            filter_rule(vec![filter_condition(0, SeccompCmpOp::MaskedEq(flag), flag)?])
         });
         rules.insert(call, new.collect::<io::Result<_>>()?);
     }
     rules.insert(libc::SYS_socket, socket_rules(sockets)?);
     if sockets != SocketPolicy::OwnNetwork {
         // limits of other processes: no layer but a namespace of processes keeps a command from them
-        rules.insert(libc::SYS_prlimit64, vec![rule(vec![condition(0, SeccompCmpOp::Ne, 0)?])?]);
+        rules
+            .insert(libc::SYS_prlimit64, vec![filter_rule(vec![filter_condition(0, SeccompCmpOp::Ne, 0)?])?]);
     }
-    compile(rules, libc::EPERM)
+    compile_filter(rules, libc::EPERM)
 }
 
 /// Sockets of the internet, where there is none: programs say so in words that they have for it.
@@ -127,9 +131,10 @@ pub fn denied(sockets: SocketPolicy) -> io::Result<BpfProgram> {
 /// As `denied`.
 pub fn no_network() -> io::Result<BpfProgram> {
     let families = [libc::AF_INET, libc::AF_INET6].map(|family| u64::from(family.unsigned_abs()));
-    let rules = families.iter().map(|family| rule(vec![condition(0, SeccompCmpOp::Eq, *family)?]));
+    let rules =
+        families.iter().map(|family| filter_rule(vec![filter_condition(0, SeccompCmpOp::Eq, *family)?]));
     let rules = rules.collect::<io::Result<_>>()?;
-    compile(BTreeMap::from([(libc::SYS_socket, rules)]), libc::ENETUNREACH)
+    compile_filter(BTreeMap::from([(libc::SYS_socket, rules)]), libc::ENETUNREACH)
 }
 
 /// All processes of the user at once. Only where the kernel cannot tell those of the command from others.
@@ -137,14 +142,14 @@ pub fn no_network() -> io::Result<BpfProgram> {
 /// # Errors
 /// As `denied`.
 pub fn signals_to_all() -> io::Result<BpfProgram> {
-    let to_all = rule(vec![condition(0, SeccompCmpOp::Eq, u64::from(u32::MAX))?])?;
-    compile(BTreeMap::from([(libc::SYS_kill, vec![to_all])]), libc::EPERM)
+    let to_all = filter_rule(vec![filter_condition(0, SeccompCmpOp::Eq, u64::from(u32::MAX))?])?;
+    compile_filter(BTreeMap::from([(libc::SYS_kill, vec![to_all])]), libc::EPERM)
 }
 
 /// # Errors
 /// As `denied`.
-pub fn missing() -> io::Result<BpfProgram> {
-    compile(MISSING.iter().map(|call| (*call, Vec::new())).collect(), libc::ENOSYS)
+pub fn missing_calls_filter() -> io::Result<BpfProgram> {
+    compile_filter(MISSING.iter().map(|call| (*call, Vec::new())).collect(), libc::ENOSYS)
 }
 
 fn socket_rules(sockets: SocketPolicy) -> io::Result<Vec<SeccompRule>> {
@@ -155,19 +160,19 @@ fn socket_rules(sockets: SocketPolicy) -> io::Result<Vec<SeccompRule>> {
         SocketPolicy::OwnNetwork => &[libc::AF_UNIX, libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK],
     };
     let others =
-        allowed.iter().map(|family| condition(0, SeccompCmpOp::Ne, u64::from(family.unsigned_abs())));
-    Ok(vec![rule(others.collect::<io::Result<_>>()?)?])
+        allowed.iter().map(|family| filter_condition(0, SeccompCmpOp::Ne, u64::from(family.unsigned_abs())));
+    Ok(vec![filter_rule(others.collect::<io::Result<_>>()?)?])
 }
 
-fn condition(argument: u8, operator: SeccompCmpOp, value: u64) -> io::Result<SeccompCondition> {
+fn filter_condition(argument: u8, operator: SeccompCmpOp, value: u64) -> io::Result<SeccompCondition> {
     SeccompCondition::new(argument, SeccompCmpArgLen::Dword, operator, value).map_err(io::Error::other)
 }
 
-fn rule(conditions: Vec<SeccompCondition>) -> io::Result<SeccompRule> {
+fn filter_rule(conditions: Vec<SeccompCondition>) -> io::Result<SeccompRule> {
     SeccompRule::new(conditions).map_err(io::Error::other)
 }
 
-fn compile(rules: BTreeMap<i64, Vec<SeccompRule>>, error: i32) -> io::Result<BpfProgram> {
+fn compile_filter(rules: BTreeMap<i64, Vec<SeccompRule>>, error: i32) -> io::Result<BpfProgram> {
     let processor = TargetArch::try_from(std::env::consts::ARCH).map_err(io::Error::other)?;
     let action = SeccompAction::Errno(error.unsigned_abs());
     let filter = SeccompFilter::new(rules, SeccompAction::Allow, action, processor);
@@ -196,7 +201,7 @@ fn without_second_table(program: BpfProgram) -> BpfProgram {
 }
 
 /// As the kernel reads it.
-pub fn bytes(program: &BpfProgram) -> Vec<u8> {
+pub fn program_bytes(program: &BpfProgram) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(program.len() * 8);
     for instruction in program {
         bytes.extend_from_slice(&instruction.code.to_ne_bytes());

@@ -94,18 +94,18 @@ fn cache_home(places: &SandboxPlaces) -> Option<PathBuf> {
 }
 
 /// Those that there are, links followed. A cache that lies in a directory of programs, or holds one, is none.
-pub fn caches(places: &SandboxPlaces) -> Vec<PathBuf> {
-    let found = wanted(places).into_iter().filter_map(|(path, _)| path.canonicalize().ok());
+pub fn existing_caches(places: &SandboxPlaces) -> Vec<PathBuf> {
+    let found = known_caches(places).into_iter().filter_map(|(path, _)| path.canonicalize().ok());
     found.filter(|path| !places.search_path.iter().any(|programs| path.starts_with(programs))).collect()
 }
 
 /// Every cache as the environment names it.
 pub fn named_caches(places: &SandboxPlaces) -> impl Iterator<Item = PathBuf> {
-    wanted(places).into_iter().map(|(path, _)| path)
+    known_caches(places).into_iter().map(|(path, _)| path)
 }
 
 /// Every cache, and the program without which it is not wanted.
-fn wanted(places: &SandboxPlaces) -> Vec<(PathBuf, Option<&'static str>)> {
+fn known_caches(places: &SandboxPlaces) -> Vec<(PathBuf, Option<&'static str>)> {
     let mut wanted = Vec::new();
     if let Some(cargo) = cargo_home(places) {
         for name in ["registry", "git", ".package-cache", ".package-cache-mutate"] {
@@ -124,7 +124,7 @@ fn wanted(places: &SandboxPlaces) -> Vec<(PathBuf, Option<&'static str>)> {
 
 /// A program in the sandbox cannot make the directory of its cache: the home directory is read only.
 pub fn create_missing_caches(places: &SandboxPlaces) {
-    for (path, program) in wanted(places) {
+    for (path, program) in known_caches(places) {
         let used = program.is_none_or(|program| is_installed(program, &places.search_path));
         if !used || path.exists() {
             continue;

@@ -8,8 +8,8 @@ use sha2::{Digest, Sha256};
 use synthdev_domain::ids::RunId;
 
 /// Stores a text once; returns its hash.
-pub(super) fn store(transaction: &Connection, text: &str) -> rusqlite::Result<String> {
-    let hash = hex(&Sha256::digest(text.as_bytes()));
+pub(super) fn store_text(transaction: &Connection, text: &str) -> rusqlite::Result<String> {
+    let hash = to_hex(&Sha256::digest(text.as_bytes()));
     transaction
         .prepare_cached("INSERT INTO blobs(hash, bytes) VALUES (?1, ?2) ON CONFLICT(hash) DO NOTHING")?
         .execute(params![hash, text.as_bytes()])?;
@@ -17,7 +17,7 @@ pub(super) fn store(transaction: &Connection, text: &str) -> rusqlite::Result<St
 }
 
 /// Hashes of all texts that a run uses.
-pub(super) fn hashes_of_run(transaction: &Connection, key: i64) -> rusqlite::Result<Vec<String>> {
+pub(super) fn hashes_used_by(transaction: &Connection, key: i64) -> rusqlite::Result<Vec<String>> {
     transaction
         .prepare_cached(
             "SELECT spec FROM runs WHERE key = ?1
@@ -44,7 +44,7 @@ pub(super) fn remove_orphan(transaction: &Connection, hash: &str) -> rusqlite::R
 }
 
 /// The bytes of a text that only these runs use; 0 if others do.
-pub(super) fn weigh(connection: &Connection, hash: &str, runs: &HashSet<i64>) -> rusqlite::Result<u64> {
+pub(super) fn weigh_blob(connection: &Connection, hash: &str, runs: &HashSet<i64>) -> rusqlite::Result<u64> {
     let mut users = connection.prepare_cached(
         "SELECT key FROM runs WHERE spec = ?1 UNION SELECT run FROM rows WHERE blob = ?1 AND blob IS NOT NULL",
     )?;
@@ -66,10 +66,10 @@ pub(super) fn spec_is_intact(connection: &Connection, run: &RunId) -> rusqlite::
         .prepare_cached("SELECT hash, bytes FROM blobs JOIN runs ON spec = hash WHERE runs.id = ?1")?;
     let mut found = spec.query([run.as_str()])?;
     let Some(row) = found.next()? else { return Ok(true) };
-    Ok(hex(&Sha256::digest(row.get_ref(1)?.as_bytes()?)) == row.get_ref(0)?.as_str()?)
+    Ok(to_hex(&Sha256::digest(row.get_ref(1)?.as_bytes()?)) == row.get_ref(0)?.as_str()?)
 }
 
-pub(super) fn hex(bytes: &[u8]) -> String {
+pub(super) fn to_hex(bytes: &[u8]) -> String {
     let digit = |half: u8| char::from_digit(u32::from(half), 16).unwrap_or('0');
     bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
 }

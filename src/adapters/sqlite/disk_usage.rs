@@ -5,8 +5,8 @@ use std::path::Path;
 
 use rusqlite::{Connection, Transaction};
 
-use super::run_ownership::driver_of;
-use super::write::{StoreWriter, begin, key_of};
+use super::run_ownership::find_driver;
+use super::write::{StoreWriter, begin_write, find_run_key};
 use super::write_refusal::{StoreRefusal, StoreWriteResult};
 use super::{blob, full_text_index, preview, wal_sync};
 use synthdev_domain::ids::{RunId, Timestamp};
@@ -20,7 +20,7 @@ impl StoreWriter {
     pub(super) fn may_delete(&self, runs: &[RunId]) -> StoreWriteResult<()> {
         let moment = self.connection.unchecked_transaction()?;
         for run in runs {
-            if let Err(refusal) = removable(&moment, run)? {
+            if let Err(refusal) = removable_key(&moment, run)? {
                 return Ok(Err(refusal));
             }
         }
@@ -29,12 +29,12 @@ impl StoreWriter {
 
     /// Removes the first ones of `runs`, and takes them off it.
     pub(super) fn delete_some(&mut self, runs: &mut Vec<RunId>) -> StoreWriteResult<ReclaimedSpace> {
-        let transaction = begin(&mut self.connection)?;
+        let transaction = begin_write(&mut self.connection)?;
         let mut freed = ReclaimedSpace::default();
         let batch: Vec<RunId> = runs.iter().take(BATCH).cloned().collect();
         for run in &batch {
-            match removable(&transaction, run)? {
-                Ok(key) => freed.bytes += remove(&transaction, key)?,
+            match removable_key(&transaction, run)? {
+                Ok(key) => freed.bytes += remove_run(&transaction, key)?,
                 Err(refusal) => return Ok(Err(refusal)),
             }
             freed.runs += 1;
@@ -42,35 +42,35 @@ impl StoreWriter {
         transaction.commit()?;
         runs.drain(..batch.len());
         for run in &batch {
-            self.desks.remove(run);
+            self.driven_runs.remove(run);
         }
         Ok(Ok(freed))
     }
 }
 
 /// What removing them would free; runs that are gone weigh nothing. Nobody waits for it.
-pub(super) fn weigh(connection: &Connection, runs: &[RunId]) -> rusqlite::Result<ReclaimedSpace> {
+pub(super) fn weigh_runs(connection: &Connection, runs: &[RunId]) -> rusqlite::Result<ReclaimedSpace> {
     let moment = connection.unchecked_transaction()?;
     let mut keys = HashSet::new();
     for run in runs {
-        keys.extend(key_of(&moment, run)?);
+        keys.extend(find_run_key(&moment, run)?);
     }
     let mut freed = ReclaimedSpace { runs: keys.len(), bytes: 0 };
     let mut texts = HashSet::new();
     for key in &keys {
-        freed.bytes += row_bytes(&moment, *key)? + preview::weigh(&moment, *key)?;
-        texts.extend(blob::hashes_of_run(&moment, *key)?);
+        freed.bytes += row_bytes(&moment, *key)? + preview::weigh_preview(&moment, *key)?;
+        texts.extend(blob::hashes_used_by(&moment, *key)?);
     }
     for text in &texts {
-        freed.bytes += blob::weigh(&moment, text, &keys)?;
+        freed.bytes += blob::weigh_blob(&moment, text, &keys)?;
     }
     Ok(freed)
 }
 
 /// `space` of a database that exists.
-pub(super) fn space(connection: &Connection, path: &Path) -> rusqlite::Result<HistoryStorageUsage> {
+pub(super) fn read_space(connection: &Connection, path: &Path) -> rusqlite::Result<HistoryStorageUsage> {
     let moment = connection.unchecked_transaction()?;
-    let number = |sql: &str| moment.query_row(sql, [], |row| row.get::<_, i64>(0)).map(size);
+    let number = |sql: &str| moment.query_row(sql, [], |row| row.get::<_, i64>(0)).map(saturate_to_u64);
     let page = number("PRAGMA page_size")?;
     let oldest = moment.query_row("SELECT min(started) FROM runs", [], |row| row.get::<_, Option<i64>>(0))?;
     Ok(HistoryStorageUsage {
@@ -90,8 +90,8 @@ pub(super) fn space(connection: &Connection, path: &Path) -> rusqlite::Result<Hi
 }
 
 /// Its key, unless a living process is running it.
-fn removable(transaction: &Transaction<'_>, run: &RunId) -> StoreWriteResult<i64> {
-    Ok(match driver_of(transaction, run)? {
+fn removable_key(transaction: &Transaction<'_>, run: &RunId) -> StoreWriteResult<i64> {
+    Ok(match find_driver(transaction, run)? {
         None => Err(StoreRefusal::UnknownOf { run: run.clone() }),
         Some((driver, summary)) if summary.progress.status == RunStatus::Running => {
             Err(StoreRefusal::StillRunning { run: run.clone(), pid: driver.pid })
@@ -101,10 +101,10 @@ fn removable(transaction: &Transaction<'_>, run: &RunId) -> StoreWriteResult<i64
 }
 
 /// The run with all that hangs on it; the bytes of its rows and of the texts that only it used.
-fn remove(transaction: &Transaction<'_>, key: i64) -> rusqlite::Result<u64> {
-    let texts = blob::hashes_of_run(transaction, key)?;
-    let rows = row_bytes(transaction, key)? + preview::weigh(transaction, key)?;
-    full_text_index::forget(transaction, key)?;
+fn remove_run(transaction: &Transaction<'_>, key: i64) -> rusqlite::Result<u64> {
+    let texts = blob::hashes_used_by(transaction, key)?;
+    let rows = row_bytes(transaction, key)? + preview::weigh_preview(transaction, key)?;
+    full_text_index::remove_run(transaction, key)?;
     // rows, progress, glance, tokens and the mark of the index go with it
     transaction.prepare_cached("DELETE FROM runs WHERE key = ?1")?.execute([key])?;
     let mut bytes = rows;
@@ -117,9 +117,9 @@ fn remove(transaction: &Transaction<'_>, key: i64) -> rusqlite::Result<u64> {
 fn row_bytes(connection: &Connection, key: i64) -> rusqlite::Result<u64> {
     connection
         .prepare_cached("SELECT coalesce(sum(octet_length(body)), 0) FROM rows WHERE run = ?1")?
-        .query_row([key], |row| row.get(0).map(size))
+        .query_row([key], |row| row.get(0).map(saturate_to_u64))
 }
 
-fn size(number: i64) -> u64 {
+fn saturate_to_u64(number: i64) -> u64 {
     u64::try_from(number).unwrap_or(0)
 }

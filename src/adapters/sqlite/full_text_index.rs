@@ -7,9 +7,9 @@ use std::borrow::Cow;
 
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
 
-use super::write::{StoreWriter, begin, input_words};
+use super::write::{StoreWriter, begin_write, input_words};
 use super::{decode, read, schema};
-use synthdev_domain::word_boundaries::is_word_of_its_own;
+use synthdev_domain::word_boundaries::is_cjk_letter;
 use synthdev_ports::run_store::SearchTextOfRow;
 
 /// One transaction of the index at most: other writers wait for it.
@@ -17,39 +17,39 @@ const BATCH_ROWS: usize = 500;
 const BATCH_BYTES: usize = 1 << 20;
 
 /// Number of a row in the index. A run has fewer than 2^32 rows: at one a millisecond that is seven weeks.
-pub(super) fn number(key: i64, seq: i64) -> i64 {
+pub(super) fn join_row_id(key: i64, seq: i64) -> i64 {
     key << 32 | seq
 }
 
 /// The run's key and the row's `seq`.
-pub(super) fn place(number: i64) -> (i64, i64) {
+pub(super) fn split_row_id(number: i64) -> (i64, i64) {
     (number >> 32, number & 0xffff_ffff)
 }
 
 impl StoreWriter {
     /// Writes a part of what waits; `false` when nothing does. What cannot be written is left to the next search.
     pub(super) fn index_waiting(&mut self) -> rusqlite::Result<bool> {
-        let Some(waiting) = self.queue.take() else { return Ok(false) };
-        let transaction = begin(&mut self.connection)?;
+        let Some(waiting) = self.queue.take_batch() else { return Ok(false) };
+        let transaction = begin_write(&mut self.connection)?;
         // the mark is gone when the run was removed
-        let Some(next) = mark(&transaction, waiting.key)? else { return Ok(true) };
+        let Some(next) = indexed_upto(&transaction, waiting.key)? else { return Ok(true) };
         if next < waiting.from {
             return Ok(true);
         }
         for (seq, text) in &waiting.texts {
             if *seq >= next {
-                insert(&transaction, waiting.key, *seq, text)?;
+                insert_text(&transaction, waiting.key, *seq, text)?;
             }
         }
-        advance(&transaction, waiting.key, waiting.upto)?;
+        set_indexed_upto(&transaction, waiting.key, waiting.upto)?;
         transaction.commit()?;
         Ok(true)
     }
 
     /// Indexes a part of the rows that nobody has indexed; `false` when that was all.
     pub(super) fn index_missing(&mut self, words: SearchTextOfRow<'_>) -> rusqlite::Result<bool> {
-        let transaction = begin(&mut self.connection)?;
-        let late = late(&transaction, BATCH_ROWS)?;
+        let transaction = begin_write(&mut self.connection)?;
+        let late = runs_behind(&transaction, BATCH_ROWS)?;
         let mut batch = SearchIndexBatch { transaction: &transaction, rows: 0, bytes: 0 };
         let mut runs = late.iter();
         while !batch.is_full()
@@ -78,7 +78,7 @@ impl SearchIndexBatch<'_> {
     /// From `next` on, as far as the batch goes.
     fn index_run(&mut self, key: i64, mut next: i64, words: SearchTextOfRow<'_>) -> rusqlite::Result<()> {
         if next == 0 {
-            insert(self.transaction, key, 0, &run_words(self.transaction, key)?)?;
+            insert_text(self.transaction, key, 0, &run_words(self.transaction, key)?)?;
             self.rows += 1;
             next = 1;
         }
@@ -91,38 +91,38 @@ impl SearchIndexBatch<'_> {
             let journaled = decode::if_readable(decode::journal_row(row))?;
             self.bytes += journaled.as_ref().map_or(0, |row| row.body.len());
             if let Some(text) = journaled.and_then(|row| words(&row)) {
-                insert(self.transaction, key, seq, &text)?;
+                insert_text(self.transaction, key, seq, &text)?;
             }
             self.rows += 1;
             next = seq + 1;
         }
         drop(found);
-        advance(self.transaction, key, next)
+        set_indexed_upto(self.transaction, key, next)
     }
 }
 
 /// An empty index in the place of a damaged one; the rows wait for it.
-pub(super) fn renew(connection: &mut Connection) -> rusqlite::Result<()> {
-    let transaction = begin(connection)?;
+pub(super) fn recreate_index(connection: &mut Connection) -> rusqlite::Result<()> {
+    let transaction = begin_write(connection)?;
     schema::renew_words(&transaction)?;
     transaction.commit()
 }
 
 /// Whether some rows are not in the index, whoever has their words.
 pub(super) fn is_behind(connection: &Connection) -> rusqlite::Result<bool> {
-    late(connection, 1).map(|late| !late.is_empty())
+    runs_behind(connection, 1).map(|late| !late.is_empty())
 }
 
 /// Removes a run from the index.
-pub(super) fn forget(transaction: &Transaction<'_>, key: i64) -> rusqlite::Result<()> {
+pub(super) fn remove_run(transaction: &Transaction<'_>, key: i64) -> rusqlite::Result<()> {
     transaction
         .prepare_cached("DELETE FROM words WHERE rowid >= ?1 AND rowid < ?2")?
-        .execute([number(key, 0), number(key + 1, 0)])?;
+        .execute([join_row_id(key, 0), join_row_id(key + 1, 0)])?;
     Ok(())
 }
 
 /// Key and first missing `seq` of runs whose index ends before their rows.
-fn late(connection: &Connection, limit: usize) -> rusqlite::Result<Vec<(i64, i64)>> {
+fn runs_behind(connection: &Connection, limit: usize) -> rusqlite::Result<Vec<(i64, i64)>> {
     connection
         .prepare_cached(
             "SELECT run, next FROM behind
@@ -133,7 +133,7 @@ fn late(connection: &Connection, limit: usize) -> rusqlite::Result<Vec<(i64, i64
         .collect()
 }
 
-fn mark(transaction: &Transaction<'_>, key: i64) -> rusqlite::Result<Option<i64>> {
+fn indexed_upto(transaction: &Transaction<'_>, key: i64) -> rusqlite::Result<Option<i64>> {
     transaction
         .prepare_cached("SELECT next FROM behind WHERE run = ?1")?
         .query_row([key], |row| row.get(0))
@@ -141,7 +141,7 @@ fn mark(transaction: &Transaction<'_>, key: i64) -> rusqlite::Result<Option<i64>
 }
 
 /// Rows before `upto` are indexed. The mark of a run that is over and has no more rows is not needed.
-fn advance(transaction: &Transaction<'_>, key: i64, upto: i64) -> rusqlite::Result<()> {
+fn set_indexed_upto(transaction: &Transaction<'_>, key: i64, upto: i64) -> rusqlite::Result<()> {
     transaction
         .prepare_cached("UPDATE behind SET next = max(next, ?2) WHERE run = ?1")?
         .execute([key, upto])?;
@@ -156,14 +156,14 @@ fn advance(transaction: &Transaction<'_>, key: i64, upto: i64) -> rusqlite::Resu
 }
 
 /// With spaces around characters that are words: the index knows words by what stands between them.
-pub(super) fn apart(text: &str) -> Cow<'_, str> {
-    if text.is_ascii() || !text.contains(is_word_of_its_own) {
+pub(super) fn separate_words(text: &str) -> Cow<'_, str> {
+    if text.is_ascii() || !text.contains(is_cjk_letter) {
         return Cow::Borrowed(text);
     }
     let mut parted = String::with_capacity(text.len() * 4 / 3);
     let mut alone = false;
     for c in text.chars() {
-        let before = std::mem::replace(&mut alone, is_word_of_its_own(c));
+        let before = std::mem::replace(&mut alone, is_cjk_letter(c));
         if (before || alone)
             && !parted.is_empty()
             && !parted.ends_with(char::is_whitespace)
@@ -176,10 +176,10 @@ pub(super) fn apart(text: &str) -> Cow<'_, str> {
     Cow::Owned(parted)
 }
 
-fn insert(transaction: &Transaction<'_>, key: i64, seq: i64, text: &str) -> rusqlite::Result<()> {
+fn insert_text(transaction: &Transaction<'_>, key: i64, seq: i64, text: &str) -> rusqlite::Result<()> {
     transaction
         .prepare_cached("INSERT INTO words(rowid, text) VALUES (?1, ?2)")?
-        .execute(params![number(key, seq), apart(text)])?;
+        .execute(params![join_row_id(key, seq), separate_words(text)])?;
     Ok(())
 }
 

@@ -49,7 +49,7 @@ impl SearchIndexQueue {
     }
 
     /// A part of one run that is worth a transaction.
-    pub(super) fn take(&mut self) -> Option<QueuedIndexRows> {
+    pub(super) fn take_batch(&mut self) -> Option<QueuedIndexRows> {
         let key = *self.runs.keys().next()?;
         let mut all = self.runs.remove(&key)?;
         let mut bytes = 0;

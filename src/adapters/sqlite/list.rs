@@ -9,7 +9,7 @@ use super::decode::{self, SUMMARY};
 use super::process_liveness::ProcessLivenessCache;
 use synthdev_domain::journal::{RunOutline, RunQuery, RunStatus, RunSummary};
 
-pub(super) fn list(connection: &Connection, query: &RunQuery) -> rusqlite::Result<Vec<RunSummary>> {
+pub(super) fn list_runs(connection: &Connection, query: &RunQuery) -> rusqlite::Result<Vec<RunSummary>> {
     let moment = connection.unchecked_transaction()?;
     let mut census = ProcessLivenessCache::for_store(connection);
     let filter = RunListFilter::from_query(query);
@@ -21,22 +21,22 @@ pub(super) fn list(connection: &Connection, query: &RunQuery) -> rusqlite::Resul
             query.offset
         );
         let mut statement = moment.prepare_cached(&sql)?;
-        let found =
-            statement.query_map(params_from_iter(&filter.values), |row| decode::summary(row, &mut census))?;
+        let found = statement
+            .query_map(params_from_iter(&filter.values), |row| decode::decode_summary(row, &mut census))?;
         return found.collect();
     }
-    let keys = walk(&moment, query, &filter, &mut census)?;
+    let keys = matching_keys(&moment, query, &filter, &mut census)?;
     let mut one = moment.prepare_cached(&format!("{SUMMARY} WHERE key = ?1"))?;
-    keys.iter().map(|key| one.query_row([key], |row| decode::summary(row, &mut census))).collect()
+    keys.iter().map(|key| one.query_row([key], |row| decode::decode_summary(row, &mut census))).collect()
 }
 
 /// Every run, newest first.
-pub(super) fn outlines(connection: &Connection) -> rusqlite::Result<Vec<RunOutline>> {
+pub(super) fn list_outlines(connection: &Connection) -> rusqlite::Result<Vec<RunOutline>> {
     let moment = connection.unchecked_transaction()?;
     let mut census = ProcessLivenessCache::default();
     let mut statement =
         moment.prepare_cached(&format!("{} ORDER BY started DESC, key DESC", decode::OUTLINE))?;
-    let found = statement.query_map([], |row| decode::outline(row, &mut census))?;
+    let found = statement.query_map([], |row| decode::decode_outline(row, &mut census))?;
     found.collect()
 }
 
@@ -60,7 +60,7 @@ impl RunListFilter {
         let text = |text: &Option<String>| text.clone().map(Value::Text);
         add("workflow =", text(&query.workflow));
         add("project =", text(&query.project));
-        add("origin_run =", query.of.as_ref().map(|run| Value::Text(run.0.clone())));
+        add("origin_run =", query.origin_run.as_ref().map(|run| Value::Text(run.0.clone())));
         add("started >=", query.since.map(|since| Value::Integer(since.0)));
         add("started <=", query.until.map(|until| Value::Integer(until.0)));
         add("cost_usd >=", query.min_cost.map(Value::Real));
@@ -94,7 +94,7 @@ fn stored_statuses(wanted: &[RunStatus]) -> String {
 }
 
 /// Keys of the runs that are shown, in order.
-fn walk(
+fn matching_keys(
     connection: &Connection,
     query: &RunQuery,
     filter: &RunListFilter,
@@ -120,7 +120,7 @@ fn walk(
         }
         if let Some(needle) = &filter.needle
             && !(1..=3).any(|column| {
-                row.get_ref(column).is_ok_and(|text| text.as_str().is_ok_and(|text| needle.is_in(text)))
+                row.get_ref(column).is_ok_and(|text| text.as_str().is_ok_and(|text| needle.is_found_in(text)))
             })
         {
             continue;
@@ -139,21 +139,21 @@ fn walk(
 
 /// A part of a text, in small or capital letters.
 struct CaseInsensitiveNeedle {
-    small: String,
-    ascii: bool,
+    lowercase: String,
+    is_ascii: bool,
 }
 
 impl CaseInsensitiveNeedle {
     fn new(text: &str) -> Self {
         let small = text.to_lowercase();
-        Self { ascii: small.is_ascii(), small }
+        Self { is_ascii: small.is_ascii(), lowercase: small }
     }
 
-    fn is_in(&self, text: &str) -> bool {
-        if !self.ascii {
-            return text.to_lowercase().contains(&self.small);
+    fn is_found_in(&self, text: &str) -> bool {
+        if !self.is_ascii {
+            return text.to_lowercase().contains(&self.lowercase);
         }
-        let wanted = self.small.as_bytes();
+        let wanted = self.lowercase.as_bytes();
         let Some(first) = wanted.first() else { return true };
         let capital = first.to_ascii_uppercase();
         let text = text.as_bytes();
@@ -180,7 +180,7 @@ mod tests {
             ("x", "", false),
             ("e ad", "pleasE ADd", true),
         ] {
-            assert_eq!(CaseInsensitiveNeedle::new(needle).is_in(text), found, "{needle} in {text}");
+            assert_eq!(CaseInsensitiveNeedle::new(needle).is_found_in(text), found, "{needle} in {text}");
         }
     }
 }

@@ -20,25 +20,25 @@ const TRIES: usize = 5;
 pub(super) struct LivenessLock {
     pub(super) name: String,
     path: PathBuf,
-    _locked: File,
+    _locked_file: File,
 }
 
 /// Where the driver of that name listens to others.
-pub(super) fn control_of(store: &Path, name: &str) -> Option<PathBuf> {
-    is_name(name).then(|| Some(control_socket::socket_path(&place(store)?, name))).flatten()
+pub(super) fn control_socket_path(store: &Path, name: &str) -> Option<PathBuf> {
+    is_name(name).then(|| Some(control_socket::socket_path(&locks_directory(store)?, name))).flatten()
 }
 
 /// Where the locks of a history's drivers are.
-pub(super) fn place(store: &Path) -> Option<PathBuf> {
+pub(super) fn locks_directory(store: &Path) -> Option<PathBuf> {
     store.parent().map(|parent| parent.join("drivers"))
 }
 
 impl LivenessLock {
     /// `None` where no lock can be had.
     pub(super) fn acquire_lock(store: &Path) -> Option<Self> {
-        let place = place(store)?;
+        let place = locks_directory(store)?;
         file_io::ensure_private_directory(&place).ok()?;
-        tidy(&place);
+        remove_stale_locks(&place);
         (0..TRIES).find_map(|_| {
             let name = Uuid::new_v4().simple().to_string();
             let path = place.join(&name);
@@ -46,7 +46,7 @@ impl LivenessLock {
             let locked = File::options().read(true).write(true).open(&path).ok()?;
             let held = locked.try_lock().is_ok();
             // whoever tidied up in between has removed it: a lock that nobody can find says nothing
-            (held && path.exists()).then_some(Self { name, path, _locked: locked })
+            (held && path.exists()).then_some(Self { name, path, _locked_file: locked })
         })
     }
 }
@@ -59,7 +59,7 @@ impl Drop for LivenessLock {
 }
 
 /// Whether the driver of that name lives; `None` if it cannot be told.
-pub(super) fn is_held(place: &Path, name: &str) -> Option<bool> {
+pub(super) fn is_lock_held(place: &Path, name: &str) -> Option<bool> {
     if !is_name(name) {
         return None;
     }
@@ -84,11 +84,13 @@ fn is_name(name: &str) -> bool {
 fn is_there(place: &Path, beginning: &str) -> bool {
     let names = fs::read_dir(place).into_iter().flatten().flatten();
     let mut names = names.filter_map(|entry| entry.file_name().into_string().ok());
-    names.any(|name| is_name(&name) && name.starts_with(beginning) && is_held(place, &name) != Some(false))
+    names.any(|name| {
+        is_name(&name) && name.starts_with(beginning) && is_lock_held(place, &name) != Some(false)
+    })
 }
 
 /// Removes what killed processes have left.
-fn tidy(place: &Path) {
+fn remove_stale_locks(place: &Path) {
     for entry in fs::read_dir(place).into_iter().flatten().flatten() {
         let path = entry.path();
         if let Some(beginning) = control_socket::socket_owner(&path) {
@@ -113,29 +115,29 @@ mod tests {
     fn a_lock_is_seen_as_long_as_its_holder_lives() {
         let directory = tempfile::tempdir().unwrap();
         let store = directory.path().join("runs.sqlite");
-        let place = place(&store).unwrap();
+        let place = locks_directory(&store).unwrap();
         let (one, two) =
             (LivenessLock::acquire_lock(&store).unwrap(), LivenessLock::acquire_lock(&store).unwrap());
         let name = one.name.clone();
-        assert_eq!(is_held(&place, &name), Some(true));
+        assert_eq!(is_lock_held(&place, &name), Some(true));
         drop(one);
-        assert_eq!((is_held(&place, &name), is_held(&place, &two.name)), (Some(false), Some(true)));
-        assert_eq!(is_held(&place, "../runs"), None, "a name out of a file is no path");
+        assert_eq!((is_lock_held(&place, &name), is_lock_held(&place, &two.name)), (Some(false), Some(true)));
+        assert_eq!(is_lock_held(&place, "../runs"), None, "a name out of a file is no path");
     }
 
     #[test]
     fn what_a_killed_process_left_is_tidied_up() {
         let directory = tempfile::tempdir().unwrap();
         let store = directory.path().join("runs.sqlite");
-        let place = place(&store).unwrap();
+        let place = locks_directory(&store).unwrap();
         let one = LivenessLock::acquire_lock(&store).unwrap();
         let left = [place.join("left"), control_socket::socket_path(&place, "left")];
         left.iter().for_each(|left| fs::write(left, "").unwrap());
-        let mine = control_of(&store, &one.name).unwrap();
+        let mine = control_socket_path(&store, &one.name).unwrap();
         fs::write(&mine, "").unwrap();
-        assert_eq!(is_held(&place, "left"), Some(false));
+        assert_eq!(is_lock_held(&place, "left"), Some(false));
         let _two = LivenessLock::acquire_lock(&store).unwrap();
         assert!(!left.iter().any(|left| left.exists()) && one.path.exists() && mine.exists());
-        assert_eq!(control_of(&store, "../runs"), None, "a name out of a file is no path");
+        assert_eq!(control_socket_path(&store, "../runs"), None, "a name out of a file is no path");
     }
 }

@@ -34,7 +34,7 @@ static COUNT: AtomicU32 = AtomicU32::new(0);
 pub(super) struct OpenStoreError {
     pub(super) error: StoreError,
     /// Nothing can be written at the place; reading may still work.
-    place: StoreWritability,
+    writability: StoreWritability,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -48,7 +48,7 @@ enum StoreWritability {
 
 impl From<StoreError> for OpenStoreError {
     fn from(error: StoreError) -> Self {
-        Self { error, place: StoreWritability::Writable }
+        Self { error, writability: StoreWritability::Writable }
     }
 }
 
@@ -62,7 +62,7 @@ pub(super) fn is_untouched(path: &Path) -> bool {
 }
 
 /// The note of a replacement that is under way: see `salvage::replace`.
-pub(super) fn note_of(path: &Path) -> PathBuf {
+pub(super) fn replacement_note_path(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push("-replacing");
     PathBuf::from(name)
@@ -70,7 +70,7 @@ pub(super) fn note_of(path: &Path) -> PathBuf {
 
 /// Whether a replacement of this history was cut off.
 pub(super) fn is_unfinished(path: &Path) -> bool {
-    std::fs::symlink_metadata(note_of(path)).is_ok()
+    std::fs::symlink_metadata(replacement_note_path(path)).is_ok()
 }
 
 /// # Errors
@@ -89,78 +89,82 @@ pub(super) fn refuse_unfinished(path: &Path) -> Result<(), StoreError> {
 }
 
 /// Opens the store, creating it and its directory if there is none.
-pub(super) fn open(path: &Path) -> Result<Connection, OpenStoreError> {
+pub(super) fn open_store(path: &Path) -> Result<Connection, OpenStoreError> {
     refuse_unfinished(path)?;
     if is_absent(path) {
         refuse_lone_log(path, "is missing")?;
-        create(path)?;
+        create_store(path)?;
     } else if std::fs::metadata(path).is_ok_and(|known| known.len() < SHORTEST) {
         // SQLite would take it for a new one
         refuse_lone_log(path, "is empty")?;
-        return Err(store_errors::damaged(path, "it is empty").into());
+        return Err(store_errors::damaged_error(path, "it is empty").into());
     }
-    let connection = connect(path)?;
+    let connection = connect_file(path)?;
     // what is damaged stays as it is: its log is not folded into it
-    keep_log(&connection, true);
-    let told = |error: rusqlite::Error| refused(path, &error);
+    set_keep_wal(&connection, true);
+    let told = |error: rusqlite::Error| refused_error(path, &error);
     let mut connection = connection;
     if is_new(&connection, path)? {
         enter_wal(&connection).map_err(told)?;
-        schema::migrate(&mut connection).map_err(told)?;
+        schema::migrate_schema(&mut connection).map_err(told)?;
     }
-    let damage = wal_check::damage(path, &connection);
-    if let Some(what) = damage.map_err(|error| store_errors::io(&wal_sync::log_of(path), "read", &error))? {
-        return Err(store_errors::damaged(path, what).into());
+    let damage = wal_check::find_wal_damage(path, &connection);
+    if let Some(what) =
+        damage.map_err(|error| store_errors::io_error(&wal_sync::wal_path(path), "read", &error))?
+    {
+        return Err(store_errors::damaged_error(path, what).into());
     }
-    configure(&connection).map_err(told)?;
-    keep_log(&connection, false);
+    configure_connection(&connection).map_err(told)?;
+    set_keep_wal(&connection, false);
     Ok(connection)
 }
 
 /// Opens a store that is there for reading, also where nothing can be written.
 pub(super) fn open_to_read(path: &Path) -> Result<Connection, StoreError> {
-    let refused = match open(path) {
+    let refused = match open_store(path) {
         Ok(connection) => return Ok(connection),
         Err(refused) => refused,
     };
-    let told = |error: rusqlite::Error| store_errors::explain(path, "read", &error);
-    let connection = match refused.place {
+    let told = |error: rusqlite::Error| store_errors::explain_error(path, "read", &error);
+    let connection = match refused.writability {
         // nobody can change the file, and it has no log: it is read as it stands
-        StoreWritability::ReadOnly if wal_sync::log_bytes(path) == 0 => immutable(path).map_err(told)?,
-        StoreWritability::Full => alone(path).map_err(|_| refused.error.clone())?,
+        StoreWritability::ReadOnly if wal_sync::log_bytes(path) == 0 => {
+            connect_immutable(path).map_err(told)?
+        }
+        StoreWritability::Full => connect_exclusive(path).map_err(|_| refused.error.clone())?,
         StoreWritability::ReadOnly | StoreWritability::Writable => return Err(refused.error),
     };
-    match marks(&connection).map_err(told)? {
+    match read_file_marks(&connection).map_err(told)? {
         (schema::VERSION, schema::APPLICATION_ID, _) => Ok(connection),
         _ => Err(refused.error),
     }
 }
 
 /// Whether the log is left beside the file when this connection, the last one, is closed.
-pub(super) fn keep_log(connection: &Connection, keep: bool) {
+pub(super) fn set_keep_wal(connection: &Connection, keep: bool) {
     // fails on a broken connection only, which folds nothing
     let _ = connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, keep);
 }
 
-fn connect(path: &Path) -> Result<Connection, OpenStoreError> {
+fn connect_file(path: &Path) -> Result<Connection, OpenStoreError> {
     let flags =
         OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection = Connection::open_with_flags(path, flags).map_err(|error| refused(path, &error))?;
-    connection.busy_timeout(PATIENCE).map_err(|error| refused(path, &error))?;
+    let connection = Connection::open_with_flags(path, flags).map_err(|error| refused_error(path, &error))?;
+    connection.busy_timeout(PATIENCE).map_err(|error| refused_error(path, &error))?;
     Ok(connection)
 }
 
 /// Without the file beside it that processes share: there is no room for one. Others wait as long as this one reads.
-fn alone(path: &Path) -> rusqlite::Result<Connection> {
+fn connect_exclusive(path: &Path) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags)?;
     connection.busy_timeout(PATIENCE)?;
     connection.pragma_update(None, "locking_mode", "EXCLUSIVE")?;
-    keep_log(&connection, true);
+    set_keep_wal(&connection, true);
     Ok(connection)
 }
 
-fn immutable(path: &Path) -> rusqlite::Result<Connection> {
+fn connect_immutable(path: &Path) -> rusqlite::Result<Connection> {
     let name: String = path.to_string_lossy().bytes().fold(String::from("file:"), |mut name, byte| {
         match byte {
             b'/' | b'.' | b'-' | b'_' | b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z' => {
@@ -175,7 +179,7 @@ fn immutable(path: &Path) -> rusqlite::Result<Connection> {
     Connection::open_with_flags(format!("{name}?immutable=1"), flags)
 }
 
-fn refused(path: &Path, error: &rusqlite::Error) -> OpenStoreError {
+fn refused_error(path: &Path, error: &rusqlite::Error) -> OpenStoreError {
     let place = match error.sqlite_error_code() {
         Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
             StoreWritability::ReadOnly
@@ -183,7 +187,7 @@ fn refused(path: &Path, error: &rusqlite::Error) -> OpenStoreError {
         Some(ErrorCode::DiskFull | ErrorCode::SystemIoFailure) => StoreWritability::Full,
         _ => StoreWritability::Writable,
     };
-    OpenStoreError { error: store_errors::explain(path, "open", error), place }
+    OpenStoreError { error: store_errors::explain_error(path, "open", error), writability: place }
 }
 
 /// A log without its file holds rows that SQLite would throw away with the first touch.
@@ -191,15 +195,16 @@ fn refuse_lone_log(path: &Path, what: &str) -> Result<(), StoreError> {
     if wal_sync::log_bytes(path) == 0 {
         return Ok(());
     }
-    Err(store_errors::damaged(
+    Err(store_errors::damaged_error(
         path,
-        &format!("it {what}, though its log {} is there", wal_sync::log_of(path).display()),
+        &format!("it {what}, though its log {} is there", wal_sync::wal_path(path).display()),
     ))
 }
 
 /// Looks before anything is changed: a foreign or newer file stays as it is.
 fn is_new(connection: &Connection, path: &Path) -> Result<bool, OpenStoreError> {
-    let (version, application, tables) = marks(connection).map_err(|error| refused(path, &error))?;
+    let (version, application, tables) =
+        read_file_marks(connection).map_err(|error| refused_error(path, &error))?;
     let file = path.display();
     if version == 0 && application == 0 && tables == 0 {
         return Ok(true);
@@ -223,11 +228,11 @@ fn is_new(connection: &Connection, path: &Path) -> Result<bool, OpenStoreError> 
 }
 
 /// Version, application and number of tables, all of one moment: another process may be making them.
-fn marks(connection: &Connection) -> rusqlite::Result<(i32, i32, i64)> {
+fn read_file_marks(connection: &Connection) -> rusqlite::Result<(i32, i32, i64)> {
     let moment = connection.unchecked_transaction()?;
     let tables = moment.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
-    let version = schema::number(&moment, "user_version")?;
-    let application = schema::number(&moment, "application_id")?;
+    let version = schema::read_pragma(&moment, "user_version")?;
+    let application = schema::read_pragma(&moment, "application_id")?;
     moment.commit()?;
     Ok((version, application, tables))
 }
@@ -250,7 +255,7 @@ fn enter_wal(connection: &Connection) -> rusqlite::Result<()> {
 /// `synchronous=NORMAL`: a commit survives a kill of the process; `sync` makes it survive a power cut.
 /// The automatic checkpoint is only a safety net of 32 MiB, as it would sync the disk inside an append;
 /// `sync` checkpoints earlier, off the run's path.
-fn configure(connection: &Connection) -> rusqlite::Result<()> {
+fn configure_connection(connection: &Connection) -> rusqlite::Result<()> {
     connection.execute_batch(
         "PRAGMA synchronous=NORMAL; PRAGMA foreign_keys=ON; PRAGMA wal_autocheckpoint=8192;
          PRAGMA temp_store=MEMORY; PRAGMA trusted_schema=OFF;",
@@ -261,14 +266,14 @@ fn configure(connection: &Connection) -> rusqlite::Result<()> {
 
 /// Makes the directory (0700) and a whole new file (0600) elsewhere before it gets its name: so an empty file is one
 /// that was cut off, and never one that somebody is about to fill. The log gets the file's mode.
-fn create(path: &Path) -> Result<(), OpenStoreError> {
+fn create_store(path: &Path) -> Result<(), OpenStoreError> {
     if let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
         file_io::ensure_private_directory(parent)
-            .map_err(|error| store_errors::io(parent, "create", &error))?;
+            .map_err(|error| store_errors::io_error(parent, "create", &error))?;
     }
     let fresh = fresh_name(path);
-    file_io::create_private(&fresh).map_err(|error| store_errors::io(path, "create", &error))?;
-    let named = fill(&fresh).map_err(|error| refused(path, &error)).and_then(|()| {
+    file_io::create_private(&fresh).map_err(|error| store_errors::io_error(path, "create", &error))?;
+    let named = fill_new_store(&fresh).map_err(|error| refused_error(path, &error)).and_then(|()| {
         let named = match std::fs::hard_link(&fresh, path) {
             // another process was faster
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
@@ -276,19 +281,19 @@ fn create(path: &Path) -> Result<(), OpenStoreError> {
             Err(_) => std::fs::rename(&fresh, path),
             Ok(()) => Ok(()),
         };
-        named.map_err(|error| store_errors::io(path, "create", &error).into())
+        named.map_err(|error| store_errors::io_error(path, "create", &error).into())
     });
-    for file in [&fresh, &wal_sync::log_of(&fresh)] {
+    for file in [&fresh, &wal_sync::wal_path(&fresh)] {
         // best effort: a leftover is small and in nobody's way
         let _ = std::fs::remove_file(file);
     }
     named
 }
 
-fn fill(fresh: &Path) -> rusqlite::Result<()> {
+fn fill_new_store(fresh: &Path) -> rusqlite::Result<()> {
     let mut connection = Connection::open(fresh)?;
     enter_wal(&connection)?;
-    schema::migrate(&mut connection)?;
+    schema::migrate_schema(&mut connection)?;
     connection.close().map_err(|(_, error)| error)
 }
 

@@ -5,7 +5,7 @@ use rusqlite::{Connection, OptionalExtension, Transaction, params};
 use synthdev_domain::ids::RunId;
 
 /// Keeps it for the run as it is in this transaction, in the place of an earlier one.
-pub(super) fn keep(transaction: &Transaction<'_>, key: i64, body: &str) -> rusqlite::Result<()> {
+pub(super) fn save_preview(transaction: &Transaction<'_>, key: i64, body: &str) -> rusqlite::Result<()> {
     transaction
         .prepare_cached(
             "INSERT INTO glances(run, seq, body)
@@ -17,9 +17,13 @@ pub(super) fn keep(transaction: &Transaction<'_>, key: i64, body: &str) -> rusql
 }
 
 /// The same; `None` leaves no earlier one in its place.
-pub(super) fn replace(transaction: &Transaction<'_>, key: i64, body: Option<&str>) -> rusqlite::Result<()> {
+pub(super) fn replace_preview(
+    transaction: &Transaction<'_>,
+    key: i64,
+    body: Option<&str>,
+) -> rusqlite::Result<()> {
     match body {
-        Some(body) => keep(transaction, key, body),
+        Some(body) => save_preview(transaction, key, body),
         None => transaction.prepare_cached("DELETE FROM glances WHERE run = ?1")?.execute([key]).map(drop),
     }
 }
@@ -41,7 +45,7 @@ pub(super) fn load_preview(connection: &Connection, run: &RunId) -> rusqlite::Re
 }
 
 /// Its bytes.
-pub(super) fn weigh(connection: &Connection, key: i64) -> rusqlite::Result<u64> {
+pub(super) fn weigh_preview(connection: &Connection, key: i64) -> rusqlite::Result<u64> {
     let bytes: Option<i64> = connection
         .prepare_cached("SELECT octet_length(body) FROM glances WHERE run = ?1")?
         .query_row([key], |row| row.get(0))

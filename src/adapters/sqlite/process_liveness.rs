@@ -16,55 +16,57 @@ use super::liveness_lock::{self, LivenessLock};
 const LOCK: char = '|';
 
 /// Identity of a process beyond its id: boot and start time. Empty when it cannot be told.
-pub(super) fn identity(pid: u32) -> String {
+pub(super) fn process_identity(pid: u32) -> String {
     if Path::new("/proc/self/stat").exists() {
-        return start_in_proc(pid).unwrap_or_default();
+        return start_time_from_proc(pid).unwrap_or_default();
     }
     start_from_ps(pid).unwrap_or_default()
 }
 
 /// The identity of a driver that holds a lock.
-pub(super) fn locked(identity: &str, presence: &LivenessLock) -> String {
+pub(super) fn identity_with_lock(identity: &str, presence: &LivenessLock) -> String {
     format!("{identity}{LOCK}{}", presence.name)
 }
 
 /// The name of the lock that a driver holds; empty if it has none.
-pub(super) fn lock_of(process: &str) -> &str {
+pub(super) fn lock_name(process: &str) -> &str {
     process.split_once(LOCK).map_or("", |(_, lock)| lock)
 }
 
 /// Answers for one listing; a process is looked up once. The default one knows of no locks.
 #[derive(Default)]
 pub(super) struct ProcessLivenessCache {
-    seen: HashMap<u32, String>,
+    identities: HashMap<u32, String>,
     /// Where locks are.
-    place: Option<PathBuf>,
-    held: HashMap<String, Option<bool>>,
+    locks_directory: Option<PathBuf>,
+    lock_states: HashMap<String, Option<bool>>,
 }
 
 impl ProcessLivenessCache {
     /// With the locks beside this history.
     pub(super) fn for_store(connection: &Connection) -> Self {
-        let place = connection.path().and_then(|path| liveness_lock::place(Path::new(path)));
-        Self { place, ..Self::default() }
+        let place = connection.path().and_then(|path| liveness_lock::locks_directory(Path::new(path)));
+        Self { locks_directory: place, ..Self::default() }
     }
 
     pub(super) fn is_alive(&mut self, pid: u32, process: &str) -> bool {
         let (process, lock) = process.split_once(LOCK).unwrap_or((process, ""));
-        if let Some(place) = self.place.as_deref().filter(|_| !lock.is_empty()) {
-            let held =
-                self.held.entry(lock.to_owned()).or_insert_with(|| liveness_lock::is_held(place, lock));
+        if let Some(place) = self.locks_directory.as_deref().filter(|_| !lock.is_empty()) {
+            let held = self
+                .lock_states
+                .entry(lock.to_owned())
+                .or_insert_with(|| liveness_lock::is_lock_held(place, lock));
             if let Some(held) = *held {
                 return held;
             }
         }
-        let now = self.seen.entry(pid).or_insert_with(|| identity(pid));
+        let now = self.identities.entry(pid).or_insert_with(|| process_identity(pid));
         !now.is_empty() && (process.is_empty() || now == process)
     }
 }
 
 /// Field 22 of `/proc/PID/stat`, in ticks since boot, behind the boot's id. Zombies count as dead.
-fn start_in_proc(pid: u32) -> Option<String> {
+fn start_time_from_proc(pid: u32) -> Option<String> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     // the name is in brackets and may hold spaces and brackets itself
@@ -90,7 +92,7 @@ mod tests {
     fn this_process_lives_and_a_reused_id_does_not() {
         let me = std::process::id();
         let mut census = ProcessLivenessCache::default();
-        assert!(census.is_alive(me, &identity(me)));
+        assert!(census.is_alive(me, &process_identity(me)));
         assert!(census.is_alive(me, ""), "an unknown start time is given the benefit of the doubt");
         assert!(!census.is_alive(me, "another boot 1"));
         assert!(!census.is_alive(u32::MAX - 1, ""));

@@ -27,7 +27,7 @@ pub(super) const ROWS_FROM: &str =
 pub(super) enum RunLookup {
     Nothing,
     One(Box<RunSummary>),
-    Several { newest: Vec<String>, total: usize },
+    Several { newest_ids: Vec<String>, total: usize },
 }
 
 impl RunLookup {
@@ -35,27 +35,29 @@ impl RunLookup {
         match self {
             Self::Nothing => Err(store_errors::unknown_run(id)),
             Self::One(run) => Ok(*run),
-            Self::Several { newest, total } => Err(store_errors::ambiguous(id, &newest, total)),
+            Self::Several { newest_ids: newest, total } => {
+                Err(store_errors::ambiguous_error(id, &newest, total))
+            }
         }
     }
 }
 
 /// A whole id.
-pub(super) fn exact(
+pub(super) fn find_exact(
     connection: &Connection,
     id: &str,
     census: &mut ProcessLivenessCache,
 ) -> rusqlite::Result<Option<RunSummary>> {
     connection
         .prepare_cached(&format!("{SUMMARY} WHERE id = ?1"))?
-        .query_row([id], |row| decode::summary(row, census))
+        .query_row([id], |row| decode::decode_summary(row, census))
         .optional()
 }
 
 /// A whole id wins over the prefixes of others.
-pub(super) fn find(connection: &Connection, id: &str) -> rusqlite::Result<RunLookup> {
+pub(super) fn find_run(connection: &Connection, id: &str) -> rusqlite::Result<RunLookup> {
     let mut census = ProcessLivenessCache::for_store(connection);
-    if let Some(run) = exact(connection, id, &mut census)? {
+    if let Some(run) = find_exact(connection, id, &mut census)? {
         return Ok(RunLookup::One(Box::new(run)));
     }
     if id.is_empty() {
@@ -69,28 +71,28 @@ pub(super) fn find(connection: &Connection, id: &str) -> rusqlite::Result<RunLoo
     match ids.as_slice() {
         [] => Ok(RunLookup::Nothing),
         [only] => {
-            let run = exact(connection, only, &mut census)?;
+            let run = find_exact(connection, only, &mut census)?;
             Ok(run.map_or(RunLookup::Nothing, |run| RunLookup::One(Box::new(run))))
         }
         several => Ok(RunLookup::Several {
-            newest: several.iter().take(CANDIDATES).cloned().collect(),
+            newest_ids: several.iter().take(CANDIDATES).cloned().collect(),
             total: several.len(),
         }),
     }
 }
 
 /// Header and rows as of one moment, though another process may be appending.
-pub(super) fn load(
+pub(super) fn load_run(
     connection: &Connection,
     run: &RunId,
 ) -> rusqlite::Result<Option<(RunHeader, Vec<JournalRow>)>> {
     let mut all = JournalCollector::default();
-    visit(connection, run, &mut all)?;
+    read_rows(connection, run, &mut all)?;
     Ok(all.header.map(|header| (header, all.rows)))
 }
 
 /// The same, row by row; `false` if there is no such run.
-pub(super) fn visit(
+pub(super) fn read_rows(
     connection: &Connection,
     run: &RunId,
     reader: &mut dyn RunReader,
@@ -98,7 +100,7 @@ pub(super) fn visit(
     let moment = connection.unchecked_transaction()?;
     let header = moment
         .prepare_cached(&format!("{HEADER} WHERE id = ?1"))?
-        .query_row([run.as_str()], decode::header)
+        .query_row([run.as_str()], decode::decode_header)
         .optional()?;
     let Some((key, header)) = header else { return Ok(false) };
     if reader.header(header).is_break() {

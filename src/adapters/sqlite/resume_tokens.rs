@@ -2,8 +2,8 @@
 
 use rusqlite::{Connection, ErrorCode, OptionalExtension, params};
 
-use super::run_ownership::{driver_of, take_over};
-use super::write::{StoreWriter, begin, key_of, write_rows};
+use super::run_ownership::{find_driver, take_over};
+use super::write::{StoreWriter, begin_write, find_run_key, write_rows};
 use super::write_refusal::{StoreRefusal, StoreWriteResult};
 use synthdev_domain::ids::{CallId, RunId, Timestamp};
 use synthdev_domain::journal::{JournalRow, RunProgress, RunStatus, TokenRecord, TokenRedeemOutcome};
@@ -22,8 +22,10 @@ pub(super) struct TokenRedemption<'a> {
 
 impl StoreWriter {
     pub(super) fn issue_token(&mut self, token: &TokenRecord) -> StoreWriteResult<()> {
-        let transaction = begin(&mut self.connection)?;
-        let Some(key) = key_of(&transaction, &token.run)? else { return Ok(Err(StoreRefusal::Unknown)) };
+        let transaction = begin_write(&mut self.connection)?;
+        let Some(key) = find_run_key(&transaction, &token.run)? else {
+            return Ok(Err(StoreRefusal::Unknown));
+        };
         let inserted = transaction
             .prepare_cached(
                 "INSERT INTO tokens(hash, run, call, definition_hash, created, expires, tries, used, results_hash,
@@ -60,14 +62,14 @@ impl StoreWriter {
     }
 
     /// Uses the token up and appends, or neither.
-    pub(super) fn redeem(
+    pub(super) fn redeem_token(
         &mut self,
         usage: &TokenRedemption<'_>,
         rows: &[JournalRow],
         progress: Option<&RunProgress>,
     ) -> StoreWriteResult<TokenRedeemOutcome> {
         self.hold_liveness_lock();
-        let transaction = begin(&mut self.connection)?;
+        let transaction = begin_write(&mut self.connection)?;
         let Some(token) = by_hash(&transaction, usage.hash)? else {
             return Ok(Err(StoreRefusal::UnknownToken));
         };
@@ -77,18 +79,18 @@ impl StoreWriter {
         if token.expires <= usage.now {
             return Ok(Err(StoreRefusal::ExpiredToken));
         }
-        let Some((driver, run)) = driver_of(&transaction, &token.run)? else {
+        let Some((driver, run)) = find_driver(&transaction, &token.run)? else {
             return Ok(Err(StoreRefusal::Unknown));
         };
-        let mine = self.desks.get(&token.run).filter(|desk| desk.claim == driver.claim).copied();
+        let mine = self.driven_runs.get(&token.run).filter(|desk| desk.claim == driver.claim).copied();
         let mut desk = match mine {
             Some(desk) => desk,
             None if run.progress.status == RunStatus::Running => {
                 return Ok(Err(StoreRefusal::Driven { pid: driver.pid }));
             }
-            None => take_over(&transaction, driver.key, &self.me)?,
+            None => take_over(&transaction, driver.key, &self.own_identity)?,
         };
-        write_rows(&transaction, &desk, rows, progress, &self.me)?;
+        write_rows(&transaction, &desk, rows, progress, &self.own_identity)?;
         transaction
             .prepare_cached(
                 "UPDATE tokens SET used = ?3, results_hash = ?4, answer = ?5
@@ -102,20 +104,20 @@ impl StoreWriter {
                 usage.answer
             ])?;
         transaction.commit()?;
-        desk.written(rows, progress, &mut self.queue);
-        self.desks.insert(token.run, desk);
+        desk.on_rows_written(rows, progress, &mut self.queue);
+        self.driven_runs.insert(token.run, desk);
         Ok(Ok(TokenRedeemOutcome::Accepted))
     }
 }
 
 pub(super) fn by_hash(connection: &Connection, hash: &str) -> rusqlite::Result<Option<TokenRecord>> {
-    connection.prepare_cached(&format!("{TOKEN} WHERE hash = ?1"))?.query_row([hash], record).optional()
+    connection.prepare_cached(&format!("{TOKEN} WHERE hash = ?1"))?.query_row([hash], decode_token).optional()
 }
 
 /// Unused ones, oldest first.
-pub(super) fn open(connection: &Connection, run: &RunId) -> rusqlite::Result<Vec<TokenRecord>> {
+pub(super) fn open_tokens(connection: &Connection, run: &RunId) -> rusqlite::Result<Vec<TokenRecord>> {
     let sql = format!("{TOKEN} WHERE id = ?1 AND used IS NULL ORDER BY created, hash");
-    connection.prepare_cached(&sql)?.query_map([run.as_str()], record)?.collect()
+    connection.prepare_cached(&sql)?.query_map([run.as_str()], decode_token)?.collect()
 }
 
 fn used_before(token: TokenRecord, results_hash: &str) -> TokenRedeemOutcome {
@@ -126,7 +128,7 @@ fn used_before(token: TokenRecord, results_hash: &str) -> TokenRedeemOutcome {
     }
 }
 
-fn record(row: &rusqlite::Row<'_>) -> rusqlite::Result<TokenRecord> {
+fn decode_token(row: &rusqlite::Row<'_>) -> rusqlite::Result<TokenRecord> {
     Ok(TokenRecord {
         hash: row.get(0)?,
         run: RunId(row.get(1)?),

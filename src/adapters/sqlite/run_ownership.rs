@@ -4,44 +4,46 @@ use rusqlite::{Connection, Transaction, params};
 
 use super::process_liveness::ProcessLivenessCache;
 use super::read;
-use super::write::{DrivenRun, OwnProcessIdentity, StoreWriter, begin, holds, mark_behind, next_seq};
+use super::write::{
+    DrivenRun, OwnProcessIdentity, StoreWriter, begin_write, claim_holds, mark_behind, next_seq,
+};
 use super::write_refusal::{StoreRefusal, StoreWriteResult};
 use synthdev_domain::ids::RunId;
 use synthdev_domain::journal::{RunStatus, RunSummary};
 
 impl StoreWriter {
     /// Takes the run over, unless a living process is running it. Returns the run as it was.
-    pub(super) fn claim(&mut self, run: &RunId) -> StoreWriteResult<RunSummary> {
+    pub(super) fn claim_run(&mut self, run: &RunId) -> StoreWriteResult<RunSummary> {
         self.hold_liveness_lock();
-        let transaction = begin(&mut self.connection)?;
-        let Some((driver, before)) = driver_of(&transaction, run)? else {
+        let transaction = begin_write(&mut self.connection)?;
+        let Some((driver, before)) = find_driver(&transaction, run)? else {
             return Ok(Err(StoreRefusal::Unknown));
         };
         // only a lock tells two stores of one process apart
-        let mine = self.presence.is_some() && driver.process == self.me.identity;
-        let let_go = mine && !self.desks.contains_key(run);
+        let mine = self.liveness_lock.is_some() && driver.process == self.own_identity.identity;
+        let let_go = mine && !self.driven_runs.contains_key(run);
         if before.progress.status == RunStatus::Running && !let_go {
             return Ok(Err(StoreRefusal::Driven { pid: driver.pid }));
         }
-        let desk = take_over(&transaction, driver.key, &self.me)?;
+        let desk = take_over(&transaction, driver.key, &self.own_identity)?;
         transaction
             .prepare_cached("UPDATE progress SET status = 'running' WHERE run = ?1")?
             .execute([driver.key])?;
         transaction.commit()?;
-        self.desks.insert(run.clone(), desk);
+        self.driven_runs.insert(run.clone(), desk);
         Ok(Ok(before))
     }
 
     /// Whether the claim still holds.
-    pub(super) fn drives(&self, run: &RunId) -> rusqlite::Result<bool> {
-        let Some(desk) = self.desks.get(run) else { return Ok(false) };
-        holds(&self.connection, desk)
+    pub(super) fn drives_run(&self, run: &RunId) -> rusqlite::Result<bool> {
+        let Some(desk) = self.driven_runs.get(run) else { return Ok(false) };
+        claim_holds(&self.connection, desk)
     }
 
     /// The run is let go where it stands: it is interrupted. Where that cannot be written, this process at least may
     /// claim it again.
-    pub(super) fn release(&mut self, run: &RunId) -> rusqlite::Result<()> {
-        let Some(desk) = self.desks.remove(run) else { return Ok(()) };
+    pub(super) fn release_run(&mut self, run: &RunId) -> rusqlite::Result<()> {
+        let Some(desk) = self.driven_runs.remove(run) else { return Ok(()) };
         self.connection
             .prepare_cached(
                 "UPDATE progress SET status = 'interrupted' WHERE run = ?1 AND claim = ?2 AND status = 'running'",
@@ -61,17 +63,17 @@ pub(super) struct RunOwner {
 
 /// The living process that drives a run, this one included; `None`: nobody does.
 pub(super) fn living_driver(connection: &Connection, run: &RunId) -> rusqlite::Result<Option<RunOwner>> {
-    let found = driver_of(connection, run)?;
+    let found = find_driver(connection, run)?;
     Ok(found.filter(|(_, run)| run.progress.status == RunStatus::Running).map(|(driver, _)| driver))
 }
 
 /// With the run as readers see it; `None` if there is no such run.
-pub(super) fn driver_of(
+pub(super) fn find_driver(
     connection: &Connection,
     run: &RunId,
 ) -> rusqlite::Result<Option<(RunOwner, RunSummary)>> {
     let Some(summary) =
-        read::exact(connection, run.as_str(), &mut ProcessLivenessCache::for_store(connection))?
+        read::find_exact(connection, run.as_str(), &mut ProcessLivenessCache::for_store(connection))?
     else {
         return Ok(None);
     };

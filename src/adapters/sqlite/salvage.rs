@@ -21,7 +21,7 @@ use rusqlite::Connection;
 use super::{open, store_errors, wal_sync};
 use synthdev_ports::run_store::StoreError;
 
-pub use replace::{finish, replace};
+pub use replace::{finish_replacement, replace_store};
 
 use pages::DatabasePages;
 use rebuild::RescueTotals;
@@ -33,7 +33,7 @@ pub struct SalvageReport {
     pub runs: u64,
     pub rows: u64,
     /// What could not, a line each; empty if the history is whole.
-    pub lost: Vec<String>,
+    pub lost_items: Vec<String>,
 }
 
 /// Copies every run that can be read from `path` to a new history at `to`, and checks the new one. Of a run whose
@@ -44,8 +44,8 @@ pub struct SalvageReport {
 /// # Errors
 /// Another process has `path` open, there is nothing at `path`, something is at `to`, a file cannot be read or
 /// written, or the new file did not turn out sound. Then nothing is left at `to`.
-pub fn salvage(path: &Path, to: &Path) -> Result<SalvageReport, StoreError> {
-    unused(path)?;
+pub fn salvage_store(path: &Path, to: &Path) -> Result<SalvageReport, StoreError> {
+    ensure_unused(path)?;
     open::refuse_unfinished(path)?;
     if open::is_absent(path) && wal_sync::log_bytes(path) == 0 {
         return Err(StoreError {
@@ -59,25 +59,25 @@ pub fn salvage(path: &Path, to: &Path) -> Result<SalvageReport, StoreError> {
             hint: Some("nothing is overwritten: move it away".to_owned()),
         });
     }
-    let pages = DatabasePages::open(path).map_err(|error| store_errors::io(path, "read", &error))?;
+    let pages = DatabasePages::open(path).map_err(|error| store_errors::io_error(path, "read", &error))?;
     let found = SalvagedRows::scan_pages(&pages);
-    let saved = fill(to, |connection| rebuild::write(connection, &pages, found));
+    let saved = fill_new_store(to, |connection| rebuild::write_rescued(connection, &pages, found));
     if saved.is_err() {
-        for file in [to.to_owned(), wal_sync::log_of(to), beside(to, "-shm")] {
+        for file in [to.to_owned(), wal_sync::wal_path(to), with_suffix(to, "-shm")] {
             // best effort: the first error is the one to tell
             let _ = std::fs::remove_file(file);
         }
     }
-    let RescueTotals { runs, rows, lost } = saved?;
-    Ok(SalvageReport { runs, rows, lost })
+    let RescueTotals { runs, rows, lost_items: lost } = saved?;
+    Ok(SalvageReport { runs, rows, lost_items: lost })
 }
 
-fn fill(
+fn fill_new_store(
     to: &Path,
     work: impl FnOnce(&mut Connection) -> rusqlite::Result<RescueTotals>,
 ) -> Result<RescueTotals, StoreError> {
-    let mut connection = open::open(to).map_err(|refused| refused.error)?;
-    let told = |error: rusqlite::Error| store_errors::explain(to, "write", &error);
+    let mut connection = open::open_store(to).map_err(|refused| refused.error)?;
+    let told = |error: rusqlite::Error| store_errors::explain_error(to, "write", &error);
     let saved = work(&mut connection).map_err(told)?;
     let sound: String =
         connection.query_row("PRAGMA integrity_check(1)", [], |row| row.get(0)).map_err(told)?;
@@ -100,7 +100,7 @@ fn fill(
 }
 
 /// Refuses while another process could still write.
-fn unused(path: &Path) -> Result<(), StoreError> {
+fn ensure_unused(path: &Path) -> Result<(), StoreError> {
     let holders = file_holders::processes_using(path);
     if holders.is_empty() {
         return Ok(());
@@ -112,7 +112,7 @@ fn unused(path: &Path) -> Result<(), StoreError> {
     })
 }
 
-fn beside(path: &Path, ending: &str) -> PathBuf {
+fn with_suffix(path: &Path, ending: &str) -> PathBuf {
     let mut name = OsString::from(path);
     name.push(ending);
     PathBuf::from(name)

@@ -146,9 +146,9 @@ pub(super) const WORDS: &str = "CREATE VIRTUAL TABLE words USING fts5(
 
 /// Brings a file of an older version to the present one, in one transaction: a kill leaves the old version or the
 /// new one. Two processes may both try: the second finds the work done.
-pub(super) fn migrate(connection: &mut Connection) -> rusqlite::Result<()> {
+pub(super) fn migrate_schema(connection: &mut Connection) -> rusqlite::Result<()> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    let found = number(&transaction, "user_version")?;
+    let found = read_pragma(&transaction, "user_version")?;
     if found < 1 {
         transaction.execute_batch(VERSION_1)?;
         transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
@@ -177,6 +177,6 @@ pub(super) fn renew_words(transaction: &Transaction<'_>) -> rusqlite::Result<()>
     ))
 }
 
-pub(super) fn number(connection: &Connection, pragma: &str) -> rusqlite::Result<i32> {
+pub(super) fn read_pragma(connection: &Connection, pragma: &str) -> rusqlite::Result<i32> {
     connection.pragma_query_value(None, pragma, |row| row.get(0))
 }

@@ -12,15 +12,15 @@ use synthdev_ports::run_store::SearchTextOfRow;
 /// What a person typed, as the index understands it; `None` if there is no word in it. Every part is quoted, so
 /// nothing in it is an operator: words are all wanted, a phrase is wanted as it is, and the last part may go on.
 /// One Latin letter is a word of its own: as a beginning it would be in nearly every row.
-pub(super) fn expression(typed: &str) -> Option<String> {
+pub(super) fn match_expression(typed: &str) -> Option<String> {
     let mut parts: Vec<String> = Vec::new();
     let mut whole = true;
     for (at, piece) in typed.split('"').enumerate() {
         if at % 2 == 1 {
-            parts.extend(quoted(piece));
+            parts.extend(quote_term(piece));
             whole = false;
         } else if !piece.trim().is_empty() {
-            parts.extend(piece.split(|c: char| c.is_whitespace() || c.is_control()).filter_map(quoted));
+            parts.extend(piece.split(|c: char| c.is_whitespace() || c.is_control()).filter_map(quote_term));
             whole = piece.ends_with(char::is_whitespace);
         } else if !piece.is_empty() || at > 0 {
             whole = true;
@@ -31,17 +31,17 @@ pub(super) fn expression(typed: &str) -> Option<String> {
     Some(parts.join(" AND "))
 }
 
-pub(super) fn search(
+pub(super) fn search_runs(
     connection: &Connection,
     query: &SearchQuery,
     words: SearchTextOfRow<'_>,
 ) -> rusqlite::Result<Vec<SearchHit>> {
-    let Some(expression) = expression(&query.text) else { return Ok(Vec::new()) };
+    let Some(expression) = match_expression(&query.text) else { return Ok(Vec::new()) };
     let moment = connection.unchecked_transaction()?;
     let (mut low, mut high) = (0, i64::MAX);
     if let Some(run) = &query.run {
-        let Some(key) = super::write::key_of(&moment, run)? else { return Ok(Vec::new()) };
-        (low, high) = (full_text_index::number(key, 0), full_text_index::number(key + 1, 0) - 1);
+        let Some(key) = super::write::find_run_key(&moment, run)? else { return Ok(Vec::new()) };
+        (low, high) = (full_text_index::join_row_id(key, 0), full_text_index::join_row_id(key + 1, 0) - 1);
     }
     let mut statement = moment.prepare_cached(
         "SELECT rowid FROM words WHERE words MATCH ?1 AND rowid BETWEEN ?2 AND ?3 ORDER BY rowid DESC",
@@ -50,16 +50,16 @@ pub(super) fn search(
     let mut runs: HashMap<i64, Option<SearchedRun>> = HashMap::new();
     let mut hits = Vec::new();
     while let Some(row) = found.next()? {
-        let (key, seq) = full_text_index::place(row.get(0)?);
+        let (key, seq) = full_text_index::split_row_id(row.get(0)?);
         let run = match runs.get(&key) {
             Some(run) => run,
             None => {
-                let run = run(&moment, key, query.workflow.as_deref())?;
+                let run = searched_run(&moment, key, query.workflow.as_deref())?;
                 runs.entry(key).or_insert(run)
             }
         };
         let Some(run) = run else { continue };
-        hits.extend(hit(&moment, key, seq, run, words)?);
+        hits.extend(search_hit(&moment, key, seq, run, words)?);
         if query.limit > 0 && hits.len() >= query.limit {
             break;
         }
@@ -76,7 +76,11 @@ struct SearchedRun {
 }
 
 /// `None` if it is not of the workflow that is asked for.
-fn run(connection: &Connection, key: i64, workflow: Option<&str>) -> rusqlite::Result<Option<SearchedRun>> {
+fn searched_run(
+    connection: &Connection,
+    key: i64,
+    workflow: Option<&str>,
+) -> rusqlite::Result<Option<SearchedRun>> {
     connection
         .prepare_cached(
             "SELECT id, workflow, started, input FROM runs WHERE key = ?1 AND (?2 IS NULL OR workflow = ?2)",
@@ -92,7 +96,7 @@ fn run(connection: &Connection, key: i64, workflow: Option<&str>) -> rusqlite::R
         .optional()
 }
 
-fn hit(
+fn search_hit(
     connection: &Connection,
     key: i64,
     seq: i64,
@@ -122,9 +126,12 @@ fn is_one_letter(part: &str) -> bool {
 }
 
 /// As a string of the index's language; `None` if no word is in it.
-fn quoted(text: &str) -> Option<String> {
+fn quote_term(text: &str) -> Option<String> {
     let shown: String = text.chars().filter(|c| !c.is_control()).collect();
-    shown.chars().any(char::is_alphanumeric).then(|| format!("\"{}\"", full_text_index::apart(&shown)))
+    shown
+        .chars()
+        .any(char::is_alphanumeric)
+        .then(|| format!("\"{}\"", full_text_index::separate_words(&shown)))
 }
 
 #[cfg(test)]
@@ -156,7 +163,7 @@ mod tests {
             ("größe", Some("\"größe\"*")),
             ("a\0b", Some("\"a\" AND \"b\"")),
         ] {
-            assert_eq!(expression(typed).as_deref(), expected, "{typed:?}");
+            assert_eq!(match_expression(typed).as_deref(), expected, "{typed:?}");
         }
     }
 }

@@ -9,13 +9,13 @@ use synthdev_domain::ids::RunId;
 use synthdev_ports::run_store::StoreError;
 
 /// `action` completes "cannot … the run history FILE".
-pub(super) fn explain(path: &Path, action: &str, error: &rusqlite::Error) -> StoreError {
+pub(super) fn explain_error(path: &Path, action: &str, error: &rusqlite::Error) -> StoreError {
     let file = path.display();
     if let rusqlite::Error::FromSqlConversionFailure(..) | rusqlite::Error::InvalidColumnType(..) = error {
-        return damaged(path, &error.to_string());
+        return damaged_error(path, &error.to_string());
     }
     match error.sqlite_error_code() {
-        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => damaged(path, &error.to_string()),
+        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => damaged_error(path, &error.to_string()),
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => StoreError {
             message: format!("cannot {action} the run history {file}: another process has held it for 5 s"),
             hint: Some("try again; if it stays so, look for a stopped synthdev process".to_owned()),
@@ -54,7 +54,7 @@ pub(super) fn is_index_damage(error: &rusqlite::Error) -> bool {
     error.sqlite_error().is_some_and(|error| error.extended_code == rusqlite::ffi::SQLITE_CORRUPT_VTAB)
 }
 
-pub(super) fn damaged(path: &Path, detail: &str) -> StoreError {
+pub(super) fn damaged_error(path: &Path, detail: &str) -> StoreError {
     let file = path.display();
     StoreError {
         message: format!("the run history {file} is damaged: {detail}"),
@@ -65,7 +65,7 @@ pub(super) fn damaged(path: &Path, detail: &str) -> StoreError {
     }
 }
 
-pub(super) fn io(path: &Path, action: &str, error: &std::io::Error) -> StoreError {
+pub(super) fn io_error(path: &Path, action: &str, error: &std::io::Error) -> StoreError {
     StoreError {
         message: format!("cannot {action} {}: {error}", path.display()),
         hint: Some("the run history needs a directory it may write to".to_owned()),
@@ -73,7 +73,7 @@ pub(super) fn io(path: &Path, action: &str, error: &std::io::Error) -> StoreErro
 }
 
 /// `run` is what the call was about; a token is never shown.
-pub(super) fn refused(path: &Path, run: &RunId, refusal: StoreRefusal) -> StoreError {
+pub(super) fn refused_error(path: &Path, run: &RunId, refusal: StoreRefusal) -> StoreError {
     let words = |message: String, hint: &str| StoreError { message, hint: Some(hint.to_owned()) };
     let own = |pid: u32| if pid == std::process::id() { ", this process" } else { "" };
     match refusal {
@@ -122,7 +122,7 @@ pub(super) fn unknown_run(id: &str) -> StoreError {
 }
 
 /// `shown` are the newest candidates, `total` how many there are.
-pub(super) fn ambiguous(id: &str, shown: &[String], total: usize) -> StoreError {
+pub(super) fn ambiguous_error(id: &str, shown: &[String], total: usize) -> StoreError {
     let more = total.saturating_sub(shown.len());
     let rest = if more == 0 { String::new() } else { format!(" and {more} more") };
     StoreError {

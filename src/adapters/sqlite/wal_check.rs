@@ -24,7 +24,7 @@ const PAUSE: Duration = Duration::from_millis(5);
 ///
 /// # Errors
 /// It cannot be read.
-pub(super) fn damage(database: &Path, connection: &Connection) -> io::Result<Option<&'static str>> {
+pub(super) fn find_wal_damage(database: &Path, connection: &Connection) -> io::Result<Option<&'static str>> {
     let mut found = None;
     for _ in 0..LOOKS {
         found = inspect_wal(database, connection)?;
@@ -37,7 +37,7 @@ pub(super) fn damage(database: &Path, connection: &Connection) -> io::Result<Opt
 }
 
 fn inspect_wal(database: &Path, connection: &Connection) -> io::Result<Option<&'static str>> {
-    let mut log = match File::open(wal_sync::log_of(database)) {
+    let mut log = match File::open(wal_sync::wal_path(database)) {
         Ok(log) => log,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error),

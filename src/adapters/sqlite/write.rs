@@ -22,11 +22,11 @@ const PREVIEW: usize = 200;
 pub(super) struct StoreWriter {
     pub(super) connection: Connection,
     /// Runs that this process drives, or did until another one claimed them.
-    pub(super) desks: HashMap<RunId, DrivenRun>,
+    pub(super) driven_runs: HashMap<RunId, DrivenRun>,
     pub(super) queue: SearchIndexQueue,
-    pub(super) me: OwnProcessIdentity,
+    pub(super) own_identity: OwnProcessIdentity,
     /// Until a run was driven there is none.
-    pub(super) presence: Option<LivenessLock>,
+    pub(super) liveness_lock: Option<LivenessLock>,
 }
 
 /// This process, as the store knows it.
@@ -42,11 +42,11 @@ pub(super) struct DrivenRun {
     pub(super) key: i64,
     pub(super) claim: i64,
     /// Number of the next row.
-    pub(super) next: i64,
+    pub(super) next_row: i64,
     /// The run was said to be over: its index may have been closed.
-    pub(super) over: bool,
+    pub(super) is_over: bool,
     /// An append failed, so `next` must be looked up: a commit can be on the disk although it was reported as failed.
-    pub(super) unsure: bool,
+    pub(super) must_recheck: bool,
 }
 
 /// What happens in the same moment as an append.
@@ -63,92 +63,99 @@ pub(super) enum AppendExtra<'a> {
 impl StoreWriter {
     pub(super) fn new(connection: Connection) -> Self {
         let pid = std::process::id();
-        let me = OwnProcessIdentity { pid, identity: process_liveness::identity(pid) };
-        Self { connection, desks: HashMap::new(), queue: SearchIndexQueue::default(), me, presence: None }
+        let me = OwnProcessIdentity { pid, identity: process_liveness::process_identity(pid) };
+        Self {
+            connection,
+            driven_runs: HashMap::new(),
+            queue: SearchIndexQueue::default(),
+            own_identity: me,
+            liveness_lock: None,
+        }
     }
 
     /// Before a run is driven: others are to see that its driver lives.
     pub(super) fn hold_liveness_lock(&mut self) {
-        if self.presence.is_none() {
-            self.presence =
+        if self.liveness_lock.is_none() {
+            self.liveness_lock =
                 self.connection.path().and_then(|path| LivenessLock::acquire_lock(Path::new(path)));
-            if let Some(presence) = &self.presence {
-                self.me.identity = process_liveness::locked(&self.me.identity, presence);
+            if let Some(presence) = &self.liveness_lock {
+                self.own_identity.identity =
+                    process_liveness::identity_with_lock(&self.own_identity.identity, presence);
             }
         }
     }
 
     /// Where this process listens to others.
-    pub(super) fn control(&mut self) -> Option<PathBuf> {
+    pub(super) fn control_socket_path(&mut self) -> Option<PathBuf> {
         self.hold_liveness_lock();
-        let presence = self.presence.as_ref()?;
-        liveness_lock::control_of(Path::new(self.connection.path()?), &presence.name)
+        let presence = self.liveness_lock.as_ref()?;
+        liveness_lock::control_socket_path(Path::new(self.connection.path()?), &presence.name)
     }
 
-    pub(super) fn create(&mut self, header: &RunHeader) -> StoreWriteResult<()> {
+    pub(super) fn create_run(&mut self, header: &RunHeader) -> StoreWriteResult<()> {
         self.hold_liveness_lock();
-        let transaction = begin(&mut self.connection)?;
+        let transaction = begin_write(&mut self.connection)?;
         let (key, claim) = next_numbers(&transaction)?;
         if !insert_run(&transaction, key, header)? {
             return Ok(Err(StoreRefusal::Exists));
         }
         let identity = match header.pid {
-            pid if pid == self.me.pid => self.me.identity.clone(),
-            pid => process_liveness::identity(pid),
+            pid if pid == self.own_identity.pid => self.own_identity.identity.clone(),
+            pid => process_liveness::process_identity(pid),
         };
         let driver = OwnProcessIdentity { pid: header.pid, identity };
         insert_progress(&transaction, key, claim, &RunProgress::new(header.started), &driver)?;
         transaction.commit()?;
-        self.desks.insert(header.id.clone(), DrivenRun::new(key, claim, 1));
+        self.driven_runs.insert(header.id.clone(), DrivenRun::new(key, claim, 1));
         self.queue.push(key, 0, std::iter::once(Some(input_words(&header.workflow, &header.input))));
         Ok(Ok(()))
     }
 
     /// All rows, the progress and what comes with them, or nothing.
-    pub(super) fn append(
+    pub(super) fn append_rows(
         &mut self,
         run: &RunId,
         rows: &[JournalRow],
         progress: Option<&RunProgress>,
         also: AppendExtra<'_>,
     ) -> StoreWriteResult<()> {
-        let Some(desk) = self.desks.get_mut(run) else {
-            return Ok(Err(match key_of(&self.connection, run)? {
+        let Some(desk) = self.driven_runs.get_mut(run) else {
+            return Ok(Err(match find_run_key(&self.connection, run)? {
                 Some(_) => StoreRefusal::NotClaimed,
                 None => StoreRefusal::Unknown,
             }));
         };
-        let unsure = std::mem::replace(&mut desk.unsure, true);
-        let transaction = begin(&mut self.connection)?;
+        let unsure = std::mem::replace(&mut desk.must_recheck, true);
+        let transaction = begin_write(&mut self.connection)?;
         if unsure {
-            desk.next = next_seq(&transaction, desk.key)?;
+            desk.next_row = next_seq(&transaction, desk.key)?;
         }
-        if !write_rows(&transaction, desk, rows, progress, &self.me)? {
+        if !write_rows(&transaction, desk, rows, progress, &self.own_identity)? {
             return write_refusal::lost_claim_refusal(&transaction, run).map(Err);
         }
         match also {
             AppendExtra::Nothing => {}
             AppendExtra::EndTokens(void, glance) => {
-                end_tokens_of(&transaction, desk.key, void)?;
-                preview::replace(&transaction, desk.key, glance)?;
+                void_tokens(&transaction, desk.key, void)?;
+                preview::replace_preview(&transaction, desk.key, glance)?;
             }
-            AppendExtra::Glance(body) => preview::keep(&transaction, desk.key, body)?,
+            AppendExtra::Glance(body) => preview::save_preview(&transaction, desk.key, body)?,
         }
         transaction.commit()?;
-        desk.unsure = false;
-        desk.written(rows, progress, &mut self.queue);
+        desk.must_recheck = false;
+        desk.on_rows_written(rows, progress, &mut self.queue);
         Ok(Ok(()))
     }
 
     /// A run that was made elsewhere. Its words are found by the first search.
-    pub(super) fn import(
+    pub(super) fn import_run(
         &mut self,
         header: &RunHeader,
         rows: &[JournalRow],
         progress: &RunProgress,
         glance: Option<&str>,
     ) -> StoreWriteResult<()> {
-        let transaction = begin(&mut self.connection)?;
+        let transaction = begin_write(&mut self.connection)?;
         let (key, _) = next_numbers(&transaction)?;
         if !insert_run(&transaction, key, header)? {
             return Ok(Err(StoreRefusal::Exists));
@@ -157,7 +164,7 @@ impl StoreWriter {
         let nobody = OwnProcessIdentity { pid: header.pid, identity: "imported".to_owned() };
         insert_progress(&transaction, key, 0, progress, &nobody)?;
         write_rows(&transaction, &DrivenRun::new(key, 0, 1), rows, None, &nobody)?;
-        preview::replace(&transaction, key, glance)?;
+        preview::replace_preview(&transaction, key, glance)?;
         transaction.commit()?;
         Ok(Ok(()))
     }
@@ -165,29 +172,29 @@ impl StoreWriter {
 
 impl DrivenRun {
     pub(super) fn new(key: i64, claim: i64, next: i64) -> Self {
-        Self { key, claim, next, over: false, unsure: false }
+        Self { key, claim, next_row: next, is_over: false, must_recheck: false }
     }
 
     /// After the commit: the numbers that were given, and the words that wait for the index.
-    pub(super) fn written(
+    pub(super) fn on_rows_written(
         &mut self,
         rows: &[JournalRow],
         progress: Option<&RunProgress>,
         queue: &mut SearchIndexQueue,
     ) {
-        queue.push(self.key, self.next, rows.iter().map(|row| row.words.clone()));
-        self.next += i64::try_from(rows.len()).unwrap_or(0);
+        queue.push(self.key, self.next_row, rows.iter().map(|row| row.words.clone()));
+        self.next_row += i64::try_from(rows.len()).unwrap_or(0);
         if let Some(progress) = progress {
-            self.over = progress.status.is_over();
+            self.is_over = progress.status.is_over();
         }
     }
 }
 
-pub(super) fn begin(connection: &mut Connection) -> rusqlite::Result<Transaction<'_>> {
+pub(super) fn begin_write(connection: &mut Connection) -> rusqlite::Result<Transaction<'_>> {
     connection.transaction_with_behavior(TransactionBehavior::Immediate)
 }
 
-pub(super) fn key_of(connection: &Connection, run: &RunId) -> rusqlite::Result<Option<i64>> {
+pub(super) fn find_run_key(connection: &Connection, run: &RunId) -> rusqlite::Result<Option<i64>> {
     connection
         .prepare_cached("SELECT key FROM runs WHERE id = ?1")?
         .query_row([run.as_str()], |row| row.get(0))
@@ -219,21 +226,21 @@ pub(super) fn write_rows(
     progress: Option<&RunProgress>,
     me: &OwnProcessIdentity,
 ) -> rusqlite::Result<bool> {
-    if desk.over && !rows.is_empty() {
-        mark_behind(transaction, desk.key, desk.next)?;
+    if desk.is_over && !rows.is_empty() {
+        mark_behind(transaction, desk.key, desk.next_row)?;
     }
     let mut insert = transaction.prepare_cached(
         "INSERT INTO rows(run, seq, kind, at, call, body, blob, length, digest)
          SELECT run, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10 FROM progress WHERE run = ?1 AND claim = ?2",
     )?;
-    for (row, seq) in rows.iter().zip(desk.next..) {
+    for (row, seq) in rows.iter().zip(desk.next_row..) {
         let long = row.body.len() > INLINE_LIMIT;
-        let blob = if long { Some(blob::store(transaction, &row.body)?) } else { None };
-        let body = if long { preview(&row.body) } else { row.body.as_str() };
+        let blob = if long { Some(blob::store_text(transaction, &row.body)?) } else { None };
+        let body = if long { preview_prefix(&row.body) } else { row.body.as_str() };
         // call ids are counted from zero: they stay far below 2^63
         let call = row.call.map(|call| call.0.cast_signed());
         let digest = row.digest.map(u64::cast_signed);
-        let length = count(row.body.len() as u64);
+        let length = saturate_to_i64(row.body.len() as u64);
         let (key, claim) = (desk.key, desk.claim);
         let kind = row.kind.as_str();
         if insert.execute(params![key, claim, seq, kind, row.at.0, call, body, blob, length, digest])? == 0 {
@@ -242,20 +249,20 @@ pub(super) fn write_rows(
     }
     match progress {
         Some(progress) => update_progress(transaction, desk, progress, me),
-        None if rows.is_empty() => holds(transaction, desk),
+        None if rows.is_empty() => claim_holds(transaction, desk),
         None => Ok(true),
     }
 }
 
 /// Whether nobody has claimed the run since the desk was taken, and it is still there.
-pub(super) fn holds(connection: &Connection, desk: &DrivenRun) -> rusqlite::Result<bool> {
+pub(super) fn claim_holds(connection: &Connection, desk: &DrivenRun) -> rusqlite::Result<bool> {
     connection
         .prepare_cached("SELECT 1 FROM progress WHERE run = ?1 AND claim = ?2")?
         .exists([desk.key, desk.claim])
 }
 
 /// Used ones stay: a repeated answer is still answered, as long as the run has not gone back behind it.
-fn end_tokens_of(transaction: &Transaction<'_>, key: i64, void: &[CallId]) -> rusqlite::Result<()> {
+fn void_tokens(transaction: &Transaction<'_>, key: i64, void: &[CallId]) -> rusqlite::Result<()> {
     transaction.prepare_cached("DELETE FROM tokens WHERE used IS NULL AND run = ?1")?.execute([key])?;
     let mut one = transaction.prepare_cached("DELETE FROM tokens WHERE run = ?1 AND call = ?2")?;
     for call in void {
@@ -279,7 +286,7 @@ pub(super) fn input_words(workflow: &str, input: &str) -> String {
 
 /// `false` if the id is taken.
 fn insert_run(transaction: &Transaction<'_>, key: i64, header: &RunHeader) -> rusqlite::Result<bool> {
-    let spec = blob::store(transaction, &header.spec)?;
+    let spec = blob::store_text(transaction, &header.spec)?;
     let origin = header.origin.as_ref();
     let inserted = transaction
         .prepare_cached(
@@ -299,7 +306,7 @@ fn insert_run(transaction: &Transaction<'_>, key: i64, header: &RunHeader) -> ru
             origin.map(|origin| origin.run.as_str()),
             origin.map(|origin| origin.kind.as_str()),
             origin.and_then(|origin| origin.step),
-            header.worktree.as_ref().map(json).transpose()?,
+            header.worktree.as_ref().map(to_json).transpose()?,
         ]);
     match inserted {
         Ok(_) => {}
@@ -341,7 +348,7 @@ fn update_progress(
     progress: &RunProgress,
     me: &OwnProcessIdentity,
 ) -> rusqlite::Result<bool> {
-    let pauses = if progress.pauses.is_empty() { None } else { Some(json(&progress.pauses)?) };
+    let pauses = if progress.pauses.is_empty() { None } else { Some(to_json(&progress.pauses)?) };
     let changed = transaction
         .prepare_cached(
             "UPDATE progress SET status = ?3, pid = ?4, process = ?5, updated = ?6, prompt = ?7, completion = ?8,
@@ -356,29 +363,29 @@ fn update_progress(
             me.pid,
             me.identity,
             progress.updated.0,
-            count(progress.usage.prompt),
-            count(progress.usage.completion),
-            count(progress.usage.cached),
-            count(progress.usage.reasoning),
+            saturate_to_i64(progress.usage.prompt),
+            saturate_to_i64(progress.usage.completion),
+            saturate_to_i64(progress.usage.cached),
+            saturate_to_i64(progress.usage.reasoning),
             progress.cost_usd,
             progress.snapshot.as_ref().map(|id| id.as_str()),
-            json(&progress.path)?,
+            to_json(&progress.path)?,
             pauses,
-            progress.error.as_ref().map(json).transpose()?,
-            progress.output.as_ref().map(json).transpose()?,
+            progress.error.as_ref().map(to_json).transpose()?,
+            progress.output.as_ref().map(to_json).transpose()?,
         ])?;
     Ok(changed > 0)
 }
 
-fn preview(text: &str) -> &str {
+fn preview_prefix(text: &str) -> &str {
     text.char_indices().nth(PREVIEW).map_or(text, |(end, _)| &text[..end])
 }
 
 /// SQLite's integers are signed; a count that large is not real.
-fn count(value: u64) -> i64 {
+fn saturate_to_i64(value: u64) -> i64 {
     i64::try_from(value).unwrap_or(i64::MAX)
 }
 
-fn json(value: &impl serde::Serialize) -> rusqlite::Result<String> {
+fn to_json(value: &impl serde::Serialize) -> rusqlite::Result<String> {
     serde_json::to_string(value).map_err(|error| rusqlite::Error::ToSqlConversionFailure(Box::new(error)))
 }

@@ -10,20 +10,23 @@ use serde_json::{Map, Value};
 ///
 /// # Errors
 /// All problems, one after the other, in one line.
-pub(super) fn read<T: DeserializeOwned>(schema: &Value, arguments: &Value) -> Result<T, String> {
+pub(super) fn parse_arguments<T: DeserializeOwned>(schema: &Value, arguments: &Value) -> Result<T, String> {
     let Some(given) = arguments.as_object() else {
-        return Err(format!("the arguments must be a JSON object, not {}", kind(arguments)));
+        return Err(format!("the arguments must be a JSON object, not {}", value_kind(arguments)));
     };
-    let given: Map<String, Value> =
-        given.iter().filter(|(_, value)| !value.is_null()).map(|(k, v)| (k.clone(), whole(v))).collect();
-    let problems = problems(schema, &given);
+    let given: Map<String, Value> = given
+        .iter()
+        .filter(|(_, value)| !value.is_null())
+        .map(|(k, v)| (k.clone(), normalize_integers(v)))
+        .collect();
+    let problems = argument_problems(schema, &given);
     if !problems.is_empty() {
         return Err(format!("invalid arguments: {}", problems.join("; ")));
     }
     serde_json::from_value(Value::Object(given)).map_err(|error| format!("invalid arguments: {error}"))
 }
 
-fn problems(schema: &Value, given: &Map<String, Value>) -> Vec<String> {
+fn argument_problems(schema: &Value, given: &Map<String, Value>) -> Vec<String> {
     let no_properties = Map::new();
     let properties = schema["properties"].as_object().unwrap_or(&no_properties);
     let mut found = Vec::new();
@@ -34,7 +37,7 @@ fn problems(schema: &Value, given: &Map<String, Value>) -> Vec<String> {
     }
     for (name, value) in given {
         match properties.get(name) {
-            Some(property) => found.extend(problem(&format!("`{name}`"), property, value)),
+            Some(property) => found.extend(argument_problem(&format!("`{name}`"), property, value)),
             None => {
                 let known: Vec<&str> = properties.keys().map(String::as_str).collect();
                 found
@@ -45,7 +48,7 @@ fn problems(schema: &Value, given: &Map<String, Value>) -> Vec<String> {
     found
 }
 
-fn problem(name: &str, schema: &Value, value: &Value) -> Option<String> {
+fn argument_problem(name: &str, schema: &Value, value: &Value) -> Option<String> {
     let wanted = schema["type"].as_str().unwrap_or_default();
     let fits = match wanted {
         "string" => value.is_string(),
@@ -56,7 +59,7 @@ fn problem(name: &str, schema: &Value, value: &Value) -> Option<String> {
         _ => true,
     };
     if !fits {
-        return Some(format!("{name} must be {}, not {}", article(wanted), kind(value)));
+        return Some(format!("{name} must be {}, not {}", with_article(wanted), value_kind(value)));
     }
     if let Some(options) = schema["enum"].as_array().filter(|options| !options.contains(value)) {
         let options: Vec<String> = options.iter().map(Value::to_string).collect();
@@ -80,11 +83,14 @@ fn problem(name: &str, schema: &Value, value: &Value) -> Option<String> {
     if items.is_empty() && schema["minItems"].as_u64() > Some(0) {
         return Some(format!("{name} must not be empty"));
     }
-    items.iter().enumerate().find_map(|(at, item)| problem(&format!("{name}[{at}]"), &schema["items"], item))
+    items
+        .iter()
+        .enumerate()
+        .find_map(|(at, item)| argument_problem(&format!("{name}[{at}]"), &schema["items"], item))
 }
 
 /// `5.0` is a whole number in JSON Schema.
-fn whole(value: &Value) -> Value {
+fn normalize_integers(value: &Value) -> Value {
     match value.as_f64().filter(|n| value.is_f64() && n.fract() == 0.0 && n.abs() < 1e15) {
         #[expect(clippy::cast_possible_truncation, reason = "whole and far below 2^63")]
         Some(n) => Value::from(n as i64),
@@ -92,7 +98,7 @@ fn whole(value: &Value) -> Value {
     }
 }
 
-fn kind(value: &Value) -> &'static str {
+fn value_kind(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
         Value::Bool(_) => "a boolean",
@@ -103,7 +109,7 @@ fn kind(value: &Value) -> &'static str {
     }
 }
 
-fn article(kind: &str) -> &'static str {
+fn with_article(kind: &str) -> &'static str {
     match kind {
         "string" => "a string",
         "boolean" => "true or false",
@@ -124,7 +130,7 @@ mod tests {
             "path": {"type": "string", "minLength": 1}, "depth": {"type": "integer", "minimum": 1, "maximum": 10},
             "names": {"type": "array", "minItems": 1, "items": {"type": "string"}},
             "form": {"type": "string", "enum": ["a", "b"]}, "all": {"type": "boolean"}}});
-        let check = |arguments: Value, expected: &str| match read::<Value>(&schema, &arguments) {
+        let check = |arguments: Value, expected: &str| match parse_arguments::<Value>(&schema, &arguments) {
             Ok(value) => assert_eq!(value.to_string(), expected),
             Err(problem) => assert_eq!(problem.trim_start_matches("invalid arguments: "), expected),
         };

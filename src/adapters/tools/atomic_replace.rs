@@ -9,23 +9,23 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use temporary::LockedTempFile;
+pub(super) use temporary::remove_leftovers;
 #[cfg(test)]
-pub(super) use temporary::places;
-pub(super) use temporary::sweep;
+pub(super) use temporary::temporary_places;
 
 /// Writes `bytes` to `path`, keeping the mode of the file that was there. `path` is held (`beneath::AnchoredPath`), so that its
 /// directory stays the same from the first step to the last.
 ///
 /// # Errors
 /// Whatever the system says, or a link or a directory is in its place; then nothing has changed.
-pub(super) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+pub(super) fn replace_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let existing = fs::symlink_metadata(path).ok();
     if existing.as_ref().is_some_and(fs::Metadata::is_symlink) {
         return Err(io::Error::other("a link has come in its place; try again"));
     }
     let permissions = existing.map(|existing| existing.permissions());
-    let mut temporary = LockedTempFile::beside(path, permissions.is_some())?;
-    temporary.fill(bytes, permissions)?;
+    let mut temporary = LockedTempFile::create_beside(path, permissions.is_some())?;
+    temporary.fill_file(bytes, permissions)?;
     temporary.move_to(path)
 }
 

@@ -8,11 +8,11 @@ use serde_json::json;
 use synthdev_domain::tool::{ToolRisk, ToolSpec};
 
 use super::encoding::{self, FileEncoding};
-use super::load_file::load;
+use super::load_file::load_bytes;
 use super::planned_change::PlannedFileChange;
 use super::tool_answer::ToolAnswer;
 use super::tool_context::{FILE_LIMIT, ToolContext};
-use super::unique_match::{ByteSpan, line_of, only_place};
+use super::unique_match::{ByteSpan, line_number_at, only_place};
 
 pub(super) const NAME: &str = "edit_file";
 
@@ -43,7 +43,7 @@ struct SpanReplacement {
     text: Vec<u8>,
 }
 
-pub(super) fn spec() -> ToolSpec {
+pub(super) fn tool_spec() -> ToolSpec {
     ToolSpec {
         name: NAME.to_owned(),
         description: "Change one place of an existing file. Either give `old_text`, copied exactly from the file and \
@@ -65,7 +65,7 @@ pub(super) fn spec() -> ToolSpec {
                     "description": "Text the section ends with; must occur once; is part of what is replaced."},
                 "new_content": {"type": "string",
                     "description": "With operation replace: what the section becomes, boundaries included."},
-                "encoding": encoding::schema("How all texts of this call stand for the file's bytes.")}}),
+                "encoding": encoding::encoding_schema("How all texts of this call stand for the file's bytes.")}}),
         risk: ToolRisk::Write,
         repeat: None,
     }
@@ -73,15 +73,15 @@ pub(super) fn spec() -> ToolSpec {
 
 /// Why no answer of the user lets this call write there.
 pub(super) fn refusal(project: &ToolContext, arguments: &EditFileArguments) -> Option<String> {
-    project.fence.writable(&arguments.file_path).err().map(|error| error.to_string())
+    project.path_guard.resolve_writable(&arguments.file_path).err().map(|error| error.to_string())
 }
 
 /// What the call would do.
-pub(super) fn plan(
+pub(super) fn plan_change(
     project: &ToolContext,
     arguments: &EditFileArguments,
 ) -> Result<PlannedFileChange, String> {
-    edit(project, arguments).map(|(change, _)| change)
+    plan_edit(project, arguments).map(|(change, _)| change)
 }
 
 /// What the call would do, and answer.
@@ -89,44 +89,46 @@ pub(super) fn predict_effect(
     project: &ToolContext,
     arguments: &EditFileArguments,
 ) -> Result<(PlannedFileChange, ToolAnswer), String> {
-    let (change, edit) = edit(project, arguments)?;
-    change.permitted()?;
+    let (change, edit) = plan_edit(project, arguments)?;
+    change.check_permitted()?;
     let told = change_answer(&change, &edit);
     Ok((change, told))
 }
 
-pub(super) fn run(project: &ToolContext, arguments: &EditFileArguments) -> ToolAnswer {
-    let made = edit(project, arguments)
-        .and_then(|(change, edit)| change.make(&project.fence).map(|_| change_answer(&change, &edit)));
-    made.unwrap_or_else(ToolAnswer::failed)
+pub(super) fn run_tool(project: &ToolContext, arguments: &EditFileArguments) -> ToolAnswer {
+    let made = plan_edit(project, arguments).and_then(|(change, edit)| {
+        change.apply_change(&project.path_guard).map(|_| change_answer(&change, &edit))
+    });
+    made.unwrap_or_else(ToolAnswer::failure)
 }
 
 fn change_answer(change: &PlannedFileChange, edit: &SpanReplacement) -> ToolAnswer {
-    let before = change.before.as_deref().unwrap_or_default();
-    let name = change.spot.relative.as_str();
-    let first = line_of(before, edit.span.start);
-    let removed = lines_in(&before[edit.span.clone()]);
-    let added = lines_in(&edit.text);
-    ToolAnswer::succeeded(format!("edited {name} at line {first} (-{removed} +{added} lines)"))
-        .fact("file_path", name)
-        .fact("line", first)
-        .fact("lines_removed", removed)
-        .fact("lines_added", added)
-        .fact("size", change.after.len())
-        .changed(change.changed())
+    let before = change.content_before.as_deref().unwrap_or_default();
+    let name = change.path.relative.as_str();
+    let first = line_number_at(before, edit.span.start);
+    let removed = count_lines(&before[edit.span.clone()]);
+    let added = count_lines(&edit.text);
+    ToolAnswer::success(format!("edited {name} at line {first} (-{removed} +{added} lines)"))
+        .with_fact("file_path", name)
+        .with_fact("line", first)
+        .with_fact("lines_removed", removed)
+        .with_fact("lines_added", added)
+        .with_fact("size", change.content_after.len())
+        .with_changed_paths(change.changed_paths())
 }
 
-fn edit(
+fn plan_edit(
     project: &ToolContext,
     arguments: &EditFileArguments,
 ) -> Result<(PlannedFileChange, SpanReplacement), String> {
-    let spot = project.fence.writable(&arguments.file_path).map_err(|error| error.to_string())?;
+    let spot =
+        project.path_guard.resolve_writable(&arguments.file_path).map_err(|error| error.to_string())?;
     let blame = |why: String| format!("`{}` was not edited: {why}", spot.relative);
-    let before = load(&project.fence, &spot).map_err(&blame)?;
+    let before = load_bytes(&project.path_guard, &spot).map_err(&blame)?;
     if arguments.encoding.is_text() {
-        arguments.encoding.show(before.clone()).map_err(&blame)?;
+        arguments.encoding.decode_text(before.clone()).map_err(&blame)?;
     }
-    let edit = find(arguments, &before).map_err(&blame)?;
+    let edit = find_replacement(arguments, &before).map_err(&blame)?;
     let after = [&before[..edit.span.start], edit.text.as_slice(), &before[edit.span.end..]].concat();
     if after == before {
         return Err(blame("the new text is the same as the old".to_owned()));
@@ -134,13 +136,13 @@ fn edit(
     if after.len() as u64 > FILE_LIMIT {
         return Err(blame(format!("it would grow over the limit of {FILE_LIMIT} bytes (10 MiB)")));
     }
-    Ok((PlannedFileChange { spot, before: Some(before), after }, edit))
+    Ok((PlannedFileChange { path: spot, content_before: Some(before), content_after: after }, edit))
 }
 
-fn find(arguments: &EditFileArguments, before: &[u8]) -> Result<SpanReplacement, String> {
+fn find_replacement(arguments: &EditFileArguments, before: &[u8]) -> Result<SpanReplacement, String> {
     let bytes = |name: &str, text: &str| {
         let bytes = arguments.encoding.bytes(text).map_err(|why| format!("`{name}`: {why}"))?;
-        Ok::<_, String>(if arguments.encoding.is_text() { with_line_ends_of(before, bytes) } else { bytes })
+        Ok::<_, String>(if arguments.encoding.is_text() { match_line_ends(before, bytes) } else { bytes })
     };
     let boundaries = arguments.operation.is_some() || arguments.boundary_start.is_some();
     match (&arguments.old_text, &arguments.new_text, boundaries || arguments.boundary_end.is_some()) {
@@ -162,7 +164,7 @@ fn find(arguments: &EditFileArguments, before: &[u8]) -> Result<SpanReplacement,
                 (None, _) => return Err("`operation` is missing: replace or delete".to_owned()),
             };
             Ok(SpanReplacement {
-                span: between(before, &bytes("boundary_start", start)?, &bytes("boundary_end", end)?)?,
+                span: find_between(before, &bytes("boundary_start", start)?, &bytes("boundary_end", end)?)?,
                 text,
             })
         }
@@ -172,7 +174,7 @@ fn find(arguments: &EditFileArguments, before: &[u8]) -> Result<SpanReplacement,
     }
 }
 
-fn between(content: &[u8], start: &[u8], end: &[u8]) -> Result<ByteSpan, String> {
+fn find_between(content: &[u8], start: &[u8], end: &[u8]) -> Result<ByteSpan, String> {
     // both problems at once: the model then needs one more attempt, not two
     let (first, last) =
         match (only_place("boundary_start", content, start), only_place("boundary_end", content, end)) {
@@ -183,12 +185,12 @@ fn between(content: &[u8], start: &[u8], end: &[u8]) -> Result<ByteSpan, String>
     if first == last || first.end <= last.start {
         return Ok(first.start..last.end);
     }
-    let (start, end) = (line_of(content, first.start), line_of(content, last.start));
+    let (start, end) = (line_number_at(content, first.start), line_number_at(content, last.start));
     Err(format!("`boundary_start` (line {start}) must end before `boundary_end` (line {end}) begins"))
 }
 
 /// In a file whose every line ends with CRLF, a lone line feed of the call means CRLF.
-fn with_line_ends_of(file: &[u8], text: Vec<u8>) -> Vec<u8> {
+fn match_line_ends(file: &[u8], text: Vec<u8>) -> Vec<u8> {
     let feeds = file.iter().filter(|byte| **byte == b'\n').count();
     let pairs = file.windows(2).filter(|pair| *pair == b"\r\n").count();
     if feeds == 0 || feeds != pairs {
@@ -204,7 +206,7 @@ fn with_line_ends_of(file: &[u8], text: Vec<u8>) -> Vec<u8> {
     converted
 }
 
-fn lines_in(text: &[u8]) -> usize {
+fn count_lines(text: &[u8]) -> usize {
     let feeds = text.iter().filter(|byte| **byte == b'\n').count();
     feeds + usize::from(text.last().is_some_and(|last| *last != b'\n'))
 }

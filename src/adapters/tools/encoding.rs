@@ -18,7 +18,7 @@ pub(super) enum FileEncoding {
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 /// The argument as every tool declares it.
-pub(super) fn schema(what: &str) -> Value {
+pub(super) fn encoding_schema(what: &str) -> Value {
     json!({"type": "string", "enum": ["utf8", "ascii", "base64", "hex", "latin1"], "default": "utf8",
         "description": format!("{what} utf8 (the default) suits almost every text; base64 and hex carry any bytes.")})
 }
@@ -30,7 +30,7 @@ impl FileEncoding {
     }
 
     /// A file's bytes, as text for the model.
-    pub(super) fn show(self, bytes: Vec<u8>) -> Result<String, String> {
+    pub(super) fn decode_text(self, bytes: Vec<u8>) -> Result<String, String> {
         if self.is_text() && bytes.contains(&0) {
             return Err("it is a binary file; read it with encoding base64 or hex".to_owned());
         }
@@ -53,15 +53,15 @@ impl FileEncoding {
     pub(super) fn bytes(self, text: &str) -> Result<Vec<u8>, String> {
         match self {
             Self::Utf8 => Ok(text.as_bytes().to_vec()),
-            Self::Ascii => narrow(text, 0x7f, "ASCII"),
-            Self::Latin1 => narrow(text, 0xff, "latin1"),
+            Self::Ascii => encode_single_byte(text, 0x7f, "ASCII"),
+            Self::Latin1 => encode_single_byte(text, 0xff, "latin1"),
             Self::Hex => from_hex(text).ok_or_else(|| "it is not valid hex".to_owned()),
             Self::Base64 => from_base64(text).ok_or_else(|| "it is not valid base64".to_owned()),
         }
     }
 }
 
-fn narrow(text: &str, most: u32, name: &str) -> Result<Vec<u8>, String> {
+fn encode_single_byte(text: &str, most: u32, name: &str) -> Result<Vec<u8>, String> {
     let byte = |c: char| u8::try_from(u32::from(c)).ok().filter(|_| u32::from(c) <= most);
     text.chars().map(|c| byte(c).ok_or_else(|| format!("`{c}` does not exist in {name}"))).collect()
 }
@@ -134,7 +134,7 @@ mod tests {
         #[test]
         fn bytes_survive(bytes: Vec<u8>) {
             for encoding in [FileEncoding::Base64, FileEncoding::Hex] {
-                let text = encoding.show(bytes.clone()).unwrap();
+                let text = encoding.decode_text(bytes.clone()).unwrap();
                 prop_assert_eq!(encoding.bytes(&text).unwrap(), bytes.clone());
             }
         }

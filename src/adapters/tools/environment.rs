@@ -2,11 +2,13 @@
 
 use std::ffi::OsString;
 
-use synthdev_domain::secret_names::fits;
+use synthdev_domain::secret_names::wildcard_matches;
 
 /// The variables to take away: those of `present` whose name fits one of `patterns` (`*` is any text).
-pub(super) fn secrets(patterns: &[String], present: impl Iterator<Item = OsString>) -> Vec<OsString> {
-    present.filter(|name| name.to_str().is_some_and(|name| patterns.iter().any(|p| fits(p, name)))).collect()
+pub(super) fn secret_names(patterns: &[String], present: impl Iterator<Item = OsString>) -> Vec<OsString> {
+    present
+        .filter(|name| name.to_str().is_some_and(|name| patterns.iter().any(|p| wildcard_matches(p, name))))
+        .collect()
 }
 
 #[cfg(test)]
@@ -25,7 +27,7 @@ mod tests {
             ("HOME", "HOME", true),
             ("HOME", "HOMES", false),
         ] {
-            assert_eq!(fits(pattern, name), expected, "{pattern} {name}");
+            assert_eq!(wildcard_matches(pattern, name), expected, "{pattern} {name}");
         }
     }
     #[test]
@@ -63,7 +65,7 @@ mod tests {
             ("DISPLAY", false),
             ("MONKEY", false),
         ] {
-            let found = secrets(&patterns, std::iter::once(OsString::from(name)));
+            let found = secret_names(&patterns, std::iter::once(OsString::from(name)));
             assert_eq!(!found.is_empty(), secret, "{name}");
         }
     }

@@ -39,7 +39,7 @@ fn project_directory() -> String {
     ".".to_owned()
 }
 
-pub(super) fn spec() -> ToolSpec {
+pub(super) fn tool_spec() -> ToolSpec {
     ToolSpec {
         name: NAME.to_owned(),
         description: "Find an exact text (case matters, no patterns) in all files of the project that are not ignored \
@@ -68,26 +68,26 @@ impl Drop for StopOnDrop {
 
 /// Why no answer of the user lets this call search there.
 pub(super) fn refusal(project: &ToolContext, arguments: &ExactSearchArguments) -> Option<String> {
-    project.fence.readable(&arguments.directory_path).err().map(|error| error.to_string())
+    project.path_guard.resolve_readable(&arguments.directory_path).err().map(|error| error.to_string())
 }
 
-pub(super) async fn run(project: &Arc<ToolContext>, arguments: ExactSearchArguments) -> ToolAnswer {
+pub(super) async fn run_tool(project: &Arc<ToolContext>, arguments: ExactSearchArguments) -> ToolAnswer {
     let stop = StopOnDrop(Arc::default());
     let (project, stopped) = (Arc::clone(project), Arc::clone(&stop.0));
-    let searching = tokio::task::spawn_blocking(move || search(&project, &arguments, &stopped));
-    searching.await.unwrap_or_else(|_| ToolAnswer::failed("the search could not be run"))
+    let searching = tokio::task::spawn_blocking(move || search_files(&project, &arguments, &stopped));
+    searching.await.unwrap_or_else(|_| ToolAnswer::failure("the search could not be run"))
 }
 
-fn search(project: &ToolContext, arguments: &ExactSearchArguments, stopped: &AtomicBool) -> ToolAnswer {
-    let start = match project.fence.readable(&arguments.directory_path) {
+fn search_files(project: &ToolContext, arguments: &ExactSearchArguments, stopped: &AtomicBool) -> ToolAnswer {
+    let start = match project.path_guard.resolve_readable(&arguments.directory_path) {
         Ok(spot) if spot.absolute.exists() => spot.absolute,
-        Ok(spot) => return ToolAnswer::failed(format!("`{}` does not exist", spot.relative)),
-        Err(error) => return ToolAnswer::failed(error.to_string()),
+        Ok(spot) => return ToolAnswer::failure(format!("`{}` does not exist", spot.relative)),
+        Err(error) => return ToolAnswer::failure(error.to_string()),
     };
     let mut builder = RegexMatcherBuilder::new();
     let matcher = match builder.fixed_strings(true).build(&arguments.search_string) {
         Ok(matcher) => matcher,
-        Err(error) => return ToolAnswer::failed(format!("`search_string` cannot be searched for: {error}")),
+        Err(error) => return ToolAnswer::failure(format!("`search_string` cannot be searched for: {error}")),
     };
     let mut searcher = SearcherBuilder::new()
         .line_number(true)
@@ -96,28 +96,29 @@ fn search(project: &ToolContext, arguments: &ExactSearchArguments, stopped: &Ato
         .after_context(AROUND)
         .binary_detection(BinaryDetection::quit(0))
         .build();
-    let mut found = ExactSearchResults { room: project.cap, ..ExactSearchResults::default() };
-    for entry in walk(project, &start).flatten() {
-        if found.full() || stopped.load(Ordering::Relaxed) {
+    let mut found = ExactSearchResults { remaining_bytes: project.cap, ..ExactSearchResults::default() };
+    for entry in walk_files(project, &start).flatten() {
+        if found.is_full() || stopped.load(Ordering::Relaxed) {
             break;
         }
         if entry.file_type().is_some_and(|kind| kind.is_file()) && !entry.path_is_symlink() {
-            found.add(project, &mut searcher, &matcher, entry.path());
+            found.search_file(project, &mut searcher, &matcher, entry.path());
         }
     }
     found.into_answer()
 }
 
 /// The files to look at, in the order of their paths.
-fn walk(project: &ToolContext, start: &Path) -> ignore::Walk {
-    let hidden = project.fence.hidden().clone();
+fn walk_files(project: &ToolContext, start: &Path) -> ignore::Walk {
+    let hidden = project.path_guard.hidden_paths().clone();
     // not `max_filesize`: with it the walk asks no filter about files
     let small = |entry: &DirEntry| {
         entry.file_type().is_none_or(|kind| !kind.is_file())
             || entry.metadata().is_ok_and(|found| found.len() <= FILE_LIMIT)
     };
-    let keep =
-        move |entry: &DirEntry| entry.file_name() != ".git" && !hidden.contain(entry.path()) && small(entry);
+    let keep = move |entry: &DirEntry| {
+        entry.file_name() != ".git" && !hidden.is_path_hidden(entry.path()) && small(entry)
+    };
     walk_unignored(start, true, keep).sort_by_file_path(Path::cmp).build()
 }
 
@@ -126,27 +127,37 @@ struct ExactSearchResults {
     body: String,
     hits: usize,
     files: usize,
-    unreadable: usize,
+    unreadable_count: usize,
     /// Bytes of text the answer may carry.
-    room: usize,
+    remaining_bytes: usize,
 }
 
 impl ExactSearchResults {
-    fn full(&self) -> bool {
-        self.hits >= HITS || self.body.len() >= self.room
+    fn is_full(&self) -> bool {
+        self.hits >= HITS || self.body.len() >= self.remaining_bytes
     }
 
-    fn add(&mut self, project: &ToolContext, searcher: &mut Searcher, matcher: &RegexMatcher, path: &Path) {
-        let room = self.room.saturating_sub(self.body.len());
-        let mut sink = FileSearchHits { hits_left: HITS - self.hits, room, ..FileSearchHits::default() };
-        let opened = project.fence.open(path);
+    fn search_file(
+        &mut self,
+        project: &ToolContext,
+        searcher: &mut Searcher,
+        matcher: &RegexMatcher,
+        path: &Path,
+    ) {
+        let room = self.remaining_bytes.saturating_sub(self.body.len());
+        let mut sink = FileSearchHits {
+            remaining_hits: HITS - self.hits,
+            remaining_bytes: room,
+            ..FileSearchHits::default()
+        };
+        let opened = project.path_guard.open_file(path);
         if opened.and_then(|file| searcher.search_file(matcher, &file, &mut sink)).is_err() {
-            self.unreadable += 1;
+            self.unreadable_count += 1;
         }
         if sink.hits > 0 && !sink.binary {
             self.files += 1;
             self.hits += sink.hits;
-            self.body.push_str(&project.fence.relative(path).unwrap_or_default());
+            self.body.push_str(&project.path_guard.relative_path(path).unwrap_or_default());
             self.body.push('\n');
             self.body.push_str(&sink.text);
             self.body.push('\n');
@@ -155,15 +166,16 @@ impl ExactSearchResults {
 
     fn into_answer(self) -> ToolAnswer {
         let summary = format!("{} hits in {} files", self.hits, self.files);
-        let full = self.full();
-        let mut answer = ToolAnswer::succeeded(summary).fact("matches", self.hits).fact("files", self.files);
+        let full = self.is_full();
+        let mut answer =
+            ToolAnswer::success(summary).with_fact("matches", self.hits).with_fact("files", self.files);
         if full {
             let notice =
                 "there may be more hits; search for a longer text or in a subdirectory (directory_path)";
-            answer = answer.fact("notice", notice);
+            answer = answer.with_fact("notice", notice);
         }
-        if self.unreadable > 0 {
-            answer = answer.fact("unreadable_files", self.unreadable);
+        if self.unreadable_count > 0 {
+            answer = answer.with_fact("unreadable_files", self.unreadable_count);
         }
         answer.body(self.body)
     }
@@ -174,13 +186,13 @@ impl ExactSearchResults {
 struct FileSearchHits {
     text: String,
     hits: usize,
-    hits_left: usize,
-    room: usize,
+    remaining_hits: usize,
+    remaining_bytes: usize,
     binary: bool,
 }
 
 impl FileSearchHits {
-    fn line(&mut self, number: u64, mark: char, bytes: &[u8]) {
+    fn push_line(&mut self, number: u64, mark: char, bytes: &[u8]) {
         let line = String::from_utf8_lossy(bytes);
         let line = shorten_line(&line, LINE);
         self.text.push_str(&format!("{number}{mark}{line}\n"));
@@ -193,15 +205,15 @@ impl Sink for FileSearchHits {
     fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> Result<bool, io::Error> {
         let first = found.line_number().unwrap_or_default();
         for (number, line) in (first..).zip(found.lines()) {
-            self.line(number, ':', line);
+            self.push_line(number, ':', line);
         }
         self.hits += 1;
-        Ok(self.hits < self.hits_left && self.text.len() < self.room)
+        Ok(self.hits < self.remaining_hits && self.text.len() < self.remaining_bytes)
     }
 
     fn context(&mut self, _: &Searcher, context: &SinkContext<'_>) -> Result<bool, io::Error> {
-        self.line(context.line_number().unwrap_or_default(), '-', context.bytes());
-        Ok(self.text.len() < self.room)
+        self.push_line(context.line_number().unwrap_or_default(), '-', context.bytes());
+        Ok(self.text.len() < self.remaining_bytes)
     }
 
     fn context_break(&mut self, _: &Searcher) -> Result<bool, io::Error> {

@@ -11,7 +11,7 @@ use serde_json::json;
 use synthdev_domain::command_preview::TERMINAL;
 use synthdev_domain::tool::{ToolRisk, ToolSpec};
 
-use super::path_guard::reason;
+use super::path_guard::error_reason;
 use super::process::{self, CommandConfinement, JobCommand, ProcessExit, ProcessJob};
 use super::tool_answer::ToolAnswer;
 use super::tool_context::ToolContext;
@@ -28,7 +28,7 @@ pub(super) struct ExecuteTerminalArguments {
     timeout_seconds: Option<u64>,
 }
 
-pub(super) fn spec(default: Duration) -> ToolSpec {
+pub(super) fn tool_spec(default: Duration) -> ToolSpec {
     ToolSpec {
         name: NAME.to_owned(),
         description: "Run a shell command (`sh -c`) in the project's directory and get its output, standard output \
@@ -46,46 +46,50 @@ pub(super) fn spec(default: Duration) -> ToolSpec {
 }
 
 /// Why no setting allows this call.
-pub(super) fn refusal(
+pub(super) fn command_refusal(
     project: &ToolContext,
     arguments: &ExecuteTerminalArguments,
     network: bool,
 ) -> Option<String> {
-    project.refusal(CommandText::Line(&arguments.command), project.fence.root(), network)
+    project.command_refusal(CommandText::Line(&arguments.command), project.path_guard.root(), network)
 }
 
-pub(super) async fn run(
+pub(super) async fn run_tool(
     project: &ToolContext,
     arguments: ExecuteTerminalArguments,
     confinement: CommandConfinement<'_>,
 ) -> ToolAnswer {
     if arguments.command.contains('\0') {
-        return ToolAnswer::failed("`command` must not contain NUL");
+        return ToolAnswer::failure("`command` must not contain NUL");
     }
     let network = confinement.network().is_open();
     let command = CommandText::Line(&arguments.command);
-    if let Some(why) = project.refusal(command, project.fence.root(), network) {
-        return ToolAnswer::failed(why);
+    if let Some(why) = project.command_refusal(command, project.path_guard.root(), network) {
+        return ToolAnswer::failure(why);
     }
     let limit = arguments.timeout_seconds.map_or(project.terminal_timeout, Duration::from_secs);
     let job = ProcessJob {
-        what: JobCommand::Line(&arguments.command),
-        directory: project.fence.root(),
+        command: JobCommand::Line(&arguments.command),
+        directory: project.path_guard.root(),
         environment: &[],
-        apart: false,
+        separate_stderr: false,
         confinement,
     };
-    let ended = match process::run(project, &job, limit).await {
+    let ended = match process::run_command(project, &job, limit).await {
         Ok(ended) => ended,
         Err(error) => {
-            return ToolAnswer::failed(format!("the command could not be started: {}", reason(&error)));
+            return ToolAnswer::failure(format!(
+                "the command could not be started: {}",
+                error_reason(&error)
+            ));
         }
     };
-    let mut answer = answer_for_exit(&ended.exit, limit).fact("output_bytes_left_out", ended.output.omitted);
-    if let Some(notice) = ended.left_over.notice() {
-        answer = answer.fact("notice", notice);
+    let mut answer =
+        answer_for_exit(&ended.exit, limit).with_fact("output_bytes_left_out", ended.output.omitted_bytes);
+    if let Some(notice) = ended.leftovers.notice_text() {
+        answer = answer.with_fact("notice", notice);
     }
-    answer.denials(&ended.denials).body(with_denials(ended.output.text, &ended.denials.lines))
+    answer.with_denials(&ended.denials).body(with_denials(ended.output.text, &ended.denials.lines))
 }
 
 /// What the command printed, then what the sandbox has to say.
@@ -100,26 +104,28 @@ pub(super) fn with_denials(mut printed: String, lines: &[String]) -> String {
 /// How a command ended, in words and numbers.
 pub(super) fn answer_for_exit(exit: &ProcessExit, limit: Duration) -> ToolAnswer {
     match exit {
-        ProcessExit::Status(status) => exited(*status),
-        ProcessExit::Lost(error) => ToolAnswer::failed(format!("the command was lost: {}", reason(error))),
+        ProcessExit::Status(status) => exit_answer(*status),
+        ProcessExit::Lost(error) => {
+            ToolAnswer::failure(format!("the command was lost: {}", error_reason(error)))
+        }
         ProcessExit::TimedOut => {
             let problem = format!(
                 "timed out after {} s; the command and its process group were stopped (a process that left the \
                  group, as with `setsid`, may still run)",
                 limit.as_secs_f64()
             );
-            ToolAnswer::failed(problem).fact("timed_out", true)
+            ToolAnswer::failure(problem).with_fact("timed_out", true)
         }
     }
 }
 
-fn exited(status: ExitStatus) -> ToolAnswer {
+fn exit_answer(status: ExitStatus) -> ToolAnswer {
     use std::os::unix::process::ExitStatusExt;
     match (status.code(), status.signal()) {
-        (Some(0), _) => ToolAnswer::succeeded("exit 0").fact("exit_code", 0),
-        (Some(code), _) => ToolAnswer::succeeded(format!("exit {code}"))
+        (Some(0), _) => ToolAnswer::success("exit 0").with_fact("exit_code", 0),
+        (Some(code), _) => ToolAnswer::success(format!("exit {code}"))
             .with_error(format!("exit code {code}"))
-            .fact("exit_code", code),
-        (None, signal) => ToolAnswer::failed(format!("killed by signal {}", signal.unwrap_or_default())),
+            .with_fact("exit_code", code),
+        (None, signal) => ToolAnswer::failure(format!("killed by signal {}", signal.unwrap_or_default())),
     }
 }

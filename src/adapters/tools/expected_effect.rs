@@ -26,28 +26,28 @@ pub(super) fn from_change(
     cap: usize,
 ) -> PlannedFileEdit {
     PlannedFileEdit {
-        path: change.spot.relative.clone(),
-        before: change.before.as_deref().map(hash),
-        after: hash(&change.after),
+        path: change.path.relative.clone(),
+        before: change.content_before.as_deref().map(sha256_hex),
+        after: sha256_hex(&change.content_after),
         outcome: told.into_outcome(tool, Duration::ZERO, cap),
     }
 }
 
 /// What became of a call that was begun. Removes what it left half written.
-pub(super) fn examine(
+pub(super) fn examine_outcome(
     fence: &ProjectPathGuard,
     invocation: &ToolInvocation,
     foreseen: &PlannedFileEdit,
 ) -> InterruptedCallStatus {
-    let spot = match place(fence, invocation, foreseen) {
+    let spot = match resolve_foreseen_path(fence, invocation, foreseen) {
         Ok(spot) => spot,
         Err(reason) => return InterruptedCallStatus::Unclear { reason },
     };
-    if let Ok(parent) = fence.hold(&spot) {
-        atomic_replace::sweep(&parent.entry());
+    if let Ok(parent) = fence.hold_parent(&spot) {
+        atomic_replace::remove_leftovers(&parent.entry());
     }
     let present = match load_if_exists(fence, &spot) {
-        Ok(present) => present.as_deref().map(hash),
+        Ok(present) => present.as_deref().map(sha256_hex),
         Err(why) => {
             let reason =
                 format!("`{}` cannot be compared with what the call was to do: {why}", spot.relative);
@@ -72,13 +72,13 @@ pub(super) fn examine(
 }
 
 /// The file that was foreseen, if the call still means that file.
-fn place(
+fn resolve_foreseen_path(
     fence: &ProjectPathGuard,
     invocation: &ToolInvocation,
     foreseen: &PlannedFileEdit,
 ) -> Result<ProjectPath, String> {
     let asked = invocation.arguments.get("file_path").and_then(Value::as_str).unwrap_or_default();
-    let spot = fence.writable(asked).map_err(|error| error.to_string())?;
+    let spot = fence.resolve_writable(asked).map_err(|error| error.to_string())?;
     if spot.relative != foreseen.path {
         return Err(format!(
             "`{asked}` leads to `{}` now and led to `{}` when the call began: another program has changed the links",
@@ -88,6 +88,6 @@ fn place(
     Ok(spot)
 }
 
-fn hash(bytes: &[u8]) -> String {
+fn sha256_hex(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::project_index::{ProjectIndex, checksum_of};
+use crate::project_index::{ProjectIndex, file_checksum};
 use synthdev_domain::project_index::search::{is_within, search_entries};
 use synthdev_domain::project_index::{ProjectIndexEntries, ProjectIndexEntry};
 use synthdev_domain::terminal_safe;
@@ -29,7 +29,7 @@ pub(super) struct ExplainCodebaseArguments {
     path: Option<String>,
 }
 
-pub(super) fn spec() -> ToolSpec {
+pub(super) fn tool_spec() -> ToolSpec {
     ToolSpec {
         name: NAME.to_owned(),
         description: "Find out what is where in the project, from descriptions of its files and directories that were \
@@ -50,27 +50,27 @@ pub(super) fn spec() -> ToolSpec {
 /// Why no answer of the user lets this call look there.
 pub(super) fn refusal(project: &ToolContext, arguments: &ExplainCodebaseArguments) -> Option<String> {
     let path = arguments.path.as_deref()?;
-    project.fence.readable(path).err().map(|error| error.to_string())
+    project.path_guard.resolve_readable(path).err().map(|error| error.to_string())
 }
 
-pub(super) async fn run(project: &Arc<ToolContext>, arguments: ExplainCodebaseArguments) -> ToolAnswer {
+pub(super) async fn run_tool(project: &Arc<ToolContext>, arguments: ExplainCodebaseArguments) -> ToolAnswer {
     let project = Arc::clone(project);
     let looking = tokio::task::spawn_blocking(move || search_index(&project, &arguments));
-    looking.await.unwrap_or_else(|_| ToolAnswer::failed("the index could not be read"))
+    looking.await.unwrap_or_else(|_| ToolAnswer::failure("the index could not be read"))
 }
 
 fn search_index(project: &ToolContext, arguments: &ExplainCodebaseArguments) -> ToolAnswer {
-    let under = match arguments.path.as_deref().map(|path| project.fence.readable(path)) {
+    let under = match arguments.path.as_deref().map(|path| project.path_guard.resolve_readable(path)) {
         Some(Ok(spot)) => Some(spot.relative),
-        Some(Err(error)) => return ToolAnswer::failed(error.to_string()),
+        Some(Err(error)) => return ToolAnswer::failure(error.to_string()),
         None => None,
     };
-    let index = match ProjectIndex::new(&project.indexed, Vec::new(), Vec::new()).load() {
+    let index = match ProjectIndex::new(&project.indexed_project, Vec::new(), Vec::new()).load() {
         Ok(index) => without_hidden(project, index),
-        Err(error) => return ToolAnswer::failed(error),
+        Err(error) => return ToolAnswer::failure(error),
     };
     if index.entries.is_empty() {
-        return ToolAnswer::failed(
+        return ToolAnswer::failure(
             "there is no index of this project: its user makes one with /index or `synthdev index`; \
              use list_directory and exact_search meanwhile",
         );
@@ -78,8 +78,8 @@ fn search_index(project: &ToolContext, arguments: &ExplainCodebaseArguments) -> 
     let entries = search_entries(&index, &arguments.question, under.as_deref(), ENTRIES);
     let (mut body, mut shown, mut stale) = (String::new(), 0, 0);
     for entry in &entries {
-        let state = state_of(project, &index, entry);
-        let line = line(entry, state);
+        let state = entry_state(project, &index, entry);
+        let line = entry_line(entry, state);
         if body.len() + line.len() > project.cap {
             break;
         }
@@ -88,7 +88,7 @@ fn search_index(project: &ToolContext, arguments: &ExplainCodebaseArguments) -> 
         stale += usize::from(state.is_some());
     }
     let summary = if shown == 1 { "1 entry".to_owned() } else { format!("{shown} entries") };
-    let answer = ToolAnswer::succeeded(summary).fact("entries", shown).fact("stale", stale);
+    let answer = ToolAnswer::success(summary).with_fact("entries", shown).with_fact("stale", stale);
     let notice = match (shown, stale) {
         (0, _) => "nothing in the index has these words; use exact_search or other words",
         (_, 0) => return answer.body(body),
@@ -96,17 +96,17 @@ fn search_index(project: &ToolContext, arguments: &ExplainCodebaseArguments) -> 
             "what is marked has changed since it was described: read it; the user can renew the index with /index"
         }
     };
-    answer.fact("notice", notice).body(body)
+    answer.with_fact("notice", notice).body(body)
 }
 
 /// What was described before it was hidden is not shown.
 fn without_hidden(project: &ToolContext, mut index: ProjectIndexEntries) -> ProjectIndexEntries {
-    index.entries.retain(|path, _| !project.fence.is_hidden(&project.fence.root().join(path)));
+    index.entries.retain(|path, _| !project.path_guard.is_hidden(&project.path_guard.root().join(path)));
     index
 }
 
 /// `src/config/ [changed since]: Reads settings.`
-fn line(entry: &ProjectIndexEntry, state: Option<&str>) -> String {
+fn entry_line(entry: &ProjectIndexEntry, state: Option<&str>) -> String {
     let sign = if entry.directory && entry.path != "." { "/" } else { "" };
     let mark = state.map(|state| format!(" [{state}]")).unwrap_or_default();
     let (path, summary) =
@@ -115,14 +115,14 @@ fn line(entry: &ProjectIndexEntry, state: Option<&str>) -> String {
 }
 
 /// How it differs from what was described, if it does. Files that came into a directory since are not looked for.
-fn state_of(
+fn entry_state(
     project: &ToolContext,
     index: &ProjectIndexEntries,
     entry: &ProjectIndexEntry,
 ) -> Option<&'static str> {
     let is_as_described = |entry: &ProjectIndexEntry| {
-        let spot = project.fence.readable(&entry.path).ok()?;
-        checksum_of(project.fence.root(), &spot.absolute).map(|sum| sum == entry.sum)
+        let spot = project.path_guard.resolve_readable(&entry.path).ok()?;
+        file_checksum(project.path_guard.root(), &spot.absolute).map(|sum| sum == entry.sum)
     };
     if !entry.directory {
         return match is_as_described(entry) {

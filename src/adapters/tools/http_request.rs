@@ -25,9 +25,9 @@ use super::tool_answer::ToolAnswer;
 use super::tool_context::ToolContext;
 pub(super) use arguments::HttpRequestArguments;
 pub(super) use client::HttpRequestClients;
-use request::{PreparedHttpRequest, same_origin, shown};
+use request::{PreparedHttpRequest, display_url, same_origin};
 use response::ReceivedResponse;
-use synthdev_domain::command_preview::scalar;
+use synthdev_domain::command_preview::scalar_text;
 
 pub(super) const NAME: &str = "http_request";
 
@@ -38,7 +38,7 @@ const MOST_REDIRECTS: usize = 5;
 /// A body may be this many times larger than what is kept of a text: JSON has to be whole to be read.
 const BODY_CAPS: usize = 4;
 
-pub(super) fn schema() -> Value {
+pub(super) fn arguments_schema() -> Value {
     json!({"type": "object", "required": ["url"], "properties": {
         "method": {"type": "string", "minLength": 1},
         "url": {"type": "string", "minLength": 1},
@@ -49,17 +49,17 @@ pub(super) fn schema() -> Value {
 }
 
 /// Names of variables, never their values.
-pub(super) fn preview(arguments: &HttpRequestArguments) -> ToolPreview {
+pub(super) fn preview_call(arguments: &HttpRequestArguments) -> ToolPreview {
     let mut lines = vec![format!("{} {}", arguments.method.as_deref().unwrap_or("GET"), arguments.url)];
     for (name, value) in arguments.query.iter().flatten() {
-        lines.push(format!("  {name} = {}", scalar(value).unwrap_or_else(|| value.to_string())));
+        lines.push(format!("  {name} = {}", scalar_text(value).unwrap_or_else(|| value.to_string())));
     }
     for (name, value) in arguments.headers.iter().flatten() {
         let text = match value["env"].as_str() {
             Some(variable) => {
                 format!("{}(value of ${variable})", value["prefix"].as_str().unwrap_or_default())
             }
-            None => scalar(value).unwrap_or_else(|| value.to_string()),
+            None => scalar_text(value).unwrap_or_else(|| value.to_string()),
         };
         lines.push(format!("{name}: {text}"));
     }
@@ -71,13 +71,13 @@ pub(super) fn preview(arguments: &HttpRequestArguments) -> ToolPreview {
 }
 
 /// Methods that by their definition only read are safe to repeat; whatever else was sent may have been received.
-pub(super) fn repeat(arguments: &HttpRequestArguments) -> RerunPolicy {
+pub(super) fn rerun_policy(arguments: &HttpRequestArguments) -> RerunPolicy {
     let method = arguments.method.as_deref().unwrap_or("GET");
     let reads = ["GET", "HEAD", "OPTIONS"].iter().any(|name| method.eq_ignore_ascii_case(name));
     if reads { RerunPolicy::Safe } else { RerunPolicy::Ask }
 }
 
-pub(super) async fn run(
+pub(super) async fn run_tool(
     clients: &HttpRequestClients,
     project: &ToolContext,
     arguments: &HttpRequestArguments,
@@ -85,31 +85,31 @@ pub(super) async fn run(
     let cap = project.cap;
     let prepared = match PreparedHttpRequest::from_arguments(arguments, &|name| std::env::var(name).ok()) {
         Ok(prepared) => prepared,
-        Err(problem) => return ToolAnswer::failed(problem),
+        Err(problem) => return ToolAnswer::failure(problem),
     };
-    if let Err(problem) = keys_stay_home(arguments, &prepared.url, &project.key_homes) {
-        return ToolAnswer::failed(problem);
+    if let Err(problem) = check_key_servers(arguments, &prepared.url, &project.key_servers) {
+        return ToolAnswer::failure(problem);
     }
     let limit = arguments.timeout_seconds.map_or(USUAL_LIMIT, Duration::from_secs);
     let started = Instant::now();
-    let ended = timeout(limit, exchange(clients, &prepared, cap * BODY_CAPS)).await;
+    let ended = timeout(limit, exchange_request(clients, &prepared, cap * BODY_CAPS)).await;
     let took = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
     match ended {
         Ok(Ok(received)) => received.into_answer(&prepared.redaction, cap, took),
-        Ok(Err(problem)) => ToolAnswer::failed(prepared.redaction.clean(&problem)),
+        Ok(Err(problem)) => ToolAnswer::failure(prepared.redaction.redact_text(&problem)),
         Err(_) => {
-            let place = prepared.redaction.clean(&shown(&prepared.url));
+            let place = prepared.redaction.redact_text(&display_url(&prepared.url));
             let data =
                 json!({"status": null, "headers": {}, "body": null, "timed_out": true, "duration_ms": took});
-            ToolAnswer::failed(format!("{place} did not answer within {} s", limit.as_secs()))
-                .fact("timed_out", true)
+            ToolAnswer::failure(format!("{place} did not answer within {} s", limit.as_secs()))
+                .with_fact("timed_out", true)
                 .data(data)
         }
     }
 }
 
 /// A variable that holds the key of a model provider goes to servers of this provider only.
-fn keys_stay_home(
+fn check_key_servers(
     arguments: &HttpRequestArguments,
     url: &Url,
     homes: &BTreeMap<String, Vec<String>>,
@@ -122,7 +122,7 @@ fn keys_stay_home(
             return Err(format!(
                 "`headers`.`{header}`: the variable `{name}` holds the key of a model provider, and {} is no server of \
                  it: nothing was sent; put the key of that server into a variable of its own",
-                shown(url)
+                display_url(url)
             ));
         }
     }
@@ -130,7 +130,7 @@ fn keys_stay_home(
 }
 
 /// Sends, follows redirects, reads at most `most` bytes of the body.
-async fn exchange(
+async fn exchange_request(
     clients: &HttpRequestClients,
     prepared: &PreparedHttpRequest,
     most: usize,
@@ -138,8 +138,8 @@ async fn exchange(
     let (mut method, mut url) = (prepared.method.clone(), prepared.url.clone());
     let mut with_body = true;
     for hop in 0.. {
-        let response = send(clients, prepared, &method, &url, with_body).await?;
-        let stopped = match redirection(prepared, &url, &response) {
+        let response = send_request(clients, prepared, &method, &url, with_body).await?;
+        let stopped = match redirect_target(prepared, &url, &response) {
             None => None,
             Some(Err(why)) => Some(why),
             Some(Ok(_)) if hop == MOST_REDIRECTS => {
@@ -153,12 +153,12 @@ async fn exchange(
                 continue;
             }
         };
-        return response::read(response, url, stopped, most).await;
+        return response::read_response(response, url, stopped, most).await;
     }
     Err("no answer".to_owned())
 }
 
-async fn send(
+async fn send_request(
     clients: &HttpRequestClients,
     prepared: &PreparedHttpRequest,
     method: &Method,
@@ -173,11 +173,11 @@ async fn send(
     if let Some(body) = prepared.body.as_ref().filter(|_| with_body) {
         request = request.body(body.clone());
     }
-    request.send().await.map_err(|error| format!("{}: {}", shown(url), client::cause(&error)))
+    request.send().await.map_err(|error| format!("{}: {}", display_url(url), client::innermost_cause(&error)))
 }
 
 /// Where an answer sends us; `Err`: why we do not go there. `None`: it sends us nowhere.
-fn redirection(
+fn redirect_target(
     prepared: &PreparedHttpRequest,
     from: &Url,
     response: &Response,
@@ -189,10 +189,10 @@ fn redirection(
         return Some(Err("it redirects to something that is no http or https address".to_owned()));
     };
     if from.scheme() == "https" && next.scheme() == "http" {
-        return Some(Err(format!("it redirects from https to http ({})", shown(&next))));
+        return Some(Err(format!("it redirects from https to http ({})", display_url(&next))));
     }
     if prepared.private && !same_origin(&prepared.url, &next) {
-        let place = shown(&next);
+        let place = display_url(&next);
         return Some(Err(format!(
             "it redirects to {place}, where this request's credentials do not belong; \
              if they do, use that address as `url`"

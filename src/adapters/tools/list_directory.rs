@@ -11,7 +11,7 @@ use serde_json::json;
 
 use synthdev_domain::tool::{ToolRisk, ToolSpec};
 
-use super::path_guard::{ProjectPath, reason};
+use super::path_guard::{ProjectPath, error_reason};
 use super::tool_answer::ToolAnswer;
 use super::tool_context::ToolContext;
 
@@ -54,13 +54,13 @@ struct DirectoryListing {
     directories: usize,
     files: usize,
     excluded: usize,
-    hidden: usize,
+    hidden_count: usize,
     /// Directories whose content could not be read, with the reason.
-    unreadable: Vec<String>,
-    cut: bool,
+    unreadable_directories: Vec<String>,
+    is_truncated: bool,
 }
 
-pub(super) fn spec() -> ToolSpec {
+pub(super) fn tool_spec() -> ToolSpec {
     ToolSpec {
         name: NAME.to_owned(),
         description:
@@ -85,67 +85,76 @@ pub(super) fn spec() -> ToolSpec {
 
 /// Why no answer of the user lets this call list that directory.
 pub(super) fn refusal(project: &ToolContext, arguments: &ListDirectoryArguments) -> Option<String> {
-    project.fence.readable(&arguments.directory_path).err().map(|error| error.to_string())
+    project.path_guard.resolve_readable(&arguments.directory_path).err().map(|error| error.to_string())
 }
 
-pub(super) async fn run(project: &Arc<ToolContext>, arguments: ListDirectoryArguments) -> ToolAnswer {
+pub(super) async fn run_tool(project: &Arc<ToolContext>, arguments: ListDirectoryArguments) -> ToolAnswer {
     if !arguments.recursive {
-        return list(project, &arguments);
+        return list_entries(project, &arguments);
     }
     let project = Arc::clone(project);
-    let listing = tokio::task::spawn_blocking(move || list(&project, &arguments));
-    listing.await.unwrap_or_else(|_| ToolAnswer::failed("the directory could not be listed"))
+    let listing = tokio::task::spawn_blocking(move || list_entries(&project, &arguments));
+    listing.await.unwrap_or_else(|_| ToolAnswer::failure("the directory could not be listed"))
 }
 
-fn list(project: &ToolContext, arguments: &ListDirectoryArguments) -> ToolAnswer {
-    let spot = match project.fence.readable(&arguments.directory_path) {
+fn list_entries(project: &ToolContext, arguments: &ListDirectoryArguments) -> ToolAnswer {
+    let spot = match project.path_guard.resolve_readable(&arguments.directory_path) {
         Ok(spot) => spot,
-        Err(error) => return ToolAnswer::failed(error.to_string()),
+        Err(error) => return ToolAnswer::failure(error.to_string()),
     };
     let name = &spot.relative;
     match fs::metadata(&spot.absolute) {
         Ok(found) if found.is_dir() => {}
-        Ok(_) => return ToolAnswer::failed(format!("`{name}` was not listed: it is a file; use read_files")),
-        Err(error) => return ToolAnswer::failed(format!("`{name}` was not listed: {}", reason(&error))),
-    }
-    let mut listing = DirectoryListing::default();
-    listing.walk(project, arguments, &spot);
-    listing.lines.sort_unstable();
-    let total = listing.lines.len();
-    let mut answer = ToolAnswer::succeeded(format!("{total} entries in {name}"))
-        .fact("directory_path", name.as_str())
-        .fact("total_items", total)
-        .fact("directories", listing.directories)
-        .fact("files", listing.files);
-    for (fact, count) in [("excluded", listing.excluded), ("hidden_left_out", listing.hidden)] {
-        if count > 0 {
-            answer = answer.fact(fact, count);
+        Ok(_) => {
+            return ToolAnswer::failure(format!("`{name}` was not listed: it is a file; use read_files"));
+        }
+        Err(error) => {
+            return ToolAnswer::failure(format!("`{name}` was not listed: {}", error_reason(&error)));
         }
     }
-    if !listing.unreadable.is_empty() {
-        answer = answer.fact("unreadable", listing.unreadable);
+    let mut listing = DirectoryListing::default();
+    listing.walk_levels(project, arguments, &spot);
+    listing.lines.sort_unstable();
+    let total = listing.lines.len();
+    let mut answer = ToolAnswer::success(format!("{total} entries in {name}"))
+        .with_fact("directory_path", name.as_str())
+        .with_fact("total_items", total)
+        .with_fact("directories", listing.directories)
+        .with_fact("files", listing.files);
+    for (fact, count) in [("excluded", listing.excluded), ("hidden_left_out", listing.hidden_count)] {
+        if count > 0 {
+            answer = answer.with_fact(fact, count);
+        }
     }
-    if listing.cut {
+    if !listing.unreadable_directories.is_empty() {
+        answer = answer.with_fact("unreadable", listing.unreadable_directories);
+    }
+    if listing.is_truncated {
         let notice =
             format!("only the first {ENTRIES} entries, nearest levels first; list a subdirectory for more");
-        answer = answer.fact("notice", notice);
+        answer = answer.with_fact("notice", notice);
     }
     answer.body(listing.lines.join("\n"))
 }
 
 impl DirectoryListing {
     /// Level by level, so that a flood deep down never hides what is near.
-    fn walk(&mut self, project: &ToolContext, arguments: &ListDirectoryArguments, start: &ProjectPath) {
+    fn walk_levels(
+        &mut self,
+        project: &ToolContext,
+        arguments: &ListDirectoryArguments,
+        start: &ProjectPath,
+    ) {
         let depth = if arguments.recursive { arguments.max_depth.unwrap_or(5) } else { 1 };
         let mut waiting = VecDeque::from([(start.clone(), String::new(), 1)]);
         while let Some((directory, prefix, level)) = waiting.pop_front() {
-            let held = project.fence.hold_directory(&directory);
+            let held = project.path_guard.hold_directory(&directory);
             let found = held.and_then(|held| Ok((fs::read_dir(held.stable_path())?, held)));
             // held until the last entry was asked for what it is
             let (mut entries, _held): (Vec<fs::DirEntry>, _) = match found {
                 Ok((entries, held)) => (entries.flatten().collect(), held),
-                Err(error) if self.unreadable.len() < UNREADABLE => {
-                    self.unreadable.push(format!("{prefix}: {}", reason(&error)));
+                Err(error) if self.unreadable_directories.len() < UNREADABLE => {
+                    self.unreadable_directories.push(format!("{prefix}: {}", error_reason(&error)));
                     continue;
                 }
                 Err(_) => continue,
@@ -153,13 +162,13 @@ impl DirectoryListing {
             entries.sort_by_key(fs::DirEntry::file_name);
             for entry in entries {
                 if self.lines.len() >= ENTRIES {
-                    self.cut = true;
+                    self.is_truncated = true;
                     return;
                 }
-                if let Some((path, inner)) = self.enter(project, arguments, (&entry, &directory), &prefix)
+                if let Some((path, inner)) = self.add_entry(project, arguments, (&entry, &directory), &prefix)
                     && level < depth
                 {
-                    let relative = project.fence.relative(&path).unwrap_or_default();
+                    let relative = project.path_guard.relative_path(&path).unwrap_or_default();
                     waiting.push_back((ProjectPath { absolute: path, relative }, inner, level + 1));
                 }
             }
@@ -167,7 +176,7 @@ impl DirectoryListing {
     }
 
     /// Notes one entry; answers with the directory to descend into, if it is one.
-    fn enter(
+    fn add_entry(
         &mut self,
         project: &ToolContext,
         arguments: &ListDirectoryArguments,
@@ -181,12 +190,12 @@ impl DirectoryListing {
             Some(list) => list.iter().any(|excluded| excluded.trim_end_matches('/') == name),
             None => EXCLUDED.contains(&name.as_str()),
         };
-        if excluded || project.fence.is_hidden(&place) {
+        if excluded || project.path_guard.is_hidden(&place) {
             self.excluded += usize::from(excluded);
             return None;
         }
         if name.starts_with('.') && !arguments.include_hidden {
-            self.hidden += 1;
+            self.hidden_count += 1;
             return None;
         }
         let path = format!("{prefix}{name}");
@@ -198,7 +207,8 @@ impl DirectoryListing {
         }
         self.files += 1;
         if kind.is_symlink() {
-            let target = place.canonicalize().ok().and_then(|target| project.fence.relative(&target));
+            let target =
+                place.canonicalize().ok().and_then(|target| project.path_guard.relative_path(&target));
             self.lines.push(format!(
                 "{path} -> {}",
                 target.as_deref().unwrap_or("(outside the project or missing)")

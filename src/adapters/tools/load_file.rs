@@ -4,9 +4,9 @@
 use std::fs;
 use std::io;
 
-use super::path_guard::{ProjectPath, ProjectPathGuard, reason};
+use super::path_guard::{ProjectPath, ProjectPathGuard, error_reason};
 use super::tool_context::FILE_LIMIT;
-use crate::open_beneath::{open_unfollowed, read_held};
+use crate::open_beneath::{open_unfollowed, read_open_file};
 
 /// The file's bytes; `Ok(None)` when there is nothing at that place.
 ///
@@ -19,17 +19,17 @@ pub(super) fn load_if_exists(
     if spot.absolute == fence.root() {
         return Err(DIRECTORY.to_owned());
     }
-    let found = fence.hold(spot).and_then(|parent| Ok((parent.entry().symlink_metadata()?, parent)));
+    let found = fence.hold_parent(spot).and_then(|parent| Ok((parent.entry().symlink_metadata()?, parent)));
     let (found, parent) = match found {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(reason(&error)),
+        Err(error) => return Err(error_reason(&error)),
         Ok(found) => found,
     };
     refuse_unreadable(&found)?;
-    let file = open_unfollowed(&parent.entry()).map_err(|error| reason(&error))?;
+    let file = open_unfollowed(&parent.entry()).map_err(|error| error_reason(&error))?;
     // another one may have come in its place
-    file.metadata().map_err(|error| reason(&error)).and_then(|found| refuse_unreadable(&found))?;
-    read_held(file, FILE_LIMIT).map(Some).map_err(|error| reason(&error))
+    file.metadata().map_err(|error| error_reason(&error)).and_then(|found| refuse_unreadable(&found))?;
+    read_open_file(file, FILE_LIMIT).map(Some).map_err(|error| error_reason(&error))
 }
 
 const DIRECTORY: &str = "it is a directory; use list_directory";
@@ -51,6 +51,6 @@ fn refuse_unreadable(found: &fs::Metadata) -> Result<(), String> {
 ///
 /// # Errors
 /// Why it cannot be read, without its path.
-pub(super) fn load(fence: &ProjectPathGuard, spot: &ProjectPath) -> Result<Vec<u8>, String> {
+pub(super) fn load_bytes(fence: &ProjectPathGuard, spot: &ProjectPath) -> Result<Vec<u8>, String> {
     load_if_exists(fence, spot)?.ok_or_else(|| "it does not exist".to_owned())
 }

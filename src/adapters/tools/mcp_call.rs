@@ -20,24 +20,24 @@ pub(super) struct McpCallArguments {
     arguments: Option<Value>,
 }
 
-pub(super) fn schema() -> Value {
+pub(super) fn arguments_schema() -> Value {
     json!({"type": "object", "required": ["server", "tool"], "properties": {
         "server": {"type": "string", "minLength": 1},
         "tool": {"type": "string", "minLength": 1},
         "arguments": {"type": "object"}}})
 }
 
-pub(super) fn preview(arguments: &McpCallArguments) -> ToolPreview {
+pub(super) fn preview_call(arguments: &McpCallArguments) -> ToolPreview {
     let given = arguments.arguments.as_ref().map(|given| format!("{given:#}")).unwrap_or_default();
     ToolPreview::Text {
         text: format!("`{}` of MCP server `{}`\n\n{given}", arguments.tool, arguments.server),
     }
 }
 
-pub(super) async fn run(servers: &dyn McpPort, arguments: McpCallArguments) -> ToolAnswer {
+pub(super) async fn run_tool(servers: &dyn McpPort, arguments: McpCallArguments) -> ToolAnswer {
     let given = arguments.arguments.unwrap_or_else(|| json!({}));
     match servers.call(&arguments.server, &arguments.tool, &given).await {
-        Ok(result) if result.to_string().len() > MOST_BYTES => ToolAnswer::failed(format!(
+        Ok(result) if result.to_string().len() > MOST_BYTES => ToolAnswer::failure(format!(
             "{} of {} answered with {} bytes, at most {MOST_BYTES} are taken: ask it for less, or for a file and its path",
             arguments.tool,
             arguments.server,
@@ -48,13 +48,13 @@ pub(super) async fn run(servers: &dyn McpPort, arguments: McpCallArguments) -> T
                 Value::String(text) => text.clone(),
                 other => format!("{other:#}"),
             };
-            ToolAnswer::succeeded(format!("{} of {} answered", arguments.tool, arguments.server))
+            ToolAnswer::success(format!("{} of {} answered", arguments.tool, arguments.server))
                 .body(body)
                 .data(result)
         }
         Err(error) => {
             let hint = error.hint().map(|hint| format!("; {hint}")).unwrap_or_default();
-            ToolAnswer::failed(format!("{error}{hint}"))
+            ToolAnswer::failure(format!("{error}{hint}"))
         }
     }
 }

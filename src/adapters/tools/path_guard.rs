@@ -25,27 +25,27 @@ const DEFINITIONS: &str = ".synthdev";
 pub(super) struct ProjectPathGuard {
     root: PathBuf,
     given_root: PathBuf,
-    hidden: HiddenPaths,
+    hidden_paths: HiddenPaths,
 }
 
 /// What does not exist for the file tools.
 #[derive(Clone)]
 pub(super) struct HiddenPaths {
     /// Of this program.
-    own: Vec<PathBuf>,
+    own_paths: Vec<PathBuf>,
     /// What commands can reach; `None`: the user asks, whom no policy holds.
     sandbox: Option<Arc<CommandSandbox>>,
 }
 
 impl HiddenPaths {
     /// Whether nothing is shown of a path that is free of links, nor of what is below it.
-    pub(super) fn contain(&self, absolute: &Path) -> bool {
+    pub(super) fn is_path_hidden(&self, absolute: &Path) -> bool {
         let policy = self.sandbox.as_ref().and_then(|sandbox| sandbox.file_policy());
-        self.are_own(absolute) || policy.is_some_and(|policy| policy.hides(absolute))
+        self.are_in_project(absolute) || policy.is_some_and(|policy| policy.is_hidden(absolute))
     }
 
-    fn are_own(&self, absolute: &Path) -> bool {
-        self.own.iter().any(|hidden| absolute.starts_with(hidden))
+    fn are_in_project(&self, absolute: &Path) -> bool {
+        self.own_paths.iter().any(|hidden| absolute.starts_with(hidden))
     }
 }
 
@@ -92,39 +92,40 @@ impl ProjectPathGuard {
         let given_root = root.to_owned();
         let root = root.canonicalize().unwrap_or_else(|_| given_root.clone());
         let own = hidden.iter().map(|path| root.join(path)).map(|p| p.canonicalize().unwrap_or(p)).collect();
-        Self { root, given_root, hidden: HiddenPaths { own, sandbox } }
+        Self { root, given_root, hidden_paths: HiddenPaths { own_paths: own, sandbox } }
     }
 
     pub(super) fn root(&self) -> &Path {
         &self.root
     }
 
-    pub(super) fn hidden(&self) -> &HiddenPaths {
-        &self.hidden
+    pub(super) fn hidden_paths(&self) -> &HiddenPaths {
+        &self.hidden_paths
     }
 
     /// Where `path` really is, for reading.
-    pub(super) fn readable(&self, path: &str) -> Result<ProjectPath, PathError> {
+    pub(super) fn resolve_readable(&self, path: &str) -> Result<ProjectPath, PathError> {
         if path.is_empty() || path.contains('\0') {
             return Err(PathError::Malformed);
         }
-        self.judge_reading(self.follow(path)?, path)
+        self.judge_reading(self.resolve_path(path)?, path)
     }
 
     /// `path`: as it was asked for.
     fn judge_reading(&self, absolute: PathBuf, path: &str) -> Result<ProjectPath, PathError> {
-        if self.hidden.are_own(&absolute) {
-            return Err(PathError::Hidden(self.as_asked(path)));
+        if self.hidden_paths.are_in_project(&absolute) {
+            return Err(PathError::Hidden(self.display_as_asked(path)));
         }
-        let relative = self.relative(&absolute).ok_or_else(|| PathError::Outside(self.as_asked(path)))?;
+        let relative =
+            self.relative_path(&absolute).ok_or_else(|| PathError::Outside(self.display_as_asked(path)))?;
         let spot = ProjectPath { absolute, relative };
-        self.allowed(&spot, |access| access != PathAccess::Hidden)?;
+        self.check_access(&spot, |access| access != PathAccess::Hidden)?;
         Ok(spot)
     }
 
     /// Whether the policy grants what is `enough`, as it does for commands.
-    fn allowed(&self, spot: &ProjectPath, enough: impl Fn(PathAccess) -> bool) -> Result<(), PathError> {
-        let policy = self.hidden.sandbox.as_ref().and_then(|sandbox| sandbox.file_policy());
+    fn check_access(&self, spot: &ProjectPath, enough: impl Fn(PathAccess) -> bool) -> Result<(), PathError> {
+        let policy = self.hidden_paths.sandbox.as_ref().and_then(|sandbox| sandbox.file_policy());
         let Some(policy) = policy else { return Ok(()) };
         match policy.access_resolved(&spot.absolute) {
             (access, _) if enough(access) => Ok(()),
@@ -135,8 +136,8 @@ impl ProjectPathGuard {
     }
 
     /// Where `path` really is, for writing: git's own files are refused too.
-    pub(super) fn writable(&self, path: &str) -> Result<ProjectPath, PathError> {
-        let spot = self.readable(path)?;
+    pub(super) fn resolve_writable(&self, path: &str) -> Result<ProjectPath, PathError> {
+        let spot = self.resolve_readable(path)?;
         self.judge_writing(&spot, path)?;
         Ok(spot)
     }
@@ -152,18 +153,18 @@ impl ProjectPathGuard {
             return Err(PathError::Definitions(spot.relative.clone()));
         }
         if self.is_guidance(spot) && !is_guidance(path) {
-            return Err(PathError::Guidance(self.as_asked(path)));
+            return Err(PathError::Guidance(self.display_as_asked(path)));
         }
-        self.allowed(spot, |access| access == PathAccess::Write)
+        self.check_access(spot, |access| access == PathAccess::Write)
     }
 
     /// Holds on to the directory of a spot that was judged, for reading.
     ///
     /// # Errors
     /// As the system says, or it is no longer what was judged.
-    pub(super) fn hold(&self, spot: &ProjectPath) -> io::Result<AnchoredPath> {
+    pub(super) fn hold_parent(&self, spot: &ProjectPath) -> io::Result<AnchoredPath> {
         let parent = open_parent(&self.root, &spot.absolute, false)?;
-        self.still_readable(spot, parent.real())?;
+        self.still_readable(spot, parent.real_path())?;
         Ok(parent)
     }
 
@@ -171,9 +172,12 @@ impl ProjectPathGuard {
     ///
     /// # Errors
     /// As `hold`; then nothing was made.
-    pub(super) fn hold_to_write(&self, spot: &ProjectPath) -> io::Result<(AnchoredPath, Vec<AnchoredPath>)> {
+    pub(super) fn hold_parent_for_write(
+        &self,
+        spot: &ProjectPath,
+    ) -> io::Result<(AnchoredPath, Vec<AnchoredPath>)> {
         let (parent, made) = make_parent(&self.root, &spot.absolute)?;
-        match self.still_writable(spot, parent.real()) {
+        match self.still_writable(spot, parent.real_path()) {
             Ok(()) => Ok((parent, made)),
             Err(error) => {
                 remove_made(&made);
@@ -188,7 +192,7 @@ impl ProjectPathGuard {
     /// As `hold`.
     pub(super) fn hold_directory(&self, spot: &ProjectPath) -> io::Result<DirectoryHandle> {
         let directory = open_directory(&self.root, &spot.absolute)?;
-        self.still_readable(spot, directory.real())?;
+        self.still_readable(spot, directory.real_path())?;
         Ok(directory)
     }
 
@@ -196,9 +200,9 @@ impl ProjectPathGuard {
     ///
     /// # Errors
     /// As `hold`.
-    pub(super) fn open(&self, absolute: &Path) -> io::Result<File> {
-        let relative = self.relative(absolute).ok_or(io::ErrorKind::InvalidInput)?;
-        let parent = self.hold(&ProjectPath { absolute: absolute.to_owned(), relative })?;
+    pub(super) fn open_file(&self, absolute: &Path) -> io::Result<File> {
+        let relative = self.relative_path(absolute).ok_or(io::ErrorKind::InvalidInput)?;
+        let parent = self.hold_parent(&ProjectPath { absolute: absolute.to_owned(), relative })?;
         let file = open_unfollowed(&parent.entry())?;
         if file.metadata()?.is_file() { Ok(file) } else { Err(io::ErrorKind::InvalidInput.into()) }
     }
@@ -223,18 +227,18 @@ impl ProjectPathGuard {
     }
 
     pub(super) fn is_hidden(&self, absolute: &Path) -> bool {
-        self.hidden.contain(absolute)
+        self.hidden_paths.is_path_hidden(absolute)
     }
 
     /// The form that is shown; `None` outside the project.
-    pub(super) fn relative(&self, absolute: &Path) -> Option<String> {
+    pub(super) fn relative_path(&self, absolute: &Path) -> Option<String> {
         let inside = absolute.strip_prefix(&self.root).ok()?.to_string_lossy();
         Some(if inside.is_empty() { ".".to_owned() } else { inside.into_owned() })
     }
 
     /// Walks component by component, so that `link/..` means what the system makes of it, and a target that does not
     /// exist yet is judged by the deepest directory that does.
-    fn follow(&self, path: &str) -> Result<PathBuf, PathError> {
+    fn resolve_path(&self, path: &str) -> Result<PathBuf, PathError> {
         let asked = Path::new(path);
         let (mut at, rest) = match asked.strip_prefix(&self.given_root) {
             Ok(rest) => (self.root.clone(), rest),
@@ -246,21 +250,21 @@ impl ProjectPathGuard {
                 Component::ParentDir => {
                     at.pop();
                 }
-                Component::Normal(name) => at = self.step(path, at.join(name))?,
+                Component::Normal(name) => at = self.resolve_step(path, at.join(name))?,
                 Component::CurDir | Component::RootDir | Component::Prefix(_) => {}
             }
         }
-        if at.starts_with(&self.root) { Ok(at) } else { Err(PathError::Outside(self.as_asked(path))) }
+        if at.starts_with(&self.root) { Ok(at) } else { Err(PathError::Outside(self.display_as_asked(path))) }
     }
 
-    fn step(&self, path: &str, next: PathBuf) -> Result<PathBuf, PathError> {
+    fn resolve_step(&self, path: &str, next: PathBuf) -> Result<PathBuf, PathError> {
         let refuse = |error: &io::Error| {
             if !next.starts_with(&self.root) {
-                PathError::Outside(self.as_asked(path))
+                PathError::Outside(self.display_as_asked(path))
             } else if error.kind() == io::ErrorKind::NotFound {
-                PathError::DeadLink(self.as_asked(path))
+                PathError::DeadLink(self.display_as_asked(path))
             } else {
-                PathError::Unreachable(self.as_asked(path), reason(error))
+                PathError::Unreachable(self.display_as_asked(path), error_reason(error))
             }
         };
         match next.symlink_metadata() {
@@ -272,7 +276,7 @@ impl ProjectPathGuard {
     }
 
     /// The path as the model wrote it, without the project's own place on the machine.
-    fn as_asked(&self, path: &str) -> String {
+    fn display_as_asked(&self, path: &str) -> String {
         let inside = Path::new(path)
             .strip_prefix(&self.given_root)
             .or_else(|_| Path::new(path).strip_prefix(&self.root));
@@ -281,7 +285,7 @@ impl ProjectPathGuard {
 }
 
 /// Why the system said no, in words that name no path.
-pub(super) fn reason(error: &io::Error) -> String {
+pub(super) fn error_reason(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::NotFound => "it does not exist".to_owned(),
         io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
@@ -298,7 +302,7 @@ pub(super) fn reason(error: &io::Error) -> String {
 mod tests {
     use super::*;
     use crate::sandbox::sandbox_places::SandboxPlaces;
-    use crate::tools::load_file::load;
+    use crate::tools::load_file::load_bytes;
     use std::fs;
     use std::os::unix::fs::symlink;
     use synthdev_domain::sandbox::SandboxSettings;
@@ -324,15 +328,16 @@ mod tests {
         for hidden in [false, true] {
             let (_keep, fence, outside) = scene();
             let root = fence.root().to_owned();
-            let (spot, new) = (fence.writable("d/a").unwrap(), fence.writable("d/x/new").unwrap());
-            assert_eq!(load(&fence, &spot).unwrap(), b"inside");
-            let directory = fence.readable("d").unwrap();
+            let (spot, new) =
+                (fence.resolve_writable("d/a").unwrap(), fence.resolve_writable("d/x/new").unwrap());
+            assert_eq!(load_bytes(&fence, &spot).unwrap(), b"inside");
+            let directory = fence.resolve_readable("d").unwrap();
             fs::rename(root.join("d"), root.join("moved")).unwrap();
             let target = if hidden { root.join("secrets/d") } else { outside };
             symlink(&target, root.join("d")).unwrap();
-            assert!(load(&fence, &spot).is_err() && fence.open(&spot.absolute).is_err());
-            assert!(fence.hold(&spot).is_err() && fence.hold_to_write(&spot).is_err());
-            assert!(fence.hold_to_write(&new).is_err() && fence.hold_directory(&directory).is_err());
+            assert!(load_bytes(&fence, &spot).is_err() && fence.open_file(&spot.absolute).is_err());
+            assert!(fence.hold_parent(&spot).is_err() && fence.hold_parent_for_write(&spot).is_err());
+            assert!(fence.hold_parent_for_write(&new).is_err() && fence.hold_directory(&directory).is_err());
             assert_eq!(fs::read_dir(&target).unwrap().count(), 1, "nothing was made there");
             assert_eq!(fs::read_to_string(target.join("a")).unwrap(), "SECRET");
         }
@@ -343,17 +348,17 @@ mod tests {
     fn where_the_handle_is_decides() {
         let (_keep, fence, outside) = scene();
         let root = fence.root().to_owned();
-        let spot = fence.writable("d/a").unwrap();
+        let spot = fence.resolve_writable("d/a").unwrap();
         for (to, readable, writable) in [
             (root.join("other"), true, true),
             (root.join(".git"), true, false),
             (root.join("secrets/moved"), false, false),
             (outside.join("d"), false, false),
         ] {
-            let parent = fence.hold(&spot).unwrap();
+            let parent = fence.hold_parent(&spot).unwrap();
             fs::rename(root.join("d"), &to).unwrap();
-            assert_eq!(fence.still_readable(&spot, parent.real()).is_ok(), readable, "{}", to.display());
-            assert_eq!(fence.still_writable(&spot, parent.real()).is_ok(), writable, "{}", to.display());
+            assert_eq!(fence.still_readable(&spot, parent.real_path()).is_ok(), readable, "{}", to.display());
+            assert_eq!(fence.still_writable(&spot, parent.real_path()).is_ok(), writable, "{}", to.display());
             fs::rename(&to, root.join("d")).unwrap();
         }
     }

@@ -45,7 +45,7 @@ pub(super) struct EndedProcess {
     pub(super) output: CapturedText,
     /// Only where it is kept apart.
     pub(super) errors: CapturedText,
-    pub(super) left_over: LeftoverProcesses,
+    pub(super) leftovers: LeftoverProcesses,
     pub(super) denials: SandboxDenials,
 }
 
@@ -59,7 +59,7 @@ pub(super) enum ProcessExit {
 pub(super) struct CapturedText {
     pub(super) text: String,
     /// Bytes that the cap left out.
-    pub(super) omitted: usize,
+    pub(super) omitted_bytes: usize,
 }
 
 /// What held the output open when the command had ended. Processes that wrote elsewhere are stopped unseen.
@@ -72,7 +72,7 @@ pub(super) enum LeftoverProcesses {
 }
 
 impl LeftoverProcesses {
-    pub(super) fn notice(self) -> Option<&'static str> {
+    pub(super) fn notice_text(self) -> Option<&'static str> {
         match self {
             Self::Nothing => None,
             Self::Stopped => Some("processes were still running in the background and have been stopped"),
@@ -87,53 +87,53 @@ impl LeftoverProcesses {
 ///
 /// # Errors
 /// It could not be started.
-pub(super) async fn run(
+pub(super) async fn run_command(
     project: &ToolContext,
     job: &ProcessJob<'_>,
     limit: Duration,
 ) -> io::Result<EndedProcess> {
-    if job.what.has_nul() {
+    if job.command.has_nul() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "a command must not contain NUL"));
     }
     let sandbox = match job.confinement {
         CommandConfinement::Nothing => None,
         CommandConfinement::Policy(_) | CommandConfinement::WithNetwork => {
-            project.sandbox.ready().map_err(io::Error::other)?
+            project.sandbox.prepare_once().map_err(io::Error::other)?
         }
     };
     // dropped after the command's processes, if it is stopped
-    let protected = sandbox.as_ref().map(|sandbox| sandbox.protect());
-    let plan = StartPlan::for_job(project.fence.root(), &project.strip_env, job, sandbox.as_deref())?;
-    let (commands, mut running) = match project.prestarted.take_matching(&plan) {
+    let protected = sandbox.as_ref().map(|sandbox| sandbox.protect_paths());
+    let plan = StartPlan::for_job(project.path_guard.root(), &project.strip_env, job, sandbox.as_deref())?;
+    let (commands, mut running) = match project.prestarted_sandbox.take_matching(&plan) {
         Some(prestarted) => RunningProcess::new(prestarted, sandbox.is_some(), project.cap),
-        None => RunningProcess::new(plan.start()?, sandbox.is_some(), project.cap),
+        None => RunningProcess::new(plan.start_process()?, sandbox.is_some(), project.cap),
     };
     let command_and_exit = async {
         if sandbox.is_some() {
-            send_command(commands, job.what).await;
+            send_command(commands, job.command).await;
         }
         running.until_exit().await
     };
     let ended = timeout(limit, command_and_exit).await;
-    let left_over = running.finish().await;
+    let left_over = running.finish_process().await;
     let exit = match ended {
         Ok(Ok(status)) => ProcessExit::Status(status),
         Ok(Err(error)) => ProcessExit::Lost(error),
         Err(_) => ProcessExit::TimedOut,
     };
-    let (output, errors) = (running.output.take(), running.errors.take());
+    let (output, errors) = (running.output.take_text(), running.errors.take_text());
     let mut denials = SandboxDenials::default();
     if let Some((sandbox, protected)) = sandbox.zip(protected) {
         let failed = !matches!(&exit, ProcessExit::Status(status) if status.success());
         let printed = [output.text.as_str(), errors.text.as_str()].join("\n");
-        denials = sandbox.denials(&printed, job.directory, failed, job.confinement.network());
+        denials = sandbox.denial_lines(&printed, job.directory, failed, job.confinement.network());
         denials.lines.extend(running.group.close_ports().filter(|_| failed));
-        denials.lines.extend(protected.end());
+        denials.lines.extend(protected.finish_command());
         if matches!(job.confinement, CommandConfinement::Policy(_)) {
-            project.prestarted.prepare(plan);
+            project.prestarted_sandbox.prepare_next(plan);
         }
     }
-    Ok(EndedProcess { exit, output, errors, left_over, denials })
+    Ok(EndedProcess { exit, output, errors, leftovers: left_over, denials })
 }
 
 /// A running command. Dropping it kills the group.
@@ -147,13 +147,13 @@ struct RunningProcess {
 /// One of the command's streams, and what came of it so far.
 struct ProcessStream {
     /// `None` once it is closed.
-    from: Option<Receiver>,
-    kept: HeadTailBuffer,
+    receiver: Option<Receiver>,
+    buffer: HeadTailBuffer,
 }
 
 impl Drop for RunningProcess {
     fn drop(&mut self) {
-        if self.group.kill() && self.sandboxed && !self.group.wait_for_end() {
+        if self.group.kill_group() && self.sandboxed && !self.group.wait_for_end() {
             std::thread::sleep(STRAGGLERS_END);
         }
     }
@@ -162,34 +162,34 @@ impl Drop for RunningProcess {
 impl RunningProcess {
     fn new(started: StartedProcess, sandboxed: bool, cap: usize) -> (CommandPipe, Self) {
         let StartedProcess { group, commands, output, errors } = started;
-        let stream = |from| ProcessStream { from, kept: HeadTailBuffer::new(cap) };
+        let stream = |from| ProcessStream { receiver: from, buffer: HeadTailBuffer::new(cap) };
         (commands, Self { group, sandboxed, output: stream(Some(output)), errors: stream(errors) })
     }
 
     /// Collects output until the command itself has ended.
     async fn until_exit(&mut self) -> io::Result<ExitStatus> {
         // the command, not its group: a server left in the background must not keep us waiting
-        let mut exit = self.group.wait();
+        let mut exit = self.group.wait_leader();
         loop {
             tokio::select! {
                 status = &mut exit => return status,
-                () = self.output.read(), if self.output.from.is_some() => {}
-                () = self.errors.read(), if self.errors.from.is_some() => {}
+                () = self.output.read_available(), if self.output.receiver.is_some() => {}
+                () = self.errors.read_available(), if self.errors.receiver.is_some() => {}
             }
         }
     }
 
     /// Kills what is left of the group and collects the last output; tells what was left.
-    async fn finish(&mut self) -> LeftoverProcesses {
+    async fn finish_process(&mut self) -> LeftoverProcesses {
         // the end of the output may be heard a little after that of the command, most of all where a namespace ends with it
         let rest = async { tokio::join!(self.output.read_all(), self.errors.read_all()) };
         let _ = timeout(OUTPUT_END, rest).await;
         let open = [self.output.read_ready(), self.errors.read_ready()];
-        self.group.kill();
+        self.group.kill_group();
         let rest = async { tokio::join!(self.output.read_all(), self.errors.read_all()) };
         let escaped = timeout(DRAIN, rest).await.is_err();
         // reap a command that timed out
-        let _ = timeout(DRAIN, self.group.wait()).await;
+        let _ = timeout(DRAIN, self.group.wait_leader()).await;
         if self.sandboxed {
             self.group.wait_for_end();
         }
@@ -202,18 +202,18 @@ impl RunningProcess {
 }
 
 impl ProcessStream {
-    async fn read(&mut self) {
-        let Some(from) = self.from.as_mut() else { return };
+    async fn read_available(&mut self) {
+        let Some(from) = self.receiver.as_mut() else { return };
         let mut chunk = Vec::with_capacity(64 * 1024);
         match from.read_buf(&mut chunk).await {
-            Ok(0) | Err(_) => self.from = None,
-            Ok(_) => self.kept.push(&chunk),
+            Ok(0) | Err(_) => self.receiver = None,
+            Ok(_) => self.buffer.push(&chunk),
         }
     }
 
     async fn read_all(&mut self) {
-        while self.from.is_some() {
-            self.read().await;
+        while self.receiver.is_some() {
+            self.read_available().await;
         }
     }
 
@@ -222,20 +222,23 @@ impl ProcessStream {
     fn read_ready(&mut self) -> bool {
         let mut chunk = vec![0; 64 * 1024];
         for _ in 0..MOST_READY {
-            let Some(from) = self.from.as_mut() else { return false };
+            let Some(from) = self.receiver.as_mut() else { return false };
             match from.try_read(&mut chunk) {
-                Ok(0) => self.from = None,
-                Ok(length) => self.kept.push(&chunk[..length]),
+                Ok(0) => self.receiver = None,
+                Ok(length) => self.buffer.push(&chunk[..length]),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return true,
-                Err(_) => self.from = None,
+                Err(_) => self.receiver = None,
             }
         }
-        self.from.is_some()
+        self.receiver.is_some()
     }
 
     /// What was printed, unchanged: models look for this very text in files.
-    fn take(&mut self) -> CapturedText {
-        let omitted = self.kept.omitted();
-        CapturedText { text: std::mem::replace(&mut self.kept, HeadTailBuffer::new(0)).into_text(), omitted }
+    fn take_text(&mut self) -> CapturedText {
+        let omitted = self.buffer.omitted_bytes();
+        CapturedText {
+            text: std::mem::replace(&mut self.buffer, HeadTailBuffer::new(0)).into_text(),
+            omitted_bytes: omitted,
+        }
     }
 }

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use synthdev_domain::tool::{ToolRisk, ToolSpec};
 
 use super::encoding::{self, FileEncoding};
-use super::load_file::load;
+use super::load_file::load_bytes;
 use super::tool_answer::ToolAnswer;
 use super::tool_context::ToolContext;
 use super::truncated_output::shorten_line;
@@ -41,7 +41,7 @@ struct FileExcerpt {
     lines: Option<(usize, usize)>,
 }
 
-pub(super) fn spec() -> ToolSpec {
+pub(super) fn tool_spec() -> ToolSpec {
     ToolSpec {
         name: NAME.to_owned(),
         description: "Read one or more files of the project, whole or a range of lines. Each file's text is given \
@@ -52,7 +52,7 @@ pub(super) fn spec() -> ToolSpec {
             "properties": {
                 "file_paths": {"type": "array", "minItems": 1, "items": {"type": "string", "minLength": 1},
                     "description": "Paths relative to the project's directory, such as [\"src/main.rs\"]."},
-                "encoding": encoding::schema("How the files' bytes are shown."),
+                "encoding": encoding::encoding_schema("How the files' bytes are shown."),
                 "start_line": {"type": "integer", "minimum": 1,
                     "description": "First line to read, counted from 1; the beginning when left out."},
                 "end_line": {"type": "integer", "minimum": 1,
@@ -65,7 +65,7 @@ pub(super) fn spec() -> ToolSpec {
 /// Why no answer of the user lets this call read any of its files.
 pub(super) fn refusal(project: &ToolContext, arguments: &ReadFilesArguments) -> Option<String> {
     let refused = |path: &String| {
-        let error = project.fence.readable(path).err()?;
+        let error = project.path_guard.resolve_readable(path).err()?;
         Some(shorten_line(&error.to_string(), 300))
     };
     let all: Option<Vec<String>> = arguments.file_paths.iter().map(refused).collect();
@@ -73,36 +73,36 @@ pub(super) fn refusal(project: &ToolContext, arguments: &ReadFilesArguments) -> 
         .map(|reasons| reasons.into_iter().take(FAILURES).collect::<Vec<_>>().join("; "))
 }
 
-pub(super) async fn run(project: &Arc<ToolContext>, arguments: ReadFilesArguments) -> ToolAnswer {
+pub(super) async fn run_tool(project: &Arc<ToolContext>, arguments: ReadFilesArguments) -> ToolAnswer {
     let size = |path: &String| {
-        let spot = project.fence.readable(path).ok()?;
+        let spot = project.path_guard.resolve_readable(path).ok()?;
         std::fs::metadata(spot.absolute).ok().map(|found| found.len())
     };
     let total: u64 = arguments.file_paths.iter().filter_map(size).sum();
     if total <= AT_ONCE {
-        return read(project, &arguments);
+        return read_all(project, &arguments);
     }
     let project = Arc::clone(project);
-    let reading = tokio::task::spawn_blocking(move || read(&project, &arguments));
-    reading.await.unwrap_or_else(|_| ToolAnswer::failed("the files could not be read"))
+    let reading = tokio::task::spawn_blocking(move || read_all(&project, &arguments));
+    reading.await.unwrap_or_else(|_| ToolAnswer::failure("the files could not be read"))
 }
 
-fn read(project: &ToolContext, arguments: &ReadFilesArguments) -> ToolAnswer {
+fn read_all(project: &ToolContext, arguments: &ReadFilesArguments) -> ToolAnswer {
     if let (Some(start), Some(end)) = (arguments.start_line, arguments.end_line)
         && start > end
     {
-        return ToolAnswer::failed(format!("`start_line` ({start}) is after `end_line` ({end})"));
+        return ToolAnswer::failure(format!("`start_line` ({start}) is after `end_line` ({end})"));
     }
     if !arguments.encoding.is_text() && (arguments.start_line.is_some() || arguments.end_line.is_some()) {
-        return ToolAnswer::failed("`start_line` and `end_line` need a text encoding, not base64 or hex");
+        return ToolAnswer::failure("`start_line` and `end_line` need a text encoding, not base64 or hex");
     }
     let (mut body, mut read, mut failed) = (String::new(), Vec::new(), Vec::<Value>::new());
     let mut left = project.cap.saturating_sub(512);
     for (at, path) in arguments.file_paths.iter().enumerate() {
-        match piece(project, path, arguments) {
+        match read_piece(project, path, arguments) {
             Ok(piece) => {
                 // what an early short file does not use, a later long one may
-                let shown = piece.shown(left / (arguments.file_paths.len() - at));
+                let shown = piece.to_text(left / (arguments.file_paths.len() - at));
                 left = left.saturating_sub(shown.len());
                 body.push_str(&shown);
                 read.push(piece.title);
@@ -113,20 +113,25 @@ fn read(project: &ToolContext, arguments: &ReadFilesArguments) -> ToolAnswer {
     }
     let reasons: Vec<&str> = failed.iter().filter_map(Value::as_str).collect();
     let answer = match read.as_slice() {
-        [] => return ToolAnswer::failed(reasons.join("; ")),
-        [only] => ToolAnswer::succeeded(only.clone()),
-        several => ToolAnswer::succeeded(format!("{} files", several.len())),
+        [] => return ToolAnswer::failure(reasons.join("; ")),
+        [only] => ToolAnswer::success(only.clone()),
+        several => ToolAnswer::success(format!("{} files", several.len())),
     };
-    let answer = answer.fact("total_requested", arguments.file_paths.len()).fact("total_read", read.len());
-    if failed.is_empty() { answer.body(body) } else { answer.fact("failed", failed).body(body) }
+    let answer =
+        answer.with_fact("total_requested", arguments.file_paths.len()).with_fact("total_read", read.len());
+    if failed.is_empty() { answer.body(body) } else { answer.with_fact("failed", failed).body(body) }
 }
 
-fn piece(project: &ToolContext, path: &str, arguments: &ReadFilesArguments) -> Result<FileExcerpt, String> {
-    let spot = project.fence.readable(path).map_err(|error| error.to_string())?;
+fn read_piece(
+    project: &ToolContext,
+    path: &str,
+    arguments: &ReadFilesArguments,
+) -> Result<FileExcerpt, String> {
+    let spot = project.path_guard.resolve_readable(path).map_err(|error| error.to_string())?;
     let blame = |why: String| format!("`{}` was not read: {why}", spot.relative);
-    let bytes = load(&project.fence, &spot).map_err(&blame)?;
+    let bytes = load_bytes(&project.path_guard, &spot).map_err(&blame)?;
     let size = bytes.len();
-    let text = arguments.encoding.show(bytes).map_err(&blame)?;
+    let text = arguments.encoding.decode_text(bytes).map_err(&blame)?;
     if !arguments.encoding.is_text() {
         return Ok(FileExcerpt { title: format!("{} ({size} bytes)", spot.relative), text, lines: None });
     }
@@ -147,7 +152,7 @@ fn piece(project: &ToolContext, path: &str, arguments: &ReadFilesArguments) -> R
 }
 
 impl FileExcerpt {
-    fn shown(&self, cap: usize) -> String {
+    fn to_text(&self, cap: usize) -> String {
         let mut shown = format!("==> {}\n{}", self.title, self.text);
         if shown.len() > cap {
             let mut cut = shown.floor_char_boundary(cap);

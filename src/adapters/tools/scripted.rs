@@ -23,15 +23,15 @@ const WORKFLOW: &str = "workflow";
 pub struct ScriptedTools {
     specs: Vec<ToolSpec>,
     results: Vec<(String, Vec<MockToolResult>)>,
-    any: String,
+    default_agent: String,
     state: Mutex<ScriptedToolsState>,
 }
 
 #[derive(Default)]
 struct ScriptedToolsState {
     /// Per tool and result: whether it was used.
-    used: Vec<Vec<bool>>,
-    missing: Option<String>,
+    used_results: Vec<Vec<bool>>,
+    missing_result: Option<String>,
 }
 
 impl ScriptedTools {
@@ -42,23 +42,26 @@ impl ScriptedTools {
         Self {
             specs,
             results,
-            any: any.to_owned(),
-            state: Mutex::new(ScriptedToolsState { used, missing: None }),
+            default_agent: any.to_owned(),
+            state: Mutex::new(ScriptedToolsState { used_results: used, missing_result: None }),
         }
     }
 
     /// The first call that no result fitted: tool, agent and arguments, and what there was.
-    pub fn missing(&self) -> Option<String> {
-        self.state().missing.clone()
+    pub fn missing_result(&self) -> Option<String> {
+        self.state().missing_result.clone()
     }
 
     /// Results that no call asked for: tool and position from 0. Those that repeat do not count.
-    pub fn unused(&self) -> Vec<(String, usize)> {
+    pub fn unused_results(&self) -> Vec<(String, usize)> {
         let state = self.state();
         let mut left = Vec::new();
-        for ((tool, list), used) in self.results.iter().zip(&state.used) {
-            let open =
-                list.iter().zip(used).enumerate().filter(|(_, (result, used))| !result.repeat && !**used);
+        for ((tool, list), used) in self.results.iter().zip(&state.used_results) {
+            let open = list
+                .iter()
+                .zip(used)
+                .enumerate()
+                .filter(|(_, (result, used))| !result.is_repeatable && !**used);
             left.extend(open.map(|(at, _)| (tool.clone(), at)));
         }
         left
@@ -68,30 +71,32 @@ impl ScriptedTools {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn answer(&self, invocation: &ToolInvocation) -> ToolOutcome {
-        if let Err(problem) = self.checked(invocation) {
-            return failed(&problem);
+    fn answer_call(&self, invocation: &ToolInvocation) -> ToolOutcome {
+        if let Err(problem) = self.check_call(invocation) {
+            return failed_outcome(&problem);
         }
         let mut state = self.state();
-        for name in [&invocation.tool, &self.any] {
-            if let Some(result) = take(&self.results, &mut state.used, name, &invocation.arguments) {
-                return outcome(result);
+        for name in [&invocation.tool, &self.default_agent] {
+            if let Some(result) =
+                take_result(&self.results, &mut state.used_results, name, &invocation.arguments)
+            {
+                return to_outcome(result);
             }
         }
         let problem = self.without_result(invocation);
-        state.missing.get_or_insert(problem.clone());
-        failed(&problem)
+        state.missing_result.get_or_insert(problem.clone());
+        failed_outcome(&problem)
     }
 
     /// A call that the real tool would refuse is refused here, too; it uses up no result.
-    fn checked(&self, invocation: &ToolInvocation) -> Result<(), String> {
+    fn check_call(&self, invocation: &ToolInvocation) -> Result<(), String> {
         let offered = self.specs.iter().find(|spec| spec.name == invocation.tool);
         let schema =
             offered.map_or_else(|| super::action_schema(&invocation.tool), |spec| spec.parameters.clone());
         if schema.is_null() {
             return Ok(());
         }
-        arguments::read::<Map<String, Value>>(&schema, &invocation.arguments).map(|_| ())
+        arguments::parse_arguments::<Map<String, Value>>(&schema, &invocation.arguments).map(|_| ())
     }
 
     fn without_result(&self, invocation: &ToolInvocation) -> String {
@@ -115,7 +120,7 @@ impl ToolPort for ScriptedTools {
         &self.specs
     }
 
-    fn preview<'a>(&'a self, _: &'a ToolInvocation) -> BoxFuture<'a, Option<ToolPreview>> {
+    fn preview_call<'a>(&'a self, _: &'a ToolInvocation) -> BoxFuture<'a, Option<ToolPreview>> {
         std::future::ready(None).boxed()
     }
 
@@ -137,11 +142,11 @@ impl ToolPort for ScriptedTools {
     }
 
     fn run<'a>(&'a self, invocation: &'a ToolInvocation) -> BoxFuture<'a, ToolOutcome> {
-        std::future::ready(self.answer(invocation)).boxed()
+        std::future::ready(self.answer_call(invocation)).boxed()
     }
 }
 
-fn take<'r>(
+fn take_result<'r>(
     results: &'r [(String, Vec<MockToolResult>)],
     used: &mut [Vec<bool>],
     name: &str,
@@ -149,14 +154,18 @@ fn take<'r>(
 ) -> Option<&'r MockToolResult> {
     let at = results.iter().position(|(tool, _)| tool == name)?;
     let (list, used) = (&results[at].1, &mut used[at]);
-    let fits = |result: &MockToolResult| result.fit.as_ref().is_none_or(|fit| fit.fits(arguments));
-    let chosen =
-        list.iter().zip(used.iter()).position(|(result, used)| (result.repeat || !used) && fits(result))?;
+    let fits = |result: &MockToolResult| {
+        result.arguments_pattern.as_ref().is_none_or(|fit| fit.matches_arguments(arguments))
+    };
+    let chosen = list
+        .iter()
+        .zip(used.iter())
+        .position(|(result, used)| (result.is_repeatable || !used) && fits(result))?;
     used[chosen] = true;
     list.get(chosen)
 }
 
-fn outcome(result: &MockToolResult) -> ToolOutcome {
+fn to_outcome(result: &MockToolResult) -> ToolOutcome {
     ToolOutcome {
         ok: result.ok,
         content: result.content.clone(),
@@ -169,7 +178,7 @@ fn outcome(result: &MockToolResult) -> ToolOutcome {
     }
 }
 
-fn failed(problem: &str) -> ToolOutcome {
+fn failed_outcome(problem: &str) -> ToolOutcome {
     ToolOutcome {
         ok: false,
         content: problem.to_owned(),

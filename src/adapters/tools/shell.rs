@@ -11,10 +11,10 @@ use std::time::{Duration, Instant};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use synthdev_domain::command_preview::{SHELL, scalar};
+use synthdev_domain::command_preview::{SHELL, scalar_text};
 
 use super::execute_terminal::{LONGEST, answer_for_exit, with_denials};
-use super::path_guard::reason;
+use super::path_guard::error_reason;
 use super::process::{self, CommandConfinement, EndedProcess, JobCommand, ProcessExit, ProcessJob};
 use super::tool_answer::ToolAnswer;
 use super::tool_context::ToolContext;
@@ -34,7 +34,7 @@ pub(super) struct ShellArguments {
     timeout_seconds: Option<u64>,
 }
 
-pub(super) fn schema() -> Value {
+pub(super) fn arguments_schema() -> Value {
     json!({"type": "object", "required": ["command"], "properties": {
         "command": {"type": "string", "minLength": 1},
         "args": {"type": "array"},
@@ -44,50 +44,56 @@ pub(super) fn schema() -> Value {
 }
 
 /// Why no setting allows this call. One with wrong arguments is refused where it is run.
-pub(super) fn refusal(project: &ToolContext, arguments: &ShellArguments, network: bool) -> Option<String> {
-    if let Err(error) = project.fence.readable(working_directory(arguments)) {
+pub(super) fn command_refusal(
+    project: &ToolContext,
+    arguments: &ShellArguments,
+    network: bool,
+) -> Option<String> {
+    if let Err(error) = project.path_guard.resolve_readable(working_directory(arguments)) {
         return Some(format!("`cwd`: {error}"));
     }
     let prepared = PreparedShellCommand::from_arguments(project, arguments).ok()?;
-    project.refusal(text(arguments, prepared.args.as_deref()), &prepared.directory, network)
+    project.command_refusal(command_text(arguments, prepared.args.as_deref()), &prepared.directory, network)
 }
 
-fn text<'a>(arguments: &'a ShellArguments, args: Option<&'a [String]>) -> CommandText<'a> {
+fn command_text<'a>(arguments: &'a ShellArguments, args: Option<&'a [String]>) -> CommandText<'a> {
     match args {
         Some(args) => CommandText::Program(&arguments.command, args),
         None => CommandText::Line(&arguments.command),
     }
 }
 
-pub(super) async fn run(
+pub(super) async fn run_tool(
     project: &ToolContext,
     arguments: ShellArguments,
     confinement: CommandConfinement<'_>,
 ) -> ToolAnswer {
     let prepared = match PreparedShellCommand::from_arguments(project, &arguments) {
         Ok(prepared) => prepared,
-        Err(problem) => return ToolAnswer::failed(problem),
+        Err(problem) => return ToolAnswer::failure(problem),
     };
     let network = confinement.network().is_open();
-    let command = text(&arguments, prepared.args.as_deref());
-    if let Some(why) = project.refusal(command, &prepared.directory, network) {
-        return ToolAnswer::failed(why);
+    let command = command_text(&arguments, prepared.args.as_deref());
+    if let Some(why) = project.command_refusal(command, &prepared.directory, network) {
+        return ToolAnswer::failure(why);
     }
     let limit = arguments.timeout_seconds.map_or(project.terminal_timeout, Duration::from_secs);
     let job = ProcessJob {
-        what: match &prepared.args {
+        command: match &prepared.args {
             Some(args) => JobCommand::Program(&arguments.command, args),
             None => JobCommand::Line(&arguments.command),
         },
         directory: &prepared.directory,
         environment: &prepared.environment,
-        apart: true,
+        separate_stderr: true,
         confinement,
     };
     let started = Instant::now();
-    match process::run(project, &job, limit).await {
-        Ok(ended) => answer(ended, limit, started.elapsed()),
-        Err(error) => ToolAnswer::failed(format!("the command could not be started: {}", reason(&error))),
+    match process::run_command(project, &job, limit).await {
+        Ok(ended) => answer_for_process(ended, limit, started.elapsed()),
+        Err(error) => {
+            ToolAnswer::failure(format!("the command could not be started: {}", error_reason(&error)))
+        }
     }
 }
 
@@ -108,15 +114,15 @@ impl PreparedShellCommand {
         }
         Ok(Self {
             args: arguments.args.as_deref().map(program_arguments).transpose()?,
-            directory: directory(project, working_directory(arguments))?,
-            environment: arguments.env.as_ref().map_or(Ok(Vec::new()), variables)?,
+            directory: resolve_working_directory(project, working_directory(arguments))?,
+            environment: arguments.env.as_ref().map_or(Ok(Vec::new()), environment_variables)?,
         })
     }
 }
 
 fn program_arguments(args: &[Value]) -> Result<Vec<String>, String> {
     let text = |(at, value): (usize, &Value)| {
-        scalar(value)
+        scalar_text(value)
             .filter(|text| !text.contains('\0'))
             .ok_or_else(|| format!("`args`[{at}] must be a text without NUL, a number or a boolean"))
     };
@@ -127,18 +133,18 @@ fn working_directory(arguments: &ShellArguments) -> &str {
     arguments.cwd.as_deref().unwrap_or(".")
 }
 
-fn directory(project: &ToolContext, cwd: &str) -> Result<PathBuf, String> {
-    let spot = project.fence.readable(cwd).map_err(|error| format!("`cwd`: {error}"))?;
+fn resolve_working_directory(project: &ToolContext, cwd: &str) -> Result<PathBuf, String> {
+    let spot = project.path_guard.resolve_readable(cwd).map_err(|error| format!("`cwd`: {error}"))?;
     if !spot.absolute.is_dir() {
         return Err(format!("`cwd`: there is no directory `{}`", spot.relative));
     }
     Ok(spot.absolute)
 }
 
-fn variables(env: &Map<String, Value>) -> Result<Vec<(String, String)>, String> {
+fn environment_variables(env: &Map<String, Value>) -> Result<Vec<(String, String)>, String> {
     let pair = |(name, value): (&String, &Value)| {
         let named = !name.is_empty() && !name.contains(['=', '\0']);
-        let text = scalar(value).filter(|text| named && !text.contains('\0'));
+        let text = scalar_text(value).filter(|text| named && !text.contains('\0'));
         text.map(|text| (name.clone(), text)).ok_or_else(|| {
             format!("`env`: `{name}` must be a name without `=`, set to a text, a number or a boolean")
         })
@@ -146,7 +152,7 @@ fn variables(env: &Map<String, Value>) -> Result<Vec<(String, String)>, String> 
     env.iter().map(pair).collect()
 }
 
-fn answer(ended: EndedProcess, limit: Duration, took: Duration) -> ToolAnswer {
+fn answer_for_process(ended: EndedProcess, limit: Duration, took: Duration) -> ToolAnswer {
     let code = match &ended.exit {
         ProcessExit::Status(status) => {
             status.code().or_else(|| status.signal().map(|signal| BY_SIGNAL + signal))
@@ -160,15 +166,16 @@ fn answer(ended: EndedProcess, limit: Duration, took: Duration) -> ToolAnswer {
         "timed_out": matches!(ended.exit, ProcessExit::TimedOut),
         "duration_ms": u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
     });
-    let omitted = ended.output.omitted + ended.errors.omitted;
-    let mut answer = answer_for_exit(&ended.exit, limit).fact("output_bytes_left_out", omitted).data(data);
-    if let Some(notice) = ended.left_over.notice() {
-        answer = answer.fact("notice", notice);
+    let omitted = ended.output.omitted_bytes + ended.errors.omitted_bytes;
+    let mut answer =
+        answer_for_exit(&ended.exit, limit).with_fact("output_bytes_left_out", omitted).data(data);
+    if let Some(notice) = ended.leftovers.notice_text() {
+        answer = answer.with_fact("notice", notice);
     }
     let mut body = ended.output.text;
     if !ended.errors.text.is_empty() {
         let gap = if body.is_empty() || body.ends_with('\n') { "" } else { "\n" };
         body.push_str(&format!("{gap}--- errors ---\n{}", ended.errors.text));
     }
-    answer.denials(&ended.denials).body(with_denials(body, &ended.denials.lines))
+    answer.with_denials(&ended.denials).body(with_denials(body, &ended.denials.lines))
 }

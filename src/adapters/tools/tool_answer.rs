@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use crate::sandbox::SandboxDenials;
 use synthdev_domain::tool::ToolOutcome;
 
-use super::truncated_output::{shorten, shorten_line};
+use super::truncated_output::{shorten_line, shorten_text};
 
 /// What a tool has to say, before it is put into words for the model.
 pub(super) struct ToolAnswer {
@@ -16,27 +16,27 @@ pub(super) struct ToolAnswer {
     facts: Map<String, Value>,
     body: String,
     summary: String,
-    changed: Vec<String>,
+    changed_paths: Vec<String>,
     data: Option<Value>,
     network_denied: bool,
 }
 
 impl ToolAnswer {
-    pub(super) fn succeeded(summary: impl Into<String>) -> Self {
+    pub(super) fn success(summary: impl Into<String>) -> Self {
         Self {
             error: None,
             facts: Map::new(),
             body: String::new(),
             summary: summary.into(),
-            changed: Vec::new(),
+            changed_paths: Vec::new(),
             data: None,
             network_denied: false,
         }
     }
 
-    pub(super) fn failed(problem: impl Into<String>) -> Self {
+    pub(super) fn failure(problem: impl Into<String>) -> Self {
         let problem = problem.into();
-        Self { error: Some(problem.clone()), ..Self::succeeded(problem) }
+        Self { error: Some(problem.clone()), ..Self::success(problem) }
     }
 
     /// A failure that still has something to show, such as a command's output.
@@ -48,7 +48,7 @@ impl ToolAnswer {
 
     /// Something the JSON line says; callers keep it short, because that line is never cut.
     #[must_use]
-    pub(super) fn fact(mut self, name: &str, value: impl Into<Value>) -> Self {
+    pub(super) fn with_fact(mut self, name: &str, value: impl Into<Value>) -> Self {
         self.facts.insert(name.to_owned(), value.into());
         self
     }
@@ -60,14 +60,14 @@ impl ToolAnswer {
     }
 
     #[must_use]
-    pub(super) fn changed(mut self, paths: Vec<String>) -> Self {
-        self.changed = paths;
+    pub(super) fn with_changed_paths(mut self, paths: Vec<String>) -> Self {
+        self.changed_paths = paths;
         self
     }
 
     /// What the sandbox denied a command.
     #[must_use]
-    pub(super) fn denials(mut self, denials: &SandboxDenials) -> Self {
+    pub(super) fn with_denials(mut self, denials: &SandboxDenials) -> Self {
         self.network_denied = denials.network;
         if let Some(first) = denials.lines.first() {
             let what = first.split(" (policy ").next().unwrap_or(first);
@@ -92,13 +92,13 @@ impl ToolAnswer {
         head.insert("tool".to_owned(), tool.into());
         head.insert("time_ms".to_owned(), duration_ms.into());
         if let Some(error) = self.error {
-            head.insert("error".to_owned(), shorten(&error, cap / 4).into());
+            head.insert("error".to_owned(), shorten_text(&error, cap / 4).into());
         }
         head.extend(self.facts);
         let mut content = Value::Object(head).to_string();
         if !self.body.is_empty() {
             content.push('\n');
-            content.push_str(&shorten(&self.body, cap));
+            content.push_str(&shorten_text(&self.body, cap));
         }
         content.retain(|c| c != '\0');
         let summary = shorten_line(&self.summary, 200);
@@ -107,7 +107,7 @@ impl ToolAnswer {
             content,
             summary,
             duration_ms,
-            changed: self.changed,
+            changed: self.changed_paths,
             data: self.data,
             network_denied: self.network_denied,
             lacks_sandbox: false,

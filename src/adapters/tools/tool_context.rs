@@ -18,20 +18,20 @@ pub(super) const FILE_LIMIT: u64 = 10 * 1024 * 1024;
 
 /// What every tool is given.
 pub(super) struct ToolContext {
-    pub(super) fence: ProjectPathGuard,
+    pub(super) path_guard: ProjectPathGuard,
     pub(super) terminal_timeout: Duration,
     pub(super) cap: usize,
     pub(super) strip_env: Vec<String>,
     pub(super) sandbox: Arc<CommandSandbox>,
-    pub(super) prestarted: PrestartedSandbox,
+    pub(super) prestarted_sandbox: PrestartedSandbox,
     /// Of the user, without links.
     pub(super) home: Option<PathBuf>,
     /// Commands come from the user, who may run anything.
     pub(super) typed_by_user: bool,
     /// Variables that hold keys of model providers, with the servers that they may be sent to.
-    pub(super) key_homes: BTreeMap<String, Vec<String>>,
+    pub(super) key_servers: BTreeMap<String, Vec<String>>,
     /// Whose index is asked: of a worktree, that of its project.
-    pub(super) indexed: PathBuf,
+    pub(super) indexed_project: PathBuf,
 }
 
 impl ToolContext {
@@ -46,7 +46,7 @@ impl ToolContext {
     }
 
     /// Why no setting allows this command; asked before anything of it runs. `network`: it has the network.
-    pub(super) fn refusal(
+    pub(super) fn command_refusal(
         &self,
         command: CommandText<'_>,
         directory: &Path,
@@ -55,12 +55,12 @@ impl ToolContext {
         if self.typed_by_user {
             return None;
         }
-        refused_commands::refusal(&RefusedCommandInput {
+        refused_commands::refusal_reason(&RefusedCommandInput {
             command,
             directory,
-            project: self.fence.root(),
+            project: self.path_guard.root(),
             home: self.home.as_deref(),
-            network: network || self.sandbox.is_off(),
+            network: network || self.sandbox.is_disabled(),
         })
     }
 }

@@ -5,49 +5,49 @@ use std::collections::VecDeque;
 
 /// Collects bytes and keeps the first and the last half of `cap`.
 pub(super) struct HeadTailBuffer {
-    half: usize,
-    head: Vec<u8>,
+    half_cap: usize,
+    head_bytes: Vec<u8>,
     tail: VecDeque<u8>,
-    omitted: usize,
+    omitted_bytes: usize,
 }
 
 impl HeadTailBuffer {
     pub(super) fn new(cap: usize) -> Self {
-        Self { half: cap / 2, head: Vec::new(), tail: VecDeque::new(), omitted: 0 }
+        Self { half_cap: cap / 2, head_bytes: Vec::new(), tail: VecDeque::new(), omitted_bytes: 0 }
     }
 
     pub(super) fn push(&mut self, bytes: &[u8]) {
-        let (first, rest) = bytes.split_at(bytes.len().min(self.half - self.head.len()));
-        self.head.extend_from_slice(first);
+        let (first, rest) = bytes.split_at(bytes.len().min(self.half_cap - self.head_bytes.len()));
+        self.head_bytes.extend_from_slice(first);
         // what cannot stay in the tail anyway is never copied into it
-        let (skipped, kept) = rest.split_at(rest.len().saturating_sub(self.half));
+        let (skipped, kept) = rest.split_at(rest.len().saturating_sub(self.half_cap));
         self.tail.extend(kept);
-        let surplus = self.tail.len().saturating_sub(self.half);
+        let surplus = self.tail.len().saturating_sub(self.half_cap);
         self.tail.drain(..surplus);
-        self.omitted += skipped.len() + surplus;
+        self.omitted_bytes += skipped.len() + surplus;
     }
 
     /// How many bytes were left out.
-    pub(super) fn omitted(&self) -> usize {
-        self.omitted
+    pub(super) fn omitted_bytes(&self) -> usize {
+        self.omitted_bytes
     }
 
     pub(super) fn into_text(self) -> String {
         let tail: Vec<u8> = self.tail.into();
-        if self.omitted == 0 {
-            return String::from_utf8_lossy(&[self.head, tail].concat()).into_owned();
+        if self.omitted_bytes == 0 {
+            return String::from_utf8_lossy(&[self.head_bytes, tail].concat()).into_owned();
         }
         format!(
             "{}\n[… {} bytes left out …]\n{}",
-            String::from_utf8_lossy(&self.head),
-            self.omitted,
+            String::from_utf8_lossy(&self.head_bytes),
+            self.omitted_bytes,
             String::from_utf8_lossy(&tail)
         )
     }
 }
 
 /// `text` itself, or its beginning and end with a notice between them.
-pub(super) fn shorten(text: &str, cap: usize) -> String {
+pub(super) fn shorten_text(text: &str, cap: usize) -> String {
     if text.len() <= cap {
         return text.to_owned();
     }
@@ -72,7 +72,7 @@ mod tests {
         for chunk in [1, 7, 64, 5000] {
             let mut capped = HeadTailBuffer::new(100);
             text.as_bytes().chunks(chunk).for_each(|bytes| capped.push(bytes));
-            assert_eq!(capped.omitted(), text.len() - 100, "chunk {chunk}");
+            assert_eq!(capped.omitted_bytes(), text.len() - 100, "chunk {chunk}");
             let shown = capped.into_text();
             assert!(shown.starts_with("0\n1\n") && shown.ends_with("998\n999\n"), "chunk {chunk}: {shown}");
         }
@@ -85,6 +85,6 @@ mod tests {
         assert_eq!(capped.into_text(), "grüß");
         assert_eq!(shorten_line("a\nb", 9), "a");
         assert_eq!(shorten_line(&"ü".repeat(9), 3), "ü…");
-        assert!(shorten(&"ü".repeat(100), 51).starts_with("üüüüüüüüüüüü\n[… "));
+        assert!(shorten_text(&"ü".repeat(100), 51).starts_with("üüüüüüüüüüüü\n[… "));
     }
 }

@@ -9,7 +9,7 @@ pub(super) fn only_place(name: &str, content: &[u8], wanted: &[u8]) -> Result<By
     if wanted.is_empty() {
         return Err(format!("`{name}` must not be empty"));
     }
-    let hits = places(content, wanted);
+    let hits = find_places(content, wanted);
     match hits.as_slice() {
         [only] => Ok(*only..only + wanted.len()),
         [] => {
@@ -17,7 +17,7 @@ pub(super) fn only_place(name: &str, content: &[u8], wanted: &[u8]) -> Result<By
         }
         several => {
             let lines: Vec<String> =
-                several.iter().take(10).map(|at| line_of(content, *at).to_string()).collect();
+                several.iter().take(10).map(|at| line_number_at(content, *at).to_string()).collect();
             let more = if several.len() > 10 { " …" } else { "" };
             let count = several.len();
             let lines = lines.join(", ");
@@ -29,12 +29,12 @@ pub(super) fn only_place(name: &str, content: &[u8], wanted: &[u8]) -> Result<By
 }
 
 /// The line, from 1, that byte `at` is on.
-pub(super) fn line_of(content: &[u8], at: usize) -> usize {
+pub(super) fn line_number_at(content: &[u8], at: usize) -> usize {
     1 + content[..at].iter().filter(|byte| **byte == b'\n').count()
 }
 
 /// Every start of `wanted`, overlapping ones included: they are just as ambiguous.
-fn places(content: &[u8], wanted: &[u8]) -> Vec<usize> {
+fn find_places(content: &[u8], wanted: &[u8]) -> Vec<usize> {
     let first = wanted[0];
     let starts = content.iter().enumerate().filter(|(_, byte)| **byte == first).map(|(at, _)| at);
     starts.filter(|at| content[*at..].starts_with(wanted)).collect()

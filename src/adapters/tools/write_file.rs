@@ -20,17 +20,17 @@ pub(super) struct WriteFileArguments {
     content: String,
     #[serde(default)]
     encoding: FileEncoding,
-    #[serde(default = "yes")]
+    #[serde(default = "default_create")]
     create_directories: bool,
-    #[serde(default = "yes")]
+    #[serde(default = "default_create")]
     overwrite: bool,
 }
 
-fn yes() -> bool {
+fn default_create() -> bool {
     true
 }
 
-pub(super) fn spec() -> ToolSpec {
+pub(super) fn tool_spec() -> ToolSpec {
     ToolSpec {
         name: NAME.to_owned(),
         description:
@@ -42,7 +42,7 @@ pub(super) fn spec() -> ToolSpec {
                 "file_path": {"type": "string", "minLength": 1,
                     "description": "Path relative to the project's directory, such as docs/notes.md."},
                 "content": {"type": "string", "description": "The complete new content of the file."},
-                "encoding": encoding::schema("How `content` stands for bytes."),
+                "encoding": encoding::encoding_schema("How `content` stands for bytes."),
                 "create_directories": {"type": "boolean", "default": true,
                     "description": "Make the directories the path needs; when false, a missing one is an error."},
                 "overwrite": {"type": "boolean", "default": true,
@@ -54,15 +54,16 @@ pub(super) fn spec() -> ToolSpec {
 
 /// Why no answer of the user lets this call write there.
 pub(super) fn refusal(project: &ToolContext, arguments: &WriteFileArguments) -> Option<String> {
-    project.fence.writable(&arguments.file_path).err().map(|error| error.to_string())
+    project.path_guard.resolve_writable(&arguments.file_path).err().map(|error| error.to_string())
 }
 
 /// What the call would do.
-pub(super) fn plan(
+pub(super) fn plan_change(
     project: &ToolContext,
     arguments: &WriteFileArguments,
 ) -> Result<PlannedFileChange, String> {
-    let spot = project.fence.writable(&arguments.file_path).map_err(|error| error.to_string())?;
+    let spot =
+        project.path_guard.resolve_writable(&arguments.file_path).map_err(|error| error.to_string())?;
     let name = spot.relative.clone();
     let after = arguments.encoding.bytes(&arguments.content).map_err(|why| format!("`content`: {why}"))?;
     if after.len() as u64 > FILE_LIMIT {
@@ -77,9 +78,9 @@ pub(super) fn plan(
     if !arguments.create_directories && spot.absolute.parent().is_some_and(|parent| !parent.is_dir()) {
         return Err(format!("the directory of `{name}` does not exist and `create_directories` is false"));
     }
-    let before =
-        load_if_exists(&project.fence, &spot).map_err(|why| format!("`{name}` cannot be written: {why}"))?;
-    Ok(PlannedFileChange { spot, before, after })
+    let before = load_if_exists(&project.path_guard, &spot)
+        .map_err(|why| format!("`{name}` cannot be written: {why}"))?;
+    Ok(PlannedFileChange { path: spot, content_before: before, content_after: after })
 }
 
 /// What the call would do, and answer.
@@ -87,29 +88,29 @@ pub(super) fn predict_effect(
     project: &ToolContext,
     arguments: &WriteFileArguments,
 ) -> Result<(PlannedFileChange, ToolAnswer), String> {
-    let change = plan(project, arguments)?;
-    change.permitted()?;
+    let change = plan_change(project, arguments)?;
+    change.check_permitted()?;
     let told = write_answer(&change, change.missing_directories());
     Ok((change, told))
 }
 
-pub(super) fn run(project: &ToolContext, arguments: &WriteFileArguments) -> ToolAnswer {
-    let made = plan(project, arguments)
-        .and_then(|change| change.make(&project.fence).map(|made| write_answer(&change, made)));
-    made.unwrap_or_else(ToolAnswer::failed)
+pub(super) fn run_tool(project: &ToolContext, arguments: &WriteFileArguments) -> ToolAnswer {
+    let made = plan_change(project, arguments)
+        .and_then(|change| change.apply_change(&project.path_guard).map(|made| write_answer(&change, made)));
+    made.unwrap_or_else(ToolAnswer::failure)
 }
 
 fn write_answer(change: &PlannedFileChange, directories: Vec<String>) -> ToolAnswer {
-    let (name, bytes) = (change.spot.relative.as_str(), change.after.len());
-    let deed = match &change.before {
+    let (name, bytes) = (change.path.relative.as_str(), change.content_after.len());
+    let deed = match &change.content_before {
         None => "created",
-        Some(_) if change.is_nothing() => "unchanged",
+        Some(_) if change.is_unchanged() => "unchanged",
         Some(_) => "overwritten",
     };
-    ToolAnswer::succeeded(format!("{deed} {name} ({bytes} bytes)"))
-        .fact("file_path", name)
-        .fact("result", deed)
-        .fact("size", bytes)
-        .fact("created_directories", directories)
-        .changed(change.changed())
+    ToolAnswer::success(format!("{deed} {name} ({bytes} bytes)"))
+        .with_fact("file_path", name)
+        .with_fact("result", deed)
+        .with_fact("size", bytes)
+        .with_fact("created_directories", directories)
+        .with_changed_paths(change.changed_paths())
 }

@@ -30,7 +30,7 @@ pub struct WorktreeBase<'repo> {
 impl<'repo> WorktreeBase<'repo> {
     /// # Errors
     /// The commit is missing: another repository, or pruned after the branch was deleted by hand.
-    pub fn load(repo: &'repo Repository, id: Oid) -> SnapshotResult<Self> {
+    pub fn load_base(repo: &'repo Repository, id: Oid) -> SnapshotResult<Self> {
         let commit = repo.find_commit(id).map_err(|_| {
             snapshot_error(
                 format!("{} has no commit {id}, from which the run's worktree began", repo.path().display()),
@@ -39,14 +39,19 @@ impl<'repo> WorktreeBase<'repo> {
         })?;
         let note = std::str::from_utf8(commit.message_bytes()).ok().and_then(|text| text.split_once("\n\n"));
         let note = note.and_then(|(_, json)| serde_json::from_str(json).ok()).unwrap_or_default();
-        let tree = commit.tree().map_err(|error| snapshot_error::git_read(repo.path(), &error))?;
+        let tree = commit.tree().map_err(|error| snapshot_error::git_read_error(repo.path(), &error))?;
         Ok(Self { note, tree })
     }
 }
 
 /// Writes the base above HEAD, or without a parent before the first commit.
-pub fn write(repo: &Repository, tree: Oid, note: &BaseCommitNote, at: Timestamp) -> Result<Oid, git2::Error> {
-    let who = snapshot_commit::signature(at)?;
+pub fn write_base_commit(
+    repo: &Repository,
+    tree: Oid,
+    note: &BaseCommitNote,
+    at: Timestamp,
+) -> Result<Oid, git2::Error> {
+    let who = snapshot_commit::commit_signature(at)?;
     let head = match repo.head() {
         Ok(head) => Some(head.peel_to_commit()?),
         Err(error) if matches!(error.code(), git2::ErrorCode::UnbornBranch | git2::ErrorCode::NotFound) => {
@@ -63,19 +68,19 @@ pub fn write(repo: &Repository, tree: Oid, note: &BaseCommitNote, at: Timestamp)
 }
 
 /// The tree of a directory; an empty one if it is not there.
-pub fn below<'repo>(repo: &'repo Repository, tree: Oid, dir: &Path) -> Result<Tree<'repo>, git2::Error> {
+pub fn subtree_at<'repo>(repo: &'repo Repository, tree: Oid, dir: &Path) -> Result<Tree<'repo>, git2::Error> {
     let top = repo.find_tree(tree)?;
     if dir.as_os_str().is_empty() {
         return Ok(top);
     }
     match top.get_path(dir) {
         Ok(entry) if entry.kind() == Some(git2::ObjectType::Tree) => repo.find_tree(entry.id()),
-        _ => empty(repo),
+        _ => empty_tree(repo),
     }
 }
 
 /// The tree without files.
-pub fn empty(repo: &Repository) -> Result<Tree<'_>, git2::Error> {
+pub fn empty_tree(repo: &Repository) -> Result<Tree<'_>, git2::Error> {
     let id = repo.treebuilder(None)?.write()?;
     repo.find_tree(id)
 }

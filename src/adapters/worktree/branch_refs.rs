@@ -16,7 +16,7 @@ const TRIES: usize = 20;
 
 /// Names to try for a worktree and its branch: `RUN` on `synthdev/RUN`, then with a number; `synthdev-RUN` where a
 /// branch `synthdev` takes the room.
-pub fn names(run: &RunId) -> impl Iterator<Item = (String, String)> {
+pub fn candidate_names(run: &RunId) -> impl Iterator<Item = (String, String)> {
     let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' || c == '_' { c } else { '-' };
     let name: String = run.as_str().chars().map(plain).take(LONGEST).collect();
     let name = name.trim_matches('-').to_owned();
@@ -28,7 +28,7 @@ pub fn names(run: &RunId) -> impl Iterator<Item = (String, String)> {
     (1..=TRIES).map(numbered).map(below).chain((1..=TRIES).map(again).map(beside))
 }
 
-pub fn full(branch: &str) -> String {
+pub fn full_ref_name(branch: &str) -> String {
     format!("refs/heads/{branch}")
 }
 
@@ -40,23 +40,23 @@ pub fn commit_final_files(
     tree: Oid,
     at: Timestamp,
 ) -> SnapshotResult<Oid> {
-    let failed = |error: git2::Error| snapshot_error::git_write(repo.path(), &error);
-    let parents = parents(repo, linked).map_err(failed)?;
+    let failed = |error: git2::Error| snapshot_error::git_write_error(repo.path(), &error);
+    let parents = merge_parents(repo, linked).map_err(failed)?;
     if let [only] = parents.as_slice()
         && only.tree_id() == tree
-        && tip(repo, linked) == Some(only.id())
+        && branch_tip(repo, linked) == Some(only.id())
     {
         return Ok(only.id());
     }
     let commit = || {
-        let who = snapshot_commit::signature(at)?;
+        let who = snapshot_commit::commit_signature(at)?;
         let message = format!("Files after run {}\n", linked.name);
         let parents: Vec<&Commit<'_>> = parents.iter().collect();
         let files = repo.find_tree(tree)?;
         let commit = repo.commit(None, &who, &who, &message, &files, &parents)?;
-        repo.reference(&full(&linked.branch), commit, true, "synthdev: files after the run")?;
+        repo.reference(&full_ref_name(&linked.branch), commit, true, "synthdev: files after the run")?;
         let here = repo.find_reference("HEAD")?;
-        if here.symbolic_target().ok().flatten() == Some(full(&linked.branch).as_str()) {
+        if here.symbolic_target().ok().flatten() == Some(full_ref_name(&linked.branch).as_str()) {
             let mut index = repo.index()?;
             index.read_tree(&files)?;
             index.write()?;
@@ -67,10 +67,10 @@ pub fn commit_final_files(
 }
 
 /// How many commits that somebody made in the worktree are neither merged nor on another ref.
-pub fn unmerged(repo: &Repository, linked: &LinkedWorktree) -> Result<usize, git2::Error> {
+pub fn unmerged_commit_count(repo: &Repository, linked: &LinkedWorktree) -> Result<usize, git2::Error> {
     let mut walk = repo.revwalk()?;
     let mut any = false;
-    for tip in tip(repo, linked).into_iter().chain(head(linked)) {
+    for tip in branch_tip(repo, linked).into_iter().chain(head_commit(linked)) {
         walk.push(tip)?;
         any = true;
     }
@@ -79,7 +79,9 @@ pub fn unmerged(repo: &Repository, linked: &LinkedWorktree) -> Result<usize, git
     }
     let merged = repo.refname_to_id(&format!("{MERGED}{}", linked.name)).ok();
     let others = repo.references()?.flatten().filter(|found| {
-        found.name().is_ok_and(|name| name != full(&linked.branch) && !name.starts_with("refs/synthdev/"))
+        found
+            .name()
+            .is_ok_and(|name| name != full_ref_name(&linked.branch) && !name.starts_with("refs/synthdev/"))
     });
     let others = others.filter_map(|found| Some(found.peel_to_commit().ok()?.id()));
     let base = repo.find_commit(linked.base).ok().map(|commit| commit.id());
@@ -97,7 +99,7 @@ pub fn unmerged(repo: &Repository, linked: &LinkedWorktree) -> Result<usize, git
 }
 
 /// Removes the branch and the mark; what is gone is no error.
-pub fn delete(repo: &Repository, linked: &LinkedWorktree) -> Result<(), git2::Error> {
+pub fn delete_branch(repo: &Repository, linked: &LinkedWorktree) -> Result<(), git2::Error> {
     let gone = |result: Result<(), git2::Error>| match result {
         Err(error) if error.code() != ErrorCode::NotFound => Err(error),
         _ => Ok(()),
@@ -108,22 +110,22 @@ pub fn delete(repo: &Repository, linked: &LinkedWorktree) -> Result<(), git2::Er
 }
 
 /// Where the branch stands.
-pub fn tip(repo: &Repository, linked: &LinkedWorktree) -> Option<Oid> {
-    repo.refname_to_id(&full(&linked.branch)).ok()
+pub fn branch_tip(repo: &Repository, linked: &LinkedWorktree) -> Option<Oid> {
+    repo.refname_to_id(&full_ref_name(&linked.branch)).ok()
 }
 
 /// Where the worktree stands, which may be off its branch.
-fn head(linked: &LinkedWorktree) -> Option<Oid> {
+fn head_commit(linked: &LinkedWorktree) -> Option<Oid> {
     // of a repository that is open
-    open_at(&linked.top, OutsideFiles::Allowed).ok()?.head().ok()?.target()
+    open_at(&linked.top_directory, OutsideFiles::Allowed).ok()?.head().ok()?.target()
 }
 
 /// The branch's tip and the worktree's HEAD, without one that the other contains.
-fn parents<'repo>(
+fn merge_parents<'repo>(
     repo: &'repo Repository,
     linked: &LinkedWorktree,
 ) -> Result<Vec<Commit<'repo>>, git2::Error> {
-    let tips = match (tip(repo, linked), repo.head().ok().and_then(|head| head.target())) {
+    let tips = match (branch_tip(repo, linked), repo.head().ok().and_then(|head| head.target())) {
         (Some(tip), Some(head)) if tip == head || repo.graph_descendant_of(tip, head)? => vec![tip],
         (Some(tip), Some(head)) if repo.graph_descendant_of(head, tip)? => vec![head],
         (tip, head) => tip.into_iter().chain(head).collect(),

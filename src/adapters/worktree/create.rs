@@ -28,37 +28,41 @@ use synthdev_domain::snapshot::{FileChange, RunWorktree};
 use synthdev_ports::snapshot::SnapshotError;
 
 /// See the port.
-pub fn create(
+pub fn create_worktree(
     snapshots: &GitSnapshots,
     store: &SnapshotRepository,
     run: &RunId,
     workflow: &str,
 ) -> SnapshotResult<RunWorktree> {
-    let place = snapshots.place()?;
+    let place = snapshots.resolve_location()?;
     if place.project.to_str().is_none() {
         return Err(snapshot_error(format!("{}: {}", place.project.display(), NOT_UTF_8.0), NOT_UTF_8.1));
     }
-    let _lock = place.lock()?;
-    let failed = |error: git2::Error| snapshot_error::git_write(store.location(), &error);
+    let _lock = place.lock_project()?;
+    let failed = |error: git2::Error| snapshot_error::git_write_error(store.location(), &error);
     let top = store.repo.workdir().unwrap_or(&place.project);
-    let whole = snapshots.at(top);
-    let whole_place = whole.place().map_err(|error| about_the_whole(error, &place.project, top))?;
-    let whole_store = whole_place.own_repository()?.ok_or_else(|| linked_worktree::unusable(&whole_place))?;
+    let whole = snapshots.for_directory(top);
+    let whole_place =
+        whole.resolve_location().map_err(|error| whole_repository_error(error, &place.project, top))?;
+    let whole_store = whole_place
+        .open_project_repository()?
+        .ok_or_else(|| linked_worktree::unusable_error(&whole_place))?;
     refuse_sparse(&store.repo)?;
     let here = whole.repository_context(whole_place, whole_store);
-    let scan = here.scan(&FlatTree::new(), BlobDestination::Stored)?;
+    let scan = here.scan_project(&FlatTree::new(), BlobDestination::Stored)?;
     let odb = store.repo.odb().map_err(failed)?;
-    let tree = tree::write(&odb, &scan.entries).map_err(failed)?;
+    let tree = tree::write_trees(&odb, &scan.entries).map_err(failed)?;
     let note = BaseCommitNote {
         run: Some(run.clone()),
         workflow: workflow.to_owned(),
-        skipped: scan.skipped.clone(),
+        skipped: scan.skipped_paths.clone(),
     };
-    let base = base_commit::write(&store.repo, tree, &note, snapshots.now()).map_err(failed)?;
-    let room = room(snapshots.data())?;
-    creation_marker::clear(&place, store, &room, snapshots.data());
-    let made = add(store, &place, &room, run, base)?;
-    let filled = fill(snapshots, &made, &scan, tree);
+    let base =
+        base_commit::write_base_commit(&store.repo, tree, &note, snapshots.current_time()).map_err(failed)?;
+    let room = worktrees_directory(snapshots.data())?;
+    creation_marker::remove_abandoned_worktree(&place, store, &room, snapshots.data());
+    let made = add_worktree(store, &place, &room, run, base)?;
+    let filled = fill_worktree(snapshots, &made, &scan, tree);
     let worktree = RunWorktree {
         path: made.project().to_string_lossy().into_owned(),
         branch: made.branch.clone(),
@@ -66,11 +70,12 @@ pub fn create(
     };
     let ready = filled.and_then(|()| {
         // An empty project directory is in no tree, but the run needs it.
-        fs::create_dir_all(made.project()).map_err(|error| snapshot_error::store_io_error(&made.top, &error))
+        fs::create_dir_all(made.project())
+            .map_err(|error| snapshot_error::store_io_error(&made.top_directory, &error))
     });
     if let Err(error) = ready {
         // What failed is what people must know; leftovers are found by name.
-        let _ = remove::discard(&made, store, snapshots.data(), true);
+        let _ = remove::discard_worktree(&made, store, snapshots.data(), true);
         creation_marker::remove_creation_marker(&place);
         return Err(error);
     }
@@ -79,7 +84,7 @@ pub fn create(
 }
 
 /// The user's home as the repository of a project would be copied as a whole.
-fn about_the_whole(error: SnapshotError, project: &Path, top: &Path) -> SnapshotError {
+fn whole_repository_error(error: SnapshotError, project: &Path, top: &Path) -> SnapshotError {
     if project == top {
         return error;
     }
@@ -106,14 +111,14 @@ fn refuse_sparse(repo: &Repository) -> SnapshotResult<()> {
 }
 
 /// `<data>/worktrees`, without symbolic links, for nobody else to read.
-fn room(data: &Path) -> SnapshotResult<PathBuf> {
+fn worktrees_directory(data: &Path) -> SnapshotResult<PathBuf> {
     let room = data.join("worktrees");
     let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(&room);
     made.and_then(|()| fs::canonicalize(&room)).map_err(|error| snapshot_error::store_io_error(&room, &error))
 }
 
 /// Branch and worktree under the first free name. The checkout is of an empty tree: the files are written by us.
-fn add(
+fn add_worktree(
     store: &SnapshotRepository,
     place: &SnapshotLocation,
     room: &Path,
@@ -121,34 +126,40 @@ fn add(
     base: Oid,
 ) -> SnapshotResult<LinkedWorktree> {
     let repo = &store.repo;
-    let failed = |error: git2::Error| snapshot_error::git_write(store.location(), &error);
-    let empty = base_commit::empty(repo).map_err(failed)?;
-    let who = snapshot_commit::signature(Timestamp(0)).map_err(failed)?;
+    let failed = |error: git2::Error| snapshot_error::git_write_error(store.location(), &error);
+    let empty = base_commit::empty_tree(repo).map_err(failed)?;
+    let who = snapshot_commit::commit_signature(Timestamp(0)).map_err(failed)?;
     let nothing = repo.commit(None, &who, &who, "nothing\n", &empty, &[]).map_err(failed)?;
-    for (name, branch) in branch_refs::names(run) {
+    for (name, branch) in branch_refs::candidate_names(run) {
         let top = room.join(&name);
         let taken = fs::symlink_metadata(&top).is_ok()
             || fs::symlink_metadata(repo.commondir().join("worktrees").join(&name)).is_ok()
-            || repo.find_reference(&branch_refs::full(&branch)).is_ok();
+            || repo.find_reference(&branch_refs::full_ref_name(&branch)).is_ok();
         if taken {
             continue;
         }
         creation_marker::write_creation_marker(place, &name, &branch)?;
-        let reference = match repo.reference(&branch_refs::full(&branch), nothing, false, "synthdev: begin") {
-            Ok(reference) => reference,
-            Err(error) if error.code() == ErrorCode::Exists => continue,
-            // A branch `synthdev` of the user's leaves no room below it.
-            Err(_) if repo.find_reference("refs/heads/synthdev").is_ok() => continue,
-            Err(error) => return Err(failed(error)),
-        };
-        let linked = LinkedWorktree { top, prefix: store.prefix.clone(), name, branch, base };
+        let reference =
+            match repo.reference(&branch_refs::full_ref_name(&branch), nothing, false, "synthdev: begin") {
+                Ok(reference) => reference,
+                Err(error) if error.code() == ErrorCode::Exists => continue,
+                // A branch `synthdev` of the user's leaves no room below it.
+                Err(_) if repo.find_reference("refs/heads/synthdev").is_ok() => continue,
+                Err(error) => return Err(failed(error)),
+            };
+        let linked = LinkedWorktree { top_directory: top, prefix: store.prefix.clone(), name, branch, base };
         let mut options = WorktreeAddOptions::new();
         options.reference(Some(&reference));
-        let added = repo.worktree(&linked.name, &linked.top, Some(&options)).and_then(|_| {
-            repo.reference(&branch_refs::full(&linked.branch), base, true, "synthdev: files before the run")
+        let added = repo.worktree(&linked.name, &linked.top_directory, Some(&options)).and_then(|_| {
+            repo.reference(
+                &branch_refs::full_ref_name(&linked.branch),
+                base,
+                true,
+                "synthdev: files before the run",
+            )
         });
         if let Err(error) = added {
-            let _ = remove::erase(&linked, store);
+            let _ = remove::erase_worktree(&linked, store);
             return Err(failed(error));
         }
         return Ok(linked);
@@ -160,17 +171,17 @@ fn add(
 }
 
 /// Writes the files, the worktree's own index, and what we know of the files' stats.
-fn fill(
+fn fill_worktree(
     snapshots: &GitSnapshots,
     made: &LinkedWorktree,
     scan: &WorkingTreeScan,
     tree: Oid,
 ) -> SnapshotResult<()> {
-    let failed = |error: git2::Error| snapshot_error::git_write(&made.top, &error);
-    let inside = snapshots.at(&made.top);
-    let place = inside.place()?;
-    let _lock = place.lock()?;
-    let store = place.own_repository()?.ok_or_else(|| linked_worktree::unusable(&place))?;
+    let failed = |error: git2::Error| snapshot_error::git_write_error(&made.top_directory, &error);
+    let inside = snapshots.for_directory(&made.top_directory);
+    let place = inside.resolve_location()?;
+    let _lock = place.lock_project()?;
+    let store = place.open_project_repository()?.ok_or_else(|| linked_worktree::unusable_error(&place))?;
     let repo = &store.repo;
     let (modules, files): (Vec<&SnapshotEntry>, Vec<&SnapshotEntry>) =
         scan.entries.iter().partition(|entry| entry.stat.kind == TreeEntryKind::Submodule);
@@ -179,15 +190,20 @@ fn fill(
     let empty_dirs: BTreeSet<RelPath> =
         hollow.cloned().chain(modules.iter().map(|module| module.path.clone())).collect();
     let odb = repo.odb().map_err(failed)?;
-    let restore =
-        FileChangeApplier { place: &place, odb, empty_dirs: &empty_dirs, hollow_now: &[], act: "create it" };
-    restore.run(&changes)?;
+    let restore = FileChangeApplier {
+        location: &place,
+        odb,
+        empty_dirs: &empty_dirs,
+        emptied_now: &[],
+        action_name: "create it",
+    };
+    restore.apply_changes(&changes)?;
     let mut index = repo.index().map_err(failed)?;
     let known = repo.find_tree(tree).and_then(|tree| index.read_tree(&tree)).and_then(|()| index.write());
     known.map_err(failed)?;
     let since = stat_cache::disk_time(&place);
-    let entries = files.iter().filter_map(|entry| written(&made.top, entry)).collect();
-    StatCache { entries, snapshot: String::new() }.save(&place, &store, since)
+    let entries = files.iter().filter_map(|entry| written_index_entry(&made.top_directory, entry)).collect();
+    StatCache { entries, snapshot: String::new() }.save_cache(&place, &store, since)
 }
 
 fn new_file(entry: &SnapshotEntry) -> ProjectFileChange {
@@ -195,12 +211,12 @@ fn new_file(entry: &SnapshotEntry) -> ProjectFileChange {
         path: entry.path.clone(),
         change: FileChange::Deleted,
         stored: Some((entry.stat.kind, entry.blob)),
-        now: None,
+        present_stat: None,
         private: None,
     }
 }
 
-fn written(top: &Path, entry: &SnapshotEntry) -> Option<SnapshotEntry> {
+fn written_index_entry(top: &Path, entry: &SnapshotEntry) -> Option<SnapshotEntry> {
     let stat = FileStat::from_metadata(&fs::symlink_metadata(top.join(to_path(&entry.path))).ok()?)?;
     Some(SnapshotEntry { path: entry.path.clone(), stat, blob: entry.blob })
 }

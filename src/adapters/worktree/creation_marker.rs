@@ -21,7 +21,7 @@ struct WorktreeCreationMarker {
 
 /// Before anything of it is made; with the project's lock held, as for the others.
 pub fn write_creation_marker(place: &SnapshotLocation, name: &str, branch: &str) -> SnapshotResult<()> {
-    let file = file(place);
+    let file = marker_file(place);
     let promise = WorktreeCreationMarker { name: name.to_owned(), branch: branch.to_owned() };
     let text = serde_json::to_vec(&promise).unwrap_or_default();
     private_file(&file)
@@ -31,24 +31,29 @@ pub fn write_creation_marker(place: &SnapshotLocation, name: &str, branch: &str)
 
 /// All of it is there, or nothing.
 pub fn remove_creation_marker(place: &SnapshotLocation) {
-    let _ = fs::remove_file(file(place));
+    let _ = fs::remove_file(marker_file(place));
 }
 
 /// Takes away what was promised and never finished. What cannot be removed is no reason to make nothing.
-pub fn clear(place: &SnapshotLocation, store: &SnapshotRepository, room: &Path, data: &Path) {
-    let Ok(text) = fs::read(file(place)) else { return };
+pub fn remove_abandoned_worktree(
+    place: &SnapshotLocation,
+    store: &SnapshotRepository,
+    room: &Path,
+    data: &Path,
+) {
+    let Ok(text) = fs::read(marker_file(place)) else { return };
     // half a promise: it was given before anything was made
     if let Ok(WorktreeCreationMarker { name, branch }) = serde_json::from_slice(&text) {
         let top = room.join(&name);
         let base = Oid::ZERO_SHA1;
-        let half = LinkedWorktree { top, prefix: store.prefix.clone(), name, branch, base };
+        let half = LinkedWorktree { top_directory: top, prefix: store.prefix.clone(), name, branch, base };
         let lock = store.repo.commondir().join(format!("refs/heads/{}.lock", half.branch));
         let _ = fs::remove_file(lock);
-        let _ = remove::discard(&half, store, data, true);
+        let _ = remove::discard_worktree(&half, store, data, true);
     }
     remove_creation_marker(place);
 }
 
-fn file(place: &SnapshotLocation) -> PathBuf {
-    place.corner.join("making")
+fn marker_file(place: &SnapshotLocation) -> PathBuf {
+    place.project_data.join("making")
 }

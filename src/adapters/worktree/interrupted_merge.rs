@@ -11,7 +11,7 @@ use synthdev_domain::snapshot::RestoreTarget;
 
 /// The project before the merge that was cut off.
 pub struct InterruptedMerge {
-    pub safety: SnapshotId,
+    pub safety_snapshot: SnapshotId,
     pub tree: Oid,
 }
 
@@ -19,8 +19,11 @@ pub struct InterruptedMerge {
 ///
 /// # Errors
 /// The project's files are on their way somewhere else.
-pub fn earlier(here: &RepositoryContext, goal: &RestoreTarget) -> SnapshotResult<Option<InterruptedMerge>> {
-    let Some(found) = restore_marker::read(&here.place) else { return Ok(None) };
+pub fn find_interrupted_merge(
+    here: &RepositoryContext,
+    goal: &RestoreTarget,
+) -> SnapshotResult<Option<InterruptedMerge>> {
+    let Some(found) = restore_marker::read_marker(&here.location) else { return Ok(None) };
     if found.goal != *goal {
         let rest = match &found.goal {
             RestoreTarget::Snapshot(to) => format!("synthdev snapshot restore {to}"),
@@ -35,7 +38,7 @@ pub fn earlier(here: &RepositoryContext, goal: &RestoreTarget) -> SnapshotResult
             ),
         ));
     }
-    restore_marker::sweep(&here.place, &here.rules);
+    restore_marker::remove_drafts(&here.location, &here.rules);
     let Ok(safety) = find_snapshot(&here.store, found.safety.as_str()) else { return Ok(None) };
-    Ok(Some(InterruptedMerge { safety: found.safety, tree: safety.commit.tree_id() }))
+    Ok(Some(InterruptedMerge { safety_snapshot: found.safety, tree: safety.commit.tree_id() }))
 }

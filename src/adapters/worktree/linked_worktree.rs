@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use git2::Oid;
 
 use crate::git::GitSnapshots;
-use crate::git::open_repository::{is_leading_out, is_refusal, open_around};
+use crate::git::open_repository::{is_outside_lead_error, is_refusal, open_around};
 use crate::git::repository_context::RepositoryContext;
 use crate::git::snapshot_error::{self, SnapshotResult, snapshot_error};
 use crate::git::snapshot_location::{SnapshotLocation, SnapshotRepository};
@@ -16,7 +16,7 @@ use synthdev_ports::snapshot::SnapshotError;
 /// Where a worktree is, or was.
 pub struct LinkedWorktree {
     /// Its top: `<data>/worktrees/<name>`.
-    pub top: PathBuf,
+    pub top_directory: PathBuf,
     /// The project's place below the top.
     pub prefix: PathBuf,
     /// As git knows it.
@@ -28,7 +28,11 @@ pub struct LinkedWorktree {
 impl LinkedWorktree {
     /// # Errors
     /// The record names something that is no worktree of this project and data directory.
-    pub fn locate(worktree: &RunWorktree, store: &SnapshotRepository, data: &Path) -> SnapshotResult<Self> {
+    pub fn locate_worktree(
+        worktree: &RunWorktree,
+        store: &SnapshotRepository,
+        data: &Path,
+    ) -> SnapshotResult<Self> {
         let foreign = || {
             snapshot_error(
                 format!("{} is no worktree of this project", worktree.path),
@@ -49,41 +53,49 @@ impl LinkedWorktree {
         }
         let (name, branch) = (name.to_owned(), worktree.branch.clone());
         // Spelled as the system spells it: our notes are found by these bytes.
-        let linked = Self { top: room.join(&name), prefix: store.prefix.clone(), name, branch, base };
+        let linked =
+            Self { top_directory: room.join(&name), prefix: store.prefix.clone(), name, branch, base };
         if linked.belongs_to(store) { Ok(linked) } else { Err(foreign()) }
     }
 
     /// Other projects have worktrees in the same directory.
     fn belongs_to(&self, store: &SnapshotRepository) -> bool {
-        match fs::read_to_string(self.top.join(".git")) {
+        match fs::read_to_string(self.top_directory.join(".git")) {
             Ok(link) => {
                 let record = link.trim_end().strip_prefix("gitdir: ").map(Path::new);
                 let common = record.and_then(|record| record.parent()?.parent());
-                common.is_some_and(|common| same(common, store.repo.commondir()))
+                common.is_some_and(|common| is_same_path(common, store.repo.commondir()))
             }
-            Err(_) => fs::symlink_metadata(&self.top).is_err() || store.repo.find_commit(self.base).is_ok(),
+            Err(_) => {
+                fs::symlink_metadata(&self.top_directory).is_err()
+                    || store.repo.find_commit(self.base).is_ok()
+            }
         }
     }
 
     /// Where the run works.
     pub fn project(&self) -> PathBuf {
-        if self.prefix.as_os_str().is_empty() { self.top.clone() } else { self.top.join(&self.prefix) }
+        if self.prefix.as_os_str().is_empty() {
+            self.top_directory.clone()
+        } else {
+            self.top_directory.join(&self.prefix)
+        }
     }
 
     /// Opens the worktree.
     /// # Errors
     /// It is gone, or what stands there is not the worktree that was made for the run.
-    pub fn open(
+    pub fn open_snapshots(
         &self,
         snapshots: &GitSnapshots,
         store: &SnapshotRepository,
     ) -> SnapshotResult<RepositoryContext> {
-        let inside = snapshots.at(&self.top);
-        let place = inside.place().map_err(|_| self.gone())?;
-        let own = place.own_repository()?.filter(|own| {
-            own.prefix.as_os_str().is_empty() && same(own.repo.commondir(), store.repo.commondir())
+        let inside = snapshots.for_directory(&self.top_directory);
+        let place = inside.resolve_location().map_err(|_| self.gone_error())?;
+        let own = place.open_project_repository()?.filter(|own| {
+            own.prefix.as_os_str().is_empty() && is_same_path(own.repo.commondir(), store.repo.commondir())
         });
-        Ok(inside.repository_context(place, own.ok_or_else(|| self.gone())?))
+        Ok(inside.repository_context(place, own.ok_or_else(|| self.gone_error())?))
     }
 
     /// Git's record of it; `None` if there is none or it belongs to another directory.
@@ -91,29 +103,29 @@ impl LinkedWorktree {
         let place = store.repo.commondir().join("worktrees").join(&self.name);
         let target = fs::read_to_string(place.join("gitdir"));
         let ours = match target {
-            Ok(target) => Path::new(target.trim_end()) == self.top.join(".git"),
+            Ok(target) => Path::new(target.trim_end()) == self.top_directory.join(".git"),
             // Half removed: git would prune it as well.
             Err(_) => fs::symlink_metadata(&place).is_ok_and(|meta| meta.is_dir()),
         };
         ours.then_some(place)
     }
 
-    pub fn gone(&self) -> SnapshotError {
+    pub fn gone_error(&self) -> SnapshotError {
         snapshot_error(
-            format!("the worktree {} is gone or damaged", self.top.display()),
+            format!("the worktree {} is gone or damaged", self.top_directory.display()),
             format!("What was committed is on branch {}; discard the worktree to clean up.", self.branch),
         )
     }
 }
 
 /// Why a directory cannot be isolated.
-pub fn unusable(place: &SnapshotLocation) -> SnapshotError {
+pub fn unusable_error(place: &SnapshotLocation) -> SnapshotError {
     let project = &place.project;
-    let found = open_around(project, place.outside);
+    let found = open_around(project, place.outside_files);
     if let Err(error) = &found
         && is_refusal(error)
     {
-        return snapshot_error::refused(project, error);
+        return snapshot_error::refused_repository_error(project, error);
     }
     let project = project.display();
     match found {
@@ -136,7 +148,7 @@ pub fn unusable(place: &SnapshotLocation) -> SnapshotError {
             format!("{project} is a directory that its git repository ignores, so it cannot be isolated"),
             "Run `git init` in it, or run without isolation.",
         ),
-        Err(error) if is_leading_out(&error) => snapshot_error(
+        Err(error) if is_outside_lead_error(&error) => snapshot_error(
             format!("the git repository of {project} is not opened: {}", error.message()),
             "See what it names with `synthdev trust`, then start with --trust, or run without isolation.",
         ),
@@ -147,6 +159,6 @@ pub fn unusable(place: &SnapshotLocation) -> SnapshotError {
     }
 }
 
-fn same(one: &Path, other: &Path) -> bool {
+fn is_same_path(one: &Path, other: &Path) -> bool {
     fs::canonicalize(one).ok().zip(fs::canonicalize(other).ok()).is_some_and(|(one, other)| one == other)
 }

@@ -14,19 +14,22 @@ use synthdev_domain::snapshot::WorktreeSource;
 
 /// The newest of them.
 pub struct OrphanWorktree {
-    pub kept: WorktreeSource,
+    pub worktree_source: WorktreeSource,
     /// The project's part of its files.
     pub tree: Oid,
     /// What a merge of it descends from.
-    pub tip: Oid,
+    pub tip_commit: Oid,
 }
 
 /// # Errors
 /// An object is missing or damaged.
-pub fn newest(linked: &LinkedWorktree, store: &SnapshotRepository) -> SnapshotResult<Option<OrphanWorktree>> {
-    let failed = |error: git2::Error| snapshot_error::git_read(store.location(), &error);
+pub fn newest_remains(
+    linked: &LinkedWorktree,
+    store: &SnapshotRepository,
+) -> SnapshotResult<Option<OrphanWorktree>> {
+    let failed = |error: git2::Error| snapshot_error::git_read_error(store.location(), &error);
     let snapshot = last_snapshot(linked, store)?;
-    let tip = branch_refs::tip(&store.repo, linked)
+    let tip = branch_refs::branch_tip(&store.repo, linked)
         .map(|id| store.repo.find_commit(id))
         .transpose()
         .map_err(failed)?;
@@ -42,12 +45,16 @@ pub fn newest(linked: &LinkedWorktree, store: &SnapshotRepository) -> SnapshotRe
     if let Some(found) = snapshot.filter(later) {
         let kept = WorktreeSource::Snapshot { id: found.id.clone(), taken: found.record.created };
         let tip = tip.map_or(linked.base, |tip| tip.id());
-        return Ok(Some(OrphanWorktree { kept, tree: found.commit.tree_id(), tip }));
+        return Ok(Some(OrphanWorktree {
+            worktree_source: kept,
+            tree: found.commit.tree_id(),
+            tip_commit: tip,
+        }));
     }
     let Some(tip) = tip else { return Ok(None) };
-    let tree = base_commit::below(&store.repo, tip.tree_id(), &linked.prefix).map_err(failed)?.id();
+    let tree = base_commit::subtree_at(&store.repo, tip.tree_id(), &linked.prefix).map_err(failed)?.id();
     let kept = if tip.id() == linked.base { WorktreeSource::Nothing } else { WorktreeSource::Branch };
-    Ok(Some(OrphanWorktree { kept, tree, tip: tip.id() }))
+    Ok(Some(OrphanWorktree { worktree_source: kept, tree, tip_commit: tip.id() }))
 }
 
 /// Whether there is nothing: neither directory, record, branch nor snapshot.
@@ -55,9 +62,9 @@ pub fn newest(linked: &LinkedWorktree, store: &SnapshotRepository) -> SnapshotRe
 /// # Errors
 /// A ref cannot be read.
 pub fn is_gone(linked: &LinkedWorktree, store: &SnapshotRepository) -> SnapshotResult<bool> {
-    Ok(fs::symlink_metadata(&linked.top).is_err()
+    Ok(fs::symlink_metadata(&linked.top_directory).is_err()
         && linked.metadata(store).is_none()
-        && branch_refs::tip(&store.repo, linked).is_none()
+        && branch_refs::branch_tip(&store.repo, linked).is_none()
         && last_snapshot(linked, store)?.is_none())
 }
 

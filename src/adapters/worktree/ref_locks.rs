@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use super::branch_refs::{MERGED, full};
+use super::branch_refs::{MERGED, full_ref_name};
 use super::linked_worktree::LinkedWorktree;
 use crate::git::snapshot_error::{self, SnapshotResult};
 use crate::git::snapshot_location::{SnapshotLocation, SnapshotRepository, private_file};
@@ -16,13 +16,13 @@ const LOCK_IS_DEAD: Duration = Duration::from_secs(10);
 
 /// Word that a process moves the refs of a run; it goes with the guard. One that is found was left by a killed process.
 pub struct RefUpdateGuard {
-    note: PathBuf,
+    note_path: PathBuf,
 }
 
 impl Drop for RefUpdateGuard {
     fn drop(&mut self) {
         // one that stays names no lock of the living: those are younger than the next one's note
-        let _ = fs::remove_file(&self.note);
+        let _ = fs::remove_file(&self.note_path);
     }
 }
 
@@ -30,40 +30,40 @@ impl Drop for RefUpdateGuard {
 ///
 /// # Errors
 /// The data directory cannot be written.
-pub fn clear(
+pub fn clear_stale_locks(
     place: &SnapshotLocation,
     store: &SnapshotRepository,
     linked: &LinkedWorktree,
 ) -> SnapshotResult<()> {
-    if fs::symlink_metadata(note(place, linked)).is_err() {
+    if fs::symlink_metadata(note_path(place, linked)).is_err() {
         return Ok(());
     }
     // one that lives holds it, and takes its note away
-    let _lock = place.lock()?;
-    begin(place, store, linked).map(drop)
+    let _lock = place.lock_project()?;
+    begin_ref_change(place, store, linked).map(drop)
 }
 
-fn note(place: &SnapshotLocation, linked: &LinkedWorktree) -> PathBuf {
-    place.corner.join(format!("moving-{}", linked.name))
+fn note_path(place: &SnapshotLocation, linked: &LinkedWorktree) -> PathBuf {
+    place.project_data.join(format!("moving-{}", linked.name))
 }
 
 /// Clears the way for a change of the run's refs; with the project's lock held, so that no other process of ours is at it.
 ///
 /// # Errors
 /// The data directory cannot be written.
-pub fn begin(
+pub fn begin_ref_change(
     place: &SnapshotLocation,
     store: &SnapshotRepository,
     linked: &LinkedWorktree,
 ) -> SnapshotResult<RefUpdateGuard> {
-    let note = note(place, linked);
+    let note = note_path(place, linked);
     let common = store.repo.commondir();
     let died = fs::metadata(&note).and_then(|meta| meta.modified()).ok();
     // an agent can put a link on the way, which would lead to files of other programs
     let lock = |name: String| open_parent(common, &common.join(format!("{name}.lock")), false).ok();
     let record = format!("worktrees/{}", linked.name);
     let own = [
-        full(&linked.branch),
+        full_ref_name(&linked.branch),
         format!("{MERGED}{}", linked.name),
         format!("{record}/HEAD"),
         format!("{record}/index"),
@@ -84,18 +84,18 @@ pub fn begin(
     private_file(&note)
         .and_then(|file| file.sync_all())
         .map_err(|error| snapshot_error::store_io_error(&note, &error))?;
-    Ok(RefUpdateGuard { note })
+    Ok(RefUpdateGuard { note_path: note })
 }
 
-fn modified(lock: &Path) -> Option<SystemTime> {
+fn modified_time(lock: &Path) -> Option<SystemTime> {
     fs::symlink_metadata(lock).ok()?.modified().ok()
 }
 
 fn is_since(lock: &Path, died: SystemTime) -> bool {
-    modified(lock).is_some_and(|at| at >= died)
+    modified_time(lock).is_some_and(|at| at >= died)
 }
 
 /// A clock that went backwards makes nothing old.
 fn is_old(lock: &Path) -> bool {
-    modified(lock).and_then(|at| at.elapsed().ok()).is_some_and(|age| age > LOCK_IS_DEAD)
+    modified_time(lock).and_then(|at| at.elapsed().ok()).is_some_and(|age| age > LOCK_IS_DEAD)
 }

@@ -14,17 +14,17 @@ use crate::git::snapshot_location::{SnapshotLocation, SnapshotRepository};
 use synthdev_ports::snapshot::SnapshotError;
 
 /// See the port.
-pub fn discard(
+pub fn discard_worktree(
     linked: &LinkedWorktree,
     store: &SnapshotRepository,
     data: &Path,
     force: bool,
 ) -> SnapshotResult<()> {
-    let failed = |error: git2::Error| snapshot_error::git_read(store.location(), &error);
+    let failed = |error: git2::Error| snapshot_error::git_read_error(store.location(), &error);
     let branch = &linked.branch;
     let current = store.repo.find_reference("HEAD").ok();
     let current = current.as_ref().and_then(|head| head.symbolic_target().ok().flatten());
-    if current == Some(branch_refs::full(branch).as_str()) {
+    if current == Some(branch_refs::full_ref_name(branch).as_str()) {
         return Err(snapshot_error(
             format!("you are on branch {branch}, which belongs to the worktree"),
             "Switch to another branch, then discard again.",
@@ -33,11 +33,12 @@ pub fn discard(
     let lock = linked.metadata(store).map(|place| place.join("locked"));
     if !force && lock.is_some_and(|lock| fs::symlink_metadata(lock).is_ok()) {
         return Err(snapshot_error(
-            format!("the worktree {} is locked", linked.top.display()),
-            format!("`git worktree unlock {}`, or discard it by force.", linked.top.display()),
+            format!("the worktree {} is locked", linked.top_directory.display()),
+            format!("`git worktree unlock {}`, or discard it by force.", linked.top_directory.display()),
         ));
     }
-    let unmerged = if force { 0 } else { branch_refs::unmerged(&store.repo, linked).map_err(failed)? };
+    let unmerged =
+        if force { 0 } else { branch_refs::unmerged_commit_count(&store.repo, linked).map_err(failed)? };
     if unmerged > 0 {
         let (commits, are) = if unmerged == 1 { ("commit", "is") } else { ("commits", "are") };
         return Err(snapshot_error(
@@ -45,30 +46,34 @@ pub fn discard(
             "Merge the run first, keep them by `git branch`, or discard it by force.",
         ));
     }
-    erase(linked, store)?;
-    forget(linked, store, data)
+    erase_worktree(linked, store)?;
+    remove_snapshot_data(linked, store, data)
 }
 
 /// Files, record and branch.
-pub fn erase(linked: &LinkedWorktree, store: &SnapshotRepository) -> SnapshotResult<()> {
+pub fn erase_worktree(linked: &LinkedWorktree, store: &SnapshotRepository) -> SnapshotResult<()> {
     let metadata = linked.metadata(store);
-    remove_tree(&linked.top).map_err(|error| removal(&linked.top, &error))?;
+    remove_tree(&linked.top_directory).map_err(|error| removal_error(&linked.top_directory, &error))?;
     if let Some(place) = metadata {
-        remove_tree(&place).map_err(|error| removal(&place, &error))?;
+        remove_tree(&place).map_err(|error| removal_error(&place, &error))?;
         // Git keeps this directory only while there are worktrees.
         let _ = place.parent().map(fs::remove_dir);
     }
-    branch_refs::delete(&store.repo, linked)
-        .map_err(|error| snapshot_error::git_write(store.location(), &error))
+    branch_refs::delete_branch(&store.repo, linked)
+        .map_err(|error| snapshot_error::git_write_error(store.location(), &error))
 }
 
 /// What we knew of it.
-fn forget(linked: &LinkedWorktree, store: &SnapshotRepository, data: &Path) -> SnapshotResult<()> {
+fn remove_snapshot_data(
+    linked: &LinkedWorktree,
+    store: &SnapshotRepository,
+    data: &Path,
+) -> SnapshotResult<()> {
     snapshot_commit::delete_worktree_snapshots(store, &linked.name)?;
     let data = fs::canonicalize(data).unwrap_or_else(|_| data.to_owned());
-    for project in [linked.top.clone(), linked.project()] {
-        let corner = SnapshotLocation::corner(&data, &project);
-        remove_tree(&corner).map_err(|error| removal(&corner, &error))?;
+    for project in [linked.top_directory.clone(), linked.project()] {
+        let corner = SnapshotLocation::project_data_directory(&data, &project);
+        remove_tree(&corner).map_err(|error| removal_error(&corner, &error))?;
     }
     Ok(())
 }
@@ -78,14 +83,14 @@ fn remove_tree(place: &Path) -> io::Result<()> {
     match fs::remove_dir_all(place) {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
         Err(error) if error.kind() == ErrorKind::PermissionDenied => {
-            open_up(place)?;
+            make_removable(place)?;
             fs::remove_dir_all(place)
         }
         other => other,
     }
 }
 
-fn open_up(dir: &Path) -> io::Result<()> {
+fn make_removable(dir: &Path) -> io::Result<()> {
     let meta = fs::symlink_metadata(dir)?;
     if !meta.is_dir() {
         return Ok(());
@@ -94,13 +99,13 @@ fn open_up(dir: &Path) -> io::Result<()> {
     for item in fs::read_dir(dir)? {
         let item = item?;
         if item.file_type()?.is_dir() {
-            open_up(&item.path())?;
+            make_removable(&item.path())?;
         }
     }
     Ok(())
 }
 
-fn removal(place: &Path, error: &io::Error) -> SnapshotError {
+fn removal_error(place: &Path, error: &io::Error) -> SnapshotError {
     snapshot_error(
         format!("cannot remove {}: {error}", place.display()),
         "Stop what uses this directory or remove it by hand, then discard again.",

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use git2::{IndexConflict, MergeOptions, Repository, Tree};
 
-use crate::git::snapshot_entry::{RelPath, TreeEntryKind, ancestors, shown};
-use crate::git::stat_cache::lookup;
+use crate::git::snapshot_entry::{RelPath, TreeEntryKind, ancestor_paths, display_path};
+use crate::git::stat_cache::find_entry;
 use crate::git::tree::{self, FlatTree};
 use crate::git::tree_diff;
 use crate::git::working_tree_diff::ProjectFileChange;
@@ -22,7 +22,7 @@ pub struct ThreeWayMerge {
 
 /// # Errors
 /// An object is missing or damaged.
-pub fn merge(
+pub fn merge_trees(
     repo: &Repository,
     base: &Tree<'_>,
     ours: &Tree<'_>,
@@ -39,18 +39,21 @@ pub fn merge(
     let merged = clean
         .filter_map(|entry| Some((entry.path, (TreeEntryKind::from_mode(entry.mode)?, entry.id))))
         .collect();
-    conflicts.extend(overlapping(&merged));
+    conflicts.extend(overlapping_paths(&merged));
     conflicts.sort_by(|a: &MergeConflict, b| a.path.cmp(&b.path));
     conflicts.dedup();
     Ok(ThreeWayMerge { merged, conflicts })
 }
 
 /// What has to change in the project, for the disk and for people.
-pub fn changes(ours: &WorkingTreeScan, merged: &FlatTree) -> (Vec<ProjectFileChange>, Vec<ChangedFile>) {
-    let found = tree_diff::diff_trees(&tree::flat(&ours.entries), merged);
-    let files = tree_diff::listed(&found);
+pub fn merge_changes(
+    ours: &WorkingTreeScan,
+    merged: &FlatTree,
+) -> (Vec<ProjectFileChange>, Vec<ChangedFile>) {
+    let found = tree_diff::diff_trees(&tree::flat_tree(&ours.entries), merged);
+    let files = tree_diff::to_changed_files(&found);
     let change = |(path, change): (RelPath, FileChange)| {
-        let now = lookup(&ours.entries, &path).map(|entry| entry.stat);
+        let now = find_entry(&ours.entries, &path).map(|entry| entry.stat);
         let stored = merged.get(&path).copied();
         // A restore looks from the other side: what it has to write is missing now.
         let change = match change {
@@ -58,29 +61,30 @@ pub fn changes(ours: &WorkingTreeScan, merged: &FlatTree) -> (Vec<ProjectFileCha
             FileChange::Deleted => FileChange::Added,
             same @ (FileChange::Modified | FileChange::Mode) => same,
         };
-        ProjectFileChange { path, change, stored, now, private: None }
+        ProjectFileChange { path, change, stored, present_stat: now, private: None }
     };
     (found.into_iter().map(change).collect(), files)
 }
 
 /// Paths that the merge would write, where something stands that no snapshot can hold.
 pub fn in_the_way(ours: &WorkingTreeScan, changes: &[ProjectFileChange]) -> Vec<MergeConflict> {
-    let taken: BTreeSet<&RelPath> = ours.opaque.union(&ours.unreadable).collect();
+    let taken: BTreeSet<&RelPath> = ours.opaque.union(&ours.unreadable_paths).collect();
     let hit = changes.iter().filter(|change| {
-        taken.contains(&change.path) || ancestors(&change.path).any(|dir| taken.contains(&dir.to_vec()))
+        taken.contains(&change.path) || ancestor_paths(&change.path).any(|dir| taken.contains(&dir.to_vec()))
     });
     let told = |change: &ProjectFileChange| MergeConflict {
-        path: shown(&change.path),
+        path: display_path(&change.path),
         reason: "in the project something that is no readable file stands there".to_owned(),
     };
     hit.map(told).collect()
 }
 
 /// One side's file where the other has a directory of that name: the library does not see it if both are new.
-fn overlapping(merged: &FlatTree) -> Vec<MergeConflict> {
+fn overlapping_paths(merged: &FlatTree) -> Vec<MergeConflict> {
     let files: BTreeSet<&[u8]> =
-        merged.keys().flat_map(|path| ancestors(path).filter(|dir| merged.contains_key(*dir))).collect();
-    let told = |file: &[u8]| MergeConflict { path: shown(file), reason: FILE_AND_DIRECTORY.to_owned() };
+        merged.keys().flat_map(|path| ancestor_paths(path).filter(|dir| merged.contains_key(*dir))).collect();
+    let told =
+        |file: &[u8]| MergeConflict { path: display_path(file), reason: FILE_AND_DIRECTORY.to_owned() };
     files.into_iter().map(told).collect()
 }
 
@@ -95,6 +99,6 @@ fn to_merge_conflict(conflict: &IndexConflict) -> MergeConflict {
         (None, _, _) => FILE_AND_DIRECTORY,
     };
     let entry = [&conflict.our, &conflict.their, &conflict.ancestor].into_iter().flatten().next();
-    let path = entry.map(|entry| shown(&entry.path)).unwrap_or_default();
+    let path = entry.map(|entry| display_path(&entry.path)).unwrap_or_default();
     MergeConflict { path, reason: reason.to_owned() }
 }

@@ -7,12 +7,12 @@ use tokio::sync::watch;
 pub(super) struct OneShotCanceller(watch::Sender<u64>);
 
 impl OneShotCanceller {
-    pub(super) fn stop(&self) {
+    pub(super) fn stop_all(&self) {
         self.0.send_modify(|times| *times += 1);
     }
 
     /// Over at the next stop.
-    pub(super) fn stopped(&self) -> impl Future<Output = ()> + Send + use<> {
+    pub(super) fn wait_stopped(&self) -> impl Future<Output = ()> + Send + use<> {
         let mut times = self.0.subscribe();
         async move {
             if times.changed().await.is_err() {

@@ -28,7 +28,7 @@ pub(super) fn role_lines(catalog: &ConfigCatalog) -> Vec<RoleLine> {
             level: role.level.clone(),
             model: match &role.provider {
                 Some(_) => catalog
-                    .select_model(&ModelSelector::role(role))
+                    .select_model(&ModelSelector::for_role(role))
                     .map_or_else(|_| "not set".to_owned(), |choice| choice.model),
                 None => models.get(role.level.as_str()).cloned().unwrap_or_default(),
             },
@@ -41,16 +41,16 @@ pub(super) fn role_lines(catalog: &ConfigCatalog) -> Vec<RoleLine> {
 
 /// The tools of a role; of an unknown role, all of them.
 pub(super) fn tool_lines(catalog: &ConfigCatalog, role: &str) -> Vec<ToolLine> {
-    let policy = catalog.settings().approvals();
+    let policy = catalog.settings().approval_policy();
     let tools = catalog
         .roles()
-        .find(role)
+        .find_role(role)
         .map_or_else(|_| catalog.tools().to_vec(), |role| tools_for(role, catalog.tools()).0);
     tools
         .into_iter()
         .map(|tool| ToolLine {
             approval: policy.permission_for(&tool.name, tool.risk),
-            parameters: parameters(&tool.parameters),
+            parameters: parameter_names(&tool.parameters),
             name: tool.name,
             risk: tool.risk,
             description: tool.description,
@@ -59,7 +59,7 @@ pub(super) fn tool_lines(catalog: &ConfigCatalog, role: &str) -> Vec<ToolLine> {
 }
 
 /// `path, start_line?`: names of a tool's parameters, optional ones marked.
-pub(super) fn parameters(schema: &serde_json::Value) -> String {
+pub(super) fn parameter_names(schema: &serde_json::Value) -> String {
     let required: Vec<&str> =
         schema["required"].as_array().into_iter().flatten().filter_map(|name| name.as_str()).collect();
     let names = schema["properties"].as_object().into_iter().flatten().map(|(name, _)| name);
@@ -86,7 +86,7 @@ pub(super) fn missing_models(catalog: &ConfigCatalog, errors: &[Diagnostic]) -> 
 }
 
 /// Workflow files so broken that no workflow of theirs has a name: listed by the file's name.
-pub(super) fn unread(catalog: &ConfigCatalog) -> impl Iterator<Item = WorkflowLine> {
+pub(super) fn unreadable_workflows(catalog: &ConfigCatalog) -> impl Iterator<Item = WorkflowLine> {
     catalog.workflow_files().iter().filter_map(|file| {
         let own = |finding: &&Diagnostic| {
             finding.severity == DiagnosticSeverity::Error && finding.place.file == file.name
@@ -101,7 +101,7 @@ pub(super) fn unread(catalog: &ConfigCatalog) -> impl Iterator<Item = WorkflowLi
             waits_for_input: false,
             needs_input: false,
             layer: file.layer,
-            broken: Some(synthdev_config::render::compact(broken)),
+            error: Some(synthdev_config::render::compact_line(broken)),
         })
     })
 }
@@ -120,6 +120,6 @@ pub(super) fn first_error(catalog: &ConfigCatalog, found: &[Diagnostic]) -> Opti
     let errors: Vec<Diagnostic> =
         found.iter().filter(|finding| finding.severity == DiagnosticSeverity::Error).cloned().collect();
     let broken =
-        || errors.first().map(|error| format!("broken: {}", synthdev_config::render::compact(error)));
+        || errors.first().map(|error| format!("broken: {}", synthdev_config::render::compact_line(error)));
     missing_models(catalog, &errors).map(|text| text.replace('\n', ", ")).or_else(broken)
 }

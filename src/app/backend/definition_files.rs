@@ -9,15 +9,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 use anyhow::{Context, Result, anyhow, bail};
 
 use crate::cli_context::CliContext;
-use crate::dry_run::{rehearse, rehearse_known};
+use crate::dry_run::{dry_run_file, dry_run_workflow};
 use crate::load_config::load_quietly;
-use crate::new::keep_trust;
+use crate::new::extend_trust;
 use crate::trust::{self, FOLDER};
 use synthdev_adapters::file_io::{self, FileStamp};
 use synthdev_config::catalog::ConfigCatalog;
 use synthdev_config::catalog::workflow_index::index_workflows;
 use synthdev_config::graph::WorkflowGraph;
-use synthdev_config::render::compact;
+use synthdev_config::render::compact_line;
 use synthdev_config::role_file::read_roles;
 use synthdev_config::roles::RoleSet;
 use synthdev_config::setup::KEYS_FILE;
@@ -49,12 +49,12 @@ pub(super) struct DefinitionChecker {
 
 /// The person's files.
 pub(super) struct DefinitionFiles {
-    pub(super) world: CliContext,
+    pub(super) context: CliContext,
     pub(super) checker: Arc<Mutex<Option<Arc<DefinitionChecker>>>>,
 }
 
 /// What tells whether one of the files was changed.
-pub(crate) fn stamps(world: &CliContext) -> Vec<FileStamp> {
+pub(crate) fn definition_stamps(world: &CliContext) -> Vec<FileStamp> {
     if world.shipped_only {
         return Vec::new();
     }
@@ -66,45 +66,48 @@ pub(crate) fn stamps(world: &CliContext) -> Vec<FileStamp> {
     let paths: Vec<PathBuf> = names.iter().map(|name| user.join(name)).chain(more).collect();
     let inside: Vec<String> = names.iter().map(|name| format!("{FOLDER}/{name}")).collect();
     let inside: Vec<&str> = inside.iter().map(String::as_str).chain([".env", GUIDANCE]).collect();
-    let mut stamps = file_io::stamps(&paths);
+    let mut stamps = file_io::file_stamps(&paths);
     stamps.extend(file_io::project_stamps(project, &inside));
     stamps
 }
 
 impl DefinitionFiles {
-    pub(super) fn answer(&self, asked: EditorRequest) -> EditorReply {
+    pub(super) fn answer_request(&self, asked: EditorRequest) -> EditorReply {
         match asked {
             EditorRequest::Files => EditorReply::Files(
-                self.fresh().map(|checker| self.files(&checker)).map_err(|error| format!("{error:#}")),
+                self.reload_checker()
+                    .map(|checker| self.files(&checker))
+                    .map_err(|error| format!("{error:#}")),
             ),
-            EditorRequest::Open { name, external } => {
-                let opened = self.fresh().and_then(|checker| self.open(&checker, &name, external));
+            EditorRequest::Open { name, in_external_editor: external } => {
+                let opened =
+                    self.reload_checker().and_then(|checker| self.open_file(&checker, &name, external));
                 EditorReply::Opened(opened.map(Box::new).map_err(|error| format!("{error:#}")))
             }
             EditorRequest::Patterns => {
-                let found = self.fresh().map(|checker| self.patterns(&checker));
+                let found = self.reload_checker().map(|checker| self.patterns(&checker));
                 EditorReply::Patterns(found.map_err(|error| format!("{error:#}")))
             }
             EditorRequest::Begin(wish) => {
-                let begun = self.fresh().and_then(|checker| self.begin(&checker, &wish));
+                let begun = self.reload_checker().and_then(|checker| self.draft_file(&checker, &wish));
                 EditorReply::Begun(begun.map(Box::new).map_err(|error| format!("{error:#}")))
             }
             EditorRequest::Simulate { file, text, version } => {
-                let result = self.checker().map_err(|error| format!("{error:#}"));
-                let result = result.and_then(|checker| played(&checker, &file, &text));
+                let result = self.current_checker().map_err(|error| format!("{error:#}"));
+                let result = result.and_then(|checker| simulate_text(&checker, &file, &text));
                 EditorReply::Simulated { version, result }
             }
             EditorRequest::Check { file, text, version } => {
-                let report = match self.checker() {
-                    Ok(checker) => report(&checker, &file, &text),
-                    Err(error) => unchecked(&file, &format!("{error:#}")),
+                let report = match self.current_checker() {
+                    Ok(checker) => check_report(&checker, &file, &text),
+                    Err(error) => unchecked_report(&file, &format!("{error:#}")),
                 };
                 EditorReply::Checked { version, report: Box::new(report) }
             }
-            EditorRequest::Save { file, text, version, base, replace } => {
+            EditorRequest::Save { file, text, version, base, overwrite: replace } => {
                 let base = base.filter(|_| !replace);
-                match self.save(&file, &text, (base.as_deref(), replace)) {
-                    Ok(Ok(note)) => EditorReply::Saved(Ok(SavedEditFile { version, text, note })),
+                match self.save_file(&file, &text, (base.as_deref(), replace)) {
+                    Ok(Ok(note)) => EditorReply::Saved(Ok(SavedEditFile { version, text, message: note })),
                     Ok(Err(now)) => EditorReply::Saved(Err(EditorSaveError::Changed(now.into()))),
                     Err(error) => {
                         EditorReply::Saved(Err(EditorSaveError::Failed(format!("not saved: {error:#}"))))
@@ -115,24 +118,24 @@ impl DefinitionFiles {
     }
 
     /// A workflow by its name, as it stands in the files now.
-    pub(super) fn simulate(&self, name: &str) -> Result<Vec<EditorSimulatedRun>, String> {
-        let checker = self.fresh().map_err(|error| format!("{error:#}"))?;
-        waited_for(rehearse_known(&checker.catalog, &checker.tests, name))
+    pub(super) fn simulate_workflow(&self, name: &str) -> Result<Vec<EditorSimulatedRun>, String> {
+        let checker = self.reload_checker().map_err(|error| format!("{error:#}"))?;
+        waited_for(dry_run_workflow(&checker.catalog, &checker.tests, name))
     }
 
     /// The files as they are now.
-    fn fresh(&self) -> Result<Arc<DefinitionChecker>> {
+    fn reload_checker(&self) -> Result<Arc<DefinitionChecker>> {
         *self.checker.lock().unwrap_or_else(PoisonError::into_inner) = None;
-        self.checker()
+        self.current_checker()
     }
 
-    fn checker(&self) -> Result<Arc<DefinitionChecker>> {
+    fn current_checker(&self) -> Result<Arc<DefinitionChecker>> {
         let mut known = self.checker.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(checker) = known.as_ref() {
             return Ok(Arc::clone(checker));
         }
-        let (catalog, gathered) = load_quietly(&self.world, self.world.scripted("edit"))?;
-        let project = gathered.verdict == TrustVerdict::Trusted;
+        let (catalog, gathered) = load_quietly(&self.context, self.context.scripted_overrides("edit"))?;
+        let project = gathered.trust == TrustVerdict::Trusted;
         let checker = Arc::new(DefinitionChecker { catalog, tests: gathered.tests, project });
         *known = Some(Arc::clone(&checker));
         Ok(checker)
@@ -144,30 +147,36 @@ impl DefinitionFiles {
         let workflows = catalog.workflow_files().iter().map(|file| (file.clone(), EditFileKind::Workflow));
         let roles = catalog.role_files().iter().map(|file| (file.clone(), EditFileKind::Role));
         let mut all: Vec<(SourceFile, EditFileKind)> = workflows.chain(roles).collect();
-        if !checker.project && !self.world.shipped_only {
+        if !checker.project && !self.context.shipped_only {
             let known: Vec<String> = all.iter().map(|(file, _)| file.name.clone()).collect();
-            all.extend(untrusted(&self.world).into_iter().filter(|(file, _)| !known.contains(&file.name)));
+            all.extend(
+                untrusted_files(&self.context).into_iter().filter(|(file, _)| !known.contains(&file.name)),
+            );
         }
-        let mut files: Vec<EditFile> = all.iter().map(|(file, what)| listed(checker, file, *what)).collect();
+        let mut files: Vec<EditFile> =
+            all.iter().map(|(file, what)| listed_file(checker, file, *what)).collect();
         files.sort_by(|a, b| b.layer.cmp(&a.layer).then_with(|| a.name.cmp(&b.name)));
         files
     }
 
-    fn open(&self, checker: &DefinitionChecker, name: &str, external: bool) -> Result<OpenedEditFile> {
+    fn open_file(&self, checker: &DefinitionChecker, name: &str, external: bool) -> Result<OpenedEditFile> {
         let files = self.files(checker);
         let stem = |file: &EditFile| {
             let last = file.name.rsplit(['/', ':']).next().unwrap_or_default();
             last.trim_end_matches(".json").to_owned()
         };
         let defined = |what: EditFileKind| {
-            let by_name = |file: &&EditFile| file.what == what && file.defines.iter().any(|one| one == name);
+            let by_name = |file: &&EditFile| {
+                file.file_kind == what && file.definition_names.iter().any(|one| one == name)
+            };
             files.iter().find(by_name)
         };
         let found = files.iter().find(|file| file.name == name);
         let found = found.or_else(|| defined(EditFileKind::Workflow)).or_else(|| defined(EditFileKind::Role));
         let Some(file) = found.or_else(|| files.iter().find(|file| stem(file) == name)) else {
-            let known: Vec<&str> = files.iter().flat_map(|file| &file.defines).map(String::as_str).collect();
-            let near = synthdev_tui::slash::closest(name, known.into_iter());
+            let known: Vec<&str> =
+                files.iter().flat_map(|file| &file.definition_names).map(String::as_str).collect();
+            let near = synthdev_tui::slash::closest_name(name, known.into_iter());
             let near = near.map(|near| format!(" — did you mean {near}?")).unwrap_or_default();
             bail!(
                 "there is no workflow and no role {name}{near}\n/edit lists the files; synthdev new writes one"
@@ -176,16 +185,23 @@ impl DefinitionFiles {
         let text = match self.path(&file.name)? {
             Some(path) => file_io::read_text_file(&path)
                 .with_context(|| format!("{} cannot be read", path.display()))?,
-            None => checker.catalog.printable(&file.name).ok_or_else(|| anyhow!("{} is gone", file.name))?,
+            None => {
+                checker.catalog.printable_text(&file.name).ok_or_else(|| anyhow!("{} is gone", file.name))?
+            }
         };
-        Ok(OpenedEditFile { text: text.into(), known: known(&checker.catalog), external, file: file.clone() })
+        Ok(OpenedEditFile {
+            text: text.into(),
+            symbols: catalog_symbols(&checker.catalog),
+            in_external_editor: external,
+            file: file.clone(),
+        })
     }
 
     /// Where a file is; `None`: it is a shipped one.
     fn path(&self, name: &str) -> Result<Option<PathBuf>> {
         let (above, below) = match name.strip_prefix(USER) {
-            Some(rest) => (self.world.dirs.config.clone(), rest),
-            None if name.starts_with(&format!("{FOLDER}/")) => (self.world.project.clone(), name),
+            Some(rest) => (self.context.dirs.config.clone(), rest),
+            None if name.starts_with(&format!("{FOLDER}/")) => (self.context.project.clone(), name),
             None => return Ok(None),
         };
         let inside = Path::new(below).components().all(|part| matches!(part, Component::Normal(_)));
@@ -196,7 +212,7 @@ impl DefinitionFiles {
     }
 
     /// What to say; the inner error: what the file holds now instead of what was read.
-    fn save(
+    fn save_file(
         &self,
         file: &EditFile,
         text: &str,
@@ -205,7 +221,7 @@ impl DefinitionFiles {
         let Some(path) = self.path(&file.name)? else {
             bail!("a shipped file cannot be changed: save a copy")
         };
-        if self.world.shipped_only {
+        if self.context.shipped_only {
             bail!("here only shipped files count: start synthdev without `demo` to save your own");
         }
         let now = file_io::read_file_if_exists(&path)
@@ -213,13 +229,14 @@ impl DefinitionFiles {
         if let Some(now) = now.filter(|now| !replace && Some(now.as_str()) != base) {
             return Ok(Err(now));
         }
-        let before = trust::project_files(&self.world.project);
+        let before = trust::project_files(&self.context.project);
         let of_project = file.layer == ConfigLayer::Project;
-        let trusted = of_project && trust::decide(&self.world, &before, false)? == TrustVerdict::Trusted;
+        let trusted =
+            of_project && trust::decide_trust(&self.context, &before, false)? == TrustVerdict::Trusted;
         file_io::write_atomic(&path, text)
             .with_context(|| format!("{} cannot be written", path.display()))?;
         // whoever wrote it here meant it
-        let counts = !of_project || trusted && keep_trust(&self.world, &before, Path::new(&file.name))?;
+        let counts = !of_project || trusted && extend_trust(&self.context, &before, Path::new(&file.name))?;
         *self.checker.lock().unwrap_or_else(PoisonError::into_inner) = None;
         let tail = if counts {
             "used from now on; a run that goes on keeps its own"
@@ -231,8 +248,8 @@ impl DefinitionFiles {
 }
 
 /// Files of a project that do not count yet.
-fn untrusted(world: &CliContext) -> Vec<(SourceFile, EditFileKind)> {
-    let files = trust::project_files(&world.project).readable.into_iter();
+fn untrusted_files(world: &CliContext) -> Vec<(SourceFile, EditFileKind)> {
+    let files = trust::project_files(&world.project).readable_files.into_iter();
     let of = |name: &str| {
         let inside = name.strip_prefix(FOLDER)?.trim_start_matches('/');
         match inside.split_once('/') {
@@ -249,22 +266,28 @@ fn untrusted(world: &CliContext) -> Vec<(SourceFile, EditFileKind)> {
         .collect()
 }
 
-fn listed(checker: &DefinitionChecker, file: &SourceFile, what: EditFileKind) -> EditFile {
+fn listed_file(checker: &DefinitionChecker, file: &SourceFile, what: EditFileKind) -> EditFile {
     let defines = match what {
         EditFileKind::Workflow => read_heads(file).0.into_iter().map(|head| head.name).collect(),
         EditFileKind::Role => read_roles(file).0.into_iter().map(|part| part.name).collect(),
     };
-    let mut listed = EditFile { name: file.name.clone(), layer: file.layer, what, defines, problem: None };
-    let found = report(checker, &listed, &file.text).findings;
+    let mut listed = EditFile {
+        name: file.name.clone(),
+        layer: file.layer,
+        file_kind: what,
+        definition_names: defines,
+        problem: None,
+    };
+    let found = check_report(checker, &listed, &file.text).findings;
     let error = found.iter().find(|finding| finding.severity == DiagnosticSeverity::Error);
     // its name stands beside it
     let own = format!("{}:", file.name);
-    listed.problem = error.map(compact).map(|text| text.strip_prefix(&own).unwrap_or(&text).to_owned());
+    listed.problem = error.map(compact_line).map(|text| text.strip_prefix(&own).unwrap_or(&text).to_owned());
     listed
 }
 
 /// A text that nobody could check is none without errors.
-pub(super) fn unchecked(file: &EditFile, why: &str) -> EditorCheckReport {
+pub(super) fn unchecked_report(file: &EditFile, why: &str) -> EditorCheckReport {
     let finding = Diagnostic {
         code: "C01".to_owned(),
         severity: DiagnosticSeverity::Error,
@@ -277,7 +300,7 @@ pub(super) fn unchecked(file: &EditFile, why: &str) -> EditorCheckReport {
 }
 
 /// The text as a file. What stands beside one that does not count is read from the disk.
-fn source(checker: &DefinitionChecker, file: &EditFile, text: &str) -> SourceFile {
+fn source_file(checker: &DefinitionChecker, file: &EditFile, text: &str) -> SourceFile {
     let layer = if file.layer == ConfigLayer::Project && !checker.project {
         ConfigLayer::CommandLine
     } else {
@@ -287,13 +310,13 @@ fn source(checker: &DefinitionChecker, file: &EditFile, text: &str) -> SourceFil
 }
 
 /// The text as it stands, without models. Its own tests count, saved ones, whatever else is in the file.
-fn played(
+fn simulate_text(
     checker: &DefinitionChecker,
     file: &EditFile,
     text: &str,
 ) -> Result<Vec<EditorSimulatedRun>, String> {
-    let source = source(checker, file, text);
-    waited_for(rehearse(&checker.catalog, &checker.tests, &source))
+    let source = source_file(checker, file, text);
+    waited_for(dry_run_file(&checker.catalog, &checker.tests, &source))
 }
 
 /// This is a thread of its own, so that waiting is fine.
@@ -302,14 +325,14 @@ fn waited_for<T>(work: impl Future<Output = Result<T, String>>) -> Result<T, Str
     handle.block_on(work)
 }
 
-fn report(checker: &DefinitionChecker, file: &EditFile, text: &str) -> EditorCheckReport {
+fn check_report(checker: &DefinitionChecker, file: &EditFile, text: &str) -> EditorCheckReport {
     let catalog = &checker.catalog;
-    let source = source(checker, file, text);
+    let source = source_file(checker, file, text);
     let with = |files: &[SourceFile]| -> Vec<SourceFile> {
         files.iter().filter(|other| other.name != source.name).cloned().chain([source.clone()]).collect()
     };
     let mut graphs = Vec::new();
-    let (mut findings, more) = match file.what {
+    let (mut findings, more) = match file.file_kind {
         EditFileKind::Workflow => {
             let found = match catalog.check_file(&source) {
                 Ok((programs, found)) => {
@@ -334,10 +357,10 @@ fn report(checker: &DefinitionChecker, file: &EditFile, text: &str) -> EditorChe
 }
 
 /// What completion knows.
-fn known(catalog: &ConfigCatalog) -> CatalogSymbols {
-    let tool = |tool: &ToolSpec| named(&tool.name, &tool.description, &tool.parameters);
+fn catalog_symbols(catalog: &ConfigCatalog) -> CatalogSymbols {
+    let tool = |tool: &ToolSpec| tool_symbol(&tool.name, &tool.description, &tool.parameters);
     let roles = catalog.roles();
-    let parsing = |tool: &ParsingTool| named(&tool.name, &tool.description, &tool.parameters);
+    let parsing = |tool: &ParsingTool| tool_symbol(&tool.name, &tool.description, &tool.parameters);
     let mut functions: Vec<ToolSymbol> =
         roles.iter().flat_map(|role| role.parsing_tools.iter().map(parsing)).collect();
     functions.sort_by(|a, b| a.name.cmp(&b.name));
@@ -354,11 +377,11 @@ fn known(catalog: &ConfigCatalog) -> CatalogSymbols {
     }
 }
 
-fn named(name: &str, about: &str, parameters: &serde_json::Value) -> ToolSymbol {
+fn tool_symbol(name: &str, about: &str, parameters: &serde_json::Value) -> ToolSymbol {
     let arguments = parameters.get("properties").and_then(serde_json::Value::as_object);
     ToolSymbol {
         name: name.to_owned(),
-        about: about.to_owned(),
+        description: about.to_owned(),
         arguments: arguments.into_iter().flatten().map(|(name, _)| name.clone()).collect(),
     }
 }

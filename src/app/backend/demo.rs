@@ -7,17 +7,17 @@ use synthdev_domain::workflow::WorkflowProgram;
 impl TuiBackend {
     /// The demo's script plays one workflow, again and again.
     pub(super) fn prepare_demo(&self, name: &str, program: &WorkflowProgram) -> Result<(), String> {
-        let wired = self.wired();
-        let (Some(script), Some(played)) = (wired.providers.scripted(), &self.demo) else {
+        let wired = self.current_runtime();
+        let (Some(script), Some(played)) = (wired.providers.scripted_model(), &self.demo) else {
             return Ok(());
         };
         let agents = program.workflows.iter().flat_map(|workflow| &workflow.agents);
-        if let Some(unknown) = agents.map(|agent| &agent.id).find(|id| !script.knows(id)) {
+        if let Some(unknown) = agents.map(|agent| &agent.id).find(|id| !script.has_replies_for(id)) {
             return Err(format!(
                 "the demo's script has no words for {unknown} of {name}: it plays {played}\n{HOW_TO_SET}"
             ));
         }
-        script.rewind();
+        script.rewind_replies();
         Ok(())
     }
 }

@@ -11,7 +11,7 @@ use crate::{history_commands, recordings};
 use synthdev_cli::args::ExportFormat;
 use synthdev_cli::history::diff;
 use synthdev_cli::history::list::origin_text;
-use synthdev_cli::output::{cost, time, tokens};
+use synthdev_cli::output::{cost_text, time_text, tokens_text};
 use synthdev_cli::snapshots;
 use synthdev_config::catalog::ConfigCatalog;
 use synthdev_domain::ids::{RunId, SnapshotId, Timestamp};
@@ -26,7 +26,7 @@ use synthdev_tui::history_browser::{
     HistoryReply, HistoryRequest, HistoryRunFilter, HistoryRunPage, HistoryText, RunDetails, RunListCursor,
     RunRow,
 };
-use synthdev_tui::report::history::row;
+use synthdev_tui::report::history::history_run_row;
 use synthdev_tui::transcript::item::{ItemTone, TranscriptBlock, TranscriptItem};
 use synthdev_tui::update::past_run::step_details::StepDetailsBuilder;
 
@@ -45,27 +45,29 @@ const NO_FILES: &str = "none were stored by then: what it changed is not known";
 /// Where the questions are answered from.
 pub(super) struct TuiHistoryReader {
     pub(super) handle: RuntimeHandle,
-    pub(super) world: CliContext,
+    pub(super) context: CliContext,
     pub(super) catalog: Arc<ConfigCatalog>,
     /// This project.
     pub(super) project: String,
 }
 
 impl TuiHistoryReader {
-    pub(super) fn answer(&self, asked: HistoryRequest) -> HistoryReply {
+    pub(super) fn answer_request(&self, asked: HistoryRequest) -> HistoryReply {
         match asked {
-            HistoryRequest::Page { filter, after } => HistoryReply::Page(self.page(&filter, after)),
-            HistoryRequest::Changes => HistoryReply::Changes(self.handle.ports().store.changes().ok()),
-            HistoryRequest::Open { run, known } => {
-                HistoryReply::Opened(self.open(&run, known).map(|look| look.map(Box::new)))
+            HistoryRequest::Page { filter, after_cursor: after } => {
+                HistoryReply::Page(self.run_page(&filter, after))
             }
-            HistoryRequest::Step { run, step } => HistoryReply::Text(self.step(&run, step)),
-            HistoryRequest::Why { run, step } => HistoryReply::Text(self.why(&run, step)),
-            HistoryRequest::Compare(first, second) => HistoryReply::Text(self.compare(&first, &second)),
-            HistoryRequest::Export { run, to } => HistoryReply::Done(self.export(&run, &to)),
+            HistoryRequest::Changes => HistoryReply::Changes(self.handle.ports().store.change_counter().ok()),
+            HistoryRequest::Open { run, known_state: known } => {
+                HistoryReply::Opened(self.open_run(&run, known).map(|look| look.map(Box::new)))
+            }
+            HistoryRequest::Step { run, step } => HistoryReply::Text(self.step_text(&run, step)),
+            HistoryRequest::Why { run, step } => HistoryReply::Text(self.explain_step(&run, step)),
+            HistoryRequest::Compare(first, second) => HistoryReply::Text(self.compare_runs(&first, &second)),
+            HistoryRequest::Export { run, target_path: to } => HistoryReply::Done(self.export_run(&run, &to)),
             HistoryRequest::Control { run, control } => {
                 let runtime = tokio::runtime::Handle::current();
-                HistoryReply::Done(runtime.block_on(super::past_runs::control(
+                HistoryReply::Done(runtime.block_on(super::past_runs::control_run(
                     &self.handle,
                     run.as_str(),
                     control,
@@ -74,43 +76,48 @@ impl TuiHistoryReader {
         }
     }
 
-    fn page(
+    fn run_page(
         &self,
         filter: &HistoryRunFilter,
         after: Option<RunListCursor>,
     ) -> Result<HistoryRunPage, String> {
         let at = self.handle.ports().clock.now();
-        let words = filter.words.trim();
+        let words = filter.search_words.trim();
         let query = RunQuery {
             workflow: filter.workflow.clone(),
             statuses: filter.status.into_iter().collect(),
-            project: filter.here.then(|| self.project.clone()),
+            project: filter.this_project_only.then(|| self.project.clone()),
             ..RunQuery::default()
         };
         if !words.is_empty() {
             let query =
                 RunQuery { words: Some(words.to_owned()), until: after.map(|after| after.started), ..query };
-            let (rows, more) = self.found(words, &query, after.map_or(0, |after| after.known))?;
-            return Ok(HistoryRunPage { rows, more, at });
+            let (rows, more) = self.search_runs(words, &query, after.map_or(0, |after| after.known_count))?;
+            return Ok(HistoryRunPage { rows, has_more: more, at });
         }
         let query = RunQuery {
             limit: PAGE,
             until: after.map(|after| after.started),
-            offset: after.map_or(0, |after| after.known),
+            offset: after.map_or(0, |after| after.known_count),
             ..query
         };
         let found = self.handle.ports().store.list(&query).map_err(|error| store_error_text(&error))?;
         let more = found.len() == PAGE;
         Ok(HistoryRunPage {
-            rows: found.into_iter().map(|run| row(run, &self.project, None)).collect(),
-            more,
+            rows: found.into_iter().map(|run| history_run_row(run, &self.project, None)).collect(),
+            has_more: more,
             at,
         })
     }
 
     /// Runs with the words in their names or inputs, and in what was said and done; newest first, and whether there are
     /// others behind them. `known`: so many of the first ones may be known already.
-    fn found(&self, words: &str, query: &RunQuery, known: usize) -> Result<(Vec<RunRow>, bool), String> {
+    fn search_runs(
+        &self,
+        words: &str,
+        query: &RunQuery,
+        known: usize,
+    ) -> Result<(Vec<RunRow>, bool), String> {
         let store = &self.handle.ports().store;
         let most = FOUND + known;
         let named = store
@@ -134,7 +141,7 @@ impl TuiHistoryReader {
             for run in texts.keys() {
                 if runs.iter().all(|known| known.id != *run) {
                     // it may be gone by now
-                    runs.extend(store.find(run.as_str()).ok().filter(|run| fits(run, query)));
+                    runs.extend(store.find(run.as_str()).ok().filter(|run| matches_query(run, query)));
                 }
             }
             // the newest runs come first: with too few of them, more places are looked at
@@ -147,32 +154,40 @@ impl TuiHistoryReader {
             runs.truncate(most);
             let mut shown = |run: RunSummary| {
                 let text = texts.remove(&run.id);
-                row(run, &self.project, text)
+                history_run_row(run, &self.project, text)
             };
             return Ok((runs.into_iter().map(&mut shown).collect(), more));
         }
     }
 
-    fn open(&self, run: &RunId, known: Option<(Timestamp, RunStatus)>) -> Result<Option<RunDetails>, String> {
+    fn open_run(
+        &self,
+        run: &RunId,
+        known: Option<(Timestamp, RunStatus)>,
+    ) -> Result<Option<RunDetails>, String> {
         let now = self.handle.summary(run.as_str()).map_err(|error| store_error_text(&error))?.progress;
         if known == Some((now.updated, now.status)) {
             return Ok(None);
         }
-        let told = self
-            .handle
-            .replay_events(run.as_str(), StepListBuilder::default, |walk, at, event| walk.event(at, &event));
+        let told = self.handle.replay_events(run.as_str(), StepListBuilder::default, |walk, at, event| {
+            walk.apply_event(at, &event)
+        });
         let (record, walk) = told.map_err(|error| store_error_text(&error))?;
         // what was written while it was read
         let summary = self.handle.summary(run.as_str()).unwrap_or(record.summary);
-        let facts = facts(&summary, &record.open);
-        Ok(Some(RunDetails { row: row(summary, &self.project, None), facts, steps: walk.into_steps() }))
+        let facts = run_facts(&summary, &record.unanswered_intents);
+        Ok(Some(RunDetails {
+            row: history_run_row(summary, &self.project, None),
+            facts,
+            steps: walk.into_steps(),
+        }))
     }
 
-    fn step(&self, run: &RunId, step: u32) -> Result<HistoryText, String> {
+    fn step_text(&self, run: &RunId, step: u32) -> Result<HistoryText, String> {
         let told = self.handle.replay_events(
             run.as_str(),
             || StepDetailsBuilder::new(run, step),
-            StepDetailsBuilder::event,
+            StepDetailsBuilder::apply_event,
         );
         let (record, fold) = told.map_err(|error| store_error_text(&error))?;
         let variables =
@@ -192,7 +207,10 @@ impl TuiHistoryReader {
         let at = usize::try_from(step).unwrap_or(usize::MAX).saturating_sub(1);
         let Some(place) = steps.get(at) else { return "not known".to_owned() };
         if let Some(owner) = &place.within {
-            return format!("stored before and after all branches of {owner}: see step {}", step_of(place));
+            return format!(
+                "stored before and after all branches of {owner}: see step {}",
+                forked_step_text(place)
+            );
         }
         let Some(before) = &place.files else {
             return NO_FILES.to_owned();
@@ -206,7 +224,7 @@ impl TuiHistoryReader {
         };
         match self.handle.ports().snapshots.changes(before, Some(&after)) {
             Ok(changes) if changes.is_empty() => "none was changed".to_owned(),
-            Ok(changes) => snapshots::incoming(&changes),
+            Ok(changes) => snapshots::merge_changes_text(&changes),
             Err(error) => with_hint(&error.message, error.hint.as_deref()),
         }
     }
@@ -220,32 +238,34 @@ impl TuiHistoryReader {
             .filter(|id| id != before)
     }
 
-    fn why(&self, run: &RunId, step: u32) -> Result<HistoryText, String> {
+    fn explain_step(&self, run: &RunId, step: u32) -> Result<HistoryText, String> {
         let why = self
             .handle
             .explain_step(run, step)
             .map_err(|error| to_slash_commands(&store_error_text(&error)))?;
-        let text = explain::lines(&why).join("\n");
+        let text = explain::report_lines(&why).join("\n");
         let items = vec![TranscriptItem::Block(TranscriptBlock::new(ItemTone::Plain, "", &text))];
         Ok(HistoryText { title: format!("why step {step}"), items, step: None })
     }
 
-    fn compare(&self, first: &RunId, second: &RunId) -> Result<HistoryText, String> {
-        let both =
-            self.handle.compare(first.as_str(), second.as_str()).map_err(|error| store_error_text(&error))?;
+    fn compare_runs(&self, first: &RunId, second: &RunId) -> Result<HistoryText, String> {
+        let both = self
+            .handle
+            .diff_runs(first.as_str(), second.as_str())
+            .map_err(|error| store_error_text(&error))?;
         let mut text = Vec::new();
-        diff::diff(&both, false, &mut text).map_err(|error| error.to_string())?;
+        diff::write_run_diff(&both, false, &mut text).map_err(|error| error.to_string())?;
         let text = String::from_utf8_lossy(&text);
         let items = vec![TranscriptItem::Block(TranscriptBlock::new(ItemTone::Plain, "", &text))];
         Ok(HistoryText { title: format!("{first} and {second}"), items, step: None })
     }
 
     /// A path counts from the project.
-    fn export(&self, run: &RunId, to: &str) -> Result<String, String> {
+    fn export_run(&self, run: &RunId, to: &str) -> Result<String, String> {
         let path = Path::new(&self.project).join(to);
-        if recordings::is_meant(&path) {
+        if recordings::is_recordings_path(&path) {
             let told =
-                recordings::write_recording(&self.world, &self.catalog, &self.handle, run.as_str(), &path);
+                recordings::write_recording(&self.context, &self.catalog, &self.handle, run.as_str(), &path);
             return told.map(|lines| lines.join("\n")).map_err(|error| format!("{error:#}"));
         }
         let markdown = path.extension().is_some_and(|end| end.eq_ignore_ascii_case("md"));
@@ -255,11 +275,11 @@ impl TuiHistoryReader {
     }
 }
 
-fn step_of(place: &RunStep) -> String {
+fn forked_step_text(place: &RunStep) -> String {
     place.forked.map_or_else(|| "before it".to_owned(), |step| step.to_string())
 }
 
-fn fits(run: &RunSummary, query: &RunQuery) -> bool {
+fn matches_query(run: &RunSummary, query: &RunQuery) -> bool {
     let project = query.project.as_ref().is_none_or(|project| *project == run.project);
     let status = query.statuses.is_empty() || query.statuses.contains(&run.progress.status);
     let begun = query.until.is_none_or(|until| run.started <= until);
@@ -267,10 +287,10 @@ fn fits(run: &RunSummary, query: &RunQuery) -> bool {
 }
 
 /// What `runs show` says above its timeline.
-fn facts(run: &RunSummary, open: &[String]) -> Vec<(String, String)> {
+fn run_facts(run: &RunSummary, open: &[String]) -> Vec<(String, String)> {
     let progress = &run.progress;
     let line = |text: &str| synthdev_tui::text::one_line(text);
-    let mut facts = vec![("started", format!("{} UTC", time(run.started)))];
+    let mut facts = vec![("started", format!("{} UTC", time_text(run.started)))];
     if let Some(origin) = &run.origin {
         facts.push(("from", origin_text(origin, &run.id)));
     }
@@ -278,7 +298,7 @@ fn facts(run: &RunSummary, open: &[String]) -> Vec<(String, String)> {
     let gone = progress.path.len().saturating_sub(PATH);
     let path = progress.path.iter().skip(gone).map(|state| line(state)).collect::<Vec<_>>().join(" > ");
     facts.push(("path", if gone > 0 { format!("… {path}") } else { path }));
-    facts.push(("usage", format!("{}, cost {}", tokens(&progress.usage), cost(progress.cost_usd))));
+    facts.push(("usage", format!("{}, cost {}", tokens_text(&progress.usage), cost_text(progress.cost_usd))));
     if let Some(error) = &progress.error {
         facts.push(("error", line(&format!("{}: {} {}", error.code, error.title, error.detail))));
     }

@@ -9,35 +9,39 @@ use tokio::sync::watch;
 
 use super::indexing_session::IndexingSession;
 use super::suggest::LEVEL;
-use super::{TuiBackend, away};
+use super::{TuiBackend, run_blocking};
 use crate::bootstrap::{self, WiredRuntime};
 use crate::index::plan_index;
 use synthdev_adapters::project_index::ProjectIndex;
 use synthdev_domain::model::ModelChoice;
-use synthdev_domain::project_index::report::proposal;
+use synthdev_domain::project_index::report::proposal_lines;
 use synthdev_domain::project_index::{IndexPlan, SizeLimit, summary_requests};
 use synthdev_runtime::indexing::{IndexingJob, IndexingProgress, StopSignal};
 use synthdev_tui::backend::{IndexingReply, IndexingRequest};
 
 impl TuiBackend {
-    pub(super) fn index(&self, asked: IndexingRequest) -> BoxFuture<'static, IndexingReply> {
+    pub(super) fn handle_indexing(&self, asked: IndexingRequest) -> BoxFuture<'static, IndexingReply> {
         match asked {
-            IndexingRequest::Look(limit) => self.look_at_project(limit),
+            IndexingRequest::Look(limit) => self.scan_project(limit),
             IndexingRequest::Go => self.make_index(),
             IndexingRequest::More => {
                 let indexing = Arc::clone(&self.indexing);
-                Box::pin(async move { indexing.more().await })
+                Box::pin(async move { indexing.next_progress().await })
             }
         }
     }
 
-    fn look_at_project(&self, limit: SizeLimit) -> BoxFuture<'static, IndexingReply> {
+    fn scan_project(&self, limit: SizeLimit) -> BoxFuture<'static, IndexingReply> {
         let refused = |why: String| Box::pin(std::future::ready(IndexingReply::Refused(why)));
-        let (catalog, wired) = (self.catalog(), self.wired());
-        if self.world.shipped_only {
+        let (catalog, wired) = (self.current_catalog(), self.current_runtime());
+        if self.context.shipped_only {
             return refused("the demo leaves nothing behind: it makes no index".to_owned());
         }
-        if wired.providers.scripted().is_some_and(|script| !script.knows(summary_requests::ASKER)) {
+        if wired
+            .providers
+            .scripted_model()
+            .is_some_and(|script| !script.has_replies_for(summary_requests::ASKER))
+        {
             return refused(
                 "the answers of this session are scripted: no model can be asked about files".to_owned(),
             );
@@ -46,59 +50,61 @@ impl TuiBackend {
             Ok(choice) => choice,
             Err(missing) => return refused(format!("{}: /configure {LEVEL} sets one up", missing.message)),
         };
-        let port = bootstrap::project_index(&self.world.project, &self.world.dirs.data, &catalog);
-        let (shown, stopped) = (Arc::clone(&self.indexing), self.stopped());
+        let port = bootstrap::project_index(&self.context.project, &self.context.dirs.data, &catalog);
+        let (shown, stopped) = (Arc::clone(&self.indexing), self.stop_signal());
         Box::pin(async move {
             let looked = port.clone();
-            match away(move || plan_index(&looked, limit)).await {
-                Ok(plan) => proposed(&shown, &wired, (port, plan, choice), stopped).await,
+            match run_blocking(move || plan_index(&looked, limit)).await {
+                Ok(plan) => propose_indexing(&shown, &wired, (port, plan, choice), stopped).await,
                 Err(why) => IndexingReply::Refused(why),
             }
         })
     }
 
     fn make_index(&self) -> BoxFuture<'static, IndexingReply> {
-        let taken = self.indexing.shown.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let taken = self.indexing.proposed_job.lock().unwrap_or_else(PoisonError::into_inner).take();
         let Some(work) = taken else {
             let why = "the index is not made twice: /index looks again".to_owned();
             return Box::pin(std::future::ready(IndexingReply::Refused(why)));
         };
-        if self.indexing.going.swap(true, Ordering::Relaxed) {
+        if self.indexing.is_running.swap(true, Ordering::Relaxed) {
             let why = "an index is being made: wait for its end, then /index".to_owned();
             return Box::pin(std::future::ready(IndexingReply::Refused(why)));
         }
-        let (wired, stopped, indexing) = (self.wired(), self.stopped(), Arc::clone(&self.indexing));
+        let (wired, stopped, indexing) =
+            (self.current_runtime(), self.stop_signal(), Arc::clone(&self.indexing));
         Box::pin(async move {
-            let of = work.plan.changed.len() + work.plan.directories.len();
-            let (tell, watched) = watch::channel(IndexingReply::At(IndexingProgress { done: 0, of }));
-            *indexing.made.lock().await = Some(watched);
+            let of = work.plan.to_describe.len() + work.plan.directories.len();
+            let (tell, watched) =
+                watch::channel(IndexingReply::At(IndexingProgress { done_count: 0, total_count: of }));
+            *indexing.running_job.lock().await = Some(watched);
             tokio::spawn(async move {
                 let told = |at: IndexingProgress| drop(tell.send_replace(IndexingReply::At(at)));
                 let report = wired.handle.build_index(work, &told, stopped).await;
                 tell.send_replace(IndexingReply::Done(Box::new(report)));
             });
-            IndexingReply::At(IndexingProgress { done: 0, of })
+            IndexingReply::At(IndexingProgress { done_count: 0, total_count: of })
         })
     }
 
-    fn stopped(&self) -> StopSignal {
-        self.stopper.stopped().boxed().shared()
+    fn stop_signal(&self) -> StopSignal {
+        self.canceller.wait_stopped().boxed().shared()
     }
 }
 
 /// What costs nothing is done at once.
-async fn proposed(
+async fn propose_indexing(
     indexing: &IndexingSession,
     wired: &WiredRuntime,
     (port, plan, choice): (ProjectIndex, IndexPlan, ModelChoice),
     stopped: StopSignal,
 ) -> IndexingReply {
-    let estimate = plan.estimate(choice.price);
-    let lines = proposal(&plan, &choice.model, &estimate);
+    let estimate = plan.estimate_cost(choice.price);
+    let lines = proposal_lines(&plan, &choice.model, &estimate);
     let work = IndexingJob { port: Arc::new(port), plan, choice };
     if estimate.calls == 0 {
         return IndexingReply::Done(Box::new(wired.handle.build_index(work, &|_| {}, stopped).await));
     }
-    *indexing.shown.lock().unwrap_or_else(PoisonError::into_inner) = Some(work);
+    *indexing.proposed_job.lock().unwrap_or_else(PoisonError::into_inner) = Some(work);
     IndexingReply::Proposal(lines)
 }

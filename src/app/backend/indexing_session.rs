@@ -11,16 +11,16 @@ use synthdev_tui::backend::IndexingReply;
 /// What was shown to the person, and the one that is being made.
 #[derive(Default)]
 pub(super) struct IndexingSession {
-    pub(super) shown: Mutex<Option<IndexingJob>>,
-    pub(super) made: tokio::sync::Mutex<Option<watch::Receiver<IndexingReply>>>,
+    pub(super) proposed_job: Mutex<Option<IndexingJob>>,
+    pub(super) running_job: tokio::sync::Mutex<Option<watch::Receiver<IndexingReply>>>,
     /// The end of one was not told yet.
-    pub(super) going: AtomicBool,
+    pub(super) is_running: AtomicBool,
 }
 
 impl IndexingSession {
     /// The next thing that happens.
-    pub(super) async fn more(&self) -> IndexingReply {
-        let mut made = self.made.lock().await;
+    pub(super) async fn next_progress(&self) -> IndexingReply {
+        let mut made = self.running_job.lock().await;
         let told = match made.as_mut() {
             None => IndexingReply::Refused("no index is being made".to_owned()),
             Some(watched) => match watched.changed().await {
@@ -31,7 +31,7 @@ impl IndexingSession {
             },
         };
         if !matches!(told, IndexingReply::At(_)) {
-            self.going.store(false, Ordering::Relaxed);
+            self.is_running.store(false, Ordering::Relaxed);
         }
         told
     }

@@ -21,24 +21,24 @@ pub(crate) struct IsolatedRuns {
     project: PathBuf,
     data: PathBuf,
     catalog: Arc<ConfigCatalog>,
-    wired: Arc<WiredRuntime>,
+    runtime: Arc<WiredRuntime>,
 }
 
 impl IsolatedRuns {
     pub(crate) fn new(world: &CliContext, catalog: Arc<ConfigCatalog>, wired: Arc<WiredRuntime>) -> Self {
-        Self { project: world.project.clone(), data: world.dirs.data.clone(), catalog, wired }
+        Self { project: world.project.clone(), data: world.dirs.data.clone(), catalog, runtime: wired }
     }
 
-    pub(super) fn catalog(&self) -> &ConfigCatalog {
+    pub(super) fn current_catalog(&self) -> &ConfigCatalog {
         &self.catalog
     }
 
-    pub(super) fn wired(&self) -> &WiredRuntime {
-        &self.wired
+    pub(super) fn current_runtime(&self) -> &WiredRuntime {
+        &self.runtime
     }
 
     /// The run, and where it works. Without a worktree nothing is started. Blocking.
-    pub(crate) fn start(&self, spec: RunSpec) -> Result<(RunId, String), String> {
+    pub(crate) fn start_run(&self, spec: RunSpec) -> Result<(RunId, String), String> {
         self.start_with(spec, |_, handle| handle.clone())
     }
 
@@ -49,15 +49,19 @@ impl IsolatedRuns {
         around: impl FnOnce(&RunId, &RuntimeHandle) -> RuntimeHandle,
     ) -> Result<(RunId, String), String> {
         // its files would begin as they are
-        self.wired.handle.ensure_files_consistent().map_err(|error| store_error_text(&error))?;
-        let trees = bootstrap::worktrees(&self.project, &self.data, &self.catalog);
-        let id = self.wired.handle.draw_run_id();
+        self.runtime.handle.ensure_files_consistent().map_err(|error| store_error_text(&error))?;
+        let trees = bootstrap::git_worktrees(&self.project, &self.data, &self.catalog);
+        let id = self.runtime.handle.draw_run_id();
         let workflow = spec.program.workflows.first().map(|root| root.name.clone()).unwrap_or_default();
-        let tree = trees.create(&id, &workflow).map_err(|error| of_snapshot(&error))?;
-        let spec = RunSpec { brief: system_context::brief(&self.catalog, Path::new(&tree.path)), ..spec };
-        let begun =
-            isolation::missing(&trees, &tree).map_err(|error| of_snapshot(&error)).and_then(|missing| {
-                let run = around(&id, &self.inside(&tree.path).handle);
+        let tree = trees.create(&id, &workflow).map_err(|error| snapshot_error_text(&error))?;
+        let spec = RunSpec {
+            brief: system_context::build_system_context(&self.catalog, Path::new(&tree.path)),
+            ..spec
+        };
+        let begun = isolation::missing_file_lines(&trees, &tree)
+            .map_err(|error| snapshot_error_text(&error))
+            .and_then(|missing| {
+                let run = around(&id, &self.runtime_in_worktree(&tree.path).handle);
                 let run = run.start_as(id.clone(), spec, Some(tree.clone()));
                 run.map(|_| missing).map_err(|error| store_error_text(&error))
             });
@@ -65,35 +69,37 @@ impl IsolatedRuns {
             // nothing was started
             drop(trees.discard(&tree, false));
         }
-        let place = place(&id, &tree);
+        let place = worktree_text(&id, &tree);
         Ok((id, begun?.into_iter().chain([place]).collect::<Vec<_>>().join("\n")))
     }
 
     /// Where a run that is taken up finds its files.
     pub(crate) fn runtime_for_run(&self, summary: &RunSummary) -> Result<Arc<WiredRuntime>, String> {
         match &summary.worktree {
-            None => Ok(Arc::clone(&self.wired)),
-            Some(tree) if Path::new(&tree.path).is_dir() => Ok(Arc::new(self.inside(&tree.path))),
+            None => Ok(Arc::clone(&self.runtime)),
+            Some(tree) if Path::new(&tree.path).is_dir() => {
+                Ok(Arc::new(self.runtime_in_worktree(&tree.path)))
+            }
             Some(tree) => {
-                let (message, hint) = isolation::why_gone(summary, tree);
+                let (message, hint) = isolation::worktree_gone_reason(summary, tree);
                 Err(with_hint(&message, Some(&hint)))
             }
         }
     }
 
-    fn inside(&self, tree: &str) -> WiredRuntime {
-        bootstrap::beside(&self.wired, (&self.project, Path::new(tree)), &self.data, &self.catalog)
+    fn runtime_in_worktree(&self, tree: &str) -> WiredRuntime {
+        bootstrap::wire_beside(&self.runtime, (&self.project, Path::new(tree)), &self.data, &self.catalog)
     }
 }
 
 /// Where an isolated run works, and what becomes of it.
-pub(super) fn place(run: &RunId, tree: &RunWorktree) -> String {
+pub(super) fn worktree_text(run: &RunId, tree: &RunWorktree) -> String {
     format!(
         "its files: {}\n→ synthdev runs merge {run} brings its changes here, runs discard drops them",
         tree.path
     )
 }
 
-fn of_snapshot(error: &SnapshotError) -> String {
+fn snapshot_error_text(error: &SnapshotError) -> String {
     with_hint(&error.message, error.hint.as_deref())
 }

@@ -19,58 +19,66 @@ use synthdev_domain::model::{ModelChoice, ModelError};
 use synthdev_tui::backend::SessionBackend;
 use synthdev_tui::msg::UiCommand;
 use synthdev_tui::setup::{SetupModel, SetupReply, SetupRequest, SetupServer};
-use synthdev_tui::update::history::offer;
+use synthdev_tui::update::history::offer_command;
 
 /// A name for a model that is not chosen yet.
 const NONE_YET: &str = "-";
 
 impl TuiBackend {
     /// From now on runs start with this configuration; running ones keep theirs.
-    pub(super) fn take_up(&self, catalog: ConfigCatalog) {
-        let old = self.wired();
-        if old.providers.scripted().is_none() {
-            let wired = bootstrap::rewire(&old, &self.world.project, &self.world.dirs.data, &catalog);
-            *self.wired.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(wired);
+    pub(super) fn apply_catalog(&self, catalog: ConfigCatalog) {
+        let old = self.current_runtime();
+        if old.providers.scripted_model().is_none() {
+            let wired =
+                bootstrap::rewire_runtime(&old, &self.context.project, &self.context.dirs.data, &catalog);
+            *self.runtime.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(wired);
         }
         *self.catalog.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(catalog);
     }
 
-    pub(super) fn set_up(&self, asked: SetupRequest) -> BoxFuture<'static, SetupReply> {
+    pub(super) fn answer_setup_request(&self, asked: SetupRequest) -> BoxFuture<'static, SetupReply> {
         match asked {
-            SetupRequest::Open { .. } if self.wired().providers.scripted().is_some() => {
+            SetupRequest::Open { .. } if self.current_runtime().providers.scripted_model().is_some() => {
                 let why = "here the words are scripted\nhint: `synthdev configure` sets up a model";
-                ready(SetupReply::Saved(Err(why.to_owned())))
+                ready_reply(SetupReply::Saved(Err(why.to_owned())))
             }
-            SetupRequest::Open { first: true, .. } if self.catalog().model_for_level("base").is_ok() => {
-                ready(SetupReply::Unneeded)
+            SetupRequest::Open { at_first_start: true, .. }
+                if self.current_catalog().model_for_level("base").is_ok() =>
+            {
+                ready_reply(SetupReply::Unneeded)
             }
-            SetupRequest::Open { level, first, alone } => {
-                let places = self.catalog().servers().iter().map(place).collect();
-                let opened = SetupReply::Opened { level, first, alone, places };
-                if first { self.unless_offered(opened) } else { ready(opened) }
+            SetupRequest::Open { level, at_first_start: first, exits_after: alone } => {
+                let places = self.current_catalog().servers().iter().map(setup_server).collect();
+                let opened =
+                    SetupReply::Opened { level, at_first_start: first, exits_after: alone, servers: places };
+                if first { self.unless_offered(opened) } else { ready_reply(opened) }
             }
-            SetupRequest::Discover => self.discover(),
-            SetupRequest::Offers(setup) => match self.server_of(&setup) {
-                Ok((candidate, choice)) => offers(candidate, choice),
-                Err(error) => {
-                    ready(SetupReply::Offers { models: Vec::new(), problem: Some(format!("{error:#}")) })
-                }
+            SetupRequest::Discover => self.discover_servers(),
+            SetupRequest::Offers(setup) => match self.server_for_level(&setup) {
+                Ok((candidate, choice)) => list_offered_models(candidate, choice),
+                Err(error) => ready_reply(SetupReply::Offers {
+                    models: Vec::new(),
+                    problem: Some(format!("{error:#}")),
+                }),
             },
             SetupRequest::Try(setups) => {
-                match self.candidate(&setups).and_then(|one| choices(&one, &setups).map(|list| (one, list))) {
-                    Ok((candidate, choices)) => attempt(candidate, choices, &setups),
-                    Err(error) => ready(SetupReply::Tried(Err(format!("{error:#}")))),
+                match self
+                    .candidate_config(&setups)
+                    .and_then(|one| model_choices(&one, &setups).map(|list| (one, list)))
+                {
+                    Ok((candidate, choices)) => try_setup(candidate, choices, &setups),
+                    Err(error) => ready_reply(SetupReply::Tried(Err(format!("{error:#}")))),
                 }
             }
             SetupRequest::Save(setups) => {
-                ready(SetupReply::Saved(self.save(&setups).map_err(|error| format!("{error:#}"))))
+                ready_reply(SetupReply::Saved(self.save_setup(&setups).map_err(|error| format!("{error:#}"))))
             }
         }
     }
 
     /// What the person can go on with comes first: it is told behind the dialog.
     fn unless_offered(&self, opened: SetupReply) -> BoxFuture<'static, SetupReply> {
-        let UiCommand::Runs(filter, _) = offer() else { return ready(opened) };
+        let UiCommand::Runs(filter, _) = offer_command() else { return ready_reply(opened) };
         let runs = self.runs(filter);
         Box::pin(async move {
             let some = runs.await.is_ok_and(|runs| !runs.is_empty());
@@ -78,31 +86,31 @@ impl TuiBackend {
         })
     }
 
-    fn candidate(&self, setups: &[LevelSetup]) -> Result<ConfigCandidate> {
-        let catalog = self.catalog();
-        model_setup::check(setups, catalog.models())?;
+    fn candidate_config(&self, setups: &[LevelSetup]) -> Result<ConfigCandidate> {
+        let catalog = self.current_catalog();
+        model_setup::check_setups(setups, catalog.models())?;
         ConfigCandidate::with_changes(
-            &self.world,
+            &self.context,
             self.overrides.clone(),
-            &model_setup::changes(&catalog, setups),
+            &model_setup::setup_changes(&catalog, setups),
         )
     }
 
     /// The server of a level whose model is not chosen yet.
-    fn server_of(&self, setup: &LevelSetup) -> Result<(ConfigCandidate, ModelChoice)> {
-        let catalog = self.catalog();
+    fn server_for_level(&self, setup: &LevelSetup) -> Result<(ConfigCandidate, ModelChoice)> {
+        let catalog = self.current_catalog();
         let same_server = model_setup::same_server(&catalog.user_files_only(), setup);
         let now = catalog.model_for_level(&setup.level).ok().filter(|_| same_server);
         let now = now.map_or_else(|| NONE_YET.to_owned(), |choice| choice.model);
         let model = Some(setup.model.clone().unwrap_or(now));
         let setup = LevelSetup { model, ..setup.clone() };
-        let candidate = self.candidate(std::slice::from_ref(&setup))?;
-        let choice = candidate.choice(&setup)?;
+        let candidate = self.candidate_config(std::slice::from_ref(&setup))?;
+        let choice = candidate.model_choice(&setup)?;
         Ok((candidate, choice))
     }
 
-    fn discover(&self) -> BoxFuture<'static, SetupReply> {
-        let catalog = self.catalog();
+    fn discover_servers(&self) -> BoxFuture<'static, SetupReply> {
+        let catalog = self.current_catalog();
         let survey = ServerProbe::new(&catalog);
         let here = catalog.servers().into_iter().filter(|server| server.local && server.provider != CUSTOM);
         let here: Vec<ConfiguredServer> = here.collect();
@@ -115,25 +123,25 @@ impl TuiBackend {
                     1 => "runs here, 1 model".to_owned(),
                     count => format!("runs here, {count} models"),
                 };
-                Some(SetupServer { note, ..place(&seen.server) })
+                Some(SetupServer { note, ..setup_server(&seen.server) })
             });
             SetupReply::Discovered(found.collect())
         })
     }
 
-    fn save(&self, setups: &[LevelSetup]) -> Result<String> {
-        let candidate = self.candidate(setups)?;
-        let files = candidate.save()?;
-        self.saved.store(true, Ordering::Relaxed);
-        let gathered = config_sources::gather(&self.world, self.overrides.clone(), false)?;
-        let catalog = ConfigCatalog::load(gathered.sources, bootstrap::specs(&self.world.project));
+    fn save_setup(&self, setups: &[LevelSetup]) -> Result<String> {
+        let candidate = self.candidate_config(setups)?;
+        let files = candidate.save_files()?;
+        self.setup_saved.store(true, Ordering::Relaxed);
+        let gathered = config_sources::gather_sources(&self.context, self.overrides.clone(), false)?;
+        let catalog = ConfigCatalog::load(gathered.sources, bootstrap::tool_specs(&self.context.project));
         let level = setups.first().map_or("base", |setup| setup.level.as_str());
         let now = match catalog.model_for_level(level) {
-            Ok(choice) => format!("level {level} asks {} from now on", model_setup::named(&choice)),
+            Ok(choice) => format!("level {level} asks {} from now on", model_setup::display_name(&choice)),
             Err(missing) => missing.message.clone(),
         };
-        self.take_up(catalog);
-        let above = setups.iter().find_map(|setup| candidate.overruled(setup));
+        self.apply_catalog(catalog);
+        let above = setups.iter().find_map(|setup| candidate.override_notice(setup));
         let above = above.map(|text| format!("\n{text}")).unwrap_or_default();
         let saved = if files.is_empty() {
             "nothing to save".to_owned()
@@ -144,7 +152,7 @@ impl TuiBackend {
     }
 }
 
-fn place(server: &ConfiguredServer) -> SetupServer {
+fn setup_server(server: &ConfiguredServer) -> SetupServer {
     let custom = server.provider == CUSTOM;
     let note = match (&server.key_from, server.local) {
         (Some(from), _) => format!("key set: {from}"),
@@ -157,14 +165,14 @@ fn place(server: &ConfiguredServer) -> SetupServer {
         base_url: server.base_url.clone(),
         note,
         needs_key: server.needs_key,
-        key_from: server.key_from.clone(),
+        key_source: server.key_from.clone(),
     }
 }
 
-fn choices(candidate: &ConfigCandidate, setups: &[LevelSetup]) -> Result<Vec<ModelChoice>> {
+fn model_choices(candidate: &ConfigCandidate, setups: &[LevelSetup]) -> Result<Vec<ModelChoice>> {
     let mut found: Vec<ModelChoice> = Vec::new();
-    for setup in setups.iter().filter(|setup| !setup.as_base) {
-        let choice = candidate.choice(setup)?;
+    for setup in setups.iter().filter(|setup| !setup.same_as_base) {
+        let choice = candidate.model_choice(setup)?;
         if !found.iter().any(|one| one.model == choice.model && one.base_url == choice.base_url) {
             found.push(choice);
         }
@@ -172,7 +180,7 @@ fn choices(candidate: &ConfigCandidate, setups: &[LevelSetup]) -> Result<Vec<Mod
     Ok(found)
 }
 
-fn offers(candidate: ConfigCandidate, choice: ModelChoice) -> BoxFuture<'static, SetupReply> {
+fn list_offered_models(candidate: ConfigCandidate, choice: ModelChoice) -> BoxFuture<'static, SetupReply> {
     let of =
         |server: &ConfiguredServer| server.provider == choice.provider && server.base_url == choice.base_url;
     let server = candidate.catalog.servers().into_iter().find(of);
@@ -183,27 +191,29 @@ fn offers(candidate: ConfigCandidate, choice: ModelChoice) -> BoxFuture<'static,
                 problem: Some("this server is not known".to_owned()),
             };
         };
-        let seen = ServerProbe::new(&candidate.catalog).one(server, ProbeScope::Usable).await;
+        let seen = ServerProbe::new(&candidate.catalog).probe_one(server, ProbeScope::Usable).await;
         let refused = matches!(seen.answer, Some(Err(ModelError::Auth { .. } | ModelError::Denied { .. })));
-        let offer = models::offer(seen, candidate.catalog.models());
+        let offer = models::server_models_report(seen, candidate.catalog.models());
         let hint = if refused { Some("← goes back to the key".to_owned()) } else { offer.hint };
         let problem = offer.problem.map(|problem| format!("{problem}\n→ {}", hint.unwrap_or_default()));
         let rows = offer.models.iter().filter(|row| row.name != NONE_YET);
-        let models = rows.map(|row| SetupModel { name: row.name.clone(), note: models::note(row) }).collect();
+        let models = rows
+            .map(|row| SetupModel { name: row.name.clone(), note: models::window_and_price(row) })
+            .collect();
         SetupReply::Offers { models, problem }
     })
 }
 
-fn attempt(
+fn try_setup(
     candidate: ConfigCandidate,
     choices: Vec<ModelChoice>,
     setups: &[LevelSetup],
 ) -> BoxFuture<'static, SetupReply> {
-    let above = setups.iter().find_map(|setup| candidate.overruled(setup));
+    let above = setups.iter().find_map(|setup| candidate.override_notice(setup));
     Box::pin(async move {
         let mut told = Vec::new();
         for choice in choices {
-            match candidate.trial(choice).await {
+            match candidate.try_model(choice).await {
                 Ok(text) => told.push(text),
                 Err(text) => return SetupReply::Tried(Err(text.replace("\nhint: ", "\n→ "))),
             }
@@ -213,6 +223,6 @@ fn attempt(
     })
 }
 
-fn ready(told: SetupReply) -> BoxFuture<'static, SetupReply> {
+fn ready_reply(told: SetupReply) -> BoxFuture<'static, SetupReply> {
     Box::pin(std::future::ready(told))
 }

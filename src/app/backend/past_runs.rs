@@ -18,41 +18,57 @@ use synthdev_tui::backend::{RunFilter, SearchHitLine};
 use synthdev_tui::past_run::PastRun;
 use synthdev_tui::update::past_run::{PastRunBuilder, from_preview};
 
-pub(super) fn list(handle: &RuntimeHandle, here: &str, filter: RunFilter) -> Result<Vec<RunSummary>, String> {
-    let RunFilter { here: only_here, statuses, words, limit } = filter;
+pub(super) fn list_runs(
+    handle: &RuntimeHandle,
+    here: &str,
+    filter: RunFilter,
+) -> Result<Vec<RunSummary>, String> {
+    let RunFilter { this_project_only: only_here, statuses, search_words: words, limit } = filter;
     let project = only_here.then(|| here.to_owned());
     let query = RunQuery { limit, statuses, words, project, ..RunQuery::default() };
     handle.ports().store.list(&query).map_err(|error| store_error_text(&error))
 }
 
 /// What had happened in a run that can be taken up here.
-pub(super) fn past(
+pub(super) fn load_past_run(
     wired: &WiredRuntime,
     here: &str,
     run: &str,
     demo: Option<&str>,
 ) -> Result<PastRun, String> {
-    let summary = to_take_up(wired, here, run, demo)?;
+    let summary = find_resumable_run(wired, here, run, demo)?;
     let id = &summary.id;
-    let told = wired.handle.replay_events(id.as_str(), || PastRunBuilder::new(id), PastRunBuilder::event);
+    let told =
+        wired.handle.replay_events(id.as_str(), || PastRunBuilder::new(id), PastRunBuilder::apply_event);
     let (record, folding) = told.map_err(|error| store_error_text(&error))?;
-    Ok(placed(folding.into_past_run(record.ledger), &summary))
+    Ok(with_location(folding.into_past_run(record.ledger), &summary))
 }
 
 /// The end of that, if it was stored. Why it cannot be taken up is told by `past`.
-pub(super) fn glance(wired: &WiredRuntime, here: &str, run: &str, demo: Option<&str>) -> Option<PastRun> {
-    let summary = to_take_up(wired, here, run, demo).ok()?;
+pub(super) fn load_preview(
+    wired: &WiredRuntime,
+    here: &str,
+    run: &str,
+    demo: Option<&str>,
+) -> Option<PastRun> {
+    let summary = find_resumable_run(wired, here, run, demo).ok()?;
     let glance = wired.handle.load_preview(&summary.id)?;
-    Some(placed(from_preview(&summary, glance), &summary))
+    Some(with_location(from_preview(&summary, glance), &summary))
 }
 
-fn placed(mut past: PastRun, summary: &RunSummary) -> PastRun {
-    past.view.elsewhere = summary.worktree.as_ref().map(|tree| isolated_runs::place(&summary.id, tree));
+fn with_location(mut past: PastRun, summary: &RunSummary) -> PastRun {
+    past.view.worktree_note =
+        summary.worktree.as_ref().map(|tree| isolated_runs::worktree_text(&summary.id, tree));
     past
 }
 
 /// The run, if it can be taken up here.
-fn to_take_up(wired: &WiredRuntime, here: &str, run: &str, demo: Option<&str>) -> Result<RunSummary, String> {
+fn find_resumable_run(
+    wired: &WiredRuntime,
+    here: &str,
+    run: &str,
+    demo: Option<&str>,
+) -> Result<RunSummary, String> {
     let summary = wired.handle.summary(run).map_err(|error| store_error_text(&error))?;
     let id = &summary.id;
     ensure_same_project(&summary, here, &|project| format!("synthdev{project} resume {id}"))?;
@@ -60,7 +76,7 @@ fn to_take_up(wired: &WiredRuntime, here: &str, run: &str, demo: Option<&str>) -
         return Err(format!("the demo's script only plays {demo}"));
     }
     match summary.progress.status {
-        RunStatus::Running if wired.handle.running().contains(id) => {
+        RunStatus::Running if wired.handle.running_runs().contains(id) => {
             return Err(format!("run {id} is running here"));
         }
         RunStatus::Running => {
@@ -68,10 +84,10 @@ fn to_take_up(wired: &WiredRuntime, here: &str, run: &str, demo: Option<&str>) -
             return Err(with_hint(&format!("run {id} is running in another process"), Some(&hint)));
         }
         status @ (RunStatus::Completed | RunStatus::Cancelled) => {
-            return Err(over(id, &format!("is {}", status.as_str())));
+            return Err(is_over_text(id, &format!("is {}", status.as_str())));
         }
         RunStatus::Failed if summary.progress.pauses.is_empty() => {
-            return Err(over(id, "has failed where nothing can be tried again"));
+            return Err(is_over_text(id, "has failed where nothing can be tried again"));
         }
         RunStatus::Failed | RunStatus::Paused | RunStatus::Interrupted => {}
     }
@@ -79,43 +95,45 @@ fn to_take_up(wired: &WiredRuntime, here: &str, run: &str, demo: Option<&str>) -
 }
 
 /// Pauses or ends a run, wherever it is driven.
-pub(super) async fn control(
+pub(super) async fn control_run(
     handle: &RuntimeHandle,
     run: &str,
     control: ControlAction,
 ) -> Result<String, String> {
     let summary = handle.summary(run).map_err(|error| store_error_text(&error))?;
-    let told = pause_and_cancel::control(handle, &summary, control).await;
+    let told = pause_and_cancel::control_run(handle, &summary, control).await;
     told.map(|text| to_slash_commands(&text)).map_err(|error| to_slash_commands(&store_error_text(&error)))
 }
 
 /// Takes a run up with the person at the screen. `retry`: what failed is tried again without a question.
-pub(super) fn resume(elsewhere: &IsolatedRuns, run: &RunId, retry: bool) -> Result<(), String> {
-    let summary = elsewhere.wired().handle.summary(run.as_str()).map_err(|error| store_error_text(&error))?;
+pub(super) fn resume_run(elsewhere: &IsolatedRuns, run: &RunId, retry: bool) -> Result<(), String> {
+    let summary =
+        elsewhere.current_runtime().handle.summary(run.as_str()).map_err(|error| store_error_text(&error))?;
     let wired = &*elsewhere.runtime_for_run(&summary)?;
-    if let Some(script) = wired.providers.scripted() {
-        script.rewind();
-        resume_command::catch_up(wired, run).map_err(|error| format!("{error:#}"))?;
+    if let Some(script) = wired.providers.scripted_model() {
+        script.rewind_replies();
+        resume_command::skip_used_replies(wired, run).map_err(|error| format!("{error:#}"))?;
     }
     let stored = || Ok(wired.handle.load_record(run.as_str())?.program);
-    let answers = if retry { tried_again(&wired.handle, run)? } else { Vec::new() };
-    let going = ResumeRequest { present: true, answers, ..ResumeRequest::default() };
+    let answers = if retry { retry_answers(&wired.handle, run)? } else { Vec::new() };
+    let going = ResumeRequest { user_present: true, answers, ..ResumeRequest::default() };
     let runtime = tokio::runtime::Handle::current();
     let windows = |program: &mut WorkflowProgram| {
-        runtime.block_on(windows::learn(&wired.providers, program));
+        runtime.block_on(windows::ask_unknown_windows(&wired.providers, program));
         Ok(())
     };
-    let going = imported_runs::adapt_imported_run(elsewhere.catalog(), &summary, (stored, windows), going)
-        .map_err(|error| format!("{error:#}"))?;
+    let going =
+        imported_runs::adapt_imported_run(elsewhere.current_catalog(), &summary, (stored, windows), going)
+            .map_err(|error| format!("{error:#}"))?;
     let done = runtime.block_on(wired.handle.resume(run, going));
     done.map_err(|error| match &error {
-        ResumeError::Over { why, .. } => over(run, why),
+        ResumeError::Over { reason: why, .. } => is_over_text(run, why),
         _ => to_slash_commands(&with_hint(&error.to_string(), error.hint().as_deref())),
     })
 }
 
 /// What failed, or ran into a limit, goes on.
-fn tried_again(handle: &RuntimeHandle, run: &RunId) -> Result<Vec<(CallId, UserAnswer)>, String> {
+fn retry_answers(handle: &RuntimeHandle, run: &RunId) -> Result<Vec<(CallId, UserAnswer)>, String> {
     let open = handle.open_pauses(run, None).map_err(|error| error.to_string())?;
     let again = |pause: &OpenPause| matches!(pause.reason, PauseReason::Error | PauseReason::Limit);
     Ok(open.into_iter().filter(again).map(|pause| (pause.call, UserAnswer::Continue)).collect())
@@ -151,17 +169,21 @@ pub(super) fn ensure_same_project(
     Err(with_hint(&format!("run {run} belongs to {project}"), Some(&command)))
 }
 
-fn over(run: &RunId, why: &str) -> String {
+fn is_over_text(run: &RunId, why: &str) -> String {
     let hint = format!("/rewind {run} goes back to one of its steps, /fork {run} makes a new run from there");
     with_hint(&format!("run {run} {why}"), Some(&hint))
 }
 
 /// The last request of a run with its answer.
-pub(super) fn review(handle: &RuntimeHandle, run: &RunId, agent: Option<String>) -> Result<String, String> {
+pub(super) fn review_last_call(
+    handle: &RuntimeHandle,
+    run: &RunId,
+    agent: Option<String>,
+) -> Result<String, String> {
     let found = handle
         .inspect_call(run.as_str(), &ModelCallSelector { step: None, agent })
         .map_err(|error| store_error_text(&error))?;
-    Ok(synthdev_cli::inspect_call::text(&found).trim_end().to_owned())
+    Ok(synthdev_cli::inspect_call::call_text(&found).trim_end().to_owned())
 }
 
 /// Hits that `/search` shows.
@@ -169,13 +191,13 @@ const HITS: usize = 20;
 /// Characters around the words.
 const WIDTH: usize = 72;
 
-pub(super) fn search(handle: &RuntimeHandle, words: &str) -> Result<Vec<SearchHitLine>, String> {
+pub(super) fn search_history(handle: &RuntimeHandle, words: &str) -> Result<Vec<SearchHitLine>, String> {
     let query = SearchQuery { text: words.to_owned(), limit: HITS, ..SearchQuery::default() };
     let found = handle.search(&query, WIDTH).map_err(|error| store_error_text(&error))?;
-    Ok(found.into_iter().map(line).collect())
+    Ok(found.into_iter().map(hit_line).collect())
 }
 
-fn line(hit: SearchMatch) -> SearchHitLine {
+fn hit_line(hit: SearchMatch) -> SearchHitLine {
     let of = hit.name.as_deref().map(|own| format!(" {own}")).unwrap_or_default();
     let what = match hit.kind {
         SearchTextKind::Input => "input".to_owned(),
@@ -188,5 +210,5 @@ fn line(hit: SearchMatch) -> SearchHitLine {
         SearchTextKind::Person => "said by a person".to_owned(),
         SearchTextKind::Error => "error".to_owned(),
     };
-    SearchHitLine { run: hit.run, workflow: hit.workflow, at: hit.at, what, text: hit.snippet.text }
+    SearchHitLine { run: hit.run, workflow: hit.workflow, at: hit.at, location: what, text: hit.snippet.text }
 }

@@ -9,7 +9,7 @@ use synthdev_engine::steering::BreakpointSet;
 pub(super) struct PendingBreakpoints(Arc<Mutex<BreakpointSet>>);
 
 impl PendingBreakpoints {
-    pub(super) fn set(&self, stops: BreakpointSet) {
+    pub(super) fn set_breakpoints(&self, stops: BreakpointSet) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = stops;
     }
 

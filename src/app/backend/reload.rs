@@ -5,8 +5,8 @@
 
 use std::sync::PoisonError;
 
-use super::definition_files::stamps;
-use super::{TuiBackend, problems};
+use super::definition_files::definition_stamps;
+use super::{TuiBackend, config_problems};
 use crate::bootstrap;
 use crate::config_sources::{self, GatheredSources};
 use crate::trust_report;
@@ -15,21 +15,21 @@ use synthdev_config::trust::TrustVerdict;
 use synthdev_tui::backend::{ConfigReload, UntrustedDefinitions};
 
 impl TuiBackend {
-    pub(super) fn reload(&self, asks: bool) -> Option<ConfigReload> {
-        let now = stamps(&self.world);
-        if *self.read.lock().unwrap_or_else(PoisonError::into_inner) == now {
+    pub(super) fn reload_config(&self, asks: bool) -> Option<ConfigReload> {
+        let now = definition_stamps(&self.context);
+        if *self.read_stamps.lock().unwrap_or_else(PoisonError::into_inner) == now {
             return None;
         }
-        let seen = || *self.read.lock().unwrap_or_else(PoisonError::into_inner) = now;
-        let gathered = match config_sources::gather(&self.world, self.overrides.clone(), false) {
+        let seen = || *self.read_stamps.lock().unwrap_or_else(PoisonError::into_inner) = now;
+        let gathered = match config_sources::gather_sources(&self.context, self.overrides.clone(), false) {
             Ok(gathered) => gathered,
             Err(error) => {
                 seen();
                 return Some(ConfigReload { problems: vec![format!("{error:#}")], question: None });
             }
         };
-        let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
-        if gathered.verdict == TrustVerdict::Trusted || gathered.project.same_as(&asked) {
+        let mut asked = self.shown_files.lock().unwrap_or_else(PoisonError::into_inner);
+        if gathered.trust == TrustVerdict::Trusted || gathered.project.same_as(&asked) {
             drop(asked);
             seen();
             return Some(ConfigReload { problems: self.use_files(gathered), question: None });
@@ -38,19 +38,19 @@ impl TuiBackend {
             return None;
         }
         seen();
-        let files = match &gathered.verdict {
+        let files = match &gathered.trust {
             TrustVerdict::Trusted => Vec::new(),
             TrustVerdict::New { files } => files.clone(),
             TrustVerdict::Changed { added, changed, .. } => added.iter().chain(changed).cloned().collect(),
         };
-        let changes = trust_report::shown(&self.world, &gathered.project);
+        let changes = trust_report::shown(&self.context, &gathered.project);
         *asked = gathered.project;
         Some(ConfigReload { problems: Vec::new(), question: Some(UntrustedDefinitions { files, changes }) })
     }
 
     /// The project's own definitions do not count, also those that did before they were changed.
-    pub(super) fn leave_out(&self) {
-        if let Ok(gathered) = config_sources::gather(&self.world, self.overrides.clone(), false) {
+    pub(super) fn exclude_project_definitions(&self) {
+        if let Ok(gathered) = config_sources::gather_sources(&self.context, self.overrides.clone(), false) {
             self.use_files(gathered);
         }
     }
@@ -58,12 +58,12 @@ impl TuiBackend {
     /// What is wrong with the files that was not wrong before, a line each.
     fn use_files(&self, gathered: GatheredSources) -> Vec<String> {
         let unread = gathered.not_read();
-        let catalog = ConfigCatalog::load(gathered.sources, bootstrap::specs(&self.world.project));
-        let known = problems(&self.catalog());
+        let catalog = ConfigCatalog::load(gathered.sources, bootstrap::tool_specs(&self.context.project));
+        let known = config_problems(&self.current_catalog());
         let unread = unread.into_iter().map(|line| format!("not read: {line}"));
-        let new = problems(&catalog).into_iter().filter(|line| !known.contains(line));
+        let new = config_problems(&catalog).into_iter().filter(|line| !known.contains(line));
         let told = new.chain(unread).collect();
-        self.take_up(catalog);
+        self.apply_catalog(catalog);
         told
     }
 }

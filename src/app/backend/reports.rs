@@ -6,13 +6,13 @@ use std::sync::PoisonError;
 use futures_util::future::BoxFuture;
 
 use super::error_text::store_error_text;
-use super::{TuiBackend, away, user_commands};
+use super::{TuiBackend, run_blocking, user_commands};
 use crate::cli_context::CliContext;
 use crate::probe_servers::{ProbeScope, ServerProbe};
 use crate::{bootstrap, recordings, sandbox_setup, system_context, trust, trust_report};
 use synthdev_adapters::file_io;
 use synthdev_cli::args::GraphFormat;
-use synthdev_cli::graph::{GraphTerminalOptions, graphs, show};
+use synthdev_cli::graph::{GraphTerminalOptions, program_graphs, write_graphs};
 use synthdev_cli::history::{import_export, markdown};
 use synthdev_cli::models;
 use synthdev_config::catalog::ConfigCatalog;
@@ -33,64 +33,74 @@ const COLUMNS: usize = 76;
 type TextPageResult = Result<(String, String), String>;
 
 impl TuiBackend {
-    pub(super) fn page(&self, page: LookupPage) -> BoxFuture<'static, TextPageResult> {
-        let (catalog, handle) = (self.catalog(), self.wired().handle.clone());
+    pub(super) fn load_page(&self, page: LookupPage) -> BoxFuture<'static, TextPageResult> {
+        let (catalog, handle) = (self.current_catalog(), self.current_runtime().handle.clone());
         match page {
             LookupPage::Models(provider) => {
-                Box::pin(async move { offers(&catalog, provider.as_deref()).await })
+                Box::pin(async move { offered_models(&catalog, provider.as_deref()).await })
             }
-            LookupPage::Graph(name) => away(move || workflow_graph(&catalog, &name)),
-            LookupPage::RunGraph(run) => away(move || run_graph(&handle, &run)),
-            LookupPage::Config(None) => away(move || Ok(("Settings".to_owned(), settings(&catalog)))),
+            LookupPage::Graph(name) => run_blocking(move || workflow_graph(&catalog, &name)),
+            LookupPage::RunGraph(run) => run_blocking(move || run_graph(&handle, &run)),
+            LookupPage::Config(None) => {
+                run_blocking(move || Ok(("Settings".to_owned(), settings_text(&catalog))))
+            }
             LookupPage::Config(Some(key)) => {
-                away(move || catalog.explain(&key).map(|found| (key, explain_text(&found))))
+                run_blocking(move || catalog.explain_setting(&key).map(|found| (key, explain_text(&found))))
             }
             LookupPage::Sandbox(path) => {
-                let (project, data) = (self.world.project.clone(), self.world.dirs.data.clone());
-                away(move || {
-                    let sandbox = sandbox_setup::sandbox(&project, &data, &catalog);
+                let (project, data) = (self.context.project.clone(), self.context.dirs.data.clone());
+                run_blocking(move || {
+                    let sandbox = sandbox_setup::command_sandbox(&project, &data, &catalog);
                     let text = match path {
-                        Some(path) => sandbox_setup::explain(&sandbox, &project, Path::new(&path)).text(),
-                        None => sandbox_setup::describe(&sandbox, &catalog).text(),
+                        Some(path) => {
+                            sandbox_setup::explain_path_access(&sandbox, &project, Path::new(&path)).text()
+                        }
+                        None => sandbox_setup::sandbox_report(&sandbox, &catalog).text(),
                     };
                     Ok(("Sandbox".to_owned(), text))
                 })
             }
             LookupPage::Simulation(name) => {
-                let shelf = self.shelf();
-                away(move || shelf.simulate(&name).map(|all| simulation(&name, &all)))
+                let shelf = self.definition_files();
+                run_blocking(move || shelf.simulate_workflow(&name).map(|all| simulation_text(&name, &all)))
             }
             LookupPage::Export { run, file } => {
-                let world = self.world.clone();
-                away(move || export(&world, &catalog, &handle, &run.unwrap_or_default(), file))
+                let world = self.context.clone();
+                run_blocking(move || export_run(&world, &catalog, &handle, &run.unwrap_or_default(), file))
             }
         }
     }
 
-    pub(super) fn shell(
+    pub(super) fn run_shell(
         &self,
         command: String,
         sure: bool,
     ) -> BoxFuture<'static, Result<ShellOutcome, String>> {
-        let catalog = self.catalog();
+        let catalog = self.current_catalog();
         let along = catalog.settings().adds_output();
-        let tools = bootstrap::users_tools(&self.world.project, &self.world.dirs.data, &catalog);
+        let tools = bootstrap::users_tools(&self.context.project, &self.context.dirs.data, &catalog);
         Box::pin(async move {
-            let call = user_commands::invocation(&command);
-            if !sure && let Some(warning) = user_commands::warning(&tools, &call).await {
+            let call = user_commands::command_invocation(&command);
+            if !sure && let Some(warning) = user_commands::command_warning(&tools, &call).await {
                 return Ok(ShellOutcome::Risky(warning));
             }
             let done = tools.run(&call).await;
             // the first line is for models
             let text = done.content.split_once('\n').map(|(_, text)| text.to_owned()).unwrap_or_default();
-            Ok(ShellOutcome::Done { ok: done.ok, summary: done.summary, text, along })
+            Ok(ShellOutcome::Done {
+                succeeded: done.ok,
+                summary: done.summary,
+                text,
+                goes_with_next_text: along,
+            })
         })
     }
 
     /// What is asked now is what an answer is about.
-    pub(super) fn trusts(&self) -> Result<UntrustedDefinitions, String> {
-        let files = trust::project_files(&self.world.project);
-        let verdict = trust::decide(&self.world, &files, false).map_err(|error| format!("{error:#}"))?;
+    pub(super) fn untrusted_definitions(&self) -> Result<UntrustedDefinitions, String> {
+        let files = trust::project_files(&self.context.project);
+        let verdict =
+            trust::decide_trust(&self.context, &files, false).map_err(|error| format!("{error:#}"))?;
         let names = match verdict {
             TrustVerdict::Trusted if files.is_empty() => {
                 return Err("this project has no definitions of its own".to_owned());
@@ -99,13 +109,13 @@ impl TuiBackend {
             TrustVerdict::New { files } => files,
             TrustVerdict::Changed { added, changed, .. } => added.into_iter().chain(changed).collect(),
         };
-        let changes = trust_report::shown(&self.world, &files);
-        *self.asked.lock().unwrap_or_else(PoisonError::into_inner) = files;
+        let changes = trust_report::shown(&self.context, &files);
+        *self.shown_files.lock().unwrap_or_else(PoisonError::into_inner) = files;
         Ok(UntrustedDefinitions { files: names, changes })
     }
 }
 
-async fn offers(catalog: &ConfigCatalog, provider: Option<&str>) -> TextPageResult {
+async fn offered_models(catalog: &ConfigCatalog, provider: Option<&str>) -> TextPageResult {
     let mut servers = catalog.servers();
     if let Some(wanted) = provider {
         servers.retain(|server| server.provider == wanted);
@@ -114,12 +124,12 @@ async fn offers(catalog: &ConfigCatalog, provider: Option<&str>) -> TextPageResu
         }
     }
     let seen = ServerProbe::new(catalog).probe_all(servers, ProbeScope::Usable).await;
-    let report = models::report(seen, catalog.models());
-    Ok(("Models".to_owned(), models::text(&report, provider.is_some())))
+    let report = models::models_report(seen, catalog.models());
+    Ok(("Models".to_owned(), models::report_text(&report, provider.is_some())))
 }
 
-fn settings(catalog: &ConfigCatalog) -> String {
-    let mut text = show_text(&catalog.settings().show(), false);
+fn settings_text(catalog: &ConfigCatalog) -> String {
+    let mut text = show_text(&catalog.settings().setting_rows(), false);
     for level in ["base", "smart", "fast"] {
         text.push_str(&match catalog.model_for_level(level) {
             Ok(choice) => {
@@ -128,7 +138,7 @@ fn settings(catalog: &ConfigCatalog) -> String {
             Err(missing) => format!("{level:<6} no model: {}\n", missing.message),
         });
     }
-    for line in system_context::lines(catalog) {
+    for line in system_context::guidance_lines(catalog) {
         text.push_str(&line);
         text.push('\n');
     }
@@ -142,24 +152,24 @@ fn workflow_graph(catalog: &ConfigCatalog, name: &str) -> TextPageResult {
     let program = catalog.program(name).map_err(|found| {
         super::first_error(catalog, &found).unwrap_or_else(|| format!("{name} cannot be drawn: it is broken"))
     })?;
-    drawn(name, &program, None)
+    drawn_graph(name, &program, None)
 }
 
 fn run_graph(handle: &RuntimeHandle, run: &RunId) -> TextPageResult {
     let record = handle.load_record(run.as_str()).map_err(|error| store_error_text(&error))?;
-    drawn(&record.summary.workflow, &record.program, Some(&record))
+    drawn_graph(&record.summary.workflow, &record.program, Some(&record))
 }
 
-fn drawn(name: &str, program: &WorkflowProgram, run: Option<&RunRecord>) -> TextPageResult {
+fn drawn_graph(name: &str, program: &WorkflowProgram, run: Option<&RunRecord>) -> TextPageResult {
     let mut text = Vec::new();
     let look = GraphTerminalOptions { width: COLUMNS, colour: false };
-    show(&graphs(program, 0, true, run), run, GraphFormat::Terminal, look, &mut text)
+    write_graphs(&program_graphs(program, 0, true, run), run, GraphFormat::Terminal, look, &mut text)
         .map_err(|error| error.to_string())?;
     Ok((format!("Graph of {name}"), String::from_utf8_lossy(&text).into_owned()))
 }
 
 /// Into the project's directory unless another one is named. A file that is there is left as it is.
-fn export(
+fn export_run(
     world: &CliContext,
     catalog: &ConfigCatalog,
     handle: &RuntimeHandle,
@@ -169,7 +179,7 @@ fn export(
     let id = handle.summary(run).map_err(|error| store_error_text(&error))?.id.to_string();
     let file = file.unwrap_or_else(|| format!("{id}.md"));
     let path = world.project.join(&file);
-    if recordings::is_meant(&path) {
+    if recordings::is_recordings_path(&path) {
         let told = recordings::write_recording(world, catalog, handle, &id, &path);
         let told = told.map_err(|error| format!("{error:#}"))?;
         return Ok((format!("Run {id}"), told.join("\n")));
@@ -184,7 +194,7 @@ fn export(
     let told = if is_text {
         let mut text = Vec::new();
         let record = handle.load_record(&id).map_err(|error| store_error_text(&error))?;
-        markdown::run(&record, &mut text).map_err(refused)?;
+        markdown::write_run_markdown(&record, &mut text).map_err(refused)?;
         let text = handle.without_keys(String::from_utf8_lossy(&text).into_owned());
         file_io::create_large(&path, |out| out.write_all(text.as_bytes())).map_err(refused)?;
         format!("written to {file}")
@@ -195,12 +205,12 @@ fn export(
             synthdev_runtime::export_import::BundleError::Io(error) => refused(error),
             synthdev_runtime::export_import::BundleError::Refused(reason) => reason,
         })?;
-        import_export::exported(&done, Some(&file)).into_iter().collect::<Vec<String>>().join("\n")
+        import_export::export_lines(&done, Some(&file)).into_iter().collect::<Vec<String>>().join("\n")
     };
     Ok((format!("Run {id}"), told))
 }
 
-fn simulation(name: &str, all: &[EditorSimulatedRun]) -> (String, String) {
+fn simulation_text(name: &str, all: &[EditorSimulatedRun]) -> (String, String) {
     let lines: Vec<String> = result_lines(all).into_iter().map(|(_, text)| text).collect();
     (format!("Simulation of {name}"), lines.join("\n"))
 }

@@ -18,27 +18,30 @@ pub(super) fn first_lines(welcome: bool, banner: Vec<String>, unreadable: &[Stri
     welcome.into_iter().chain(banner).chain(unread).collect()
 }
 
-pub(super) async fn played(
+pub(super) async fn play_session(
     session: SessionOptions,
     linear: bool,
     handle: &RuntimeHandle,
 ) -> std::io::Result<Option<ExternalShutdown>> {
-    let ended =
-        if linear { synthdev_tui::line_mode::run(session).await } else { synthdev_tui::run(session).await };
+    let ended = if linear {
+        synthdev_tui::line_mode::run_line_mode(session).await
+    } else {
+        synthdev_tui::run_screen(session).await
+    };
     // Runs that were told to end get a moment to write their last row.
     let patience = std::time::Duration::from_millis(500);
-    let _ = tokio::time::timeout(patience, settled(handle)).await;
+    let _ = tokio::time::timeout(patience, wait_for_runs(handle)).await;
     ended
 }
 
-async fn settled(handle: &RuntimeHandle) {
-    while !handle.running().is_empty() {
+async fn wait_for_runs(handle: &RuntimeHandle) {
+    while !handle.running_runs().is_empty() {
         tokio::time::sleep(std::time::Duration::from_millis(5)).await;
     }
 }
 
 /// What is to be asked about the project's own definitions.
-pub(super) fn question(
+pub(super) fn trust_question(
     world: &CliContext,
     verdict: &TrustVerdict,
     files: &ProjectFiles,

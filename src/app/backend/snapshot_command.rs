@@ -8,26 +8,29 @@ use synthdev_ports::snapshot::SnapshotError;
 use synthdev_runtime::handle::RuntimeHandle;
 use synthdev_tui::backend::SnapshotOperation;
 
-pub(super) fn perform(handle: &RuntimeHandle, command: SnapshotOperation) -> Result<String, SnapshotError> {
+pub(super) fn run_snapshot_command(
+    handle: &RuntimeHandle,
+    command: SnapshotOperation,
+) -> Result<String, SnapshotError> {
     let store = &*handle.ports().snapshots;
     Ok(match command {
         SnapshotOperation::List => {
             let half = interrupted_restore::interrupted_restore_notice(handle)
                 .map(|half| format!("\n{half}"))
                 .unwrap_or_default();
-            error_text::to_slash_commands(&format!("{}{half}", snapshots::list(&store.list()?)))
+            error_text::to_slash_commands(&format!("{}{half}", snapshots::snapshot_lines(&store.list()?)))
         }
         SnapshotOperation::Create { label } => {
-            interrupted_restore::keep(handle)?;
-            snapshots::created(&store.take(&SnapshotRequest { label, ..SnapshotRequest::default() })?)
+            interrupted_restore::clear_interrupted_restore(handle)?;
+            snapshots::created_text(&store.take(&SnapshotRequest { label, ..SnapshotRequest::default() })?)
         }
         SnapshotOperation::Show { id } => {
             let info = store.find(&id)?;
-            snapshots::show(&info, &store.changes(&info.id, None)?)
+            snapshots::snapshot_text(&info, &store.changes(&info.id, None)?)
         }
         SnapshotOperation::Diff { id } => store.diff(&store.find(&id)?.id, None)?,
-        SnapshotOperation::Restore { id } => error_text::to_slash_commands(&snapshots::restored(
-            &interrupted_restore::restore(handle, &store.find(&id)?.id)?,
+        SnapshotOperation::Restore { id } => error_text::to_slash_commands(&snapshots::restored_text(
+            &interrupted_restore::restore_snapshot(handle, &store.find(&id)?.id)?,
         )),
         SnapshotOperation::Delete { id } => {
             let info = store.find(&id)?;

@@ -5,11 +5,11 @@ use std::sync::{Mutex, PoisonError};
 use anyhow::Result;
 use futures_util::future::BoxFuture;
 
-use super::catalog_lines::unread;
-use super::{TuiBackend, away, past_runs};
+use super::catalog_lines::unreadable_workflows;
+use super::{TuiBackend, past_runs, run_blocking};
 use crate::cli_context::CliContext;
 use crate::model_setup::ConfigCandidate;
-use crate::run_command::spec;
+use crate::run_command::run_spec;
 use crate::windows;
 use synthdev_config::inputs;
 use synthdev_config::settings::layers::SettingOverrides;
@@ -20,42 +20,42 @@ use synthdev_tui::backend::{ConcurrentRunMode, StandingPermission, StartPreparat
 
 impl TuiBackend {
     /// Starts a workflow; what is wrong with its file or its input is told.
-    pub(super) fn begin(
+    pub(super) fn start_workflow_run(
         &self,
         name: &str,
         input: &str,
         beside: Option<ConcurrentRunMode>,
     ) -> Result<WorkflowStart, String> {
-        let catalog = self.catalog();
+        let catalog = self.current_catalog();
         if catalog.workflow(name).is_none()
-            && let Some(broken) = unread(&catalog).find(|line| line.name == name)
+            && let Some(broken) = unreadable_workflows(&catalog).find(|line| line.name == name)
         {
             return Err(format!(
                 "{}\nhint: /edit {name} opens it, F8 goes there",
-                broken.broken.unwrap_or_default()
+                broken.error.unwrap_or_default()
             ));
         }
-        let program = catalog.program(name).map_err(|found| self.told(&found))?;
+        let program = catalog.program(name).map_err(|found| self.start_error_text(&found))?;
         let parameters = program.workflows.first().map(|root| root.inputs.clone()).unwrap_or_default();
         let values = inputs::from_text(&parameters, input)
             .map_err(|e| past_runs::with_hint(&e.message, Some(&e.hint)))?;
         self.prepare_demo(name, &program)?;
         let isolated = program.workflows.first().is_some_and(|root| root.isolated);
-        let spec = spec((&catalog, &self.world.project), program, values, false, true);
-        let spec = RunSpec { stops: self.stops.get(), ..spec };
+        let spec = run_spec((&catalog, &self.context.project), program, values, false, true);
+        let spec = RunSpec { stops: self.breakpoints.get(), ..spec };
         // one that is prepared first may still not begin
-        let stops = self.stops.clone();
-        let begun = move || stops.set(BreakpointSet::default());
-        let wired = self.wired();
+        let stops = self.breakpoints.clone();
+        let begun = move || stops.set_breakpoints(BreakpointSet::default());
+        let wired = self.current_runtime();
         match beside {
-            Some(ConcurrentRunMode::Share) => self.start(wired.handle.with_shared_lock(), spec, begun),
+            Some(ConcurrentRunMode::Share) => self.start_run(wired.handle.with_shared_lock(), spec, begun),
             beside if isolated || beside.is_some() => {
-                let elsewhere = self.elsewhere();
+                let elsewhere = self.isolated_runs();
                 let copied = async move {
                     let mut spec = spec;
-                    windows::learn(&wired.providers, &mut spec.program).await;
-                    let started = away(move || {
-                        let (run, place) = elsewhere.start(spec)?;
+                    windows::ask_unknown_windows(&wired.providers, &mut spec.program).await;
+                    let started = run_blocking(move || {
+                        let (run, place) = elsewhere.start_run(spec)?;
                         begun();
                         Ok((run, Some(place)))
                     });
@@ -63,7 +63,7 @@ impl TuiBackend {
                 };
                 Ok(WorkflowStart::Later(StartPreparation::Files, Box::pin(copied)))
             }
-            _ => self.start(wired.handle.clone(), spec, begun),
+            _ => self.start_run(wired.handle.clone(), spec, begun),
         }
     }
 
@@ -73,12 +73,14 @@ impl TuiBackend {
         &self,
         permission: StandingPermission,
     ) -> BoxFuture<'static, Result<String, String>> {
-        if self.demo.is_some() || self.world.shipped_only {
+        if self.demo.is_some() || self.context.shipped_only {
             let why = "the demo leaves your settings as they are: nothing was saved";
             return Box::pin(std::future::ready(Err(why.to_owned())));
         }
-        let (world, overrides) = (self.world.clone(), self.overrides.clone());
-        away(move || write_allowed(&world, overrides, &permission).map_err(|error| format!("{error:#}")))
+        let (world, overrides) = (self.context.clone(), self.overrides.clone());
+        run_blocking(move || {
+            write_allowed(&world, overrides, &permission).map_err(|error| format!("{error:#}"))
+        })
     }
 }
 
@@ -98,7 +100,7 @@ fn write_allowed(
     let settings = vec![SettingChange { path, value: Some(value.into()) }];
     let files =
         ConfigCandidate::with_changes(world, overrides, &SetupChanges { settings, keys: Vec::new() })?
-            .save()?;
+            .save_files()?;
     Ok(match files.first() {
         Some(file) => format!("{what} is allowed from now on: saved in {file}"),
         None => format!("{what} was allowed in your settings already"),

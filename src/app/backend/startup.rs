@@ -6,12 +6,12 @@ use std::sync::{Arc, Mutex, RwLock};
 use anyhow::Result;
 
 use super::cancel::OneShotCanceller;
-use super::definition_files::stamps;
+use super::definition_files::definition_stamps;
 use super::pending_breakpoints::PendingBreakpoints;
-use super::session::{first_lines, played, question};
-use super::{TuiBackend, problems, ui_settings};
+use super::session::{first_lines, play_session, trust_question};
+use super::{TuiBackend, config_problems, ui_settings};
 use crate::cli_context::CliContext;
-use crate::run_command::runtime;
+use crate::run_command::build_runtime;
 use crate::{bootstrap, config_sources, logs, model_setup};
 use synthdev_adapters::providers::scripted::ScriptedModel;
 use synthdev_cli::exit;
@@ -31,44 +31,44 @@ pub(crate) struct TuiStartup {
     pub(crate) setup: bool,
 }
 
-pub(crate) fn interactive(world: CliContext, opening: TuiStartup) -> Result<u8> {
+pub(crate) fn run_interactive(world: CliContext, opening: TuiStartup) -> Result<u8> {
     let shown = matches!(opening.script, Some((_, "demo")));
     let demo = opening.start.as_ref().filter(|_| shown).map(|(name, _)| name.clone());
     let (script, overrides) = match opening.script {
-        Some((script, who)) => (Some(script), world.scripted(who)),
+        Some((script, who)) => (Some(script), world.scripted_overrides(who)),
         None => (None, world.overrides.clone()),
     };
-    let (linear, read) = (world.linear, Mutex::new(stamps(&world)));
-    let gathered = config_sources::gather(&world, overrides.clone(), world.trust)?;
-    let question = question(&world, &gathered.verdict, &gathered.project);
+    let (linear, read) = (world.line_mode, Mutex::new(definition_stamps(&world)));
+    let gathered = config_sources::gather_sources(&world, overrides.clone(), world.trust)?;
+    let question = trust_question(&world, &gathered.trust, &gathered.project);
     let mut banner = first_lines(demo.is_none(), opening.banner, &gathered.not_read());
     let asked = gathered.project;
-    let catalog = ConfigCatalog::load(gathered.sources, bootstrap::specs(&world.project));
-    banner.extend(problems(&catalog));
+    let catalog = ConfigCatalog::load(gathered.sources, bootstrap::tool_specs(&world.project));
+    banner.extend(config_problems(&catalog));
     let look = ui_settings::load_ui_settings(&world, &catalog);
     banner.extend(look.findings);
-    logs::start(&world.dirs.data, catalog.settings().verbosity());
+    logs::start_logging(&world.dirs.data, catalog.settings().verbosity());
     let plays = script.is_some() || opening.start.is_some();
     let (alone, saved) = (opening.setup, Arc::new(AtomicBool::new(false)));
-    let setup = model_setup::first(&catalog, opening.setup, plays);
-    let wired = bootstrap::wire(&world.project, &world.dirs.data, &catalog, script);
+    let setup = model_setup::initial_setup_request(&catalog, opening.setup, plays);
+    let wired = bootstrap::wire_runtime(&world.project, &world.dirs.data, &catalog, script);
     let handle = wired.handle.clone();
     let events = handle.subscribe(true);
     let desk = TuiBackend {
-        world,
+        context: world,
         overrides,
         demo,
         catalog: RwLock::new(Arc::new(catalog)),
-        wired: RwLock::new(Arc::new(wired)),
-        asked: Mutex::new(asked),
+        runtime: RwLock::new(Arc::new(wired)),
+        shown_files: Mutex::new(asked),
         branch: Mutex::default(),
-        stops: PendingBreakpoints::default(),
-        saved: Arc::clone(&saved),
-        unkept: AtomicBool::new(false),
-        read,
+        breakpoints: PendingBreakpoints::default(),
+        setup_saved: Arc::clone(&saved),
+        history_failure_reported: AtomicBool::new(false),
+        read_stamps: read,
         checker: Arc::default(),
         entries: Arc::default(),
-        stopper: OneShotCanceller::default(),
+        canceller: OneShotCanceller::default(),
         indexing: Arc::default(),
     };
     let session = SessionOptions {
@@ -77,17 +77,17 @@ pub(crate) fn interactive(world: CliContext, opening: TuiStartup) -> Result<u8> 
         start: opening.start.map(|(name, input)| FirstAction::Workflow { name, input }),
         trust: question,
         setup,
-        banner,
+        banner_lines: banner,
         theme: look.theme,
         keymap: look.keymap,
         mouse: look.mouse,
-        calm: look.calm,
+        reduced_motion: look.reduced_motion,
         details: look.details,
         vim: look.vim,
-        light: look.light,
+        light_theme: look.light_theme,
     };
-    let runtime = runtime()?;
-    let ended = runtime.block_on(played(session, linear, &handle));
+    let runtime = build_runtime()?;
+    let ended = runtime.block_on(play_session(session, linear, &handle));
     // Commands that tools started end with us; nothing is waited for.
     runtime.shutdown_background();
     let left = alone && !saved.load(Ordering::Relaxed);

@@ -13,12 +13,16 @@ use synthdev_tui::backend::{ShellSuggestion, ShellSuggestionReply};
 pub(super) const LEVEL: &str = "fast";
 
 impl TuiBackend {
-    pub(super) fn suggest(&self, words: String) -> BoxFuture<'static, ShellSuggestionReply> {
-        let (catalog, wired) = (self.catalog(), self.wired());
+    pub(super) fn suggest_command(&self, words: String) -> BoxFuture<'static, ShellSuggestionReply> {
+        let (catalog, wired) = (self.current_catalog(), self.current_runtime());
         let refused = |why: String| -> BoxFuture<'static, ShellSuggestionReply> {
-            Box::pin(std::future::ready(ShellSuggestionReply { told: Err(why), spent: Vec::new() }))
+            Box::pin(std::future::ready(ShellSuggestionReply { suggestion: Err(why), costs: Vec::new() }))
         };
-        if wired.providers.scripted().is_some_and(|script| !script.knows(command_suggestion::ASKER)) {
+        if wired
+            .providers
+            .scripted_model()
+            .is_some_and(|script| !script.has_replies_for(command_suggestion::ASKER))
+        {
             return refused(
                 "the answers of this session are scripted: no model can be asked for a command".to_owned(),
             );
@@ -29,30 +33,31 @@ impl TuiBackend {
         };
         let model = choice.model.clone();
         let system = format!("{} ({})", std::env::consts::OS, std::env::consts::ARCH);
-        let request = command_suggestion::request(choice, &system, &words);
-        let tools = bootstrap::users_tools(&self.world.project, &self.world.dirs.data, &catalog);
-        let stopped = self.stopper.stopped();
+        let request = command_suggestion::suggestion_request(choice, &system, &words);
+        let tools = bootstrap::users_tools(&self.context.project, &self.context.dirs.data, &catalog);
+        let stopped = self.canceller.wait_stopped();
         Box::pin(async move {
-            let OneShotReport { ended, spent } = wired.handle.ask_model(request, stopped).await;
+            let OneShotReport { outcome: ended, costs: spent } =
+                wired.handle.ask_model(request, stopped).await;
             let found = match ended {
-                OneShotOutcome::Answered(reply) => command_suggestion::command(&reply),
-                OneShotOutcome::Failed(error) => Err(unanswered(&model, &error)),
+                OneShotOutcome::Answered(reply) => command_suggestion::parse_command(&reply),
+                OneShotOutcome::Failed(error) => Err(model_error_line(&model, &error)),
                 OneShotOutcome::Stopped => Err("stopped: no command was written".to_owned()),
             };
             let told = match found {
                 Ok(command) => {
-                    let call = user_commands::invocation(&command);
-                    let warning = user_commands::warning(&tools, &call).await;
+                    let call = user_commands::command_invocation(&command);
+                    let warning = user_commands::command_warning(&tools, &call).await;
                     Ok(ShellSuggestion { command, warning, model })
                 }
                 Err(why) => Err(why),
             };
-            ShellSuggestionReply { told, spent }
+            ShellSuggestionReply { suggestion: told, costs: spent }
         })
     }
 }
 
 /// In one line.
-pub(super) fn unanswered(model: &str, error: &ModelError) -> String {
+pub(super) fn model_error_line(model: &str, error: &ModelError) -> String {
     format!("{model} gave no answer: {error} — {}", error.hint()).replace('\n', " ")
 }

@@ -18,25 +18,29 @@ use synthdev_tui::backend::{RunStepList, TimeTravelOutcome, TimeTravelPreview, T
 /// Runs that are looked through for the last one that could have changed files.
 const LOOKED_THROUGH: usize = 50;
 
-pub(super) fn steps(handle: &RuntimeHandle, home: &str, run: Option<String>) -> Result<RunStepList, String> {
-    let summary = found(handle, home, run.as_deref(), |_| true)?;
+pub(super) fn list_steps(
+    handle: &RuntimeHandle,
+    home: &str,
+    run: Option<String>,
+) -> Result<RunStepList, String> {
+    let summary = find_run(handle, home, run.as_deref(), |_| true)?;
     let steps = handle.steps(&summary.id).map_err(|error| store_error_text(&error))?;
     let steps = steps.into_iter().map(|place| (place.step, place.state, place.files.is_some())).collect();
     Ok(RunStepList { run: summary.id, workflow: summary.workflow, steps })
 }
 
 /// What would happen. Changes nothing.
-pub(super) fn plan(
+pub(super) fn plan_travel(
     handle: &RuntimeHandle,
     home: &str,
     travel: TimeTravelRequest,
 ) -> Result<TimeTravelPreview, String> {
     match travel {
         TimeTravelRequest::Undo { run } => {
-            let (summary, snapshot) = undoable(handle, home, run.as_deref())?;
-            let files = changes(handle, &snapshot)?;
+            let (summary, snapshot) = find_undoable_run(handle, home, run.as_deref())?;
+            let files = restore_changes(handle, &snapshot)?;
             let run = &summary.id;
-            let beyond = beyond(handle, &snapshot)?;
+            let beyond = unrestored_lines(handle, &snapshot)?;
             if files.is_empty() && handle.interrupted_restore().is_none() {
                 let but = if beyond.is_empty() { "" } else { ", but for this" };
                 return Err(format!(
@@ -44,13 +48,17 @@ pub(super) fn plan(
                 ));
             }
             Ok(TimeTravelPreview {
-                title: format!("Undo {} {run}: {}?", summary.workflow, snapshots::counted(files.len())),
-                body: format!("{}{beyond}\n\n{SAFE}", listed(handle, &summary, &files)),
+                title: format!(
+                    "Undo {} {run}: {}?",
+                    summary.workflow,
+                    snapshots::file_count_text(files.len())
+                ),
+                body: format!("{}{beyond}\n\n{SAFE}", list_file_changes(handle, &summary, &files)),
                 travel: TimeTravelRequest::Undo { run: Some(run.to_string()) },
             })
         }
         TimeTravelRequest::Rewind { run, step } => {
-            let (summary, place) = going_back(handle, home, run.as_deref(), step)?;
+            let (summary, place) = find_step_with_files(handle, home, run.as_deref(), step)?;
             let run = &summary.id;
             let asked = step;
             let step = place.step;
@@ -74,7 +82,7 @@ pub(super) fn plan(
             })
         }
         TimeTravelRequest::Fork { run, step, set } => {
-            let (summary, place) = returning(handle, home, run.as_deref(), step)?;
+            let (summary, place) = find_step(handle, home, run.as_deref(), step)?;
             let travel = TimeTravelRequest::Fork { run: Some(summary.id.to_string()), step, set };
             let title = format!("Fork {} {} before step {step}?", summary.workflow, summary.id);
             Ok(TimeTravelPreview { travel, title, body: format!("A new run begins with `{}`.", place.state) })
@@ -87,37 +95,40 @@ fn rewound_files(handle: &RuntimeHandle, run: &RunSummary, place: &RunStep) -> R
     let Some(snapshot) = &place.files else {
         return Ok("No files were stored by then: they stay as they are.".to_owned());
     };
-    let (files, beyond) = (changes(handle, snapshot)?, beyond(handle, snapshot)?);
+    let (files, beyond) = (restore_changes(handle, snapshot)?, unrestored_lines(handle, snapshot)?);
     if files.is_empty() {
         let but = if beyond.is_empty() { "" } else { ", but for this" };
         return Ok(format!("The files are as they were then{but}.{beyond}"));
     }
-    let note = note(place).map(|note| format!("{note}\n")).unwrap_or_default();
-    Ok(format!("The files, too:\n{note}{}{beyond}\n\n{SAFE}", listed(handle, run, &files)))
+    let note = step_files_note(place).map(|note| format!("{note}\n")).unwrap_or_default();
+    Ok(format!("The files, too:\n{note}{}{beyond}\n\n{SAFE}", list_file_changes(handle, run, &files)))
 }
 
 /// Does it.
-pub(super) fn travel(
+pub(super) fn travel_to_step(
     handle: &RuntimeHandle,
     home: &str,
     travel: TimeTravelRequest,
 ) -> Result<TimeTravelOutcome, String> {
     match travel {
         TimeTravelRequest::Undo { run } => {
-            let (summary, snapshot) = undoable(handle, home, run.as_deref())?;
+            let (summary, snapshot) = find_undoable_run(handle, home, run.as_deref())?;
             let snapshots = &*handle.ports().snapshots;
             let done = handle
                 .undo(&summary.id, &snapshot, snapshots)
                 .map_err(|error| to_slash_commands(&store_error_text(&error)))?;
-            Ok(TimeTravelOutcome { text: to_slash_commands(&snapshots::restored(&done)), stands: None })
+            Ok(TimeTravelOutcome {
+                text: to_slash_commands(&snapshots::restored_text(&done)),
+                resumable_run: None,
+            })
         }
         TimeTravelRequest::Rewind { run, step } => {
-            let (summary, place) = going_back(handle, home, run.as_deref(), step)?;
-            rewind(handle, &summary, &place)
+            let (summary, place) = find_step_with_files(handle, home, run.as_deref(), step)?;
+            rewind_run(handle, &summary, &place)
         }
         TimeTravelRequest::Fork { run, step, set } => {
-            let (summary, place) = returning(handle, home, run.as_deref(), step)?;
-            fork(handle, &summary, &place, set)
+            let (summary, place) = find_step(handle, home, run.as_deref(), step)?;
+            fork_run(handle, &summary, &place, set)
         }
     }
 }
@@ -125,7 +136,7 @@ pub(super) fn travel(
 const SAFE: &str = "The present is snapshotted first, so this can be undone.";
 
 /// The run and its files, or neither.
-fn rewind(
+fn rewind_run(
     handle: &RuntimeHandle,
     summary: &RunSummary,
     place: &RunStep,
@@ -138,14 +149,14 @@ fn rewind(
         .filter(|done| !done.files.is_empty() || !done.beyond.is_empty());
     let files = restored.map_or_else(
         || "no file had to change".to_owned(),
-        |done| to_slash_commands(&snapshots::restored(&done)),
+        |done| to_slash_commands(&snapshots::restored_text(&done)),
     );
     let text = format!("run {run} stands before step {}, {}\n{files}", place.step, place.state);
-    Ok(TimeTravelOutcome { text, stands: Some(run.clone()) })
+    Ok(TimeTravelOutcome { text, resumable_run: Some(run.clone()) })
 }
 
 /// The other run stays, and so do the files.
-fn fork(
+fn fork_run(
     handle: &RuntimeHandle,
     summary: &RunSummary,
     place: &RunStep,
@@ -175,11 +186,11 @@ fn fork(
         summary.id,
         new.concat()
     );
-    Ok(TimeTravelOutcome { text, stands: Some(fork) })
+    Ok(TimeTravelOutcome { text, resumable_run: Some(fork) })
 }
 
 /// The run that was named, or the newest one of this project that will do.
-fn found(
+fn find_run(
     handle: &RuntimeHandle,
     home: &str,
     run: Option<&str>,
@@ -194,48 +205,48 @@ fn found(
     found.ok_or_else(|| "there is no such run of this project — /runs lists all".to_owned())
 }
 
-fn undoable(
+fn find_undoable_run(
     handle: &RuntimeHandle,
     home: &str,
     run: Option<&str>,
 ) -> Result<(RunSummary, SnapshotId), String> {
-    let summary = found(handle, home, run, |run| run.progress.snapshot.is_some())?;
+    let summary = find_run(handle, home, run, |run| run.progress.snapshot.is_some())?;
     let id = &summary.id;
     ensure_same_project(&summary, home, &|project| format!("synthdev{project} runs undo {id}"))?;
     let taken = &*handle.ports().snapshots;
     if let Some(tree) = &summary.worktree {
-        let (message, hint) = isolation::why_not_undone(&summary, tree, Some(taken));
+        let (message, hint) = isolation::undo_refusal_reason(&summary, tree, Some(taken));
         return Err(with_hint(&message, Some(&to_slash_commands(&hint))));
     }
-    let snapshot = files_changed_by_run::undone_to(handle, taken, &summary)?;
+    let snapshot = files_changed_by_run::undo_snapshot(handle, taken, &summary)?;
     Ok((summary, snapshot))
 }
 
-fn returning(
+fn find_step(
     handle: &RuntimeHandle,
     home: &str,
     run: Option<&str>,
     step: u32,
 ) -> Result<(RunSummary, RunStep), String> {
-    let summary = found(handle, home, run, |_| true)?;
+    let summary = find_run(handle, home, run, |_| true)?;
     let run = &summary.id;
     ensure_runs_in_project(&summary, home, &|project| {
         format!("synthdev{project} runs rewind {run} --to {step}")
     })?;
     let place = handle
-        .step(run, step)
+        .find_step(run, step)
         .map_err(|error| with_hint(&error.message, Some(&format!("/rewind {run} lists its steps"))))?;
     Ok((summary, place))
 }
 
 /// With its files, as far as they were stored.
-fn going_back(
+fn find_step_with_files(
     handle: &RuntimeHandle,
     home: &str,
     run: Option<&str>,
     step: u32,
 ) -> Result<(RunSummary, RunStep), String> {
-    let (summary, place) = returning(handle, home, run, step)?;
+    let (summary, place) = find_step(handle, home, run, step)?;
     let whole = match &place.files {
         Some(_) => handle.step_with_files(&summary.id, step).map_err(|error| store_error_text(&error))?,
         None => place,
@@ -243,31 +254,32 @@ fn going_back(
     Ok((summary, whole))
 }
 
-fn changes(handle: &RuntimeHandle, snapshot: &SnapshotId) -> Result<Vec<ChangedFile>, String> {
-    handle.ports().snapshots.changes(snapshot, None).map_err(|error| of_snapshot(&error))
+fn restore_changes(handle: &RuntimeHandle, snapshot: &SnapshotId) -> Result<Vec<ChangedFile>, String> {
+    handle.ports().snapshots.changes(snapshot, None).map_err(|error| snapshot_error_text(&error))
 }
 
 /// What would happen to the files; those that the run never changed are marked.
-fn listed(handle: &RuntimeHandle, run: &RunSummary, files: &[ChangedFile]) -> String {
-    snapshots::files_of_run(
+fn list_file_changes(handle: &RuntimeHandle, run: &RunSummary, files: &[ChangedFile]) -> String {
+    snapshots::run_changes_text(
         files,
         files_changed_by_run::changed_files(handle, &*handle.ports().snapshots, run).as_ref(),
     )
 }
 
 /// What does not come back, on lines of its own.
-fn beyond(handle: &RuntimeHandle, snapshot: &SnapshotId) -> Result<String, String> {
-    let found = handle.ports().snapshots.unrestored_changes(snapshot).map_err(|error| of_snapshot(&error))?;
+fn unrestored_lines(handle: &RuntimeHandle, snapshot: &SnapshotId) -> Result<String, String> {
+    let found =
+        handle.ports().snapshots.unrestored_changes(snapshot).map_err(|error| snapshot_error_text(&error))?;
     let lines = snapshots::unrestored_text(&found);
     Ok(if lines.is_empty() { lines } else { format!("\n\n{lines}") })
 }
 
 /// What the person should know of the files of a step.
-fn note(place: &RunStep) -> Option<String> {
+fn step_files_note(place: &RunStep) -> Option<String> {
     (!place.exact)
         .then(|| "the snapshot of that step could not be taken: they go back to an earlier one".to_owned())
 }
 
-fn of_snapshot(error: &SnapshotError) -> String {
+fn snapshot_error_text(error: &SnapshotError) -> String {
     with_hint(&error.message, error.hint.as_deref())
 }

@@ -15,13 +15,13 @@ use synthdev_tui::update::past_run::PastRunBuilder;
 #[derive(Debug)]
 pub(super) struct TranscriptPages {
     run: RunId,
-    scratch: ScratchFile,
+    scratch_file: ScratchFile,
     /// Where each begins in the file; the last is the end.
-    places: Vec<u64>,
+    offsets: Vec<u64>,
 }
 
 /// The last entries before one; `known` are those that were read already.
-pub(super) fn earlier(
+pub(super) fn earlier_entries(
     handle: &RuntimeHandle,
     data: &Path,
     known: &mut Option<TranscriptPages>,
@@ -31,27 +31,33 @@ pub(super) fn earlier(
     let has = |entries: &TranscriptPages| entries.run == *run && entries.len() >= before;
     if !known.as_ref().is_some_and(has) {
         *known = None;
-        *known = Some(read(handle, data, run, before)?);
+        *known = Some(read_run_entries(handle, data, run, before)?);
     }
     let entries = known.as_mut().ok_or_else(|| "nothing was read".to_owned())?;
     let end = before.min(entries.len());
-    entries.page(end.saturating_sub(SHOWN), end).map_err(|error| error.to_string())
+    entries.read_page(end.saturating_sub(SHOWN), end).map_err(|error| error.to_string())
 }
 
-fn read(handle: &RuntimeHandle, data: &Path, run: &RunId, before: usize) -> Result<TranscriptPages, String> {
-    let begin = || (PastRunBuilder::before(run, before).keeping(), TranscriptPages::new(data, run));
+fn read_run_entries(
+    handle: &RuntimeHandle,
+    data: &Path,
+    run: &RunId,
+    before: usize,
+) -> Result<TranscriptPages, String> {
+    let begin =
+        || (PastRunBuilder::before_entry(run, before).keep_forgotten(), TranscriptPages::new(data, run));
     let told = handle.replay_events(run.as_str(), begin, |(folding, entries), at, event| {
-        folding.event(at, event);
-        write(entries, folding.forgotten());
+        folding.apply_event(at, event);
+        write_entries(entries, folding.take_forgotten());
     });
     let (_, (folding, mut entries)) = told.map_err(|error| store_error_text(&error))?;
-    write(&mut entries, folding.rest());
+    write_entries(&mut entries, folding.remaining_items());
     entries.map_err(|error| format!("they cannot be kept: {error}"))
 }
 
-fn write(entries: &mut std::io::Result<TranscriptPages>, items: Vec<TranscriptItem>) {
+fn write_entries(entries: &mut std::io::Result<TranscriptPages>, items: Vec<TranscriptItem>) {
     if let Ok(kept) = entries
-        && let Err(error) = kept.append(&items)
+        && let Err(error) = kept.append_items(&items)
     {
         *entries = Err(error);
     }
@@ -60,32 +66,33 @@ fn write(entries: &mut std::io::Result<TranscriptPages>, items: Vec<TranscriptIt
 impl TranscriptPages {
     fn new(data: &Path, run: &RunId) -> std::io::Result<Self> {
         let name = format!("entries-{}-{}", std::process::id(), run);
-        Ok(Self { run: run.clone(), scratch: ScratchFile::below(data, &name)?, places: vec![0] })
+        Ok(Self { run: run.clone(), scratch_file: ScratchFile::create_in(data, &name)?, offsets: vec![0] })
     }
 
     fn len(&self) -> usize {
-        self.places.len() - 1
+        self.offsets.len() - 1
     }
 
-    fn append(&mut self, items: &[TranscriptItem]) -> std::io::Result<()> {
+    fn append_items(&mut self, items: &[TranscriptItem]) -> std::io::Result<()> {
         let mut bytes = Vec::new();
-        let mut place = self.places.last().copied().unwrap_or_default();
+        let mut place = self.offsets.last().copied().unwrap_or_default();
         for item in items {
             let before = bytes.len();
             serde_json::to_writer(&mut bytes, item)?;
             place += (bytes.len() - before) as u64;
-            self.places.push(place);
+            self.offsets.push(place);
         }
         if !bytes.is_empty() {
-            self.scratch.append(&bytes)?;
+            self.scratch_file.append_bytes(&bytes)?;
         }
         Ok(())
     }
 
-    fn page(&mut self, from: usize, end: usize) -> std::io::Result<Vec<TranscriptItem>> {
-        let places = self.places.get(from..=end).unwrap_or_default();
+    fn read_page(&mut self, from: usize, end: usize) -> std::io::Result<Vec<TranscriptItem>> {
+        let places = self.offsets.get(from..=end).unwrap_or_default();
         let (Some(first), Some(last)) = (places.first(), places.last()) else { return Ok(Vec::new()) };
-        let bytes = self.scratch.read(*first, usize::try_from(last - first).unwrap_or_default())?;
+        let bytes =
+            self.scratch_file.read_bytes(*first, usize::try_from(last - first).unwrap_or_default())?;
         let read = serde_json::Deserializer::from_slice(&bytes).into_iter::<TranscriptItem>();
         Ok(read.collect::<Result<_, _>>()?)
     }
@@ -137,23 +144,23 @@ mod tests {
         for count in [5, 300, 2_500] {
             let before = usize::try_from(count).unwrap() - 2;
             let mut entries = TranscriptPages::new(directory.path(), &run);
-            let mut folding = PastRunBuilder::before(&run, before).keeping();
+            let mut folding = PastRunBuilder::before_entry(&run, before).keep_forgotten();
             for event in events(count) {
-                folding.event(Timestamp(0), event);
-                write(&mut entries, folding.forgotten());
+                folding.apply_event(Timestamp(0), event);
+                write_entries(&mut entries, folding.take_forgotten());
             }
-            write(&mut entries, folding.rest());
+            write_entries(&mut entries, folding.remaining_items());
             let mut entries = entries.unwrap();
             assert_eq!(entries.len(), before, "{count}");
             let mut end = before;
             while end > 0 {
-                let mut whole = PastRunBuilder::before(&run, end);
-                events(count).into_iter().for_each(|event| whole.event(Timestamp(0), event));
+                let mut whole = PastRunBuilder::before_entry(&run, end);
+                events(count).into_iter().for_each(|event| whole.apply_event(Timestamp(0), event));
                 let from = end.saturating_sub(SHOWN);
-                assert_eq!(entries.page(from, end).unwrap(), whole.items(), "{count} {end}");
+                assert_eq!(entries.read_page(from, end).unwrap(), whole.items(), "{count} {end}");
                 end = from;
             }
-            assert!(entries.page(0, before + 1).unwrap().is_empty());
+            assert!(entries.read_page(0, before + 1).unwrap().is_empty());
         }
         assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0, "nothing is left");
     }

@@ -8,7 +8,7 @@ use crate::cli_context::CliContext;
 use synthdev_adapters::file_io;
 use synthdev_config::catalog::ConfigCatalog;
 use synthdev_config::graph::WorkflowGraph;
-use synthdev_config::render::compact;
+use synthdev_config::render::compact_line;
 use synthdev_config::source::SourceFile;
 use synthdev_domain::ids::RunId;
 use synthdev_domain::source_location::ConfigLayer;
@@ -23,11 +23,11 @@ pub(super) struct UiSettings {
     pub(super) theme: ColorTheme,
     pub(super) keymap: KeyBindings,
     pub(super) mouse: bool,
-    pub(super) calm: bool,
+    pub(super) reduced_motion: bool,
     pub(super) details: bool,
     pub(super) vim: bool,
     /// The theme for a light background, where only the terminal knows what it has.
-    pub(super) light: Option<ColorTheme>,
+    pub(super) light_theme: Option<ColorTheme>,
     /// What is wrong with the theme or the keys, a line each.
     pub(super) findings: Vec<String>,
 }
@@ -35,20 +35,21 @@ pub(super) struct UiSettings {
 pub(super) fn load_ui_settings(world: &CliContext, catalog: &ConfigCatalog) -> UiSettings {
     let settings = catalog.settings();
     let mut findings = Vec::new();
-    let theme = named(world, settings.theme()).unwrap_or_else(|why| {
+    let theme = load_theme(world, settings.theme_name()).unwrap_or_else(|why| {
         findings.push(format!("settings: theme: {why}; auto is used"));
-        named(world, "auto").unwrap_or_default()
+        load_theme(world, "auto").unwrap_or_default()
     });
-    let keymap = keys(world, &mut findings);
-    let light = unknown_ground(world, settings.theme()).then(|| named(world, "light").ok()).flatten();
+    let keymap = load_key_bindings(world, &mut findings);
+    let light =
+        unknown_ground(world, settings.theme_name()).then(|| load_theme(world, "light").ok()).flatten();
     UiSettings {
         theme,
         keymap,
-        mouse: settings.mouse(),
-        calm: settings.reduced_motion(),
+        mouse: settings.is_mouse_enabled(),
+        reduced_motion: settings.reduced_motion(),
         details: details_at(settings.verbosity()),
-        vim: settings.vim(),
-        light,
+        vim: settings.is_vim_enabled(),
+        light_theme: light,
         findings,
     }
 }
@@ -62,7 +63,7 @@ fn unknown_ground(world: &CliContext, theme: &str) -> bool {
 }
 
 /// A theme in this terminal.
-pub(super) fn named(world: &CliContext, name: &str) -> Result<ColorTheme, String> {
+pub(super) fn load_theme(world: &CliContext, name: &str) -> Result<ColorTheme, String> {
     let variable =
         |name: &str| world.environment.get(name).filter(|value| !value.is_empty()).map(ToString::to_string);
     let terminal = TerminalEnvironment {
@@ -72,20 +73,23 @@ pub(super) fn named(world: &CliContext, name: &str) -> Result<ColorTheme, String
         colorterm: variable("COLORTERM"),
     };
     let unknown = || format!("there is no theme {name}: it is one of {}", NAMES.join(", "));
-    ColorTheme::named(name, &terminal).ok_or_else(unknown)
+    ColorTheme::find_theme(name, &terminal).ok_or_else(unknown)
 }
 
 /// Only the user's own, in the demo as well: a project says nothing about the keys under somebody's fingers.
-fn keys(world: &CliContext, findings: &mut Vec<String>) -> KeyBindings {
+fn load_key_bindings(world: &CliContext, findings: &mut Vec<String>) -> KeyBindings {
     let path = world.dirs.config.join(keymap::FILE);
     if !path.exists() {
         return KeyBindings::default();
     }
     match file_io::read_text_file(&path) {
         Ok(text) => {
-            let (keymap, found) =
-                keymap::read(&SourceFile::new(ConfigLayer::User, format!("user:{}", keymap::FILE), text));
-            findings.extend(found.iter().map(compact));
+            let (keymap, found) = keymap::read_keyboard_file(&SourceFile::new(
+                ConfigLayer::User,
+                format!("user:{}", keymap::FILE),
+                text,
+            ));
+            findings.extend(found.iter().map(compact_line));
             keymap
         }
         Err(error) => {
@@ -95,7 +99,7 @@ fn keys(world: &CliContext, findings: &mut Vec<String>) -> KeyBindings {
     }
 }
 
-pub(super) fn definition(handle: &RuntimeHandle, run: &RunId) -> Result<RunDefinitionView, String> {
+pub(super) fn load_definition(handle: &RuntimeHandle, run: &RunId) -> Result<RunDefinitionView, String> {
     let spec = handle.definition(run).map_err(|error| store_error_text(&error))?;
     let graphs =
         WorkflowGraph::with_children(&spec.program, 0, true).into_iter().map(|(_, graph)| graph).collect();
@@ -104,7 +108,7 @@ pub(super) fn definition(handle: &RuntimeHandle, run: &RunId) -> Result<RunDefin
 }
 
 /// The branch from `.git/HEAD`; no git process for one word.
-pub(super) fn branch_of(project: &Path) -> Option<String> {
+pub(super) fn current_branch(project: &Path) -> Option<String> {
     let head = project.ancestors().find_map(|directory| file_io::read_unlinked(directory, ".git/HEAD"))?;
     let head = head.trim();
     Some(head.strip_prefix("ref: refs/heads/").map_or_else(|| head.chars().take(8).collect(), str::to_owned))

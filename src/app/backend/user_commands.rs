@@ -9,7 +9,7 @@ use synthdev_ports::tool::ToolPort as _;
 /// The tool that runs commands.
 const TERMINAL: &str = "execute_terminal";
 
-pub(super) fn invocation(command: &str) -> ToolInvocation {
+pub(super) fn command_invocation(command: &str) -> ToolInvocation {
     ToolInvocation {
         agent: String::new(),
         tool: TERMINAL.to_owned(),
@@ -21,8 +21,8 @@ pub(super) fn invocation(command: &str) -> ToolInvocation {
 }
 
 /// What the user is to know before it runs.
-pub(super) async fn warning(tools: &ProjectTools, call: &ToolInvocation) -> Option<String> {
-    match tools.preview(call).await {
+pub(super) async fn command_warning(tools: &ProjectTools, call: &ToolInvocation) -> Option<String> {
+    match tools.preview_call(call).await {
         Some(ToolPreview::Command { warning, .. }) => warning,
         _ => None,
     }

@@ -9,7 +9,7 @@ use synthdev_adapters::git::OutsideFiles;
 use synthdev_adapters::sqlite::SqliteStore;
 use synthdev_adapters::system_info::{self, FoundRepository};
 use synthdev_cli::doctor::DoctorFinding;
-use synthdev_cli::history::columns::bytes;
+use synthdev_cli::history::columns::bytes_text;
 use synthdev_cli::sandbox as policy_words;
 use synthdev_config::catalog::ConfigCatalog;
 use synthdev_domain::journal::RunQuery;
@@ -20,19 +20,19 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// With less, a run may not be recorded to its end. Bytes.
 const LEAST_FREE: u64 = 200 << 20;
 
-pub(crate) async fn git(world: &CliContext, outside: OutsideFiles) -> Vec<DoctorFinding> {
+pub(crate) async fn git_findings(world: &CliContext, outside: OutsideFiles) -> Vec<DoctorFinding> {
     let mut lines = Vec::new();
     let library = system_info::git_library();
-    let program = system_info::find_on_path("git", path(world));
+    let program = system_info::find_on_path("git", path_variable(world));
     let version = match &program {
         Some(program) => system_info::program_version(program, PATIENCE).await,
         None => None,
     };
     lines.push(match version {
         Some(version) => {
-            DoctorFinding::ok("git", format!("{version}; snapshots use the built-in one ({library})"))
+            DoctorFinding::ok_finding("git", format!("{version}; snapshots use the built-in one ({library})"))
         }
-        None => DoctorFinding::warning(
+        None => DoctorFinding::warning_finding(
             "git",
             format!("no git program answers; snapshots work all the same (built in: {library})"),
             "install git if agents are to use it",
@@ -44,7 +44,7 @@ pub(crate) async fn git(world: &CliContext, outside: OutsideFiles) -> Vec<Doctor
             format!("the repository of {} is not used: {why}", world.project.display()),
             "remove it if you did not put it there (`rm` takes a link away, not what it leads to)",
         ),
-        FoundRepository::LeadsOut(why) => DoctorFinding::warning(
+        FoundRepository::LeadsOut(why) => DoctorFinding::warning_finding(
             "git",
             format!(
                 "the repository of {} is not opened, snapshots go to a private one: {why}",
@@ -53,9 +53,9 @@ pub(crate) async fn git(world: &CliContext, outside: OutsideFiles) -> Vec<Doctor
             "see all that it names with `synthdev trust`, then start with --trust",
         ),
         FoundRepository::Usable(top) => {
-            DoctorFinding::ok("git", format!("{} is a repository", top.display()))
+            DoctorFinding::ok_finding("git", format!("{} is a repository", top.display()))
         }
-        FoundRepository::Missing => DoctorFinding::ok(
+        FoundRepository::Missing => DoctorFinding::ok_finding(
             "git",
             format!("{} is no repository: snapshots go to a private one", world.project.display()),
         ),
@@ -63,16 +63,16 @@ pub(crate) async fn git(world: &CliContext, outside: OutsideFiles) -> Vec<Doctor
     lines
 }
 
-pub(crate) fn store(world: &CliContext) -> Vec<DoctorFinding> {
-    let file = bootstrap::history(&world.dirs.data);
+pub(crate) fn store_findings(world: &CliContext) -> Vec<DoctorFinding> {
+    let file = bootstrap::history_path(&world.dirs.data);
     let shown = file.display();
     let mut lines = Vec::new();
-    match system_info::size_of(&file) {
-        None => lines.push(DoctorFinding::ok("store", format!("{shown} is made with the first run"))),
+    match system_info::file_size(&file) {
+        None => lines.push(DoctorFinding::ok_finding("store", format!("{shown} is made with the first run"))),
         Some(size) => match SqliteStore::new(file.clone()).list(&RunQuery::newest(1)) {
-            Ok(_) => lines.push(DoctorFinding::ok(
+            Ok(_) => lines.push(DoctorFinding::ok_finding(
                 "store",
-                format!("{shown}: {}, version {}, can be read", bytes(size), SqliteStore::VERSION),
+                format!("{shown}: {}, version {}, can be read", bytes_text(size), SqliteStore::VERSION),
             )),
             Err(error) => {
                 let fix =
@@ -81,7 +81,7 @@ pub(crate) fn store(world: &CliContext) -> Vec<DoctorFinding> {
             }
         },
     }
-    if system_info::writable(&world.dirs.data) == Some(false) {
+    if system_info::is_writable(&world.dirs.data) == Some(false) {
         let text = format!("{} cannot be written to: runs cannot be recorded", world.dirs.data.display());
         lines.push(DoctorFinding::problem(
             "store",
@@ -90,33 +90,39 @@ pub(crate) fn store(world: &CliContext) -> Vec<DoctorFinding> {
         ));
     }
     if let Some(free) = system_info::free_bytes(&world.dirs.data) {
-        let text = format!("{} free on its disk", bytes(free));
+        let text = format!("{} free on its disk", bytes_text(free));
         lines.push(if free < LEAST_FREE {
-            DoctorFinding::warning("store", text, "make room: `synthdev runs du` and `synthdev runs gc`")
+            DoctorFinding::warning_finding(
+                "store",
+                text,
+                "make room: `synthdev runs du` and `synthdev runs gc`",
+            )
         } else {
-            DoctorFinding::ok("store", text)
+            DoctorFinding::ok_finding("store", text)
         });
     }
     lines
 }
 
 /// Whether commands of agents are confined, and how.
-pub(crate) fn sandbox(world: &CliContext, catalog: &ConfigCatalog) -> DoctorFinding {
+pub(crate) fn sandbox_finding(world: &CliContext, catalog: &ConfigCatalog) -> DoctorFinding {
     const SANDBOX: &str = "sandbox";
-    let report =
-        sandbox_setup::describe(&sandbox_setup::sandbox(&world.project, &world.dirs.data, catalog), catalog);
+    let report = sandbox_setup::sandbox_report(
+        &sandbox_setup::command_sandbox(&world.project, &world.dirs.data, catalog),
+        catalog,
+    );
     match (report.mode, report.layer, report.problem) {
-        ("off", ..) => DoctorFinding::warning(
+        ("off", ..) => DoctorFinding::warning_finding(
             SANDBOX,
             "off: commands of agents and workflows reach all that you reach",
             "remove `sandbox.mode` from your settings, or --no-sandbox from the command line",
         ),
         (mode, Some(layer), _) => {
             let mut text = format!("{mode}, held by {layer}; network {}", report.network);
-            for gap in &report.gaps {
+            for gap in &report.gap_texts {
                 text.push_str(&format!("\n{gap}"));
             }
-            DoctorFinding::ok(SANDBOX, text)
+            DoctorFinding::ok_finding(SANDBOX, text)
         }
         (_, None, problem) => DoctorFinding::problem(
             SANDBOX,
@@ -126,6 +132,6 @@ pub(crate) fn sandbox(world: &CliContext, catalog: &ConfigCatalog) -> DoctorFind
     }
 }
 
-fn path(world: &CliContext) -> Option<&OsStr> {
+fn path_variable(world: &CliContext) -> Option<&OsStr> {
     world.environment.get("PATH").map(OsStr::new)
 }

@@ -4,21 +4,21 @@ use std::io::Write;
 
 use anyhow::{Result, bail};
 
-use super::query;
+use super::run_query;
 use crate::cli_context::CliContext;
-use crate::read_only::{reader, store_error};
+use crate::read_only::{open_reader, store_error};
 use synthdev_cli::args::{CostArgs, CostBy, RunFilterArgs};
 use synthdev_cli::exit;
 use synthdev_cli::history::costs::{self, CostReportScope, RunsCostReport};
-use synthdev_cli::output::{name, print_stderr};
+use synthdev_cli::output::{print_stderr, safe_name};
 use synthdev_domain::cost::CostEntry;
 use synthdev_domain::cost_breakdown::CostGrouping;
 use synthdev_domain::ids::Timestamp;
 use synthdev_domain::journal::RunSummary;
 use synthdev_runtime::handle::RuntimeHandle;
 
-pub(crate) fn cost(world: &CliContext, args: &CostArgs) -> Result<u8> {
-    let handle = reader(world)?.handle;
+pub(crate) fn show_costs(world: &CliContext, args: &CostArgs) -> Result<u8> {
+    let handle = open_reader(world)?.handle;
     let by = args.by.map(|by| match by {
         CostBy::Model => CostGrouping::Model,
         CostBy::Role => CostGrouping::Role,
@@ -31,39 +31,39 @@ pub(crate) fn cost(world: &CliContext, args: &CostArgs) -> Result<u8> {
         || args.filters != RunFilterArgs::default()
         || args.run.is_none() && by == Some(CostGrouping::Day);
     let spent = match (&args.run, several) {
-        (Some(run), _) => one(&handle, run)?,
+        (Some(run), _) => run_cost_report(&handle, run)?,
         (None, false) => match handle.list_runs(1).map_err(store_error)?.first() {
-            Some(last) => one(&handle, last.id.as_str())?,
+            Some(last) => run_cost_report(&handle, last.id.as_str())?,
             None => bail!("there are no runs yet\nhint: synthdev run NAME \"task\", or synthdev demo"),
         },
         (None, true) => {
             let now = handle.ports().clock.now();
-            let query = query(world, &args.filters, args.limit.unwrap_or(0), now)?;
-            all(&handle, &handle.ports().store.list(&query).map_err(store_error)?)
+            let query = run_query(world, &args.filters, args.limit.unwrap_or(0), now)?;
+            all_costs_report(&handle, &handle.ports().store.list(&query).map_err(store_error)?)
         }
     };
     let mut out = std::io::BufWriter::new(std::io::stdout().lock());
-    costs::cost(&spent, by, args.json, &mut out)?;
+    costs::write_costs(&spent, by, args.json, &mut out)?;
     out.flush()?;
     Ok(exit::COMPLETED)
 }
 
-fn one(handle: &RuntimeHandle, id: &str) -> Result<RunsCostReport> {
+fn run_cost_report(handle: &RuntimeHandle, id: &str) -> Result<RunsCostReport> {
     let record = handle.load_record(id).map_err(store_error)?;
-    let mut entries = dated(record.ledger.entries.iter().collect(), record.summary.started);
+    let mut entries = with_fallback_date(record.ledger.entries.iter().collect(), record.summary.started);
     let replayed = record.program.is_replay();
     if replayed {
         entries.iter_mut().for_each(|entry| entry.cost_usd = Some(0.0));
     }
     Ok(RunsCostReport {
-        of: CostReportScope::Run(Box::new(record.summary)),
+        scope: CostReportScope::Run(Box::new(record.summary)),
         entries,
-        replayed: usize::from(replayed),
+        replayed_count: usize::from(replayed),
     })
 }
 
 /// A run that cannot be read is told of, and the others are counted.
-fn all(handle: &RuntimeHandle, runs: &[RunSummary]) -> RunsCostReport {
+fn all_costs_report(handle: &RuntimeHandle, runs: &[RunSummary]) -> RunsCostReport {
     let (mut entries, mut counted, mut replayed) = (Vec::new(), 0, 0);
     for run in runs {
         if run.progress.usage.total() > 0 {
@@ -73,10 +73,10 @@ fn all(handle: &RuntimeHandle, runs: &[RunSummary]) -> RunsCostReport {
                     continue;
                 }
                 Ok(record) => {
-                    entries.extend(dated(record.ledger.entries.iter().collect(), run.started));
+                    entries.extend(with_fallback_date(record.ledger.entries.iter().collect(), run.started));
                 }
                 Err(error) => {
-                    let id = name(run.id.as_str());
+                    let id = safe_name(run.id.as_str());
                     print_stderr(format_args!("run {id} is not counted: {}", error.message));
                     continue;
                 }
@@ -84,11 +84,11 @@ fn all(handle: &RuntimeHandle, runs: &[RunSummary]) -> RunsCostReport {
         }
         counted += 1;
     }
-    RunsCostReport { of: CostReportScope::Runs(counted), entries, replayed }
+    RunsCostReport { scope: CostReportScope::Runs(counted), entries, replayed_count: replayed }
 }
 
 /// Calls of before their time was noted are of the day on which the run began.
-fn dated(mut entries: Vec<CostEntry>, started: Timestamp) -> Vec<CostEntry> {
+fn with_fallback_date(mut entries: Vec<CostEntry>, started: Timestamp) -> Vec<CostEntry> {
     for entry in entries.iter_mut().filter(|entry| entry.at == Timestamp::default()) {
         entry.at = started;
     }

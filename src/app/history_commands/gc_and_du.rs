@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::{Result, bail};
 
 use crate::cli_context::CliContext;
-use crate::read_only::{reader, store_error};
+use crate::read_only::{open_reader, store_error};
 use synthdev_cli::exit;
 use synthdev_cli::history::disk_usage::{self, DiskUsageReport, RunsGcReport};
 use synthdev_cli::output::print_stderr;
@@ -13,7 +13,7 @@ use synthdev_domain::journal::RunOutline;
 
 const MS_OF_DAY: i64 = 86_400_000;
 
-pub(crate) fn gc(
+pub(crate) fn collect_garbage(
     world: &CliContext,
     (older, keep): (Option<u32>, Option<usize>),
     yes: bool,
@@ -24,13 +24,17 @@ pub(crate) fn gc(
             bail!("nothing says what to remove\nhint: add --older-than DAYS or --keep NUMBER");
         }
         if json {
-            disk_usage::gc(&RunsGcReport::default(), (false, true), &mut std::io::stdout().lock())?;
+            disk_usage::write_gc_report(
+                &RunsGcReport::default(),
+                (false, true),
+                &mut std::io::stdout().lock(),
+            )?;
             return Ok(exit::COMPLETED);
         }
         print_stderr("nothing is removed unless a limit says so: --older-than DAYS, --keep NUMBER");
-        return du(world, false);
+        return show_disk_usage(world, false);
     }
-    let handle = reader(world)?.handle;
+    let handle = open_reader(world)?.handle;
     let runs = handle.ports().store.outlines().map_err(store_error)?;
     let before = older.map(|days| handle.ports().clock.now().0 - i64::from(days) * MS_OF_DAY);
     let mut old = RunsGcReport::default();
@@ -40,9 +44,9 @@ pub(crate) fn gc(
             continue;
         }
         if !run.status.is_over() {
-            old.open += 1;
-        } else if worktree(run).is_some() {
-            old.isolated += 1;
+            old.open_count += 1;
+        } else if remaining_worktree(run).is_some() {
+            old.isolated_count += 1;
         } else {
             let (oldest, newest) = old.span.unwrap_or((run.started, run.started));
             old.span = Some((oldest.min(run.started), newest.max(run.started)));
@@ -52,25 +56,25 @@ pub(crate) fn gc(
     let store = &handle.ports().store;
     old.freed =
         if yes { store.delete(&old.runs) } else { store.measure_deletion(&old.runs) }.map_err(store_error)?;
-    disk_usage::gc(&old, (yes, json), &mut std::io::stdout().lock())?;
+    disk_usage::write_gc_report(&old, (yes, json), &mut std::io::stdout().lock())?;
     Ok(exit::COMPLETED)
 }
 
 /// The worktree of a run if it is still there.
-fn worktree(run: &RunOutline) -> Option<&str> {
+fn remaining_worktree(run: &RunOutline) -> Option<&str> {
     run.worktree.as_ref().map(|tree| tree.path.as_str()).filter(|path| Path::new(path).exists())
 }
 
-pub(crate) fn du(world: &CliContext, json: bool) -> Result<u8> {
-    let handle = reader(world)?.handle;
+pub(crate) fn show_disk_usage(world: &CliContext, json: bool) -> Result<u8> {
+    let handle = open_reader(world)?.handle;
     let store = &handle.ports().store;
     let runs = store.outlines().map_err(store_error)?;
     let taken = DiskUsageReport {
         file: world.dirs.data.join("runs.sqlite").display().to_string(),
         space: store.storage_usage().map_err(store_error)?,
         snapshots: handle.ports().snapshots.list().ok().map(|list| list.len()),
-        worktrees: runs.iter().filter_map(worktree).map(str::to_owned).collect(),
+        worktrees: runs.iter().filter_map(remaining_worktree).map(str::to_owned).collect(),
     };
-    disk_usage::du(&taken, json, &mut std::io::stdout().lock())?;
+    disk_usage::write_disk_usage(&taken, json, &mut std::io::stdout().lock())?;
     Ok(exit::COMPLETED)
 }

@@ -17,31 +17,37 @@ pub(super) struct PagedRuns<'a> {
     query: RunQuery,
     page: vec::IntoIter<RunSummary>,
     /// Runs that may still come.
-    left: usize,
-    failed: ListErrorSlot,
+    remaining: usize,
+    error_slot: ListErrorSlot,
 }
 
 impl<'a> PagedRuns<'a> {
     pub(super) fn new(store: &'a dyn RunStore, query: RunQuery) -> Self {
         let left = if query.limit == 0 { usize::MAX } else { query.limit };
-        Self { store, query, page: Vec::new().into_iter(), left, failed: ListErrorSlot::default() }
+        Self {
+            store,
+            query,
+            page: Vec::new().into_iter(),
+            remaining: left,
+            error_slot: ListErrorSlot::default(),
+        }
     }
 
-    pub(super) fn failed(&self) -> ListErrorSlot {
-        Rc::clone(&self.failed)
+    pub(super) fn list_error_slot(&self) -> ListErrorSlot {
+        Rc::clone(&self.error_slot)
     }
 
     /// What the store finds by looking at every run is asked for once.
-    fn turn(&mut self) -> Result<(), StoreError> {
+    fn next_page(&mut self) -> Result<(), StoreError> {
         let walks = self.query.words.is_some() || !self.query.statuses.is_empty();
-        let page = if walks { self.left } else { self.left.min(PAGE) };
+        let page = if walks { self.remaining } else { self.remaining.min(PAGE) };
         self.query.limit = if page == usize::MAX { 0 } else { page };
         let found = self.store.list(&self.query)?;
         if self.query.offset == 0 && self.query.until.is_none() {
             // whoever starts meanwhile moves nothing
             self.query.until = found.first().map(|run| run.started);
         }
-        self.left = if walks || found.len() < page { 0 } else { self.left - found.len() };
+        self.remaining = if walks || found.len() < page { 0 } else { self.remaining - found.len() };
         self.query.offset += found.len();
         self.page = found.into_iter();
         Ok(())
@@ -53,11 +59,11 @@ impl Iterator for PagedRuns<'_> {
 
     fn next(&mut self) -> Option<RunSummary> {
         if self.page.len() == 0
-            && self.left > 0
-            && let Err(error) = self.turn()
+            && self.remaining > 0
+            && let Err(error) = self.next_page()
         {
-            self.left = 0;
-            self.failed.replace(Some(error));
+            self.remaining = 0;
+            self.error_slot.replace(Some(error));
         }
         self.page.next()
     }

@@ -28,7 +28,7 @@ impl McpAccessToken {
     ///
     /// # Errors
     /// The file cannot be read or written, or others can read it, or there is no token in it.
-    pub(super) fn find(given: Option<&Path>, data: &Path) -> Result<Self> {
+    pub(super) fn find_or_create(given: Option<&Path>, data: &Path) -> Result<Self> {
         if let Some(file) = given {
             let text = file_io::read_text_file(file)
                 .with_context(|| format!("the token file {}", file.display()))?;
@@ -55,7 +55,8 @@ impl McpAccessToken {
                  hint: one line of at least {SHORTEST} letters and digits, such as `openssl rand -hex 32` prints"
             );
         }
-        let others = file_io::others_can_read(file).with_context(|| format!("the token file {name}"))?;
+        let others =
+            file_io::is_readable_by_others(file).with_context(|| format!("the token file {name}"))?;
         if others {
             bail!("other users of this machine can read {name}\nhint: chmod 600 {name}");
         }
@@ -64,7 +65,7 @@ impl McpAccessToken {
 }
 
 /// Serves clients until `stop` is ready.
-pub(super) async fn serve(
+pub(super) async fn serve_clients(
     backend: Arc<dyn McpBackend>,
     address: SocketAddr,
     token: &McpAccessToken,
@@ -88,9 +89,9 @@ mod tests {
     #[test]
     fn a_token_is_made_once_and_one_that_is_given_must_be_good() {
         let home = tempfile::tempdir().unwrap();
-        let first = McpAccessToken::find(None, home.path()).unwrap();
+        let first = McpAccessToken::find_or_create(None, home.path()).unwrap();
         assert!(first.text.len() == 64 && first.file.ends_with(TOKEN), "{}", first.text);
-        let again = McpAccessToken::find(None, home.path()).unwrap();
+        let again = McpAccessToken::find_or_create(None, home.path()).unwrap();
         assert_eq!(again.text, first.text);
         let given = home.path().join("given");
         for (text, problem) in [
@@ -100,13 +101,13 @@ mod tests {
             ("two words are no token here", Some("holds no token")),
         ] {
             file_io::write_private(&given, text).unwrap();
-            match (McpAccessToken::find(Some(&given), home.path()), problem) {
+            match (McpAccessToken::find_or_create(Some(&given), home.path()), problem) {
                 (Ok(token), None) => assert_eq!(token.text, text.trim()),
                 (Err(error), Some(problem)) => assert!(format!("{error:#}").contains(problem), "{error:#}"),
                 (found, _) => panic!("{text}: {}", found.is_ok()),
             }
         }
-        assert!(McpAccessToken::find(Some(&home.path().join("none")), home.path()).is_err());
+        assert!(McpAccessToken::find_or_create(Some(&home.path().join("none")), home.path()).is_err());
     }
 
     #[cfg(unix)]
@@ -114,10 +115,10 @@ mod tests {
     fn a_token_that_others_can_read_is_none() {
         use std::os::unix::fs::PermissionsExt;
         let home = tempfile::tempdir().unwrap();
-        let file = McpAccessToken::find(None, home.path()).unwrap().file;
+        let file = McpAccessToken::find_or_create(None, home.path()).unwrap().file;
         let open = std::fs::Permissions::from_mode(0o644);
         std::fs::set_permissions(&file, open).unwrap();
-        let Err(error) = McpAccessToken::find(None, home.path()) else { panic!("it was taken") };
+        let Err(error) = McpAccessToken::find_or_create(None, home.path()) else { panic!("it was taken") };
         assert!(error.to_string().contains("chmod 600"), "{error}");
     }
 }

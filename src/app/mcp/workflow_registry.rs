@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
-use crate::backend::definition_files::stamps;
+use crate::backend::definition_files::definition_stamps;
 use crate::backend::isolated_runs::IsolatedRuns;
 use crate::bootstrap::{self, WiredRuntime};
 use crate::cli_context::CliContext;
@@ -15,7 +15,7 @@ use crate::diagnostics;
 use crate::trust;
 use synthdev_adapters::file_io::FileStamp;
 use synthdev_config::catalog::ConfigCatalog;
-use synthdev_config::render::compact;
+use synthdev_config::render::compact_line;
 use synthdev_domain::diagnostic::{Diagnostic, DiagnosticSeverity};
 use synthdev_mcp::backend::{BrokenWorkflow, OfferedWorkflow};
 
@@ -26,10 +26,10 @@ const LOOK: Duration = Duration::from_millis(500);
 pub(super) struct RegistrySnapshot {
     pub(super) catalog: Arc<ConfigCatalog>,
     /// What runs are started with from now on.
-    pub(super) wired: Arc<WiredRuntime>,
-    pub(super) elsewhere: IsolatedRuns,
-    pub(super) offered: Arc<[OfferedWorkflow]>,
-    pub(super) broken: Arc<[BrokenWorkflow]>,
+    pub(super) runtime: Arc<WiredRuntime>,
+    pub(super) isolated_runs: IsolatedRuns,
+    pub(super) offered_workflows: Arc<[OfferedWorkflow]>,
+    pub(super) broken_workflows: Arc<[BrokenWorkflow]>,
     pub(super) notes: Arc<[String]>,
 }
 
@@ -49,15 +49,15 @@ impl RegistrySnapshot {
                     let start_warnings = program.start_warnings;
                     offered.push(OfferedWorkflow { name, description, inputs, file, start_warnings });
                 }
-                Err(found) => broken.push(BrokenWorkflow { name, why: first_error(&found) }),
+                Err(found) => broken.push(BrokenWorkflow { name, reason: first_error(&found) }),
             }
         }
         Self {
-            elsewhere: IsolatedRuns::new(world, Arc::clone(&catalog), Arc::clone(&wired)),
+            isolated_runs: IsolatedRuns::new(world, Arc::clone(&catalog), Arc::clone(&wired)),
             catalog,
-            wired,
-            offered: offered.into(),
-            broken: broken.into(),
+            runtime: wired,
+            offered_workflows: offered.into(),
+            broken_workflows: broken.into(),
             notes: notes.into(),
         }
     }
@@ -65,9 +65,9 @@ impl RegistrySnapshot {
 
 /// What was read last, and from which states of the files.
 pub(super) struct WorkflowRegistry {
-    world: CliContext,
-    now: RwLock<Arc<RegistrySnapshot>>,
-    read: Mutex<Vec<FileStamp>>,
+    context: CliContext,
+    current: RwLock<Arc<RegistrySnapshot>>,
+    read_stamps: Mutex<Vec<FileStamp>>,
     changes: watch::Sender<u64>,
 }
 
@@ -80,15 +80,15 @@ impl WorkflowRegistry {
     ) -> Self {
         let stock = RegistrySnapshot::new(world, Arc::new(catalog), Arc::clone(wired), notes);
         Self {
-            world: world.clone(),
-            now: RwLock::new(Arc::new(stock)),
-            read: Mutex::new(stamps(world)),
+            context: world.clone(),
+            current: RwLock::new(Arc::new(stock)),
+            read_stamps: Mutex::new(definition_stamps(world)),
             changes: watch::Sender::new(0),
         }
     }
 
-    pub(super) fn stock(&self) -> Arc<RegistrySnapshot> {
-        Arc::clone(&self.now.read().unwrap_or_else(PoisonError::into_inner))
+    pub(super) fn registry_snapshot(&self) -> Arc<RegistrySnapshot> {
+        Arc::clone(&self.current.read().unwrap_or_else(PoisonError::into_inner))
     }
 
     pub(super) fn changes(&self) -> watch::Receiver<u64> {
@@ -96,53 +96,54 @@ impl WorkflowRegistry {
     }
 
     /// Files that cannot be read leave everything as it was.
-    fn look(&self) {
-        let world = &self.world;
-        let now = stamps(world);
+    fn reload_if_changed(&self) {
+        let world = &self.context;
+        let now = definition_stamps(world);
         {
-            let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut read = self.read_stamps.lock().unwrap_or_else(PoisonError::into_inner);
             if *read == now {
                 return;
             }
             *read = now;
         }
         // what a project changed of its own files since somebody agreed to them does not count
-        let gathered = match config_sources::gather(world, world.overrides.clone(), false) {
+        let gathered = match config_sources::gather_sources(world, world.overrides.clone(), false) {
             Ok(gathered) => gathered,
             Err(error) => return tracing::warn!("changed files were not read: {error:#}"),
         };
-        let mut notes = notes(&gathered);
-        let catalog = ConfigCatalog::load(gathered.sources, bootstrap::specs(&world.project));
-        let before = self.stock();
-        let (catalog, wired) = match diagnostics::unsound(&catalog) {
+        let mut notes = omission_notes(&gathered);
+        let catalog = ConfigCatalog::load(gathered.sources, bootstrap::tool_specs(&world.project));
+        let before = self.registry_snapshot();
+        let (catalog, wired) = match diagnostics::first_setting_error(&catalog) {
             None => {
-                let wired = bootstrap::rewire(&before.wired, &world.project, &world.dirs.data, &catalog);
-                (Arc::new(catalog), Arc::new(wired.with_record_of(&before.wired)))
+                let wired =
+                    bootstrap::rewire_runtime(&before.runtime, &world.project, &world.dirs.data, &catalog);
+                (Arc::new(catalog), Arc::new(wired.with_store_from(&before.runtime)))
             }
             Some(why) => {
                 tracing::warn!("changed settings do not count: {why}");
                 notes.push(format!("settings and workflows are as they were before this mistake: {why}"));
-                (Arc::clone(&before.catalog), Arc::clone(&before.wired))
+                (Arc::clone(&before.catalog), Arc::clone(&before.runtime))
             }
         };
         let stock = RegistrySnapshot::new(world, catalog, wired, notes);
-        *self.now.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(stock);
+        *self.current.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(stock);
         self.changes.send_modify(|count| *count += 1);
     }
 }
 
 /// What was left out, a line each.
-pub(super) fn notes(gathered: &GatheredSources) -> Vec<String> {
+pub(super) fn omission_notes(gathered: &GatheredSources) -> Vec<String> {
     let unread = gathered.not_read().into_iter().map(|line| format!("not read: {line}"));
-    unread.chain(trust::notice(&gathered.verdict)).collect()
+    unread.chain(trust::untrusted_notice(&gathered.trust)).collect()
 }
 
 /// Looks after the files as long as the server is there.
-pub(super) async fn keep_fresh(shelves: Arc<WorkflowRegistry>) {
+pub(super) async fn watch_files(shelves: Arc<WorkflowRegistry>) {
     loop {
         tokio::time::sleep(LOOK).await;
         let shelves = Arc::clone(&shelves);
-        if tokio::task::spawn_blocking(move || shelves.look()).await.is_err() {
+        if tokio::task::spawn_blocking(move || shelves.reload_if_changed()).await.is_err() {
             return;
         }
     }
@@ -151,5 +152,5 @@ pub(super) async fn keep_fresh(shelves: Arc<WorkflowRegistry>) {
 /// Why something cannot be used.
 pub(super) fn first_error(found: &[Diagnostic]) -> String {
     let first = found.iter().find(|finding| finding.severity == DiagnosticSeverity::Error);
-    first.map(compact).unwrap_or_default()
+    first.map(compact_line).unwrap_or_default()
 }

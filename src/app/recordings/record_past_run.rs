@@ -4,7 +4,10 @@ use std::path::Path;
 
 use anyhow::{Result, anyhow, bail};
 
-use super::{header, local_place, outcome, plain, refused, roles, root};
+use super::{
+    catalog_without_models, local_place, recorded_outcome, recording_error, recording_header, roles_by_agent,
+    root_workflow,
+};
 use crate::cli_context::CliContext;
 use crate::config_sources;
 use crate::read_only::store_error;
@@ -20,7 +23,7 @@ use synthdev_runtime::handle::RuntimeHandle;
 /// How the name of such a file ends where nothing else says what is to be written.
 const ENDS: &str = ".cassette.jsonl";
 
-pub(crate) fn is_meant(path: &Path) -> bool {
+pub(crate) fn is_recordings_path(path: &Path) -> bool {
     path.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.to_lowercase().ends_with(ENDS))
 }
 
@@ -48,33 +51,39 @@ pub(crate) fn write_recording(
         );
     }
     let program = handle.definition(run).map_err(store_error)?.program.clone();
-    let workflow = root(&program).ok_or_else(|| anyhow!("run {run} has no workflow"))?;
+    let workflow = root_workflow(&program).ok_or_else(|| anyhow!("run {run} has no workflow"))?;
     if workflow.conversational {
         bail!("run {run} is a conversation: only runs of workflows can be played");
     }
     let name = &workflow.name;
-    let gathered = config_sources::gather(world, SettingOverrides::default(), world.trust)?;
-    let Ok((plain, _)) = self::plain(world, gathered.sources).check(name) else {
+    let gathered = config_sources::gather_sources(world, SettingOverrides::default(), world.trust)?;
+    let Ok((plain, _)) = self::catalog_without_models(world, gathered.sources).check_workflow(name) else {
         bail!(
             "the workflow `{name}` of run {run} is not among those of this project now, or has errors\n\
              hint: synthdev check; or record a new run: synthdev run --workflow-file … --record {file}"
         );
     };
     // of another definition than the present one, as far as that can be seen: then that is told when it is played
-    let present = catalog.check(name).is_ok_and(|(present, _)| present.hash == program.hash)
-        || with_models_of(&plain, &program) == plain.hash;
-    let mut header = header(&plain, &program);
+    let present = catalog.check_workflow(name).is_ok_and(|(present, _)| present.hash == program.hash)
+        || hash_with_models(&plain, &program) == plain.hash;
+    let mut header = recording_header(&plain, &program);
     if !present {
         header.definition.clone_from(&program.hash);
     }
     let tree = summary.worktree.as_ref().map(|tree| Path::new(&tree.path));
     let project: Vec<&Path> = tree.into_iter().chain([world.project.as_path()]).collect();
     let models = handle.ports().models.clone();
-    let recorder =
-        ModelCallRecorder::create(path, &header, roles(&program), local_place(catalog, &project), models);
-    let recorder = recorder.map_err(refused)?;
-    let tell =
-        &mut |request: ModelRequest, over, used| recorder.record_earlier_call(&request, outcome(over), used);
+    let recorder = ModelCallRecorder::create_file(
+        path,
+        &header,
+        roles_by_agent(&program),
+        local_place(catalog, &project),
+        models,
+    );
+    let recorder = recorder.map_err(recording_error)?;
+    let tell = &mut |request: ModelRequest, over, used| {
+        recorder.record_earlier_call(&request, recorded_outcome(over), used)
+    };
     if !handle.visit_portable_model_calls(run, tell).map_err(store_error)? {
         // what was written until here goes with the recorder
         bail!(
@@ -82,7 +91,7 @@ pub(crate) fn write_recording(
              of it could not be played\nhint: record a new run: synthdev run {name} … --record {file}"
         );
     }
-    let calls = recorder.finish().map_err(refused)?;
+    let calls = recorder.finish_recording().map_err(recording_error)?;
     let plural = if calls == 1 { "" } else { "s" };
     Ok(vec![
         format!("{calls} model call{plural} of run {run} written to {file}"),
@@ -92,7 +101,7 @@ pub(crate) fn write_recording(
 
 /// What pins the program if its agents had the models of another one, at their own levels and with their own parameters, as far
 /// as both have them: which models are chosen, and what those take, is of this machine and day.
-fn with_models_of(plain: &WorkflowProgram, program: &WorkflowProgram) -> String {
+fn hash_with_models(plain: &WorkflowProgram, program: &WorkflowProgram) -> String {
     let lent = |own: &mut ModelChoice, plain: &ModelChoice| {
         let parameters = plain.parameters.overridden_by(&own.parameters);
         *own = ModelChoice { level: std::mem::take(&mut own.level), parameters, ..plain.clone() };
@@ -111,5 +120,5 @@ fn with_models_of(plain: &WorkflowProgram, program: &WorkflowProgram) -> String 
             summaries.into_iter().for_each(|(own, plain)| lent(own, plain));
         }
     }
-    lower::hash(&workflows)
+    lower::hash_workflows(&workflows)
 }

@@ -12,7 +12,7 @@ use crate::files_changed_by_run;
 use crate::isolation;
 use crate::read_only::{snapshot_error, store_error};
 use crate::run_command::load_quietly;
-use synthdev_cli::output::{TerminalSafeWriter, name, names, print_stderr as tell_line};
+use synthdev_cli::output::{TerminalSafeWriter, join_names, print_stderr as tell_line, safe_name};
 use synthdev_cli::snapshots::{self, RunChangedFiles};
 use synthdev_domain::ids::{RunId, SnapshotId};
 use synthdev_domain::journal::{RunOrigin, RunSummary};
@@ -29,10 +29,10 @@ pub(super) struct FileRestorePlan {
     /// What the person should know first.
     note: Option<String>,
     /// `before step 3 (review)`
-    what: String,
-    own: Option<RunChangedFiles>,
+    moment: String,
+    run_changes: Option<RunChangedFiles>,
     /// What does not come back.
-    pub(super) beyond: UnrestoredChanges,
+    pub(super) unrestored: UnrestoredChanges,
 }
 
 impl FileRestorePlan {
@@ -41,19 +41,19 @@ impl FileRestorePlan {
     ///
     /// # Errors
     /// The run worked elsewhere, or its files were not stored or are gone.
-    pub(super) fn of_step(
+    pub(super) fn at_step(
         (world, handle): (&CliContext, &RuntimeHandle),
         run: &RunSummary,
         place: &RunStep,
         command: &str,
         without: &str,
     ) -> Result<Self> {
-        let store = at(world, run, command)?;
+        let store = snapshots_of_run(world, run, command)?;
         let Some(snapshot) = place.files.clone() else {
-            return Err(unstored(place, run, "none were stored by then", without));
+            return Err(unstored_step_error(place, run, "none were stored by then", without));
         };
         if let Err(error) = store.find(snapshot.as_str()) {
-            return Err(unstored(place, run, &error.message, without));
+            return Err(unstored_step_error(place, run, &error.message, without));
         }
         let note = (!place.exact).then(|| {
             format!(
@@ -61,7 +61,7 @@ impl FileRestorePlan {
                 place.step
             )
         });
-        let what = format!("before step {} ({})", place.step, name(&place.state));
+        let what = format!("before step {} ({})", place.step, safe_name(&place.state));
         Self::new(handle, store, run, (snapshot, what, note))
     }
 
@@ -69,10 +69,14 @@ impl FileRestorePlan {
     ///
     /// # Errors
     /// As `of_step`.
-    pub(super) fn before((world, handle): (&CliContext, &RuntimeHandle), run: &RunSummary) -> Result<Self> {
-        let store = at(world, run, &format!("runs undo {}", run.id))?;
-        let foreign = run.origin.as_ref().is_some_and(RunOrigin::is_foreign);
-        let snapshot = files_changed_by_run::undone_to(handle, &*store, run).map_err(|why| anyhow!(why))?;
+    pub(super) fn before_run(
+        (world, handle): (&CliContext, &RuntimeHandle),
+        run: &RunSummary,
+    ) -> Result<Self> {
+        let store = snapshots_of_run(world, run, &format!("runs undo {}", run.id))?;
+        let foreign = run.origin.as_ref().is_some_and(RunOrigin::is_imported);
+        let snapshot =
+            files_changed_by_run::undo_snapshot(handle, &*store, run).map_err(|why| anyhow!(why))?;
         let what = if foreign {
             format!("before run {} began to work here", run.id)
         } else {
@@ -91,12 +95,12 @@ impl FileRestorePlan {
         let own =
             if changes.is_empty() { None } else { files_changed_by_run::changed_files(handle, &*store, run) };
         let beyond = store.unrestored_changes(&snapshot).map_err(snapshot_error)?;
-        Ok(Self { store, snapshot, changes, note, what, own, beyond })
+        Ok(Self { store, snapshot, changes, note, moment: what, run_changes: own, unrestored: beyond })
     }
 
     /// What the person should know of what does not come back.
-    pub(super) fn tell_beyond(&self) {
-        snapshots::unrestored_text(&self.beyond)
+    pub(super) fn print_unrestored(&self) {
+        snapshots::unrestored_text(&self.unrestored)
             .lines()
             .for_each(|line| tell_line(format_args!("note: {line}")));
     }
@@ -105,34 +109,34 @@ impl FileRestorePlan {
     ///
     /// # Errors
     /// Nobody can be asked.
-    pub(super) fn agreed(&self, yes: bool, refused: &str) -> Result<bool> {
+    pub(super) fn confirm_restore(&self, yes: bool, refused: &str) -> Result<bool> {
         if let Some(note) = &self.note {
             tell_line(format_args!("note: {note}"));
         }
         let question = if self.changes.is_empty() {
             tell_line(format_args!("the files are as in snapshot {} already", self.snapshot));
-            format!("go back {}?", self.what)
+            format!("go back {}?", self.moment)
         } else {
             tell_line(format_args!(
                 "to go back {} (snapshot {}):\n{}",
-                self.what,
+                self.moment,
                 self.snapshot,
-                snapshots::files_of_run(&self.changes, self.own.as_ref())
+                snapshots::run_changes_text(&self.changes, self.run_changes.as_ref())
             ));
-            format!("go back {}, with {}?", self.what, snapshots::counted(self.changes.len()))
+            format!("go back {}, with {}?", self.moment, snapshots::file_count_text(self.changes.len()))
         };
-        self.tell_beyond();
-        confirmed(yes, refused, &question)
+        self.print_unrestored();
+        ask_confirmation(yes, refused, &question)
     }
 }
 
 /// # Errors
 /// Nobody can be asked.
-pub(super) fn confirmed(yes: bool, refused: &str, question: &str) -> Result<bool> {
+pub(super) fn ask_confirmation(yes: bool, refused: &str, question: &str) -> Result<bool> {
     if yes {
         return Ok(true);
     }
-    let agreed = isolation::confirmed(question).context(refused.to_owned())?;
+    let agreed = isolation::ask_confirmation(question).context(refused.to_owned())?;
     if !agreed {
         tell_line("nothing was changed");
     }
@@ -143,14 +147,14 @@ pub(super) fn confirmed(yes: bool, refused: &str, question: &str) -> Result<bool
 ///
 /// # Errors
 /// There is no such step.
-pub(super) fn place(
+pub(super) fn travel_target(
     handle: &RuntimeHandle,
     run: &RunId,
     step: u32,
     with_files: bool,
 ) -> Result<(RunStep, Option<String>)> {
-    let place = handle.step(run, step).map_err(store_error)?;
-    let Some(owner) = place.within.as_deref().map(name) else { return Ok((place, None)) };
+    let place = handle.find_step(run, step).map_err(store_error)?;
+    let Some(owner) = place.within.as_deref().map(safe_name) else { return Ok((place, None)) };
     if with_files {
         let whole = handle.step_with_files(run, step).map_err(store_error)?;
         let note = format!(
@@ -158,7 +162,7 @@ pub(super) fn place(
              the run goes back to before all of them, step {} ({}), and they are done again; without files it goes \
              back to step {step}",
             whole.step,
-            name(&whole.state)
+            safe_name(&whole.state)
         );
         return Ok((whole, Some(note)));
     }
@@ -166,20 +170,20 @@ pub(super) fn place(
     let note = (!beside.is_empty()).then(|| {
         format!(
             "step {step} is in a branch of `{owner}`: what other branches began after it is done again: {}",
-            names(&beside, ", ")
+            join_names(&beside, ", ")
         )
     });
     Ok((place, note))
 }
 
 /// The store of the run's files, if they were on their way back when the program died.
-pub(super) fn on_their_way(
+pub(super) fn interrupted_restore_store(
     world: &CliContext,
     handle: &RuntimeHandle,
     run: &RunSummary,
 ) -> Option<Arc<dyn SnapshotPort>> {
-    let restoring = handle.load_record(run.id.as_str()).ok()?.restoring?;
-    let store = at(world, run, "").ok()?;
+    let restoring = handle.load_record(run.id.as_str()).ok()?.pending_restore?;
+    let store = snapshots_of_run(world, run, "").ok()?;
     let found = store.interrupted_restore().ok()??;
     (found.safety == restoring.safety).then_some(store)
 }
@@ -197,47 +201,47 @@ pub(super) fn print_restored(restored: &SnapshotRestoreResult) {
 }
 
 /// Whether the files differ from those of the step, in words; for a run that works here.
-pub(super) fn differ(world: &CliContext, run: &RunSummary, place: &RunStep) -> Option<String> {
+pub(super) fn file_difference_text(world: &CliContext, run: &RunSummary, place: &RunStep) -> Option<String> {
     let keep = "the fork begins with the files as they are now";
     if run.worktree.is_some() {
         return Some("the run worked in a worktree, the fork works on the project's own files".to_owned());
     }
     let unknown = || Some(format!("{keep}: those of step {} were not stored", place.step));
-    let Ok(store) = at(world, run, "") else { return None };
+    let Ok(store) = snapshots_of_run(world, run, "") else { return None };
     let Some(snapshot) = &place.files else { return unknown() };
     match store.changes(snapshot, None) {
         Ok(changes) if changes.is_empty() => None,
         Ok(changes) => Some(format!(
             "not as at step {} (snapshot {snapshot}): {}; {keep} (--restore-files brings them back)",
             place.step,
-            snapshots::named(&changes)
+            snapshots::short_file_list(&changes)
         )),
         Err(_) => unknown(),
     }
 }
 
 /// The snapshots of the files that the run worked on: its project's, or its worktree's.
-fn at(world: &CliContext, run: &RunSummary, command: &str) -> Result<Arc<dyn SnapshotPort>> {
-    if elsewhere(world, run).is_some() {
-        return Err(foreign(run, command));
+fn snapshots_of_run(world: &CliContext, run: &RunSummary, command: &str) -> Result<Arc<dyn SnapshotPort>> {
+    if other_project(world, run).is_some() {
+        return Err(foreign_run_error(run, command));
     }
     let place = run.worktree.as_ref().map_or(world.project.clone(), |worktree| PathBuf::from(&worktree.path));
     if let Some(tree) = run.worktree.as_ref().filter(|_| !place.is_dir()) {
-        let (message, _) = isolation::why_gone(run, tree);
+        let (message, _) = isolation::worktree_gone_reason(run, tree);
         bail!("{message}\nhint: its conversations and data can go back without the files");
     }
     let (catalog, _) = load_quietly(world, world.overrides.clone())?;
-    Ok(bootstrap::wire(&place, &world.dirs.data, &catalog, None).handle.ports().snapshots.clone())
+    Ok(bootstrap::wire_runtime(&place, &world.dirs.data, &catalog, None).handle.ports().snapshots.clone())
 }
 
 /// The project in which the run has to go on, if that is another one.
-pub(super) fn elsewhere<'a>(world: &CliContext, run: &'a RunSummary) -> Option<&'a str> {
+pub(super) fn other_project<'a>(world: &CliContext, run: &'a RunSummary) -> Option<&'a str> {
     (world.project.as_path() != Path::new(&run.project)).then_some(run.project.as_str())
 }
 
 /// Somewhere a run's files cannot be changed from.
-fn foreign(run: &RunSummary, command: &str) -> anyhow::Error {
-    let project = name(&run.project);
+fn foreign_run_error(run: &RunSummary, command: &str) -> anyhow::Error {
+    let project = safe_name(&run.project);
     if Path::new(&run.project).is_dir() {
         return anyhow!(
             "run {} worked in {project}, not here: its files are not brought back\n\
@@ -252,6 +256,6 @@ fn foreign(run: &RunSummary, command: &str) -> anyhow::Error {
     )
 }
 
-fn unstored(place: &RunStep, run: &RunSummary, why: &str, hint: &str) -> anyhow::Error {
+fn unstored_step_error(place: &RunStep, run: &RunSummary, why: &str, hint: &str) -> anyhow::Error {
     anyhow!("the files of step {} of run {} cannot come back: {why}\nhint: {hint}", place.step, run.id)
 }

@@ -8,7 +8,7 @@ use synthdev_domain::project_index::SizeLimit;
 #[derive(Args, Debug, Default)]
 pub struct IndexArgs {
     /// Leave out files of more kilobytes
-    #[arg(long, value_name = "SIZE", default_value = "50", value_parser = sizes())]
+    #[arg(long, value_name = "SIZE", default_value = "50", value_parser = size_parser())]
     pub max_size: SizeLimit,
     /// Ask nothing before models are asked and paid
     #[arg(long)]
@@ -18,7 +18,7 @@ pub struct IndexArgs {
     pub json: bool,
 }
 
-fn sizes() -> impl clap::builder::TypedValueParser<Value = SizeLimit> {
+fn size_parser() -> impl clap::builder::TypedValueParser<Value = SizeLimit> {
     let words = SizeLimit::WORDS.map(|(word, _)| word);
     PossibleValuesParser::new(words).try_map(|word| SizeLimit::parse(&word))
 }

@@ -23,7 +23,7 @@ pub struct McpArgs {
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
     pub begin_seconds: Option<u64>,
     /// Serve clients over HTTP on this machine instead of stdin and stdout, such as 127.0.0.1:7331 (port 0: any)
-    #[arg(long, value_name = "ADDR", value_parser = own_address)]
+    #[arg(long, value_name = "ADDR", value_parser = parse_loopback_address)]
     pub http: Option<SocketAddr>,
     /// The file with the token that clients must send; without it a token is made and kept among the user's data
     #[arg(long, value_name = "FILE", requires = "http")]
@@ -31,7 +31,7 @@ pub struct McpArgs {
 }
 
 /// An address that only this machine reaches.
-fn own_address(text: &str) -> Result<SocketAddr, String> {
+fn parse_loopback_address(text: &str) -> Result<SocketAddr, String> {
     let own = |port| SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port);
     let port = text.strip_prefix("localhost:").or_else(|| text.strip_prefix(':')).unwrap_or(text);
     let address = match port.parse::<u16>() {
@@ -68,7 +68,7 @@ mod tests {
             ("70000", None),
             ("", None),
         ] {
-            let found = own_address(text).ok().map(|address| address.to_string());
+            let found = parse_loopback_address(text).ok().map(|address| address.to_string());
             assert_eq!(found.as_deref(), expected, "{text}");
         }
     }

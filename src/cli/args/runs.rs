@@ -17,7 +17,7 @@ pub struct ResumeArgs {
     #[arg(long, value_name = "STATE")]
     pub state: Option<String>,
     /// How much more of the budget that was reached it may use: dollars, tokens or seconds
-    #[arg(long, value_name = "AMOUNT", value_parser = amount, conflicts_with = "results")]
+    #[arg(long, value_name = "AMOUNT", value_parser = parse_amount, conflicts_with = "results")]
     pub budget: Option<f64>,
     /// Go on under the workflow as it is now, if it fits; says what is different
     #[arg(long)]
@@ -62,7 +62,7 @@ pub enum RunsCommand {
         #[arg(long)]
         json: bool,
         /// The last request to a model of this step, or of the run, as it was sent, and the answer
-        #[arg(long, value_name = "STEP|last", value_parser = step)]
+        #[arg(long, value_name = "STEP|last", value_parser = parse_call_selector)]
         request: Option<ModelRequestSelector>,
         /// Of this agent (with --request)
         #[arg(long, value_name = "AGENT", requires = "request")]
@@ -91,7 +91,7 @@ pub enum RunsCommand {
         #[arg(long, value_name = "NAME")]
         workflow: Option<String>,
         /// How many places are shown; 0 for all
-        #[arg(long, default_value_t = 20, allow_negative_numbers = true, value_parser = number)]
+        #[arg(long, default_value_t = 20, allow_negative_numbers = true, value_parser = parse_number)]
         limit: usize,
         /// The answer as JSON
         #[arg(long)]
@@ -216,7 +216,7 @@ pub enum RunsCommand {
         #[arg(long, value_name = "DAYS", allow_negative_numbers = true)]
         older_than: Option<u32>,
         /// All but so many of the newest runs
-        #[arg(long, value_name = "NUMBER", allow_negative_numbers = true, value_parser = number)]
+        #[arg(long, value_name = "NUMBER", allow_negative_numbers = true, value_parser = parse_number)]
         keep: Option<usize>,
         /// Really remove them
         #[arg(long)]
@@ -268,7 +268,7 @@ pub struct CostArgs {
     #[arg(long)]
     pub all: bool,
     /// Only so many of the newest ones
-    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true, value_parser = number)]
+    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true, value_parser = parse_number)]
     pub limit: Option<usize>,
     #[command(flatten)]
     pub filters: RunFilterArgs,
@@ -290,7 +290,7 @@ pub enum CostBy {
 #[derive(Args, Debug, Default)]
 pub struct ListArgs {
     /// How many; 0 for all
-    #[arg(long, default_value_t = 20, allow_negative_numbers = true, value_parser = number)]
+    #[arg(long, default_value_t = 20, allow_negative_numbers = true, value_parser = parse_number)]
     pub limit: usize,
     #[command(flatten)]
     pub filters: RunFilterArgs,
@@ -338,7 +338,7 @@ pub enum ModelRequestSelector {
     Step(u32),
 }
 
-fn step(typed: &str) -> Result<ModelRequestSelector, String> {
+fn parse_call_selector(typed: &str) -> Result<ModelRequestSelector, String> {
     let wanted = || "a number of a step is wanted, or the word last".to_owned();
     if typed == "last" {
         Ok(ModelRequestSelector::Last)
@@ -347,12 +347,12 @@ fn step(typed: &str) -> Result<ModelRequestSelector, String> {
     }
 }
 
-fn number(typed: &str) -> Result<usize, String> {
+fn parse_number(typed: &str) -> Result<usize, String> {
     typed.parse().map_err(|_| "a number of runs is wanted, such as 20".to_owned())
 }
 
 /// `1.50`, `+1.50` or `$1.50`.
-fn amount(text: &str) -> Result<f64, String> {
+fn parse_amount(text: &str) -> Result<f64, String> {
     let number = text.trim().trim_start_matches('+').trim_start_matches('$');
     let amount = number.replace('_', "").parse::<f64>().ok();
     amount

@@ -6,7 +6,7 @@ use crate::output::terminal_safe;
 use synthdev_domain::ids::Timestamp;
 
 /// The first line of a text, made safe, cut to so many columns.
-pub(super) fn cut(text: &str, columns: usize) -> String {
+pub(super) fn cut_to_columns(text: &str, columns: usize) -> String {
     let line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
     let line = terminal_safe(line.trim()).replace('\t', " ");
     if line.width() <= columns {
@@ -25,14 +25,14 @@ pub(super) fn cut(text: &str, columns: usize) -> String {
 }
 
 /// The same, filled up with spaces.
-pub(super) fn fit(text: &str, columns: usize) -> String {
-    let text = cut(text, columns);
+pub(super) fn fit_to_columns(text: &str, columns: usize) -> String {
+    let text = cut_to_columns(text, columns);
     let missing = columns.saturating_sub(text.width());
     text + &" ".repeat(missing)
 }
 
 /// At most four columns: `now`, `45s`, `12m`, `3h`, `9d`, `2y`. A clock that went back makes no future.
-pub(super) fn age(at: Timestamp, now: Timestamp) -> String {
+pub(super) fn format_age(at: Timestamp, now: Timestamp) -> String {
     let seconds = now.0.saturating_sub(at.0) / 1000;
     match seconds {
         ..1 => "now".to_owned(),
@@ -45,7 +45,7 @@ pub(super) fn age(at: Timestamp, now: Timestamp) -> String {
 }
 
 /// US dollars in eight columns; `?` for a model without a price.
-pub(super) fn money(usd: Option<f64>) -> String {
+pub(super) fn money_text(usd: Option<f64>) -> String {
     match usd {
         None => "?".to_owned(),
         Some(usd) if usd < 100.0 => format!("${usd:.4}"),
@@ -56,7 +56,7 @@ pub(super) fn money(usd: Option<f64>) -> String {
 
 /// `12 B`, `3.4 KB`, `1.2 GB`: thousands, as the systems count that sell disks.
 #[expect(clippy::cast_precision_loss, reason = "one digit behind the point is shown")]
-pub fn bytes(number: u64) -> String {
+pub fn bytes_text(number: u64) -> String {
     let mut size = number as f64;
     for unit in ["B", "KB", "MB", "GB"] {
         if size < 999.95 {
@@ -68,7 +68,7 @@ pub fn bytes(number: u64) -> String {
 }
 
 /// `1 run`, `2 runs`.
-pub fn counted(number: usize, one: &str) -> String {
+pub fn count_text(number: usize, one: &str) -> String {
     format!("{number} {one}{}", if number == 1 { "" } else { "s" })
 }
 
@@ -85,7 +85,7 @@ mod tests {
             ("\n  a\tb\nc", 4, "a b "),
             ("a\x1b[2J", 9, "a␛[2J    "),
         ] {
-            assert_eq!(fit(text, columns), expected);
+            assert_eq!(fit_to_columns(text, columns), expected);
         }
         let minute = 60_000;
         for (ms, expected) in [
@@ -97,13 +97,16 @@ mod tests {
             (1_440 * minute * 729, "729d"),
             (1_440 * minute * 730, "2y"),
         ] {
-            assert_eq!(age(Timestamp(0), Timestamp(ms)), expected);
+            assert_eq!(format_age(Timestamp(0), Timestamp(ms)), expected);
         }
         for (number, expected) in
             [(999, "999 B"), (1_000, "1.0 KB"), (999_960, "1.0 MB"), (1 << 40, "1.1 TB")]
         {
-            assert_eq!(bytes(number), expected);
+            assert_eq!(bytes_text(number), expected);
         }
-        assert_eq!([money(None), money(Some(0.5)), money(Some(1234.5))], ["?", "$0.5000", "$1234.50"]);
+        assert_eq!(
+            [money_text(None), money_text(Some(0.5)), money_text(Some(1234.5))],
+            ["?", "$0.5000", "$1234.50"]
+        );
     }
 }

@@ -4,10 +4,10 @@ use std::io::{self, Write};
 
 use serde_json::Value;
 
-use super::columns::{cut, fit, money};
+use super::columns::{cut_to_columns, fit_to_columns, money_text};
 use crate::json_output;
-use crate::output::{TerminalSafeWriter, name, time};
-use crate::simulate::diff::values;
+use crate::output::{TerminalSafeWriter, safe_name, time_text};
+use crate::simulate::diff::diff_values;
 use synthdev_domain::workflow::plain_text;
 use synthdev_runtime::diff_runs::{AlignedSide, AlignedStep, RunDiff, RunDiffSide};
 
@@ -16,48 +16,48 @@ const NEAR: usize = 2;
 
 /// # Errors
 /// stdout cannot be written.
-pub fn diff(both: &RunDiff, json: bool, out: &mut dyn Write) -> io::Result<()> {
+pub fn write_run_diff(both: &RunDiff, json: bool, out: &mut dyn Write) -> io::Result<()> {
     if json {
-        return json_output::pretty(both, out);
+        return json_output::write_pretty_json(both, out);
     }
     let out = &mut TerminalSafeWriter(out);
-    facts(both, out)?;
-    definition(both, out)?;
+    write_facts(both, out)?;
+    write_definition(both, out)?;
     if both.inputs.is_empty() {
         writeln!(out, "inputs       the same")?;
     }
     for input in &both.inputs {
-        writeln!(out, "input {}", name(&input.name))?;
+        writeln!(out, "input {}", safe_name(&input.name))?;
         let value = |value: &Option<Value>| value.clone().unwrap_or(Value::Null);
-        indented(&values(&value(&input.first), &value(&input.second)), out)?;
+        write_indented(&diff_values(&value(&input.first), &value(&input.second)), out)?;
     }
-    steps("path", &both.path, out)?;
-    steps("decisions", &both.decisions, out)?;
+    write_steps("path", &both.path, out)?;
+    write_steps("decisions", &both.decisions, out)?;
     if both.same_output {
         return writeln!(out, "output       the same");
     }
     writeln!(out, "output")?;
     let text = |side: &RunDiffSide| Value::from(side.output.as_ref().map_or_else(String::new, plain_text));
-    let shown = values(&text(&both.first), &text(&both.second));
+    let shown = diff_values(&text(&both.first), &text(&both.second));
     let none = |side: &RunDiffSide| side.output.is_none();
     if !none(&both.first) && !none(&both.second) {
-        return indented(&shown, out);
+        return write_indented(&shown, out);
     }
     // that there is none is no text of its own
     let side = |side: &RunDiffSide| side.output.as_ref().map_or_else(|| "none".to_owned(), plain_text);
-    indented(&format!("- {}\n+ {}", side(&both.first), side(&both.second)), out)
+    write_indented(&format!("- {}\n+ {}", side(&both.first), side(&both.second)), out)
 }
 
-fn facts(both: &RunDiff, out: &mut dyn Write) -> io::Result<()> {
+fn write_facts(both: &RunDiff, out: &mut dyn Write) -> io::Result<()> {
     type Fact = fn(&RunDiffSide) -> String;
     let rows: [(&str, Fact); 8] = [
         ("run", |side| side.run.to_string()),
         ("workflow", |side| side.workflow.clone()),
-        ("started", |side| time(side.started)),
+        ("started", |side| time_text(side.started)),
         ("status", |side| side.status.as_str().to_owned()),
         ("error", |side| side.error.clone().unwrap_or_default()),
         ("steps", |side| side.steps.to_string()),
-        ("cost", |side| money(side.cost_usd)),
+        ("cost", |side| money_text(side.cost_usd)),
         ("tokens", |side| side.usage.total().to_string()),
     ];
     for (title, fact) in rows {
@@ -66,13 +66,14 @@ fn facts(both: &RunDiff, out: &mut dyn Write) -> io::Result<()> {
             continue;
         }
         let mark = if first == second { ' ' } else { '≠' };
-        let line = format!("{title:<10} {mark} {}  {}", fit(&first, 32), cut(&second, 32));
+        let line =
+            format!("{title:<10} {mark} {}  {}", fit_to_columns(&first, 32), cut_to_columns(&second, 32));
         writeln!(out, "{}", line.trim_end())?;
     }
     Ok(())
 }
 
-fn definition(both: &RunDiff, out: &mut dyn Write) -> io::Result<()> {
+fn write_definition(both: &RunDiff, out: &mut dyn Write) -> io::Result<()> {
     let short = |side: &RunDiffSide| side.definition.get(..12).unwrap_or(&side.definition).to_owned();
     let (first, second) = (short(&both.first), short(&both.second));
     if both.definition.same {
@@ -83,7 +84,7 @@ fn definition(both: &RunDiff, out: &mut dyn Write) -> io::Result<()> {
 }
 
 /// What only one has with its surroundings; `the same` if there is nothing.
-fn steps(title: &str, steps: &[AlignedStep], out: &mut dyn Write) -> io::Result<()> {
+fn write_steps(title: &str, steps: &[AlignedStep], out: &mut dyn Write) -> io::Result<()> {
     if steps.iter().all(|step| step.of == AlignedSide::Both) {
         return if steps.is_empty() {
             Ok(())
@@ -108,11 +109,11 @@ fn steps(title: &str, steps: &[AlignedStep], out: &mut dyn Write) -> io::Result<
             AlignedSide::First => '-',
             AlignedSide::Second => '+',
         };
-        writeln!(out, "{mark} {}", name(&step.text))?;
+        writeln!(out, "{mark} {}", safe_name(&step.text))?;
     }
     Ok(())
 }
 
-fn indented(text: &str, out: &mut dyn Write) -> io::Result<()> {
+fn write_indented(text: &str, out: &mut dyn Write) -> io::Result<()> {
     text.lines().try_for_each(|line| writeln!(out, "{line}"))
 }

@@ -4,9 +4,9 @@ use std::io::{self, Write};
 
 use serde_json::json;
 
-use super::columns::{bytes, counted};
+use super::columns::{bytes_text, count_text};
 use crate::json_output;
-use crate::output::{TerminalSafeWriter, name, time};
+use crate::output::{TerminalSafeWriter, safe_name, time_text};
 use synthdev_domain::ids::{RunId, Timestamp};
 use synthdev_domain::journal::{HistoryStorageUsage, ReclaimedSpace};
 
@@ -23,33 +23,37 @@ pub struct DiskUsageReport {
 
 /// # Errors
 /// stdout cannot be written.
-pub fn du(taken: &DiskUsageReport, json: bool, out: &mut dyn Write) -> io::Result<()> {
+pub fn write_disk_usage(taken: &DiskUsageReport, json: bool, out: &mut dyn Write) -> io::Result<()> {
     let DiskUsageReport { file, space, snapshots, worktrees } = taken;
     if json {
         let mut all = serde_json::to_value(space)?;
         all["file"] = json!(file);
         all["snapshots"] = json!(snapshots);
         all["worktrees"] = json!(worktrees);
-        return json_output::pretty(&all, out);
+        return json_output::write_pretty_json(&all, out);
     }
     let out = &mut TerminalSafeWriter(out);
-    writeln!(out, "history    {}", name(file))?;
-    writeln!(out, "file       {:>10}", bytes(space.file_bytes))?;
-    writeln!(out, "free       {:>10}   filled first by later runs", bytes(space.free_bytes))?;
-    writeln!(out, "texts      {:>10}   definitions and long texts, each once", bytes(space.blobs_bytes))?;
-    writeln!(out, "index      {:>10}   for the search", bytes(space.index_bytes))?;
-    writeln!(out, "previews   {:>10}   to show long runs at once", bytes(space.glances_bytes))?;
+    writeln!(out, "history    {}", safe_name(file))?;
+    writeln!(out, "file       {:>10}", bytes_text(space.file_bytes))?;
+    writeln!(out, "free       {:>10}   filled first by later runs", bytes_text(space.free_bytes))?;
+    writeln!(
+        out,
+        "texts      {:>10}   definitions and long texts, each once",
+        bytes_text(space.blobs_bytes)
+    )?;
+    writeln!(out, "index      {:>10}   for the search", bytes_text(space.index_bytes))?;
+    writeln!(out, "previews   {:>10}   to show long runs at once", bytes_text(space.glances_bytes))?;
     writeln!(out, "runs       {:>10}", space.runs)?;
     writeln!(out, "rows       {:>10}", space.rows)?;
     if let Some(oldest) = space.oldest {
-        writeln!(out, "oldest     {} UTC", time(oldest))?;
+        writeln!(out, "oldest     {} UTC", time_text(oldest))?;
     }
     match snapshots {
         Some(number) => writeln!(out, "snapshots  {number:>10}   of this project")?,
         None => writeln!(out, "snapshots     unknown   they cannot be listed here")?,
     }
     writeln!(out, "worktrees  {:>10}", worktrees.len())?;
-    worktrees.iter().try_for_each(|path| writeln!(out, "  {}", name(path)))
+    worktrees.iter().try_for_each(|path| writeln!(out, "  {}", safe_name(path)))
 }
 
 /// Runs that are named before they are removed.
@@ -64,34 +68,38 @@ pub struct RunsGcReport {
     /// Start of the oldest and the newest of them.
     pub span: Option<(Timestamp, Timestamp)>,
     /// Runs within the limits that stay because they are not over.
-    pub open: usize,
+    pub open_count: usize,
     /// Because they have a worktree.
-    pub isolated: usize,
+    pub isolated_count: usize,
 }
 
 /// # Errors
 /// stdout cannot be written.
-pub fn gc(old: &RunsGcReport, (removed, json): (bool, bool), out: &mut dyn Write) -> io::Result<()> {
+pub fn write_gc_report(
+    old: &RunsGcReport,
+    (removed, json): (bool, bool),
+    out: &mut dyn Write,
+) -> io::Result<()> {
     if json {
         let value = json!({
             "removed": removed, "runs": old.runs, "count": old.runs.len(), "bytes": old.freed.bytes,
             "oldest": old.span.map(|span| span.0), "newest": old.span.map(|span| span.1),
-            "kept_open": old.open, "kept_worktrees": old.isolated,
+            "kept_open": old.open_count, "kept_worktrees": old.isolated_count,
         });
-        return json_output::pretty(&value, out);
+        return json_output::write_pretty_json(&value, out);
     }
     let out = &mut TerminalSafeWriter(out);
-    let count = counted(old.runs.len(), "run");
+    let count = count_text(old.runs.len(), "run");
     match (old.span, removed) {
         (None, _) => writeln!(out, "nothing to remove")?,
         (Some((oldest, newest)), true) => {
-            let (oldest, newest) = (time(oldest), time(newest));
-            let size = bytes(old.freed.bytes);
+            let (oldest, newest) = (time_text(oldest), time_text(newest));
+            let size = bytes_text(old.freed.bytes);
             writeln!(out, "removed {count} from {oldest} to {newest} UTC: {size} are free for later runs")?;
         }
         (Some((oldest, newest)), false) => {
-            let (oldest, newest) = (time(oldest), time(newest));
-            let size = bytes(old.freed.bytes);
+            let (oldest, newest) = (time_text(oldest), time_text(newest));
+            let size = bytes_text(old.freed.bytes);
             writeln!(out, "would remove {count} from {oldest} to {newest} UTC: {size}")?;
             old.runs.iter().take(SHOWN).try_for_each(|run| writeln!(out, "  {run}"))?;
             if old.runs.len() > SHOWN {
@@ -101,18 +109,18 @@ pub fn gc(old: &RunsGcReport, (removed, json): (bool, bool), out: &mut dyn Write
             writeln!(out, "nothing was removed: add --yes")?;
         }
     }
-    if old.open > 0 {
+    if old.open_count > 0 {
         writeln!(
             out,
             "kept: {} that wait or were interrupted (`runs cancel` ends one)",
-            counted(old.open, "run")
+            count_text(old.open_count, "run")
         )?;
     }
-    if old.isolated > 0 {
+    if old.isolated_count > 0 {
         writeln!(
             out,
             "kept: {} with a worktree of its own (`runs merge` or `runs discard` first)",
-            counted(old.isolated, "run")
+            count_text(old.isolated_count, "run")
         )?;
     }
     Ok(())

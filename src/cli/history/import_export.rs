@@ -1,18 +1,18 @@
 //! What is said of runs that were exported and imported.
 
-use super::columns::{bytes, counted};
+use super::columns::{bytes_text, count_text};
 use super::list::origin_text;
-use crate::output::name;
+use crate::output::safe_name;
 use synthdev_domain::journal::RunStatus;
 use synthdev_runtime::export_import::{ExportedRun, ImportedRun, LARGEST};
 
 /// Lines for people, beside the file.
-pub fn exported(done: &ExportedRun, to: Option<&str>) -> Vec<String> {
-    let place = to.map_or_else(|| "stdout".to_owned(), name);
-    let rows = counted(done.rows, "row");
-    let mut lines = vec![format!("run {} with {rows} in {place}: {}", done.run, bytes(done.bytes))];
+pub fn export_lines(done: &ExportedRun, to: Option<&str>) -> Vec<String> {
+    let place = to.map_or_else(|| "stdout".to_owned(), safe_name);
+    let rows = count_text(done.rows, "row");
+    let mut lines = vec![format!("run {} with {rows} in {place}: {}", done.run, bytes_text(done.bytes))];
     lines.push("stored files (snapshots) are not in it".to_owned());
-    if done.hidden {
+    if done.keys_hidden {
         lines.push("keys that this machine knows were found in it and hidden".to_owned());
     }
     if done.bytes > LARGEST {
@@ -27,15 +27,15 @@ pub fn exported(done: &ExportedRun, to: Option<&str>) -> Vec<String> {
     lines
 }
 
-pub fn imported(done: &ImportedRun) -> String {
+pub fn import_line(done: &ImportedRun) -> String {
     let run = &done.summary;
     let id = &run.id;
     let status = run.progress.status;
     let mut text = format!(
         "run {id} of {} is here: {}, {}",
-        name(&run.workflow),
+        safe_name(&run.workflow),
         status.as_str(),
-        counted(done.rows, "row")
+        count_text(done.rows, "row")
     );
     if let Some(origin) = run.origin.as_ref().filter(|origin| origin.run != *id) {
         text += &format!("\n{}", origin_text(origin, id));
@@ -44,7 +44,7 @@ pub fn imported(done: &ImportedRun) -> String {
     if done.isolated {
         text += "\nits worktree did not travel either: it would go on in this project";
     }
-    if done.older {
+    if done.is_older {
         text += "\nit was made by an older version: it can be looked at, not continued";
     } else if matches!(status, RunStatus::Interrupted | RunStatus::Paused) {
         text += &format!(

@@ -7,7 +7,7 @@ use serde::{Serialize, Serializer};
 use serde_json::Value;
 use unicode_width::UnicodeWidthStr;
 
-use super::columns::{age, cut, fit, money};
+use super::columns::{cut_to_columns, fit_to_columns, format_age, money_text};
 use crate::json_output;
 use crate::output::{TerminalSafeWriter, awaited_answer};
 use synthdev_domain::ids::{RunId, Timestamp};
@@ -20,9 +20,9 @@ pub struct RunListOptions {
     /// Runs that came from another one below it.
     pub tree: bool,
     /// Not all runs were asked for.
-    pub narrowed: bool,
+    pub is_filtered: bool,
     /// Columns are named: somebody looks. What is read by programs has a run in its first line.
-    pub head: bool,
+    pub has_header: bool,
 }
 
 const WIDTH: usize = 80;
@@ -33,7 +33,7 @@ const MOST_PAUSES: usize = 3;
 
 /// # Errors
 /// stdout cannot be written.
-pub fn list(
+pub fn write_run_list(
     runs: impl Iterator<Item = RunSummary>,
     shown: RunListOptions,
     now: Timestamp,
@@ -41,23 +41,23 @@ pub fn list(
 ) -> io::Result<()> {
     if shown.json {
         return if shown.tree {
-            json_output::pretty(&nested(&runs.collect::<Vec<_>>())?, out)
+            json_output::write_pretty_json(&nested_json(&runs.collect::<Vec<_>>())?, out)
         } else {
-            json_output::pretty(&StreamedRunList(RefCell::new(runs)), out)
+            json_output::write_pretty_json(&StreamedRunList(RefCell::new(runs)), out)
         };
     }
     let (out, mut runs) = (&mut TerminalSafeWriter(out), runs.peekable());
     if runs.peek().is_none() {
-        return match shown.narrowed {
+        return match shown.is_filtered {
             true => writeln!(out, "no runs match"),
             false => writeln!(out, "no runs yet: synthdev run NAME \"task\", or synthdev demo"),
         };
     }
     if shown.tree {
-        return tree(&runs.collect::<Vec<_>>(), shown.head, now, out);
+        return write_tree(&runs.collect::<Vec<_>>(), shown.has_header, now, out);
     }
-    head(shown.head, 0, out)?;
-    runs.try_for_each(|run| line(&run, ("", 0), false, now, out))
+    write_heading(shown.has_header, 0, out)?;
+    runs.try_for_each(|run| run_line(&run, ("", 0), false, now, out))
 }
 
 /// A list that is written while it is read.
@@ -69,16 +69,16 @@ impl<I: Iterator<Item = RunSummary>> Serialize for StreamedRunList<I> {
     }
 }
 
-fn tree(runs: &[RunSummary], named: bool, now: Timestamp, out: &mut dyn Write) -> io::Result<()> {
-    let order = ordered(runs);
-    let branches = run_tree::branches(&order);
+fn write_tree(runs: &[RunSummary], named: bool, now: Timestamp, out: &mut dyn Write) -> io::Result<()> {
+    let order = order_as_tree(runs);
+    let branches = run_tree::tree_prefixes(&order);
     let most = branches.iter().map(|branch| branch.chars().count()).max().unwrap_or(0);
-    head(named, most, out)?;
+    write_heading(named, most, out)?;
     let mut rows = order.iter().zip(&branches);
-    rows.try_for_each(|((at, _), branch)| line(&runs[*at], (branch, most), true, now, out))
+    rows.try_for_each(|((at, _), branch)| run_line(&runs[*at], (branch, most), true, now, out))
 }
 
-fn head(named: bool, most: usize, out: &mut dyn Write) -> io::Result<()> {
+fn write_heading(named: bool, most: usize, out: &mut dyn Write) -> io::Result<()> {
     if !named {
         return Ok(());
     }
@@ -88,7 +88,7 @@ fn head(named: bool, most: usize, out: &mut dyn Write) -> io::Result<()> {
 }
 
 /// `most` columns are kept for branches, so that the others stand below each other.
-fn line(
+fn run_line(
     run: &RunSummary,
     (indent, most): (&str, usize),
     tree: bool,
@@ -99,21 +99,21 @@ fn line(
     let (id, id_room) = (format!("{indent}{}", run.id), 12 + most);
     let first = format!(
         "{id:<id_room$}  {:>4}  {:<11}  {:>8}  {}  ",
-        age(run.started, now),
+        format_age(run.started, now),
         progress.status.as_str(),
-        money(progress.cost_usd),
-        fit(&run.workflow, NAME)
+        money_text(progress.cost_usd),
+        fit_to_columns(&run.workflow, NAME)
     );
     let room = WIDTH.saturating_sub(UnicodeWidthStr::width(first.as_str())).max(8);
-    writeln!(out, "{}", format!("{first}{}", cut(&run.input, room)).trim_end())?;
+    writeln!(out, "{}", format!("{first}{}", cut_to_columns(&run.input, room)).trim_end())?;
     let below = id_room + 2;
-    let mut more = |text: &str| writeln!(out, "{}{}", " ".repeat(below), cut(text, WIDTH - below));
+    let mut more = |text: &str| writeln!(out, "{}{}", " ".repeat(below), cut_to_columns(text, WIDTH - below));
     if let Some(origin) = run.origin.as_ref().filter(|_| tree) {
         more(&origin_text(origin, &run.id))?;
     }
     if matches!(progress.status, RunStatus::Paused | RunStatus::Running) {
         for pause in progress.pauses.iter().take(MOST_PAUSES) {
-            more(&waits_for(pause))?;
+            more(&pause_text(pause))?;
         }
         let hidden = progress.pauses.len().saturating_sub(MOST_PAUSES);
         if hidden > 0 {
@@ -123,8 +123,8 @@ fn line(
     Ok(())
 }
 
-fn waits_for(pause: &OpenPause) -> String {
-    let message = cut(&pause.message, WIDTH);
+fn pause_text(pause: &OpenPause) -> String {
+    let message = cut_to_columns(&pause.message, WIDTH);
     format!("waits {} in {}: {message}", awaited_answer(pause), pause.state)
 }
 
@@ -142,12 +142,12 @@ pub fn origin_text(origin: &RunOrigin, own: &RunId) -> String {
     }
 }
 
-fn ordered(runs: &[RunSummary]) -> Vec<(usize, usize)> {
+fn order_as_tree(runs: &[RunSummary]) -> Vec<(usize, usize)> {
     run_tree::order_as_tree(runs.iter().map(|run| (&run.id, run.origin.as_ref().map(|origin| &origin.run))))
 }
 
 /// The same as objects with `children`.
-fn nested(runs: &[RunSummary]) -> io::Result<Value> {
+fn nested_json(runs: &[RunSummary]) -> io::Result<Value> {
     // levels of JSON that every reader takes
     const LEVELS: usize = 24;
     let mut open: Vec<(usize, Value)> = Vec::new();
@@ -165,7 +165,7 @@ fn nested(runs: &[RunSummary]) -> io::Result<Value> {
             }
         }
     };
-    for (at, depth) in ordered(runs) {
+    for (at, depth) in order_as_tree(runs) {
         let depth = depth.min(LEVELS);
         close(&mut open, depth);
         let mut run = serde_json::to_value(&runs[at])?;
@@ -197,8 +197,8 @@ mod tests {
         let runs = [summary("aaaaaaaaaaaa", None), summary("bbbbbbbbbbbb", of("aaaaaaaaaaaa"))];
         for tree in [false, true] {
             let mut out = Vec::new();
-            let shown = RunListOptions { tree, head: true, ..RunListOptions::default() };
-            list(runs.clone().into_iter(), shown, Timestamp(0), &mut out).unwrap();
+            let shown = RunListOptions { tree, has_header: true, ..RunListOptions::default() };
+            write_run_list(runs.clone().into_iter(), shown, Timestamp(0), &mut out).unwrap();
             let text = String::from_utf8(out).unwrap();
             let mut lines = text.lines();
             let head = lines.next().unwrap();

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::io::{self, Write};
 
 use crate::json_output;
-use crate::output::{TerminalSafeWriter, name, terminal_safe, time};
+use crate::output::{TerminalSafeWriter, safe_name, terminal_safe, time_text};
 use synthdev_runtime::search::{SearchMatch, SearchSnippet, SearchTextKind};
 
 /// Characters of a snippet.
@@ -14,23 +14,29 @@ pub const WIDTH: usize = 76;
 ///
 /// # Errors
 /// stdout cannot be written.
-pub fn hits(
+pub fn write_hits(
     found: &[SearchMatch],
     json: bool,
     (painted, limit): (bool, usize),
     out: &mut dyn Write,
 ) -> io::Result<()> {
     if json {
-        return json_output::pretty(found, out);
+        return json_output::write_pretty_json(found, out);
     }
     if found.is_empty() {
         return writeln!(out, "nothing found");
     }
     for hit in found {
-        let place = format!("{}  {}  {}  {}", hit.run, time(hit.at), name(&hit.workflow), what(hit));
+        let place = format!(
+            "{}  {}  {}  {}",
+            hit.run,
+            time_text(hit.at),
+            safe_name(&hit.workflow),
+            hit_location(hit)
+        );
         writeln!(TerminalSafeWriter(out), "{place}")?;
         // made safe piece by piece, then painted
-        writeln!(out, "    {}", marked(&hit.snippet, painted))?;
+        writeln!(out, "    {}", mark_matches(&hit.snippet, painted))?;
     }
     if found.len() == limit {
         writeln!(out, "the newest {limit}: --limit shows more")?;
@@ -38,14 +44,14 @@ pub fn hits(
     Ok(())
 }
 
-fn what(hit: &SearchMatch) -> String {
-    let of = hit.name.as_deref().map(|own| format!(" {}", name(own))).unwrap_or_default();
+fn hit_location(hit: &SearchMatch) -> String {
+    let of = hit.name.as_deref().map(|own| format!(" {}", safe_name(own))).unwrap_or_default();
     match hit.kind {
         SearchTextKind::Input => "input".to_owned(),
         SearchTextKind::Message => hit
             .model
             .as_deref()
-            .map_or_else(|| "message".to_owned(), |model| format!("message of {}", name(model))),
+            .map_or_else(|| "message".to_owned(), |model| format!("message of {}", safe_name(model))),
         SearchTextKind::ToolCall => format!("call of{of}"),
         SearchTextKind::ToolResult => "result of a tool".to_owned(),
         SearchTextKind::Variable => format!("variable{of}"),
@@ -54,7 +60,7 @@ fn what(hit: &SearchMatch) -> String {
     }
 }
 
-fn marked(snippet: &SearchSnippet, painted: bool) -> String {
+fn mark_matches(snippet: &SearchSnippet, painted: bool) -> String {
     if !painted {
         return terminal_safe(&snippet.text);
     }
@@ -75,7 +81,7 @@ mod tests {
     #[test]
     fn words_stand_out_on_a_terminal_only() {
         let snippet = SearchSnippet { text: "a b\x1b c".to_owned(), marks: vec![(2, 3)] };
-        assert_eq!(marked(&snippet, false), "a b␛ c");
-        assert_eq!(marked(&snippet, true), "a \x1b[1;4mb\x1b[0m␛ c");
+        assert_eq!(mark_matches(&snippet, false), "a b␛ c");
+        assert_eq!(mark_matches(&snippet, true), "a \x1b[1;4mb\x1b[0m␛ c");
     }
 }

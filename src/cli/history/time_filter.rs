@@ -17,16 +17,16 @@ const MS_OF_DAY: i64 = 86_400_000;
 
 /// # Errors
 /// It is none of them; the text says what is.
-pub fn parse(typed: &str, now: Timestamp, day: DayBoundary) -> Result<Timestamp, String> {
+pub fn parse_time(typed: &str, now: Timestamp, day: DayBoundary) -> Result<Timestamp, String> {
     let text = typed.trim();
-    let found = age(text).and_then(|ms| now.0.checked_sub(ms)).or_else(|| date(text, day));
-    found.or_else(|| moment(text)).map(Timestamp).ok_or_else(|| {
+    let found = parse_age(text).and_then(|ms| now.0.checked_sub(ms)).or_else(|| parse_date(text, day));
+    found.or_else(|| parse_moment(text)).map(Timestamp).ok_or_else(|| {
         format!("`{typed}` is no time: a date (2026-01-31), a date with a time (2026-01-31T10:00) or an age (7d, 12h, 30m)")
     })
 }
 
 /// Milliseconds.
-fn age(text: &str) -> Option<i64> {
+fn parse_age(text: &str) -> Option<i64> {
     let unit = match text.chars().last()? {
         's' => 1_000,
         'm' => 60_000,
@@ -42,7 +42,7 @@ fn age(text: &str) -> Option<i64> {
     digits.parse::<i64>().ok()?.checked_mul(unit)
 }
 
-fn date(text: &str, day: DayBoundary) -> Option<i64> {
+fn parse_date(text: &str, day: DayBoundary) -> Option<i64> {
     // of a longer text it would take the date alone
     if text.len() > "2026-01-31".len() {
         return None;
@@ -51,7 +51,7 @@ fn date(text: &str, day: DayBoundary) -> Option<i64> {
     Some(if day == DayBoundary::Begin { begin } else { begin + MS_OF_DAY - 1 })
 }
 
-fn moment(text: &str) -> Option<i64> {
+fn parse_moment(text: &str) -> Option<i64> {
     if let Ok(at) = text.parse::<jiff::Timestamp>() {
         return Some(at.as_millisecond());
     }
@@ -91,8 +91,8 @@ mod tests {
             ("7d\u{1b}[2J", None),
             ("ä", None),
         ] {
-            let found =
-                [DayBoundary::Begin, DayBoundary::End].map(|day| parse(typed, now, day).ok().map(|at| at.0));
+            let found = [DayBoundary::Begin, DayBoundary::End]
+                .map(|day| parse_time(typed, now, day).ok().map(|at| at.0));
             assert_eq!(found, [expected.map(|both| both.0), expected.map(|both| both.1)], "{typed:?}");
         }
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::event_lines;
-use crate::output::{name, names, one_line};
+use crate::output::{join_names, one_line, safe_name};
 use synthdev_domain::approval::ApprovalDecision;
 use synthdev_domain::ids::{CallId, RunId, SnapshotId};
 use synthdev_engine::effect::UserQuestion;
@@ -26,27 +26,30 @@ impl<'a> TimelineFormatter<'a> {
         match event {
             RunEvent::StateEntered { state, visit, agent, .. } => {
                 self.steps += 1;
-                let agent = agent.as_ref().map(|agent| format!(" ({})", name(agent))).unwrap_or_default();
-                vec![format!("● {} {} #{visit}{agent}", self.steps, name(state))]
+                let agent =
+                    agent.as_ref().map(|agent| format!(" ({})", safe_name(agent))).unwrap_or_default();
+                vec![format!("● {} {} #{visit}{agent}", self.steps, safe_name(state))]
             }
-            RunEvent::Resumed { again, definition, notes, .. } => resumed(again.len(), definition, notes),
+            RunEvent::Resumed { again, definition, notes, .. } => {
+                resumed_lines(again.len(), definition, notes)
+            }
             RunEvent::Returned { step, state, fork_of, files } => {
-                vec![returned(*step, state, fork_of.as_ref(), files.as_ref())]
+                vec![rewound_line(*step, state, fork_of.as_ref(), files.as_ref())]
             }
             RunEvent::PersonAsked { question, .. } => question_line(question).into_iter().collect(),
             RunEvent::PersonAnswered { call } => {
-                let answer = self.answers.get(call).and_then(answer);
+                let answer = self.answers.get(call).and_then(answer_text);
                 vec![format!("  answered{}", answer.map(|text| format!(": {text}")).unwrap_or_default())]
             }
             RunEvent::ApprovalAnswered { tool, decision, .. } => {
-                vec![format!("  {} {}", decided(decision), name(tool))]
+                vec![format!("  {} {}", decision_text(decision), safe_name(tool))]
             }
-            other => line(other).into_iter().collect(),
+            other => event_line(other).into_iter().collect(),
         }
     }
 }
 
-fn resumed(again: usize, definition: &Option<String>, notes: &[String]) -> Vec<String> {
+fn resumed_lines(again: usize, definition: &Option<String>, notes: &[String]) -> Vec<String> {
     let calls = if again == 0 { String::new() } else { format!(", {again} calls are made again") };
     let definition = definition
         .as_ref()
@@ -55,9 +58,9 @@ fn resumed(again: usize, definition: &Option<String>, notes: &[String]) -> Vec<S
     std::iter::once(first).chain(notes.iter().map(|note| format!("  {}", one_line(note, 160)))).collect()
 }
 
-fn returned(step: u32, state: &str, fork_of: Option<&RunId>, files: Option<&SnapshotId>) -> String {
+fn rewound_line(step: u32, state: &str, fork_of: Option<&RunId>, files: Option<&SnapshotId>) -> String {
     let files = files.map(|id| format!(", files as in snapshot {id}")).unwrap_or_default();
-    let state = name(state);
+    let state = safe_name(state);
     match fork_of {
         Some(run) => format!("⑂ fork of run {run} before step {step} ({state}){files}"),
         None => format!("↩ back before step {step} ({state}){files}"),
@@ -83,7 +86,7 @@ fn stopped_text(state: &str, point: Option<&Breakpoint>) -> String {
     format!("stands still at {state}: {why}")
 }
 
-fn answer(answer: &UserAnswer) -> Option<String> {
+fn answer_text(answer: &UserAnswer) -> Option<String> {
     Some(match answer {
         UserAnswer::Text { text } => one_line(text, 120),
         UserAnswer::Value { value } => one_line(&value.to_string(), 120),
@@ -93,7 +96,7 @@ fn answer(answer: &UserAnswer) -> Option<String> {
     })
 }
 
-fn decided(decision: &ApprovalDecision) -> String {
+fn decision_text(decision: &ApprovalDecision) -> String {
     match decision {
         ApprovalDecision::Deny { reason: Some(reason) } => format!("denied ({})", one_line(reason, 80)),
         ApprovalDecision::Refuse { reason } => format!("refused ({})", one_line(reason, 80)),
@@ -103,46 +106,55 @@ fn decided(decision: &ApprovalDecision) -> String {
 }
 
 /// One line of the timeline; `None` for what only a machine wants.
-fn line(event: &RunEvent) -> Option<String> {
+fn event_line(event: &RunEvent) -> Option<String> {
     Some(match event {
-        RunEvent::Transitioned { from, to, .. } => format!("  {} → {}", name(from), name(to)),
+        RunEvent::Transitioned { from, to, .. } => format!("  {} → {}", safe_name(from), safe_name(to)),
         RunEvent::MessageAdded { author, text, private, .. } => {
             let kind = if *private { " (private)" } else { "" };
             format!("  {author:?}{kind}: {}", one_line(text, 120))
         }
         RunEvent::ToolStarted { tool, arguments, .. } => {
-            format!("  tool {} {}", name(tool), one_line(&arguments.to_string(), 100))
+            format!("  tool {} {}", safe_name(tool), one_line(&arguments.to_string(), 100))
         }
         RunEvent::ToolFinished { tool, ok, summary, .. } => {
-            format!("  {} {}: {}", if *ok { "✓" } else { "✗" }, name(tool), one_line(summary, 100))
+            format!("  {} {}: {}", if *ok { "✓" } else { "✗" }, safe_name(tool), one_line(summary, 100))
         }
         RunEvent::ToolRefused { tool, reason, .. } => {
-            format!("  ✗ {} refused: {}", name(tool), one_line(reason, 100))
+            format!("  ✗ {} refused: {}", safe_name(tool), one_line(reason, 100))
         }
         RunEvent::Decided { agent, tool, arguments } => {
-            format!("  {} decided {} {}", name(agent), name(tool), one_line(&arguments.to_string(), 120))
+            format!(
+                "  {} decided {} {}",
+                safe_name(agent),
+                safe_name(tool),
+                one_line(&arguments.to_string(), 120)
+            )
         }
         RunEvent::DataChanged { set, removed, .. } => {
             let mut changed: Vec<String> = set.keys().cloned().collect();
             changed.extend(removed.iter().map(|gone| format!("-{gone}")));
-            format!("  common_data: {}", names(&changed, ", "))
+            format!("  common_data: {}", join_names(&changed, ", "))
         }
         RunEvent::Replied { agent, model, usage, duration_ms, .. } => {
             format!(
                 "  {} answered ({}, {} tokens, {duration_ms} ms)",
-                name(agent),
-                name(model),
+                safe_name(agent),
+                safe_name(model),
                 usage.total()
             )
         }
         RunEvent::ModelFailed { code, reason, spent, .. } => {
-            format!("  model failed [{code}]: {}{}", one_line(reason, 120), event_lines::paid(spent))
+            format!(
+                "  model failed [{code}]: {}{}",
+                one_line(reason, 120),
+                event_lines::stopped_call_usage(spent)
+            )
         }
         RunEvent::Warning { text, .. } => format!("  warning: {}", one_line(text, 140)),
         RunEvent::SnapshotTaken { id, label, .. } => format!("  snapshot {id}: {}", one_line(label, 80)),
         RunEvent::SnapshotFailed { reason } => format!("  no snapshot: {}", one_line(reason, 120)),
-        RunEvent::ChildStarted { workflow, .. } => format!("  child {} started", name(workflow)),
-        RunEvent::ChildFinished { workflow, .. } => format!("  child {} finished", name(workflow)),
+        RunEvent::ChildStarted { workflow, .. } => format!("  child {} started", safe_name(workflow)),
+        RunEvent::ChildFinished { workflow, .. } => format!("  child {} finished", safe_name(workflow)),
         RunEvent::Finished { status, .. } => format!("■ {}", status.as_str()),
         other => return event_lines::event_line(other).map(|line| format!("  {line}")),
     })

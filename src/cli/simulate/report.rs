@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::expectations::ExpectationFailure;
 use super::run_facts::SimulationFacts;
-use crate::output::{TerminalSafeWriter, cost, name, names, one_line, tokens};
+use crate::output::{TerminalSafeWriter, cost_text, join_names, one_line, safe_name, tokens_text};
 use crate::{exit, json_output};
 use synthdev_domain::workflow::plain_text;
 
@@ -46,7 +46,7 @@ pub struct TestCounts {
 
 impl SimulationVerdict {
     /// Nothing is known of the run but this.
-    pub fn broken(why: &str) -> Self {
+    pub fn broken_run(why: &str) -> Self {
         let why = why.to_owned();
         let problem = ExpectationFailure {
             what: "run".to_owned(),
@@ -81,14 +81,14 @@ impl SimulationVerdict {
 ///
 /// # Errors
 /// stdout cannot be written.
-pub fn simulated(judged: &SimulationVerdict, as_json: bool, out: &mut dyn Write) -> io::Result<u8> {
+pub fn write_simulation(judged: &SimulationVerdict, as_json: bool, out: &mut dyn Write) -> io::Result<u8> {
     let code = if judged.problems.is_empty() { exit::COMPLETED } else { exit::FAILED };
     if as_json {
-        json_output::line(&judged.to_json(), out)?;
+        json_output::write_json_line(&judged.to_json(), out)?;
         return Ok(code);
     }
     let (facts, out) = (&judged.facts, &mut TerminalSafeWriter(out));
-    writeln!(out, "path      {}", names(&facts.path, " > "))?;
+    writeln!(out, "path      {}", join_names(&facts.path, " > "))?;
     writeln!(out, "status    {}", facts.status.as_str())?;
     if let Some(output) = &facts.output {
         writeln!(out, "output    {}", plain_text(output))?;
@@ -100,12 +100,18 @@ pub fn simulated(judged: &SimulationVerdict, as_json: bool, out: &mut dyn Write)
         writeln!(out, "warning   {code}: {text}")?;
     }
     for (state, text) in &facts.logs {
-        writeln!(out, "log       {}: {text}", name(state))?;
+        writeln!(out, "log       {}: {text}", safe_name(state))?;
     }
-    writeln!(out, "calls     {}, {}, cost {}", facts.calls, tokens(&facts.usage), cost(facts.cost_usd))?;
+    writeln!(
+        out,
+        "calls     {}, {}, cost {}",
+        facts.calls,
+        tokens_text(&facts.usage),
+        cost_text(facts.cost_usd)
+    )?;
     if !judged.problems.is_empty() {
-        writeln!(out, "\n{}", legend(judged.problems.len()))?;
-        problems(&judged.problems, out)?;
+        writeln!(out, "\n{}", simulation_legend(judged.problems.len()))?;
+        write_problems(&judged.problems, out)?;
     }
     Ok(code)
 }
@@ -115,46 +121,51 @@ pub fn simulated(judged: &SimulationVerdict, as_json: bool, out: &mut dyn Write)
 ///
 /// # Errors
 /// stdout cannot be written.
-pub fn tested(
+pub fn write_test_report(
     tests: &[TestCaseReport],
     found: &Value,
     unusable: usize,
     as_json: bool,
     out: &mut dyn Write,
 ) -> io::Result<u8> {
-    let counts = count(tests, unusable);
+    let counts = count_results(tests, unusable);
     let code = match counts {
         TestCounts { unusable: 1.., .. } => exit::USAGE,
         TestCounts { failed: 1.., .. } => exit::FAILED,
         _ => exit::COMPLETED,
     };
     if as_json {
-        let rows: Vec<Value> = tests.iter().map(row).collect();
+        let rows: Vec<Value> = tests.iter().map(test_json).collect();
         let report = json!({"passed": counts.passed, "failed": counts.failed, "skipped": counts.skipped,
                             "unusable": counts.unusable, "tests": rows, "findings": found});
-        json_output::pretty(&report, out)?;
+        json_output::write_pretty_json(&report, out)?;
         return Ok(code);
     }
     let out = &mut TerminalSafeWriter(out);
     for test in tests {
-        let title = format!("{} › {}", name(&test.workflow), name(&test.name));
+        let title = format!("{} › {}", safe_name(&test.workflow), safe_name(&test.name));
         match &test.result {
             TestResult::Skipped(why) => writeln!(out, "skip  {title} ({why})")?,
             TestResult::Ran(judged) if judged.problems.is_empty() => writeln!(out, "ok    {title}")?,
             TestResult::Ran(judged) => {
-                writeln!(out, "FAIL  {title}\n  {}: {}", name(&test.file), legend(judged.problems.len()))?;
-                problems(&judged.problems, out)?;
+                writeln!(
+                    out,
+                    "FAIL  {title}\n  {}: {}",
+                    safe_name(&test.file),
+                    simulation_legend(judged.problems.len())
+                )?;
+                write_problems(&judged.problems, out)?;
                 if judged.problems.iter().all(|problem| problem.what != "path") {
-                    writeln!(out, "    its path: {}", one_line(&names(&judged.facts.path, " > "), 200))?;
+                    writeln!(out, "    its path: {}", one_line(&join_names(&judged.facts.path, " > "), 200))?;
                 }
             }
         }
     }
-    writeln!(out, "{}", summary(counts))?;
+    writeln!(out, "{}", count_summary(counts))?;
     Ok(code)
 }
 
-fn row(test: &TestCaseReport) -> Value {
+fn test_json(test: &TestCaseReport) -> Value {
     let mut row = match &test.result {
         TestResult::Ran(judged) => judged.to_json(),
         TestResult::Skipped(why) => json!({"skipped": why}),
@@ -165,7 +176,7 @@ fn row(test: &TestCaseReport) -> Value {
     row
 }
 
-fn count(tests: &[TestCaseReport], unusable: usize) -> TestCounts {
+fn count_results(tests: &[TestCaseReport], unusable: usize) -> TestCounts {
     let mut counts = TestCounts { unusable, ..TestCounts::default() };
     for test in tests {
         match &test.result {
@@ -177,7 +188,7 @@ fn count(tests: &[TestCaseReport], unusable: usize) -> TestCounts {
     counts
 }
 
-fn summary(counts: TestCounts) -> String {
+fn count_summary(counts: TestCounts) -> String {
     let mut text = format!("{} passed", counts.passed);
     for (number, word) in [(counts.failed, "failed"), (counts.skipped, "skipped")] {
         if number > 0 {
@@ -192,12 +203,12 @@ fn summary(counts: TestCounts) -> String {
     text
 }
 
-fn legend(count: usize) -> String {
+fn simulation_legend(count: usize) -> String {
     let noun = if count == 1 { "expectation does" } else { "expectations do" };
     format!("{count} {noun} not hold (- expected, + came)")
 }
 
-fn problems(problems: &[ExpectationFailure], out: &mut dyn Write) -> io::Result<()> {
+fn write_problems(problems: &[ExpectationFailure], out: &mut dyn Write) -> io::Result<()> {
     for problem in problems {
         for line in problem.text.lines() {
             writeln!(out, "    {line}")?;

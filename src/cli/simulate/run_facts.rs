@@ -15,7 +15,7 @@ pub struct SimulationFacts {
     pub path: Vec<String>,
     /// Visits by state, in the order of the first ones.
     pub visits: Vec<(String, u64)>,
-    pub said: Vec<SimulatedMessage>,
+    pub messages: Vec<SimulatedMessage>,
     /// Variables of the root at its end.
     pub data: Map<String, Value>,
     pub output: Option<Value>,
@@ -44,7 +44,7 @@ impl Default for SimulationFacts {
             status: RunStatus::Running,
             path: Vec::new(),
             visits: Vec::new(),
-            said: Vec::new(),
+            messages: Vec::new(),
             data: Map::new(),
             output: None,
             error: None,
@@ -61,29 +61,29 @@ impl SimulationFacts {
     /// Of a run of this root workflow.
     pub fn from_events(root: &Workflow, events: &[RunEvent]) -> Self {
         let mut facts = Self { data: root.variables.clone(), ..Self::default() };
-        events.iter().for_each(|event| facts.take(root, event));
+        events.iter().for_each(|event| facts.apply_event(root, event));
         facts
     }
 
     /// Of a state of a loop's body: `each/work` counts all items, `each[3]/work` one.
-    pub fn visits_of(&self, state: &str) -> u64 {
+    pub fn visit_count(&self, state: &str) -> u64 {
         let named = self.visits.iter().filter(|(name, _)| name == state || without_item_index(name) == state);
         named.map(|(_, count)| count).sum()
     }
 
-    fn take(&mut self, root: &Workflow, event: &RunEvent) {
+    fn apply_event(&mut self, root: &Workflow, event: &RunEvent) {
         match event {
             RunEvent::RunStarted { inputs, .. } => self.data.extend(inputs.clone()),
             RunEvent::DataChanged { state, set, removed } if is_of_root(root, state) => {
                 self.data.extend(set.clone());
                 removed.iter().for_each(|key| drop(self.data.shift_remove(key)));
             }
-            RunEvent::StateEntered { state, .. } => self.entered(state),
+            RunEvent::StateEntered { state, .. } => self.record_state_entered(state),
             RunEvent::Warning { code, text } => self.warnings.push((code.clone(), text.clone())),
             RunEvent::MessageAdded { context, author, text, private, .. } => {
-                self.said.push(SimulatedMessage {
+                self.messages.push(SimulatedMessage {
                     context: context.clone(),
-                    author: name(author).to_owned(),
+                    author: author_name(author).to_owned(),
                     text: text.clone(),
                     private: *private,
                 })
@@ -101,7 +101,7 @@ impl SimulationFacts {
         }
     }
 
-    fn entered(&mut self, state: &str) {
+    fn record_state_entered(&mut self, state: &str) {
         self.path.push(state.to_owned());
         match self.visits.iter_mut().find(|(name, _)| name == state) {
             Some((_, count)) => *count += 1,
@@ -121,7 +121,7 @@ fn is_of_root(root: &Workflow, state: &str) -> bool {
     root.states.iter().any(|known| known.name == state) && !root.states.iter().any(is_inside)
 }
 
-fn name(author: &MessageAuthor) -> &str {
+fn author_name(author: &MessageAuthor) -> &str {
     match author {
         MessageAuthor::Start => "start",
         MessageAuthor::Workflow => "workflow",

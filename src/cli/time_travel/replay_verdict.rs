@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use serde_json::{Value, json};
 
 use crate::json_output;
-use crate::output::{TerminalSafeWriter, one_line, time};
+use crate::output::{TerminalSafeWriter, one_line, time_text};
 use crate::simulate::diff;
 use synthdev_domain::ids::RunId;
 use synthdev_engine::event::RunEvent;
@@ -16,52 +16,64 @@ const MOST_EVENTS: usize = 5;
 
 /// # Errors
 /// stdout cannot be written.
-pub fn verdict(run: &RunId, verdict: &ReplayVerdict, json: bool, out: &mut dyn Write) -> io::Result<()> {
+pub fn write_replay_verdict(
+    run: &RunId,
+    verdict: &ReplayVerdict,
+    json: bool,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     if json {
-        return json_output::pretty(&as_data(run, verdict), out);
+        return json_output::write_pretty_json(&as_data(run, verdict), out);
     }
     let out = &mut TerminalSafeWriter(out);
     match verdict {
         ReplayVerdict::Same { inputs, events } => {
             writeln!(out, "run {run}: the same {events} events from {inputs} inputs")
         }
-        ReplayVerdict::Differs { input, at, what, recorded, asked, now } => {
+        ReplayVerdict::Differs {
+            input,
+            at,
+            diverging_input: what,
+            recorded,
+            recorded_requests: asked,
+            replayed_events: now,
+        } => {
             let what = serde_json::to_value(what).unwrap_or_default();
             let kind = what["input"].as_str().unwrap_or("input").to_owned();
             writeln!(
                 out,
                 "run {run}: input {input} ({kind}, {} UTC) leads to something else now",
-                time(*at)
+                time_text(*at)
             )?;
             writeln!(out, "  the input: {}", one_line(&what.to_string(), 400))?;
-            let asks = asks(recorded, asked);
+            let asks = request_diff(recorded, asked);
             if asks.is_empty() {
                 writeln!(
                     out,
                     "it asks for the same as then; of its events only a fingerprint was recorded, and it is another one. They are now:"
                 )?;
-                return events(now, out);
+                return write_events(now, out);
             }
             writeln!(out, "what it asked for (-: as recorded, +: now):")?;
             write!(out, "{asks}")?;
             writeln!(out, "its events are now:")?;
-            events(now, out)
+            write_events(now, out)
         }
     }
 }
 
 /// Lines of JSON that differ; empty if none do.
-fn asks(recorded: &[String], asked: &[String]) -> String {
-    let parsed = |texts: &[String]| texts.iter().map(|text| parse(text)).collect::<Vec<Value>>();
+fn request_diff(recorded: &[String], asked: &[String]) -> String {
+    let parsed = |texts: &[String]| texts.iter().map(|text| parse_json_or_text(text)).collect::<Vec<Value>>();
     let (then, now) = (parsed(recorded), parsed(asked));
-    if then == now { String::new() } else { diff::values(&then.into(), &now.into()) }
+    if then == now { String::new() } else { diff::diff_values(&then.into(), &now.into()) }
 }
 
-fn parse(text: &str) -> Value {
+fn parse_json_or_text(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|_| text.into())
 }
 
-fn events(now: &[RunEvent], out: &mut dyn Write) -> io::Result<()> {
+fn write_events(now: &[RunEvent], out: &mut dyn Write) -> io::Result<()> {
     if now.is_empty() {
         return writeln!(out, "  none: nothing waits for this input");
     }
@@ -79,15 +91,22 @@ fn as_data(run: &RunId, verdict: &ReplayVerdict) -> Value {
         ReplayVerdict::Same { inputs, events } => {
             json!({"run_id": run, "same": true, "inputs": inputs, "events": events})
         }
-        ReplayVerdict::Differs { input, at, what, recorded, asked, now } => json!({
+        ReplayVerdict::Differs {
+            input,
+            at,
+            diverging_input: what,
+            recorded,
+            recorded_requests: asked,
+            replayed_events: now,
+        } => json!({
             "run_id": run,
             "same": false,
             "input": input,
             "at": at,
             "what": what,
-            "recorded": recorded.iter().map(|text| parse(text)).collect::<Vec<_>>(),
-            "asked": asked.iter().map(|text| parse(text)).collect::<Vec<_>>(),
-            "diff": asks(recorded, asked),
+            "recorded": recorded.iter().map(|text| parse_json_or_text(text)).collect::<Vec<_>>(),
+            "asked": asked.iter().map(|text| parse_json_or_text(text)).collect::<Vec<_>>(),
+            "diff": request_diff(recorded, asked),
             "now": now,
         }),
     }

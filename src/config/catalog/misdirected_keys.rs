@@ -48,12 +48,16 @@ impl ConfigCatalog {
             self.models.providers.iter().filter(move |one| one.key_env.as_deref().is_some_and(names))
         };
         let value = self.environment.get(name).map(|(value, _)| value.trim());
-        let same: Vec<&String> =
-            self.keys.iter().filter(|(_, key)| Some(key.expose()) == value).map(|(key, _)| key).collect();
+        let same: Vec<&String> = self
+            .keys
+            .iter()
+            .filter(|(_, key)| Some(key.expose_secret()) == value)
+            .map(|(key, _)| key)
+            .collect();
         if same.is_empty() && providers().next().is_none() {
             return false;
         }
-        let at_home = same.iter().filter_map(|key| self.homes.get(*key)).flat_map(|home| &home.urls);
+        let at_home = same.iter().filter_map(|key| self.key_scopes.get(*key)).flat_map(|home| &home.urls);
         let listed = providers().filter_map(|provider| provider.base_url.as_ref());
         !at_home.chain(listed).any(|home| same_origin(home, url))
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::ConfigCatalog;
 use crate::companion_files;
 use crate::file_kind::FileKind;
-use crate::lower::{LinkContext, LookupFailure, chat, lower, lower_file};
+use crate::lower::{LinkContext, LookupFailure, chat_program, lower_file, lower_workflow};
 use crate::models::model_selector::ModelSelector;
 use crate::roles::{tools_for, unmatched_patterns};
 use crate::source::SourceFile;
@@ -26,16 +26,16 @@ impl ConfigCatalog {
     /// # Errors
     /// All findings, if one of them is an error.
     pub fn program(&self, name: &str) -> Result<WorkflowProgram, Vec<Diagnostic>> {
-        self.check(name).map(|(program, _)| program)
+        self.check_workflow(name).map(|(program, _)| program)
     }
 
     /// As [`ConfigCatalog::program`], with warnings and notes kept (`synthdev check`).
     ///
     /// # Errors
     /// All findings, if one of them is an error.
-    pub fn check(&self, name: &str) -> ProgramCheckResult {
+    pub fn check_workflow(&self, name: &str) -> ProgramCheckResult {
         let (program, mut found) =
-            self.surrounded(&self.files.workflows, |surroundings| lower(name, surroundings))?;
+            self.with_link_context(&self.files.workflows, |surroundings| lower_workflow(name, surroundings))?;
         let stray = self.stray_keys(&program);
         if stray.is_empty() {
             return Ok((program, found));
@@ -56,7 +56,7 @@ impl ConfigCatalog {
             return Err(vec![foreign]);
         }
         let (programs, mut found) =
-            self.surrounded(&self.files.workflows, |surroundings| lower_file(file, surroundings))?;
+            self.with_link_context(&self.files.workflows, |surroundings| lower_file(file, surroundings))?;
         let mut stray: Vec<Diagnostic> =
             programs.iter().flat_map(|program| self.stray_keys(program)).collect();
         stray.dedup();
@@ -69,7 +69,8 @@ impl ConfigCatalog {
 
     /// Keys of providers that the workflow would send elsewhere; none of one that is broken otherwise.
     pub(super) fn stray_keys_of(&self, name: &str) -> Vec<Diagnostic> {
-        let lowered = self.surrounded(&self.files.workflows, |surroundings| lower(name, surroundings));
+        let lowered =
+            self.with_link_context(&self.files.workflows, |surroundings| lower_workflow(name, surroundings));
         lowered.map(|(program, _)| self.stray_keys(&program)).unwrap_or_default()
     }
 
@@ -79,11 +80,11 @@ impl ConfigCatalog {
     /// # Errors
     /// What is wrong with the role or with its level's model.
     pub fn chat_program(&self, role: &str) -> Result<WorkflowProgram, Vec<Diagnostic>> {
-        let role = self.role(role).map_err(|missing| vec![problem("C17", missing)])?;
-        let choice = self.select_model(&ModelSelector::role(&role)).map_err(|found| vec![*found])?;
+        let role = self.role(role).map_err(|missing| vec![lookup_diagnostic("C17", missing)])?;
+        let choice = self.select_model(&ModelSelector::for_role(&role)).map_err(|found| vec![*found])?;
         let (tools, _) = tools_for(&role, &self.tools);
         let length = conversation_length(&choice);
-        let mut program = chat(role, choice, tools);
+        let mut program = chat_program(role, choice, tools);
         if let Some(workflow) = program.workflows.first_mut() {
             let workflow = Arc::make_mut(workflow);
             for agent in &mut workflow.agents {
@@ -96,19 +97,19 @@ impl ConfigCatalog {
         Ok(program)
     }
 
-    fn surrounded<T>(&self, files: &[SourceFile], work: impl FnOnce(&LinkContext<'_>) -> T) -> T {
+    fn with_link_context<T>(&self, files: &[SourceFile], work: impl FnOnce(&LinkContext<'_>) -> T) -> T {
         let role = |name: &str| self.role(name);
         let choice =
             |wish: &ModelSelector| self.select_model(wish).map_err(|found| (found.message, found.hint));
         let given =
             |role: &Role, tools: &[ToolSpec]| (tools_for(role, tools).0, unmatched_patterns(role, tools));
-        let text = |file: &SourceFile, path: &str| self.text(file, path);
+        let text = |file: &SourceFile, path: &str| self.companion_file(file, path);
         work(&LinkContext {
             files,
             role: &role,
             choice: &choice,
             tools: &self.tools,
-            tools_for: &given,
+            resolve_role_tools: &given,
             text: &text,
         })
     }
@@ -118,7 +119,7 @@ impl ConfigCatalog {
     ///
     /// # Errors
     /// The path leaves the directory, or the file cannot be read.
-    pub fn text(&self, file: &SourceFile, path: &str) -> Result<Option<SourceFile>, LookupFailure> {
+    pub fn companion_file(&self, file: &SourceFile, path: &str) -> Result<Option<SourceFile>, LookupFailure> {
         let name = companion_files::companion_path(file, path)?;
         if let Some(known) =
             self.files.texts.iter().find(|text| text.layer == file.layer && text.name == name)
@@ -126,7 +127,7 @@ impl ConfigCatalog {
             return Ok(Some(known.clone()));
         }
         let reader = self.files.reader.as_ref().filter(|_| file.layer == ConfigLayer::CommandLine);
-        match reader.map(|reader| reader.read(file, path)) {
+        match reader.map(|reader| reader.read_companion(file, path)) {
             None | Some(Ok(None)) => Ok(None),
             Some(Ok(Some(text))) => Ok(Some(SourceFile::new(file.layer, name, text))),
             Some(Err(why)) => Err((format!("`{path}` cannot be read: {why}"), None)),
@@ -134,7 +135,7 @@ impl ConfigCatalog {
     }
 
     fn role(&self, name: &str) -> Result<Role, LookupFailure> {
-        self.roles.find(name).cloned().map_err(|lookup| (lookup.message(), lookup.hint()))
+        self.roles.find_role(name).cloned().map_err(|lookup| (lookup.message(), lookup.hint()))
     }
 }
 
@@ -145,7 +146,7 @@ pub(super) fn conversation_length(choice: &ModelChoice) -> usize {
     tokens.map_or(DEFAULT_MAX_LENGTH, |tokens| tokens.saturating_mul(2))
 }
 
-fn problem(code: &str, (message, hint): LookupFailure) -> Diagnostic {
+fn lookup_diagnostic(code: &str, (message, hint): LookupFailure) -> Diagnostic {
     Diagnostic {
         code: code.to_owned(),
         severity: DiagnosticSeverity::Error,

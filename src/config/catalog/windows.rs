@@ -8,9 +8,9 @@ use synthdev_domain::model::ModelChoice;
 use synthdev_domain::workflow::{Workflow, WorkflowProgram};
 
 /// The models of unknown windows that a program may ask, each once.
-pub fn of_unknown_window(program: &WorkflowProgram) -> Vec<ModelChoice> {
+pub fn choices_with_unknown_window(program: &WorkflowProgram) -> Vec<ModelChoice> {
     let mut found: Vec<ModelChoice> = Vec::new();
-    for choice in all(program).filter(|choice| choice.context_size.is_none()) {
+    for choice in all_model_choices(program).filter(|choice| choice.context_size.is_none()) {
         if !found.iter().any(|one| one.is_same_endpoint(choice)) {
             found.push(choice.clone());
         }
@@ -18,33 +18,36 @@ pub fn of_unknown_window(program: &WorkflowProgram) -> Vec<ModelChoice> {
     found
 }
 
-fn all(program: &WorkflowProgram) -> impl Iterator<Item = &ModelChoice> {
-    program.workflows.iter().flat_map(|workflow| all_in(workflow))
+fn all_model_choices(program: &WorkflowProgram) -> impl Iterator<Item = &ModelChoice> {
+    program.workflows.iter().flat_map(|workflow| workflow_model_choices(workflow))
 }
 
 /// With those that stand in for others.
-fn all_in(workflow: &Workflow) -> impl Iterator<Item = &ModelChoice> {
+fn workflow_model_choices(workflow: &Workflow) -> impl Iterator<Item = &ModelChoice> {
     let agents = workflow.agents.iter().map(|agent| &agent.choice);
     let summaries = workflow.contexts.iter().filter_map(|context| context.summary.as_deref());
     agents.chain(summaries).flat_map(|first| std::iter::once(first).chain(&first.fallback))
 }
 
 /// Models whose windows are not known keep those that another program knows of the same models of the same servers.
-pub fn keep_windows(program: &mut WorkflowProgram, other: &WorkflowProgram) {
-    let known: Vec<&ModelChoice> = all(other).filter(|choice| choice.context_size.is_some()).collect();
+pub fn copy_known_windows(program: &mut WorkflowProgram, other: &WorkflowProgram) {
+    let known: Vec<&ModelChoice> =
+        all_model_choices(other).filter(|choice| choice.context_size.is_some()).collect();
     set_windows(program, &|choice| known.iter().find(|one| one.is_same_endpoint(choice))?.context_size);
 }
 
 /// Gives each of these models the window that `told` knows, as if it were set. The hash stays: it pins what was written.
 pub fn set_windows(program: &mut WorkflowProgram, told: &dyn Fn(&ModelChoice) -> Option<u64>) {
     for workflow in &mut program.workflows {
-        if all_in(workflow).any(|choice| choice.context_size.is_none() && told(choice).is_some()) {
-            set_in(Arc::make_mut(workflow), told);
+        if workflow_model_choices(workflow)
+            .any(|choice| choice.context_size.is_none() && told(choice).is_some())
+        {
+            set_workflow_windows(Arc::make_mut(workflow), told);
         }
     }
 }
 
-fn set_in(workflow: &mut Workflow, told: &dyn Fn(&ModelChoice) -> Option<u64>) {
+fn set_workflow_windows(workflow: &mut Workflow, told: &dyn Fn(&ModelChoice) -> Option<u64>) {
     let agents = workflow.agents.iter_mut().map(|agent| &mut agent.choice);
     let summaries = workflow.contexts.iter_mut().filter_map(|context| context.summary.as_deref_mut());
     for choice in agents.chain(summaries) {
@@ -64,7 +67,7 @@ fn set_in(workflow: &mut Workflow, told: &dyn Fn(&ModelChoice) -> Option<u64>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lower::chat;
+    use crate::lower::chat_program;
     use synthdev_domain::context::{ContextSpec, DEFAULT_MAX_LENGTH};
     use synthdev_domain::role::Role;
 
@@ -74,8 +77,9 @@ mod tests {
 
     fn program(conversational: bool) -> WorkflowProgram {
         let first = ModelChoice { fallback: vec![choice("other", None)], ..choice("known", Some(9)) };
-        let agent =
-            |choice: ModelChoice| chat(Role::default(), choice, Vec::new()).workflows[0].agents[0].clone();
+        let agent = |choice: ModelChoice| {
+            chat_program(Role::default(), choice, Vec::new()).workflows[0].agents[0].clone()
+        };
         let context = |summary: Option<ModelChoice>| ContextSpec {
             summary: summary.map(Box::new),
             max_length: DEFAULT_MAX_LENGTH,
@@ -99,7 +103,7 @@ mod tests {
         let told = |choice: &ModelChoice| (choice.model != "sums").then_some(2_048);
         for conversational in [false, true] {
             let mut program = program(conversational);
-            let unknown = of_unknown_window(&program);
+            let unknown = choices_with_unknown_window(&program);
             let names: Vec<&str> = unknown.iter().map(|choice| choice.model.as_str()).collect();
             assert_eq!(names, ["small", "other", "sums"]);
             set_windows(&mut program, &told);
@@ -123,8 +127,8 @@ mod tests {
         let mut known = program(false);
         set_windows(&mut known, &|choice| (choice.model == "small").then_some(512));
         let mut program = program(false);
-        keep_windows(&mut program, &known);
+        copy_known_windows(&mut program, &known);
         assert_eq!(program, known);
-        assert_eq!(of_unknown_window(&program).len(), 2);
+        assert_eq!(choices_with_unknown_window(&program).len(), 2);
     }
 }

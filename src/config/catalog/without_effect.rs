@@ -6,7 +6,7 @@ use crate::json::JsonNode;
 use crate::settings::project_restriction::NOT_TAKEN;
 use crate::settings::rules::environment_names;
 use crate::source::{FileDiagnostics, SourceFile};
-use crate::workflow_file::{definitions, parse_workflow};
+use crate::workflow_file::{parse_workflow, workflow_nodes};
 use synthdev_domain::diagnostic::{Diagnostic, DiagnosticSeverity};
 use synthdev_domain::source_location::ConfigLayer;
 
@@ -46,7 +46,7 @@ impl ConfigCatalog {
             .environment
             .names()
             .filter_map(|name| self.environment.get(name).map(|(_, from)| (name, from)));
-        set.filter(move |(name, from)| from.of_project && !is_read(name)).filter_map(|(name, from)| {
+        set.filter(move |(name, from)| from.is_from_project && !is_read(name)).filter_map(|(name, from)| {
             Some(Diagnostic {
                 code: NOT_TAKEN.to_owned(),
                 severity: DiagnosticSeverity::Info,
@@ -63,7 +63,7 @@ impl ConfigCatalog {
 fn forms(file: &SourceFile) -> Vec<Diagnostic> {
     let mut findings = FileDiagnostics::new(file);
     if let Some(root) = JsonNode::parse(file, &mut findings) {
-        for node in definitions(&root) {
+        for node in workflow_nodes(&root) {
             let _ = parse_workflow(node, &mut findings);
         }
     }

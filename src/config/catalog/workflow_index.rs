@@ -34,7 +34,7 @@ pub fn index_workflows(files: &[SourceFile]) -> (Vec<WorkflowEntry>, Vec<Diagnos
         let mut findings = FileDiagnostics::new(file);
         for head in heads {
             let entry = WorkflowEntry {
-                place: findings.place(head.span.start),
+                place: findings.location_at(head.span.start),
                 name: head.name,
                 description: head.description,
                 inputs: head.inputs,
@@ -49,7 +49,7 @@ pub fn index_workflows(files: &[SourceFile]) -> (Vec<WorkflowEntry>, Vec<Diagnos
                         known.get().place
                     );
                     let hint = "rename or remove one of the two".to_owned();
-                    findings.error("C16", head.span, message, Some(hint));
+                    findings.add_error("C16", head.span, message, Some(hint));
                 }
                 Entry::Occupied(mut known) => drop(known.insert(entry)),
                 Entry::Vacant(open) => drop(open.insert(entry)),

@@ -19,7 +19,7 @@ pub struct CompilationUnit {
     /// As `form.states`.
     pub states: Vec<StateScripts>,
     /// As `form.agents`; `None` where the role or its model is missing.
-    pub cast: Vec<Option<ResolvedAgent>>,
+    pub resolved_agents: Vec<Option<ResolvedAgent>>,
     /// As `form.contexts`: the model that sums up, where one is named.
     pub summaries: Vec<Option<ModelChoice>>,
     /// The script file, if there is a sound one.
@@ -80,7 +80,7 @@ pub struct StateScripts {
 pub struct TransitionScripts {
     /// `None` holds always.
     pub condition: Option<ParsedScript>,
-    pub before: Option<ParsedScript>,
+    pub before_script: Option<ParsedScript>,
 }
 
 impl InputScript {
@@ -91,14 +91,14 @@ impl InputScript {
 
 impl StateScripts {
     /// Scripts that run when the state is entered, before its work.
-    pub fn entering(&self) -> impl Iterator<Item = &ParsedScript> {
+    pub fn entry_scripts(&self) -> impl Iterator<Item = &ParsedScript> {
         let inputs = self.updates.iter().chain([&self.input]).chain(&self.sub_inputs).chain(&self.work);
         self.script.iter().chain(inputs.filter_map(InputScript::script))
     }
 
     /// Scripts that run when the state is left.
-    pub fn leaving(&self) -> impl Iterator<Item = &ParsedScript> {
-        self.transitions.iter().flat_map(|one| one.condition.iter().chain(&one.before))
+    pub fn exit_scripts(&self) -> impl Iterator<Item = &ParsedScript> {
+        self.transitions.iter().flat_map(|one| one.condition.iter().chain(&one.before_script))
     }
 }
 
@@ -112,11 +112,11 @@ impl CompilationUnit {
     ) -> Self {
         let named = form.agents.iter().enumerate().rev();
         let agents = named.map(|(at, agent)| (agent.id.value.clone(), at)).collect();
-        Self { form, states, cast, summaries, library, agents }
+        Self { form, states, resolved_agents: cast, summaries, library, agents }
     }
 
     /// The agent that a state names.
-    pub fn agent_of(&self, state: &StateForm) -> Option<(usize, &AgentForm)> {
+    pub fn find_agent(&self, state: &StateForm) -> Option<(usize, &AgentForm)> {
         let name = state.agent.as_ref()?;
         let at = *self.agents.get(&name.value)?;
         Some((at, self.form.agents.get(at)?))
@@ -131,28 +131,28 @@ impl CompilationUnit {
                 FunctionForm::Agent(AgentFunction::SendUserMessage | AgentFunction::Ask)
             ),
         };
-        if sends { self.agent_of(state).map(|(at, _)| at) } else { None }
+        if sends { self.find_agent(state).map(|(at, _)| at) } else { None }
     }
 
     /// The tools whose decisions a function of the script file reads.
-    pub fn calls_of(&self, function: &str) -> &[String] {
-        let offers = self.library.iter().flat_map(|scripts| &scripts.library.offers);
+    pub fn decision_calls(&self, function: &str) -> &[String] {
+        let offers = self.library.iter().flat_map(|scripts| &scripts.library.exports);
         offers.into_iter().find(|offer| offer.name == function).map_or(&[], |offer| &offer.calls)
     }
 
     /// What the script file touches, if one of its names is used (W08, A51).
     pub fn library_facts(&self) -> Option<&ScriptFacts> {
         let library = self.library.as_ref()?;
-        self.scripts().any(|script| !script.facts.offered.is_empty()).then_some(&library.library.facts)
+        self.scripts().any(|script| !script.facts.library_names.is_empty()).then_some(&library.library.facts)
     }
 
     /// Keys of `common_data` that something writes while it runs: scripts, results that are kept, caught errors,
     /// answers, items.
-    pub(super) fn written(&self) -> HashSet<&str> {
+    pub(super) fn written_keys(&self) -> HashSet<&str> {
         let facts = self.scripts().map(|script| &script.facts).chain(self.library_facts());
         let mut keys: HashSet<&str> =
-            facts.flat_map(|facts| &facts.writes).map(|key| key.name.as_str()).collect();
-        keys.extend(self.form.states.iter().flat_map(StateForm::writes));
+            facts.flat_map(|facts| &facts.data_writes).map(|key| key.name.as_str()).collect();
+        keys.extend(self.form.states.iter().flat_map(StateForm::written_keys));
         keys
     }
 
@@ -163,8 +163,8 @@ impl CompilationUnit {
 
     /// Every script, state by state.
     pub fn scripts(&self) -> impl Iterator<Item = &ParsedScript> {
-        self.states
-            .iter()
-            .flat_map(|state| state.entering().chain(state.leaving()).chain(state.catch.iter().flatten()))
+        self.states.iter().flat_map(|state| {
+            state.entry_scripts().chain(state.exit_scripts()).chain(state.catch.iter().flatten())
+        })
     }
 }

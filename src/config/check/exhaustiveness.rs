@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use serde_json::Value;
 
 use super::super::script_analysis::{ConditionFormula, ConditionTerm, OrderOperator, ScriptLiteral};
-use super::schema_paths::{SchemaPathTarget, follow, requires, values};
-use super::tool_decisions::described;
+use super::schema_paths::{SchemaPathTarget, requires_path, resolve_path, schema_values};
+use super::tool_decisions::path_text;
 
 /// Combinations that are tried; with more, conditions are only compared in pairs.
 const MOST: usize = 20_000;
@@ -43,12 +43,12 @@ struct TermDomain {
 
 /// `None` if one of the conditions always holds; else what is known of the cases in which none does: descriptions
 /// of the values, empty if there is nothing certain to say.
-pub(super) fn open(
+pub(super) fn open_cases(
     tests: &[&ConditionFormula],
     decisions: &DecisionSchemas<'_>,
     known: &KnownTermSchemas,
 ) -> Option<Vec<String>> {
-    match tried(tests, decisions, known) {
+    match enumerate_open_cases(tests, decisions, known) {
         Some(open) => open,
         // too many to try: two conditions that exclude and complete each other are enough
         None => {
@@ -56,29 +56,30 @@ pub(super) fn open(
                 .iter()
                 .enumerate()
                 .flat_map(|(at, one)| tests[at + 1..].iter().take(PAIRED).map(move |two| [*one, *two]));
-            let complete = pairs.into_iter().any(|pair| tried(&pair, decisions, known) == Some(None));
+            let complete =
+                pairs.into_iter().any(|pair| enumerate_open_cases(&pair, decisions, known) == Some(None));
             if complete { None } else { Some(Vec::new()) }
         }
     }
 }
 
 /// `None`: too many cases.
-fn tried(
+fn enumerate_open_cases(
     tests: &[&ConditionFormula],
     decisions: &DecisionSchemas<'_>,
     known: &KnownTermSchemas,
 ) -> Option<Option<Vec<String>>> {
     let mut mentions = TermMentions::default();
     for test in tests {
-        collect(test, &mut mentions);
+        collect_mentions(test, &mut mentions);
     }
     let mut subjects: Vec<TermDomain> = Vec::with_capacity(mentions.list.len());
     let mut count = 1_usize;
     for mention in mentions.list {
-        if mention.same.len() + mention.numbers.len() > MOST_CONSTANTS {
+        if mention.equal_literals.len() + mention.compared_numbers.len() > MOST_CONSTANTS {
             return None;
         }
-        let subject = subject(mention, decisions, known);
+        let subject = term_domain(mention, decisions, known);
         count = count.checked_mul(subject.cases.len())?;
         if count > MOST || count.saturating_mul(tests.len()) > MOST_TRIED {
             return None;
@@ -96,8 +97,8 @@ fn tried(
                 case
             })
             .collect();
-        if possible(&subjects, &values, decisions)
-            && !tests.iter().any(|test| holds(test, &subjects, &values))
+        if is_possible(&subjects, &values, decisions)
+            && !tests.iter().any(|test| formula_holds(test, &subjects, &values))
         {
             missed.push(values);
         }
@@ -108,9 +109,9 @@ fn tried(
 /// A term with the constants that it is compared with.
 struct TermMention<'t> {
     term: &'t ConditionTerm,
-    same: Vec<&'t ScriptLiteral>,
-    numbers: Vec<f64>,
-    ordered: bool,
+    equal_literals: Vec<&'t ScriptLiteral>,
+    compared_numbers: Vec<f64>,
+    has_order: bool,
 }
 
 #[derive(Default)]
@@ -119,51 +120,60 @@ struct TermMentions<'t> {
     index: HashMap<&'t str, usize>,
 }
 
-fn collect<'t>(test: &'t ConditionFormula, mentions: &mut TermMentions<'t>) {
+fn collect_mentions<'t>(test: &'t ConditionFormula, mentions: &mut TermMentions<'t>) {
     match test {
         ConditionFormula::Constant(_) => {}
-        ConditionFormula::Not(one) => collect(one, mentions),
+        ConditionFormula::Not(one) => collect_mentions(one, mentions),
         ConditionFormula::All(list) | ConditionFormula::Any(list) => {
-            list.iter().for_each(|one| collect(one, mentions))
+            list.iter().for_each(|one| collect_mentions(one, mentions))
         }
         ConditionFormula::Holds(term) => {
-            mention(term, mentions);
+            mention_of_term(term, mentions);
         }
         ConditionFormula::Same(term, literal) => {
-            let mention = mention(term, mentions);
-            mention.same.push(literal);
+            let mention = mention_of_term(term, mentions);
+            mention.equal_literals.push(literal);
             if let ScriptLiteral::Number(number) = literal {
-                mention.numbers.push(*number);
+                mention.compared_numbers.push(*number);
             }
         }
         ConditionFormula::Order(term, _, number) => {
-            let mention = mention(term, mentions);
-            mention.ordered = true;
-            mention.numbers.push(*number);
+            let mention = mention_of_term(term, mentions);
+            mention.has_order = true;
+            mention.compared_numbers.push(*number);
         }
     }
 }
 
-fn mention<'m, 't>(term: &'t ConditionTerm, mentions: &'m mut TermMentions<'t>) -> &'m mut TermMention<'t> {
+fn mention_of_term<'m, 't>(
+    term: &'t ConditionTerm,
+    mentions: &'m mut TermMentions<'t>,
+) -> &'m mut TermMention<'t> {
     let TermMentions { list, index } = mentions;
     let at = *index.entry(&term.text).or_insert_with(|| {
-        list.push(TermMention { term, same: Vec::new(), numbers: Vec::new(), ordered: false });
+        list.push(TermMention {
+            term,
+            equal_literals: Vec::new(),
+            compared_numbers: Vec::new(),
+            has_order: false,
+        });
         list.len() - 1
     });
     &mut list[at]
 }
 
-fn subject(
+fn term_domain(
     mention: TermMention<'_>,
     decisions: &DecisionSchemas<'_>,
     known: &KnownTermSchemas,
 ) -> TermDomain {
     let term = mention.term.clone();
-    let answered = known.iter().find(|(text, _)| *text == term.text).and_then(|(_, schema)| values(schema));
+    let answered =
+        known.iter().find(|(text, _)| *text == term.text).and_then(|(_, schema)| schema_values(schema));
     if let Some(all) = answered {
         return TermDomain { term, cases: all.into_iter().map(TermCase::Is).collect(), closed: true };
     }
-    if let Some((cases, closed)) = decided(&mention, decisions) {
+    if let Some((cases, closed)) = decided_cases(&mention, decisions) {
         return TermDomain { term, cases, closed };
     }
     let mut cases: Vec<TermCase> = Vec::new();
@@ -172,14 +182,14 @@ fn subject(
             cases.push(case);
         }
     };
-    for literal in &mention.same {
+    for literal in &mention.equal_literals {
         add(TermCase::Is((*literal).clone()), &mut cases);
     }
-    if mention.ordered {
+    if mention.has_order {
         // a length is a whole number and never negative
         let length = term.text.ends_with(".length");
         let step = if length { 1.0 } else { 0.5 };
-        for number in &mention.numbers {
+        for number in &mention.compared_numbers {
             for value in [number - step, *number, number + step] {
                 if !length || value >= 0.0 {
                     add(TermCase::Is(ScriptLiteral::Number(value)), &mut cases);
@@ -193,7 +203,10 @@ fn subject(
 }
 
 /// The cases of an argument of a decision, from its schema; and whether these are all.
-fn decided(mention: &TermMention<'_>, decisions: &DecisionSchemas<'_>) -> Option<(Vec<TermCase>, bool)> {
+fn decided_cases(
+    mention: &TermMention<'_>,
+    decisions: &DecisionSchemas<'_>,
+) -> Option<(Vec<TermCase>, bool)> {
     let (tool, path) = mention.term.argument.as_ref()?;
     let (_, schema) = decisions.iter().find(|(name, _)| name == tool)?;
     let several = decisions.len() > 1;
@@ -203,17 +216,17 @@ fn decided(mention: &TermMention<'_>, decisions: &DecisionSchemas<'_>) -> Option
         cases.extend(several.then_some(absent));
         return Some((cases, true));
     }
-    let SchemaPathTarget::To(found) = follow(schema, path) else { return None };
-    let all = values(found)?;
+    let SchemaPathTarget::To(found) = resolve_path(schema, path) else { return None };
+    let all = schema_values(found)?;
     let mut cases: Vec<TermCase> = all.into_iter().map(TermCase::Is).collect();
-    if several || !requires(schema, path) {
+    if several || !requires_path(schema, path) {
         cases.push(absent);
     }
     Some((cases, true))
 }
 
 /// One of the decisions is made: its required arguments are there, or none of its arguments are.
-fn possible(subjects: &[TermDomain], values: &[&TermCase], decisions: &DecisionSchemas<'_>) -> bool {
+fn is_possible(subjects: &[TermDomain], values: &[&TermCase], decisions: &DecisionSchemas<'_>) -> bool {
     let absent = |case: &TermCase| *case == TermCase::Is(ScriptLiteral::Undefined);
     let mut one_made = decisions.len() < 2;
     for (tool, schema) in decisions {
@@ -222,7 +235,7 @@ fn possible(subjects: &[TermDomain], values: &[&TermCase], decisions: &DecisionS
             (name == tool && subject.closed).then_some((path, *value))
         });
         let must: Vec<bool> =
-            own.filter(|(path, _)| requires(schema, path)).map(|(_, value)| absent(value)).collect();
+            own.filter(|(path, _)| requires_path(schema, path)).map(|(_, value)| absent(value)).collect();
         if must.iter().any(|one| *one != must[0]) {
             return false;
         }
@@ -231,7 +244,7 @@ fn possible(subjects: &[TermDomain], values: &[&TermCase], decisions: &DecisionS
     one_made
 }
 
-fn holds(test: &ConditionFormula, subjects: &[TermDomain], values: &[&TermCase]) -> bool {
+fn formula_holds(test: &ConditionFormula, subjects: &[TermDomain], values: &[&TermCase]) -> bool {
     let case = |term: &ConditionTerm| {
         let at = subjects.iter().position(|one| one.term.text == term.text);
         at.map_or(&TermCase::Other(false), |at| values[at])
@@ -239,22 +252,22 @@ fn holds(test: &ConditionFormula, subjects: &[TermDomain], values: &[&TermCase])
     match test {
         ConditionFormula::Constant(flag) => *flag,
         ConditionFormula::Holds(term) => match case(term) {
-            TermCase::Is(literal) => literal.truthy(),
+            TermCase::Is(literal) => literal.is_truthy(),
             TermCase::Other(truthy) => *truthy,
         },
         ConditionFormula::Same(term, literal) => {
             matches!(case(term), TermCase::Is(value) if value == literal)
         }
-        ConditionFormula::Order(term, order, than) => ordered(case(term), *order, *than),
-        ConditionFormula::Not(one) => !holds(one, subjects, values),
-        ConditionFormula::All(list) => list.iter().all(|one| holds(one, subjects, values)),
-        ConditionFormula::Any(list) => list.iter().any(|one| holds(one, subjects, values)),
+        ConditionFormula::Order(term, order, than) => satisfies_order(case(term), *order, *than),
+        ConditionFormula::Not(one) => !formula_holds(one, subjects, values),
+        ConditionFormula::All(list) => list.iter().all(|one| formula_holds(one, subjects, values)),
+        ConditionFormula::Any(list) => list.iter().any(|one| formula_holds(one, subjects, values)),
     }
 }
 
-fn ordered(case: &TermCase, order: OrderOperator, than: f64) -> bool {
+fn satisfies_order(case: &TermCase, order: OrderOperator, than: f64) -> bool {
     match case {
-        TermCase::Is(ScriptLiteral::Number(value)) => order.holds(*value, than),
+        TermCase::Is(ScriptLiteral::Number(value)) => order.compare_values(*value, than),
         TermCase::Is(_) | TermCase::Other(_) => false,
     }
 }
@@ -263,7 +276,7 @@ fn ordered(case: &TermCase, order: OrderOperator, than: f64) -> bool {
 fn describe_open_cases(subjects: &[TermDomain], missed: &[Vec<&TermCase>]) -> Vec<String> {
     let describe = |subject: &TermDomain, case: &TermCase| {
         let name = match &subject.term.argument {
-            Some((tool, path)) => described(tool, path),
+            Some((tool, path)) => path_text(tool, path),
             None => format!("`{}`", subject.term.text),
         };
         match case {

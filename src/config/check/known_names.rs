@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::super::did_you_mean::{listed, suggestion_hint};
+use super::super::did_you_mean::{join_limited, suggestion_hint};
 use super::super::source::FileDiagnostics;
 use super::super::workflow_file::{SpannedText, StateForm, WorkflowForm};
 
@@ -22,13 +22,13 @@ pub(super) struct KnownNames<'f> {
 }
 
 impl<'f> DeclaredNames<'f> {
-    pub(super) fn add(&mut self, name: &'f str) {
+    pub(super) fn add_name(&mut self, name: &'f str) {
         if self.set.insert(name) {
             self.list.push(name);
         }
     }
 
-    pub(super) fn has(&self, name: &str) -> bool {
+    pub(super) fn has_name(&self, name: &str) -> bool {
         self.set.contains(name)
     }
 
@@ -37,34 +37,34 @@ impl<'f> DeclaredNames<'f> {
     }
 
     /// What to say beside a name that is none of these.
-    pub(super) fn hint(&self, what: &str, name: &str) -> String {
+    pub(super) fn unknown_name_hint(&self, what: &str, name: &str) -> String {
         suggestion_hint(name, self.iter()).unwrap_or_else(|| match self.list.as_slice() {
             [] => format!("no {what} is defined"),
-            all => format!("known: {}", listed(all)),
+            all => format!("known: {}", join_limited(all)),
         })
     }
 
     /// A finding if the name is none of these.
-    pub(super) fn expect(
+    pub(super) fn expect_name(
         &self,
         code: &str,
         what: &str,
         name: &SpannedText,
         findings: &mut FileDiagnostics<'_>,
     ) {
-        if findings.is_closed() || self.has(&name.value) {
+        if findings.is_closed() || self.has_name(&name.value) {
             return;
         }
-        let hint = self.hint(what, &name.value);
+        let hint = self.unknown_name_hint(what, &name.value);
         let message = format!("there is no {what} `{}`", name.value);
-        findings.error(code, name.span.clone(), message, Some(hint));
+        findings.add_error(code, name.span.clone(), message, Some(hint));
     }
 }
 
 impl<'f> FromIterator<&'f str> for DeclaredNames<'f> {
     fn from_iter<I: IntoIterator<Item = &'f str>>(names: I) -> Self {
         let mut all = Self::default();
-        names.into_iter().for_each(|name| all.add(name));
+        names.into_iter().for_each(|name| all.add_name(name));
         all
     }
 }
@@ -73,10 +73,10 @@ impl<'f> KnownNames<'f> {
     pub(super) fn from_form(form: &'f WorkflowForm) -> Self {
         let mut states: HashMap<&str, DeclaredNames<'_>> = HashMap::new();
         for state in &form.states {
-            states.entry(state.scope.as_str()).or_default().add(state.local());
+            states.entry(state.scope.as_str()).or_default().add_name(state.local_name());
         }
         states.entry("").or_default();
-        states.values_mut().for_each(|names| names.add("stop"));
+        states.values_mut().for_each(|names| names.add_name("stop"));
         Self {
             agents: form.agents.iter().map(|agent| agent.id.value.as_str()).collect(),
             contexts: form.contexts.iter().map(|context| context.name.value.as_str()).collect(),
@@ -85,19 +85,19 @@ impl<'f> KnownNames<'f> {
     }
 
     /// Targets of a state stand in its own body, and so do the names that are suggested.
-    pub(super) fn targets(&self, state: &StateForm, findings: &mut FileDiagnostics<'_>) {
+    pub(super) fn check_targets(&self, state: &StateForm, findings: &mut FileDiagnostics<'_>) {
         let transitions = state.transitions.iter().flatten().map(|one| &one.target);
         for target in transitions.chain(state.error_targets()) {
-            self.within(&state.scope, target, findings);
+            self.check_target(&state.scope, target, findings);
         }
     }
 
-    pub(super) fn within(&self, scope: &str, target: &SpannedText, findings: &mut FileDiagnostics<'_>) {
+    pub(super) fn check_target(&self, scope: &str, target: &SpannedText, findings: &mut FileDiagnostics<'_>) {
         let Some(names) = self.states.get(scope) else { return };
         let local = target.value.strip_prefix(scope).unwrap_or(&target.value);
-        if !names.has(local) {
+        if !names.has_name(local) {
             let target = SpannedText { value: local.to_owned(), span: target.span.clone() };
-            names.expect("E02", "state", &target, findings);
+            names.expect_name("E02", "state", &target, findings);
         }
     }
 }

@@ -6,8 +6,8 @@ use super::CompilationUnit;
 use super::state_graph::StateFlowGraph;
 
 pub(super) struct LastSpeakers {
-    pub(super) before: Vec<AgentBitSet>,
-    pub(super) after: Vec<AgentBitSet>,
+    pub(super) before_state: Vec<AgentBitSet>,
+    pub(super) after_state: Vec<AgentBitSet>,
 }
 
 /// A set of agents by their indices, as bits: most sets of a large workflow are small or nobody.
@@ -22,20 +22,20 @@ impl AgentBitSet {
         })
     }
 
-    fn add(&mut self, agent: usize) {
+    fn add_agent(&mut self, agent: usize) {
         if self.0.len() <= agent / 64 {
             self.0.resize(agent / 64 + 1, 0);
         }
         self.0[agent / 64] |= 1 << (agent % 64);
     }
 
-    fn covers(&self, others: &Self) -> bool {
+    fn contains_all(&self, others: &Self) -> bool {
         let own = self.0.iter().chain(std::iter::repeat(&0));
         others.0.iter().zip(own).all(|(other, own)| other & !own == 0)
     }
 
     /// Adds everybody of `more`; whether that was anybody new.
-    fn join(&mut self, more: &Self) -> bool {
+    fn add_all(&mut self, more: &Self) -> bool {
         if self.0.len() < more.0.len() {
             self.0.resize(more.0.len(), 0);
         }
@@ -51,56 +51,57 @@ impl AgentBitSet {
 impl LastSpeakers {
     pub(super) fn new(unit: &CompilationUnit, graph: &StateFlowGraph) -> Self {
         let own: Vec<Option<usize>> = unit.form.states.iter().map(|state| unit.speaker(state)).collect();
-        let mut before = vec![AgentBitSet::default(); graph.next.len()];
+        let mut before = vec![AgentBitSet::default(); graph.successors.len()];
         let mut after = before.clone();
         for (at, agent) in own.iter().enumerate() {
             if let Some(agent) = agent {
-                after[at].add(*agent);
+                after[at].add_agent(*agent);
             }
         }
-        let (ends, owners) = ends(unit, graph);
+        let (ends, owners) = body_end_states(unit, graph);
         // both only ever grow, so this comes to rest; only what follows a state that grew is looked at again
-        let mut open: VecDeque<usize> = (0..graph.next.len()).filter(|at| graph.reachable[*at]).collect();
-        let mut waits = graph.reachable.clone();
+        let mut open: VecDeque<usize> =
+            (0..graph.successors.len()).filter(|at| graph.is_reachable[*at]).collect();
+        let mut waits = graph.is_reachable.clone();
         let wake = |at: usize, open: &mut VecDeque<usize>, waits: &mut Vec<bool>| {
-            if graph.reachable[at] && !std::mem::replace(&mut waits[at], true) {
+            if graph.is_reachable[at] && !std::mem::replace(&mut waits[at], true) {
                 open.push_back(at);
             }
         };
         while let Some(at) = open.pop_front() {
             waits[at] = false;
             if own.get(at).copied().flatten().is_none() {
-                after[at].join(&before[at]);
+                after[at].add_all(&before[at]);
                 for end in &ends[at] {
                     let inside = after[*end].clone();
-                    after[at].join(&inside);
+                    after[at].add_all(&inside);
                 }
             }
-            for next in graph.next[at].iter().chain(&graph.inside[at]) {
-                if before[*next].join(&after[at]) {
+            for next in graph.successors[at].iter().chain(&graph.body_starts[at]) {
+                if before[*next].add_all(&after[at]) {
                     wake(*next, &mut open, &mut waits);
                 }
             }
             for owner in owners[at].iter().filter(|owner| own.get(**owner).copied().flatten().is_none()) {
-                if !after[*owner].covers(&after[at]) {
+                if !after[*owner].contains_all(&after[at]) {
                     wake(*owner, &mut open, &mut waits);
                 }
             }
         }
-        Self { before, after }
+        Self { before_state: before, after_state: after }
     }
 }
 
 /// The states that end the bodies of each state, and the other way round.
-fn ends(unit: &CompilationUnit, graph: &StateFlowGraph) -> (Vec<Vec<usize>>, Vec<Vec<usize>>) {
+fn body_end_states(unit: &CompilationUnit, graph: &StateFlowGraph) -> (Vec<Vec<usize>>, Vec<Vec<usize>>) {
     let states = &unit.form.states;
     let mut of_scope: HashMap<&str, Vec<usize>> = HashMap::new();
     for (at, state) in states.iter().enumerate().filter(|(_, state)| state.is_terminal()) {
         of_scope.entry(state.scope.as_str()).or_default().push(at);
     }
-    let mut ends = vec![Vec::new(); graph.next.len()];
+    let mut ends = vec![Vec::new(); graph.successors.len()];
     let mut owners = ends.clone();
-    for (owner, inside) in graph.inside.iter().enumerate() {
+    for (owner, inside) in graph.body_starts.iter().enumerate() {
         for start in inside {
             for end in of_scope.get(states[*start].scope.as_str()).into_iter().flatten() {
                 ends[owner].push(*end);

@@ -5,17 +5,17 @@ use super::super::workflow_file::{InputForm, WaitForm, WorkForm};
 use super::{CompilationUnit, InputScript};
 use synthdev_domain::duration::{duration_text_ms, instant_ms};
 
-pub(super) fn check(unit: &CompilationUnit, findings: &mut FileDiagnostics<'_>) {
+pub(super) fn check_literals(unit: &CompilationUnit, findings: &mut FileDiagnostics<'_>) {
     for (state, scripts) in unit.form.states.iter().zip(&unit.states) {
         let WorkForm::Wait(wait) = &state.work else { continue };
         if let Some(InputScript::Text(text)) = scripts.work.first() {
-            time(wait, text, findings);
+            check_wait_text(wait, text, findings);
         }
     }
 }
 
 /// A text that is neither an expression nor what it should be.
-fn time(wait: &WaitForm, text: &str, findings: &mut FileDiagnostics<'_>) {
+fn check_wait_text(wait: &WaitForm, text: &str, findings: &mut FileDiagnostics<'_>) {
     let span = match &wait.input {
         InputForm::Auto(text) | InputForm::Words(text) | InputForm::Text(text) => text.span.clone(),
         InputForm::Expression(_)
@@ -24,13 +24,13 @@ fn time(wait: &WaitForm, text: &str, findings: &mut FileDiagnostics<'_>) {
         | InputForm::Value(_)
         | InputForm::Request(_) => return,
     };
-    if wait.until {
+    if wait.until_time {
         if let Err(why) = instant_ms(&text.into()) {
             let hint = "write a time such as \"2030-01-31T09:00:00Z\", or an expression";
-            findings.error("E10", span, why, Some(hint.to_owned()));
+            findings.add_error("E10", span, why, Some(hint.to_owned()));
         }
     } else if let Err(why) = duration_text_ms(text) {
         let hint = "write seconds, an ISO 8601 duration such as \"PT5M\", or an expression";
-        findings.error("E10", span, why, Some(hint.to_owned()));
+        findings.add_error("E10", span, why, Some(hint.to_owned()));
     }
 }

@@ -14,7 +14,7 @@ pub(super) enum SchemaPathTarget<'s> {
     /// The object has no such member; its members, for a suggestion.
     Nowhere {
         name: ScriptName,
-        known: Vec<&'s str>,
+        known_keys: Vec<&'s str>,
     },
     /// What stands there is no object.
     NoMembers {
@@ -104,10 +104,10 @@ const NUMBER: &[&str] = &["toExponential", "toFixed", "toLocaleString", "toPreci
 const OBJECT: &[&str] = &["constructor", "hasOwnProperty", "toString", "valueOf"];
 
 /// Follows a path from a schema.
-pub(super) fn follow<'s>(schema: &'s Value, path: &[ValuePathSegment]) -> SchemaPathTarget<'s> {
+pub(super) fn resolve_path<'s>(schema: &'s Value, path: &[ValuePathSegment]) -> SchemaPathTarget<'s> {
     let mut at = schema;
     for member in path {
-        let kinds = kinds(at);
+        let kinds = schema_types(at);
         let next = match (member, kinds.as_deref()) {
             (ValuePathSegment::Item, Some(["array"])) => at.get("items"),
             (ValuePathSegment::Item, _) => None,
@@ -121,14 +121,14 @@ pub(super) fn follow<'s>(schema: &'s Value, path: &[ValuePathSegment]) -> Schema
                 if own.contains(&name.name.as_str()) {
                     return SchemaPathTarget::Anywhere;
                 }
-                return SchemaPathTarget::NoMembers { name: name.clone(), kind: article(kind) };
+                return SchemaPathTarget::NoMembers { name: name.clone(), kind: with_article(kind) };
             }
-            (ValuePathSegment::Key(name), _) => match property(at, &name.name) {
+            (ValuePathSegment::Key(name), _) => match property_schema(at, &name.name) {
                 Some(next) => Some(next),
                 None if is_open(at) || OBJECT.contains(&name.name.as_str()) => None,
                 None => {
-                    let known = properties(at).collect();
-                    return SchemaPathTarget::Nowhere { name: name.clone(), known };
+                    let known = property_names(at).collect();
+                    return SchemaPathTarget::Nowhere { name: name.clone(), known_keys: known };
                 }
             },
         };
@@ -141,14 +141,14 @@ pub(super) fn follow<'s>(schema: &'s Value, path: &[ValuePathSegment]) -> Schema
 }
 
 /// The types that a value can have, if the schema says so.
-pub(super) fn kinds(schema: &Value) -> Option<Vec<&'static str>> {
+pub(super) fn schema_types(schema: &Value) -> Option<Vec<&'static str>> {
     const ALL: [&str; 7] = ["string", "number", "integer", "boolean", "object", "array", "null"];
     let word = |value: &Value| ALL.into_iter().find(|kind| Some(*kind) == value.as_str());
     match &schema["type"] {
         Value::String(_) => Some(vec![word(&schema["type"])?]),
         Value::Array(all) => all.iter().map(word).collect(),
         _ => {
-            let mut kinds: Vec<&'static str> = values(schema)?.iter().map(kind_of).collect();
+            let mut kinds: Vec<&'static str> = schema_values(schema)?.iter().map(schema_type_name).collect();
             kinds.dedup();
             Some(kinds)
         }
@@ -156,12 +156,12 @@ pub(super) fn kinds(schema: &Value) -> Option<Vec<&'static str>> {
 }
 
 /// All values, if they can be counted: `enum`, `const`, booleans.
-pub(super) fn values(schema: &Value) -> Option<Vec<ScriptLiteral>> {
+pub(super) fn schema_values(schema: &Value) -> Option<Vec<ScriptLiteral>> {
     if let Some(all) = schema["enum"].as_array() {
-        return all.iter().map(literal).collect();
+        return all.iter().map(literal_from_json).collect();
     }
     if let Some(only) = schema.get("const") {
-        return literal(only).map(|only| vec![only]);
+        return literal_from_json(only).map(|only| vec![only]);
     }
     let both = [ScriptLiteral::Bool(true), ScriptLiteral::Bool(false)];
     match &schema["type"] {
@@ -174,12 +174,12 @@ pub(super) fn values(schema: &Value) -> Option<Vec<ScriptLiteral>> {
 }
 
 /// Whether a value of this schema can be the same as a constant. `None`: not known.
-pub(super) fn admits(schema: &Value, constant: &ScriptLiteral) -> Option<bool> {
-    if let Some(values) = values(schema) {
+pub(super) fn admits_constant(schema: &Value, constant: &ScriptLiteral) -> Option<bool> {
+    if let Some(values) = schema_values(schema) {
         return Some(values.contains(constant));
     }
-    let kinds = kinds(schema)?;
-    let own = kind_of(constant);
+    let kinds = schema_types(schema)?;
+    let own = schema_type_name(constant);
     Some(kinds.iter().any(|kind| *kind == own || (*kind == "integer" && own == "number")))
 }
 
@@ -195,12 +195,12 @@ pub(super) fn is_open(schema: &Value) -> bool {
     }
 }
 
-pub(super) fn properties(schema: &Value) -> impl Iterator<Item = &str> {
+pub(super) fn property_names(schema: &Value) -> impl Iterator<Item = &str> {
     schema["properties"].as_object().into_iter().flat_map(|all| all.keys().map(String::as_str))
 }
 
 /// Whether every object on the way must hold what the path names.
-pub(super) fn requires(schema: &Value, path: &[ValuePathSegment]) -> bool {
+pub(super) fn requires_path(schema: &Value, path: &[ValuePathSegment]) -> bool {
     let mut at = schema;
     for member in path {
         let ValuePathSegment::Key(name) = member else { return false };
@@ -208,7 +208,7 @@ pub(super) fn requires(schema: &Value, path: &[ValuePathSegment]) -> bool {
         if !required.is_some_and(|names| names.iter().any(|one| one == &name.name)) {
             return false;
         }
-        match property(at, &name.name) {
+        match property_schema(at, &name.name) {
             Some(next) => at = next,
             None => return true,
         }
@@ -217,7 +217,7 @@ pub(super) fn requires(schema: &Value, path: &[ValuePathSegment]) -> bool {
 }
 
 /// `a string`, `an array`.
-pub(super) fn article(kind: &str) -> &'static str {
+pub(super) fn with_article(kind: &str) -> &'static str {
     match kind {
         "string" => "a string",
         "number" => "a number",
@@ -229,11 +229,11 @@ pub(super) fn article(kind: &str) -> &'static str {
     }
 }
 
-fn property<'s>(schema: &'s Value, name: &str) -> Option<&'s Value> {
+fn property_schema<'s>(schema: &'s Value, name: &str) -> Option<&'s Value> {
     schema["properties"].as_object()?.get(name)
 }
 
-fn literal(value: &Value) -> Option<ScriptLiteral> {
+fn literal_from_json(value: &Value) -> Option<ScriptLiteral> {
     Some(match value {
         Value::Null => ScriptLiteral::Null,
         Value::Bool(flag) => ScriptLiteral::Bool(*flag),
@@ -244,7 +244,7 @@ fn literal(value: &Value) -> Option<ScriptLiteral> {
 }
 
 /// In the words of schemas.
-pub(super) fn kind_of(literal: &ScriptLiteral) -> &'static str {
+pub(super) fn schema_type_name(literal: &ScriptLiteral) -> &'static str {
     match literal {
         ScriptLiteral::Bool(_) => "boolean",
         ScriptLiteral::Number(_) => "number",

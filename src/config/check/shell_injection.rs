@@ -9,28 +9,30 @@ use super::{CompilationUnit, ParsedScript, StateScripts};
 /// Members of the host through which words of agents come.
 const SPOKEN: [&str; 6] = ["last_", "agents", "contexts", "getAgent", "getContext", "sub_workflow_result"];
 
-pub(super) fn check(unit: &CompilationUnit, findings: &mut FileDiagnostics<'_>) {
+pub(super) fn check_shell_injection(unit: &CompilationUnit, findings: &mut FileDiagnostics<'_>) {
     let mut given = None;
     for (state, scripts) in unit.form.states.iter().zip(&unit.states) {
-        let Some(command) = command(state, scripts) else { continue };
-        if !given.get_or_insert_with(|| TrustedCommandKeys::of(unit)).holds(command) {
+        let Some(command) = computed_command(state, scripts) else { continue };
+        if !given.get_or_insert_with(|| TrustedCommandKeys::from_unit(unit)).is_trusted(command) {
             let message = "what the run has put together becomes a command of the shell";
             let hint =
                 "name the program in `command` and pass values in `args` or `env`, where no shell reads them";
-            findings.warning("W11", command.text.span.clone(), message, Some(hint.to_owned()));
+            findings.add_warning("W11", command.text.span.clone(), message, Some(hint.to_owned()));
         }
     }
 }
 
 /// The command of a shell state without `args`, if it is computed.
-fn command<'u>(state: &StateForm, scripts: &'u StateScripts) -> Option<&'u ParsedScript> {
+fn computed_command<'u>(state: &StateForm, scripts: &'u StateScripts) -> Option<&'u ParsedScript> {
     let WorkForm::Step(StepForm { tool, arguments, .. }) = &state.work else { return None };
     let has_args = arguments.names.iter().any(|name| name.value == "args");
     if tool.value != "shell" || has_args {
         return None;
     }
-    let at =
-        arguments.leaves.iter().position(|(path, _)| path.first().is_some_and(|key| key == "command"))?;
+    let at = arguments
+        .computed_leaves
+        .iter()
+        .position(|(path, _)| path.first().is_some_and(|key| key == "command"))?;
     scripts.work.get(at)?.script()
 }
 
@@ -42,23 +44,23 @@ struct TrustedCommandKeys<'u> {
 }
 
 impl<'u> TrustedCommandKeys<'u> {
-    fn of(unit: &'u CompilationUnit) -> Self {
+    fn from_unit(unit: &'u CompilationUnit) -> Self {
         let inputs = unit.form.inputs.iter().map(|input| input.name.value.as_str());
         let variables = unit.form.variables.iter().map(|(name, _)| name.value.as_str());
-        let written = unit.written();
+        let written = unit.written_keys();
         let keys = inputs.chain(variables).filter(|key| !written.contains(key)).collect();
         Self { keys, opaque: unit.is_opaque() }
     }
 
     /// Whether all of a command is.
-    fn holds(&self, command: &ParsedScript) -> bool {
+    fn is_trusted(&self, command: &ParsedScript) -> bool {
         let facts = &command.facts;
         let spoken = SPOKEN.iter().any(|name| command.text.value.contains(name));
         !facts.opaque
             && !self.opaque
             && !spoken
             && facts.calls.is_empty()
-            && facts.offered.is_empty()
-            && facts.reads.iter().all(|key| self.keys.contains(key.name.as_str()))
+            && facts.library_names.is_empty()
+            && facts.data_reads.iter().all(|key| self.keys.contains(key.name.as_str()))
     }
 }

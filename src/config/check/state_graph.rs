@@ -9,12 +9,12 @@ use super::CompilationUnit;
 /// Successors of each state over everything that can be taken: transitions, detours after errors and limits. `stop`
 /// is the index after the last state if the file defines none.
 pub(super) struct StateFlowGraph {
-    pub(super) next: Vec<Vec<usize>>,
+    pub(super) successors: Vec<Vec<usize>>,
     /// The beginnings of a state's branches or loop body: they run inside of its visit.
-    pub(super) inside: Vec<Vec<usize>>,
+    pub(super) body_starts: Vec<Vec<usize>>,
     pub(super) start: Option<usize>,
-    pub(super) reachable: Vec<bool>,
-    stop: usize,
+    pub(super) is_reachable: Vec<bool>,
+    stop_state: usize,
 }
 
 impl StateFlowGraph {
@@ -24,7 +24,8 @@ impl StateFlowGraph {
             states.iter().enumerate().rev().map(|(at, state)| (state.name.value.as_str(), at)).collect();
         let stop = names.get("stop").copied().unwrap_or(states.len());
         let find = |name: &str| if name == "stop" { Some(stop) } else { names.get(name).copied() };
-        let shared: Vec<usize> = policies(&unit.form).filter_map(|target| find(&target.value)).collect();
+        let shared: Vec<usize> =
+            policy_targets(&unit.form).filter_map(|target| find(&target.value)).collect();
         let mut next = vec![Vec::new(); states.len() + 1];
         let mut inside = next.clone();
         for (at, state) in states.iter().enumerate() {
@@ -32,7 +33,7 @@ impl StateFlowGraph {
                 continue;
             }
             inside[at] = state.bodies().into_iter().filter_map(find).collect();
-            next[at].extend(targets(unit, at).filter_map(|name| find(&name)));
+            next[at].extend(transition_targets(unit, at).filter_map(|name| find(&name)));
             next[at].extend(state.error_targets().filter_map(|target| find(&target.value)));
             if state.scope.is_empty() {
                 next[at].extend(&shared);
@@ -42,53 +43,59 @@ impl StateFlowGraph {
         let from = start.into_iter().chain(names.get("resume").copied().filter(|_| start.is_some()));
         let both: Vec<Vec<usize>> =
             next.iter().zip(&inside).map(|(a, b)| [a.as_slice(), b].concat()).collect();
-        let reachable = reach(&both, from.collect());
-        Self { next, inside, start, reachable, stop }
+        let reachable = reachable_nodes(&both, from.collect());
+        Self { successors: next, body_starts: inside, start, is_reachable: reachable, stop_state: stop }
     }
 
-    pub(super) fn check(&self, unit: &CompilationUnit, findings: &mut FileDiagnostics<'_>) {
+    pub(super) fn check_graph(&self, unit: &CompilationUnit, findings: &mut FileDiagnostics<'_>) {
         if self.start.is_none() || findings.has_errors() {
             return;
         }
         let states = &unit.form.states;
         // of a body that is never entered only its owner is named
-        let inside = (0..states.len()).filter(|at| self.reachable[*at]).flat_map(|at| &self.inside[at]);
+        let inside =
+            (0..states.len()).filter(|at| self.is_reachable[*at]).flat_map(|at| &self.body_starts[at]);
         let mut entered: HashSet<&str> = inside.map(|start| states[*start].scope.as_str()).collect();
         entered.insert("");
         for (at, state) in states.iter().enumerate() {
             let seen = entered.contains(state.scope.as_str());
-            if !self.reachable[at] && at != self.stop && !state.implied && seen && !findings.is_full() {
+            if !self.is_reachable[at]
+                && at != self.stop_state
+                && !state.implied
+                && seen
+                && !findings.is_full()
+            {
                 let message = format!("the state `{}` cannot be reached from `start`", state.name.value);
                 let hint = "add a transition to it, or remove it";
-                findings.warning("W01", state.name.span.clone(), message, Some(hint.to_owned()));
+                findings.add_warning("W01", state.name.span.clone(), message, Some(hint.to_owned()));
             }
         }
-        let mut back = vec![Vec::new(); self.next.len()];
-        for (from, targets) in self.next.iter().enumerate() {
+        let mut back = vec![Vec::new(); self.successors.len()];
+        for (from, targets) in self.successors.iter().enumerate() {
             for target in targets {
                 back[*target].push(from);
             }
         }
         let ended = |state: &StateForm| state.is_terminal() || matches!(state.work, WorkForm::Fail { .. });
         let all = states.iter().enumerate().filter(|(_, state)| ended(state)).map(|(at, _)| at);
-        let ends = reach(&back, all.chain([self.stop]).collect());
-        let mut reported = vec![false; self.next.len()];
+        let ends = reachable_nodes(&back, all.chain([self.stop_state]).collect());
+        let mut reported = vec![false; self.successors.len()];
         for (at, state) in states.iter().enumerate() {
-            if !self.reachable[at] || ends[at] || reported[at] || findings.is_full() {
+            if !self.is_reachable[at] || ends[at] || reported[at] || findings.is_full() {
                 continue;
             }
             // one finding for everything that hangs together with this state
-            for (other, seen) in reach(&self.next, vec![at]).into_iter().enumerate() {
+            for (other, seen) in reachable_nodes(&self.successors, vec![at]).into_iter().enumerate() {
                 reported[other] |= seen;
             }
-            for (other, seen) in reach(&back, vec![at]).into_iter().enumerate() {
+            for (other, seen) in reachable_nodes(&back, vec![at]).into_iter().enumerate() {
                 reported[other] |= seen;
             }
-            self.endless(unit, at, state, findings);
+            self.check_endless(unit, at, state, findings);
         }
     }
 
-    fn endless(
+    fn check_endless(
         &self,
         unit: &CompilationUnit,
         at: usize,
@@ -96,8 +103,8 @@ impl StateFlowGraph {
         findings: &mut FileDiagnostics<'_>,
     ) {
         let (name, span) = (&state.name.value, state.name.span.clone());
-        let from = reach(&self.next, vec![at]);
-        let turns = (0..self.next.len()).all(|one| !from[one] || self.next[one].len() == 1);
+        let from = reachable_nodes(&self.successors, vec![at]);
+        let turns = (0..self.successors.len()).all(|one| !from[one] || self.successors[one].len() == 1);
         let form = &unit.form;
         let limits = &form.limits;
         let limited = limits.max_steps.or(limits.max_visits).or(limits.max_model_calls).is_some()
@@ -112,16 +119,16 @@ impl StateFlowGraph {
         if turns && !limited {
             let message =
                 format!("from `{name}` the workflow turns for ever, until the default limits stop it");
-            findings.warning("W05", span, message, hint);
+            findings.add_warning("W05", span, message, hint);
         } else {
             let message = format!("no end can be reached from the state `{name}`");
-            findings.warning("W02", span, message, hint);
+            findings.add_warning("W02", span, message, hint);
         }
     }
 }
 
 /// Where errors, limits and missing transitions lead from every state of the workflow itself.
-fn policies(form: &WorkflowForm) -> impl Iterator<Item = &SpannedText> {
+fn policy_targets(form: &WorkflowForm) -> impl Iterator<Item = &SpannedText> {
     let on_error = match &form.on_error {
         Some(OnErrorForm::Go(target)) => Some(target),
         Some(OnErrorForm::Fail | OnErrorForm::Continue) | None => None,
@@ -134,7 +141,7 @@ fn policies(form: &WorkflowForm) -> impl Iterator<Item = &SpannedText> {
 }
 
 /// The names of the states that the transitions of a state can lead to.
-fn targets(unit: &CompilationUnit, at: usize) -> impl Iterator<Item = String> {
+fn transition_targets(unit: &CompilationUnit, at: usize) -> impl Iterator<Item = String> {
     let state = &unit.form.states[at];
     let mut all = Vec::new();
     match &state.transitions {
@@ -157,7 +164,7 @@ fn targets(unit: &CompilationUnit, at: usize) -> impl Iterator<Item = String> {
 }
 
 /// Everything that can be reached, the beginnings included.
-fn reach(next: &[Vec<usize>], from: Vec<usize>) -> Vec<bool> {
+fn reachable_nodes(next: &[Vec<usize>], from: Vec<usize>) -> Vec<bool> {
     let mut seen = vec![false; next.len()];
     let mut open = from;
     while let Some(at) = open.pop() {

@@ -23,8 +23,8 @@ enum TemplatePiece<'t> {
 ///
 /// # Errors
 /// The first expression that does not parse, or that has no end.
-pub(super) fn read(text: &str) -> Result<ParsedTemplate, SyntaxError> {
-    let pieces = split(text)?;
+pub(super) fn parse_template(text: &str) -> Result<ParsedTemplate, SyntaxError> {
+    let pieces = split_template(text)?;
     let blank =
         |piece: &TemplatePiece<'_>| matches!(piece, TemplatePiece::Plain(text) if text.trim().is_empty());
     let expressions = pieces.iter().filter(|piece| matches!(piece, TemplatePiece::Expression { .. })).count();
@@ -38,45 +38,45 @@ pub(super) fn read(text: &str) -> Result<ParsedTemplate, SyntaxError> {
     let mut only = String::new();
     for piece in pieces {
         match piece {
-            TemplatePiece::Plain(text) => code.plain(text),
+            TemplatePiece::Plain(text) => code.push_text(text),
             TemplatePiece::Expression { offset, source, facts } => {
-                code.expression(&facts.prepared, source);
-                only = format!("{}{}", padding(&text[..offset]), facts.prepared);
+                code.push_script(&facts.prepared, source);
+                only = format!("{}{}", blank_padding(&text[..offset]), facts.prepared);
                 let moved = facts.map_offsets(|at| at + offset);
                 all = Some(match all {
                     None => moved,
-                    Some(before) => before.joined(moved),
+                    Some(before) => before.merge_facts(moved),
                 });
             }
         }
     }
     let Some(mut facts) = all else { return Ok(ParsedTemplate::Text(text.to_owned())) };
-    facts.prepared = if alone { only } else { code.finish() };
-    Ok(ParsedTemplate::Script(Box::new(generated(facts))))
+    facts.prepared = if alone { only } else { code.finish_code() };
+    Ok(ParsedTemplate::Script(Box::new(for_generated_script(facts))))
 }
 
 /// One script out of an expression and the texts around it.
-pub(super) fn surrounded(before: &str, facts: ScriptFacts, source: &str, after: &str) -> ScriptFacts {
+pub(super) fn wrap_expression(before: &str, facts: ScriptFacts, source: &str, after: &str) -> ScriptFacts {
     let mut code = TemplateCodeWriter::new();
-    code.literal(before);
-    code.expression(&facts.prepared, source);
-    code.literal(after);
-    generated(ScriptFacts { prepared: code.finish(), ..facts })
+    code.push_literal(before);
+    code.push_script(&facts.prepared, source);
+    code.push_literal(after);
+    for_generated_script(ScriptFacts { prepared: code.finish_code(), ..facts })
 }
 
 /// What only holds for the expression itself is not said of the whole.
-fn generated(facts: ScriptFacts) -> ScriptFacts {
+fn for_generated_script(facts: ScriptFacts) -> ScriptFacts {
     ScriptFacts {
         form: ScriptForm::Expression,
         constant: None,
         literal: None,
         data_path: None,
-        test: None,
+        formula: None,
         ..facts
     }
 }
 
-fn split(text: &str) -> Result<Vec<TemplatePiece<'_>>, SyntaxError> {
+fn split_template(text: &str) -> Result<Vec<TemplatePiece<'_>>, SyntaxError> {
     let mut pieces = Vec::new();
     let mut at = 0;
     while let Some(open) = text[at..].find("{{").map(|open| at + open) {
@@ -84,7 +84,7 @@ fn split(text: &str) -> Result<Vec<TemplatePiece<'_>>, SyntaxError> {
             pieces.push(TemplatePiece::Plain(&text[at..open]));
         }
         let offset = open + 2;
-        let (source, facts) = expression(&text[offset..]).map_err(|error| match error {
+        let (source, facts) = leading_expression(&text[offset..]).map_err(|error| match error {
             Some(error) => SyntaxError { offset: error.offset + offset, ..error },
             None => SyntaxError {
                 message: "`{{` is never closed".to_owned(),
@@ -104,7 +104,7 @@ fn split(text: &str) -> Result<Vec<TemplatePiece<'_>>, SyntaxError> {
 }
 
 /// The expression that a text begins with, up to the first `}}` with which it parses. `None`: there is no `}}`.
-fn expression(text: &str) -> Result<(&str, ScriptFacts), Option<SyntaxError>> {
+fn leading_expression(text: &str) -> Result<(&str, ScriptFacts), Option<SyntaxError>> {
     let ends = (0..text.len()).filter(|at| text.as_bytes()[*at..].starts_with(b"}}"));
     let mut first = None;
     for end in ends.take(ENDS) {
@@ -120,24 +120,24 @@ fn expression(text: &str) -> Result<(&str, ScriptFacts), Option<SyntaxError>> {
 }
 
 /// Blanks with the same lines and columns.
-fn padding(text: &str) -> String {
+fn blank_padding(text: &str) -> String {
     text.chars().map(|c| if c == '\n' { '\n' } else { ' ' }).collect()
 }
 
 /// A JavaScript expression that puts texts and values together, line by line as in the template.
 struct TemplateCodeWriter {
     text: String,
-    open: bool,
+    is_open: bool,
 }
 
 impl TemplateCodeWriter {
     fn new() -> Self {
-        Self { text: "((__t)=>".to_owned(), open: false }
+        Self { text: "((__t)=>".to_owned(), is_open: false }
     }
 
-    fn plain(&mut self, text: &str) {
+    fn push_text(&mut self, text: &str) {
         for line in text.split_inclusive('\n') {
-            self.literal(line);
+            self.push_literal(line);
             if line.ends_with('\n') {
                 self.text.push('\n');
             }
@@ -145,26 +145,26 @@ impl TemplateCodeWriter {
     }
 
     /// All on one line.
-    fn literal(&mut self, text: &str) {
-        self.add();
-        self.text.push_str(&quoted(text));
+    fn push_literal(&mut self, text: &str) {
+        self.push_expression();
+        self.text.push_str(&quote_js(text));
     }
 
-    fn expression(&mut self, prepared: &str, source: &str) {
-        self.add();
+    fn push_script(&mut self, prepared: &str, source: &str) {
+        self.push_expression();
         // a comment at its end must not swallow what follows
         let end = if prepared.contains("//") { "\n" } else { "" };
-        self.text.push_str(&format!("__t(({prepared}{end}),{})", quoted(source.trim())));
+        self.text.push_str(&format!("__t(({prepared}{end}),{})", quote_js(source.trim())));
     }
 
-    fn add(&mut self) {
-        if self.open {
+    fn push_expression(&mut self) {
+        if self.is_open {
             self.text.push('+');
         }
-        self.open = true;
+        self.is_open = true;
     }
 
-    fn finish(mut self) -> String {
+    fn finish_code(mut self) -> String {
         self.text.push_str(
             ")((v,s)=>{if(v===undefined)throw new Error(`${s} is undefined: write ${s} ?? \"\" if it may be missing`);\
              return typeof v===\"string\"?v:typeof v===\"object\"&&v!==null?JSON.stringify(v,null,2):String(v)})",
@@ -174,7 +174,7 @@ impl TemplateCodeWriter {
 }
 
 /// A JavaScript string. JSON's are such.
-fn quoted(text: &str) -> String {
+fn quote_js(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
@@ -182,8 +182,8 @@ fn quoted(text: &str) -> String {
 mod tests {
     use super::*;
 
-    fn prepared(text: &str) -> String {
-        match read(text).map_err(|error| error.message).unwrap() {
+    fn prepared_text(text: &str) -> String {
+        match parse_template(text).map_err(|error| error.message).unwrap() {
             ParsedTemplate::Text(text) => format!("text: {text}"),
             ParsedTemplate::Script(facts) => facts.prepared,
         }
@@ -200,14 +200,14 @@ mod tests {
             ("no braces } } { {", "text: no braces } } { {"),
             ("", "text: "),
         ] {
-            assert_eq!(prepared(text).trim_end(), expected.trim_end(), "{text}");
+            assert_eq!(prepared_text(text).trim_end(), expected.trim_end(), "{text}");
         }
     }
 
     #[test]
     fn lines_of_the_script_are_lines_of_the_template() {
         let text = "a \"b\"\n\n{{ 1 +\n 2 }} c {{ common_data.d // why\n }}\ne";
-        let code = prepared(text);
+        let code = prepared_text(text);
         let line = |text: &str, what: &str| text[..text.find(what).unwrap()].matches('\n').count();
         for what in ["1 +", " 2 ", "common_data.d"] {
             assert_eq!(line(&code, what), line(text, what), "{what}: {code}");
@@ -217,20 +217,21 @@ mod tests {
     #[test]
     fn offsets_are_those_of_the_template() {
         let text = "ä {{nope}} {{ common_data.k + agents.x }}";
-        let ParsedTemplate::Script(facts) = read(text).map_err(|error| error.message).unwrap() else {
+        let ParsedTemplate::Script(facts) = parse_template(text).map_err(|error| error.message).unwrap()
+        else {
             panic!()
         };
-        assert!(text[facts.unknown[0].offset..].starts_with("nope"));
-        assert!(text[facts.reads[0].offset..].starts_with('k'));
+        assert!(text[facts.unknown_names[0].offset..].starts_with("nope"));
+        assert!(text[facts.data_reads[0].offset..].starts_with('k'));
         assert!(text[facts.agents[0].offset..].starts_with('x'));
-        assert_eq!((facts.constant, facts.test), (None, None));
+        assert_eq!((facts.constant, facts.formula), (None, None));
     }
 
     #[test]
     fn a_broken_expression_is_found_where_it_breaks() {
         for (text, at) in [("a {{ 1 + }} b", 8), ("a {{ b", 2), ("x {{}}", 4), ("{{ a }} {{ return 1 }}", 11)]
         {
-            let Err(error) = read(text) else { panic!("{text}") };
+            let Err(error) = parse_template(text) else { panic!("{text}") };
             assert!(
                 error.offset >= at && error.offset <= at + 2,
                 "{text}: {} {}",

@@ -7,13 +7,13 @@ use serde_json::{Value, json};
 
 use super::super::script_analysis::{ComparisonSubject, ScriptLiteral};
 use super::super::source::FileDiagnostics;
-use super::super::workflow_file::{InputForm, StateForm, WorkflowForm, inside};
-use super::schema_paths::article;
-use super::tool_decisions::clash;
+use super::super::workflow_file::{InputForm, StateForm, WorkflowForm, offset_in_string};
+use super::schema_paths::with_article;
+use super::tool_decisions::comparison_clash;
 use super::{CompilationUnit, InputScript};
 use synthdev_domain::workflow::ParameterType;
 
-pub(super) fn check<'w>(
+pub(super) fn check_types<'w>(
     unit: &CompilationUnit,
     child: &dyn Fn(&str) -> Option<&'w WorkflowForm>,
     findings: &mut FileDiagnostics<'_>,
@@ -21,17 +21,17 @@ pub(super) fn check<'w>(
     let known = StableInputTypes::new(unit);
     for (state, scripts) in unit.form.states.iter().zip(&unit.states) {
         if let Some(callee) = state.sub_workflow.as_ref().and_then(|called| child(&called.value)) {
-            given(&known, state, &scripts.sub_inputs, callee, findings);
+            check_child_inputs(&known, state, &scripts.sub_inputs, callee, findings);
         }
     }
-    output(unit, &known, findings);
-    compared(unit, &known, findings);
+    check_output_type(unit, &known, findings);
+    check_comparisons(unit, &known, findings);
 }
 
 /// Inputs that keep their type for the whole run, because nothing writes them.
 struct StableInputTypes<'u> {
     inputs: HashMap<&'u str, ParameterType>,
-    written: HashSet<&'u str>,
+    written_keys: HashSet<&'u str>,
     /// A script may write any key.
     opaque: bool,
 }
@@ -40,11 +40,11 @@ impl<'u> StableInputTypes<'u> {
     fn new(unit: &'u CompilationUnit) -> Self {
         let inputs = unit.form.inputs.iter().rev();
         let inputs = inputs.map(|input| (input.name.value.as_str(), input.kind)).collect();
-        Self { inputs, written: unit.written(), opaque: unit.is_opaque() }
+        Self { inputs, written_keys: unit.written_keys(), opaque: unit.is_opaque() }
     }
 
     fn is_written(&self, key: &str) -> bool {
-        self.opaque || self.written.contains(key)
+        self.opaque || self.written_keys.contains(key)
     }
 
     fn input(&self, key: &str) -> Option<ParameterType> {
@@ -53,17 +53,17 @@ impl<'u> StableInputTypes<'u> {
     }
 
     /// Why a value cannot become one of this type; `None` where that is not certain.
-    fn refuses(&self, kind: ParameterType, input: &InputScript) -> Option<String> {
+    fn conversion_error(&self, kind: ParameterType, input: &InputScript) -> Option<String> {
         let literal = match input {
             InputScript::Text(text) => Value::String(text.clone()),
             InputScript::Value(value) => value.clone(),
             InputScript::Script(script) => match (&script.facts.literal, &script.facts.data_path) {
-                (Some(literal), _) => value(literal)?,
+                (Some(literal), _) => literal_value(literal)?,
                 (None, Some(key)) => {
                     let own = self.input(key)?;
                     // any text may hold JSON, and anything becomes text
                     let fits = own == kind || own == ParameterType::String || kind == ParameterType::String;
-                    let message = || format!("`{key}` is {}", article(own.as_str()));
+                    let message = || format!("`{key}` is {}", with_article(own.as_str()));
                     return (!fits).then(message);
                 }
                 (None, None) => return None,
@@ -71,12 +71,12 @@ impl<'u> StableInputTypes<'u> {
             InputScript::Absent => return None,
         };
         let shown = literal.to_string();
-        kind.convert(literal).err().map(|_| format!("this is {shown}"))
+        kind.convert_value(literal).err().map(|_| format!("this is {shown}"))
     }
 }
 
 /// Inputs of a child.
-fn given(
+fn check_child_inputs(
     known: &StableInputTypes<'_>,
     state: &StateForm,
     scripts: &[InputScript],
@@ -85,24 +85,29 @@ fn given(
 ) {
     for ((key, form), script) in state.sub_inputs.iter().zip(scripts) {
         let Some(input) = callee.inputs.iter().find(|input| input.name.value == key.value) else { continue };
-        if let Some(why) = known.refuses(input.kind, script) {
+        if let Some(why) = known.conversion_error(input.kind, script) {
             let name = &callee.name.value;
-            let message = format!("`{}` of `{name}` is {}, {why}", key.value, article(input.kind.as_str()));
-            findings.error("E10", place(form), message, None);
+            let message =
+                format!("`{}` of `{name}` is {}, {why}", key.value, with_article(input.kind.as_str()));
+            findings.add_error("E10", input_span(form), message, None);
         }
     }
 }
 
 /// `stop.input`, else the variable of the output's name if nothing ever changes it.
-fn output(unit: &CompilationUnit, known: &StableInputTypes<'_>, findings: &mut FileDiagnostics<'_>) {
+fn check_output_type(
+    unit: &CompilationUnit,
+    known: &StableInputTypes<'_>,
+    findings: &mut FileDiagnostics<'_>,
+) {
     let Some(output) = &unit.form.output else { return };
-    let kind = article(output.kind.as_str());
+    let kind = with_article(output.kind.as_str());
     let states = unit.form.states.iter().zip(&unit.states);
     let stop = states.into_iter().find(|(state, _)| state.name.value == "stop" && state.input.is_some());
     if let Some((state, scripts)) = stop {
-        if let (Some(form), Some(why)) = (&state.input, known.refuses(output.kind, &scripts.input)) {
+        if let (Some(form), Some(why)) = (&state.input, known.conversion_error(output.kind, &scripts.input)) {
             let message = format!("the output `{}` is {kind}, {why}", output.name.value);
-            findings.error("E10", place(form), message, None);
+            findings.add_error("E10", input_span(form), message, None);
         }
         return;
     }
@@ -110,29 +115,33 @@ fn output(unit: &CompilationUnit, known: &StableInputTypes<'_>, findings: &mut F
     if let Some((name, value)) = variable
         && !known.is_written(&name.value)
         && !value.is_null()
-        && output.kind.convert(value.clone()).is_err()
+        && output.kind.convert_value(value.clone()).is_err()
     {
         let message = format!("the output `{}` is {kind}, and nothing changes this value", name.value);
         let hint = format!("set `common_data.{}` in a script, or correct the type", name.value);
-        findings.error("E10", name.span.clone(), message, Some(hint));
+        findings.add_error("E10", name.span.clone(), message, Some(hint));
     }
 }
 
-fn compared(unit: &CompilationUnit, known: &StableInputTypes<'_>, findings: &mut FileDiagnostics<'_>) {
+fn check_comparisons(
+    unit: &CompilationUnit,
+    known: &StableInputTypes<'_>,
+    findings: &mut FileDiagnostics<'_>,
+) {
     for script in unit.scripts() {
-        for compare in &script.facts.compares {
-            let ComparisonSubject::Data(key) = &compare.what else { continue };
+        for compare in &script.facts.comparisons {
+            let ComparisonSubject::Data(key) = &compare.subject else { continue };
             let Some(kind) = known.input(key) else { continue };
-            if let Some((message, hint)) = clash(&json!({"type": kind.as_str()}), compare) {
-                let span = inside(findings.file, &script.text.span, compare.offset)
-                    ..inside(findings.file, &script.text.span, compare.end);
-                findings.error("E10", span, format!("the input `{key}` {message}"), hint);
+            if let Some((message, hint)) = comparison_clash(&json!({"type": kind.as_str()}), compare) {
+                let span = offset_in_string(findings.file, &script.text.span, compare.offset)
+                    ..offset_in_string(findings.file, &script.text.span, compare.end);
+                findings.add_error("E10", span, format!("the input `{key}` {message}"), hint);
             }
         }
     }
 }
 
-fn value(literal: &ScriptLiteral) -> Option<Value> {
+fn literal_value(literal: &ScriptLiteral) -> Option<Value> {
     match literal {
         ScriptLiteral::Bool(flag) => Some(json!(flag)),
         ScriptLiteral::Number(number) => Some(json!(number)),
@@ -142,6 +151,6 @@ fn value(literal: &ScriptLiteral) -> Option<Value> {
     }
 }
 
-fn place(form: &InputForm) -> std::ops::Range<usize> {
+fn input_span(form: &InputForm) -> std::ops::Range<usize> {
     form.span()
 }

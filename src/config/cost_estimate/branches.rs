@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use serde_json::Value;
 
-use super::usage_amount::{PerCallUsage, UNBOUNDED, UsageAmount, attempts, times};
+use super::usage_amount::{PerCallUsage, UNBOUNDED, UsageAmount, max_attempts, saturating_product};
 use super::visit_bounds::{self, VisitLimitSource};
 use synthdev_domain::workflow::{StateBody, StateSpec, ValueSource, WorkflowProgram};
 
@@ -23,10 +23,10 @@ pub(super) struct BranchEstimator<'p> {
     limited: VisitLimitSource,
     steps: u64,
     calls: PerCallUsage,
-    frames: HashMap<BranchEntry, Rc<FrameVisits>>,
-    lanes: BTreeMap<BranchEntry, Rc<BranchEstimate>>,
+    frame_visits: HashMap<BranchEntry, Rc<FrameVisits>>,
+    branch_estimates: BTreeMap<BranchEntry, Rc<BranchEstimate>>,
     notes: Vec<String>,
-    noted: HashSet<String>,
+    noted_texts: HashSet<String>,
 }
 
 /// Everything that one entry into a workflow or body visits, children included, and how often.
@@ -36,8 +36,8 @@ type FrameVisits = BTreeMap<ProgramStateKey, VisitEstimate>;
 struct VisitEstimate {
     visits: u64,
     /// Threads that one visit begins, and how many of each.
-    forks: Vec<(BranchEntry, u64)>,
-    each: UsageAmount,
+    branch_entries: Vec<(BranchEntry, u64)>,
+    usage_per_visit: UsageAmount,
 }
 
 struct BranchEstimate {
@@ -56,56 +56,56 @@ impl<'p> BranchEstimator<'p> {
             limited,
             steps,
             calls: PerCallUsage::default(),
-            frames: HashMap::new(),
-            lanes: BTreeMap::new(),
+            frame_visits: HashMap::new(),
+            branch_estimates: BTreeMap::new(),
             notes: Vec::new(),
-            noted: HashSet::new(),
+            noted_texts: HashSet::new(),
         }
     }
 
     /// What a run uses in all, how often it visits each state, and what is to be said of that.
-    pub(super) fn run(&mut self) -> (UsageAmount, BTreeMap<ProgramStateKey, u64>, Vec<String>) {
+    pub(super) fn estimate_run(&mut self) -> (UsageAmount, BTreeMap<ProgramStateKey, u64>, Vec<String>) {
         let Some(root) = self.program.workflows.first() else { return Default::default() };
         let entry = (0, 0, root.start.0);
-        let total = self.lane(entry).total;
+        let total = self.estimate_branch(entry).total;
         let mut visits: BTreeMap<ProgramStateKey, u64> = BTreeMap::new();
         let mut open: BTreeMap<BranchEntry, u64> = BTreeMap::from([(entry, 1)]);
         // threads only begin deeper ones
         while let Some((entry, number)) = open.pop_first() {
-            let lane = self.lane(entry);
+            let lane = self.estimate_branch(entry);
             for (key, visited) in lane.frame.iter() {
-                let all = times(visited.visits.min(self.steps), number);
+                let all = saturating_product(visited.visits.min(self.steps), number);
                 let sum = visits.entry(*key).or_default();
                 *sum = sum.saturating_add(all);
-                for (fork, each) in &visited.forks {
+                for (fork, each) in &visited.branch_entries {
                     let sum = open.entry(*fork).or_default();
-                    *sum = sum.saturating_add(times(all, *each));
+                    *sum = sum.saturating_add(saturating_product(all, *each));
                 }
             }
         }
         (total, visits, std::mem::take(&mut self.notes))
     }
 
-    fn lane(&mut self, entry: BranchEntry) -> Rc<BranchEstimate> {
-        if let Some(known) = self.lanes.get(&entry) {
+    fn estimate_branch(&mut self, entry: BranchEntry) -> Rc<BranchEstimate> {
+        if let Some(known) = self.branch_estimates.get(&entry) {
             return Rc::clone(known);
         }
-        let frame = self.frame(entry);
+        let frame = self.frame_visits(entry);
         let mut each: Vec<(u64, UsageAmount)> = Vec::with_capacity(frame.len());
         for visited in frame.values() {
-            let mut amount = visited.each;
-            for (fork, number) in &visited.forks {
-                amount = amount.plus(self.lane(*fork).total.times(*number));
+            let mut amount = visited.usage_per_visit;
+            for (fork, number) in &visited.branch_entries {
+                amount = amount.sum_with(self.estimate_branch(*fork).total.multiply_by(*number));
             }
             each.push((visited.visits, amount));
         }
-        let lane = Rc::new(BranchEstimate { frame, total: most(&each, self.steps) });
-        self.lanes.insert(entry, Rc::clone(&lane));
+        let lane = Rc::new(BranchEstimate { frame, total: max_usage(&each, self.steps) });
+        self.branch_estimates.insert(entry, Rc::clone(&lane));
         lane
     }
 
-    fn frame(&mut self, entry: BranchEntry) -> Rc<FrameVisits> {
-        if let Some(known) = self.frames.get(&entry) {
+    fn frame_visits(&mut self, entry: BranchEntry) -> Rc<FrameVisits> {
+        if let Some(known) = self.frame_visits.get(&entry) {
             return Rc::clone(known);
         }
         let (depth, at, start) = entry;
@@ -114,43 +114,47 @@ impl<'p> BranchEstimator<'p> {
         // how often each child is called: many states may call the same one
         let mut called: BTreeMap<usize, u64> = BTreeMap::new();
         if let Some(workflow) = program.workflows.get(at) {
-            for (index, visits) in visit_bounds::visits(workflow, start, self.limited) {
+            for (index, visits) in visit_bounds::max_visits(workflow, start, self.limited) {
                 let state = &workflow.states[index];
-                let forks = self.forks(entry, state);
+                let forks = self.branch_entries(entry, state);
                 let each = self.calls.per_visit((at, workflow), state);
-                add(&mut frame, (at, index), VisitEstimate { visits, forks, each });
+                add_visits(
+                    &mut frame,
+                    (at, index),
+                    VisitEstimate { visits, branch_entries: forks, usage_per_visit: each },
+                );
                 if let StateBody::Child { workflow: child, .. } = &state.work {
                     let sum = called.entry(child.0).or_default();
-                    *sum = sum.saturating_add(times(visits, attempts(state)));
+                    *sum = sum.saturating_add(saturating_product(visits, max_attempts(state)));
                 }
             }
         }
         for (child, number) in called {
-            let inside = self.child(depth + 1, child);
+            let inside = self.child_visits(depth + 1, child);
             for (key, visited) in inside.iter() {
-                let visits = times(visited.visits, number);
-                add(&mut frame, *key, VisitEstimate { visits, ..visited.clone() });
+                let visits = saturating_product(visited.visits, number);
+                add_visits(&mut frame, *key, VisitEstimate { visits, ..visited.clone() });
             }
         }
         let frame = Rc::new(frame);
-        self.frames.insert(entry, Rc::clone(&frame));
+        self.frame_visits.insert(entry, Rc::clone(&frame));
         frame
     }
 
-    fn child(&mut self, depth: usize, at: usize) -> Rc<FrameVisits> {
+    fn child_visits(&mut self, depth: usize, at: usize) -> Rc<FrameVisits> {
         let Some(child) = self.program.workflows.get(at) else { return Rc::default() };
         if depth > child.limits.max_depth as usize {
             return Rc::default();
         }
         if depth > DEEPEST {
-            self.note(format!("`{}` inside itself is counted {DEEPEST} levels deep", child.name));
+            self.add_note(format!("`{}` inside itself is counted {DEEPEST} levels deep", child.name));
             return Rc::default();
         }
-        self.frame((depth, at, child.start.0))
+        self.frame_visits((depth, at, child.start.0))
     }
 
-    fn forks(&mut self, (depth, at, _): BranchEntry, state: &StateSpec) -> Vec<(BranchEntry, u64)> {
-        let again = attempts(state);
+    fn branch_entries(&mut self, (depth, at, _): BranchEntry, state: &StateSpec) -> Vec<(BranchEntry, u64)> {
+        let again = max_attempts(state);
         if depth >= DEEPEST {
             return Vec::new();
         }
@@ -161,33 +165,36 @@ impl<'p> BranchEstimator<'p> {
             StateBody::ForEach(spec) => {
                 let items = match &spec.items {
                     ValueSource::Value(Value::Array(items)) => items.len() as u64,
-                    _ => self.listed(at, &spec.items).unwrap_or_else(|| {
-                        self.note(format!("how many items `{}` has is not known before it runs", state.name));
+                    _ => self.literal_list_length(at, &spec.items).unwrap_or_else(|| {
+                        self.add_note(format!(
+                            "how many items `{}` has is not known before it runs",
+                            state.name
+                        ));
                         UNBOUNDED
                     }),
                 };
-                vec![((depth + 1, at, spec.start.0), times(items, again))]
+                vec![((depth + 1, at, spec.start.0), saturating_product(items, again))]
             }
             _ => Vec::new(),
         }
     }
 
     /// The length of a list that is written out in the file.
-    fn listed(&self, at: usize, items: &ValueSource) -> Option<u64> {
+    fn literal_list_length(&self, at: usize, items: &ValueSource) -> Option<u64> {
         let ValueSource::Script(script) = items else { return None };
         let source = &self.program.workflows.get(at)?.scripts.get(script.0)?.source;
         let list: Vec<Value> = serde_json::from_str(source.trim()).ok()?;
         Some(list.len() as u64)
     }
 
-    fn note(&mut self, note: String) {
-        if self.noted.insert(note.clone()) {
+    fn add_note(&mut self, note: String) {
+        if self.noted_texts.insert(note.clone()) {
             self.notes.push(note);
         }
     }
 }
 
-fn add(frame: &mut FrameVisits, key: ProgramStateKey, more: VisitEstimate) {
+fn add_visits(frame: &mut FrameVisits, key: ProgramStateKey, more: VisitEstimate) {
     match frame.get_mut(&key) {
         Some(known) => known.visits = known.visits.saturating_add(more.visits),
         None => {
@@ -197,7 +204,7 @@ fn add(frame: &mut FrameVisits, key: ProgramStateKey, more: VisitEstimate) {
 }
 
 /// The most that `steps` visits can use: the dearest states first. Each figure has a worst case of its own.
-fn most(each: &[(u64, UsageAmount)], steps: u64) -> UsageAmount {
+fn max_usage(each: &[(u64, UsageAmount)], steps: u64) -> UsageAmount {
     let order = |by: &dyn Fn(&UsageAmount) -> f64| {
         let mut order: Vec<usize> = (0..each.len()).collect();
         order.sort_by(|a, b| by(&each[*b].1).total_cmp(&by(&each[*a].1)));
@@ -209,7 +216,7 @@ fn most(each: &[(u64, UsageAmount)], steps: u64) -> UsageAmount {
             if left != UNBOUNDED {
                 left -= taken;
             }
-            sum = sum.plus(amount.times(taken));
+            sum = sum.sum_with(amount.multiply_by(taken));
         }
         sum
     };

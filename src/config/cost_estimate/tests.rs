@@ -65,7 +65,7 @@ fn workflow(name: &str, states: &[&str]) -> Workflow {
             ..StateSpec::default()
         });
     }
-    let chat = crate::lower::chat(Role::default(), ModelChoice::default(), Vec::new());
+    let chat = crate::lower::chat_program(Role::default(), ModelChoice::default(), Vec::new());
     Workflow {
         name: name.into(),
         states: all,
@@ -133,11 +133,11 @@ trait ChangedSample: Sized {
 
 impl ChangedSample for Workflow {}
 
-fn of(workflows: Vec<Workflow>) -> CostEstimate {
-    told(workflows, &SystemContext::default())
+fn estimate_workflows(workflows: Vec<Workflow>) -> CostEstimate {
+    estimate_with_context(workflows, &SystemContext::default())
 }
 
-fn told(workflows: Vec<Workflow>, brief: &SystemContext) -> CostEstimate {
+fn estimate_with_context(workflows: Vec<Workflow>, brief: &SystemContext) -> CostEstimate {
     estimate_cost(
         &WorkflowProgram {
             workflows: workflows.into_iter().map(Arc::new).collect(),
@@ -154,7 +154,7 @@ fn what_agents_are_told_beside_their_roles_is_paid_with_every_call() {
     let one = || workflow("w", &["start - -> work", "work ! -> stop", "stop ."]);
     let brief = SystemContext { environment: "e".repeat(398), guidance: "g".repeat(798) };
     let without = |environment, guidance| SystemContextExclusions { environment, guidance };
-    let calls = of(vec![one()]).spending.calls.declared.unwrap();
+    let calls = estimate_workflows(vec![one()]).spending.calls.declared.unwrap();
     for (left_out, tokens) in [
         (without(false, false), 300),
         (without(true, false), 200),
@@ -162,7 +162,10 @@ fn what_agents_are_told_beside_their_roles_is_paid_with_every_call() {
         (without(true, true), 0),
     ] {
         let all = one().with(|workflow| workflow.agents[0].without = left_out);
-        let (bare, whole) = (of(vec![all.clone()]).spending, told(vec![all], &brief).spending);
+        let (bare, whole) = (
+            estimate_workflows(vec![all.clone()]).spending,
+            estimate_with_context(vec![all], &brief).spending,
+        );
         let more = |one: &WorstCaseUsage| one.prompt_tokens.declared.unwrap();
         assert_eq!(more(&whole) - more(&bare), calls * tokens, "{left_out:?}");
         let usd = |one: &WorstCaseUsage| one.cost_usd.unwrap().declared.unwrap();
@@ -171,7 +174,7 @@ fn what_agents_are_told_beside_their_roles_is_paid_with_every_call() {
 }
 
 fn calls(workflows: Vec<Workflow>) -> (Option<u64>, Option<u64>) {
-    let calls = of(workflows).spending.calls;
+    let calls = estimate_workflows(workflows).spending.calls;
     (calls.declared, calls.default)
 }
 
@@ -181,7 +184,7 @@ const ROUND: &[&str] = &["start - -> a", "a ! -> b", "b ! -> a stop", "stop ."];
 
 #[test]
 fn what_is_on_no_circle_happens_once() {
-    let found = of(vec![workflow("w", LINE)]);
+    let found = estimate_workflows(vec![workflow("w", LINE)]);
     assert_eq!(found.spending.calls, WorstCaseCount { declared: Some(2), default: Some(2) });
     assert_eq!(found.spending.prompt_tokens, WorstCaseCount { declared: Some(200), default: Some(200) });
     assert_eq!(found.spending.answer_tokens, Some(WorstCaseCount { declared: Some(20), default: Some(20) }));
@@ -216,7 +219,7 @@ fn a_circle_turns_as_often_as_its_limits_say() {
     assert_eq!(calls(vec![workflow("w", ROUND).with(steps(11))]), (Some(11), Some(11)));
     assert_eq!(calls(vec![workflow("w", LINE).with(steps(1))]), (Some(1), Some(1)));
     let most = workflow("w", ROUND).with(|w| w.limits.max_model_calls = Some(5));
-    let found = of(vec![most]);
+    let found = estimate_workflows(vec![most]);
     assert_eq!(found.spending.calls, WorstCaseCount { declared: Some(5), default: Some(5) });
     assert_eq!(found.spending.prompt_tokens.declared, Some(500));
     // going on after tools is no new visit: only steps bound it
@@ -261,7 +264,7 @@ fn a_visit_may_take_tools_repairs_a_nudge_and_retries() {
 #[test]
 fn a_context_bounds_what_is_asked_and_may_ask_for_summaries() {
     let prompt = |change: fn(&mut Workflow)| {
-        let spending = of(vec![workflow("w", LINE).with(change)]).spending;
+        let spending = estimate_workflows(vec![workflow("w", LINE).with(change)]).spending;
         (spending.calls.declared.unwrap(), spending.prompt_tokens.declared.unwrap())
     };
     assert_eq!(prompt(|_| ()), (2, 200));
@@ -276,7 +279,7 @@ fn children_branches_and_items_multiply() {
     let parent = workflow("p", &["start /1 -> start stop", "stop ."]);
     assert_eq!(calls(vec![parent.clone(), workflow("c", LINE)]), (None, Some(50)));
     let limited = parent.with(|w| w.states[0].max_visits = Some(3));
-    let found = of(vec![limited, workflow("c", LOOP)]);
+    let found = estimate_workflows(vec![limited, workflow("c", LOOP)]);
     assert_eq!(found.spending.calls, WorstCaseCount { declared: None, default: Some(78) });
     assert_eq!((found.states[0].workflow.as_str(), found.states[0].visits.default), ("c", Some(75)));
 
@@ -285,7 +288,8 @@ fn children_branches_and_items_multiply() {
     assert_eq!(calls(vec![fork]), (Some(3), Some(3)));
     let three = workflow("w", &["start *3a -> stop", "a ! -> end", "end .", "stop ."]);
     assert_eq!(calls(vec![three]), (Some(3), Some(3)));
-    let some = of(vec![workflow("w", &["start *a -> stop", "a ! -> end", "end .", "stop ."])]);
+    let some =
+        estimate_workflows(vec![workflow("w", &["start *a -> stop", "a ! -> end", "end .", "stop ."])]);
     assert_eq!(some.spending.calls, WorstCaseCount::default());
     assert_eq!(some.notes, ["how many items `start` has is not known before it runs"]);
     // every branch has steps of its own
@@ -298,7 +302,7 @@ fn children_branches_and_items_multiply() {
 fn recursion_ends_at_its_depth() {
     let w = workflow("w", &["start ! -> again", "again /0 -> stop", "stop ."]);
     assert_eq!(calls(vec![w.clone()]), (Some(9), Some(9)));
-    let deep = of(vec![w.with(|w| {
+    let deep = estimate_workflows(vec![w.with(|w| {
         w.limits.max_depth = u32::MAX;
         w.limits.max_steps = u32::MAX;
     })]);
@@ -325,19 +329,19 @@ fn what_is_not_known_is_said() {
     let mut w = workflow("w", LINE);
     w.agents[0].choice.price = None;
     w.agents[0].choice.parameters.max_output_tokens = None;
-    let found = of(vec![w.clone()]);
+    let found = estimate_workflows(vec![w.clone()]);
     assert_eq!((found.spending.answer_tokens, found.spending.cost_usd), (None, None));
     assert_eq!(found.notes.len(), 2, "{:?}", found.notes);
     assert!(found.notes[1].ends_with(" m"), "{:?}", found.notes);
     w.agents[0].choice.price = Some(TokenPrice { input: 1_000.0, output: 9.0, ..TokenPrice::default() });
-    let cost = of(vec![w.clone()]).spending.cost_usd.unwrap();
+    let cost = estimate_workflows(vec![w.clone()]).spending.cost_usd.unwrap();
     assert!((cost.declared.unwrap() - 0.2).abs() < 1e-9, "{cost:?}");
     // a model's window bounds what can be asked
     w.agents[0].choice.context_size = Some(30);
-    assert_eq!(of(vec![w.clone()]).spending.prompt_tokens.declared, Some(60));
+    assert_eq!(estimate_workflows(vec![w.clone()]).spending.prompt_tokens.declared, Some(60));
     w.budget = Budget { tokens: BudgetCap { soft: None, hard: Some(10) }, ..Budget::default() };
-    assert_eq!(of(vec![w]).spending.prompt_tokens.declared, Some(40));
-    let idle = of(vec![workflow("w", &["start - -> stop", "stop ."])]);
+    assert_eq!(estimate_workflows(vec![w]).spending.prompt_tokens.declared, Some(40));
+    let idle = estimate_workflows(vec![workflow("w", &["start - -> stop", "stop ."])]);
     assert_eq!((idle.spending.calls.declared, idle.states.len(), idle.notes.len()), (Some(0), 0, 0));
 }
 
@@ -358,9 +362,9 @@ fn long_workflows_are_no_trouble() {
 #[test]
 fn an_agent_s_budget_ends_its_calls_earlier() {
     let mut w = workflow("w", &["start ! - end", "end ! - stop", "stop . -"]);
-    let before = of(vec![w.clone()]).spending;
+    let before = estimate_workflows(vec![w.clone()]).spending;
     w.agents[0].budget.cost_usd = BudgetCap { soft: None, hard: Some(0.000_001) };
-    let after = of(vec![w]).spending;
+    let after = estimate_workflows(vec![w]).spending;
     let usd = |spending: &WorstCaseUsage| spending.cost_usd.and_then(|usd| usd.default).unwrap();
     assert!(usd(&after) < usd(&before), "{after:?} {before:?}");
     assert_eq!(after.calls, before.calls, "dollars say nothing of the number of calls");

@@ -24,16 +24,16 @@ pub(super) struct UsageAmount {
 }
 
 impl UsageAmount {
-    pub(super) fn times(self, number: u64) -> Self {
+    pub(super) fn multiply_by(self, number: u64) -> Self {
         Self {
-            calls: times(self.calls, number),
-            prompt: times(self.prompt, number),
-            answer: times(self.answer, number),
+            calls: saturating_product(self.calls, number),
+            prompt: saturating_product(self.prompt, number),
+            answer: saturating_product(self.answer, number),
             usd: times_usd(self.usd, number),
         }
     }
 
-    pub(super) fn plus(self, other: Self) -> Self {
+    pub(super) fn sum_with(self, other: Self) -> Self {
         Self {
             calls: self.calls.saturating_add(other.calls),
             prompt: self.prompt.saturating_add(other.prompt),
@@ -42,7 +42,7 @@ impl UsageAmount {
         }
     }
 
-    pub(super) fn largest(self, other: Self) -> Self {
+    pub(super) fn max_per_part(self, other: Self) -> Self {
         Self {
             calls: self.calls.max(other.calls),
             prompt: self.prompt.max(other.prompt),
@@ -51,7 +51,7 @@ impl UsageAmount {
         }
     }
 
-    pub(super) fn smallest(self, other: Self) -> Self {
+    pub(super) fn min_per_part(self, other: Self) -> Self {
         Self {
             calls: self.calls.min(other.calls),
             prompt: self.prompt.min(other.prompt),
@@ -61,7 +61,7 @@ impl UsageAmount {
     }
 }
 
-pub(super) fn times(one: u64, number: u64) -> u64 {
+pub(super) fn saturating_product(one: u64, number: u64) -> u64 {
     one.saturating_mul(number)
 }
 
@@ -87,12 +87,12 @@ impl PerCallUsage {
         };
         let Some(agent) = workflow.agent(*index) else { return UsageAmount::default() };
         let call = *self.0.entry((at, index.0)).or_insert_with(|| per_call(workflow, agent));
-        call.times(requests(workflow, agent, state)).times(attempts(state))
+        call.multiply_by(max_requests(workflow, agent, state)).multiply_by(max_attempts(state))
     }
 }
 
 /// The most requests of one try of a state's work.
-fn requests(workflow: &Workflow, agent: &AgentSpec, state: &StateSpec) -> u64 {
+fn max_requests(workflow: &Workflow, agent: &AgentSpec, state: &StateSpec) -> u64 {
     let rounds = match agent.tool_loop {
         ToolLoop::Auto if !agent.tools.is_empty() => u64::from(agent.max_tool_rounds),
         ToolLoop::Auto | ToolLoop::Step => 0,
@@ -105,7 +105,7 @@ fn requests(workflow: &Workflow, agent: &AgentSpec, state: &StateSpec) -> u64 {
 }
 
 /// How often the work of one visit may be tried.
-pub(super) fn attempts(state: &StateSpec) -> u64 {
+pub(super) fn max_attempts(state: &StateSpec) -> u64 {
     let again = state.recovery.retry.iter().map(|rule| u64::from(rule.max_attempts.saturating_sub(1)));
     again.fold(1, u64::saturating_add)
 }
@@ -113,28 +113,28 @@ pub(super) fn attempts(state: &StateSpec) -> u64 {
 /// The longest request of an agent with its longest answer.
 pub(super) fn per_call(workflow: &Workflow, agent: &AgentSpec) -> UsageAmount {
     let context = workflow.contexts.get(agent.context.0).map_or(0, |context| context.limit().0);
-    let examples: usize = agent.examples.iter().map(|message| length(&message.content)).sum();
+    let examples: usize = agent.examples.iter().map(|message| text_length(&message.content)).sum();
     let tools = agent.tools.iter().map(|tool| (&tool.name, &tool.description, &tool.parameters));
     let decisions = agent.parsing_tools.iter().map(|tool| (&tool.name, &tool.description, &tool.parameters));
     let tools: usize = tools
         .chain(decisions)
-        .map(|(name, text, schema)| length(name) + length(text) + schema.to_string().len())
+        .map(|(name, text, schema)| text_length(name) + text_length(text) + schema.to_string().len())
         .sum();
-    let reminder = agent.reminder.as_deref().map_or(0, length);
+    let reminder = agent.reminder.as_deref().map_or(0, text_length);
     let characters = context
-        .saturating_add(length(&agent.system_prompt))
+        .saturating_add(text_length(&agent.system_prompt))
         .saturating_add(examples)
         .saturating_add(tools)
         .saturating_add(reminder);
     let prompt = u64::try_from(characters.div_ceil(CHARACTERS_A_TOKEN)).unwrap_or(UNBOUNDED);
     let prompt = prompt.min(agent.choice.context_size.unwrap_or(UNBOUNDED));
     let answer = agent.choice.parameters.max_output_tokens.unwrap_or(0);
-    let dearest = |price: TokenPrice| TokenPrice { input: price.dearest_input(), ..price };
+    let dearest = |price: TokenPrice| TokenPrice { input: price.max_input_price(), ..price };
     let usage = TokenUsage { prompt, completion: answer, ..TokenUsage::default() };
     let usd = agent.choice.price.map_or(0.0, |price| dearest(price).cost_usd(&usage));
     UsageAmount { calls: 1, prompt, answer, usd }
 }
 
-fn length(text: &str) -> usize {
+fn text_length(text: &str) -> usize {
     text.chars().count()
 }

@@ -19,13 +19,14 @@ pub(super) enum VisitLimitSource {
 ///
 /// A state on no circle is visited once at most. On a circle its limit counts; a state without one is visited at
 /// most once between two visits of limited ones, if no circle avoids these.
-pub(super) fn visits(workflow: &Workflow, start: usize, limited: VisitLimitSource) -> Vec<(usize, u64)> {
+pub(super) fn max_visits(workflow: &Workflow, start: usize, limited: VisitLimitSource) -> Vec<(usize, u64)> {
     let top = start == workflow.start.0;
     let mut starts = vec![start];
     starts.extend(workflow.resume.filter(|_| top).map(|at| at.0));
-    let (reached, next) = reach(workflow, starts, top);
+    let (reached, next) = reachable_states(workflow, starts, top);
     let part = strongly_connected_components(&next, &vec![true; next.len()]);
-    let limits: Vec<u64> = reached.iter().map(|at| limit(workflow, &workflow.states[*at], limited)).collect();
+    let limits: Vec<u64> =
+        reached.iter().map(|at| visit_limit(workflow, &workflow.states[*at], limited)).collect();
     let circular: Vec<bool> = (0..next.len()).map(|at| in_circle(&next, &part, at)).collect();
     // circles that are left when limited states are taken away
     let free: Vec<bool> = (0..next.len()).map(|at| circular[at] && limits[at] == UNBOUNDED).collect();
@@ -55,7 +56,7 @@ pub(super) fn visits(workflow: &Workflow, start: usize, limited: VisitLimitSourc
     reached.iter().enumerate().map(|(at, state)| (*state, most(at))).collect()
 }
 
-fn limit(workflow: &Workflow, state: &StateSpec, limited: VisitLimitSource) -> u64 {
+fn visit_limit(workflow: &Workflow, state: &StateSpec, limited: VisitLimitSource) -> u64 {
     // going on after tools is no new visit: only the steps of the run bound it
     if let StateBody::Agent { agent, .. } = &state.work
         && workflow.agent(*agent).is_some_and(|agent| agent.tool_loop == ToolLoop::Step)
@@ -71,7 +72,7 @@ fn limit(workflow: &Workflow, state: &StateSpec, limited: VisitLimitSource) -> u
 }
 
 /// Where a state can lead. What the workflow says of errors and limits holds outside of bodies.
-fn successors(workflow: &Workflow, state: &StateSpec, top: bool) -> Vec<usize> {
+fn state_successors(workflow: &Workflow, state: &StateSpec, top: bool) -> Vec<usize> {
     if state.terminal {
         return Vec::new();
     }
@@ -99,13 +100,13 @@ fn successors(workflow: &Workflow, state: &StateSpec, top: bool) -> Vec<usize> {
 
 /// The states that can be reached, in their order, and where each leads, by position among them. Costs what is reached:
 /// a workflow of many bodies is entered at each of them.
-fn reach(workflow: &Workflow, from: Vec<usize>, top: bool) -> (Vec<usize>, Vec<Vec<usize>>) {
+fn reachable_states(workflow: &Workflow, from: Vec<usize>, top: bool) -> (Vec<usize>, Vec<Vec<usize>>) {
     let mut found: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     let mut open = from;
     while let Some(at) = open.pop() {
         let Some(state) = workflow.states.get(at) else { continue };
         if let Entry::Vacant(entry) = found.entry(at) {
-            open.extend(entry.insert(successors(workflow, state, top)).iter());
+            open.extend(entry.insert(state_successors(workflow, state, top)).iter());
         }
     }
     let states: Vec<usize> = found.keys().copied().collect();

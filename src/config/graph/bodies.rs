@@ -16,18 +16,18 @@ pub(super) struct GraphBody {
 pub(super) struct GraphBodies {
     pub(super) list: Vec<GraphBody>,
     /// Per state: the innermost body.
-    pub(super) of_state: Vec<Option<usize>>,
+    pub(super) body_of_state: Vec<Option<usize>>,
 }
 
-pub(super) fn groups(workflow: &Workflow) -> GraphBodies {
+pub(super) fn group_bodies(workflow: &Workflow) -> GraphBodies {
     let mut list: Vec<GraphBody> = Vec::new();
     for (owner, state) in workflow.states.iter().enumerate() {
         match &state.work {
             StateBody::Parallel(parallel) => {
                 let branches = parallel.branches.iter();
-                list.extend(branches.filter_map(|one| body(workflow, owner, &one.name, one.start)));
+                list.extend(branches.filter_map(|one| body_group(workflow, owner, &one.name, one.start)));
             }
-            StateBody::ForEach(each) => list.extend(body(workflow, owner, &each.each, each.start)),
+            StateBody::ForEach(each) => list.extend(body_group(workflow, owner, &each.each, each.start)),
             _ => {}
         }
     }
@@ -42,10 +42,10 @@ pub(super) fn groups(workflow: &Workflow) -> GraphBodies {
     for body in &mut list {
         body.group.parent = of_state.get(body.group.owner).copied().flatten();
     }
-    GraphBodies { list, of_state }
+    GraphBodies { list, body_of_state: of_state }
 }
 
-fn body(workflow: &Workflow, owner: usize, name: &str, start: StateIx) -> Option<GraphBody> {
+fn body_group(workflow: &Workflow, owner: usize, name: &str, start: StateIx) -> Option<GraphBody> {
     let first = &workflow.state(start)?.name;
     let end = first.rfind('/')? + 1;
     let group = GraphGroup { owner, name: name.to_owned(), parent: None, start: start.0 };

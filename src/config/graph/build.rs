@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::bodies::{GraphBodies, GraphBody, groups};
+use super::bodies::{GraphBodies, GraphBody, group_bodies};
 use super::labels;
 use super::model::{EdgeKind, GraphEdge, GraphHandler, GraphNode, NodeKind, WorkflowGraph};
 use synthdev_domain::ids::{StateIx, WorkflowIx};
@@ -14,24 +14,25 @@ impl WorkflowGraph {
     /// The graph of one workflow of a program; `None` if there is no such workflow.
     pub fn from_program(program: &WorkflowProgram, at: WorkflowIx) -> Option<Self> {
         let workflow = program.workflows.get(at.0)?;
-        let GraphBodies { list, of_state } = groups(workflow);
+        let GraphBodies { list, body_of_state: of_state } = group_bodies(workflow);
         let nodes: Vec<GraphNode> = workflow
             .states
             .iter()
             .zip(&of_state)
-            .map(|(state, group)| node(program, workflow, state, group.map(|at| (at, &list[at]))))
+            .map(|(state, group)| build_node(program, workflow, state, group.map(|at| (at, &list[at]))))
             .collect();
-        let edges = workflow.states.iter().enumerate().flat_map(|(from, state)| edges(workflow, from, state));
+        let edges =
+            workflow.states.iter().enumerate().flat_map(|(from, state)| build_edges(workflow, from, state));
         let mut graph = Self {
             workflow: workflow.name.clone(),
             description: workflow.description.clone(),
             start: workflow.start.0,
             edges: edges.filter(|edge| edge.to < nodes.len()).collect(),
             groups: list.into_iter().map(|body| body.group).collect(),
-            handlers: handlers(workflow),
+            handlers: build_handlers(workflow),
             nodes,
         };
-        graph.judge(workflow);
+        graph.mark_reachable(workflow);
         Some(graph)
     }
 
@@ -53,7 +54,7 @@ impl WorkflowGraph {
     }
 
     /// Follows every way from the start; an end of which the file says nothing and that nothing leads to is hidden.
-    fn judge(&mut self, workflow: &Workflow) {
+    fn mark_reachable(&mut self, workflow: &Workflow) {
         let mut open: Vec<usize> = vec![self.start];
         open.extend(self.handlers.iter().map(|handler| handler.to));
         while let Some(at) = open.pop() {
@@ -72,7 +73,7 @@ impl WorkflowGraph {
     }
 }
 
-fn node(
+fn build_node(
     program: &WorkflowProgram,
     workflow: &Workflow,
     state: &StateSpec,
@@ -86,8 +87,8 @@ fn node(
     GraphNode {
         name: state.name.clone(),
         label: label.to_owned(),
-        kind: kind(state),
-        about: labels::about(program, workflow, state),
+        kind: node_kind(state),
+        about: labels::state_description(program, workflow, state),
         group: group.map(|(at, _)| at),
         calls,
         reachable: false,
@@ -96,7 +97,7 @@ fn node(
     }
 }
 
-fn kind(state: &StateSpec) -> NodeKind {
+fn node_kind(state: &StateSpec) -> NodeKind {
     match &state.work {
         _ if state.terminal => NodeKind::End,
         StateBody::None if state.script.is_some() => NodeKind::Script,
@@ -112,7 +113,7 @@ fn kind(state: &StateSpec) -> NodeKind {
     }
 }
 
-fn edges(workflow: &Workflow, from: usize, state: &StateSpec) -> Vec<GraphEdge> {
+fn build_edges(workflow: &Workflow, from: usize, state: &StateSpec) -> Vec<GraphEdge> {
     let edge = |to: StateIx, kind, order: usize, label: String| GraphEdge {
         from,
         to: to.0,
@@ -130,12 +131,12 @@ fn edges(workflow: &Workflow, from: usize, state: &StateSpec) -> Vec<GraphEdge> 
         .enumerate()
         .filter(|_| leaves)
         .map(|(at, one)| {
-            let label = labels::condition(workflow, one.condition, several);
+            let label = labels::condition_label(workflow, one.condition, several);
             edge(one.target, EdgeKind::Transition, at + 1, label)
         })
         .collect();
     for (at, catch) in state.recovery.catch.iter().enumerate() {
-        all.push(edge(catch.target, EdgeKind::Catch, at + 1, labels::errors(&catch.errors)));
+        all.push(edge(catch.target, EdgeKind::Catch, at + 1, labels::error_patterns_label(&catch.errors)));
     }
     if let Some(OnError::Go(target)) = state.recovery.on_error {
         all.push(edge(target, EdgeKind::OnError, 1, "any other error".to_owned()));
@@ -151,7 +152,7 @@ fn edges(workflow: &Workflow, from: usize, state: &StateSpec) -> Vec<GraphEdge> 
     all
 }
 
-fn handlers(workflow: &Workflow) -> Vec<GraphHandler> {
+fn build_handlers(workflow: &Workflow) -> Vec<GraphHandler> {
     let mut all = Vec::new();
     let mut add = |label: &str, to: StateIx| all.push(GraphHandler { label: label.to_owned(), to: to.0 });
     if let OnError::Go(target) = workflow.on_error {

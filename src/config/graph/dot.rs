@@ -5,24 +5,27 @@ use std::fmt::Write as _;
 
 use super::labels::one_line;
 use super::model::{BodyStates, EdgeKind, GraphEdge, GraphNode, GraphVisitStatus, NodeKind, WorkflowGraph};
-use super::terminal::numbers;
+use super::terminal::tally_text;
 
 /// One digraph of a workflow and, beside it, of those that it calls: `graphs` holds the program's index of each.
-pub fn draw(graphs: &[(usize, WorkflowGraph)]) -> String {
+pub fn draw_dot(graphs: &[(usize, WorkflowGraph)]) -> String {
     let title = graphs.first().map_or("", |(_, graph)| graph.workflow.as_str());
-    let mut drawing = DotWriter { out: format!("digraph {} {{\n", quote(title)) };
-    drawing.line(1, "rankdir=TB;");
-    drawing.line(1, "node [shape=box, style=\"rounded,filled\", fillcolor=white, fontname=\"sans-serif\"];");
-    drawing.line(1, "edge [fontname=\"sans-serif\", fontsize=10];");
+    let mut drawing = DotWriter { output: format!("digraph {} {{\n", quote_text(title)) };
+    drawing.write_line(1, "rankdir=TB;");
+    drawing.write_line(
+        1,
+        "node [shape=box, style=\"rounded,filled\", fillcolor=white, fontname=\"sans-serif\"];",
+    );
+    drawing.write_line(1, "edge [fontname=\"sans-serif\", fontsize=10];");
     for (place, (at, graph)) in graphs.iter().enumerate() {
         if place == 0 {
-            drawing.workflow(*at, graph, 1);
+            drawing.write_workflow(*at, graph, 1);
             continue;
         }
-        drawing.line(1, &format!("subgraph cluster_w{at} {{"));
-        drawing.line(2, &format!("label={};", quote(&graph.workflow)));
-        drawing.workflow(*at, graph, 2);
-        drawing.line(1, "}");
+        drawing.write_line(1, &format!("subgraph cluster_w{at} {{"));
+        drawing.write_line(2, &format!("label={};", quote_text(&graph.workflow)));
+        drawing.write_workflow(*at, graph, 2);
+        drawing.write_line(1, "}");
     }
     let beside: HashMap<usize, &WorkflowGraph> =
         graphs.iter().skip(1).map(|(at, graph)| (*at, graph)).collect();
@@ -30,44 +33,47 @@ pub fn draw(graphs: &[(usize, WorkflowGraph)]) -> String {
         for (state, node) in graph.nodes.iter().enumerate().filter(|(_, node)| !node.hidden) {
             let called = node.calls.and_then(|called| Some((called, beside.get(&called)?)));
             if let Some((called, child)) = called.filter(|(called, _)| called != at) {
-                let to = id(called, child.start);
-                drawing.line(1, &format!("{} -> {to} [style=dotted, label=\"calls\"];", id(*at, state)));
+                let to = node_id(called, child.start);
+                drawing.write_line(
+                    1,
+                    &format!("{} -> {to} [style=dotted, label=\"calls\"];", node_id(*at, state)),
+                );
             }
         }
     }
-    drawing.out.push_str("}\n");
-    drawing.out
+    drawing.output.push_str("}\n");
+    drawing.output
 }
 
 struct DotWriter {
-    out: String,
+    output: String,
 }
 
 impl DotWriter {
-    fn line(&mut self, depth: usize, line: &str) {
+    fn write_line(&mut self, depth: usize, line: &str) {
         // writing into a string cannot fail
-        let _ = writeln!(self.out, "{}{line}", "    ".repeat(depth));
+        let _ = writeln!(self.output, "{}{line}", "    ".repeat(depth));
     }
 
-    fn workflow(&mut self, at: usize, graph: &WorkflowGraph, depth: usize) {
-        self.line(depth, &format!("begin{at} [shape=point, width=0.15, label=\"\"];"));
-        self.line(depth, &format!("begin{at} -> {};", id(at, graph.start)));
-        self.states(at, graph, &BodyStates::from_graph(graph), None, depth);
+    fn write_workflow(&mut self, at: usize, graph: &WorkflowGraph, depth: usize) {
+        self.write_line(depth, &format!("begin{at} [shape=point, width=0.15, label=\"\"];"));
+        self.write_line(depth, &format!("begin{at} -> {};", node_id(at, graph.start)));
+        self.write_states(at, graph, &BodyStates::from_graph(graph), None, depth);
         for edge in graph.edges.iter().filter(|edge| !graph.nodes[edge.from].hidden) {
-            self.edge(at, graph, edge, depth);
+            self.write_edge(at, graph, edge, depth);
         }
         let any = format!("any{at}");
         if !graph.handlers.is_empty() {
-            self.line(depth, &format!("{any} [label=\"any state\", style=dashed];"));
+            self.write_line(depth, &format!("{any} [label=\"any state\", style=dashed];"));
         }
         for handler in &graph.handlers {
-            let label = quote(&format!("! {}", handler.label));
-            let to = id(at, handler.to);
-            self.line(depth, &format!("{any} -> {to} [style=dashed, color=firebrick, label={label}];"));
+            let label = quote_text(&format!("! {}", handler.label));
+            let to = node_id(at, handler.to);
+            self.write_line(depth, &format!("{any} -> {to} [style=dashed, color=firebrick, label={label}];"));
         }
     }
 
-    fn states(
+    fn write_states(
         &mut self,
         at: usize,
         graph: &WorkflowGraph,
@@ -75,22 +81,25 @@ impl DotWriter {
         group: Option<usize>,
         depth: usize,
     ) {
-        for index in states.list(group).iter().copied().filter(|index| !graph.nodes[*index].hidden) {
-            self.line(depth, &format!("{} [{}];", id(at, index), attributes(&graph.nodes[index])));
+        for index in states.states_in(group).iter().copied().filter(|index| !graph.nodes[*index].hidden) {
+            self.write_line(
+                depth,
+                &format!("{} [{}];", node_id(at, index), node_attributes(&graph.nodes[index])),
+            );
             let bodies: Vec<usize> = graph.bodies(index).map(|(group, _)| group).collect();
             for body in bodies {
                 let name = &graph.groups[body].name;
-                self.line(depth, &format!("subgraph cluster_g{at}_{body} {{"));
-                self.line(depth + 1, &format!("label={}; style=dashed;", quote(name)));
-                self.states(at, graph, states, Some(body), depth + 1);
-                self.line(depth, "}");
-                let start = id(at, graph.groups[body].start);
-                self.line(depth, &format!("{} -> {start} [style=dotted];", id(at, index)));
+                self.write_line(depth, &format!("subgraph cluster_g{at}_{body} {{"));
+                self.write_line(depth + 1, &format!("label={}; style=dashed;", quote_text(name)));
+                self.write_states(at, graph, states, Some(body), depth + 1);
+                self.write_line(depth, "}");
+                let start = node_id(at, graph.groups[body].start);
+                self.write_line(depth, &format!("{} -> {start} [style=dotted];", node_id(at, index)));
             }
         }
     }
 
-    fn edge(&mut self, at: usize, graph: &WorkflowGraph, edge: &GraphEdge, depth: usize) {
+    fn write_edge(&mut self, at: usize, graph: &WorkflowGraph, edge: &GraphEdge, depth: usize) {
         let several = graph
             .outgoing_edges(edge.from)
             .filter(|other| other.kind == EdgeKind::Transition)
@@ -101,13 +110,13 @@ impl DotWriter {
             EdgeKind::Transition => edge.label.clone(),
             _ => format!("! {}", edge.label),
         };
-        let counted = numbers(edge.tally.as_ref());
+        let counted = tally_text(edge.tally.as_ref());
         if !counted.is_empty() {
             label = format!("{label} ({counted})").trim_start().to_owned();
         }
         let mut with = Vec::new();
         if !label.is_empty() {
-            with.push(format!("label={}", quote(&label)));
+            with.push(format!("label={}", quote_text(&label)));
         }
         if edge.kind.is_exception() {
             with.push("style=dashed, color=firebrick".to_owned());
@@ -115,16 +124,16 @@ impl DotWriter {
             with.push("penwidth=2".to_owned());
         }
         let with = if with.is_empty() { String::new() } else { format!(" [{}]", with.join(", ")) };
-        self.line(depth, &format!("{} -> {}{with};", id(at, edge.from), id(at, edge.to)));
+        self.write_line(depth, &format!("{} -> {}{with};", node_id(at, edge.from), node_id(at, edge.to)));
     }
 }
 
-fn attributes(node: &GraphNode) -> String {
-    let counted = numbers(node.tally.as_ref());
+fn node_attributes(node: &GraphNode) -> String {
+    let counted = tally_text(node.tally.as_ref());
     let lines: Vec<String> = [node.label.as_str(), node.about.as_str(), counted.as_str()]
         .into_iter()
         .filter(|line| !line.is_empty())
-        .map(escaped)
+        .map(escape_text)
         .collect();
     let shape = match node.kind {
         NodeKind::Agent => "box",
@@ -144,15 +153,15 @@ fn attributes(node: &GraphNode) -> String {
     format!("label=\"{}\", shape={shape}{fill}", lines.join("\\n"))
 }
 
-fn id(workflow: usize, state: usize) -> String {
+fn node_id(workflow: usize, state: usize) -> String {
     format!("s{workflow}_{state}")
 }
 
-fn quote(text: &str) -> String {
-    format!("\"{}\"", escaped(text))
+fn quote_text(text: &str) -> String {
+    format!("\"{}\"", escape_text(text))
 }
 
 /// Graphviz knows two escapes in a quoted string; a backslash of the text must not become one of its own.
-fn escaped(text: &str) -> String {
+fn escape_text(text: &str) -> String {
     one_line(text).replace('&', "&amp;").replace('\\', "\\\\").replace('"', "\\\"")
 }

@@ -8,8 +8,8 @@ pub(super) struct DrawingOrder<'g> {
     graph: &'g WorkflowGraph,
     states: BodyStates,
     /// What no transition leads to: targets of handlers, of `catch` and the like.
-    late: BodyStates,
-    seen: Vec<bool>,
+    unreached: BodyStates,
+    visited: Vec<bool>,
 }
 
 impl<'g> DrawingOrder<'g> {
@@ -19,24 +19,24 @@ impl<'g> DrawingOrder<'g> {
         Self {
             graph,
             states: BodyStates::from_graph(graph),
-            late: BodyStates::sorted(graph, late),
-            seen: vec![false; graph.nodes.len()],
+            unreached: BodyStates::from_states(graph, late),
+            visited: vec![false; graph.nodes.len()],
         }
     }
 
     /// The states of a body as they stand in the file.
     pub(super) fn states(&self, group: Option<usize>) -> &[usize] {
-        self.states.list(group)
+        self.states.states_in(group)
     }
 
     /// The states of one body (or, without one, of the workflow itself) from top to bottom.
     pub(super) fn body(&mut self, group: Option<usize>) -> Vec<usize> {
-        let Self { graph, states, late, seen } = self;
-        ordered(graph, group, states.list(group), late.list(group), seen)
+        let Self { graph, states, unreached: late, visited: seen } = self;
+        drawing_order(graph, group, states.states_in(group), late.states_in(group), seen)
     }
 }
 
-fn ordered(
+fn drawing_order(
     graph: &WorkflowGraph,
     group: Option<usize>,
     states: &[usize],
@@ -47,23 +47,28 @@ fn ordered(
     let own = |at: usize| {
         graph.nodes.get(at).is_some_and(|node| node.group == group && node.reachable && !node.hidden)
     };
-    let mut list = walk(graph, start, &own, seen);
+    let mut list = walk_postorder(graph, start, &own, seen);
     for at in late {
-        list.extend(walk(graph, *at, &own, seen));
+        list.extend(walk_postorder(graph, *at, &own, seen));
     }
     list.extend(states.iter().filter(|at| !seen[**at] && !graph.nodes[**at].hidden));
     // stable: inside of each rank the order stays
-    list.sort_by_key(|at| rank(graph, *at));
+    list.sort_by_key(|at| drawing_rank(graph, *at));
     list
 }
 
 /// Reverse postorder over the transitions, with a stack of its own: a file may be a chain of any length.
-fn walk(graph: &WorkflowGraph, start: usize, own: &dyn Fn(usize) -> bool, seen: &mut [bool]) -> Vec<usize> {
+fn walk_postorder(
+    graph: &WorkflowGraph,
+    start: usize,
+    own: &dyn Fn(usize) -> bool,
+    seen: &mut [bool],
+) -> Vec<usize> {
     let mut finished = Vec::new();
     let mut open: Vec<(usize, Vec<usize>)> = Vec::new();
     let enter = |at: usize, seen: &mut [bool], open: &mut Vec<(usize, Vec<usize>)>| {
         if own(at) && !std::mem::replace(&mut seen[at], true) {
-            open.push((at, next(graph, at)));
+            open.push((at, next_states(graph, at)));
         }
     };
     enter(start, seen, &mut open);
@@ -81,14 +86,14 @@ fn walk(graph: &WorkflowGraph, start: usize, own: &dyn Fn(usize) -> bool, seen: 
 }
 
 /// Targets in ascending order, as the last one is taken first and so ends up lowest.
-fn next(graph: &WorkflowGraph, at: usize) -> Vec<usize> {
+fn next_states(graph: &WorkflowGraph, at: usize) -> Vec<usize> {
     let mut targets: Vec<usize> =
         graph.outgoing_edges(at).filter(|edge| !edge.kind.is_exception()).map(|edge| edge.to).collect();
     targets.sort_unstable();
     targets
 }
 
-fn rank(graph: &WorkflowGraph, at: usize) -> u8 {
+fn drawing_rank(graph: &WorkflowGraph, at: usize) -> u8 {
     let node = &graph.nodes[at];
     match node.kind {
         _ if !node.reachable => 2,

@@ -13,9 +13,9 @@ use synthdev_domain::workflow::{
 const QUOTED: usize = 40;
 
 /// What a state does: `agent coder`, `shell cargo test`, `workflow coder_reviewer`.
-pub(super) fn about(program: &WorkflowProgram, workflow: &Workflow, state: &StateSpec) -> String {
+pub(super) fn state_description(program: &WorkflowProgram, workflow: &Workflow, state: &StateSpec) -> String {
     if state.terminal {
-        let output = input(workflow, &state.output);
+        let output = input_label(workflow, &state.output);
         return if output.is_empty() { "end".to_owned() } else { format!("end with {output}") };
     }
     let scripted = |text: String| if state.script.is_some() { format!("script, {text}") } else { text };
@@ -36,9 +36,9 @@ pub(super) fn about(program: &WorkflowProgram, workflow: &Workflow, state: &Stat
             let name = program.workflows.get(called.0).map_or("?", |child| child.name.as_str());
             scripted(format!("workflow {}", terminal_safe::escape_name(name)))
         }
-        StateBody::Parallel(parallel) => scripted(branches(parallel)),
-        StateBody::ForEach(each) => scripted(loops(workflow, each)),
-        StateBody::Step(step) => scripted(action(workflow, step)),
+        StateBody::Parallel(parallel) => scripted(branches_label(parallel)),
+        StateBody::ForEach(each) => scripted(loop_label(workflow, each)),
+        StateBody::Step(step) => scripted(action_label(workflow, step)),
         StateBody::Pause(pause) => {
             let what = match pause.kind {
                 PauseKind::Approval => "asks for approval",
@@ -46,19 +46,21 @@ pub(super) fn about(program: &WorkflowProgram, workflow: &Workflow, state: &Stat
                 PauseKind::Choice => "lets choose",
                 PauseKind::Outputs => "asks for values",
             };
-            let message = input(workflow, &pause.message);
+            let message = input_label(workflow, &pause.message);
             scripted(if message.is_empty() { what.to_owned() } else { format!("{what}: {message}") })
         }
-        StateBody::Wait(WaitSpec::For(time)) => scripted(format!("waits {}", input(workflow, time))),
-        StateBody::Wait(WaitSpec::Until(time)) => scripted(format!("waits until {}", input(workflow, time))),
+        StateBody::Wait(WaitSpec::For(time)) => scripted(format!("waits {}", input_label(workflow, time))),
+        StateBody::Wait(WaitSpec::Until(time)) => {
+            scripted(format!("waits until {}", input_label(workflow, time)))
+        }
         StateBody::Fail { error, .. } => format!("fails with {}", terminal_safe::escape_name(error)),
     }
 }
 
 /// A transition's condition: empty for the only way out, `otherwise` for one of several without a condition.
-pub(super) fn condition(workflow: &Workflow, script: Option<ScriptIx>, several: bool) -> String {
+pub(super) fn condition_label(workflow: &Workflow, script: Option<ScriptIx>, several: bool) -> String {
     let source = script.and_then(|at| workflow.scripts.get(at.0)).map_or("true", |script| &script.source);
-    match expression(source) {
+    match expression_label(source) {
         text if text != "true" => text,
         _ if several => "otherwise".to_owned(),
         _ => String::new(),
@@ -66,7 +68,7 @@ pub(super) fn condition(workflow: &Workflow, script: Option<ScriptIx>, several: 
 }
 
 /// Patterns of a `catch`.
-pub(super) fn errors(patterns: &[String]) -> String {
+pub(super) fn error_patterns_label(patterns: &[String]) -> String {
     let names: Vec<_> = patterns
         .iter()
         .map(|one| if one == "*" { "any error".into() } else { terminal_safe::escape_name(one) })
@@ -74,7 +76,7 @@ pub(super) fn errors(patterns: &[String]) -> String {
     names.join(", ")
 }
 
-fn branches(parallel: &ParallelSpec) -> String {
+fn branches_label(parallel: &ParallelSpec) -> String {
     let count = parallel.branches.len();
     match parallel.join {
         JoinPolicy::All => format!("parallel, {count} branches"),
@@ -83,15 +85,19 @@ fn branches(parallel: &ParallelSpec) -> String {
     }
 }
 
-fn loops(workflow: &Workflow, each: &ForEachSpec) -> String {
+fn loop_label(workflow: &Workflow, each: &ForEachSpec) -> String {
     let at_once = each.max_concurrency.map(|most| format!(", {most} at once")).unwrap_or_default();
-    format!("each {} of {}{at_once}", terminal_safe::escape_name(&each.each), input(workflow, &each.items))
+    format!(
+        "each {} of {}{at_once}",
+        terminal_safe::escape_name(&each.each),
+        input_label(workflow, &each.items)
+    )
 }
 
-fn action(workflow: &Workflow, step: &ActionSpec) -> String {
+fn action_label(workflow: &Workflow, step: &ActionSpec) -> String {
     let argument = |name: &str| {
         let found = step.arguments.iter().find(|(path, _)| path.len() == 1 && path[0] == name);
-        found.map(|(_, value)| input(workflow, value)).filter(|text| !text.is_empty())
+        found.map(|(_, value)| input_label(workflow, value)).filter(|text| !text.is_empty())
     };
     let words: Vec<String> = match step.tool.as_str() {
         "shell" => ["command"].into_iter().filter_map(argument).collect(),
@@ -109,20 +115,20 @@ fn action(workflow: &Workflow, step: &ActionSpec) -> String {
 }
 
 /// Where a value comes from, in short; empty for nothing.
-fn input(workflow: &Workflow, input: &ValueSource) -> String {
+fn input_label(workflow: &Workflow, input: &ValueSource) -> String {
     match input {
         ValueSource::Absent => String::new(),
-        ValueSource::Text(text) => quoted(text),
-        ValueSource::Value(value) => quoted(&value.to_string()),
+        ValueSource::Text(text) => quote_text(text),
+        ValueSource::Value(value) => quote_text(&value.to_string()),
         ValueSource::Script(at) => {
-            workflow.scripts.get(at.0).map_or_else(String::new, |script| expression(&script.source))
+            workflow.scripts.get(at.0).map_or_else(String::new, |script| expression_label(&script.source))
         }
         ValueSource::Human => "what the person types".to_owned(),
     }
 }
 
 /// One line, cut where it gets long.
-fn quoted(text: &str) -> String {
+fn quote_text(text: &str) -> String {
     let line = one_line(text);
     if line.chars().count() <= QUOTED {
         return line;
@@ -132,7 +138,7 @@ fn quoted(text: &str) -> String {
 }
 
 /// A script in one line without what every script has: `() =>`, `this.`, `common_data.`, `.arguments`.
-fn expression(source: &str) -> String {
+fn expression_label(source: &str) -> String {
     let mut text = one_line(source);
     for arrow in ["() => ", "()=>", "(host) => "] {
         if let Some(rest) = text.strip_prefix(arrow) {

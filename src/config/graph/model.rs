@@ -139,39 +139,39 @@ impl WorkflowGraph {
 
     /// The indices of the ways out of a state.
     pub fn outgoing_edge_indices(&self, from: usize) -> Range<usize> {
-        equal(&self.edges, from, |edge| edge.from)
+        equal_range(&self.edges, from, |edge| edge.from)
     }
 
     /// Bodies that a state owns, in the order of the file.
     pub fn bodies(&self, owner: usize) -> impl Iterator<Item = (usize, &GraphGroup)> {
-        equal(&self.groups, owner, |group| group.owner).map(|at| (at, &self.groups[at]))
+        equal_range(&self.groups, owner, |group| group.owner).map(|at| (at, &self.groups[at]))
     }
 }
 
 /// Where a key stands in a sorted list: to walk the whole list for each state would be quadratic.
-fn equal<T>(sorted: &[T], key: usize, key_of: impl Fn(&T) -> usize) -> Range<usize> {
+fn equal_range<T>(sorted: &[T], key: usize, key_of: impl Fn(&T) -> usize) -> Range<usize> {
     sorted.partition_point(|one| key_of(one) < key)..sorted.partition_point(|one| key_of(one) <= key)
 }
 
 /// The states of each body, in their order.
 #[derive(Clone, Debug)]
 pub(super) struct BodyStates {
-    outside: Vec<usize>,
-    inside: Vec<Vec<usize>>,
+    outside_bodies: Vec<usize>,
+    by_body: Vec<Vec<usize>>,
 }
 
 impl BodyStates {
     pub(super) fn from_graph(graph: &WorkflowGraph) -> Self {
-        Self::sorted(graph, 0..graph.nodes.len())
+        Self::from_states(graph, 0..graph.nodes.len())
     }
 
     /// These states by their bodies; each body keeps their order.
-    pub(super) fn sorted(graph: &WorkflowGraph, states: impl Iterator<Item = usize>) -> Self {
-        let mut all = Self { outside: Vec::new(), inside: vec![Vec::new(); graph.groups.len()] };
+    pub(super) fn from_states(graph: &WorkflowGraph, states: impl Iterator<Item = usize>) -> Self {
+        let mut all = Self { outside_bodies: Vec::new(), by_body: vec![Vec::new(); graph.groups.len()] };
         for at in states {
             match graph.nodes.get(at).map(|node| node.group) {
-                Some(None) => all.outside.push(at),
-                Some(Some(group)) => all.inside[group].push(at),
+                Some(None) => all.outside_bodies.push(at),
+                Some(Some(group)) => all.by_body[group].push(at),
                 None => {}
             }
         }
@@ -179,7 +179,7 @@ impl BodyStates {
     }
 
     /// Without a body: the states of the workflow itself.
-    pub(super) fn list(&self, group: Option<usize>) -> &[usize] {
-        group.map_or(Some(&self.outside), |at| self.inside.get(at)).map_or(&[], Vec::as_slice)
+    pub(super) fn states_in(&self, group: Option<usize>) -> &[usize] {
+        group.map_or(Some(&self.outside_bodies), |at| self.by_body.get(at)).map_or(&[], Vec::as_slice)
     }
 }

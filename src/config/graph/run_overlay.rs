@@ -10,33 +10,33 @@ impl WorkflowGraph {
         for node in &mut self.nodes {
             let here = trail.is_in(part, &node.name);
             let standing = if here { GraphVisitStatus::Current } else { GraphVisitStatus::Done };
-            node.tally = Some(tally(trail.state(part, &node.name), standing));
+            node.tally = Some(tally_visits(trail.state_counts(part, &node.name), standing));
         }
-        self.roll_up();
+        self.add_body_costs_to_owners();
         let marks: Vec<GraphVisitTally> =
-            self.edges.iter().map(|edge| self.of_edge(trail, part, edge)).collect();
+            self.edges.iter().map(|edge| self.edge_visits(trail, part, edge)).collect();
         for (edge, tally) in self.edges.iter_mut().zip(marks) {
             edge.tally = Some(tally);
         }
     }
 
-    fn of_edge(&self, trail: &RunTrace, part: TraceScope<'_>, edge: &GraphEdge) -> GraphVisitTally {
+    fn edge_visits(&self, trail: &RunTrace, part: TraceScope<'_>, edge: &GraphEdge) -> GraphVisitTally {
         let way = match edge.kind {
             EdgeKind::Transition => StateExit::Transition(edge.order - 1),
             EdgeKind::Catch | EdgeKind::OnError | EdgeKind::OnLimit | EdgeKind::OnTimeout => {
                 StateExit::Exception(self.nodes[edge.to].name.clone())
             }
         };
-        tally(trail.way(part, &self.nodes[edge.from].name, &way), GraphVisitStatus::Done)
+        tally_visits(trail.exit_counts(part, &self.nodes[edge.from].name, &way), GraphVisitStatus::Done)
     }
 
     /// An owner's cost holds that of its bodies. Inner bodies first: their owners stand in outer ones.
-    fn roll_up(&mut self) {
+    fn add_body_costs_to_owners(&mut self) {
         let mut order: Vec<usize> = (0..self.groups.len()).collect();
         order.sort_by_key(|at| std::cmp::Reverse(self.depth(*at)));
         let states = BodyStates::from_graph(self);
         for at in order {
-            let inside = states.list(Some(at)).iter().filter_map(|state| self.nodes[*state].tally);
+            let inside = states.states_in(Some(at)).iter().filter_map(|state| self.nodes[*state].tally);
             let (mut tokens, mut cost) = (0_u64, Some(0.0));
             for one in inside {
                 tokens = tokens.saturating_add(one.tokens);
@@ -60,7 +60,7 @@ impl WorkflowGraph {
     }
 }
 
-fn tally(found: Option<TraceCounts>, standing: GraphVisitStatus) -> GraphVisitTally {
+fn tally_visits(found: Option<TraceCounts>, standing: GraphVisitStatus) -> GraphVisitTally {
     found.map_or_else(
         || GraphVisitTally { cost_usd: Some(0.0), ..GraphVisitTally::default() },
         |one| GraphVisitTally { count: one.count, tokens: one.tokens, cost_usd: one.cost_usd, standing },

@@ -9,7 +9,7 @@ mod tone;
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-use self::rows::{GraphRow, GraphRowTarget, rows};
+use self::rows::{GraphRow, GraphRowTarget, build_rows};
 pub use self::tone::{GraphSpan, GraphTone};
 use super::labels::{one_line, printable_name};
 use super::model::{GraphVisitStatus, GraphVisitTally, WorkflowGraph};
@@ -20,7 +20,7 @@ pub type GraphLine = Vec<GraphSpan>;
 const NARROWEST: usize = 24;
 
 /// The drawing in at most `width` columns (at least 24). Lines have no blanks at their end.
-pub fn draw(graph: &WorkflowGraph, width: usize) -> Vec<GraphLine> {
+pub fn draw_terminal(graph: &WorkflowGraph, width: usize) -> Vec<GraphLine> {
     let sheet = GraphSheet::from_graph(graph);
     let look = sheet.layout_columns(graph, width);
     (0..sheet.len()).map(|at| sheet.line(graph, at, look)).collect()
@@ -31,7 +31,7 @@ pub fn draw(graph: &WorkflowGraph, width: usize) -> Vec<GraphLine> {
 #[derive(Clone, Debug)]
 pub struct GraphSheet {
     /// The workflow's name, its description, an empty line.
-    head: Vec<(String, GraphTone)>,
+    heading: Vec<(String, GraphTone)>,
     rows: Vec<GraphRow>,
     /// Columns of the widest name with what leads to it.
     names: usize,
@@ -41,24 +41,24 @@ pub struct GraphSheet {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct GraphSheetColumns {
     width: usize,
-    words: usize,
-    numbers: usize,
+    words_column: usize,
+    numbers_column: usize,
 }
 
 impl GraphSheet {
     pub fn from_graph(graph: &WorkflowGraph) -> Self {
-        let rows = rows(graph);
-        let name = |row: &GraphRow| row.lead.width() + printable_name(&row.name).width();
+        let rows = build_rows(graph);
+        let name = |row: &GraphRow| row.lead_text.width() + printable_name(&row.name).width();
         let mut head = vec![(printable_name(&graph.workflow), GraphTone::Plain)];
         if !graph.description.trim().is_empty() {
             head.push((one_line(&graph.description), GraphTone::Dim));
         }
         head.push((String::new(), GraphTone::Plain));
-        Self { names: rows.iter().map(name).max().unwrap_or(0), head, rows }
+        Self { names: rows.iter().map(name).max().unwrap_or(0), heading: head, rows }
     }
 
     pub fn len(&self) -> usize {
-        self.head.len() + self.rows.len()
+        self.heading.len() + self.rows.len()
     }
 
     pub fn is_empty(&self) -> bool {
@@ -68,33 +68,41 @@ impl GraphSheet {
     /// The columns for the numbers that stand in the graph now.
     pub fn layout_columns(&self, graph: &WorkflowGraph, width: usize) -> GraphSheetColumns {
         let width = width.max(NARROWEST);
-        let numbers =
-            self.rows.iter().map(|row| numbers(row.tally(graph).as_ref()).width()).max().unwrap_or(0);
+        let numbers = self
+            .rows
+            .iter()
+            .map(|row| tally_text(row.visit_tally(graph).as_ref()).width())
+            .max()
+            .unwrap_or(0);
         // names get at most two fifths: the words are what a reader does not know yet
-        GraphSheetColumns { width, words: self.names.min(width * 2 / 5) + 2, numbers }
+        GraphSheetColumns { width, words_column: self.names.min(width * 2 / 5) + 2, numbers_column: numbers }
     }
 
     /// One line; `graph` is the one that the sheet was made of, with other marks on it perhaps.
     pub fn line(&self, graph: &WorkflowGraph, at: usize, look: GraphSheetColumns) -> GraphLine {
-        if let Some((text, tone)) = self.head.get(at) {
-            return if text.is_empty() { Vec::new() } else { vec![span(&cut(text, look.width), *tone)] };
+        if let Some((text, tone)) = self.heading.get(at) {
+            return if text.is_empty() {
+                Vec::new()
+            } else {
+                vec![graph_span(&cut_to_columns(text, look.width), *tone)]
+            };
         }
-        let row = at.checked_sub(self.head.len()).and_then(|at| self.rows.get(at));
-        row.map(|row| look.line(row, row.tally(graph))).unwrap_or_default()
+        let row = at.checked_sub(self.heading.len()).and_then(|at| self.rows.get(at));
+        row.map(|row| look.line(row, row.visit_tally(graph))).unwrap_or_default()
     }
 
     /// The first line of a state where the run is now, or ended.
-    pub fn current(&self, graph: &WorkflowGraph) -> Option<usize> {
+    pub fn current_line(&self, graph: &WorkflowGraph) -> Option<usize> {
         let here = |row: &GraphRow| {
-            matches!(row.of, GraphRowTarget::Node(_))
-                && row.tally(graph).is_some_and(|tally| tally.standing == GraphVisitStatus::Current)
+            matches!(row.target, GraphRowTarget::Node(_))
+                && row.visit_tally(graph).is_some_and(|tally| tally.standing == GraphVisitStatus::Current)
         };
-        self.rows.iter().rposition(here).map(|at| at + self.head.len())
+        self.rows.iter().rposition(here).map(|at| at + self.heading.len())
     }
 }
 
 /// The same as plain text, one line after the other.
-pub fn plain(lines: &[GraphLine]) -> String {
+pub fn plain_text(lines: &[GraphLine]) -> String {
     let mut text = String::new();
     for line in lines {
         line.iter().for_each(|span| text.push_str(&span.text));
@@ -106,51 +114,55 @@ pub fn plain(lines: &[GraphLine]) -> String {
 impl GraphSheetColumns {
     fn line(self, row: &GraphRow, tally: Option<GraphVisitTally>) -> GraphLine {
         let standing = tally.map(|tally| tally.standing);
-        let mut line = GraphLineBuilder { line: Vec::new(), at: 0, end: self.width };
-        line.put(&row.marked_lead(standing), row.lead_tone(standing));
-        let (name, words) = (printable_name(&row.name), one_line(&row.words));
-        let room = self.words.saturating_sub(line.at + 2);
-        line.put(&cut(&name, room), row.tone(standing));
-        let numbers = numbers(tally.as_ref());
-        let end = self.width.saturating_sub(if self.numbers > 0 { self.numbers + 2 } else { 0 });
-        if !words.is_empty() && end > self.words.max(line.at) + 1 {
-            line.pad(self.words);
-            line.put(&cut(&words, end.saturating_sub(line.at)), row.words_tone(standing));
+        let mut line = GraphLineBuilder { line: Vec::new(), column: 0, end: self.width };
+        line.push_text(&row.marked_lead(standing), row.lead_tone(standing));
+        let (name, words) = (printable_name(&row.name), one_line(&row.details));
+        let room = self.words_column.saturating_sub(line.column + 2);
+        line.push_text(&cut_to_columns(&name, room), row.tone_for(standing));
+        let numbers = tally_text(tally.as_ref());
+        let end =
+            self.width.saturating_sub(if self.numbers_column > 0 { self.numbers_column + 2 } else { 0 });
+        if !words.is_empty() && end > self.words_column.max(line.column) + 1 {
+            line.pad_to_column(self.words_column);
+            line.push_text(
+                &cut_to_columns(&words, end.saturating_sub(line.column)),
+                row.words_tone(standing),
+            );
         }
         if !numbers.is_empty() {
-            line.pad(self.width.saturating_sub(numbers.width()));
-            line.put(&numbers, row.tone(standing));
+            line.pad_to_column(self.width.saturating_sub(numbers.width()));
+            line.push_text(&numbers, row.tone_for(standing));
         }
-        line.finish()
+        line.finish_line()
     }
 }
 
 struct GraphLineBuilder {
     line: GraphLine,
-    at: usize,
+    column: usize,
     end: usize,
 }
 
 impl GraphLineBuilder {
-    fn put(&mut self, text: &str, tone: GraphTone) {
-        let text = cut(text, self.end.saturating_sub(self.at));
+    fn push_text(&mut self, text: &str, tone: GraphTone) {
+        let text = cut_to_columns(text, self.end.saturating_sub(self.column));
         if !text.is_empty() {
-            self.at += text.width();
+            self.column += text.width();
             self.line.push(GraphSpan { text, tone });
         }
     }
 
     /// Blanks up to a column; they belong to what stands before.
-    fn pad(&mut self, column: usize) {
-        let blanks = " ".repeat(column.saturating_sub(self.at));
+    fn pad_to_column(&mut self, column: usize) {
+        let blanks = " ".repeat(column.saturating_sub(self.column));
         match self.line.last_mut() {
             Some(last) => last.text.push_str(&blanks),
-            None => self.line.push(span(&blanks, GraphTone::Plain)),
+            None => self.line.push(graph_span(&blanks, GraphTone::Plain)),
         }
-        self.at = self.at.max(column);
+        self.column = self.column.max(column);
     }
 
-    fn finish(mut self) -> GraphLine {
+    fn finish_line(mut self) -> GraphLine {
         if let Some(last) = self.line.last_mut() {
             last.text.truncate(last.text.trim_end().len());
         }
@@ -160,7 +172,7 @@ impl GraphLineBuilder {
 }
 
 /// `×3  $0.0123`, or tokens where no price is known; nothing where nothing was.
-pub(super) fn numbers(tally: Option<&GraphVisitTally>) -> String {
+pub(super) fn tally_text(tally: Option<&GraphVisitTally>) -> String {
     let Some(tally) = tally.filter(|tally| tally.standing != GraphVisitStatus::Untouched) else {
         return String::new();
     };
@@ -173,12 +185,12 @@ pub(super) fn numbers(tally: Option<&GraphVisitTally>) -> String {
     format!("×{}  {spent}", tally.count)
 }
 
-fn span(text: &str, tone: GraphTone) -> GraphSpan {
+fn graph_span(text: &str, tone: GraphTone) -> GraphSpan {
     GraphSpan { text: text.to_owned(), tone }
 }
 
 /// As much of a text as fits, with `…` for what does not.
-fn cut(text: &str, room: usize) -> String {
+fn cut_to_columns(text: &str, room: usize) -> String {
     if text.width() <= room {
         return text.to_owned();
     }

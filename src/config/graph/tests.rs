@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::Map;
 
-use super::terminal::{GraphTone, draw, plain};
+use super::terminal::{GraphTone, draw_terminal, plain_text};
 use super::*;
 use synthdev_domain::ids::{ScriptIx, StateIx, WorkflowIx};
 use synthdev_domain::script::{ScriptForm, ScriptKind, WorkflowScript};
@@ -23,11 +23,11 @@ struct GraphSketch {
 }
 
 impl GraphSketch {
-    fn of(names: &[&'static str]) -> Self {
+    fn from_names(names: &[&'static str]) -> Self {
         Self { names: names.to_vec(), ..Self::default() }
     }
 
-    fn at(&self, name: &str) -> StateIx {
+    fn state_at(&self, name: &str) -> StateIx {
         StateIx(self.names.iter().position(|one| *one == name).unwrap())
     }
 
@@ -48,7 +48,7 @@ impl GraphSketch {
         let transitions = ways
             .iter()
             .map(|(target, condition)| Transition {
-                target: self.at(target),
+                target: self.state_at(target),
                 condition: (!condition.is_empty()).then(|| self.script(condition)),
                 before: None,
             })
@@ -72,14 +72,14 @@ impl GraphSketch {
         self.states.last_mut().unwrap()
     }
 
-    fn end(&mut self) -> &mut StateSpec {
+    fn last_state(&mut self) -> &mut StateSpec {
         let state = self.state(StateBody::None, &[]);
         state.terminal = true;
         state
     }
 
     fn program(self, name: &str) -> WorkflowProgram {
-        let stop = self.at("stop");
+        let stop = self.state_at("stop");
         let workflow = Workflow {
             name: name.to_owned(),
             description: "Everything that a state can be".to_owned(),
@@ -156,13 +156,13 @@ const NAMES: [&str; 18] = [
 
 /// Every kind of state, bodies, ways up, down, to itself and away from errors.
 fn everything() -> WorkflowProgram {
-    let mut sketch = GraphSketch::of(&NAMES);
+    let mut sketch = GraphSketch::from_names(&NAMES);
     let script = sketch.script("() => {}");
     sketch.state(StateBody::None, &[("fan", "true")]).script = Some(script);
     fan(&mut sketch);
     each(&mut sketch);
     ask(&mut sketch);
-    let give_up = sketch.at("give_up");
+    let give_up = sketch.state_at("give_up");
     let judged = "function.judge.arguments.ok === 'this.x'";
     let search = step("mcp", &[("server", "github"), ("tool", "search")]);
     sketch.state(search, &[("stop", judged), ("検査", "n < 3"), ("fix", "")]).on_limit = Some(give_up);
@@ -171,7 +171,7 @@ fn everything() -> WorkflowProgram {
     sketch.state(step("read_files", &[]), &[("stop", "")]);
     sketch.state(StateBody::Fail { error: "gave_up".to_owned(), cause: ValueSource::Absent }, &[]);
     let output = ValueSource::Script(sketch.script("common_data.summary"));
-    sketch.end().output = output;
+    sketch.last_state().output = output;
     sketch.state(StateBody::None, &[("rest", "")]);
     sketch.state(StateBody::None, &[("stop", "a"), ("lost", "")]);
     let mut program = sketch.program("every\u{1b}thing");
@@ -183,8 +183,8 @@ fn everything() -> WorkflowProgram {
 
 fn fan(sketch: &mut GraphSketch) {
     let branch = |name: &str, start| BranchSpec { name: name.to_owned(), start };
-    let near = branch("near", sketch.at("fan.near/start"));
-    let far = branch("far", sketch.at("fan.far/start"));
+    let near = branch("near", sketch.state_at("fan.near/start"));
+    let far = branch("far", sketch.state_at("fan.far/start"));
     let fan = ParallelSpec {
         branches: vec![near, far],
         join: JoinPolicy::Any,
@@ -193,16 +193,16 @@ fn fan(sketch: &mut GraphSketch) {
         merge: BTreeMap::new(),
     };
     let errors = vec!["model.*".to_owned(), "tool.failed".to_owned()];
-    let target = sketch.at("give_up");
+    let target = sketch.state_at("give_up");
     let catch = CatchRule { errors, key: None, before: None, target };
     sketch.state(StateBody::Parallel(fan), &[("each", "")]).recovery.catch = vec![catch];
     sketch.state(child(), &[("fan.near/stop", "")]);
-    sketch.end();
+    sketch.last_state();
     let shell = step("shell", &[("command", "make  check")]);
     sketch.state(shell, &[("fan.far/again", "this.common_data.n > 1"), ("fan.far/stop", "")]);
     let wait = WaitSpec::For(ValueSource::Text("PT5S".to_owned()));
     sketch.state(StateBody::Wait(wait), &[("fan.far/start", "")]);
-    sketch.end();
+    sketch.last_state();
 }
 
 fn each(sketch: &mut GraphSketch) {
@@ -210,7 +210,7 @@ fn each(sketch: &mut GraphSketch) {
         items: ValueSource::Script(sketch.script("common_data.files")),
         each: "file".to_owned(),
         at: "index".to_owned(),
-        start: sketch.at("each/start"),
+        start: sketch.state_at("each/start"),
         needs: Vec::new(),
         max_concurrency: Some(3),
         tolerated_failures: 0,
@@ -220,7 +220,7 @@ fn each(sketch: &mut GraphSketch) {
     };
     sketch.state(StateBody::ForEach(each), &[("ask", "")]);
     sketch.state(child(), &[("each/stop", "")]);
-    sketch.end();
+    sketch.last_state();
 }
 
 fn ask(sketch: &mut GraphSketch) {
@@ -232,7 +232,7 @@ fn ask(sketch: &mut GraphSketch) {
         required_outputs: Vec::new(),
         default: None,
         ttl_ms: None,
-        on_timeout: Some(sketch.at("give_up")),
+        on_timeout: Some(sketch.state_at("give_up")),
         request: None,
     };
     sketch.state(StateBody::Pause(pause), &[("検査", "context.result === true"), ("each", "")]);
@@ -313,7 +313,7 @@ Everything that a state can be
  ├─▸ ↑ stop            1 a
  ╰─▸ ↺ lost            2 otherwise
 ";
-    assert_eq!(plain(&draw(&graph(), 80)), expected);
+    assert_eq!(plain_text(&draw_terminal(&graph(), 80)), expected);
 }
 
 #[test]
@@ -322,8 +322,8 @@ fn no_line_is_wider_than_asked_for() {
     marked.overlay_trail(&trail(), TraceScope::Root);
     for graph in [graph(), marked] {
         for width in [0, 24, 33, 40, 60, 80, 81, 200] {
-            for line in draw(&graph, width) {
-                let text = plain(std::slice::from_ref(&line));
+            for line in draw_terminal(&graph, width) {
+                let text = plain_text(std::slice::from_ref(&line));
                 let columns = unicode_width::UnicodeWidthStr::width(text.trim_end_matches('\n'));
                 assert!(columns <= width.max(24), "{width}: {columns} columns: {text}");
                 assert!(!text.trim_end_matches('\n').ends_with(' '), "blanks at the end: {text:?}");
@@ -335,21 +335,21 @@ fn no_line_is_wider_than_asked_for() {
 /// In `ask` for the second time, after the foreach was left for it once and once again.
 fn trail() -> RunTrace {
     let mut trail = RunTrace::default();
-    trail.entered("start", None);
-    trail.left("start", StateExit::Transition(0));
-    trail.entered("fan", None);
-    trail.entered("fan.far/start", Some("coder"));
-    trail.spent("coder", 1_000, Some(0.25));
-    trail.left("fan.far/start", StateExit::Transition(1));
-    trail.joined("fan");
-    trail.left("fan", StateExit::Transition(0));
+    trail.record_entered("start", None);
+    trail.record_left("start", StateExit::Transition(0));
+    trail.record_entered("fan", None);
+    trail.record_entered("fan.far/start", Some("coder"));
+    trail.record_spent("coder", 1_000, Some(0.25));
+    trail.record_left("fan.far/start", StateExit::Transition(1));
+    trail.record_joined("fan");
+    trail.record_left("fan", StateExit::Transition(0));
     for _ in 0..2 {
-        trail.entered("each", None);
-        trail.left("each", StateExit::Transition(0));
-        trail.entered("ask", None);
-        trail.left("ask", StateExit::Transition(1));
+        trail.record_entered("each", None);
+        trail.record_left("each", StateExit::Transition(0));
+        trail.record_entered("ask", None);
+        trail.record_left("ask", StateExit::Transition(1));
     }
-    trail.entered("ask", None);
+    trail.record_entered("ask", None);
     trail
 }
 
@@ -357,8 +357,8 @@ fn trail() -> RunTrace {
 fn a_run_is_seen_on_its_graph() {
     let mut graph = graph();
     graph.overlay_trail(&trail(), TraceScope::Root);
-    let lines = draw(&graph, 60);
-    let text = plain(&lines);
+    let lines = draw_terminal(&graph, 60);
+    let text = plain_text(&lines);
     let find = |start: &str| text.lines().find(|line| line.starts_with(start)).unwrap_or_default();
     assert!(find(" ‖ fan").ends_with("×1  $0.2500"), "the owner pays for its body:\n{text}");
     assert!(find(" │ ╰─ far").ends_with("far"), "{text}");
@@ -369,7 +369,7 @@ fn a_run_is_seen_on_its_graph() {
     assert!(find(" ╰─▸ ↑ each").ends_with("×2"), "{text}");
     assert!(find(" ▷ fix").ends_with('…'), "no number: {text}");
     let tone = |start: &str| {
-        let line = lines.iter().find(|line| plain(&[(*line).clone()]).starts_with(start)).unwrap();
+        let line = lines.iter().find(|line| plain_text(&[(*line).clone()]).starts_with(start)).unwrap();
         line.iter().find(|span| span.tone != GraphTone::Edge).map(|span| span.tone)
     };
     let rows = [
@@ -382,9 +382,9 @@ fn a_run_is_seen_on_its_graph() {
     for (start, expected) in rows {
         assert_eq!(tone(start), Some(expected), "{start}");
     }
-    let mermaid = mermaid::draw(&[(0, graph.clone())]);
+    let mermaid = mermaid::draw_mermaid(&[(0, graph.clone())]);
     assert!(mermaid.contains("class s0x10 current"), "{mermaid}");
-    let dot = dot::draw(&[(0, graph)]);
+    let dot = dot::draw_dot(&[(0, graph)]);
     assert!(dot.contains("s0_10 [label=\"ask\\nasks for approval: Go on with␛[31m this?\\n×3\""), "{dot}");
 }
 
@@ -409,7 +409,7 @@ const NASTY: &str =
 fn hostile_names_stay_names() {
     let drawings = |graph: WorkflowGraph| {
         let list = [(0, graph.clone()), (1, graph.clone())];
-        [plain(&draw(&graph, 80)), mermaid::draw(&list), dot::draw(&list)]
+        [plain_text(&draw_terminal(&graph, 80)), mermaid::draw_mermaid(&list), dot::draw_dot(&list)]
     };
     for (good, bad) in drawings(all_named("plain")).iter().zip(drawings(all_named(NASTY))) {
         let controls: Vec<char> = bad.chars().filter(|c| c.is_control() && *c != '\n').collect();
@@ -443,7 +443,7 @@ fn mermaid_lines_have_known_forms() {
     let mut marked = graph();
     marked.overlay_trail(&trail(), TraceScope::Root);
     for graph in [graph(), marked, all_named(NASTY)] {
-        let text = mermaid::draw(&[(0, graph.clone()), (1, graph)]);
+        let text = mermaid::draw_mermaid(&[(0, graph.clone()), (1, graph)]);
         let mut lines = text.lines();
         assert_eq!(lines.next(), Some("stateDiagram-v2"));
         for line in lines {
@@ -458,15 +458,15 @@ fn mermaid_lines_have_known_forms() {
 fn a_long_chain_and_a_dense_graph_are_drawn() {
     let mut names: Vec<&'static str> = (0..3_000).map(|at| &*format!("s{at}").leak()).collect();
     names.push("stop");
-    let mut sketch = GraphSketch::of(&names);
+    let mut sketch = GraphSketch::from_names(&names);
     for at in 0..3_000_usize {
         let back = names[at / 2];
         let next = names[at + 1];
         sketch.state(StateBody::None, &[(back, "a"), (next, "")]);
     }
-    sketch.end();
+    sketch.last_state();
     let graph = WorkflowGraph::from_program(&sketch.program("long"), WorkflowIx(0)).unwrap();
-    let drawn = plain(&draw(&graph, 80));
+    let drawn = plain_text(&draw_terminal(&graph, 80));
     assert!(drawn.lines().count() > 6_000);
     assert!(drawn.trim_end().ends_with("■ stop       end"));
 }

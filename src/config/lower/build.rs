@@ -18,7 +18,7 @@ use synthdev_domain::source_location::SourceLocation;
 use synthdev_domain::workflow::{DeclaredLimits, NoMatch, StateSpec, SubAgents, Workflow, WorkflowLimits};
 
 /// `index` finds another workflow of the program by name.
-pub(super) fn build(
+pub(super) fn build_workflow(
     unit: &CompilationUnit,
     file: &SourceFile,
     index: &dyn Fn(&str) -> Option<usize>,
@@ -26,31 +26,35 @@ pub(super) fn build(
     let form = &unit.form;
     let names = StateIndex::from_form(form);
     let mut builder = WorkflowStateBuilder::new(unit, file, &names, index);
-    let mut states: Vec<StateSpec> =
-        form.states.iter().zip(&unit.states).map(|(state, scripts)| builder.state(state, scripts)).collect();
-    let place = builder.place(form.name.span.start);
+    let mut states: Vec<StateSpec> = form
+        .states
+        .iter()
+        .zip(&unit.states)
+        .map(|(state, scripts)| builder.build_state(state, scripts))
+        .collect();
+    let place = builder.location_at(form.name.span.start);
     let stop = match names.get("stop") {
         Some(at) => at,
         None => {
-            states.push(terminal(&place));
+            states.push(stop_state(&place));
             states.len() - 1
         }
     };
-    let target = |name: &SpannedText| names.find(&name.value);
+    let target = |name: &SpannedText| names.index_of(&name.value);
     let contexts: HashMap<&str, usize> =
         form.contexts.iter().enumerate().rev().map(|(at, one)| (one.name.value.as_str(), at)).collect();
-    builder.scripts.extend(unit.library.as_ref().map(library));
+    builder.scripts.extend(unit.library.as_ref().map(lower_library));
     Workflow {
         name: form.name.value.clone(),
         description: form.description.clone(),
         inputs: form.inputs.iter().map(ParameterForm::parameter).collect(),
         output: form.output.as_ref().map(ParameterForm::parameter),
         variables: form.variable_values(),
-        contexts: form.contexts.iter().zip(&unit.summaries).map(context).collect(),
+        contexts: form.contexts.iter().zip(&unit.summaries).map(build_context).collect(),
         agents: form
             .agents
             .iter()
-            .zip(&unit.cast)
+            .zip(&unit.resolved_agents)
             .filter_map(|(agent, cast)| {
                 agent_spec(form, *contexts.get(agent.context.value.as_str())?, agent, cast.as_ref()?)
             })
@@ -59,7 +63,7 @@ pub(super) fn build(
         scripts: builder.scripts.into(),
         start: StateIx(names.get("start").unwrap_or(stop)),
         stop: StateIx(stop),
-        limits: limits(unit),
+        limits: build_limits(unit),
         budget: form.budget,
         timeout_ms: form.timeout_ms,
         on_error: on_error(form.on_error.as_ref(), &target).unwrap_or_default(),
@@ -84,23 +88,23 @@ pub(super) fn build(
 }
 
 /// The script file as it is compiled. It has a place of its own.
-fn library(found: &ScriptFile) -> WorkflowScript {
+fn lower_library(found: &ScriptFile) -> WorkflowScript {
     WorkflowScript {
         kind: ScriptKind::Library,
         form: ScriptForm::Statements,
         source: found.file.text.to_string(),
         prepared: found.library.prepared.clone(),
-        offers: found.library.offers.iter().map(|offer| offer.name.clone()).collect(),
+        offers: found.library.exports.iter().map(|offer| offer.name.clone()).collect(),
         place: SourceLocation { file: found.file.name.clone(), line: 1, column: 1 },
     }
 }
 
 /// The implicit `stop`.
-fn terminal(place: &synthdev_domain::source_location::SourceLocation) -> StateSpec {
+fn stop_state(place: &synthdev_domain::source_location::SourceLocation) -> StateSpec {
     StateSpec { name: "stop".to_owned(), terminal: true, place: place.clone(), ..StateSpec::default() }
 }
 
-fn limits(unit: &CompilationUnit) -> WorkflowLimits {
+fn build_limits(unit: &CompilationUnit) -> WorkflowLimits {
     let (form, default) = (unit.form.limits, WorkflowLimits::default());
     let max_visits = form.max_visits.or_else(|| unit.counted_rounds());
     WorkflowLimits {
@@ -113,7 +117,7 @@ fn limits(unit: &CompilationUnit) -> WorkflowLimits {
     }
 }
 
-fn context((form, summary): (&ContextForm, &Option<ModelChoice>)) -> ContextSpec {
+fn build_context((form, summary): (&ContextForm, &Option<ModelChoice>)) -> ContextSpec {
     let shared = form.messages.iter().filter(|(role, _)| *role != ChatRole::System);
     let starting_messages = shared
         .map(|(role, text)| ContextEntry {

@@ -1,6 +1,6 @@
 //! Single-agent mode as a workflow: one state that waits for the person, speaks, and waits again.
 
-use super::program;
+use super::assemble_program;
 use synthdev_domain::agent::{AgentSpec, DEFAULT_TOOL_ROUNDS, MemoryPolicy, ToolLoop};
 use synthdev_domain::context::{ContextSpec, ConversationSide, DEFAULT_MAX_LENGTH};
 use synthdev_domain::ids::{AgentIx, ContextIx, StateIx};
@@ -15,7 +15,7 @@ use synthdev_domain::workflow::{
 const NAME: &str = "chat";
 
 /// The built-in conversation with one role: workflow, context and state are called `chat`.
-pub fn chat(role: Role, choice: ModelChoice, tools: Vec<ToolSpec>) -> WorkflowProgram {
+pub fn chat_program(role: Role, choice: ModelChoice, tools: Vec<ToolSpec>) -> WorkflowProgram {
     let place = SourceLocation { file: "built-in:chat".to_owned(), line: 1, column: 1 };
     let agent = AgentSpec {
         id: role.name.clone(),
@@ -50,7 +50,7 @@ pub fn chat(role: Role, choice: ModelChoice, tools: Vec<ToolSpec>) -> WorkflowPr
         input: ValueSource::Human,
     };
     let again = Transition { target: StateIx(0), condition: None, before: None };
-    program(vec![Workflow {
+    assemble_program(vec![Workflow {
         name: NAME.to_owned(),
         description: format!("Conversation with {}", agent.role),
         contexts: vec![ContextSpec {

@@ -14,7 +14,7 @@ pub(super) fn check_concurrency(
     let declared = root.limits.max_concurrency;
     let allowed = declared.unwrap_or(WorkflowLimits::default().max_concurrency);
     for state in &form.states {
-        let Some(wanted) = wanted(state).filter(|wanted| *wanted > allowed) else { continue };
+        let Some(wanted) = requested_concurrency(state).filter(|wanted| *wanted > allowed) else { continue };
         let (name, root) = (&state.name.value, &root.name.value);
         let what = match declared {
             Some(_) => format!("`limits.max_concurrency` of `{root}` is {allowed}"),
@@ -23,12 +23,12 @@ pub(super) fn check_concurrency(
         let message = format!("`{name}` asks for {wanted} at once and gets {allowed}: {what}");
         let hint =
             format!("write \"limits\": {{\"max_concurrency\": {wanted}}} into `{root}`, or ask for fewer");
-        findings.warning("W12", state.name.span.clone(), message, Some(hint));
+        findings.add_warning("W12", state.name.span.clone(), message, Some(hint));
     }
 }
 
 /// How many a state wants to run at once. Branches are never more than there are.
-fn wanted(state: &StateForm) -> Option<u32> {
+fn requested_concurrency(state: &StateForm) -> Option<u32> {
     match &state.work {
         WorkForm::Parallel(form) => {
             let branches = u32::try_from(form.branches.len()).unwrap_or(u32::MAX);

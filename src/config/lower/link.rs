@@ -2,17 +2,19 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::super::check::{CompilationUnit, CompileContext, ScriptFile, check, compile, script_file};
+use super::super::check::{
+    CompilationUnit, CompileContext, ScriptFile, check_workflow, compile_scripts, script_file,
+};
 use super::super::companion_files::default_script_path;
 use super::super::cycles::strongly_connected_components;
 use super::super::did_you_mean::{listed_names, suggestion_hint};
 use super::super::source::{FileDiagnostics, SourceFile};
 use super::super::workflow_file::{SpannedText, WorkflowForm, lower_handlers, parse_workflow};
 use super::LinkContext;
-use super::build::build;
+use super::build::build_workflow;
 use super::concurrency_limits::check_concurrency;
-use super::missing_prices::{in_dollars, unpriced};
-use super::resolve_agents::{resolve_agent, sums_up};
+use super::missing_prices::{check_missing_prices, has_dollar_limit};
+use super::resolve_agents::{resolve_agent, summary_model};
 use super::steps::step_tools;
 use super::workflow_library::{DefinitionRef, WorkflowLibrary};
 use synthdev_domain::diagnostic::Diagnostic;
@@ -38,35 +40,45 @@ impl<'a> LinkedWorkflows<'a> {
         surroundings: &LinkContext<'_>,
     ) -> Self {
         let mut gathered = Self { parts: Vec::new(), index: HashMap::new() };
-        gathered.add(root, library, surroundings);
+        gathered.add_workflow(root, library, surroundings);
         let mut at = 0;
         while at < gathered.parts.len() {
-            gathered.follow(at, library, surroundings);
+            gathered.add_called_workflows(at, library, surroundings);
             at += 1;
         }
-        let circles = CallCycles::of(&gathered, library);
+        let circles = CallCycles::find_cycles(&gathered, library);
         for at in 0..gathered.parts.len() {
-            let found = gathered.judge(at, &circles, library);
+            let found = gathered.judge_workflow(at, &circles, library);
             gathered.parts[at].findings.extend(found);
         }
         gathered
     }
 
-    fn add(&mut self, found: DefinitionRef, library: &WorkflowLibrary<'a>, surroundings: &LinkContext<'_>) {
+    fn add_workflow(
+        &mut self,
+        found: DefinitionRef,
+        library: &WorkflowLibrary<'a>,
+        surroundings: &LinkContext<'_>,
+    ) {
         let file = library.file(found);
         let mut findings = FileDiagnostics::new(file);
         findings.list.extend_from_slice(library.findings_at(found));
-        rivals(found, library, &mut findings);
+        check_rivals(found, library, &mut findings);
         let unit = parse_workflow(library.node(found), &mut findings).map(|mut form| {
-            let scripts = script_file_of(&form, file, surroundings, &mut findings);
-            handled(&mut form, scripts.as_ref(), &mut findings);
+            let scripts = find_script_file(&form, file, surroundings, &mut findings);
+            lower_workflow_handlers(&mut form, scripts.as_ref(), &mut findings);
             step_tools(&mut form, surroundings, &mut findings);
             let library = scripts.as_ref().map(|scripts| &scripts.library);
-            let states = compile(&form, CompileContext { library, beside: surroundings.text }, &mut findings);
+            let states = compile_scripts(
+                &form,
+                CompileContext { library, read_companion: surroundings.text },
+                &mut findings,
+            );
             let cast =
                 form.agents.iter().map(|agent| resolve_agent(agent, surroundings, &mut findings)).collect();
             let contexts = form.contexts.iter();
-            let summaries = contexts.map(|context| sums_up(context, surroundings, &mut findings)).collect();
+            let summaries =
+                contexts.map(|context| summary_model(context, surroundings, &mut findings)).collect();
             CompilationUnit::new(form, states, cast, summaries, scripts)
         });
         self.index.insert(found, self.parts.len());
@@ -74,60 +86,70 @@ impl<'a> LinkedWorkflows<'a> {
     }
 
     /// Adds the workflows that one calls.
-    fn follow(&mut self, at: usize, library: &WorkflowLibrary<'a>, surroundings: &LinkContext<'_>) {
+    fn add_called_workflows(
+        &mut self,
+        at: usize,
+        library: &WorkflowLibrary<'a>,
+        surroundings: &LinkContext<'_>,
+    ) {
         let calls: Vec<SpannedText> =
-            self.parts[at].unit.iter().flat_map(|unit| called(&unit.form)).cloned().collect();
+            self.parts[at].unit.iter().flat_map(|unit| called_workflows(&unit.form)).cloned().collect();
         for call in calls {
-            match library.find(&call.value) {
+            match library.find_definition(&call.value) {
                 Some(found) if self.index.contains_key(&found) => {}
-                Some(found) => self.add(found, library, surroundings),
+                Some(found) => self.add_workflow(found, library, surroundings),
                 None => {
                     let names = library.names();
                     let hint = suggestion_hint(&call.value, names.iter().map(String::as_str))
                         .unwrap_or_else(|| format!("known: {}", listed_names(&names)));
                     let mut findings = FileDiagnostics::new(self.parts[at].file);
                     let message = format!("there is no workflow `{}`", call.value);
-                    findings.error("E08", call.span, message, Some(hint));
+                    findings.add_error("E08", call.span, message, Some(hint));
                     self.parts[at].findings.append(&mut findings.list);
                 }
             }
         }
     }
 
-    fn judge(&self, at: usize, circles: &CallCycles, library: &WorkflowLibrary<'a>) -> Vec<Diagnostic> {
+    fn judge_workflow(
+        &self,
+        at: usize,
+        circles: &CallCycles,
+        library: &WorkflowLibrary<'a>,
+    ) -> Vec<Diagnostic> {
         let part = &self.parts[at];
         let Some(unit) = &part.unit else { return Vec::new() };
         let mut findings = FileDiagnostics::new(part.file);
-        for call in called(&unit.form) {
-            let called = library.find(&call.value).and_then(|found| self.index.get(&found));
-            if called.is_some_and(|called| circles.endless(at, *called)) {
+        for call in called_workflows(&unit.form) {
+            let called = library.find_definition(&call.value).and_then(|found| self.index.get(&found));
+            if called.is_some_and(|called| circles.is_endless(at, *called)) {
                 let message = format!("`{}` leads back to `{}`", call.value, unit.form.name.value);
                 let hint = "set \"limits\": { \"max_depth\": … } if the recursion is meant";
-                findings.error("E08", call.span.clone(), message, Some(hint.to_owned()));
+                findings.add_error("E08", call.span.clone(), message, Some(hint.to_owned()));
             }
         }
         let root = self.parts.first().and_then(|root| root.unit.as_ref()).map(|root| &root.form);
-        let whole = root.is_some_and(|root| in_dollars(&root.budget));
-        unpriced(&unit.form, &unit.cast, whole, &mut findings);
+        let whole = root.is_some_and(|root| has_dollar_limit(&root.budget));
+        check_missing_prices(&unit.form, &unit.resolved_agents, whole, &mut findings);
         if let Some(root) = root {
             check_concurrency(&unit.form, root, &mut findings);
         }
         // earlier errors silence the judgement of the graph, which would only repeat them
         findings.list.extend(part.findings.iter().cloned());
         let known = findings.list.len();
-        check(unit, &|name| self.form(name, library), &mut findings);
+        check_workflow(unit, &|name| self.form(name, library), &mut findings);
         let first = known - part.findings.len();
         findings.list.drain(first..known);
         findings.list
     }
 
     fn form(&self, name: &str, library: &WorkflowLibrary<'a>) -> Option<&WorkflowForm> {
-        let at = *self.index.get(&library.find(name)?)?;
+        let at = *self.index.get(&library.find_definition(name)?)?;
         self.parts[at].unit.as_ref().map(|unit| &unit.form)
     }
 
     /// All findings: the root's first, each workflow's in the order of its text.
-    pub(super) fn findings(&self) -> Vec<Diagnostic> {
+    pub(super) fn all_findings(&self) -> Vec<Diagnostic> {
         let mut all: Vec<Diagnostic> = Vec::new();
         for part in &self.parts {
             let mut own = part.findings.clone();
@@ -142,13 +164,16 @@ impl<'a> LinkedWorkflows<'a> {
     }
 
     /// Only called when nothing is wrong.
-    pub(super) fn build(&self) -> Vec<Workflow> {
+    pub(super) fn build_workflows(&self) -> Vec<Workflow> {
         // names are unique here: the library gives one definition per name
         let named = self.parts.iter().enumerate().rev();
         let named = named.filter_map(|(at, part)| Some((part.unit.as_ref()?.form.name.value.as_str(), at)));
         let names: HashMap<&str, usize> = named.collect();
         let index = |wanted: &str| names.get(wanted).copied();
-        self.parts.iter().filter_map(|part| Some(build(part.unit.as_ref()?, part.file, &index))).collect()
+        self.parts
+            .iter()
+            .filter_map(|part| Some(build_workflow(part.unit.as_ref()?, part.file, &index)))
+            .collect()
     }
 }
 
@@ -156,45 +181,50 @@ impl<'a> LinkedWorkflows<'a> {
 struct CallCycles {
     part: Vec<usize>,
     /// By part.
-    bounded: HashSet<usize>,
+    bounded_parts: HashSet<usize>,
 }
 
 impl CallCycles {
-    fn of(gathered: &LinkedWorkflows<'_>, library: &WorkflowLibrary<'_>) -> Self {
+    fn find_cycles(gathered: &LinkedWorkflows<'_>, library: &WorkflowLibrary<'_>) -> Self {
         let forms = || gathered.parts.iter().map(|part| part.unit.as_ref().map(|unit| &unit.form));
         let targets = |form: &WorkflowForm| {
-            let found = called(form).filter_map(|call| library.find(&call.value));
+            let found = called_workflows(form).filter_map(|call| library.find_definition(&call.value));
             found.filter_map(|found| gathered.index.get(&found).copied()).collect::<Vec<_>>()
         };
         let next: Vec<Vec<usize>> = forms().map(|form| form.map_or_else(Vec::new, targets)).collect();
         let part = strongly_connected_components(&next, &vec![true; next.len()]);
         let limited = forms().map(|form| form.is_some_and(|form| form.limits.max_depth.is_some()));
         let bounded = limited.zip(&part).filter(|(limited, _)| *limited).map(|(_, part)| *part).collect();
-        Self { part, bounded }
+        Self { part, bounded_parts: bounded }
     }
 
     /// Whether a call leads back to the workflow that makes it, and nothing on the way limits the depth.
-    fn endless(&self, from: usize, to: usize) -> bool {
-        self.part[from] == self.part[to] && !self.bounded.contains(&self.part[from])
+    fn is_endless(&self, from: usize, to: usize) -> bool {
+        self.part[from] == self.part[to] && !self.bounded_parts.contains(&self.part[from])
     }
 }
 
-fn called(form: &WorkflowForm) -> impl Iterator<Item = &SpannedText> {
+fn called_workflows(form: &WorkflowForm) -> impl Iterator<Item = &SpannedText> {
     form.states.iter().filter_map(|state| state.sub_workflow.as_ref())
 }
 
 /// Two definitions of one name in one layer.
-fn rivals(found: DefinitionRef, library: &WorkflowLibrary<'_>, findings: &mut FileDiagnostics<'_>) {
-    for rival in library.rivals(found) {
+fn check_rivals(found: DefinitionRef, library: &WorkflowLibrary<'_>, findings: &mut FileDiagnostics<'_>) {
+    for rival in library.duplicate_definitions(found) {
         let (Some(own), Some(other)) = (library.name(found), library.name(rival)) else { continue };
-        let place = library.file(rival).place(other.span.start);
+        let place = library.file(rival).location_at(other.span.start);
         let message = format!("the workflow `{}` is also defined at {place}", own.value);
-        findings.error("E03", own.span.clone(), message, Some("rename or remove one of the two".to_owned()));
+        findings.add_error(
+            "E03",
+            own.span.clone(),
+            message,
+            Some("rename or remove one of the two".to_owned()),
+        );
     }
 }
 
 /// The script file that a workflow names, or the one of its own name.
-fn script_file_of(
+fn find_script_file(
     form: &WorkflowForm,
     file: &SourceFile,
     surroundings: &LinkContext<'_>,
@@ -208,12 +238,12 @@ fn script_file_of(
         (Ok(None), Some(named)) => {
             let message = format!("there is no script file `{path}`");
             let hint = format!("it would stand beside {}", file.name);
-            findings.error("E05", named.span.clone(), message, Some(hint));
+            findings.add_error("E05", named.span.clone(), message, Some(hint));
             return None;
         }
         (Err((message, hint)), named) => {
             let span = named.as_ref().map_or_else(|| form.name.span.clone(), |named| named.span.clone());
-            findings.error("E05", span, message, hint);
+            findings.add_error("E05", span, message, hint);
             return None;
         }
     };
@@ -222,7 +252,11 @@ fn script_file_of(
     read
 }
 
-fn handled(form: &mut WorkflowForm, scripts: Option<&ScriptFile>, findings: &mut FileDiagnostics<'_>) {
+fn lower_workflow_handlers(
+    form: &mut WorkflowForm,
+    scripts: Option<&ScriptFile>,
+    findings: &mut FileDiagnostics<'_>,
+) {
     let mut inside = FileDiagnostics::new(scripts.map_or(findings.file, |scripts| &scripts.file));
     lower_handlers(form, scripts.map(|scripts| &scripts.library), findings, &mut inside);
     findings.list.append(&mut inside.list);

@@ -24,7 +24,7 @@ pub struct LinkContext<'a> {
     pub choice: &'a dyn Fn(&ModelSelector) -> Result<ModelChoice, LookupFailure>,
     pub tools: &'a [ToolSpec],
     /// Unmatched patterns become W09.
-    pub tools_for: &'a RoleToolsLookup<'a>,
+    pub resolve_role_tools: &'a RoleToolsLookup<'a>,
     /// Script files and prompts beside workflow files.
     pub text: &'a TextFileLookup<'a>,
 }

@@ -20,28 +20,28 @@ pub(super) fn resolve_agent(
     findings: &mut FileDiagnostics<'_>,
 ) -> Option<ResolvedAgent> {
     let mut missing = |span: &Range<usize>, (message, hint): LookupFailure| {
-        findings.error("E05", span.clone(), message, hint);
+        findings.add_error("E05", span.clone(), message, hint);
     };
     let role = (surroundings.role)(&agent.role.value);
     let role = role.map_err(|why| missing(&agent.role.span, why)).ok()?;
-    let wish = wish(agent, &role);
-    let choice = (surroundings.choice)(&wish).map_err(|why| missing(asking(agent), why)).ok()?;
-    let tools = tools(agent, &role, surroundings, findings);
+    let wish = model_selector(agent, &role);
+    let choice = (surroundings.choice)(&wish).map_err(|why| missing(model_span(agent), why)).ok()?;
+    let tools = resolve_tools(agent, &role, surroundings, findings);
     Some(ResolvedAgent { role, choice, tools })
 }
 
 /// The model of a context's `summary_level`; a finding where it cannot be had.
-pub(super) fn sums_up(
+pub(super) fn summary_model(
     context: &ContextForm,
     surroundings: &LinkContext<'_>,
     findings: &mut FileDiagnostics<'_>,
 ) -> Option<ModelChoice> {
     let level = context.summary_level.as_ref()?;
-    let choice = (surroundings.choice)(&ModelSelector::level(&level.value));
-    choice.map_err(|(message, hint)| findings.error("E05", level.span.clone(), message, hint)).ok()
+    let choice = (surroundings.choice)(&ModelSelector::for_level(&level.value));
+    choice.map_err(|(message, hint)| findings.add_error("E05", level.span.clone(), message, hint)).ok()
 }
 
-fn wish(agent: &AgentForm, role: &Role) -> ModelSelector {
+fn model_selector(agent: &AgentForm, role: &Role) -> ModelSelector {
     let value = |text: &Option<SpannedText>| text.as_ref().map(|text| text.value.clone());
     // an agent that chooses its model chooses among all
     let chooses = agent.level.is_some() || agent.model.is_some();
@@ -56,29 +56,30 @@ fn wish(agent: &AgentForm, role: &Role) -> ModelSelector {
 }
 
 /// Where it is said what cannot be had.
-fn asking(agent: &AgentForm) -> &Range<usize> {
+fn model_span(agent: &AgentForm) -> &Range<usize> {
     let bad_level = agent.level.as_ref().filter(|level| !LEVELS.contains(&level.value.as_str()));
     let said = [bad_level, agent.provider.as_ref(), agent.model.as_ref(), agent.level.as_ref()];
     &said.into_iter().flatten().next().unwrap_or(&agent.role).span
 }
 
 /// The role's tools, or those that the agent includes; without those that it excludes.
-fn tools(
+fn resolve_tools(
     agent: &AgentForm,
     role: &Role,
     surroundings: &LinkContext<'_>,
     findings: &mut FileDiagnostics<'_>,
 ) -> Vec<ToolSpec> {
     let all = surroundings.tools;
-    let (of_role, unmatched) = (surroundings.tools_for)(role, all);
+    let (of_role, unmatched) = (surroundings.resolve_role_tools)(role, all);
     for pattern in unmatched {
         let message = format!("the role `{}` names the tool `{pattern}`, which does not exist", role.name);
         let hint = role.places.last().map(|place| format!("correct it in {}", place.file));
-        findings.warning("W09", agent.role.span.clone(), message, hint);
+        findings.add_warning("W09", agent.role.span.clone(), message, hint);
     }
-    let included = agent.included_tools.as_ref().map(|texts| patterns(texts, all, findings));
-    let excluded = patterns(&agent.excluded_tools, all, findings);
-    let fits = |patterns: &[ToolPattern], tool: &ToolSpec| patterns.iter().any(|one| one.matches(&tool.name));
+    let included = agent.included_tools.as_ref().map(|texts| resolve_patterns(texts, all, findings));
+    let excluded = resolve_patterns(&agent.excluded_tools, all, findings);
+    let fits =
+        |patterns: &[ToolPattern], tool: &ToolSpec| patterns.iter().any(|one| one.matches_name(&tool.name));
     let given = match included {
         Some(included) => all.iter().filter(|tool| fits(&included, tool)).cloned().collect(),
         None => of_role,
@@ -87,7 +88,7 @@ fn tools(
 }
 
 /// Patterns that were readable once; W09 at each that fits no tool.
-fn patterns(
+fn resolve_patterns(
     texts: &[SpannedText],
     tools: &[ToolSpec],
     findings: &mut FileDiagnostics<'_>,
@@ -96,7 +97,7 @@ fn patterns(
     for text in texts {
         let Ok(pattern) = ToolPattern::parse(&text.value) else { continue };
         if let Some((message, hint)) = unknown_tool(&text.value, &pattern, tools) {
-            findings.warning("W09", text.span.clone(), message, hint);
+            findings.add_warning("W09", text.span.clone(), message, hint);
         }
         all.push(pattern);
     }

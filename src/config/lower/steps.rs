@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::super::did_you_mean::{or_list, suggestion_hint};
+use super::super::did_you_mean::{suggest_or_list, suggestion_hint};
 use super::super::source::FileDiagnostics;
 use super::super::workflow_file::{StepArguments, StepForm, WorkForm, WorkflowForm};
 use super::LinkContext;
@@ -23,19 +23,19 @@ pub(super) fn step_tools(
         match surroundings.tools.iter().find(|tool| tool.name == step.tool.value) {
             Some(tool) => {
                 step.risk = Some(tool.risk);
-                fits(step, tool, findings);
+                check_arguments_fit(step, tool, findings);
             }
             None => {
                 let known: Vec<&str> = surroundings.tools.iter().map(|tool| tool.name.as_str()).collect();
-                let hint = or_list(&step.tool.value, "known", &known);
+                let hint = suggest_or_list(&step.tool.value, "known", &known);
                 let message = format!("there is no tool `{}`", step.tool.value);
-                findings.error("E05", step.tool.span.clone(), message, hint);
+                findings.add_error("E05", step.tool.span.clone(), message, hint);
             }
         }
     }
 }
 
-fn fits(step: &StepForm, tool: &ToolSpec, findings: &mut FileDiagnostics<'_>) {
+fn check_arguments_fit(step: &StepForm, tool: &ToolSpec, findings: &mut FileDiagnostics<'_>) {
     let given = &step.arguments;
     let Some(properties) = tool.parameters["properties"].as_object() else { return };
     let open = tool.parameters.get("additionalProperties").is_some_and(|more| *more != Value::Bool(false));
@@ -44,28 +44,31 @@ fn fits(step: &StepForm, tool: &ToolSpec, findings: &mut FileDiagnostics<'_>) {
         let hint = suggestion_hint(&name.value, known.clone())
             .unwrap_or_else(|| format!("it has {}", known.collect::<Vec<_>>().join(", ")));
         let message = format!("the tool `{}` has no argument `{}`", tool.name, name.value);
-        findings.error("E10", name.span.clone(), message, Some(hint));
+        findings.add_error("E10", name.span.clone(), message, Some(hint));
     }
     let required = tool.parameters["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
     for name in required.filter(|name| !given.literal.contains_key(*name)) {
         let message = format!("the tool `{}` needs the argument `{name}`", tool.name);
         let hint = format!("add \"arguments\": {{\"{name}\": …}}");
-        findings.error("E10", step.tool.span.clone(), message, Some(hint));
+        findings.add_error("E10", step.tool.span.clone(), message, Some(hint));
     }
 }
 
 /// Arguments by path: first each one's literal part, then what is evaluated and put into it. `inputs` are those of the
 /// leaves, in their order.
-pub(super) fn arguments(form: &StepArguments, inputs: Vec<ValueSource>) -> Vec<(Vec<String>, ValueSource)> {
+pub(super) fn build_arguments(
+    form: &StepArguments,
+    inputs: Vec<ValueSource>,
+) -> Vec<(Vec<String>, ValueSource)> {
     let mut literal = Value::Object(form.literal.clone());
     let mut late = Vec::new();
-    for ((path, _), input) in form.leaves.iter().zip(inputs) {
+    for ((path, _), input) in form.computed_leaves.iter().zip(inputs) {
         let known = match &input {
             ValueSource::Text(text) => Some(Value::String(text.clone())),
             ValueSource::Value(value) => Some(value.clone()),
             ValueSource::Absent | ValueSource::Script(_) | ValueSource::Human => None,
         };
-        match (known, slot(&mut literal, path)) {
+        match (known, slot_at(&mut literal, path)) {
             (Some(value), Some(slot)) => *slot = value,
             _ => late.push((path.clone(), input)),
         }
@@ -88,12 +91,12 @@ pub(super) fn arguments(form: &StepArguments, inputs: Vec<ValueSource>) -> Vec<(
     all
 }
 
-fn slot<'v>(value: &'v mut Value, path: &[String]) -> Option<&'v mut Value> {
+fn slot_at<'v>(value: &'v mut Value, path: &[String]) -> Option<&'v mut Value> {
     let [first, rest @ ..] = path else { return Some(value) };
     let inner = match value {
         Value::Object(members) => members.get_mut(first)?,
         Value::Array(items) => items.get_mut(first.parse::<usize>().ok()?)?,
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => return None,
     };
-    slot(inner, rest)
+    slot_at(inner, rest)
 }

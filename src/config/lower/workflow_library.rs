@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use super::super::json::JsonNode;
 use super::super::source::{FileDiagnostics, SourceFile};
-use super::super::workflow_file::{SpannedText, definitions, name_of};
+use super::super::workflow_file::{SpannedText, workflow_name, workflow_nodes};
 use synthdev_domain::diagnostic::Diagnostic;
 
 /// One definition: file and position in it.
@@ -18,9 +18,9 @@ pub(super) struct DefinitionRef {
 pub(super) struct WorkflowLibrary<'a> {
     files: Vec<(&'a SourceFile, OnceCell<ParsedWorkflowFile>)>,
     /// The first file stands above all layers: the one that was named on the command line.
-    first_wins: bool,
+    first_file_wins: bool,
     /// What was looked up before: a large workflow calls the same few thousands of times.
-    known: RefCell<HashMap<String, Vec<DefinitionRef>>>,
+    lookup_cache: RefCell<HashMap<String, Vec<DefinitionRef>>>,
 }
 
 struct ParsedWorkflowFile {
@@ -34,15 +34,15 @@ impl<'a> WorkflowLibrary<'a> {
     pub(super) fn new(files: &'a [SourceFile], first: Option<&'a SourceFile>) -> Self {
         let others = files.iter().filter(|file| first.is_none_or(|first| first.name != file.name));
         let files = first.into_iter().chain(others).map(|file| (file, OnceCell::new())).collect();
-        Self { files, first_wins: first.is_some(), known: RefCell::default() }
+        Self { files, first_file_wins: first.is_some(), lookup_cache: RefCell::default() }
     }
 
-    fn parsed(&self, file: usize) -> &ParsedWorkflowFile {
+    fn parsed_file(&self, file: usize) -> &ParsedWorkflowFile {
         let (source, cell) = &self.files[file];
         cell.get_or_init(|| {
             let mut findings = FileDiagnostics::new(source);
             let root = JsonNode::parse(source, &mut findings);
-            let items = root.iter().flat_map(definitions).map(|node| (name_of(node), node.clone()));
+            let items = root.iter().flat_map(workflow_nodes).map(|node| (workflow_name(node), node.clone()));
             let items: Vec<(Option<SpannedText>, JsonNode)> = items.collect();
             let mut index: HashMap<String, Vec<usize>> = HashMap::new();
             for (at, name) in
@@ -56,18 +56,18 @@ impl<'a> WorkflowLibrary<'a> {
 
     /// The definition that counts: of the file named first, else of the highest layer, else the earliest.
     /// Files in which the name does not even occur are not parsed.
-    pub(super) fn find(&self, name: &str) -> Option<DefinitionRef> {
+    pub(super) fn find_definition(&self, name: &str) -> Option<DefinitionRef> {
         self.candidates(name).into_iter().reduce(|best, next| {
             let layer = |found: DefinitionRef| self.files[found.file].0.layer;
-            let pinned = self.first_wins && best.file == 0;
+            let pinned = self.first_file_wins && best.file == 0;
             if !pinned && layer(next) > layer(best) { next } else { best }
         })
     }
 
     /// Other definitions of the same name in the same layer: which one would count is chance.
-    pub(super) fn rivals(&self, found: DefinitionRef) -> Vec<DefinitionRef> {
+    pub(super) fn duplicate_definitions(&self, found: DefinitionRef) -> Vec<DefinitionRef> {
         let Some(name) = self.name(found) else { return Vec::new() };
-        let pinned = self.first_wins && found.file == 0;
+        let pinned = self.first_file_wins && found.file == 0;
         let layer = self.files[found.file].0.layer;
         self.candidates(&name.value)
             .into_iter()
@@ -77,7 +77,7 @@ impl<'a> WorkflowLibrary<'a> {
     }
 
     fn candidates(&self, name: &str) -> Vec<DefinitionRef> {
-        if let Some(known) = self.known.borrow().get(name) {
+        if let Some(known) = self.lookup_cache.borrow().get(name) {
             return known.clone();
         }
         let mut found = Vec::new();
@@ -86,10 +86,10 @@ impl<'a> WorkflowLibrary<'a> {
             if parsed.get().is_none() && !source.text.contains(name) && !source.text.contains("\\u") {
                 continue;
             }
-            let items = self.parsed(file).index.get(name).into_iter().flatten();
+            let items = self.parsed_file(file).index.get(name).into_iter().flatten();
             found.extend(items.map(|item| DefinitionRef { file, item: *item }));
         }
-        self.known.borrow_mut().insert(name.to_owned(), found.clone());
+        self.lookup_cache.borrow_mut().insert(name.to_owned(), found.clone());
         found
     }
 
@@ -98,11 +98,11 @@ impl<'a> WorkflowLibrary<'a> {
     }
 
     pub(super) fn node(&self, found: DefinitionRef) -> &JsonNode {
-        &self.parsed(found.file).items[found.item].1
+        &self.parsed_file(found.file).items[found.item].1
     }
 
     pub(super) fn name(&self, found: DefinitionRef) -> Option<&SpannedText> {
-        self.parsed(found.file).items[found.item].0.as_ref()
+        self.parsed_file(found.file).items[found.item].0.as_ref()
     }
 
     /// Every definition of one file.
@@ -110,26 +110,26 @@ impl<'a> WorkflowLibrary<'a> {
         let Some(at) = self.files.iter().position(|(other, _)| other.name == file.name) else {
             return Vec::new();
         };
-        (0..self.parsed(at).items.len()).map(|item| DefinitionRef { file: at, item }).collect()
+        (0..self.parsed_file(at).items.len()).map(|item| DefinitionRef { file: at, item }).collect()
     }
 
     /// Syntax errors of the file that holds a definition.
     pub(super) fn findings_at(&self, found: DefinitionRef) -> &[Diagnostic] {
-        &self.parsed(found.file).findings
+        &self.parsed_file(found.file).findings
     }
 
     pub(super) fn findings_of(&self, file: &SourceFile) -> Vec<Diagnostic> {
         let at = self.files.iter().position(|(other, _)| other.name == file.name);
-        at.map_or_else(Vec::new, |at| self.parsed(at).findings.clone())
+        at.map_or_else(Vec::new, |at| self.parsed_file(at).findings.clone())
     }
 
     /// Syntax errors of all files: one of them may hide what was looked for.
-    pub(super) fn broken(&self) -> Vec<Diagnostic> {
-        (0..self.files.len()).flat_map(|file| self.parsed(file).findings.clone()).collect()
+    pub(super) fn syntax_errors(&self) -> Vec<Diagnostic> {
+        (0..self.files.len()).flat_map(|file| self.parsed_file(file).findings.clone()).collect()
     }
 
     pub(super) fn names(&self) -> Vec<String> {
-        let all = (0..self.files.len()).flat_map(|file| &self.parsed(file).items);
+        let all = (0..self.files.len()).flat_map(|file| &self.parsed_file(file).items);
         let mut names: Vec<String> = all.filter_map(|(name, _)| Some(name.as_ref()?.value.clone())).collect();
         names.sort();
         names.dedup();

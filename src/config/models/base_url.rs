@@ -1,10 +1,10 @@
 //! Base URLs compared and completed, as text: no name is ever looked up.
 
 /// `host:port` in small letters, with the scheme's port where none is written.
-pub fn authority(url: &str) -> String {
+pub fn normalized_authority(url: &str) -> String {
     let (scheme, rest) = url.split_once("://").unwrap_or(("http", url));
     let host = rest.split(['/', '?', '#']).next().unwrap_or_default().to_ascii_lowercase();
-    if port(&host).is_some() {
+    if parse_port(&host).is_some() {
         return host;
     }
     let port = if scheme.eq_ignore_ascii_case("https") { 443 } else { 80 };
@@ -12,27 +12,27 @@ pub fn authority(url: &str) -> String {
 }
 
 /// Scheme, host and port in small letters, the port only where it is not the scheme's own: what a key belongs to.
-pub fn origin(url: &str) -> String {
+pub fn normalized_origin(url: &str) -> String {
     let scheme = url.split_once("://").map_or("http", |(scheme, _)| scheme).to_ascii_lowercase();
-    let place = authority(url);
+    let place = normalized_authority(url);
     let usual = if scheme == "https" { ":443" } else { ":80" };
     format!("{scheme}://{}", place.strip_suffix(usual).unwrap_or(&place))
 }
 
 pub fn same_origin(one: &str, other: &str) -> bool {
-    origin(one) == origin(other)
+    normalized_origin(one) == normalized_origin(other)
 }
 
 /// How many bytes of `url`'s path a base URL of the same server says; `None` where its path is another.
 pub fn common_path(base: &str, url: &str) -> Option<usize> {
-    let (base, url) = (path(base), path(url));
+    let (base, url) = (trim_url_path(base), trim_url_path(url));
     let rest = url.strip_prefix(base)?;
     (rest.is_empty() || rest.starts_with('/')).then_some(base.len())
 }
 
 /// Whether the server runs on this machine: it may go without a key.
 pub fn is_loopback(url: &str) -> bool {
-    let authority = authority(url);
+    let authority = normalized_authority(url);
     let host = authority.rsplit_once(':').map_or(authority.as_str(), |(host, _)| host);
     let host = host.trim_start_matches('[').trim_end_matches(']');
     if let Ok(address) = host.parse::<std::net::IpAddr>() {
@@ -43,7 +43,7 @@ pub fn is_loopback(url: &str) -> bool {
 
 /// A URL or bare host of the environment (`OLLAMA_HOST=0.0.0.0`), completed from the provider's own URL:
 /// scheme, port and path where they are missing. An address that means "any" becomes this machine.
-pub fn complete(given: &str, default: Option<&str>) -> String {
+pub fn complete_url(given: &str, default: Option<&str>) -> String {
     let given = given.trim().trim_end_matches('/');
     let default = default.unwrap_or_default();
     let (scheme, rest) = match given.split_once("://") {
@@ -55,7 +55,7 @@ pub fn complete(given: &str, default: Option<&str>) -> String {
     let default_rest = default.split_once("://").map_or("", |(_, rest)| rest);
     let (default_host, default_path) =
         default_rest.find('/').map_or((default_rest, ""), |slash| default_rest.split_at(slash));
-    let host = match (port(&host), given.contains("://"), port(default_host)) {
+    let host = match (parse_port(&host), given.contains("://"), parse_port(default_host)) {
         (None, false, Some(known)) => format!("{host}:{known}"),
         _ => host,
     };
@@ -63,13 +63,13 @@ pub fn complete(given: &str, default: Option<&str>) -> String {
 }
 
 /// Without the slash at its end.
-fn path(url: &str) -> &str {
+fn trim_url_path(url: &str) -> &str {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
     let path = rest.find('/').map_or("", |slash| &rest[slash..]);
     path.trim_end_matches('/')
 }
 
-fn port(host: &str) -> Option<u16> {
+fn parse_port(host: &str) -> Option<u16> {
     host.rsplit_once(':')?.1.parse().ok()
 }
 
@@ -106,7 +106,7 @@ mod tests {
             ("http://[::1]:8080/v1", "http://[::1]:8080"),
         ];
         for (url, expected) in rows {
-            assert_eq!(origin(url), expected, "{url}");
+            assert_eq!(normalized_origin(url), expected, "{url}");
         }
         assert!(!same_origin("https://a.example", "http://a.example"), "the same host in the open");
         assert!(!same_origin("https://a.example", "https://a.example.evil.example"));
@@ -132,8 +132,8 @@ mod tests {
             ("https://box.example", "https://box.example/v1"),
         ];
         for (given, expected) in rows {
-            assert_eq!(complete(given, default), expected, "{given}");
+            assert_eq!(complete_url(given, default), expected, "{given}");
         }
-        assert_eq!(authority("https://API.openai.com/v1"), "api.openai.com:443");
+        assert_eq!(normalized_authority("https://API.openai.com/v1"), "api.openai.com:443");
     }
 }

@@ -10,7 +10,7 @@ pub type KeyScopes = BTreeMap<String, KeyScope>;
 /// Where a key was set, for people, and the URLs whose servers may have it.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct KeyScope {
-    pub from: String,
+    pub origin: String,
     pub urls: Vec<String>,
 }
 

@@ -14,7 +14,7 @@ use std::cell::OnceCell;
 use super::base_url::is_loopback;
 use super::key_scope::{KeyScope, KeyScopes};
 use super::provider_catalog::ProviderCatalog;
-use super::resolve::{ModelResolver, key_ring, provider_of};
+use super::resolve::{ModelResolver, key_ring, provider_for_key};
 use crate::redaction::KeyRing;
 use crate::settings::environment::EnvironmentVars;
 use crate::settings::origin::SettingOrigin;
@@ -42,43 +42,47 @@ pub struct ConfigView {
 }
 
 struct ConfigViews<'a> {
-    make: &'a dyn Fn(ConfigPerspective) -> ConfigView,
-    made: [OnceCell<(ConfigView, KeyRing)>; 3],
+    make_view: &'a dyn Fn(ConfigPerspective) -> ConfigView,
+    views: [OnceCell<(ConfigView, KeyRing)>; 3],
 }
 
 /// The homes of all keys. `view` is called at most once for each kind of words.
-pub fn homes(full: &ModelResolver<'_>, view: &dyn Fn(ConfigPerspective) -> ConfigView) -> KeyScopes {
-    let views = ConfigViews { make: view, made: Default::default() };
+pub fn resolve_key_scopes(
+    full: &ModelResolver<'_>,
+    view: &dyn Fn(ConfigPerspective) -> ConfigView,
+) -> KeyScopes {
+    let views = ConfigViews { make_view: view, views: Default::default() };
     let known = full.keys.keys().map(|name| {
-        let home = match provider_of(name) {
-            Some(provider) => of_provider(provider, full, &views),
+        let home = match provider_for_key(name) {
+            Some(provider) => provider_key_scope(provider, full, &views),
             None => full
                 .settings
                 .own_level_setting(name, "api_key")
-                .map(|setting| of_level(name, setting, &views)),
+                .map(|setting| level_key_scope(name, setting, &views)),
         };
         (name.clone(), home.unwrap_or_default())
     });
     known.collect()
 }
 
-fn of_level(level: &str, setting: &EffectiveSetting, views: &ConfigViews<'_>) -> KeyScope {
+fn level_key_scope(level: &str, setting: &EffectiveSetting, views: &ConfigViews<'_>) -> KeyScope {
     let from = setting.origin.to_string();
     if let Some(home) = setting.key_origin() {
-        return KeyScope { from, urls: vec![home.to_owned()] };
+        return KeyScope { origin: from, urls: vec![home.to_owned()] };
     }
-    let urls = words(&setting.origin).filter_map(|whose| views.with(whose, |said| said.address(level)));
-    KeyScope { from, urls: urls.collect() }
+    let urls = deciding_perspectives(&setting.origin)
+        .filter_map(|whose| views.with_view(whose, |said| said.address(level)));
+    KeyScope { origin: from, urls: urls.collect() }
 }
 
-fn of_provider(name: &str, full: &ModelResolver<'_>, views: &ConfigViews<'_>) -> Option<KeyScope> {
+fn provider_key_scope(name: &str, full: &ModelResolver<'_>, views: &ConfigViews<'_>) -> Option<KeyScope> {
     if let Some(setting) = full.settings.get(&format!("keys.{name}")) {
         let from = setting.origin.to_string();
         let urls = match setting.key_origin() {
             Some(home) => vec![home.to_owned()],
-            None => views.with(saved(&setting.origin), |said| addresses(said, name)),
+            None => views.with_view(perspective_for(&setting.origin), |said| provider_addresses(said, name)),
         };
-        return Some(KeyScope { from, urls });
+        return Some(KeyScope { origin: from, urls });
     }
     let (variable, origin) = full.key_variable(full.models.provider(name)?)?;
     // a project's catalogue cannot make another variable a provider's
@@ -86,25 +90,25 @@ fn of_provider(name: &str, full: &ModelResolver<'_>, views: &ConfigViews<'_>) ->
         let provider = said.models.provider(name);
         let known = provider.and_then(|one| one.key_env.as_ref());
         if known.is_some_and(|names| names.iter().any(|one| one == variable)) {
-            addresses(said, name)
+            provider_addresses(said, name)
         } else {
             Vec::new()
         }
     };
-    let urls = words(origin).flat_map(|whose| views.with(whose, named)).collect();
-    Some(KeyScope { from: origin.to_string(), urls })
+    let urls = deciding_perspectives(origin).flat_map(|whose| views.with_view(whose, named)).collect();
+    Some(KeyScope { origin: origin.to_string(), urls })
 }
 
 /// Whose words decide where a value of this origin belongs.
-fn words(origin: &SettingOrigin) -> impl Iterator<Item = ConfigPerspective> {
-    let shared =
-        (origin.of_project && origin.layer == ConfigLayer::Environment).then_some(ConfigPerspective::Person);
-    std::iter::once(saved(origin)).chain(shared)
+fn deciding_perspectives(origin: &SettingOrigin) -> impl Iterator<Item = ConfigPerspective> {
+    let shared = (origin.is_from_project && origin.layer == ConfigLayer::Environment)
+        .then_some(ConfigPerspective::Person);
+    std::iter::once(perspective_for(origin)).chain(shared)
 }
 
-fn saved(origin: &SettingOrigin) -> ConfigPerspective {
+fn perspective_for(origin: &SettingOrigin) -> ConfigPerspective {
     match origin.layer {
-        _ if origin.of_project => ConfigPerspective::Project,
+        _ if origin.is_from_project => ConfigPerspective::Project,
         ConfigLayer::User => ConfigPerspective::Files,
         ConfigLayer::BuiltIn | ConfigLayer::Project | ConfigLayer::Environment | ConfigLayer::CommandLine => {
             ConfigPerspective::Person
@@ -113,10 +117,10 @@ fn saved(origin: &SettingOrigin) -> ConfigPerspective {
 }
 
 /// Where a provider is reached, as these words have it.
-fn addresses(said: &ModelResolver<'_>, name: &str) -> Vec<String> {
+fn provider_addresses(said: &ModelResolver<'_>, name: &str) -> Vec<String> {
     let Some(provider) = said.models.provider(name) else { return Vec::new() };
     let own = provider.base_url.clone();
-    let set = said.own_url(provider).and_then(Result::ok);
+    let set = said.url_from_environment(provider).and_then(Result::ok);
     let paired = LEVELS.iter().filter_map(|level| {
         let (named, url) = (
             said.settings.own_level_setting(level, "provider")?,
@@ -132,25 +136,25 @@ fn addresses(said: &ModelResolver<'_>, name: &str) -> Vec<String> {
 impl ModelResolver<'_> {
     /// Where the level's own key belongs. A server of this machine that wants no key has to be named for it.
     fn address(&self, level: &str) -> Option<String> {
-        let reached = self.reached(level)?;
-        let keyless = !reached.typed && !reached.needs_key && is_loopback(&reached.url);
+        let reached = self.level_endpoint(level)?;
+        let keyless = !reached.is_set_by_level && !reached.needs_key && is_loopback(&reached.url);
         (!keyless).then_some(reached.url)
     }
 }
 
 impl ConfigViews<'_> {
-    fn with<T>(&self, whose: ConfigPerspective, look: impl FnOnce(&ModelResolver<'_>) -> T) -> T {
+    fn with_view<T>(&self, whose: ConfigPerspective, look: impl FnOnce(&ModelResolver<'_>) -> T) -> T {
         let at = match whose {
-            ConfigPerspective::Person => &self.made[0],
-            ConfigPerspective::Files => &self.made[1],
-            ConfigPerspective::Project => &self.made[2],
+            ConfigPerspective::Person => &self.views[0],
+            ConfigPerspective::Files => &self.views[1],
+            ConfigPerspective::Project => &self.views[2],
         };
         let (view, keys) = at.get_or_init(|| {
-            let view = (self.make)(whose);
+            let view = (self.make_view)(whose);
             let keys = key_ring(&view.settings, &view.models, &view.environment);
             (view, keys)
         });
         let ConfigView { settings, models, environment } = view;
-        look(&ModelResolver { settings, models, environment, keys, homes: &KeyScopes::new() })
+        look(&ModelResolver { settings, models, environment, keys, key_scopes: &KeyScopes::new() })
     }
 }

@@ -15,12 +15,12 @@ pub struct ModelSelector {
 
 impl ModelSelector {
     /// As a role has it where nobody says more.
-    pub fn role(role: &Role) -> Self {
-        Self { provider: role.provider.clone(), ..Self::level(&role.level) }
+    pub fn for_role(role: &Role) -> Self {
+        Self { provider: role.provider.clone(), ..Self::for_level(&role.level) }
     }
 
     /// Nothing but a level.
-    pub fn level(level: &str) -> Self {
+    pub fn for_level(level: &str) -> Self {
         Self { level: level.to_owned(), ..Self::default() }
     }
 }

@@ -40,7 +40,7 @@ pub const PARAMETERS: &[&str] = &[
 ];
 
 /// Merges all files, lowest layer first. A broken file leaves the others.
-pub fn load(files: &[SourceFile]) -> (ProviderCatalog, Vec<Diagnostic>) {
+pub fn load_providers(files: &[SourceFile]) -> (ProviderCatalog, Vec<Diagnostic>) {
     let mut models = ProviderCatalog::default();
     let mut ordered: Vec<&SourceFile> = files.iter().collect();
     ordered.sort_by_key(|file| file.layer);
@@ -48,8 +48,8 @@ pub fn load(files: &[SourceFile]) -> (ProviderCatalog, Vec<Diagnostic>) {
     for file in ordered {
         let mut findings = FileDiagnostics::new(file);
         let root = JsonNode::parse(file, &mut findings);
-        for provider in root.iter().flat_map(|root| read(root, &mut findings)) {
-            models.merge(provider);
+        for provider in root.iter().flat_map(|root| read_models_file(root, &mut findings)) {
+            models.merge_provider(provider);
         }
         seen.push((root, findings));
     }
@@ -64,17 +64,17 @@ pub fn load(files: &[SourceFile]) -> (ProviderCatalog, Vec<Diagnostic>) {
     (models, diagnostics)
 }
 
-fn read(root: &JsonNode, findings: &mut FileDiagnostics<'_>) -> Vec<CatalogProvider> {
+fn read_models_file(root: &JsonNode, findings: &mut FileDiagnostics<'_>) -> Vec<CatalogProvider> {
     let Some(fields) = ObjectFields::from_node(root, "the model catalogue", findings) else {
         return Vec::new();
     };
-    fields.allow(&["providers"], findings);
+    fields.reject_unknown_keys(&["providers"], findings);
     let Some(providers) = fields.get(&["providers"], findings) else { return Vec::new() };
     let Some(providers) = ObjectFields::from_node(providers, "`providers`", findings) else {
         return Vec::new();
     };
     let named = providers.members.iter().filter(|member| !is_free(&member.key));
-    named.filter_map(|member| provider(&member.key, &member.value, findings)).collect()
+    named.filter_map(|member| read_provider(&member.key, &member.value, findings)).collect()
 }
 
 /// A price that lacks one half after all files are read is no price: whoever wrote the other half thinks it is.
@@ -89,74 +89,74 @@ fn half_prices(root: &JsonNode, models: &ProviderCatalog, findings: &mut FileDia
             let Some(half) = provider.missing_price(model).filter(|_| says) else { continue };
             let message = format!("`prices` has no `{half}`: the price stays unknown");
             let hint = format!("add \"{half}\": dollars per million tokens, or set \"prices\" to null");
-            findings.error("C03", node.span.clone(), message, Some(hint));
+            findings.add_error("C03", node.span.clone(), message, Some(hint));
         }
     }
 }
 
-fn provider(name: &str, node: &JsonNode, findings: &mut FileDiagnostics<'_>) -> Option<CatalogProvider> {
+fn read_provider(name: &str, node: &JsonNode, findings: &mut FileDiagnostics<'_>) -> Option<CatalogProvider> {
     let fields = ObjectFields::from_node(node, "a provider", findings)?;
-    fields.allow(PROVIDER_KEYS, findings);
+    fields.reject_unknown_keys(PROVIDER_KEYS, findings);
     let base_url = fields.text(&["base_url"], findings).and_then(|url| checked_url(url, findings));
     Some(CatalogProvider {
         name: name.to_owned(),
         base_url,
-        protocol: protocol(&fields, findings),
-        key_env: plain(fields.texts(&["key_env"], findings)),
-        url_env: plain(fields.texts(&["url_env"], findings)),
+        protocol: read_protocol(&fields, findings),
+        key_env: texts_without_spans(fields.texts(&["key_env"], findings)),
+        url_env: texts_without_spans(fields.texts(&["url_env"], findings)),
         needs_key: fields.flag(&["needs_key"], findings),
-        model_prefixes: plain(fields.texts(&["model_prefixes"], findings)),
-        accepts: accepts(&fields, findings),
-        prices: prices(&fields, findings),
-        models: models(&fields, findings),
+        model_prefixes: texts_without_spans(fields.texts(&["model_prefixes"], findings)),
+        accepted_parameters: read_accepted_parameters(&fields, findings),
+        prices: read_prices(&fields, findings),
+        models: read_models(&fields, findings),
     })
 }
 
-fn models(fields: &ObjectFields<'_>, findings: &mut FileDiagnostics<'_>) -> Vec<CatalogModel> {
+fn read_models(fields: &ObjectFields<'_>, findings: &mut FileDiagnostics<'_>) -> Vec<CatalogModel> {
     let Some(node) = fields.get(&["models"], findings) else { return Vec::new() };
     let Some(models) = ObjectFields::from_node(node, "`models`", findings) else { return Vec::new() };
     let named = models.members.iter().filter(|member| !is_free(&member.key));
-    named.filter_map(|member| model(&member.key, &member.value, findings)).collect()
+    named.filter_map(|member| read_model(&member.key, &member.value, findings)).collect()
 }
 
-fn model(name: &str, node: &JsonNode, findings: &mut FileDiagnostics<'_>) -> Option<CatalogModel> {
+fn read_model(name: &str, node: &JsonNode, findings: &mut FileDiagnostics<'_>) -> Option<CatalogModel> {
     let fields = ObjectFields::from_node(node, "a model", findings)?;
-    fields.allow(MODEL_KEYS, findings);
+    fields.reject_unknown_keys(MODEL_KEYS, findings);
     let mut parameters = serde_json::Map::new();
     if let Some(node) = fields.get(&["parameters"], findings)
         && let Some(given) = ObjectFields::from_node(node, "`parameters`", findings)
     {
-        given.allow(PARAMETERS, findings);
+        given.reject_unknown_keys(PARAMETERS, findings);
         parameters.extend(given.members.iter().map(|member| (member.key.clone(), member.value.to_value())));
     }
     Some(CatalogModel {
         name: name.to_owned(),
-        protocol: protocol(&fields, findings),
+        protocol: read_protocol(&fields, findings),
         context_size: fields.count(&["context_size"], findings),
         max_output: fields.count(&["max_output"], findings),
-        prices: prices(&fields, findings),
+        prices: read_prices(&fields, findings),
         reasoning: fields.flag(&["reasoning"], findings),
         parameters,
-        accepts: accepts(&fields, findings),
+        accepted_parameters: read_accepted_parameters(&fields, findings),
     })
 }
 
-fn prices(fields: &ObjectFields<'_>, findings: &mut FileDiagnostics<'_>) -> CatalogPrices {
+fn read_prices(fields: &ObjectFields<'_>, findings: &mut FileDiagnostics<'_>) -> CatalogPrices {
     let Some(node) = fields.get(&["prices"], findings) else { return CatalogPrices::default() };
     let Some(prices) = ObjectFields::from_node(node, "`prices`", findings) else {
         return CatalogPrices::default();
     };
-    prices.allow(&["input", "output", "cached", "written"], findings);
+    prices.reject_unknown_keys(&["input", "output", "cached", "written"], findings);
     CatalogPrices {
-        input: dollars(&prices, "input", findings),
-        output: dollars(&prices, "output", findings),
-        cached: dollars(&prices, "cached", findings),
-        written: dollars(&prices, "written", findings),
+        input: read_dollars(&prices, "input", findings),
+        output: read_dollars(&prices, "output", findings),
+        cached: read_dollars(&prices, "cached", findings),
+        cache_write: read_dollars(&prices, "written", findings),
     }
 }
 
 /// Dollars per million tokens.
-fn dollars(prices: &ObjectFields<'_>, key: &str, findings: &mut FileDiagnostics<'_>) -> Option<f64> {
+fn read_dollars(prices: &ObjectFields<'_>, key: &str, findings: &mut FileDiagnostics<'_>) -> Option<f64> {
     let node = prices.get(&[key], findings)?;
     let amount = node.to_value().as_f64().filter(|amount| (0.0..=HIGHEST_PRICE).contains(amount));
     if amount.is_none() {
@@ -169,42 +169,48 @@ fn dollars(prices: &ObjectFields<'_>, key: &str, findings: &mut FileDiagnostics<
         };
         let message = format!("the price `{key}` must be a number from 0 to {HIGHEST_PRICE}, found {found}");
         let hint = "write dollars per million tokens, such as 2.5, or null where it is not known";
-        findings.error("C03", node.span.clone(), message, Some(hint.to_owned()));
+        findings.add_error("C03", node.span.clone(), message, Some(hint.to_owned()));
     }
     amount
 }
 
-fn accepts(fields: &ObjectFields<'_>, findings: &mut FileDiagnostics<'_>) -> Option<Vec<String>> {
+fn read_accepted_parameters(
+    fields: &ObjectFields<'_>,
+    findings: &mut FileDiagnostics<'_>,
+) -> Option<Vec<String>> {
     let names = fields.texts(&["accepts"], findings)?;
     for name in names.iter().filter(|name| !PARAMETERS.contains(&name.value.as_str())) {
-        let hint = did_you_mean::or_list(&name.value, "known parameters", PARAMETERS);
-        findings.error("C06", name.span.clone(), format!("`{}` is no parameter", name.value), hint);
+        let hint = did_you_mean::suggest_or_list(&name.value, "known parameters", PARAMETERS);
+        findings.add_error("C06", name.span.clone(), format!("`{}` is no parameter", name.value), hint);
     }
-    plain(Some(names))
+    texts_without_spans(Some(names))
 }
 
-fn protocol(fields: &ObjectFields<'_>, findings: &mut FileDiagnostics<'_>) -> Option<ModelProtocol> {
+fn read_protocol(fields: &ObjectFields<'_>, findings: &mut FileDiagnostics<'_>) -> Option<ModelProtocol> {
     let given = fields.text(&["protocol"], findings)?;
     let found = ModelProtocol::ALL.into_iter().find(|known| known.as_str() == given.value);
     if found.is_none() {
-        let hint =
-            did_you_mean::or_list(&given.value, "protocols", &ModelProtocol::ALL.map(ModelProtocol::as_str));
-        findings.error("C06", given.span, format!("`{}` is no protocol", given.value), hint);
+        let hint = did_you_mean::suggest_or_list(
+            &given.value,
+            "protocols",
+            &ModelProtocol::ALL.map(ModelProtocol::as_str),
+        );
+        findings.add_error("C06", given.span, format!("`{}` is no protocol", given.value), hint);
     }
     found
 }
 
 fn checked_url(url: SpannedField<String>, findings: &mut FileDiagnostics<'_>) -> Option<String> {
-    match SettingValueType::Url.check(&url.value.into()) {
+    match SettingValueType::Url.check_value(&url.value.into()) {
         Ok(SettingValue::Plain(value)) => value.as_str().map(str::to_owned),
         Ok(SettingValue::Secret { .. }) => None,
         Err((code, why)) => {
-            findings.error(code, url.span, format!("`base_url` {why}"), None);
+            findings.add_error(code, url.span, format!("`base_url` {why}"), None);
             None
         }
     }
 }
 
-fn plain(texts: Option<Vec<SpannedField<String>>>) -> Option<Vec<String>> {
+fn texts_without_spans(texts: Option<Vec<SpannedField<String>>>) -> Option<Vec<String>> {
     texts.map(|texts| texts.into_iter().map(|text| text.value).collect())
 }

@@ -26,7 +26,7 @@ pub struct CatalogProvider {
     /// Model names that begin so belong to it.
     pub model_prefixes: Option<Vec<String>>,
     /// Parameters that its models accept unless they say otherwise.
-    pub accepts: Option<Vec<String>>,
+    pub accepted_parameters: Option<Vec<String>>,
     /// For every model without prices of its own (local servers: nothing).
     pub prices: CatalogPrices,
     pub models: Vec<CatalogModel>,
@@ -45,7 +45,7 @@ pub struct CatalogModel {
     pub reasoning: Option<bool>,
     /// Sent unless settings say otherwise.
     pub parameters: Map<String, Value>,
-    pub accepts: Option<Vec<String>>,
+    pub accepted_parameters: Option<Vec<String>>,
 }
 
 /// US dollars per million tokens.
@@ -54,7 +54,7 @@ pub struct CatalogPrices {
     pub input: Option<f64>,
     pub output: Option<f64>,
     pub cached: Option<f64>,
-    pub written: Option<f64>,
+    pub cache_write: Option<f64>,
 }
 
 impl ProviderCatalog {
@@ -63,9 +63,9 @@ impl ProviderCatalog {
     }
 
     /// Takes a later file's provider: each field that it sets wins.
-    pub fn merge(&mut self, later: CatalogProvider) {
+    pub fn merge_provider(&mut self, later: CatalogProvider) {
         match self.providers.iter_mut().find(|provider| provider.name == later.name) {
-            Some(earlier) => earlier.merge(later),
+            Some(earlier) => earlier.merge_fields(later),
             None => self.providers.push(later),
         }
     }
@@ -84,14 +84,14 @@ impl CatalogProvider {
     /// `None` if input or output price is unknown.
     pub fn price(&self, model: Option<&CatalogModel>) -> Option<TokenPrice> {
         let of_model = model.map(|model| model.prices).unwrap_or_default();
-        let prices = of_model.over(self.prices);
-        let CatalogPrices { input, output, cached, written } = prices;
+        let prices = of_model.prefer_over(self.prices);
+        let CatalogPrices { input, output, cached, cache_write: written } = prices;
         Some(TokenPrice { input: input?, output: output?, cached, written })
     }
 
     /// What is missing of a price of which something is said.
     pub fn missing_price(&self, model: Option<&CatalogModel>) -> Option<&'static str> {
-        let prices = model.map(|model| model.prices).unwrap_or_default().over(self.prices);
+        let prices = model.map(|model| model.prices).unwrap_or_default().prefer_over(self.prices);
         let said = prices != CatalogPrices::default();
         match (prices.input, prices.output) {
             (None, _) if said => Some("input"),
@@ -100,18 +100,18 @@ impl CatalogProvider {
         }
     }
 
-    fn merge(&mut self, later: Self) {
-        take(&mut self.base_url, later.base_url);
-        take(&mut self.protocol, later.protocol);
-        take(&mut self.key_env, later.key_env);
-        take(&mut self.url_env, later.url_env);
-        take(&mut self.needs_key, later.needs_key);
-        take(&mut self.model_prefixes, later.model_prefixes);
-        take(&mut self.accepts, later.accepts);
-        self.prices = later.prices.over(self.prices);
+    fn merge_fields(&mut self, later: Self) {
+        overwrite_if_set(&mut self.base_url, later.base_url);
+        overwrite_if_set(&mut self.protocol, later.protocol);
+        overwrite_if_set(&mut self.key_env, later.key_env);
+        overwrite_if_set(&mut self.url_env, later.url_env);
+        overwrite_if_set(&mut self.needs_key, later.needs_key);
+        overwrite_if_set(&mut self.model_prefixes, later.model_prefixes);
+        overwrite_if_set(&mut self.accepted_parameters, later.accepted_parameters);
+        self.prices = later.prices.prefer_over(self.prices);
         for model in later.models {
             match self.models.iter_mut().find(|known| known.name == model.name) {
-                Some(earlier) => earlier.merge(model),
+                Some(earlier) => earlier.merge_fields(model),
                 None => self.models.push(model),
             }
         }
@@ -119,30 +119,30 @@ impl CatalogProvider {
 }
 
 impl CatalogModel {
-    fn merge(&mut self, later: Self) {
-        take(&mut self.protocol, later.protocol);
-        take(&mut self.context_size, later.context_size);
-        take(&mut self.max_output, later.max_output);
-        take(&mut self.reasoning, later.reasoning);
-        take(&mut self.accepts, later.accepts);
-        self.prices = later.prices.over(self.prices);
+    fn merge_fields(&mut self, later: Self) {
+        overwrite_if_set(&mut self.protocol, later.protocol);
+        overwrite_if_set(&mut self.context_size, later.context_size);
+        overwrite_if_set(&mut self.max_output, later.max_output);
+        overwrite_if_set(&mut self.reasoning, later.reasoning);
+        overwrite_if_set(&mut self.accepted_parameters, later.accepted_parameters);
+        self.prices = later.prices.prefer_over(self.prices);
         self.parameters.extend(later.parameters);
     }
 }
 
 impl CatalogPrices {
     /// These prices, and the others where these say nothing.
-    fn over(self, below: Self) -> Self {
+    fn prefer_over(self, below: Self) -> Self {
         Self {
             input: self.input.or(below.input),
             output: self.output.or(below.output),
             cached: self.cached.or(below.cached),
-            written: self.written.or(below.written),
+            cache_write: self.cache_write.or(below.cache_write),
         }
     }
 }
 
-fn take<T>(earlier: &mut Option<T>, later: Option<T>) {
+fn overwrite_if_set<T>(earlier: &mut Option<T>, later: Option<T>) {
     if later.is_some() {
         *earlier = later;
     }

@@ -2,7 +2,7 @@
 
 mod select_key;
 
-use super::base_url::{common_path, complete, same_origin};
+use super::base_url::{common_path, complete_url, same_origin};
 use super::key_scope::KeyScopes;
 use super::model_selector::ModelSelector;
 use super::models_file::PARAMETERS;
@@ -33,7 +33,7 @@ pub struct ModelResolver<'a> {
     pub environment: &'a EnvironmentVars,
     pub keys: &'a KeyRing,
     /// Where each of them may be sent.
-    pub homes: &'a KeyScopes,
+    pub key_scopes: &'a KeyScopes,
 }
 
 /// All keys by name. A key of ours beats a provider's usual environment name.
@@ -65,7 +65,7 @@ pub fn key_ring(
 pub(crate) struct LevelEndpoint {
     pub(crate) url: String,
     /// The level's settings say so; else the provider's own.
-    pub(super) typed: bool,
+    pub(super) is_set_by_level: bool,
     pub(super) needs_key: bool,
 }
 
@@ -77,24 +77,24 @@ pub fn is_serverless(provider: &str) -> bool {
 /// Which provider, and why.
 struct ProviderChoice<'a> {
     name: String,
-    known: Option<&'a CatalogProvider>,
-    why: String,
+    provider: Option<&'a CatalogProvider>,
+    reason: String,
     /// Not the provider that the level's settings lead to: their URL and key belong to somebody else.
-    elsewhere: bool,
+    is_foreign: bool,
 }
 
 impl ModelResolver<'_> {
     /// The model of a level (base, smart, fast), with what an agent wants otherwise. What is missing is named,
     /// with how to set it.
-    pub fn resolve(&self, wish: &ModelSelector) -> Result<ModelChoice, Box<Diagnostic>> {
-        let choice = self.alone(wish)?;
+    pub fn resolve_choice(&self, wish: &ModelSelector) -> Result<ModelChoice, Box<Diagnostic>> {
+        let choice = self.resolve_without_fallback(wish)?;
         let fallback =
-            if is_serverless(&choice.provider) { Vec::new() } else { self.fallback(wish, &choice)? };
+            if is_serverless(&choice.provider) { Vec::new() } else { self.fallback_choices(wish, &choice)? };
         Ok(ModelChoice { fallback, ..choice })
     }
 
     /// The models of the levels that a level falls back to, without itself.
-    fn fallback(
+    fn fallback_choices(
         &self,
         wish: &ModelSelector,
         choice: &ModelChoice,
@@ -105,10 +105,10 @@ impl ModelResolver<'_> {
         let mut row: Vec<ModelChoice> = Vec::new();
         for level in setting.texts() {
             let (temperature, max_output_tokens) = (wish.temperature, wish.max_output_tokens);
-            let instead = ModelSelector { temperature, max_output_tokens, ..ModelSelector::level(level) };
-            let other = self.alone(&instead).map_err(|mut found| {
+            let instead = ModelSelector { temperature, max_output_tokens, ..ModelSelector::for_level(level) };
+            let other = self.resolve_without_fallback(&instead).map_err(|mut found| {
                 found.message = format!("level {} falls back to `{level}`: {}", choice.level, found.message);
-                at(&mut found, setting);
+                set_location(&mut found, setting);
                 found
             })?;
             if !other.is_same_endpoint(choice) && !row.iter().any(|one| one.is_same_endpoint(&other)) {
@@ -118,28 +118,28 @@ impl ModelResolver<'_> {
         Ok(row)
     }
 
-    fn alone(&self, wish: &ModelSelector) -> Result<ModelChoice, Box<Diagnostic>> {
+    fn resolve_without_fallback(&self, wish: &ModelSelector) -> Result<ModelChoice, Box<Diagnostic>> {
         let level = wish.level.as_str();
         if !LEVELS.contains(&level) {
-            let hint = did_you_mean::or_list(level, "levels", &LEVELS);
-            return Err(problem(format!("there is no level `{level}`"), hint));
+            let hint = did_you_mean::suggest_or_list(level, "levels", &LEVELS);
+            return Err(resolution_problem(format!("there is no level `{level}`"), hint));
         }
         let set = self.settings.level_setting(level, "model");
         let (pick, model_name) =
-            self.agreed(wish, set.and_then(EffectiveSetting::as_str).unwrap_or_default())?;
+            self.pick_provider_and_model(wish, set.and_then(EffectiveSetting::as_str).unwrap_or_default())?;
         let serverless = is_serverless(&pick.name);
         if model_name.is_empty() && !serverless {
             return Err(self.no_model(level, &pick));
         }
         let model_name = if model_name.is_empty() { pick.name.clone() } else { model_name.to_owned() };
-        let listed = pick.known.and_then(|provider| provider.model(&model_name));
+        let listed = pick.provider.and_then(|provider| provider.model(&model_name));
         // Behind another address a model keeps its window and its abilities, but not its price.
         let known = listed.or_else(|| self.models.providers.iter().find_map(|one| one.model(&model_name)));
         let base_url = if serverless { String::new() } else { self.base_url(level, &pick)? };
-        let decided = self.key(level, &pick, &base_url)?;
-        let protocol = pick.known.map(|provider| provider.protocol(listed)).unwrap_or_default();
-        let (mut parameters, mut dropped) = self.parameters(wish, pick.known, known);
-        dropped.extend(parameters.reconcile(protocol).into_iter().map(str::to_owned));
+        let decided = self.select_key(level, &pick, &base_url)?;
+        let protocol = pick.provider.map(|provider| provider.protocol(listed)).unwrap_or_default();
+        let (mut parameters, mut dropped) = self.merged_parameters(wish, pick.provider, known);
+        dropped.extend(parameters.drop_incompatible(protocol).into_iter().map(str::to_owned));
         if parameters.max_output_tokens.is_none() {
             let most = known.and_then(|model| model.max_output);
             parameters.max_output_tokens = protocol.answer_tokens(most);
@@ -149,11 +149,11 @@ impl ModelResolver<'_> {
             (None, Some(setting)) => setting.origin.to_string(),
             (None, None) => pick.name.clone(),
         };
-        let mut provenance = format!("level {level}: {from}; provider {}: {}", pick.name, pick.why);
+        let mut provenance = format!("level {level}: {from}; provider {}: {}", pick.name, pick.reason);
         if !dropped.is_empty() {
             provenance.push_str(&format!("; not accepted by the model, not sent: {}", dropped.join(", ")));
         }
-        if let Some(why) = &decided.kept_back {
+        if let Some(why) = &decided.withheld_reason {
             provenance.push_str(&format!("; {why}"));
         }
         Ok(ModelChoice {
@@ -165,8 +165,9 @@ impl ModelResolver<'_> {
             parameters,
             context_size: known.and_then(|model| model.context_size),
             max_output: known.and_then(|model| model.max_output),
-            uncapped: !serverless && !accepted(pick.known, known).contains(&"max_output_tokens"),
-            price: pick.known.and_then(|provider| provider.price(listed)),
+            uncapped: !serverless
+                && !accepted_parameters(pick.provider, known).contains(&"max_output_tokens"),
+            price: pick.provider.and_then(|provider| provider.price(listed)),
             provenance,
             provider: pick.name,
             fallback: Vec::new(),
@@ -176,13 +177,13 @@ impl ModelResolver<'_> {
     /// Levels whose provider is none, each at the place where it was set.
     pub fn unknown_providers(&self) -> Vec<Diagnostic> {
         let set = LEVELS.iter().filter_map(|level| self.settings.own_level_setting(level, "provider"));
-        set.filter_map(|setting| self.named(setting).err()).map(|found| *found).collect()
+        set.filter_map(|setting| self.provider_by_name(setting).err()).map(|found| *found).collect()
     }
 
     /// Where a provider of the catalogue is reached; `None` where nobody says where it is.
     pub fn provider_url(&self, provider: &CatalogProvider) -> Option<String> {
         let name = provider.name.clone();
-        let pick = ProviderChoice { name, known: Some(provider), why: String::new(), elsewhere: true };
+        let pick = ProviderChoice { name, provider: Some(provider), reason: String::new(), is_foreign: true };
         self.base_url("base", &pick).ok()
     }
 
@@ -191,75 +192,80 @@ impl ModelResolver<'_> {
         if self.settings.level_setting(level, "model").is_some() {
             return None;
         }
-        let pick = self.pick(level, "").ok().filter(|pick| !is_serverless(&pick.name))?;
+        let pick = self.pick_provider(level, "").ok().filter(|pick| !is_serverless(&pick.name))?;
         let base_url = self.base_url(level, &pick).ok()?;
-        let key = self.key(level, &pick, &base_url).ok()?.key;
-        let protocol = pick.known.map(|provider| provider.protocol(None)).unwrap_or_default();
+        let key = self.select_key(level, &pick, &base_url).ok()?.key;
+        let protocol = pick.provider.map(|provider| provider.protocol(None)).unwrap_or_default();
         let level = level.to_owned();
         Some(ModelChoice { level, provider: pick.name, base_url, protocol, key, ..ModelChoice::default() })
     }
 
     /// Where a level goes by its settings alone.
-    pub(crate) fn reached(&self, level: &str) -> Option<LevelEndpoint> {
+    pub(crate) fn level_endpoint(&self, level: &str) -> Option<LevelEndpoint> {
         let set = self
             .settings
             .level_setting(level, "model")
             .and_then(EffectiveSetting::as_str)
             .unwrap_or_default();
-        let pick = self.pick(level, set).ok().filter(|pick| !is_serverless(&pick.name))?;
+        let pick = self.pick_provider(level, set).ok().filter(|pick| !is_serverless(&pick.name))?;
         let typed = self.level_url(level, &pick).is_some();
-        let needs_key = pick.known.and_then(|provider| provider.needs_key).unwrap_or(true);
-        Some(LevelEndpoint { url: self.base_url(level, &pick).ok()?, typed, needs_key })
+        let needs_key = pick.provider.and_then(|provider| provider.needs_key).unwrap_or(true);
+        Some(LevelEndpoint { url: self.base_url(level, &pick).ok()?, is_set_by_level: typed, needs_key })
     }
 
     /// A provider's URL as the variables of its own have it; an error names the variable.
-    pub(super) fn own_url(&self, provider: &CatalogProvider) -> Option<Result<String, Box<Diagnostic>>> {
+    pub(super) fn url_from_environment(
+        &self,
+        provider: &CatalogProvider,
+    ) -> Option<Result<String, Box<Diagnostic>>> {
         let names = provider.url_env.iter().flatten();
         let (variable, text) = names
             .map(|name| (name, self.environment.get(name)))
             .find_map(|(name, found)| Some((name, found?.0)))?;
-        let url = complete(text, provider.base_url.as_deref());
+        let url = complete_url(text, provider.base_url.as_deref());
         Some(match SettingValueType::Url.check_text(&url) {
             Ok(SettingValue::Plain(url)) => Ok(url.as_str().unwrap_or_default().to_owned()),
             Ok(SettingValue::Secret { .. }) => Ok(String::new()),
-            Err((_, why)) => Err(problem(format!("{variable} {why}"), None)),
+            Err((_, why)) => Err(resolution_problem(format!("{variable} {why}"), None)),
         })
     }
 
     /// Provider and model: the level's, or the agent's. A level that is answered from a script stays so,
     /// whatever its agents would like to ask.
-    fn agreed<'w>(
+    fn pick_provider_and_model<'w>(
         &self,
         wish: &'w ModelSelector,
         set: &'w str,
     ) -> Result<(ProviderChoice<'_>, &'w str), Box<Diagnostic>> {
-        let usual = self.pick(&wish.level, set);
+        let usual = self.pick_provider(&wish.level, set);
         let model = wish.model.as_deref().unwrap_or(set);
         let wanted = match (&wish.provider, &wish.model) {
-            (Some(provider), _) => self.known_or_own(provider, "the agent".to_owned())?,
-            (None, Some(model)) => self.pick(&wish.level, model)?,
+            (Some(provider), _) => self.catalog_or_custom_provider(provider, "the agent".to_owned())?,
+            (None, Some(model)) => self.pick_provider(&wish.level, model)?,
             (None, None) => return Ok((usual?, set)),
         };
         let named = wish.provider.is_some();
         match usual {
             Ok(usual) if usual.name == SCRIPTED => Ok((usual, model)),
-            Ok(usual) if usual.name == wanted.name && !(named && self.is_lent(&wish.level, &usual)) => {
+            Ok(usual)
+                if usual.name == wanted.name && !(named && self.uses_foreign_url(&wish.level, &usual)) =>
+            {
                 Ok((usual, model))
             }
             Ok(_) | Err(_) => {
-                let offers = wanted.known.is_some_and(|provider| provider.model(model).is_some());
+                let offers = wanted.provider.is_some_and(|provider| provider.model(model).is_some());
                 if wish.model.is_none() && !offers && !is_serverless(&wanted.name) {
-                    return Err(foreign_model(&wanted, model));
+                    return Err(foreign_model_diagnostic(&wanted, model));
                 }
-                Ok((ProviderChoice { elsewhere: true, ..wanted }, model))
+                Ok((ProviderChoice { is_foreign: true, ..wanted }, model))
             }
         }
     }
 
     /// Provider: as set; else by the base URL; else by the model's name; else the only one with a key.
-    fn pick(&self, level: &str, model: &str) -> Result<ProviderChoice<'_>, Box<Diagnostic>> {
+    fn pick_provider(&self, level: &str, model: &str) -> Result<ProviderChoice<'_>, Box<Diagnostic>> {
         if let Some(setting) = self.provider_path(level).and_then(|path| self.settings.get(&path)) {
-            return self.named(setting);
+            return self.provider_by_name(setting);
         }
         if let Some(setting) = self.settings.level_setting(level, "base_url") {
             return Ok(self.by_url(setting));
@@ -271,29 +277,38 @@ impl ModelResolver<'_> {
         match (with_key.next(), with_key.next()) {
             (Some(only), None) => {
                 let why = "the only one with a key".to_owned();
-                Ok(ProviderChoice { name: only.name.clone(), known: Some(only), why, elsewhere: false })
+                Ok(ProviderChoice {
+                    name: only.name.clone(),
+                    provider: Some(only),
+                    reason: why,
+                    is_foreign: false,
+                })
             }
             _ => Err(self.no_provider(level, model)),
         }
     }
 
-    fn named(&self, setting: &EffectiveSetting) -> Result<ProviderChoice<'_>, Box<Diagnostic>> {
+    fn provider_by_name(&self, setting: &EffectiveSetting) -> Result<ProviderChoice<'_>, Box<Diagnostic>> {
         let name = setting.as_str().unwrap_or_default();
-        self.known_or_own(name, setting.origin.to_string()).map_err(|mut found| {
-            at(&mut found, setting);
+        self.catalog_or_custom_provider(name, setting.origin.to_string()).map_err(|mut found| {
+            set_location(&mut found, setting);
             found
         })
     }
 
     /// A provider of the catalogue, or one of our own words for a provider.
-    fn known_or_own(&self, name: &str, why: String) -> Result<ProviderChoice<'_>, Box<Diagnostic>> {
+    fn catalog_or_custom_provider(
+        &self,
+        name: &str,
+        why: String,
+    ) -> Result<ProviderChoice<'_>, Box<Diagnostic>> {
         let known = self.models.provider(name);
         if known.is_none() && !is_serverless(name) && name != CUSTOM {
             let names: Vec<&str> = self.models.providers.iter().map(|one| one.name.as_str()).collect();
-            let hint = did_you_mean::or_list(name, "known providers", &names);
-            return Err(problem(format!("there is no provider `{name}`"), hint));
+            let hint = did_you_mean::suggest_or_list(name, "known providers", &names);
+            return Err(resolution_problem(format!("there is no provider `{name}`"), hint));
         }
-        Ok(ProviderChoice { name: name.to_owned(), known, why, elsewhere: false })
+        Ok(ProviderChoice { name: name.to_owned(), provider: known, reason: why, is_foreign: false })
     }
 
     /// Of the providers at that server the one whose path fits best; where none fits, the only one there.
@@ -311,7 +326,12 @@ impl ModelResolver<'_> {
         let only = if let [(only, _)] = there.as_slice() { Some(*only) } else { None };
         let known = best.map(|(provider, _)| provider).or(only).or_else(|| self.models.provider(CUSTOM));
         let name = known.map_or(CUSTOM, |provider| provider.name.as_str()).to_owned();
-        ProviderChoice { name, known, why: format!("by URL, {}", setting.origin), elsewhere: false }
+        ProviderChoice {
+            name,
+            provider: known,
+            reason: format!("by URL, {}", setting.origin),
+            is_foreign: false,
+        }
     }
 
     /// The setting that names the level's provider: base's only where the level has base's URL, too.
@@ -325,7 +345,7 @@ impl ModelResolver<'_> {
     /// The URL that the level's settings give to its provider. One that was set below the provider's name, for
     /// another one, is none: `--provider` beside a saved URL means the provider's own.
     fn level_url(&self, level: &str, pick: &ProviderChoice<'_>) -> Option<&EffectiveSetting> {
-        if pick.elsewhere {
+        if pick.is_foreign {
             return None;
         }
         let own = self.settings.own_level_setting(level, "base_url");
@@ -341,12 +361,12 @@ impl ModelResolver<'_> {
         let Some(path) = self.provider_path(level).filter(|_| has_address(pick)) else { return false };
         let layer = url.origin.layer;
         let stronger = self.settings.get(&path).is_some_and(|named| named.origin.layer > layer);
-        let before = self.settings.all(&path).find(|named| named.origin.layer <= layer);
+        let before = self.settings.all_values(&path).find(|named| named.origin.layer <= layer);
         stronger && before.and_then(EffectiveSetting::as_str) != Some(pick.name.as_str())
     }
 
     /// The level's URL was set above its provider's name: it is another server that speaks as this provider does.
-    fn is_lent(&self, level: &str, pick: &ProviderChoice<'_>) -> bool {
+    fn uses_foreign_url(&self, level: &str, pick: &ProviderChoice<'_>) -> bool {
         let Some(path) = self.provider_path(level).filter(|_| has_address(pick)) else { return false };
         let Some(url) = self.level_url(level, pick) else { return false };
         self.settings.get(&path).is_some_and(|named| named.origin.layer < url.origin.layer)
@@ -368,36 +388,44 @@ impl ModelResolver<'_> {
             .copied()
             .or_else(|| all.iter().find(prefixed))?;
         let why = format!("by model name {model}");
-        Some(ProviderChoice { name: found.name.clone(), known: Some(found), why, elsewhere: false })
+        Some(ProviderChoice {
+            name: found.name.clone(),
+            provider: Some(found),
+            reason: why,
+            is_foreign: false,
+        })
     }
 
     fn base_url(&self, level: &str, pick: &ProviderChoice<'_>) -> Result<String, Box<Diagnostic>> {
         if let Some(url) = self.level_url(level, pick).and_then(EffectiveSetting::as_str) {
             return Ok(url.to_owned());
         }
-        if let Some(set) = pick.known.and_then(|provider| self.own_url(provider)) {
+        if let Some(set) = pick.provider.and_then(|provider| self.url_from_environment(provider)) {
             return set;
         }
-        let default = pick.known.and_then(|provider| provider.base_url.as_deref());
+        let default = pick.provider.and_then(|provider| provider.base_url.as_deref());
         default.map(str::to_owned).ok_or_else(|| {
             let name = level_name(level);
-            let hint = if pick.elsewhere {
+            let hint = if pick.is_foreign {
                 format!("give `{}` a base_url in models.json, or let a level use it", pick.name)
             } else {
                 format!("set SYNTHDEV_{name}_BASE_URL, or `levels.{level}.base_url` in settings.json")
             };
-            problem(format!("level {level}: no base URL is set for provider `{}`", pick.name), Some(hint))
+            resolution_problem(
+                format!("level {level}: no base URL is set for provider `{}`", pick.name),
+                Some(hint),
+            )
         })
     }
 
     /// Catalogue defaults, then settings, then the agent's own; only what the model accepts. Also the names that were dropped.
-    fn parameters(
+    fn merged_parameters(
         &self,
         wish: &ModelSelector,
         provider: Option<&CatalogProvider>,
         model: Option<&CatalogModel>,
     ) -> (ModelParameters, Vec<String>) {
-        let accepted = accepted(provider, model);
+        let accepted = accepted_parameters(provider, model);
         let mut merged = model.map(|model| model.parameters.clone()).unwrap_or_default();
         if let Ok(serde_json::Value::Object(set)) = serde_json::to_value(self.settings.parameters()) {
             merged.extend(set);
@@ -421,45 +449,51 @@ impl ModelResolver<'_> {
     }
 
     fn no_model(&self, level: &str, pick: &ProviderChoice<'_>) -> Box<Diagnostic> {
-        let example = pick.known.and_then(|provider| provider.models.first());
+        let example = pick.provider.and_then(|provider| provider.models.first());
         let example = example.map(|model| format!(", for example to {}", model.name)).unwrap_or_default();
         let hint = format!("set SYNTHDEV_BASE_MODEL, or `levels.base.model` in settings.json{example}");
-        problem(format!("no model is set for level {level}"), Some(hint))
+        resolution_problem(format!("no model is set for level {level}"), Some(hint))
     }
 
     fn no_provider(&self, level: &str, model: &str) -> Box<Diagnostic> {
         if model.is_empty() {
             let hint = "`synthdev configure` sets one up; or set SYNTHDEV_BASE_MODEL and SYNTHDEV_API_KEY (and \
                         SYNTHDEV_BASE_URL for a server of your own)";
-            return problem(format!("no model is set for level {level}"), Some(hint.to_owned()));
+            return resolution_problem(format!("no model is set for level {level}"), Some(hint.to_owned()));
         }
         let hint = "set SYNTHDEV_BASE_URL to the server's address, or SYNTHDEV_PROVIDER to a provider of the \
                     catalogue";
-        problem(format!("level {level}: no provider is known for model `{model}`"), Some(hint.to_owned()))
+        resolution_problem(
+            format!("level {level}: no provider is known for model `{model}`"),
+            Some(hint.to_owned()),
+        )
     }
 }
 
 /// A model's own list; nothing but length and effort for a reasoning model; the provider's list; everything
 /// for a server that nobody described.
-fn accepted<'a>(provider: Option<&'a CatalogProvider>, model: Option<&'a CatalogModel>) -> Vec<&'a str> {
-    if let Some(own) = model.and_then(|model| model.accepts.as_ref()) {
+fn accepted_parameters<'a>(
+    provider: Option<&'a CatalogProvider>,
+    model: Option<&'a CatalogModel>,
+) -> Vec<&'a str> {
+    if let Some(own) = model.and_then(|model| model.accepted_parameters.as_ref()) {
         return own.iter().map(String::as_str).collect();
     }
     if model.and_then(|model| model.reasoning).unwrap_or(false) {
         return vec!["max_output_tokens", "reasoning_effort"];
     }
-    match provider.and_then(|provider| provider.accepts.as_ref()) {
+    match provider.and_then(|provider| provider.accepted_parameters.as_ref()) {
         Some(list) => list.iter().map(String::as_str).collect(),
         None => PARAMETERS.to_vec(),
     }
 }
 
-fn foreign_model(pick: &ProviderChoice<'_>, model: &str) -> Box<Diagnostic> {
+fn foreign_model_diagnostic(pick: &ProviderChoice<'_>, model: &str) -> Box<Diagnostic> {
     let message =
         format!("the model `{model}` of the level is not known to be one of provider `{}`", pick.name);
-    let example = pick.known.and_then(|provider| provider.models.first());
+    let example = pick.provider.and_then(|provider| provider.models.first());
     let example = example.map(|model| format!(", for example \"{}\"", model.name)).unwrap_or_default();
-    problem(message, Some(format!("name a `model` of this provider too{example}")))
+    resolution_problem(message, Some(format!("name a `model` of this provider too{example}")))
 }
 
 /// The name of a provider's key in the key ring.
@@ -468,20 +502,20 @@ pub fn provider_key(provider: &str) -> String {
 }
 
 /// The provider that a key of the ring is for; `None`: it is a level's.
-pub fn provider_of(key: &str) -> Option<&str> {
+pub fn provider_for_key(key: &str) -> Option<&str> {
     key.strip_prefix(PROVIDER)
 }
 
 fn has_address(pick: &ProviderChoice<'_>) -> bool {
     let own = |one: &CatalogProvider| one.base_url.is_some() || one.url_env.is_some();
-    pick.name != CUSTOM && pick.known.is_some_and(own)
+    pick.name != CUSTOM && pick.provider.is_some_and(own)
 }
 
 fn level_name(level: &str) -> String {
     level.to_ascii_uppercase()
 }
 
-fn problem(message: String, hint: Option<String>) -> Box<Diagnostic> {
+fn resolution_problem(message: String, hint: Option<String>) -> Box<Diagnostic> {
     Box::new(Diagnostic {
         code: "C10".to_owned(),
         severity: DiagnosticSeverity::Error,
@@ -492,7 +526,7 @@ fn problem(message: String, hint: Option<String>) -> Box<Diagnostic> {
     })
 }
 
-fn at(diagnostic: &mut Diagnostic, setting: &EffectiveSetting) {
+fn set_location(diagnostic: &mut Diagnostic, setting: &EffectiveSetting) {
     let origin = &setting.origin;
     diagnostic.span = origin.span.clone();
     let unnamed = || SourceLocation { file: origin.to_string(), line: 0, column: 0 };

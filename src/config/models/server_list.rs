@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-use super::base_url::{authority, is_loopback};
+use super::base_url::{is_loopback, normalized_authority};
 use super::model_selector::ModelSelector;
 use super::resolve::{CUSTOM, ModelResolver, is_serverless, provider_key};
 use crate::settings::has_own_provider;
@@ -42,12 +42,12 @@ pub struct ServerLevelUse {
 
 impl ConfiguredServer {
     /// It can be asked: it has the key that it wants.
-    pub fn usable(&self) -> bool {
+    pub fn is_usable(&self) -> bool {
         self.key.is_some() || !self.needs_key
     }
 
     /// For an adapter that lists models: a choice without a model.
-    pub fn choice(&self) -> ModelChoice {
+    pub fn model_choice(&self) -> ModelChoice {
         ModelChoice {
             provider: self.provider.clone(),
             base_url: self.base_url.clone(),
@@ -59,10 +59,10 @@ impl ConfiguredServer {
 }
 
 /// Those that levels ask, or would ask if they had a model, in their order, then the rest of the catalogue.
-pub fn servers(resolver: &ModelResolver<'_>) -> Vec<ConfiguredServer> {
+pub fn configured_servers(resolver: &ModelResolver<'_>) -> Vec<ConfiguredServer> {
     let mut found: Vec<ConfiguredServer> = Vec::new();
     for level in LEVELS {
-        let choice = match resolver.resolve(&ModelSelector::level(level)) {
+        let choice = match resolver.resolve_choice(&ModelSelector::for_level(level)) {
             Ok(choice) => choice,
             Err(_) => match resolver.without_model(level) {
                 Some(choice) => choice,
@@ -80,8 +80,8 @@ pub fn servers(resolver: &ModelResolver<'_>) -> Vec<ConfiguredServer> {
         match found.iter_mut().find(same) {
             Some(server) => server.levels.extend(asks),
             None => {
-                let (levels, kept_back) = (Vec::from_iter(asks), kept_back(resolver, &choice));
-                found.push(ConfiguredServer { levels, kept_back, ..of_choice(resolver, &choice) });
+                let (levels, kept_back) = (Vec::from_iter(asks), withheld_key_reason(resolver, &choice));
+                found.push(ConfiguredServer { levels, kept_back, ..from_choice(resolver, &choice) });
             }
         }
     }
@@ -89,10 +89,11 @@ pub fn servers(resolver: &ModelResolver<'_>) -> Vec<ConfiguredServer> {
     for provider in rest {
         let Some(base_url) = resolver.provider_url(provider) else { continue };
         let known = |one: &ConfiguredServer| {
-            one.provider == provider.name && authority(&one.base_url) == authority(&base_url)
+            one.provider == provider.name
+                && normalized_authority(&one.base_url) == normalized_authority(&base_url)
         };
         if !found.iter().any(known) {
-            let decided = resolver.decide(&[provider_key(&provider.name)], &base_url);
+            let decided = resolver.first_allowed_key(&[provider_key(&provider.name)], &base_url);
             let choice = ModelChoice {
                 provider: provider.name.clone(),
                 base_url,
@@ -100,30 +101,37 @@ pub fn servers(resolver: &ModelResolver<'_>) -> Vec<ConfiguredServer> {
                 key: decided.key,
                 ..ModelChoice::default()
             };
-            found.push(ConfiguredServer { kept_back: decided.kept_back, ..of_choice(resolver, &choice) });
+            found.push(ConfiguredServer {
+                kept_back: decided.withheld_reason,
+                ..from_choice(resolver, &choice)
+            });
         }
     }
     found
 }
 
 /// A key that a level would use if its server were another one.
-fn kept_back(resolver: &ModelResolver<'_>, choice: &ModelChoice) -> Option<String> {
+fn withheld_key_reason(resolver: &ModelResolver<'_>, choice: &ModelChoice) -> Option<String> {
     let level = choice.level.as_str();
     let base = (!has_own_provider(resolver.settings, level)).then(|| "base".to_owned());
     let names: Vec<String> =
         std::iter::once(level.to_owned()).chain(base).chain([provider_key(&choice.provider)]).collect();
-    let decided = resolver.decide(&names, &choice.base_url);
-    decided.kept_back.filter(|_| choice.key.is_none())
+    let decided = resolver.first_allowed_key(&names, &choice.base_url);
+    decided.withheld_reason.filter(|_| choice.key.is_none())
 }
 
-fn of_choice(resolver: &ModelResolver<'_>, choice: &ModelChoice) -> ConfiguredServer {
+fn from_choice(resolver: &ModelResolver<'_>, choice: &ModelChoice) -> ConfiguredServer {
     let known = resolver.models.provider(&choice.provider);
     let local = is_loopback(&choice.base_url);
     ConfiguredServer {
         provider: if choice.provider.is_empty() { CUSTOM.to_owned() } else { choice.provider.clone() },
         base_url: choice.base_url.clone(),
         protocol: choice.protocol,
-        key_from: choice.key.as_ref().and_then(|name| resolver.homes.get(name)).map(|home| home.from.clone()),
+        key_from: choice
+            .key
+            .as_ref()
+            .and_then(|name| resolver.key_scopes.get(name))
+            .map(|home| home.origin.clone()),
         kept_back: None,
         key: choice.key.clone(),
         needs_key: !local && known.and_then(|provider| provider.needs_key).unwrap_or(false),

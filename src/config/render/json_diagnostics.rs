@@ -26,7 +26,10 @@ pub struct DiagnosticRecord {
 }
 
 /// `text_of` gives a file's text by its name; without it, a finding ends where it begins.
-pub fn data(diagnostics: &[Diagnostic], text_of: &dyn Fn(&str) -> Option<String>) -> Vec<DiagnosticRecord> {
+pub fn diagnostic_records(
+    diagnostics: &[Diagnostic],
+    text_of: &dyn Fn(&str) -> Option<String>,
+) -> Vec<DiagnosticRecord> {
     let mut texts: HashMap<&str, Option<(SourceFile, LineStarts)>> = HashMap::new();
     let read = |name: &str| {
         let file = SourceFile::new(ConfigLayer::default(), "", text_of(name)?);
@@ -40,7 +43,7 @@ pub fn data(diagnostics: &[Diagnostic], text_of: &dyn Fn(&str) -> Option<String>
             let name = place.file.as_str();
             let text = if place.line == 0 { &None } else { texts.entry(name).or_insert_with(|| read(name)) };
             let last = finding.span.end.max(finding.span.start);
-            let end = text.as_ref().map(|(file, lines)| lines.place(file, last));
+            let end = text.as_ref().map(|(file, lines)| lines.location_at(file, last));
             let (end_line, end_column) = end.map_or((place.line, place.column), |end| (end.line, end.column));
             DiagnosticRecord {
                 code: finding.code.clone(),
@@ -68,18 +71,18 @@ mod tests {
         let file = SourceFile::new(ConfigLayer::User, "x.json", "{\n  \"ä\": [1,\n 2]\n}");
         let mut findings = FileDiagnostics::new(&file);
         let key = file.text.find('"').unwrap();
-        findings.error("E14", key..key + 4, "key", Some("hint".to_owned()));
+        findings.add_error("E14", key..key + 4, "key", Some("hint".to_owned()));
         let list = file.text.find('[').unwrap();
-        findings.warning("W01", list..file.text.find(']').unwrap() + 1, "list", None);
+        findings.add_warning("W01", list..file.text.find(']').unwrap() + 1, "list", None);
         let mut nowhere = findings.list[0].clone();
         nowhere.place = SourceLocation { file: "SYNTHDEV_X".to_owned(), line: 0, column: 0 };
         findings.list.push(nowhere);
         let text = |name: &str| (name == "x.json").then(|| file.text.to_string());
-        let found = data(&findings.list, &text);
+        let found = diagnostic_records(&findings.list, &text);
         let ends: Vec<_> =
             found.iter().map(|one| (one.line, one.column, one.end_line, one.end_column)).collect();
         assert_eq!(ends, [(2, 3, 2, 6), (2, 8, 3, 4), (0, 0, 0, 0)]);
-        assert_eq!(data(&findings.list, &|_| None)[0].end_column, 3);
+        assert_eq!(diagnostic_records(&findings.list, &|_| None)[0].end_column, 3);
         let shown = serde_json::to_value(&found[0]).unwrap();
         assert_eq!((shown["severity"].as_str(), shown["hint"].as_str()), (Some("error"), Some("hint")));
     }

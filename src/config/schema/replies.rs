@@ -1,96 +1,103 @@
 //! A replies file: what a scripted model answers, agent by agent.
 
-use super::shape::{SchemaDefinition, SchemaField, SchemaObject, SchemaShape, field};
+use super::shape::{SchemaDefinition, SchemaField, SchemaObject, SchemaShape, schema_field};
 
 use SchemaShape::{Any, Count, Either, List, Map, Ref, Text, Whole, Words};
 
 const TEXTS: SchemaShape = Either(&[Text, List(&Text)]);
 
-pub(super) fn definitions() -> Vec<SchemaDefinition> {
-    vec![file().into(), reply().into(), spoken().into(), call().into(), error().into(), usage().into()]
+pub(super) fn replies_definitions() -> Vec<SchemaDefinition> {
+    vec![
+        replies_file_object().into(),
+        reply_object().into(),
+        text_reply_object().into(),
+        tool_call_object().into(),
+        error_object().into(),
+        usage_object().into(),
+    ]
 }
 
-fn file() -> SchemaObject {
+fn replies_file_object() -> SchemaObject {
     SchemaObject::new(
         "replies",
         "Answers by agent, taken one after the other.",
         &[
-            field("model", Text, "The model's name in costs and events. Default: scripted."),
-            field(
+            schema_field("model", Text, "The model's name in costs and events. Default: scripted."),
+            schema_field(
                 "replies",
                 Map(&List(&Ref("reply"))),
                 "For each agent, by its name in the workflow: its answers in order.",
             ),
         ],
     )
-    .requires(&["replies"])
+    .require_keys(&["replies"])
 }
 
-fn reply() -> SchemaObject {
+fn reply_object() -> SchemaObject {
     SchemaObject::new("reply", "One answer: a text, calls of tools, or an error.", REPLY_FIELDS)
 }
 
 const REPLY_FIELDS: &[SchemaField] = &[
-    field(
+    schema_field(
         "match",
         Text,
         "Only if the last message holds this text or fits this regular expression; then `reply` is the answer.",
     ),
-    field(
+    schema_field(
         "sees",
         TEXTS,
         "Only if all that the agent is shown, its prompt included, holds these texts in this order; then `reply` is the answer.",
     ),
-    field("sees_not", TEXTS, "Only if nothing that the agent is shown holds one of these texts."),
-    field("reply", Ref("spoken"), "The answer if `match`, `sees` and `sees_not` fit."),
-    field("text", Text, "What is said."),
-    field("reasoning", Text, "What is thought, where a model shows it."),
-    field("tool_calls", List(&Ref("call")), "Tools that are called, deciding ones included."),
-    field("error", Ref("error"), "The call fails instead."),
-    field("usage", Ref("usage"), "Tokens that the call counts as."),
-    field("delay_ms", Whole, "Milliseconds before the answer, or between its pieces."),
-    field("chunk", Count, "Characters of each streamed piece."),
+    schema_field("sees_not", TEXTS, "Only if nothing that the agent is shown holds one of these texts."),
+    schema_field("reply", Ref("spoken"), "The answer if `match`, `sees` and `sees_not` fit."),
+    schema_field("text", Text, "What is said."),
+    schema_field("reasoning", Text, "What is thought, where a model shows it."),
+    schema_field("tool_calls", List(&Ref("call")), "Tools that are called, deciding ones included."),
+    schema_field("error", Ref("error"), "The call fails instead."),
+    schema_field("usage", Ref("usage"), "Tokens that the call counts as."),
+    schema_field("delay_ms", Whole, "Milliseconds before the answer, or between its pieces."),
+    schema_field("chunk", Count, "Characters of each streamed piece."),
 ];
 
-fn spoken() -> SchemaObject {
+fn text_reply_object() -> SchemaObject {
     SchemaObject::new(
         "spoken",
         "The answer.",
         &[
-            field("text", Text, "What is said."),
-            field("reasoning", Text, "What is thought, where a model shows it."),
-            field("tool_calls", List(&Ref("call")), "Tools that are called, deciding ones included."),
-            field("error", Ref("error"), "The call fails instead."),
-            field("usage", Ref("usage"), "Tokens that the call counts as."),
-            field("delay_ms", Whole, "Milliseconds before the answer, or between its pieces."),
-            field("chunk", Count, "Characters of each streamed piece."),
+            schema_field("text", Text, "What is said."),
+            schema_field("reasoning", Text, "What is thought, where a model shows it."),
+            schema_field("tool_calls", List(&Ref("call")), "Tools that are called, deciding ones included."),
+            schema_field("error", Ref("error"), "The call fails instead."),
+            schema_field("usage", Ref("usage"), "Tokens that the call counts as."),
+            schema_field("delay_ms", Whole, "Milliseconds before the answer, or between its pieces."),
+            schema_field("chunk", Count, "Characters of each streamed piece."),
         ],
     )
 }
 
-fn call() -> SchemaObject {
+fn tool_call_object() -> SchemaObject {
     SchemaObject::new(
         "call",
         "A call of a tool.",
         &[
-            field("name", Text, "The tool."),
-            field(
+            schema_field("name", Text, "The tool."),
+            schema_field(
                 "arguments",
                 Any,
                 "Its arguments; a text is sent as it is, so that broken JSON can be tried.",
             ),
-            field("id", Text, "The call's id. Default: one is made."),
+            schema_field("id", Text, "The call's id. Default: one is made."),
         ],
     )
-    .requires(&["name"])
+    .require_keys(&["name"])
 }
 
-fn error() -> SchemaObject {
+fn error_object() -> SchemaObject {
     SchemaObject::new(
         "error",
         "Why a model call fails.",
         &[
-            field(
+            schema_field(
                 "kind",
                 Words(&[
                     ("rate_limited", "Too many requests; tried again."),
@@ -105,23 +112,27 @@ fn error() -> SchemaObject {
                 ]),
                 "The kind of error.",
             ),
-            field("retry_after_ms", Whole, "Milliseconds after which the server wants to be asked again."),
-            field("message", Text, "What the server says."),
+            schema_field(
+                "retry_after_ms",
+                Whole,
+                "Milliseconds after which the server wants to be asked again.",
+            ),
+            schema_field("message", Text, "What the server says."),
         ],
     )
-    .requires(&["kind"])
+    .require_keys(&["kind"])
 }
 
-fn usage() -> SchemaObject {
+fn usage_object() -> SchemaObject {
     SchemaObject::new(
         "usage",
         "Tokens of a call.",
         &[
-            field("prompt", Whole, "Tokens sent."),
-            field("completion", Whole, "Tokens answered."),
-            field("cached", Whole, "Of those sent: found in the server's cache."),
-            field("written", Whole, "Of those sent: put into the server's cache."),
-            field("reasoning", Whole, "Of those answered: thought."),
+            schema_field("prompt", Whole, "Tokens sent."),
+            schema_field("completion", Whole, "Tokens answered."),
+            schema_field("cached", Whole, "Of those sent: found in the server's cache."),
+            schema_field("written", Whole, "Of those sent: put into the server's cache."),
+            schema_field("reasoning", Whole, "Of those answered: thought."),
         ],
     )
 }

@@ -2,13 +2,13 @@
 
 use serde_json::{Value, json};
 
-use super::shape::{SchemaDefinition, SchemaField, SchemaObject, SchemaShape, field};
+use super::shape::{SchemaDefinition, SchemaField, SchemaObject, SchemaShape, schema_field};
 use crate::role_file;
 
 use SchemaShape::{Any, Either, Flag, List, Object, Ref, Text, Words};
 
 /// An object of roles; notes are welcome, and any other name is a role's.
-pub(super) fn root() -> Value {
+pub(super) fn role_file_root() -> Value {
     json!({
         "type": "object",
         "properties": {"$schema": {"type": "string"}},
@@ -17,8 +17,14 @@ pub(super) fn root() -> Value {
     })
 }
 
-pub(super) fn definitions() -> Vec<SchemaDefinition> {
-    vec![role().into(), role_sandbox().into(), parsing_tool().into(), function().into(), example().into()]
+pub(super) fn role_definitions() -> Vec<SchemaDefinition> {
+    vec![
+        role_object().into(),
+        role_sandbox().into(),
+        parsing_tool().into(),
+        parsing_tool_object().into(),
+        example_object().into(),
+    ]
 }
 
 const LIST: SchemaShape = Either(&[Text, List(&Text)]);
@@ -44,57 +50,61 @@ const ENVIRONMENT: &str = "Whether its prompt names the system, the directory an
 const GUIDANCE: &str = "Whether it is given the AGENTS.md of the user and of the project. Default: true.";
 const FORCED: &str = "It must call this tool and may not answer in words.";
 
-fn role() -> SchemaObject {
+fn role_object() -> SchemaObject {
     SchemaObject::new(
         "role",
         "A role. One of the same name in a stronger layer changes only the fields that it sets.",
         &[
-            field("level", LEVELS, "Which of the configured models speaks for it. Default: base."),
-            field(
+            schema_field("level", LEVELS, "Which of the configured models speaks for it. Default: base."),
+            schema_field(
                 "provider",
                 Text,
                 "Who serves its model, by the name in the catalogue, instead of the level's.",
             ),
-            field("description", Text, DESCRIPTION),
-            field("agent_description", Text, DESCRIPTION),
-            field("agentDescription", Text, DESCRIPTION),
-            field("systemMessage", Text, PROMPT),
-            field("system_message", Text, PROMPT),
-            field("reminder", Text, "Repeated after every round of tools, where a model notices it most."),
-            field("environment", Flag, ENVIRONMENT),
-            field("guidance", Flag, GUIDANCE),
-            field("sandbox", Ref("role_sandbox"), "What its commands can reach."),
-            field("includedTools", LIST, INCLUDED),
-            field("included_tools", LIST, INCLUDED),
-            field("excludedTools", LIST, EXCLUDED),
-            field("excluded_tools", LIST, EXCLUDED),
-            field("parsingTools", List(&Ref("parsing_tool")), DECISIONS),
-            field("parsing_tools", List(&Ref("parsing_tool")), DECISIONS),
-            field(
+            schema_field("description", Text, DESCRIPTION),
+            schema_field("agent_description", Text, DESCRIPTION),
+            schema_field("agentDescription", Text, DESCRIPTION),
+            schema_field("systemMessage", Text, PROMPT),
+            schema_field("system_message", Text, PROMPT),
+            schema_field(
+                "reminder",
+                Text,
+                "Repeated after every round of tools, where a model notices it most.",
+            ),
+            schema_field("environment", Flag, ENVIRONMENT),
+            schema_field("guidance", Flag, GUIDANCE),
+            schema_field("sandbox", Ref("role_sandbox"), "What its commands can reach."),
+            schema_field("includedTools", LIST, INCLUDED),
+            schema_field("included_tools", LIST, INCLUDED),
+            schema_field("excludedTools", LIST, EXCLUDED),
+            schema_field("excluded_tools", LIST, EXCLUDED),
+            schema_field("parsingTools", List(&Ref("parsing_tool")), DECISIONS),
+            schema_field("parsing_tools", List(&Ref("parsing_tool")), DECISIONS),
+            schema_field(
                 "examples",
                 List(&Ref("example")),
                 "Messages that show how it shall answer, behind the prompt.",
             ),
-            field("enabled_agents", LIST, AGENTS),
-            field("enabledAgents", LIST, AGENTS),
-            field("can_create_tasks_for", LIST, TASKS),
-            field("canCreateTasksFor", LIST, TASKS),
+            schema_field("enabled_agents", LIST, AGENTS),
+            schema_field("enabledAgents", LIST, AGENTS),
+            schema_field("can_create_tasks_for", LIST, TASKS),
+            schema_field("canCreateTasksFor", LIST, TASKS),
         ],
     )
-    .reads(role_file::KEYS)
+    .retain_keys(role_file::KEYS)
 }
 
 fn role_sandbox() -> SchemaObject {
     SchemaObject::new(
         "role_sandbox",
         "What the commands of the role can reach.",
-        &[field(
+        &[schema_field(
             "network",
             NETWORK,
             "Whether they reach the network. Default: as `sandbox.network` of the settings.",
         )],
     )
-    .reads(role_file::SANDBOX_KEYS)
+    .retain_keys(role_file::SANDBOX_KEYS)
 }
 
 fn parsing_tool() -> SchemaObject {
@@ -106,38 +116,38 @@ fn parsing_tool() -> SchemaObject {
 }
 
 const TOOL: &[SchemaField] = &[
-    field("type", Words(&[("function", "The only kind.")]), "Always `function`."),
-    field("function", Ref("function"), "The tool."),
-    field("name", Text, "Its name: scripts read `function.NAME.arguments`."),
-    field("description", Text, "When and how it is to be called."),
-    field("parameters", Object, "The JSON Schema of its arguments."),
-    field("parsingOnly", Flag, FORCED),
-    field("parsing_only", Flag, FORCED),
-    field("strict", Flag, "The provider itself keeps to the schema, where it can."),
+    schema_field("type", Words(&[("function", "The only kind.")]), "Always `function`."),
+    schema_field("function", Ref("function"), "The tool."),
+    schema_field("name", Text, "Its name: scripts read `function.NAME.arguments`."),
+    schema_field("description", Text, "When and how it is to be called."),
+    schema_field("parameters", Object, "The JSON Schema of its arguments."),
+    schema_field("parsingOnly", Flag, FORCED),
+    schema_field("parsing_only", Flag, FORCED),
+    schema_field("strict", Flag, "The provider itself keeps to the schema, where it can."),
 ];
 
-fn function() -> SchemaObject {
+fn parsing_tool_object() -> SchemaObject {
     SchemaObject::new(
         "function",
         "The tool.",
         &[
-            field("name", Text, "Its name: scripts read `function.NAME.arguments`."),
-            field("description", Text, "When and how it is to be called."),
-            field("parameters", Object, "The JSON Schema of its arguments."),
-            field("parsingOnly", Flag, FORCED),
-            field("parsing_only", Flag, FORCED),
-            field("strict", Flag, "The provider itself keeps to the schema, where it can."),
+            schema_field("name", Text, "Its name: scripts read `function.NAME.arguments`."),
+            schema_field("description", Text, "When and how it is to be called."),
+            schema_field("parameters", Object, "The JSON Schema of its arguments."),
+            schema_field("parsingOnly", Flag, FORCED),
+            schema_field("parsing_only", Flag, FORCED),
+            schema_field("strict", Flag, "The provider itself keeps to the schema, where it can."),
         ],
     )
-    .requires(&["name"])
+    .require_keys(&["name"])
 }
 
-fn example() -> SchemaObject {
+fn example_object() -> SchemaObject {
     SchemaObject::new(
         "example",
         "A message of an example conversation.",
         &[
-            field(
+            schema_field(
                 "role",
                 Words(&[
                     ("user", "Said to the role."),
@@ -147,17 +157,17 @@ fn example() -> SchemaObject {
                 ]),
                 "Who says it.",
             ),
-            field("content", Text, "The text."),
-            field("name", Text, "The function of an older form's result."),
-            field(
+            schema_field("content", Text, "The text."),
+            schema_field("name", Text, "The function of an older form's result."),
+            schema_field(
                 "arguments",
                 Any,
                 "What the function was given, beside an older form's result: JSON, or its text.",
             ),
-            field("tool_calls", List(&Any), "Calls that an assistant makes."),
-            field("tool_call_id", Text, "The call that a tool's result answers."),
-            field("function_call", Object, "A call in the older form."),
+            schema_field("tool_calls", List(&Any), "Calls that an assistant makes."),
+            schema_field("tool_call_id", Text, "The call that a tool's result answers."),
+            schema_field("function_call", Object, "A call in the older form."),
         ],
     )
-    .requires(&["role"])
+    .require_keys(&["role"])
 }

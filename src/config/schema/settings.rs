@@ -2,26 +2,26 @@
 
 use serde_json::{Map, Value, json};
 
-use super::shape::{close, described};
+use super::shape::{close_object, with_description};
 use crate::settings::rules::{RULES, SettingRule};
 use crate::settings::value_type::{HOME, KEY, SettingValueType};
 
 /// The nested object of all rules.
-pub(super) fn root() -> Value {
-    object("")
+pub(super) fn settings_root() -> Value {
+    settings_object("")
 }
 
 /// The object below a dotted prefix.
-fn object(prefix: &str) -> Value {
+fn settings_object(prefix: &str) -> Value {
     let mut properties = Map::new();
     let mut family = None;
     for rule in RULES {
         let Some(rest) = rule.path.strip_prefix(prefix) else { continue };
         match rest.split_once('.') {
-            None if rest == "*" => family = Some(one(rule)),
-            None => drop(properties.insert(rest.to_owned(), one(rule))),
+            None if rest == "*" => family = Some(rule_schema(rule)),
+            None => drop(properties.insert(rest.to_owned(), rule_schema(rule))),
             Some((name, _)) if !properties.contains_key(name) => {
-                properties.insert(name.to_owned(), object(&format!("{prefix}{name}.")));
+                properties.insert(name.to_owned(), settings_object(&format!("{prefix}{name}.")));
             }
             Some(_) => {}
         }
@@ -33,17 +33,17 @@ fn object(prefix: &str) -> Value {
     }
     match family {
         Some(family) => drop(schema.insert("additionalProperties".to_owned(), family)),
-        None => close(&mut schema),
+        None => close_object(&mut schema),
     }
     Value::Object(schema)
 }
 
-fn one(rule: &SettingRule) -> Value {
-    let mut about = rule.about.to_owned();
+fn rule_schema(rule: &SettingRule) -> Value {
+    let mut about = rule.description.to_owned();
     if let Some(name) = rule.env.first() {
         about.push_str(&format!(" (environment: {name})"));
     }
-    let mut schema = described(shape(rule.shape), &about);
+    let mut schema = with_description(value_shape(rule.value_type), &about);
     if let (Some(members), Ok(default)) =
         (schema.as_object_mut(), serde_json::from_str::<Value>(rule.default))
     {
@@ -52,7 +52,7 @@ fn one(rule: &SettingRule) -> Value {
     schema
 }
 
-fn shape(wanted: SettingValueType) -> Value {
+fn value_shape(wanted: SettingValueType) -> Value {
     match wanted {
         SettingValueType::Text => json!({"type": "string", "pattern": "\\S"}),
         SettingValueType::Secret => json!({"oneOf": [
@@ -61,7 +61,7 @@ fn shape(wanted: SettingValueType) -> Value {
                 "type": "object",
                 "properties": {
                     KEY: {"type": "string", "pattern": "\\S"},
-                    HOME: described(shape(SettingValueType::Url), "the server that it is for, and no other")
+                    HOME: with_description(value_shape(SettingValueType::Url), "the server that it is for, and no other")
                 },
                 "required": [KEY],
                 "additionalProperties": false

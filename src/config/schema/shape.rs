@@ -12,7 +12,7 @@ pub(super) enum SchemaDefinition {
 pub(super) struct SchemaObject {
     /// Its name below `$defs`.
     pub(super) name: String,
-    pub(super) about: &'static str,
+    pub(super) description: &'static str,
     pub(super) fields: Vec<SchemaField>,
     /// Keys that must be there.
     pub(super) required: &'static [&'static str],
@@ -21,24 +21,24 @@ pub(super) struct SchemaObject {
 /// An object whose keys depend on the word at one of them.
 pub(super) struct SchemaTaggedUnion {
     pub(super) name: &'static str,
-    pub(super) about: &'static str,
+    pub(super) description: &'static str,
     pub(super) key: &'static str,
-    pub(super) about_key: &'static str,
+    pub(super) key_description: &'static str,
     /// Each word with its meaning and the table of its object; the same table may stand behind several words.
-    pub(super) words: Vec<(&'static str, &'static str, String)>,
+    pub(super) variants: Vec<(&'static str, &'static str, String)>,
     /// The table of objects without that key; `None`: it must be there.
-    pub(super) otherwise: Option<String>,
+    pub(super) default_table: Option<String>,
 }
 
 #[derive(Clone, Copy)]
 pub(super) struct SchemaField {
     pub(super) key: &'static str,
-    pub(super) shape: SchemaShape,
-    pub(super) about: &'static str,
+    pub(super) value_shape: SchemaShape,
+    pub(super) description: &'static str,
 }
 
-pub(super) const fn field(key: &'static str, shape: SchemaShape, about: &'static str) -> SchemaField {
-    SchemaField { key, shape, about }
+pub(super) const fn schema_field(key: &'static str, shape: SchemaShape, about: &'static str) -> SchemaField {
+    SchemaField { key, value_shape: shape, description: about }
 }
 
 /// What a value may look like.
@@ -98,16 +98,16 @@ impl From<SchemaObject> for SchemaDefinition {
 impl SchemaObject {
     /// An object that its reader takes with all of these fields.
     pub(super) fn new(name: impl Into<String>, about: &'static str, fields: &[SchemaField]) -> Self {
-        Self { name: name.into(), about, fields: fields.to_vec(), required: &[] }
+        Self { name: name.into(), description: about, fields: fields.to_vec(), required: &[] }
     }
 
     /// Leaves out what its reader does not take.
-    pub(super) fn reads(mut self, known: &[&str]) -> Self {
+    pub(super) fn retain_keys(mut self, known: &[&str]) -> Self {
         self.fields.retain(|field| known.contains(&field.key));
         self
     }
 
-    pub(super) fn requires(mut self, keys: &'static [&'static str]) -> Self {
+    pub(super) fn require_keys(mut self, keys: &'static [&'static str]) -> Self {
         self.required = keys;
         self
     }
@@ -115,16 +115,19 @@ impl SchemaObject {
     fn schema(&self) -> Value {
         let mut properties = Map::new();
         for field in &self.fields {
-            properties.insert(field.key.to_owned(), described(field.shape.schema(), field.about));
+            properties.insert(
+                field.key.to_owned(),
+                with_description(field.value_shape.schema(), field.description),
+            );
         }
         let mut schema = Map::new();
-        schema.insert("description".to_owned(), self.about.into());
+        schema.insert("description".to_owned(), self.description.into());
         schema.insert("type".to_owned(), "object".into());
         schema.insert("properties".to_owned(), Value::Object(properties));
         if !self.required.is_empty() {
             schema.insert("required".to_owned(), json!(self.required));
         }
-        close(&mut schema);
+        close_object(&mut schema);
         Value::Object(schema)
     }
 }
@@ -132,39 +135,43 @@ impl SchemaObject {
 impl SchemaTaggedUnion {
     /// One `if` a table: editors then tell what is wrong with the object that is meant.
     fn schema(&self) -> Value {
-        let mut tables: Vec<&str> = self.words.iter().map(|(_, _, table)| table.as_str()).collect();
+        let mut tables: Vec<&str> = self.variants.iter().map(|(_, _, table)| table.as_str()).collect();
         tables.dedup();
         let mut cases: Vec<Value> = tables
             .into_iter()
             .map(|table| {
-                let words: Vec<&str> =
-                    self.words.iter().filter(|(_, _, one)| one == table).map(|(word, _, _)| *word).collect();
+                let words: Vec<&str> = self
+                    .variants
+                    .iter()
+                    .filter(|(_, _, one)| one == table)
+                    .map(|(word, _, _)| *word)
+                    .collect();
                 json!({"if": {"properties": {self.key: {"enum": words}}, "required": [self.key]},
                        "then": {"$ref": format!("#/$defs/{table}")}})
             })
             .collect();
-        let mut schema = json!({"description": self.about, "type": "object"});
-        let words = self.words.iter().map(|(word, about, _)| json!({"const": word, "description": about}));
+        let mut schema = json!({"description": self.description, "type": "object"});
+        let words = self.variants.iter().map(|(word, about, _)| json!({"const": word, "description": about}));
         let words = json!({"oneOf": words.collect::<Vec<_>>()});
-        match &self.otherwise {
+        match &self.default_table {
             Some(table) => cases.push(json!({"if": {"not": {"required": [self.key]}},
                                              "then": {"$ref": format!("#/$defs/{table}")}})),
             None => schema["required"] = json!([self.key]),
         }
-        schema["properties"] = json!({self.key: described(words, self.about_key)});
+        schema["properties"] = json!({self.key: with_description(words, self.key_description)});
         schema["allOf"] = Value::Array(cases);
         schema
     }
 }
 
 /// No keys but the listed ones, notes (`x_…`) and `$schema`.
-pub(super) fn close(schema: &mut Map<String, Value>) {
+pub(super) fn close_object(schema: &mut Map<String, Value>) {
     schema.insert("patternProperties".to_owned(), json!({"^(x_.*|\\$schema)$": true}));
     schema.insert("additionalProperties".to_owned(), false.into());
 }
 
 /// A schema with a description in front; one that only refers to another keeps its own beside the reference.
-pub(super) fn described(schema: Value, about: &str) -> Value {
+pub(super) fn with_description(schema: Value, about: &str) -> Value {
     let mut out = Map::new();
     out.insert("description".to_owned(), about.into());
     if let Value::Object(members) = schema {
@@ -203,13 +210,13 @@ impl SchemaShape {
 }
 
 /// The definitions that `root` needs, directly or not, in their order.
-pub(super) fn definitions(root: &Value, all: &[SchemaDefinition]) -> Map<String, Value> {
+pub(super) fn needed_definitions(root: &Value, all: &[SchemaDefinition]) -> Map<String, Value> {
     let mut needed: Vec<String> = Vec::new();
-    references(root, &mut needed);
+    collect_references(root, &mut needed);
     let mut at = 0;
     while let Some(name) = needed.get(at).cloned() {
         if let Some(found) = all.iter().find(|one| one.name() == name) {
-            references(&found.schema(), &mut needed);
+            collect_references(&found.schema(), &mut needed);
         }
         at += 1;
     }
@@ -218,7 +225,7 @@ pub(super) fn definitions(root: &Value, all: &[SchemaDefinition]) -> Map<String,
 }
 
 /// Every definition that a schema refers to, added to those found before.
-pub(super) fn references(schema: &Value, found: &mut Vec<String>) {
+pub(super) fn collect_references(schema: &Value, found: &mut Vec<String>) {
     match schema {
         Value::Object(members) => {
             if let Some(name) =
@@ -227,9 +234,9 @@ pub(super) fn references(schema: &Value, found: &mut Vec<String>) {
             {
                 found.push(name.to_owned());
             }
-            members.values().for_each(|value| references(value, found));
+            members.values().for_each(|value| collect_references(value, found));
         }
-        Value::Array(items) => items.iter().for_each(|item| references(item, found)),
+        Value::Array(items) => items.iter().for_each(|item| collect_references(item, found)),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
 }

@@ -27,17 +27,17 @@ fn the_schema_of_workflows_has_the_keys_that_are_read() {
         keys.sort_unstable();
         keys.iter().map(|key| (*key).to_owned()).collect::<Vec<_>>()
     };
-    for object in known_keys::objects() {
-        let read = known_keys::known_keys(object).to_vec();
+    for object in known_keys::known_objects() {
+        let read = known_keys::keys_of_object(object).to_vec();
         assert_eq!(sorted(explained(&schema, object)), sorted(read), "the object `{object}`");
     }
-    for (word, read) in known_keys::states() {
+    for (word, read) in known_keys::known_states() {
         let object = if word.is_empty() { "plain_state".to_owned() } else { format!("{word}_state") };
         assert_eq!(sorted(explained(&schema, &object)), sorted(read), "the state `{word}`");
         let known = schema["$defs"]["state"]["properties"]["type"]["oneOf"].as_array().unwrap();
         assert!(word.is_empty() || known.iter().any(|one| one["const"] == word), "{word}");
     }
-    for (word, read) in known_keys::steps() {
+    for (word, read) in known_keys::known_steps() {
         assert_eq!(sorted(explained(&schema, &format!("{word}_step"))), sorted(read), "the step `{word}`");
     }
 }
@@ -78,7 +78,7 @@ fn every_reference_has_its_definition_and_every_schema_is_one() {
     for schema in FileSchema::ALL {
         let value = schema.value();
         let mut found = Vec::new();
-        shape::references(&value, &mut found);
+        shape::collect_references(&value, &mut found);
         for name in found {
             assert!(value["$defs"].get(&name).is_some(), "{}: {name}", schema.name());
         }
@@ -112,6 +112,6 @@ fn settings_are_judged_as_they_are_read() {
     }
     let text = FileSchema::Settings.text();
     for rule in RULES {
-        assert!(text.contains(rule.about), "{} is not explained", rule.path);
+        assert!(text.contains(rule.description), "{} is not explained", rule.path);
     }
 }

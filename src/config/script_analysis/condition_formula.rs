@@ -14,11 +14,11 @@ use super::{ConditionFormula, ConditionTerm, OrderOperator, ScriptLiteral};
 const DEEPEST: usize = 48;
 
 /// The formula of a whole script; a function stands for what it returns.
-pub(super) fn test(root: &Expression<'_>, text: &str) -> ConditionFormula {
-    FormulaBuilder { text }.test(returned(root), DEEPEST)
+pub(super) fn condition_formula(root: &Expression<'_>, text: &str) -> ConditionFormula {
+    FormulaBuilder { text }.build_formula(returned_expression(root), DEEPEST)
 }
 
-fn returned<'p, 'a>(root: &'p Expression<'a>) -> &'p Expression<'a> {
+fn returned_expression<'p, 'a>(root: &'p Expression<'a>) -> &'p Expression<'a> {
     let Expression::ArrowFunctionExpression(arrow) = root else { return root };
     match arrow.body.statements.as_slice() {
         [Statement::ExpressionStatement(only)] if arrow.expression => &only.expression,
@@ -27,7 +27,7 @@ fn returned<'p, 'a>(root: &'p Expression<'a>) -> &'p Expression<'a> {
     }
 }
 
-pub(super) fn literal(expression: &Expression<'_>) -> Option<ScriptLiteral> {
+pub(super) fn script_literal(expression: &Expression<'_>) -> Option<ScriptLiteral> {
     Some(match expression.without_parentheses() {
         Expression::BooleanLiteral(literal) => ScriptLiteral::Bool(literal.value),
         Expression::NumericLiteral(literal) => ScriptLiteral::Number(literal.value),
@@ -48,7 +48,7 @@ pub(super) fn literal(expression: &Expression<'_>) -> Option<ScriptLiteral> {
 }
 
 /// `[…].includes(x)`: the constants and `x`.
-pub(super) fn membership<'p, 'a>(
+pub(super) fn membership_test<'p, 'a>(
     call: &'p CallExpression<'a>,
 ) -> Option<(Vec<&'p Expression<'a>>, &'p Expression<'a>)> {
     let Expression::StaticMemberExpression(callee) = call.callee.without_parentheses() else { return None };
@@ -62,7 +62,7 @@ pub(super) fn membership<'p, 'a>(
     Some((items, only.as_expression()?))
 }
 
-pub(super) fn order(operator: BinaryOperator) -> Option<OrderOperator> {
+pub(super) fn order_operator(operator: BinaryOperator) -> Option<OrderOperator> {
     match operator {
         BinaryOperator::LessThan => Some(OrderOperator::Less),
         BinaryOperator::LessEqualThan => Some(OrderOperator::LessOrSame),
@@ -77,66 +77,72 @@ struct FormulaBuilder<'t> {
 }
 
 impl FormulaBuilder<'_> {
-    fn test(&self, expression: &Expression<'_>, depth: usize) -> ConditionFormula {
+    fn build_formula(&self, expression: &Expression<'_>, depth: usize) -> ConditionFormula {
         let expression = expression.without_parentheses();
-        let Some(depth) = depth.checked_sub(1) else { return self.holds(expression) };
+        let Some(depth) = depth.checked_sub(1) else { return self.truthiness_formula(expression) };
         match expression {
             Expression::BooleanLiteral(literal) => ConditionFormula::Constant(literal.value),
-            Expression::UnaryExpression(one) => self.unary(expression, one, depth),
+            Expression::UnaryExpression(one) => self.build_unary(expression, one, depth),
             Expression::LogicalExpression(both) => {
-                let sides = || vec![self.test(&both.left, depth), self.test(&both.right, depth)];
+                let sides =
+                    || vec![self.build_formula(&both.left, depth), self.build_formula(&both.right, depth)];
                 match both.operator {
                     LogicalOperator::And => ConditionFormula::All(sides()),
                     LogicalOperator::Or => ConditionFormula::Any(sides()),
-                    LogicalOperator::Coalesce => self.holds(expression),
+                    LogicalOperator::Coalesce => self.truthiness_formula(expression),
                 }
             }
-            Expression::BinaryExpression(both) => self.binary(expression, both),
-            Expression::CallExpression(call) => match membership(call) {
+            Expression::BinaryExpression(both) => self.build_binary(expression, both),
+            Expression::CallExpression(call) => match membership_test(call) {
                 Some((items, what)) => {
-                    let literals: Option<Vec<ScriptLiteral>> = items.into_iter().map(literal).collect();
-                    let Some(literals) = literals else { return self.holds(expression) };
-                    let term = self.term(what);
+                    let literals: Option<Vec<ScriptLiteral>> =
+                        items.into_iter().map(script_literal).collect();
+                    let Some(literals) = literals else { return self.truthiness_formula(expression) };
+                    let term = self.build_term(what);
                     ConditionFormula::Any(
                         literals.into_iter().map(|one| ConditionFormula::Same(term.clone(), one)).collect(),
                     )
                 }
-                None => self.holds(expression),
+                None => self.truthiness_formula(expression),
             },
-            _ => self.holds(expression),
+            _ => self.truthiness_formula(expression),
         }
     }
 
-    fn unary(
+    fn build_unary(
         &self,
         expression: &Expression<'_>,
         one: &UnaryExpression<'_>,
         depth: usize,
     ) -> ConditionFormula {
         if one.operator == UnaryOperator::LogicalNot {
-            ConditionFormula::Not(Box::new(self.test(&one.argument, depth)))
+            ConditionFormula::Not(Box::new(self.build_formula(&one.argument, depth)))
         } else {
-            self.holds(expression)
+            self.truthiness_formula(expression)
         }
     }
 
-    fn binary(&self, expression: &Expression<'_>, both: &BinaryExpression<'_>) -> ConditionFormula {
-        if let Some(order) = order(both.operator) {
-            return self.order(both, order);
+    fn build_binary(&self, expression: &Expression<'_>, both: &BinaryExpression<'_>) -> ConditionFormula {
+        if let Some(order) = order_operator(both.operator) {
+            return self.build_order(both, order);
         }
         let (holds, strict) = match both.operator {
             BinaryOperator::StrictEquality => (true, true),
             BinaryOperator::StrictInequality => (false, true),
             BinaryOperator::Equality => (true, false),
             BinaryOperator::Inequality => (false, false),
-            _ => return self.holds(expression),
+            _ => return self.truthiness_formula(expression),
         };
-        let same = match (literal(&both.left), literal(&both.right)) {
-            (None, Some(literal)) => self.same(&both.left, literal, strict),
-            (Some(literal), None) => self.same(&both.right, literal, strict),
+        let same = match (script_literal(&both.left), script_literal(&both.right)) {
+            (None, Some(literal)) => self.equals_literal(&both.left, literal, strict),
+            (Some(literal), None) => self.equals_literal(&both.right, literal, strict),
             _ => {
                 let operator = if strict { "===" } else { "==" };
-                let text = format!("{} {operator} {}", self.slice(&both.left), self.slice(&both.right));
+                let text = format!(
+                    "{} {operator} {}",
+                    self.source_slice(&both.left),
+                    self.source_slice(&both.right)
+                );
                 ConditionFormula::Holds(ConditionTerm { text, argument: None })
             }
         };
@@ -144,8 +150,13 @@ impl FormulaBuilder<'_> {
     }
 
     /// `x == null` holds for `undefined` too.
-    fn same(&self, what: &Expression<'_>, literal: ScriptLiteral, strict: bool) -> ConditionFormula {
-        let term = self.term(what);
+    fn equals_literal(
+        &self,
+        what: &Expression<'_>,
+        literal: ScriptLiteral,
+        strict: bool,
+    ) -> ConditionFormula {
+        let term = self.build_term(what);
         if !strict && matches!(literal, ScriptLiteral::Null | ScriptLiteral::Undefined) {
             let either = [ScriptLiteral::Null, ScriptLiteral::Undefined];
             return ConditionFormula::Any(
@@ -156,38 +167,40 @@ impl FormulaBuilder<'_> {
     }
 
     /// Two terms are compared as their difference with nothing.
-    fn order(&self, both: &BinaryExpression<'_>, order: OrderOperator) -> ConditionFormula {
-        let number = |side: &Expression<'_>| match literal(side) {
+    fn build_order(&self, both: &BinaryExpression<'_>, order: OrderOperator) -> ConditionFormula {
+        let number = |side: &Expression<'_>| match script_literal(side) {
             Some(ScriptLiteral::Number(number)) => Some(number),
             _ => None,
         };
         match (number(&both.left), number(&both.right)) {
-            (None, Some(than)) => ConditionFormula::Order(self.term(&both.left), order, than),
-            (Some(than), None) => ConditionFormula::Order(self.term(&both.right), order.flipped(), than),
+            (None, Some(than)) => ConditionFormula::Order(self.build_term(&both.left), order, than),
+            (Some(than), None) => {
+                ConditionFormula::Order(self.build_term(&both.right), order.flip_operands(), than)
+            }
             _ => {
-                let (left, right) = (self.slice(&both.left), self.slice(&both.right));
+                let (left, right) = (self.source_slice(&both.left), self.source_slice(&both.right));
                 let (text, order) = if left <= right {
                     (format!("{left} - {right}"), order)
                 } else {
-                    (format!("{right} - {left}"), order.flipped())
+                    (format!("{right} - {left}"), order.flip_operands())
                 };
                 ConditionFormula::Order(ConditionTerm { text, argument: None }, order, 0.0)
             }
         }
     }
 
-    fn holds(&self, expression: &Expression<'_>) -> ConditionFormula {
-        ConditionFormula::Holds(self.term(expression))
+    fn truthiness_formula(&self, expression: &Expression<'_>) -> ConditionFormula {
+        ConditionFormula::Holds(self.build_term(expression))
     }
 
-    fn term(&self, expression: &Expression<'_>) -> ConditionTerm {
+    fn build_term(&self, expression: &Expression<'_>) -> ConditionTerm {
         let argument = DecisionRead::from_expression(expression)
             .map(|read| (read.tool.clone(), read.path(&|at| at as usize)));
-        ConditionTerm { text: self.slice(expression), argument }
+        ConditionTerm { text: self.source_slice(expression), argument }
     }
 
     /// As written, but for blanks, `this.` and parentheses around it.
-    fn slice(&self, expression: &Expression<'_>) -> String {
+    fn source_slice(&self, expression: &Expression<'_>) -> String {
         let text = expression.without_parentheses().span().source_text(self.text).trim();
         let text = text.strip_prefix("this.").unwrap_or(text);
         text.split_whitespace().collect::<Vec<_>>().join(" ")

@@ -24,7 +24,7 @@ pub struct DecisionUse {
     /// From the arguments; empty for the call itself and for the arguments as a whole.
     pub path: Vec<ValuePathSegment>,
     /// Its absence is provided for: `x ?? …`, `x && …`, `x ? … : …`, inside `if`.
-    pub guarded: bool,
+    pub is_guarded: bool,
     /// Of the argument's name, or of the word `function`.
     pub offset: usize,
 }
@@ -63,8 +63,8 @@ pub enum ComparisonKind {
 /// A comparison with a constant, wherever it stands in a script.
 #[derive(Clone, PartialEq, Debug)]
 pub struct LiteralComparison {
-    pub what: ComparisonSubject,
-    pub how: ComparisonKind,
+    pub subject: ComparisonSubject,
+    pub comparison: ComparisonKind,
     pub literal: ScriptLiteral,
     /// Of the constant, in the source.
     pub offset: usize,
@@ -100,7 +100,7 @@ pub enum OrderOperator {
 }
 
 impl OrderOperator {
-    pub fn holds(self, value: f64, than: f64) -> bool {
+    pub fn compare_values(self, value: f64, than: f64) -> bool {
         match self {
             Self::Less => value < than,
             Self::LessOrSame => value <= than,
@@ -109,7 +109,7 @@ impl OrderOperator {
         }
     }
 
-    pub(super) fn flipped(self) -> Self {
+    pub(super) fn flip_operands(self) -> Self {
         match self {
             Self::Less => Self::More,
             Self::LessOrSame => Self::MoreOrSame,
@@ -126,9 +126,9 @@ pub struct ScriptFacts {
     /// The text to compile, with the shorthand replaced; lines as in the source.
     pub prepared: String,
     /// Free identifiers that neither the host nor the language defines (E07), in order.
-    pub unknown: Vec<ScriptName>,
+    pub unknown_names: Vec<ScriptName>,
     /// Names of the workflow's script file.
-    pub offered: Vec<ScriptName>,
+    pub library_names: Vec<ScriptName>,
     /// `this.NAME` that the host does not have (E07).
     pub unknown_members: Vec<ScriptName>,
     /// The whole script is `true` or `false`.
@@ -136,10 +136,10 @@ pub struct ScriptFacts {
     /// The whole script is a constant.
     pub literal: Option<ScriptLiteral>,
     /// Keys of `common_data` that are read, written.
-    pub reads: Vec<ScriptName>,
-    pub writes: Vec<ScriptName>,
+    pub data_reads: Vec<ScriptName>,
+    pub data_writes: Vec<ScriptName>,
     /// `inputs` or `loop` where they are written to (E13).
-    pub frozen: Vec<ScriptName>,
+    pub frozen_writes: Vec<ScriptName>,
     /// `common_data` is used in a way that cannot be followed: any key may be read or written.
     pub opaque: bool,
     /// The whole script is `common_data.KEY`.
@@ -147,9 +147,9 @@ pub struct ScriptFacts {
     pub agents: Vec<ScriptName>,
     pub contexts: Vec<ScriptName>,
     pub calls: Vec<DecisionUse>,
-    pub compares: Vec<LiteralComparison>,
+    pub comparisons: Vec<LiteralComparison>,
     /// What a whole expression tests.
-    pub test: Option<ConditionFormula>,
+    pub formula: Option<ConditionFormula>,
 }
 
 impl ScriptFacts {
@@ -157,21 +157,21 @@ impl ScriptFacts {
         Self {
             form,
             prepared,
-            unknown: Vec::new(),
-            offered: Vec::new(),
+            unknown_names: Vec::new(),
+            library_names: Vec::new(),
             unknown_members: Vec::new(),
             constant: None,
             literal: None,
-            reads: Vec::new(),
-            writes: Vec::new(),
-            frozen: Vec::new(),
+            data_reads: Vec::new(),
+            data_writes: Vec::new(),
+            frozen_writes: Vec::new(),
             opaque: false,
             data_path: None,
             agents: Vec::new(),
             contexts: Vec::new(),
             calls: Vec::new(),
-            compares: Vec::new(),
-            test: None,
+            comparisons: Vec::new(),
+            formula: None,
         }
     }
 
@@ -182,21 +182,21 @@ impl ScriptFacts {
         let Self {
             form: _,
             prepared: _,
-            unknown,
-            offered,
+            unknown_names: unknown,
+            library_names: offered,
             unknown_members,
             constant: _,
             literal: _,
-            reads,
-            writes,
-            frozen,
+            data_reads: reads,
+            data_writes: writes,
+            frozen_writes: frozen,
             opaque: _,
             data_path: _,
             agents,
             contexts,
             calls,
-            compares,
-            test: _,
+            comparisons: compares,
+            formula: _,
         } = &mut self;
         let names = [unknown, offered, unknown_members, reads, writes, frozen, agents, contexts];
         for name in names.into_iter().flatten() {
@@ -219,25 +219,25 @@ impl ScriptFacts {
 
     /// What two scripts of one text touch together. Form, text and tests stay those of the first.
     #[must_use]
-    pub fn joined(mut self, other: Self) -> Self {
-        self.unknown.extend(other.unknown);
-        self.offered.extend(other.offered);
+    pub fn merge_facts(mut self, other: Self) -> Self {
+        self.unknown_names.extend(other.unknown_names);
+        self.library_names.extend(other.library_names);
         self.unknown_members.extend(other.unknown_members);
-        self.reads.extend(other.reads);
-        self.writes.extend(other.writes);
-        self.frozen.extend(other.frozen);
+        self.data_reads.extend(other.data_reads);
+        self.data_writes.extend(other.data_writes);
+        self.frozen_writes.extend(other.frozen_writes);
         self.opaque |= other.opaque;
         self.agents.extend(other.agents);
         self.contexts.extend(other.contexts);
         self.calls.extend(other.calls);
-        self.compares.extend(other.compares);
+        self.comparisons.extend(other.comparisons);
         self
     }
 }
 
 impl DecisionUse {
     /// `ARGUMENT` of `function.TOOL.arguments.ARGUMENT`.
-    pub fn argument(&self) -> Option<&str> {
+    pub fn argument_name(&self) -> Option<&str> {
         match self.path.first()? {
             ValuePathSegment::Key(name) => Some(&name.name),
             ValuePathSegment::Item => None,
@@ -247,7 +247,7 @@ impl DecisionUse {
 
 impl ScriptLiteral {
     /// As JavaScript sees it in a condition.
-    pub fn truthy(&self) -> bool {
+    pub fn is_truthy(&self) -> bool {
         match self {
             Self::Bool(flag) => *flag,
             Self::Number(number) => *number != 0.0 && !number.is_nan(),
@@ -276,11 +276,11 @@ pub struct LibraryExport {
     /// Byte offset in the file.
     pub offset: usize,
     /// It is written as a function, so that it can be called as a handler.
-    pub callable: bool,
+    pub is_callable: bool,
     /// The texts that it can return, with their offsets, if all of them can be seen.
-    pub returns: Option<Vec<ScriptName>>,
+    pub return_texts: Option<Vec<ScriptName>>,
     /// It cannot end without returning something.
-    pub always: bool,
+    pub always_returns: bool,
     /// Tools whose decisions it reads as `function.TOOL`.
     pub calls: Vec<String>,
 }

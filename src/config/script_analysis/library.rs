@@ -14,10 +14,10 @@ use oxc_parser::Parser;
 use oxc_semantic::SemanticBuilder;
 use oxc_span::SourceType;
 
-use super::visitor::{ScriptVisitor, free};
+use super::visitor::{ScriptVisitor, shadowable_names};
 use super::{LibraryExport, ScriptFacts, ScriptName, SyntaxError, is_known, nesting_limit};
 use names::LibraryNames;
-use synthdev_domain::script::shorthand::{RewrittenScript, rewrite};
+use synthdev_domain::script::shorthand::{RewrittenScript, rewrite_script};
 use synthdev_domain::script::{HOST_MEMBERS, HOST_NAMES, ScriptForm};
 
 /// A script file as read.
@@ -25,19 +25,19 @@ use synthdev_domain::script::{HOST_MEMBERS, HOST_NAMES, ScriptForm};
 pub struct ScriptLibrary {
     /// The body of a function that returns what the file offers; lines as in the file.
     pub prepared: String,
-    pub offers: Vec<LibraryExport>,
+    pub exports: Vec<LibraryExport>,
     /// Names of the file that hide a member of the host: scripts cannot name them (W10).
-    pub hidden: Vec<ScriptName>,
+    pub hidden_names: Vec<ScriptName>,
     /// What the file touches as a whole. `prepared` and `form` mean nothing here.
     pub facts: ScriptFacts,
 }
 
 impl ScriptLibrary {
     /// What a script takes for unknown may be a name of this file.
-    pub fn explain(&self, facts: &mut ScriptFacts) {
-        let offers = |name: &ScriptName| self.offers.iter().any(|offer| offer.name == name.name);
-        facts.offered.extend(facts.unknown.extract_if(.., |name| offers(name)));
-        facts.offered.extend(facts.unknown_members.extract_if(.., |name| offers(name)));
+    pub fn resolve_names(&self, facts: &mut ScriptFacts) {
+        let offers = |name: &ScriptName| self.exports.iter().any(|offer| offer.name == name.name);
+        facts.library_names.extend(facts.unknown_names.extract_if(.., |name| offers(name)));
+        facts.library_names.extend(facts.unknown_members.extract_if(.., |name| offers(name)));
     }
 }
 
@@ -48,17 +48,17 @@ const OWN: [&str; 3] = ["module", "exports", "__default"];
 ///
 /// # Errors
 /// Everything in it that is no JavaScript of the form described above.
-pub fn library(source: &str) -> Result<ScriptLibrary, Vec<SyntaxError>> {
-    nesting_limit::check(source).map_err(|error| vec![error])?;
+pub fn parse_library(source: &str) -> Result<ScriptLibrary, Vec<SyntaxError>> {
+    nesting_limit::check_nesting(source).map_err(|error| vec![error])?;
     let unmarked = source.strip_prefix('\u{feff}').map(|rest| format!("   {rest}"));
     let source = unmarked.as_deref().unwrap_or(source);
-    let rewritten = rewrite(source);
-    nesting_limit::with_stack(&rewritten.text, || read(source, &rewritten))
+    let rewritten = rewrite_script(source);
+    nesting_limit::with_stack(&rewritten.text, || read_library(source, &rewritten))
 }
 
-fn read(source: &str, rewritten: &RewrittenScript<'_>) -> Result<ScriptLibrary, Vec<SyntaxError>> {
+fn read_library(source: &str, rewritten: &RewrittenScript<'_>) -> Result<ScriptLibrary, Vec<SyntaxError>> {
     let allocator = Allocator::default();
-    let at = |offset: usize| rewritten.original(offset).min(source.len());
+    let at = |offset: usize| rewritten.original_offset(offset).min(source.len());
     let parsed = Parser::new(&allocator, &rewritten.text, SourceType::mjs()).parse();
     let program = parsed.program;
     let checked = SemanticBuilder::new().with_check_syntax_error(true).build(&program);
@@ -79,21 +79,26 @@ fn read(source: &str, rewritten: &RewrittenScript<'_>) -> Result<ScriptLibrary, 
         let moved = refused.into_iter().map(|error| SyntaxError { offset: at(error.offset), ..error });
         moved.collect::<Vec<_>>()
     })?;
-    let (mut facts, asynchronous) = facts(&program, &checked.semantic, &names, &at);
+    let (mut facts, asynchronous) = program_facts(&program, &checked.semantic, &names, &at);
     if let Some(offset) = asynchronous {
         let hint = Some("remove `async` and `await`: a promise is never waited for".to_owned());
         return Err(vec![SyntaxError { message: "scripts are synchronous".to_owned(), hint, offset }]);
     }
-    facts.unknown.sort_by_key(|name| name.offset);
+    facts.unknown_names.sort_by_key(|name| name.offset);
     let (hidden, offers): (Vec<LibraryExport>, Vec<LibraryExport>) =
-        names.offers(&at, &facts.calls).into_iter().partition(|offer| is_hosts(&offer.name));
+        names.offered_functions(&at, &facts.calls).into_iter().partition(|offer| is_hosts(&offer.name));
     let hidden =
         hidden.into_iter().map(|offer| ScriptName { name: offer.name, offset: offer.offset }).collect();
-    Ok(ScriptLibrary { prepared: names.prepare(&rewritten.text), offers, hidden, facts })
+    Ok(ScriptLibrary {
+        prepared: names.to_function_body(&rewritten.text),
+        exports: offers,
+        hidden_names: hidden,
+        facts,
+    })
 }
 
 /// What the file touches, and where it is asynchronous.
-fn facts(
+fn program_facts(
     program: &Program<'_>,
     semantic: &oxc_semantic::Semantic<'_>,
     names: &LibraryNames,
@@ -104,17 +109,17 @@ fn facts(
     let scoping = semantic.scoping();
     let unresolved = scoping.root_unresolved_references();
     for (name, references) in unresolved {
-        let known = is_known(name) || OWN.contains(name) || names.has(name);
+        let known = is_known(name) || OWN.contains(name) || names.has_name(name);
         if let (false, Some(first)) = (known, references.first()) {
             let span = semantic.reference_span(scoping.get_reference(*first));
-            facts.unknown.push(ScriptName { name: name.to_string(), offset: back(span.start) });
+            facts.unknown_names.push(ScriptName { name: name.to_string(), offset: back(span.start) });
         }
     }
-    let free = free(unresolved.keys().map(AsRef::as_ref));
+    let free = shadowable_names(unresolved.keys().map(AsRef::as_ref));
     let mut visitor = ScriptVisitor::for_library(&mut facts, &back, free);
     visitor.visit_program(program);
     let asynchronous = visitor.asynchronous;
-    facts.unknown_members.retain(|name| !names.has(&name.name));
+    facts.unknown_members.retain(|name| !names.has_name(&name.name));
     (facts, asynchronous)
 }
 

@@ -21,7 +21,7 @@ const STACK_AT_LEAST: usize = 256 * 1024;
 ///
 /// # Errors
 /// Which limit was passed, where, and what to do (E06).
-pub(super) fn check(source: &str) -> Result<(), SyntaxError> {
+pub(super) fn check_nesting(source: &str) -> Result<(), SyntaxError> {
     if source.len() > LONGEST && source.chars().count() > LONGEST {
         return Err(SyntaxError {
             message: "the script is longer than 100,000 characters".to_owned(),
@@ -41,12 +41,12 @@ pub(super) fn check(source: &str) -> Result<(), SyntaxError> {
 
 /// Runs `read` with a stack that is large enough to recurse over `text`; on the present one if it will do.
 pub(super) fn with_stack<T>(text: &str, read: impl FnOnce() -> T) -> T {
-    let stack = STACK_AT_LEAST + tokens(text) * STACK_PER_TOKEN;
+    let stack = STACK_AT_LEAST + count_tokens(text) * STACK_PER_TOKEN;
     stacker::maybe_grow(stack, stack, read)
 }
 
 /// At least as many as there are: a word is one, any other visible character is one.
-fn tokens(text: &str) -> usize {
+fn count_tokens(text: &str) -> usize {
     let mut inside_word = false;
     let mut found = 0;
     for byte in text.bytes() {
@@ -93,7 +93,7 @@ fn too_deep(bytes: &[u8]) -> Option<(&'static str, usize)> {
 fn token_end(bytes: &[u8], at: usize) -> usize {
     let rest = &bytes[at..];
     let length = match rest {
-        [quote @ (b'"' | b'\'' | b'`'), ..] => quoted(rest, *quote),
+        [quote @ (b'"' | b'\'' | b'`'), ..] => string_length(rest, *quote),
         [b'/', b'/', ..] => rest.iter().position(|byte| *byte == b'\n').unwrap_or(rest.len()),
         [b'/', b'*', ..] => {
             rest[2..].windows(2).position(|pair| pair == b"*/").map_or(rest.len(), |body| body + 4)
@@ -105,7 +105,7 @@ fn token_end(bytes: &[u8], at: usize) -> usize {
 }
 
 /// Length of a string. What a template computes counts as its text: deep templates only lose the courtesy.
-fn quoted(rest: &[u8], quote: u8) -> usize {
+fn string_length(rest: &[u8], quote: u8) -> usize {
     let mut at = 1;
     while let Some(byte) = rest.get(at) {
         match *byte {
@@ -152,22 +152,25 @@ mod tests {
         for (text, expected) in rows {
             let shown: String = text.chars().take(20).collect();
             assert_eq!(too_deep(text.as_bytes()), expected, "{shown}");
-            assert_eq!(check(&text).err().map(|error| error.offset), expected.map(|(_, offset)| offset));
+            assert_eq!(
+                check_nesting(&text).err().map(|error| error.offset),
+                expected.map(|(_, offset)| offset)
+            );
         }
     }
 
     #[test]
     fn length_is_counted_in_characters() {
         let of = |length: usize| format!("'{}'", "ä".repeat(length - 2));
-        assert_eq!(check(&of(LONGEST)), Ok(()));
-        let refused = check(&of(LONGEST + 1)).unwrap_err();
+        assert_eq!(check_nesting(&of(LONGEST)), Ok(()));
+        let refused = check_nesting(&of(LONGEST + 1)).unwrap_err();
         assert!(refused.message.contains("100,000 characters") && refused.hint.is_some(), "{refused:?}");
     }
 
     #[test]
     fn no_text_has_more_tokens_than_are_counted() {
         for (text, expected) in [("", 0), ("  \n", 0), ("abc", 1), ("a=>a", 4), ("if(1)x", 5), ("ä ö", 2)] {
-            assert_eq!(tokens(text), expected, "{text}");
+            assert_eq!(count_tokens(text), expected, "{text}");
         }
     }
 }

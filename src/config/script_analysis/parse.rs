@@ -7,8 +7,8 @@ use oxc_parser::{ParseOptions, Parser};
 use oxc_semantic::SemanticBuilder;
 use oxc_span::{GetSpan, SourceType};
 
-use super::condition_formula::{literal, test};
-use super::visitor::{ScriptVisitor, free};
+use super::condition_formula::{condition_formula, script_literal};
+use super::visitor::{ScriptVisitor, shadowable_names};
 use super::{ScriptFacts, ScriptName, SyntaxError, is_known};
 use synthdev_domain::script::shorthand::RewrittenScript;
 use synthdev_domain::script::{ScriptForm, ScriptKind};
@@ -16,16 +16,16 @@ use synthdev_domain::script::{ScriptForm, ScriptKind};
 /// A parse error: message and offset in the text that was parsed.
 type ScriptParseError = (String, usize);
 
-pub(super) fn facts(
+pub(super) fn parse_facts(
     source: &str,
     rewritten: &RewrittenScript<'_>,
     kind: ScriptKind,
 ) -> Result<ScriptFacts, SyntaxError> {
     let allocator = Allocator::default();
     let wrapped = format!("({}\n)", rewritten.text);
-    let at = |offset: usize| rewritten.original(offset).min(source.len());
-    let broken = match expression(&allocator, &wrapped) {
-        Ok(program) => return collect(&program, 1, rewritten, &rewritten.text, at),
+    let at = |offset: usize| rewritten.original_offset(offset).min(source.len());
+    let broken = match parse_expression(&allocator, &wrapped) {
+        Ok(program) => return collect_facts(&program, 1, rewritten, &rewritten.text, at),
         Err((message, offset)) => {
             let offset = at(offset.saturating_sub(1));
             let unfinished = offset >= source.trim_end().len();
@@ -36,18 +36,18 @@ pub(super) fn facts(
     if kind == ScriptKind::Input {
         return Err(broken);
     }
-    match program(&allocator, &rewritten.text) {
-        Ok(program) => match single(&program) {
+    match parse_program(&allocator, &rewritten.text) {
+        Ok(program) => match single_expression(&program) {
             Some(only) => {
                 let end = only.span().end as usize;
-                collect(&program, 0, rewritten, &rewritten.text[..end], at)
+                collect_facts(&program, 0, rewritten, &rewritten.text[..end], at)
             }
             None if kind == ScriptKind::Condition => Err(SyntaxError {
                 message: "a condition must be one expression".to_owned(),
                 hint: Some("write the bare expression, without `return` and `;`".to_owned()),
                 offset: 0,
             }),
-            None => collect(&program, 0, rewritten, &rewritten.text, at),
+            None => collect_facts(&program, 0, rewritten, &rewritten.text, at),
         },
         Err(_) if kind == ScriptKind::Condition => Err(broken),
         Err((message, offset)) => Err(SyntaxError { message, hint: None, offset: at(offset) }),
@@ -55,14 +55,14 @@ pub(super) fn facts(
 }
 
 /// Parses `(text)`; anything but one parenthesised expression is refused.
-fn expression<'a>(allocator: &'a Allocator, wrapped: &'a str) -> Result<Program<'a>, ScriptParseError> {
-    let program = program(allocator, wrapped)?;
-    let whole = matches!(single(&program), Some(Expression::ParenthesizedExpression(inner))
+fn parse_expression<'a>(allocator: &'a Allocator, wrapped: &'a str) -> Result<Program<'a>, ScriptParseError> {
+    let program = parse_program(allocator, wrapped)?;
+    let whole = matches!(single_expression(&program), Some(Expression::ParenthesizedExpression(inner))
         if inner.span.end as usize == wrapped.len());
     if whole { Ok(program) } else { Err(("not one expression".to_owned(), 1)) }
 }
 
-fn program<'a>(allocator: &'a Allocator, text: &'a str) -> Result<Program<'a>, ScriptParseError> {
+fn parse_program<'a>(allocator: &'a Allocator, text: &'a str) -> Result<Program<'a>, ScriptParseError> {
     let options = ParseOptions { allow_return_outside_function: true, ..ParseOptions::default() };
     let parsed = Parser::new(allocator, text, SourceType::cjs()).with_options(options).parse();
     match parsed.errors.first() {
@@ -74,7 +74,7 @@ fn program<'a>(allocator: &'a Allocator, text: &'a str) -> Result<Program<'a>, S
     }
 }
 
-fn single<'p, 'a>(program: &'p Program<'a>) -> Option<&'p Expression<'a>> {
+fn single_expression<'p, 'a>(program: &'p Program<'a>) -> Option<&'p Expression<'a>> {
     match program.body.as_slice() {
         [Statement::ExpressionStatement(only)] if program.directives.is_empty() => Some(&only.expression),
         _ => None,
@@ -82,7 +82,7 @@ fn single<'p, 'a>(program: &'p Program<'a>) -> Option<&'p Expression<'a>> {
 }
 
 /// `shift`: how many bytes of the parsed text stand before the script.
-fn collect(
+fn collect_facts(
     program: &Program<'_>,
     shift: usize,
     rewritten: &RewrittenScript<'_>,
@@ -96,7 +96,7 @@ fn collect(
         let offset = at(label.map_or(0, |label| label.offset()).saturating_sub(shift));
         return Err(SyntaxError { message: error.message.to_string(), hint: None, offset });
     }
-    let root = single(program).map(Expression::without_parentheses);
+    let root = single_expression(program).map(Expression::without_parentheses);
     let form = if root.is_some() { ScriptForm::Expression } else { ScriptForm::Statements };
     let mut facts = ScriptFacts::new(form, prepared.to_owned());
     let scoping = checked.semantic.scoping();
@@ -104,11 +104,11 @@ fn collect(
         let name = name.to_string();
         if let (false, Some(first)) = (is_known(&name), references.first()) {
             let span = checked.semantic.reference_span(scoping.get_reference(*first));
-            facts.unknown.push(ScriptName { name, offset: back(span.start) });
+            facts.unknown_names.push(ScriptName { name, offset: back(span.start) });
         }
     }
-    facts.unknown.sort_by_key(|name| name.offset);
-    let free = free(scoping.root_unresolved_references().keys().map(AsRef::as_ref));
+    facts.unknown_names.sort_by_key(|name| name.offset);
+    let free = shadowable_names(scoping.root_unresolved_references().keys().map(AsRef::as_ref));
     let mut visitor = ScriptVisitor::new(root, &mut facts, &back, free);
     visitor.visit_program(program);
     let data_path = root.and_then(|root| visitor.data_key(root));
@@ -121,14 +121,14 @@ fn collect(
     }
     facts.data_path = data_path;
     if let Some(root) = root {
-        facts.constant = constant(root);
-        facts.literal = literal(root);
-        facts.test = Some(test(root, program.source_text));
+        facts.constant = constant_truth(root);
+        facts.literal = script_literal(root);
+        facts.formula = Some(condition_formula(root, program.source_text));
     }
     debug_assert!(rewritten.text.starts_with(prepared));
     Ok(facts)
 }
 
-fn constant(root: &Expression<'_>) -> Option<bool> {
+fn constant_truth(root: &Expression<'_>) -> Option<bool> {
     if let Expression::BooleanLiteral(literal) = root { Some(literal.value) } else { None }
 }

@@ -1,7 +1,7 @@
 use super::*;
 use synthdev_domain::script::ScriptForm;
 
-fn of(source: &str, kind: ScriptKind) -> ScriptFacts {
+fn facts_of_source(source: &str, kind: ScriptKind) -> ScriptFacts {
     analyze_script(source, kind).unwrap_or_else(|error| panic!("{source}: {error:?}"))
 }
 
@@ -37,7 +37,7 @@ fn the_form_is_an_expression_if_it_parses_as_one() {
             assert!(analyze_script(source, ScriptKind::Action).is_err(), "{source}");
             continue;
         }
-        let found = of(source, ScriptKind::Action);
+        let found = facts_of_source(source, ScriptKind::Action);
         assert_eq!(found.form, form, "{source}");
         assert_eq!(found.prepared, prepared.unwrap_or(source), "{source}");
     }
@@ -81,19 +81,27 @@ fn unknown_names_are_found_with_their_place() {
         ("typeof x", &[("x", 7)]),
     ];
     for (source, expected) in rows {
-        let found = of(source, ScriptKind::Condition);
-        let found: Vec<_> = found.unknown.iter().map(|name| (name.name.as_str(), name.offset)).collect();
+        let found = facts_of_source(source, ScriptKind::Condition);
+        let found: Vec<_> =
+            found.unknown_names.iter().map(|name| (name.name.as_str(), name.offset)).collect();
         assert_eq!(found, expected, "{source}");
     }
 }
 
 #[test]
 fn members_of_this_must_be_the_hosts() {
-    assert_eq!(names(&of("this.comon_data.x", ScriptKind::Condition).unknown_members), ["comon_data"]);
-    assert_eq!(names(&of("(w) => w.agentz.x", ScriptKind::Before).unknown_members), ["agentz"]);
-    let inner = of("() => [1].map(function () { return this.anything })", ScriptKind::Before);
+    assert_eq!(
+        names(&facts_of_source("this.comon_data.x", ScriptKind::Condition).unknown_members),
+        ["comon_data"]
+    );
+    assert_eq!(names(&facts_of_source("(w) => w.agentz.x", ScriptKind::Before).unknown_members), ["agentz"]);
+    let inner = facts_of_source("() => [1].map(function () { return this.anything })", ScriptKind::Before);
     assert!(inner.unknown_members.is_empty());
-    assert!(of("this.getToolCalls('coder').length > 0", ScriptKind::Condition).unknown_members.is_empty());
+    assert!(
+        facts_of_source("this.getToolCalls('coder').length > 0", ScriptKind::Condition)
+            .unknown_members
+            .is_empty()
+    );
 }
 
 #[test]
@@ -107,8 +115,8 @@ fn data_is_followed_through_all_four_spellings() {
         "function (h) { this.common_data.a = h.common_data?.b }",
         "common_data.a = `${common_data.b}`",
     ] {
-        let found = of(source, ScriptKind::Before);
-        assert_eq!((names(&found.writes), names(&found.reads)), (vec!["a"], vec!["b"]), "{source}");
+        let found = facts_of_source(source, ScriptKind::Before);
+        assert_eq!((names(&found.data_writes), names(&found.data_reads)), (vec!["a"], vec!["b"]), "{source}");
         assert!(!found.opaque, "{source}");
     }
     for source in [
@@ -118,12 +126,12 @@ fn data_is_followed_through_all_four_spellings() {
         "({ a: common_data.a } = { a: 1 })",
         "for (const key in variables) {}",
     ] {
-        assert!(of(source, ScriptKind::Before).opaque, "{source}");
+        assert!(facts_of_source(source, ScriptKind::Before).opaque, "{source}");
     }
-    let counted = of("common_data.n++, common_data.m += 1", ScriptKind::Before);
-    assert_eq!((names(&counted.writes), names(&counted.reads)), (vec!["n", "m"], vec!["n", "m"]));
-    let plain = of(" common_data.variables.max_iterations ", ScriptKind::Input);
-    assert_eq!(plain.reads, [ScriptName { name: "max_iterations".into(), offset: 23 }]);
+    let counted = facts_of_source("common_data.n++, common_data.m += 1", ScriptKind::Before);
+    assert_eq!((names(&counted.data_writes), names(&counted.data_reads)), (vec!["n", "m"], vec!["n", "m"]));
+    let plain = facts_of_source(" common_data.variables.max_iterations ", ScriptKind::Input);
+    assert_eq!(plain.data_reads, [ScriptName { name: "max_iterations".into(), offset: 23 }]);
 }
 
 #[test]
@@ -136,12 +144,13 @@ fn agents_and_contexts_are_found_by_every_way_of_naming_them() {
         "getToolCalls('coder').length > 0",
         "w => w.getAgent('coder')",
     ] {
-        assert_eq!(names(&of(source, ScriptKind::Before).agents), ["coder"], "{source}");
+        assert_eq!(names(&facts_of_source(source, ScriptKind::Before).agents), ["coder"], "{source}");
     }
     for source in ["contexts.log.messages", "this.contexts.get('log')", "getContext('log')"] {
-        assert_eq!(names(&of(source, ScriptKind::Before).contexts), ["log"], "{source}");
+        assert_eq!(names(&facts_of_source(source, ScriptKind::Before).contexts), ["log"], "{source}");
     }
-    let none = of("agents.has('x') && contexts.size > agents.keys().length", ScriptKind::Condition);
+    let none =
+        facts_of_source("agents.has('x') && contexts.size > agents.keys().length", ScriptKind::Condition);
     assert!(none.agents.is_empty() && none.contexts.is_empty());
 }
 
@@ -174,15 +183,15 @@ fn decisions_are_read_with_their_whole_path() {
         ("'function.f.arguments.a'", &[]),
     ];
     for (source, expected) in rows {
-        let found = of(source, ScriptKind::Condition).calls;
+        let found = facts_of_source(source, ScriptKind::Condition).calls;
         let found: Vec<_> =
             found.iter().map(|call| (call.tool.clone(), shown(&call.path), call.offset)).collect();
         let expected: Vec<_> =
             expected.iter().map(|(tool, path, at)| ((*tool).to_owned(), (*path).to_owned(), *at)).collect();
         assert_eq!(found, expected, "{source}");
     }
-    let indexed = of("function.f.arguments.a[common_data.i]", ScriptKind::Condition);
-    assert_eq!(names(&indexed.reads), ["i"]);
+    let indexed = facts_of_source("function.f.arguments.a[common_data.i]", ScriptKind::Condition);
+    assert_eq!(names(&indexed.data_reads), ["i"]);
 }
 
 #[test]
@@ -206,31 +215,32 @@ fn comparisons_with_constants_are_found_wherever_they_stand() {
         ("agents.coder === 1", &[]),
     ];
     for (source, expected) in rows {
-        let found = of(source, ScriptKind::Before);
+        let found = facts_of_source(source, ScriptKind::Before);
         let found: Vec<_> = found
-            .compares
+            .comparisons
             .iter()
             .map(|one| {
-                let what = match &one.what {
+                let what = match &one.subject {
                     ComparisonSubject::Argument { tool, path } => {
                         format!("{tool} {}", shown(path).split('@').next().unwrap())
                     }
                     ComparisonSubject::Data(key) => key.clone(),
                 };
-                (what, one.literal.to_string(), one.how)
+                (what, one.literal.to_string(), one.comparison)
             })
             .collect();
         let expected: Vec<_> =
             expected.iter().map(|(what, text, how)| ((*what).to_owned(), (*text).to_owned(), *how)).collect();
         assert_eq!(found, expected, "{source}");
     }
-    let one = of("function.f.arguments.ok === 'yes'", ScriptKind::Condition).compares.remove(0);
+    let one =
+        facts_of_source("function.f.arguments.ok === 'yes'", ScriptKind::Condition).comparisons.remove(0);
     assert_eq!((one.offset, one.end), (28, 33));
 }
 
 #[test]
 fn conditions_are_formulas() {
-    let of = |source: &str| of(source, ScriptKind::Condition).test.unwrap();
+    let of = |source: &str| facts_of_source(source, ScriptKind::Condition).formula.unwrap();
     let not = |test: ConditionFormula| ConditionFormula::Not(Box::new(test));
     let rows = [
         ("!common_data.ok", not(of("common_data.ok"))),
@@ -255,7 +265,7 @@ fn conditions_are_formulas() {
 #[test]
 fn constants_and_plain_paths_are_known() {
     let whole = |source: &str| {
-        let found = of(source, ScriptKind::Input);
+        let found = facts_of_source(source, ScriptKind::Input);
         (found.literal.map(|literal| literal.to_string()), found.data_path)
     };
     let rows = [
@@ -272,7 +282,7 @@ fn constants_and_plain_paths_are_known() {
         let expected = (literal.map(str::to_owned), path.map(str::to_owned));
         assert_eq!(whole(source), expected, "{source}");
     }
-    assert_eq!(of("(false)", ScriptKind::Condition).constant, Some(false));
+    assert_eq!(facts_of_source("(false)", ScriptKind::Condition).constant, Some(false));
 }
 
 /// Texts that ran out of stack once, or that nest by another rule than these. None may end the program.
@@ -340,9 +350,10 @@ fn what_can_only_be_read_is_found_where_it_is_written() {
         ("() => { const state = {}; state.x = 1; return state.x }", vec![]),
     ] {
         let facts = analyze_script(text, ScriptKind::Action).unwrap();
-        let found: Vec<_> = facts.frozen.iter().map(|name| (name.name.as_str(), name.offset)).collect();
+        let found: Vec<_> =
+            facts.frozen_writes.iter().map(|name| (name.name.as_str(), name.offset)).collect();
         assert_eq!(found, expected, "{text}");
         assert!(!facts.opaque || text.contains("(w)"), "{text}");
     }
-    assert_eq!(analyze_script("state.x + state['y']", ScriptKind::Input).unwrap().reads.len(), 2);
+    assert_eq!(analyze_script("state.x + state['y']", ScriptKind::Input).unwrap().data_reads.len(), 2);
 }

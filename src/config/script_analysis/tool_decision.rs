@@ -32,15 +32,15 @@ impl DecisionRead {
         let mut at = expression.without_parentheses();
         for _ in 0..MEMBERS {
             let (object, member) = match at {
-                Expression::StaticMemberExpression(one) => (&one.object, key(one)),
-                Expression::ComputedMemberExpression(one) => (&one.object, computed(one)),
+                Expression::StaticMemberExpression(one) => (&one.object, member_segment(one)),
+                Expression::ComputedMemberExpression(one) => (&one.object, computed_segment(one)),
                 Expression::ChainExpression(chain) => match &chain.expression {
-                    ChainElement::StaticMemberExpression(one) => (&one.object, key(one)),
-                    ChainElement::ComputedMemberExpression(one) => (&one.object, computed(one)),
-                    ChainElement::CallExpression(call) => return Self::finish(call, members),
+                    ChainElement::StaticMemberExpression(one) => (&one.object, member_segment(one)),
+                    ChainElement::ComputedMemberExpression(one) => (&one.object, computed_segment(one)),
+                    ChainElement::CallExpression(call) => return Self::from_members(call, members),
                     _ => return None,
                 },
-                Expression::CallExpression(call) => return Self::finish(call, members),
+                Expression::CallExpression(call) => return Self::from_members(call, members),
                 _ => return None,
             };
             members.push(member);
@@ -50,27 +50,27 @@ impl DecisionRead {
     }
 
     pub(super) fn from_static_member(member: &StaticMemberExpression<'_>) -> Option<Self> {
-        Self::below(&member.object, key(member))
+        Self::read_below(&member.object, member_segment(member))
     }
 
     pub(super) fn from_computed_member(member: &ComputedMemberExpression<'_>) -> Option<Self> {
-        Self::below(&member.object, computed(member))
+        Self::read_below(&member.object, computed_segment(member))
     }
 
     /// `__call("TOOL")` itself.
     pub(super) fn from_call(call: &CallExpression<'_>) -> Option<Self> {
-        Self::finish(call, Vec::new())
+        Self::from_members(call, Vec::new())
     }
 
-    fn below(object: &Expression<'_>, member: RawPathSegment) -> Option<Self> {
+    fn read_below(object: &Expression<'_>, member: RawPathSegment) -> Option<Self> {
         let mut read = Self::from_expression(object)?;
         read.members.push(member);
         Some(read)
     }
 
-    fn finish(call: &CallExpression<'_>, mut members: Vec<RawPathSegment>) -> Option<Self> {
+    fn from_members(call: &CallExpression<'_>, mut members: Vec<RawPathSegment>) -> Option<Self> {
         members.reverse();
-        Some(Self { tool: looked_up(call)?, members, start: call.span.start })
+        Some(Self { tool: called_tool_name(call)?, members, start: call.span.start })
     }
 
     /// Below `arguments`; nothing if something else of the call is read.
@@ -90,11 +90,11 @@ impl DecisionRead {
     }
 }
 
-fn key(one: &StaticMemberExpression<'_>) -> RawPathSegment {
+fn member_segment(one: &StaticMemberExpression<'_>) -> RawPathSegment {
     RawPathSegment::Key(one.property.name.to_string(), one.property.span.start)
 }
 
-fn computed(one: &ComputedMemberExpression<'_>) -> RawPathSegment {
+fn computed_segment(one: &ComputedMemberExpression<'_>) -> RawPathSegment {
     match one.static_property_name() {
         Some(name) if !matches!(one.expression, Expression::NumericLiteral(_)) => {
             RawPathSegment::Key(name.to_string(), one.expression.span().start + 1)
@@ -104,7 +104,7 @@ fn computed(one: &ComputedMemberExpression<'_>) -> RawPathSegment {
 }
 
 /// The tool of `__call("TOOL")`.
-fn looked_up(call: &CallExpression<'_>) -> Option<String> {
+fn called_tool_name(call: &CallExpression<'_>) -> Option<String> {
     let Expression::Identifier(callee) = &call.callee else { return None };
     let Some(Expression::StringLiteral(name)) =
         call.arguments.first().and_then(|first| first.as_expression())

@@ -4,7 +4,7 @@ use super::{ConditionFormula, ConditionTerm, ScriptFacts, ScriptLiteral, ScriptN
 use synthdev_domain::script::ScriptForm;
 
 /// The facts of a trivial script, or `None` if it has to be parsed.
-pub(super) fn facts(source: &str) -> Option<ScriptFacts> {
+pub(super) fn trivial_facts(source: &str) -> Option<ScriptFacts> {
     let text = source.trim();
     let mut facts = ScriptFacts::new(ScriptForm::Expression, source.to_owned());
     facts.constant = match text {
@@ -14,7 +14,7 @@ pub(super) fn facts(source: &str) -> Option<ScriptFacts> {
     };
     if let Some(flag) = facts.constant {
         facts.literal = Some(ScriptLiteral::Bool(flag));
-        facts.test = Some(ConditionFormula::Constant(flag));
+        facts.formula = Some(ConditionFormula::Constant(flag));
         return Some(facts);
     }
     let path = text.strip_prefix("this.").unwrap_or(text);
@@ -24,9 +24,9 @@ pub(super) fn facts(source: &str) -> Option<ScriptFacts> {
     }
     let first = keys.next().filter(|key| *key != "variables").or_else(|| keys.next())?;
     let offset = first.as_ptr() as usize - source.as_ptr() as usize;
-    facts.reads.push(ScriptName { name: first.to_owned(), offset });
+    facts.data_reads.push(ScriptName { name: first.to_owned(), offset });
     facts.data_path = keys.next().is_none().then(|| first.to_owned());
-    facts.test = Some(ConditionFormula::Holds(ConditionTerm { text: path.to_owned(), argument: None }));
+    facts.formula = Some(ConditionFormula::Holds(ConditionTerm { text: path.to_owned(), argument: None }));
     Some(facts)
 }
 

@@ -12,7 +12,7 @@ use oxc_span::GetSpan;
 use oxc_syntax::operator::{AssignmentOperator, BinaryOperator};
 use oxc_syntax::scope::ScopeFlags;
 
-use super::condition_formula::{literal, membership, order};
+use super::condition_formula::{membership_test, order_operator, script_literal};
 use super::tool_decision::DecisionRead;
 use super::{
     ComparisonKind, ComparisonSubject, DecisionUse, LiteralComparison, ScriptFacts, ScriptName,
@@ -44,23 +44,23 @@ enum ExpressionMeaning {
 
 pub(super) struct ScriptVisitor<'v> {
     facts: &'v mut ScriptFacts,
-    back: &'v dyn Fn(u32) -> usize,
+    to_source_offset: &'v dyn Fn(u32) -> usize,
     /// The first parameter of the script's own function.
     host_alias: Option<String>,
     /// Position of the script's own function, whose `this` is the host.
     own_function: Option<u32>,
     /// Depth of functions with a `this` of their own.
-    foreign: usize,
+    foreign_this_depth: usize,
     /// What is read is a library: in its outermost functions `this` is the host, and any `x.common_data` is the data.
     library: bool,
     /// Depth of functions and classes.
-    inner: usize,
+    function_depth: usize,
     /// Those of `LOCAL` that are no names of the script's own.
-    free: Vec<&'static str>,
+    shadowable_names: Vec<&'static str>,
     /// Depth of operators and statements that choose by a value.
-    choosing: usize,
+    choice_depth: usize,
     /// Inside a read of a decision that is noted as a whole.
-    reading: bool,
+    in_decision_read: bool,
     pub(super) asynchronous: Option<usize>,
 }
 
@@ -80,15 +80,15 @@ impl<'v> ScriptVisitor<'v> {
         };
         Self {
             facts,
-            back,
+            to_source_offset: back,
             host_alias: alias,
             own_function,
-            foreign: 0,
+            foreign_this_depth: 0,
             library: false,
-            inner: 0,
-            free,
-            choosing: 0,
-            reading: false,
+            function_depth: 0,
+            shadowable_names: free,
+            choice_depth: 0,
+            in_decision_read: false,
             asynchronous: None,
         }
     }
@@ -101,15 +101,15 @@ impl<'v> ScriptVisitor<'v> {
         Self { library: true, ..Self::new(None, facts, back, free) }
     }
 
-    fn meaning(&self, expression: &Expression<'_>) -> Option<ExpressionMeaning> {
+    fn expression_meaning(&self, expression: &Expression<'_>) -> Option<ExpressionMeaning> {
         self.meaning_within(MEMBERS, expression)
     }
 
     /// `members`: how many members may be followed. Without a limit, a long chain would be walked at each member.
     fn meaning_within(&self, members: usize, expression: &Expression<'_>) -> Option<ExpressionMeaning> {
         match expression.get_inner_expression() {
-            Expression::ThisExpression(_) if self.foreign == 0 => Some(ExpressionMeaning::Host),
-            Expression::Identifier(name) => self.named(name.name.as_str()),
+            Expression::ThisExpression(_) if self.foreign_this_depth == 0 => Some(ExpressionMeaning::Host),
+            Expression::Identifier(name) => self.name_meaning(name.name.as_str()),
             Expression::StaticMemberExpression(member) => {
                 self.member_meaning(members, &member.object, member.property.name.as_str())
             }
@@ -120,10 +120,10 @@ impl<'v> ScriptVisitor<'v> {
         }
     }
 
-    fn named(&self, name: &str) -> Option<ExpressionMeaning> {
+    fn name_meaning(&self, name: &str) -> Option<ExpressionMeaning> {
         match name {
             "common_data" | "variables" => Some(ExpressionMeaning::Data),
-            "state" if self.free.contains(&"state") => Some(ExpressionMeaning::Data),
+            "state" if self.shadowable_names.contains(&"state") => Some(ExpressionMeaning::Data),
             "agents" => Some(ExpressionMeaning::Agents),
             "contexts" | "workflow_contexts" => Some(ExpressionMeaning::Contexts),
             "executionContext" => Some(ExpressionMeaning::Host),
@@ -145,7 +145,7 @@ impl<'v> ScriptVisitor<'v> {
         match meaning? {
             ExpressionMeaning::Host if name == "state" => Some(ExpressionMeaning::Data),
             ExpressionMeaning::Host if name != "executionContext" => {
-                self.named(name).filter(|found| *found != ExpressionMeaning::Host)
+                self.name_meaning(name).filter(|found| *found != ExpressionMeaning::Host)
             }
             ExpressionMeaning::Data if name == "variables" => Some(ExpressionMeaning::Data),
             _ => None,
@@ -153,16 +153,16 @@ impl<'v> ScriptVisitor<'v> {
     }
 
     fn name(&self, name: &str, offset: u32) -> ScriptName {
-        ScriptName { name: name.to_owned(), offset: (self.back)(offset) }
+        ScriptName { name: name.to_owned(), offset: (self.to_source_offset)(offset) }
     }
 
     /// Notes `object.name`; `false` if the object has to be walked.
-    fn member(&mut self, object: &Expression<'_>, name: &str, offset: u32) -> bool {
-        let Some(meaning) = self.meaning(object) else { return false };
+    fn note_member(&mut self, object: &Expression<'_>, name: &str, offset: u32) -> bool {
+        let Some(meaning) = self.expression_meaning(object) else { return false };
         let note = self.name(name, offset);
         match meaning {
             ExpressionMeaning::Data if name == "variables" => self.facts.opaque = true,
-            ExpressionMeaning::Data => self.facts.reads.push(note),
+            ExpressionMeaning::Data => self.facts.data_reads.push(note),
             ExpressionMeaning::Agents | ExpressionMeaning::Contexts if MAP_MEMBERS.contains(&name) => {}
             ExpressionMeaning::Agents => self.facts.agents.push(note),
             ExpressionMeaning::Contexts => self.facts.contexts.push(note),
@@ -177,8 +177,14 @@ impl<'v> ScriptVisitor<'v> {
     }
 
     /// Notes a key of `common_data` that is assigned to; `false` if the target is something else.
-    fn write(&mut self, object: &Expression<'_>, key: Option<&str>, offset: u32, also_read: bool) -> bool {
-        if self.meaning(object) != Some(ExpressionMeaning::Data) {
+    fn note_data_write(
+        &mut self,
+        object: &Expression<'_>,
+        key: Option<&str>,
+        offset: u32,
+        also_read: bool,
+    ) -> bool {
+        if self.expression_meaning(object) != Some(ExpressionMeaning::Data) {
             return false;
         }
         match key {
@@ -186,9 +192,9 @@ impl<'v> ScriptVisitor<'v> {
             Some(key) => {
                 let note = self.name(key, offset);
                 if also_read {
-                    self.facts.reads.push(note.clone());
+                    self.facts.data_reads.push(note.clone());
                 }
-                self.facts.writes.push(note);
+                self.facts.data_writes.push(note);
             }
         }
         true
@@ -196,31 +202,39 @@ impl<'v> ScriptVisitor<'v> {
 
     /// Notes the whole read; of what it is made of, only indices are walked.
     fn note_call(&mut self, read: &DecisionRead, object: &Expression<'_>) {
-        let path = read.path(self.back);
+        let path = read.path(self.to_source_offset);
         let offset = match path.first() {
             Some(ValuePathSegment::Key(name)) => name.offset,
-            Some(ValuePathSegment::Item) | None => (self.back)(read.start),
+            Some(ValuePathSegment::Item) | None => (self.to_source_offset)(read.start),
         };
-        let guarded = self.choosing > 0;
-        self.facts.calls.push(DecisionUse { tool: read.tool.clone(), path, guarded, offset });
-        self.reading = true;
+        let guarded = self.choice_depth > 0;
+        self.facts.calls.push(DecisionUse { tool: read.tool.clone(), path, is_guarded: guarded, offset });
+        self.in_decision_read = true;
         self.visit_expression(object);
-        self.reading = false;
+        self.in_decision_read = false;
     }
 
     /// Notes a comparison with a constant of what something is known of.
-    fn compare(&mut self, what: &Expression<'_>, constant: &Expression<'_>, how: ComparisonKind) {
-        let Some(literal) = literal(constant) else { return };
+    fn note_comparison(&mut self, what: &Expression<'_>, constant: &Expression<'_>, how: ComparisonKind) {
+        let Some(literal) = script_literal(constant) else { return };
         let what = match DecisionRead::from_expression(what) {
-            Some(read) => ComparisonSubject::Argument { path: read.path(self.back), tool: read.tool },
+            Some(read) => {
+                ComparisonSubject::Argument { path: read.path(self.to_source_offset), tool: read.tool }
+            }
             None => match self.data_key(what) {
                 Some(key) => ComparisonSubject::Data(key),
                 None => return,
             },
         };
         let span = constant.without_parentheses().span();
-        let (offset, end) = ((self.back)(span.start), (self.back)(span.end));
-        self.facts.compares.push(LiteralComparison { what, how, literal, offset, end });
+        let (offset, end) = ((self.to_source_offset)(span.start), (self.to_source_offset)(span.end));
+        self.facts.comparisons.push(LiteralComparison {
+            subject: what,
+            comparison: how,
+            literal,
+            offset,
+            end,
+        });
     }
 
     /// The key of `common_data.KEY`.
@@ -232,40 +246,43 @@ impl<'v> ScriptVisitor<'v> {
             }
             _ => return None,
         };
-        (name != "variables" && self.meaning(object) == Some(ExpressionMeaning::Data)).then_some(name)
+        (name != "variables" && self.expression_meaning(object) == Some(ExpressionMeaning::Data))
+            .then_some(name)
     }
 
     fn note_asynchronous(&mut self, offset: u32) {
-        self.asynchronous.get_or_insert((self.back)(offset));
+        self.asynchronous.get_or_insert((self.to_source_offset)(offset));
     }
 }
 
 impl<'a> Visit<'a> for ScriptVisitor<'_> {
     fn visit_identifier_reference(&mut self, it: &IdentifierReference<'a>) {
         let name = it.name.as_str();
-        if matches!(name, "common_data" | "variables") || (name == "state" && self.free.contains(&"state")) {
+        if matches!(name, "common_data" | "variables")
+            || (name == "state" && self.shadowable_names.contains(&"state"))
+        {
             self.facts.opaque = true;
         }
     }
 
     fn visit_static_member_expression(&mut self, it: &StaticMemberExpression<'a>) {
-        if self.reading {
+        if self.in_decision_read {
             return self.visit_expression(&it.object);
         }
         if let Some(read) = DecisionRead::from_static_member(it) {
             return self.note_call(&read, &it.object);
         }
-        if !self.member(&it.object, it.property.name.as_str(), it.property.span.start) {
+        if !self.note_member(&it.object, it.property.name.as_str(), it.property.span.start) {
             walk::walk_static_member_expression(self, it);
         }
     }
 
     fn visit_computed_member_expression(&mut self, it: &ComputedMemberExpression<'a>) {
-        let inside = std::mem::take(&mut self.reading);
+        let inside = std::mem::take(&mut self.in_decision_read);
         let read = if inside { None } else { DecisionRead::from_computed_member(it) };
         if inside || read.is_some() {
             self.visit_expression(&it.expression);
-            self.reading = inside;
+            self.in_decision_read = inside;
             return match read {
                 Some(read) => self.note_call(&read, &it.object),
                 None => self.visit_expression(&it.object),
@@ -273,12 +290,12 @@ impl<'a> Visit<'a> for ScriptVisitor<'_> {
         }
         match it.static_property_name() {
             Some(name) => {
-                if !self.member(&it.object, name.as_str(), it.expression.span().start + 1) {
+                if !self.note_member(&it.object, name.as_str(), it.expression.span().start + 1) {
                     walk::walk_computed_member_expression(self, it);
                 }
             }
             None => {
-                if self.meaning(&it.object) == Some(ExpressionMeaning::Data) {
+                if self.expression_meaning(&it.object) == Some(ExpressionMeaning::Data) {
                     self.facts.opaque = true;
                     self.visit_expression(&it.expression);
                 } else {
@@ -296,13 +313,18 @@ impl<'a> Visit<'a> for ScriptVisitor<'_> {
         let done = match &it.left {
             AssignmentTarget::StaticMemberExpression(member) => {
                 let name = member.property.name.as_str();
-                self.write(&member.object, Some(name), member.property.span.start, also_read)
+                self.note_data_write(&member.object, Some(name), member.property.span.start, also_read)
             }
             AssignmentTarget::ComputedMemberExpression(member) => {
                 let name = member.static_property_name();
                 let offset = member.expression.span().start + 1;
                 self.visit_expression(&member.expression);
-                self.write(&member.object, name.as_ref().map(|name| name.as_str()), offset, also_read)
+                self.note_data_write(
+                    &member.object,
+                    name.as_ref().map(|name| name.as_str()),
+                    offset,
+                    also_read,
+                )
             }
             _ => false,
         };
@@ -319,7 +341,7 @@ impl<'a> Visit<'a> for ScriptVisitor<'_> {
         let done = match &it.argument {
             SimpleAssignmentTarget::StaticMemberExpression(member) => {
                 let name = member.property.name.as_str();
-                self.write(&member.object, Some(name), member.property.span.start, true)
+                self.note_data_write(&member.object, Some(name), member.property.span.start, true)
             }
             _ => false,
         };
@@ -339,90 +361,91 @@ impl<'a> Visit<'a> for ScriptVisitor<'_> {
     }
 
     fn visit_call_expression(&mut self, it: &CallExpression<'a>) {
-        if self.reading {
+        if self.in_decision_read {
             return;
         }
         if let Some(read) = DecisionRead::from_call(it) {
             return self.note_call(&read, &it.callee);
         }
-        if let Some((items, what)) = membership(it) {
+        if let Some((items, what)) = membership_test(it) {
             for item in items {
-                self.compare(what, item, ComparisonKind::Strict);
+                self.note_comparison(what, item, ComparisonKind::Strict);
             }
         }
         if let Some(Expression::StringLiteral(name)) =
             it.arguments.first().and_then(|argument| argument.as_expression())
         {
             let note = self.name(name.value.as_str(), name.span.start + 1);
-            match self.callee(&it.callee) {
+            match self.called_host_function(&it.callee) {
                 Some("getAgent" | "getToolCalls" | "agents.get") => self.facts.agents.push(note),
                 Some("getContext" | "contexts.get") => self.facts.contexts.push(note),
                 _ => {}
             }
         }
-        if self.callee(&it.callee) == Some("evaluateExpression") {
+        if self.called_host_function(&it.callee) == Some("evaluateExpression") {
             self.facts.opaque = true;
         }
         walk::walk_call_expression(self, it);
     }
 
     fn visit_logical_expression(&mut self, it: &LogicalExpression<'a>) {
-        self.choosing += 1;
+        self.choice_depth += 1;
         walk::walk_logical_expression(self, it);
-        self.choosing -= 1;
+        self.choice_depth -= 1;
     }
 
     fn visit_binary_expression(&mut self, it: &BinaryExpression<'a>) {
         let how = match it.operator {
             BinaryOperator::StrictEquality | BinaryOperator::StrictInequality => Some(ComparisonKind::Strict),
             BinaryOperator::Equality | BinaryOperator::Inequality => Some(ComparisonKind::Loose),
-            other => order(other).map(|_| ComparisonKind::Order),
+            other => order_operator(other).map(|_| ComparisonKind::Order),
         };
         if let Some(how) = how {
-            self.compare(&it.left, &it.right, how);
-            self.compare(&it.right, &it.left, how);
+            self.note_comparison(&it.left, &it.right, how);
+            self.note_comparison(&it.right, &it.left, how);
         }
         walk::walk_binary_expression(self, it);
     }
 
     fn visit_switch_statement(&mut self, it: &SwitchStatement<'a>) {
         for case in it.cases.iter().filter_map(|case| case.test.as_ref()) {
-            self.compare(&it.discriminant, case, ComparisonKind::Strict);
+            self.note_comparison(&it.discriminant, case, ComparisonKind::Strict);
         }
         self.visit_expression(&it.discriminant);
-        self.choosing += 1;
+        self.choice_depth += 1;
         self.visit_switch_cases(&it.cases);
-        self.choosing -= 1;
+        self.choice_depth -= 1;
     }
 
     fn visit_conditional_expression(&mut self, it: &ConditionalExpression<'a>) {
-        self.choosing += 1;
+        self.choice_depth += 1;
         walk::walk_conditional_expression(self, it);
-        self.choosing -= 1;
+        self.choice_depth -= 1;
     }
 
     fn visit_if_statement(&mut self, it: &IfStatement<'a>) {
-        self.choosing += 1;
+        self.choice_depth += 1;
         walk::walk_if_statement(self, it);
-        self.choosing -= 1;
+        self.choice_depth -= 1;
     }
 
     fn visit_function(&mut self, it: &Function<'a>, flags: ScopeFlags) {
         if it.r#async {
             self.note_asynchronous(it.span.start);
         }
-        let own = if self.library { self.inner == 0 } else { self.own_function == Some(it.span.start) };
-        self.foreign += usize::from(!own);
-        self.inner += 1;
+        let own =
+            if self.library { self.function_depth == 0 } else { self.own_function == Some(it.span.start) };
+        self.foreign_this_depth += usize::from(!own);
+        self.function_depth += 1;
         walk::walk_function(self, it, flags);
-        self.inner -= 1;
-        self.foreign -= usize::from(!own);
+        self.function_depth -= 1;
+        self.foreign_this_depth -= usize::from(!own);
     }
 
     fn visit_class(&mut self, it: &Class<'a>) {
-        self.inner += 1;
+        self.function_depth += 1;
         walk::walk_class(self, it);
-        self.inner -= 1;
+        self.function_depth -= 1;
     }
 
     fn visit_await_expression(&mut self, it: &AwaitExpression<'a>) {
@@ -442,32 +465,32 @@ impl ScriptVisitor<'_> {
     fn note_frozen(&mut self, object: &Expression<'_>) {
         let (mut at, mut members) = (object.get_inner_expression(), 0);
         while let Some(member) = at.as_member_expression().filter(|_| members < MEMBERS) {
-            let host = self.meaning(member.object()) == Some(ExpressionMeaning::Host);
+            let host = self.expression_meaning(member.object()) == Some(ExpressionMeaning::Host);
             if host && let Some(name) = member.static_property_name().filter(|name| FROZEN.contains(name)) {
                 let note = self.name(name, member.span().end - u32::try_from(name.len()).unwrap_or_default());
-                return self.facts.frozen.push(note);
+                return self.facts.frozen_writes.push(note);
             }
             at = member.object().get_inner_expression();
             members += 1;
         }
         if let Expression::Identifier(name) = at
             && FROZEN.contains(&name.name.as_str())
-            && self.free.contains(&name.name.as_str())
+            && self.shadowable_names.contains(&name.name.as_str())
         {
             let note = self.name(name.name.as_str(), name.span.start);
-            self.facts.frozen.push(note);
+            self.facts.frozen_writes.push(note);
         }
     }
 
     /// The host function that is called, by its bare name.
-    fn callee(&self, callee: &Expression<'_>) -> Option<&'static str> {
+    fn called_host_function(&self, callee: &Expression<'_>) -> Option<&'static str> {
         const FUNCTIONS: [&str; 4] = ["getAgent", "getToolCalls", "getContext", "evaluateExpression"];
         let host = |name: &str| FUNCTIONS.into_iter().find(|known| *known == name);
         match callee.get_inner_expression() {
             Expression::Identifier(name) => host(name.name.as_str()),
             Expression::StaticMemberExpression(member) => {
                 let name = member.property.name.as_str();
-                match self.meaning(&member.object)? {
+                match self.expression_meaning(&member.object)? {
                     ExpressionMeaning::Host => host(name),
                     ExpressionMeaning::Agents if name == "get" => Some("agents.get"),
                     ExpressionMeaning::Contexts if name == "get" => Some("contexts.get"),
@@ -480,7 +503,7 @@ impl ScriptVisitor<'_> {
 }
 
 /// Those of the host's names that a script may well use for its own variables, and that it does not.
-pub(super) fn free<'n>(unresolved: impl Iterator<Item = &'n str>) -> Vec<&'static str> {
+pub(super) fn shadowable_names<'n>(unresolved: impl Iterator<Item = &'n str>) -> Vec<&'static str> {
     unresolved.filter_map(|name| LOCAL.into_iter().find(|local| *local == name)).collect()
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::origin::SettingOrigin;
-use crate::dotenv::{DotenvAssignment, read};
+use crate::dotenv::{DotenvAssignment, parse_dotenv};
 use crate::source::{FileDiagnostics, SourceFile};
 use synthdev_domain::diagnostic::Diagnostic;
 use synthdev_domain::source_location::ConfigLayer;
@@ -13,7 +13,7 @@ use synthdev_domain::source_location::ConfigLayer;
 pub struct EnvironmentVars {
     entries: BTreeMap<String, (String, SettingOrigin)>,
     /// What names that a project's file sets (or empties) are without it.
-    without_project: BTreeMap<String, Option<(String, SettingOrigin)>>,
+    overridden_by_project: BTreeMap<String, Option<(String, SettingOrigin)>>,
 }
 
 impl EnvironmentVars {
@@ -26,13 +26,14 @@ impl EnvironmentVars {
         files.sort_by_key(|file| file.layer);
         for file in files {
             let mut findings = FileDiagnostics::new(file);
-            let (assignments, broken) = read(&file.text);
+            let (assignments, broken) = parse_dotenv(&file.text);
             for span in broken {
                 let hint = Some("write NAME=value, or begin the line with #".to_owned());
-                findings.warning("C08", span, "this line is no assignment and is skipped", hint);
+                findings.add_warning("C08", span, "this line is no assignment and is skipped", hint);
             }
-            for DotenvAssignment { name, value, name_at: span, .. } in assignments {
-                let origin = SettingOrigin::dotenv(&name, file.layer, file.place(span.start), span);
+            for DotenvAssignment { name, value, name_range: span, .. } in assignments {
+                let origin =
+                    SettingOrigin::from_dotenv(&name, file.layer, file.location_at(span.start), span);
                 let own = entries.insert(name.clone(), (value, origin));
                 if file.layer == ConfigLayer::Project {
                     without_project.entry(name).or_insert(own.filter(|(value, _)| !value.trim().is_empty()));
@@ -44,13 +45,13 @@ impl EnvironmentVars {
             if !value.trim().is_empty() {
                 entries.insert(
                     name.clone(),
-                    (value.clone(), SettingOrigin::named(ConfigLayer::Environment, name)),
+                    (value.clone(), SettingOrigin::from_name(ConfigLayer::Environment, name)),
                 );
                 without_project.remove(name);
             }
         }
         entries.retain(|_, (value, _)| !value.trim().is_empty());
-        (Self { entries, without_project }, diagnostics)
+        (Self { entries, overridden_by_project: without_project }, diagnostics)
     }
 
     pub fn get(&self, name: &str) -> Option<(&str, &SettingOrigin)> {
@@ -59,7 +60,7 @@ impl EnvironmentVars {
 
     /// As if the project had no file.
     pub fn user_value(&self, name: &str) -> Option<(&str, &SettingOrigin)> {
-        match self.without_project.get(name) {
+        match self.overridden_by_project.get(name) {
             Some(own) => own.as_ref().map(|(value, origin)| (value.as_str(), origin)),
             None => self.get(name),
         }

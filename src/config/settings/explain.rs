@@ -3,8 +3,8 @@
 use serde::Serialize;
 
 use super::project_restriction::NOT_TAKEN;
-use super::rules::{RULES, SettingRule, children, environment_names, rule_of, rule_of_flag};
-use super::{EffectiveSetting, EffectiveSettings, has_own_provider, shown};
+use super::rules::{RULES, SettingRule, child_names, environment_names, find_rule, find_rule_by_flag};
+use super::{EffectiveSetting, EffectiveSettings, has_own_provider, setting_row};
 use crate::did_you_mean;
 use crate::models::provider_catalog::ProviderCatalog;
 use crate::redaction::SecretText;
@@ -59,7 +59,7 @@ pub struct SettingSource {
 ///
 /// # Errors
 /// There is none of that name: what may be meant, or what stands below a part of a path.
-pub fn explain(
+pub fn explain_setting(
     (settings, diagnostics): (&EffectiveSettings, &[Diagnostic]),
     models: &ProviderCatalog,
     environment: &EnvironmentVars,
@@ -67,14 +67,14 @@ pub fn explain(
 ) -> Result<SettingExplanation, String> {
     let key = key.trim();
     let named = environment_names().find(|(name, _)| *name == key).map(|(_, rule)| rule);
-    let meant = named.or_else(|| rule_of_flag(key)).or_else(|| rule_of_flag(&format!("--{key}")));
-    let meant = if rule_of(key).is_some() { None } else { meant };
+    let meant = named.or_else(|| find_rule_by_flag(key)).or_else(|| find_rule_by_flag(&format!("--{key}")));
+    let meant = if find_rule(key).is_some() { None } else { meant };
     let path = meant.map_or(key, |rule| rule.path);
-    let path = provider_of_name(models, path).unwrap_or_else(|| path.to_owned());
-    let Some(rule) = rule_of(&path).filter(|_| !path.ends_with('*')) else {
-        return Err(unknown(&path));
+    let path = provider_for_key_name(models, path).unwrap_or_else(|| path.to_owned());
+    let Some(rule) = find_rule(&path).filter(|_| !path.ends_with('*')) else {
+        return Err(unknown_setting_text(&path));
     };
-    let mut known: Vec<EffectiveSetting> = settings.all(&path).cloned().collect();
+    let mut known: Vec<EffectiveSetting> = settings.all_values(&path).cloned().collect();
     known.reverse();
     // what the program's table and its settings file say is one value
     if known.iter().filter(|one| one.origin.layer == ConfigLayer::BuiltIn).count() > 1 {
@@ -84,28 +84,28 @@ pub fn explain(
     // a key of ours beats a provider's usual name
     if let Some((text, origin)) = usual.iter().find_map(|name| environment.get(name)) {
         let datum = SettingValue::Secret { key: SecretText::new(text), home: None };
-        known.insert(0, EffectiveSetting { datum, origin: origin.clone() });
+        known.insert(0, EffectiveSetting { setting_value: datum, origin: origin.clone() });
     }
     let winner = known.pop();
-    let line = shown(path.clone(), winner.as_ref(), rule.about);
-    let inherited = winner.is_none().then(|| inherited(settings, rule)).flatten();
+    let line = setting_row(path.clone(), winner.as_ref(), rule.description);
+    let inherited = winner.is_none().then(|| inherited_from(settings, rule)).flatten();
     let origin = winner.as_ref().map(|setting| from(&setting.origin));
     Ok(SettingExplanation {
         value: inherited.as_ref().map_or(line.value, |(value, _)| value.clone()),
         origin: origin.or(inherited.map(|(_, origin)| origin)),
-        shadows: known.iter().rev().map(|setting| shadowed(&path, setting)).collect(),
-        refused: refused(diagnostics, rule, &path),
-        allowed: rule.shape.allowed(),
+        shadows: known.iter().rev().map(|setting| shadowed_setting(&path, setting)).collect(),
+        refused: refused_values(diagnostics, rule, &path),
+        allowed: rule.value_type.allowed_values_text(),
         default: (!rule.default.is_empty()).then(|| rule.default.to_owned()),
         environment: rule.env.iter().map(|name| (*name).to_owned()).chain(usual).collect(),
         options: rule.flags.iter().map(|flag| (*flag).to_owned()).collect(),
-        about: rule.about.to_owned(),
+        about: rule.description.to_owned(),
         path,
     })
 }
 
 /// Values that were found wrong while loading, by the name or path that their messages begin with.
-fn refused(diagnostics: &[Diagnostic], rule: &SettingRule, path: &str) -> Vec<String> {
+fn refused_values(diagnostics: &[Diagnostic], rule: &SettingRule, path: &str) -> Vec<String> {
     let quoted = format!("`{path}`");
     let names = rule.env.iter().chain(rule.flags).copied().chain([quoted.as_str()]);
     let names: Vec<&str> = names.collect();
@@ -114,28 +114,31 @@ fn refused(diagnostics: &[Diagnostic], rule: &SettingRule, path: &str) -> Vec<St
     let own = errors.filter(|one| {
         names.iter().any(|name| one.message.strip_prefix(name).is_some_and(|rest| rest.starts_with(' ')))
     });
-    own.map(|one| format!("{} ({})", one.message, place(one))).collect()
+    own.map(|one| format!("{} ({})", one.message, location_text(one))).collect()
 }
 
-fn place(found: &Diagnostic) -> String {
+fn location_text(found: &Diagnostic) -> String {
     let SourceLocation { file, line, .. } = &found.place;
     if *line == 0 { file.clone() } else { format!("{file}:{line}") }
 }
 
 /// A level takes from base what it does not set itself.
-fn inherited(settings: &EffectiveSettings, rule: &SettingRule) -> Option<(String, SettingSource)> {
+fn inherited_from(settings: &EffectiveSettings, rule: &SettingRule) -> Option<(String, SettingSource)> {
     let (level, field) = rule.path.strip_prefix("levels.")?.split_once('.')?;
     if level == "base" || (has_own_provider(settings, level) && matches!(field, "base_url" | "api_key")) {
         return None;
     }
     let base = settings.own_level_setting("base", field)?;
-    let line = shown(rule.path.to_owned(), Some(base), rule.about);
+    let line = setting_row(rule.path.to_owned(), Some(base), rule.description);
     let origin = from(&base.origin);
     Some((line.value, SettingSource { text: format!("from base: {}", origin.text), ..origin }))
 }
 
-fn shadowed(path: &str, setting: &EffectiveSetting) -> ShadowedSetting {
-    ShadowedSetting { value: shown(path.to_owned(), Some(setting), "").value, origin: from(&setting.origin) }
+fn shadowed_setting(path: &str, setting: &EffectiveSetting) -> ShadowedSetting {
+    ShadowedSetting {
+        value: setting_row(path.to_owned(), Some(setting), "").value,
+        origin: from(&setting.origin),
+    }
 }
 
 fn from(origin: &SettingOrigin) -> SettingSource {
@@ -149,7 +152,7 @@ fn from(origin: &SettingOrigin) -> SettingSource {
 }
 
 /// `OPENAI_API_KEY` is the key of a provider.
-fn provider_of_name(models: &ProviderCatalog, name: &str) -> Option<String> {
+fn provider_for_key_name(models: &ProviderCatalog, name: &str) -> Option<String> {
     let has = |names: &Option<Vec<String>>| names.iter().flatten().any(|known| known == name);
     let provider = models.providers.iter().find(|provider| has(&provider.key_env))?;
     Some(format!("keys.{}", provider.name))
@@ -160,8 +163,8 @@ fn usual_names(models: &ProviderCatalog, path: &str) -> Vec<String> {
     provider.and_then(|provider| provider.key_env.clone()).unwrap_or_default()
 }
 
-fn unknown(path: &str) -> String {
-    let below = children(path.trim_end_matches(['.', '*']));
+fn unknown_setting_text(path: &str) -> String {
+    let below = child_names(path.trim_end_matches(['.', '*']));
     if !below.is_empty() {
         let names: Vec<String> =
             below.iter().map(|name| format!("{}.{name}", path.trim_end_matches(['.', '*']))).collect();
@@ -179,7 +182,7 @@ fn unknown(path: &str) -> String {
     format!("there is no setting `{path}`\nhint: {hint}")
 }
 
-fn told(origin: &SettingSource) -> String {
+fn source_text(origin: &SettingSource) -> String {
     match (&origin.file, origin.line) {
         (Some(file), Some(line)) if origin.layer == ConfigLayer::BuiltIn.to_string() => {
             format!("built-in value, {}:{line} of this program", file.trim_start_matches("built-in:"))
@@ -195,11 +198,11 @@ pub fn explain_text(one: &SettingExplanation) -> String {
     let mut row = |name: &str, value: &str| text.push_str(&format!("  {name:<14} {value}\n"));
     row("value", &one.value);
     match &one.origin {
-        Some(origin) => row("set by", &told(origin)),
+        Some(origin) => row("set by", &source_text(origin)),
         None => row("set by", "nothing"),
     }
     for below in &one.shadows {
-        row("shadows", &format!("{}  {}", below.value, told(&below.origin)));
+        row("shadows", &format!("{}  {}", below.value, source_text(&below.origin)));
     }
     for why in &one.refused {
         row("does not count", why);

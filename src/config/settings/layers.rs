@@ -3,7 +3,7 @@
 use super::environment::EnvironmentVars;
 use super::origin::SettingOrigin;
 use super::project_restriction::ProjectRestriction;
-use super::rules::{RULES, SettingRule, children, environment_names, rule_of, rule_of_flag};
+use super::rules::{RULES, SettingRule, child_names, environment_names, find_rule, find_rule_by_flag};
 use super::value_type::{SettingValue, SettingValueType};
 use crate::did_you_mean;
 use crate::fields::is_free;
@@ -16,7 +16,7 @@ use synthdev_domain::source_location::{ConfigLayer, SourceLocation};
 #[derive(Clone, PartialEq, Debug)]
 pub struct LayerSetting {
     pub path: String,
-    pub datum: SettingValue,
+    pub setting_value: SettingValue,
     pub origin: SettingOrigin,
 }
 
@@ -49,14 +49,14 @@ impl std::fmt::Debug for SettingOverrides {
 
 impl SettingOverrides {
     /// Sets by a flag of the table (`--base-model`); false if there is no such flag.
-    pub fn flag(&mut self, flag: &str, text: &str) -> bool {
-        let Some(rule) = rule_of_flag(flag) else { return false };
-        self.set(rule.path, text, flag);
+    pub fn set_flag(&mut self, flag: &str, text: &str) -> bool {
+        let Some(rule) = find_rule_by_flag(flag) else { return false };
+        self.set_override(rule.path, text, flag);
         true
     }
 
     /// Sets by path (`verbosity`, `levels.base.model`); an unknown path is reported by `EffectiveSettings::load`.
-    pub fn set(&mut self, path: &str, text: &str, flag: &str) {
+    pub fn set_override(&mut self, path: &str, text: &str, flag: &str) {
         self.values.push(SettingOverride {
             path: path.to_owned(),
             text: text.to_owned(),
@@ -71,10 +71,10 @@ pub fn read_file(file: &SourceFile, diagnostics: &mut Vec<Diagnostic>) -> Vec<La
     let mut given = Vec::new();
     if let Some(root) = JsonNode::parse(file, &mut findings) {
         match root.members() {
-            Some(members) => walk(members, "", &mut findings, &mut given),
+            Some(members) => walk_members(members, "", &mut findings, &mut given),
             None => {
                 let message = format!("settings must be an object, found {}", root.kind_name());
-                findings.error("C03", root.span.clone(), message, None);
+                findings.add_error("C03", root.span.clone(), message, None);
             }
         }
     }
@@ -89,11 +89,11 @@ pub fn read_environment(
 ) -> Vec<LayerSetting> {
     let mut given: Vec<LayerSetting> = Vec::new();
     for rule in RULES {
-        let strongest = named(rule, &|name| environment.get(name), diagnostics);
+        let strongest = value_by_name(rule, &|name| environment.get(name), diagnostics);
         // what a project sets may not count: then the user's own word does
-        let guarded = rule.project_may != ProjectRestriction::Set;
-        if guarded && strongest.as_ref().is_none_or(|one| one.origin.of_project) {
-            given.extend(named(rule, &|name| environment.user_value(name), &mut Vec::new()));
+        let guarded = rule.project_restriction != ProjectRestriction::Set;
+        if guarded && strongest.as_ref().is_none_or(|one| one.origin.is_from_project) {
+            given.extend(value_by_name(rule, &|name| environment.user_value(name), &mut Vec::new()));
         }
         given.extend(strongest);
     }
@@ -103,7 +103,8 @@ pub fn read_environment(
         }
         let hint = did_you_mean::suggestion_hint(name, environment_names().map(|(known, _)| known));
         if let (Some(hint), Some((_, origin))) = (hint, environment.get(name)) {
-            let mut finding = outside("C04", origin, format!("{name} is not a setting"), Some(hint));
+            let mut finding =
+                external_diagnostic("C04", origin, format!("{name} is not a setting"), Some(hint));
             finding.severity = DiagnosticSeverity::Warning;
             diagnostics.push(finding);
         }
@@ -112,18 +113,24 @@ pub fn read_environment(
 }
 
 /// What the strongest name of a setting says.
-fn named<'e>(
+fn value_by_name<'e>(
     rule: &SettingRule,
     said: &dyn Fn(&str) -> Option<(&'e str, &'e SettingOrigin)>,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Option<LayerSetting> {
     for name in rule.env {
         let Some((text, origin)) = said(name) else { continue };
-        match rule.shape.check_text(text) {
+        match rule.value_type.check_text(text) {
             Ok(datum) => {
-                return Some(LayerSetting { path: rule.path.to_owned(), datum, origin: origin.clone() });
+                return Some(LayerSetting {
+                    path: rule.path.to_owned(),
+                    setting_value: datum,
+                    origin: origin.clone(),
+                });
             }
-            Err((code, why)) => diagnostics.push(outside(code, origin, format!("{name} {why}"), None)),
+            Err((code, why)) => {
+                diagnostics.push(external_diagnostic(code, origin, format!("{name} {why}"), None))
+            }
         }
     }
     None
@@ -133,25 +140,25 @@ fn named<'e>(
 pub fn read_overrides(overrides: &SettingOverrides, diagnostics: &mut Vec<Diagnostic>) -> Vec<LayerSetting> {
     let mut given = Vec::new();
     for one in &overrides.values {
-        let origin = SettingOrigin::named(ConfigLayer::CommandLine, &one.flag);
-        let Some(rule) = rule_of(&one.path) else {
+        let origin = SettingOrigin::from_name(ConfigLayer::CommandLine, &one.flag);
+        let Some(rule) = find_rule(&one.path) else {
             let known = RULES.iter().map(|rule| rule.path);
             let hint = did_you_mean::suggestion_hint(&one.path, known);
             let message = format!("there is no setting `{}`", one.path);
-            diagnostics.push(outside("C04", &origin, message, hint));
+            diagnostics.push(external_diagnostic("C04", &origin, message, hint));
             continue;
         };
-        match rule.shape.check_text(&one.text) {
-            Ok(datum) => given.push(LayerSetting { path: one.path.clone(), datum, origin }),
+        match rule.value_type.check_text(&one.text) {
+            Ok(datum) => given.push(LayerSetting { path: one.path.clone(), setting_value: datum, origin }),
             Err((code, why)) => {
-                diagnostics.push(outside(code, &origin, format!("{} {why}", one.flag), None));
+                diagnostics.push(external_diagnostic(code, &origin, format!("{} {why}", one.flag), None));
             }
         }
     }
     given
 }
 
-fn walk(
+fn walk_members(
     members: &[JsonMember],
     prefix: &str,
     findings: &mut FileDiagnostics<'_>,
@@ -162,29 +169,29 @@ fn walk(
             continue;
         }
         let path = if prefix.is_empty() { member.key.clone() } else { format!("{prefix}.{}", member.key) };
-        if let Some(rule) = rule_of(&path) {
-            take(rule, path, member, findings, given);
+        if let Some(rule) = find_rule(&path) {
+            read_value(rule, path, member, findings, given);
             continue;
         }
-        let known = children(prefix);
+        let known = child_names(prefix);
         if !known.contains(&member.key.as_str()) {
-            let hint = did_you_mean::or_list(&member.key, "known keys", &known);
+            let hint = did_you_mean::suggest_or_list(&member.key, "known keys", &known);
             let inside = if prefix.is_empty() { "the settings".to_owned() } else { format!("`{prefix}`") };
             let message = format!("unknown key `{}` in {inside}", member.key);
-            findings.error("C04", member.key_span.clone(), message, hint);
+            findings.add_error("C04", member.key_span.clone(), message, hint);
             continue;
         }
         match member.value.members() {
-            Some(inner) => walk(inner, &path, findings, given),
+            Some(inner) => walk_members(inner, &path, findings, given),
             None => {
                 let message = format!("`{path}` must be an object, found {}", member.value.kind_name());
-                findings.error("C03", member.value.span.clone(), message, None);
+                findings.add_error("C03", member.value.span.clone(), message, None);
             }
         }
     }
 }
 
-fn take(
+fn read_value(
     rule: &SettingRule,
     path: String,
     member: &JsonMember,
@@ -192,25 +199,33 @@ fn take(
     given: &mut Vec<LayerSetting>,
 ) {
     let layer = findings.file.layer;
-    match rule.shape.check(&member.value.to_value()) {
+    match rule.value_type.check_value(&member.value.to_value()) {
         Ok(datum) => {
-            if rule.shape == SettingValueType::Secret && layer == ConfigLayer::Project {
+            if rule.value_type == SettingValueType::Secret && layer == ConfigLayer::Project {
                 let hint = "keep it in your user settings, in `.env` or in the environment".to_owned();
                 let message = format!("`{path}`: a project's settings are shared, a key is not");
-                findings.warning("C09", member.key_span.clone(), message, Some(hint));
+                findings.add_warning("C09", member.key_span.clone(), message, Some(hint));
             }
-            let origin =
-                SettingOrigin::file(layer, findings.place(member.key_span.start), member.key_span.clone());
-            given.push(LayerSetting { path, datum, origin });
+            let origin = SettingOrigin::from_file(
+                layer,
+                findings.location_at(member.key_span.start),
+                member.key_span.clone(),
+            );
+            given.push(LayerSetting { path, setting_value: datum, origin });
         }
         Err((code, why)) => {
-            findings.error(code, member.value.span.clone(), format!("`{path}` {why}"), None);
+            findings.add_error(code, member.value.span.clone(), format!("`{path}` {why}"), None);
         }
     }
 }
 
 /// A finding that has no caret: its place is a name of the environment, a flag, or a line of `.env`.
-fn outside(code: &str, origin: &SettingOrigin, message: String, hint: Option<String>) -> Diagnostic {
+fn external_diagnostic(
+    code: &str,
+    origin: &SettingOrigin,
+    message: String,
+    hint: Option<String>,
+) -> Diagnostic {
     let place = origin.place.clone().unwrap_or_else(|| SourceLocation {
         file: origin.layer.to_string(),
         line: 0,

@@ -16,29 +16,29 @@ pub struct SettingOrigin {
     /// Bytes of the name in that file.
     pub span: Range<usize>,
     /// It stands in a file of the project, which the person who runs it need not have written.
-    pub of_project: bool,
+    pub is_from_project: bool,
 }
 
 impl SettingOrigin {
-    pub fn built_in() -> Self {
-        Self { layer: ConfigLayer::BuiltIn, name: None, place: None, span: 0..0, of_project: false }
+    pub fn built_in_default() -> Self {
+        Self { layer: ConfigLayer::BuiltIn, name: None, place: None, span: 0..0, is_from_project: false }
     }
 
-    pub fn file(layer: ConfigLayer, place: SourceLocation, span: Range<usize>) -> Self {
-        Self { layer, name: None, place: Some(place), span, of_project: layer == ConfigLayer::Project }
+    pub fn from_file(layer: ConfigLayer, place: SourceLocation, span: Range<usize>) -> Self {
+        Self { layer, name: None, place: Some(place), span, is_from_project: layer == ConfigLayer::Project }
     }
 
     /// An environment name of the process, or a flag.
-    pub fn named(layer: ConfigLayer, name: &str) -> Self {
-        Self { layer, name: Some(name.to_owned()), place: None, span: 0..0, of_project: false }
+    pub fn from_name(layer: ConfigLayer, name: &str) -> Self {
+        Self { layer, name: Some(name.to_owned()), place: None, span: 0..0, is_from_project: false }
     }
 
     /// A name in the `.env` of a layer.
-    pub fn dotenv(name: &str, layer: ConfigLayer, place: SourceLocation, span: Range<usize>) -> Self {
+    pub fn from_dotenv(name: &str, layer: ConfigLayer, place: SourceLocation, span: Range<usize>) -> Self {
         Self {
             layer: ConfigLayer::Environment,
             name: Some(name.to_owned()),
-            ..Self::file(layer, place, span)
+            ..Self::from_file(layer, place, span)
         }
     }
 }

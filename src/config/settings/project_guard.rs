@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::layers::LayerSetting;
 use super::project_restriction::{NOT_TAKEN, ProjectRestriction};
-use super::rules::{SettingRule, rule_of};
+use super::rules::{SettingRule, find_rule};
 use super::value_type::SettingValue;
 use synthdev_domain::diagnostic::{Diagnostic, DiagnosticSeverity};
 use synthdev_domain::source_location::SourceLocation;
@@ -24,8 +24,8 @@ impl<'a> UserValues<'a> {
         defaults: impl Iterator<Item = (&'a str, &'a SettingValue)>,
         given: &'a [LayerSetting],
     ) -> Self {
-        let own = given.iter().filter(|one| !one.origin.of_project);
-        let all = defaults.chain(own.map(|one| (one.path.as_str(), &one.datum)));
+        let own = given.iter().filter(|one| !one.origin.is_from_project);
+        let all = defaults.chain(own.map(|one| (one.path.as_str(), &one.setting_value)));
         let plain = all.filter_map(|(path, datum)| match datum {
             SettingValue::Plain(value) => Some((path, value)),
             SettingValue::Secret { .. } => None,
@@ -38,34 +38,34 @@ impl<'a> UserValues<'a> {
     /// # Errors
     /// It may not be taken: what to tell.
     pub fn apply_restriction(&self, given: LayerSetting) -> Result<LayerSetting, Box<Diagnostic>> {
-        let rule = rule_of(&given.path).filter(|_| given.origin.of_project);
+        let rule = find_rule(&given.path).filter(|_| given.origin.is_from_project);
         let Some(rule) = rule else { return Ok(given) };
-        let SettingValue::Plain(value) = &given.datum else {
-            return if rule.project_may == ProjectRestriction::NotSet {
-                Err(refusal(&given, None))
+        let SettingValue::Plain(value) = &given.setting_value else {
+            return if rule.project_restriction == ProjectRestriction::NotSet {
+                Err(refusal_diagnostic(&given, None))
             } else {
                 Ok(given)
             };
         };
-        let own = self.own(rule, &given.path);
-        let holds = match rule.project_may {
+        let own = self.user_value(rule, &given.path);
+        let holds = match rule.project_restriction {
             ProjectRestriction::Set => true,
             ProjectRestriction::NotSet => false,
             ProjectRestriction::Tighten(order) => {
                 let rank = |value: &Value| order.iter().position(|word| value.as_str() == Some(word));
                 own.is_some_and(|own| rank(value).is_some_and(|new| rank(own).is_some_and(|own| own <= new)))
             }
-            ProjectRestriction::Lower => own.is_none_or(|own| amount(value) <= amount(own)),
-            ProjectRestriction::Raise => own.is_none_or(|own| amount(own) <= amount(value)),
-            ProjectRestriction::Extend => return Ok(extended(own, given)),
+            ProjectRestriction::Lower => own.is_none_or(|own| numeric_amount(value) <= numeric_amount(own)),
+            ProjectRestriction::Raise => own.is_none_or(|own| numeric_amount(own) <= numeric_amount(value)),
+            ProjectRestriction::Extend => return Ok(merge_stricter(own, given)),
         };
-        if holds { Ok(given) } else { Err(refusal(&given, own)) }
+        if holds { Ok(given) } else { Err(refusal_diagnostic(&given, own)) }
     }
 
     /// The user's value; of a tool without a rule of its own the strictest that could hold for it.
-    fn own(&self, rule: &SettingRule, path: &str) -> Option<&'a Value> {
+    fn user_value(&self, rule: &SettingRule, path: &str) -> Option<&'a Value> {
         let own = self.values.get(path).copied();
-        let ProjectRestriction::Tighten(order) = rule.project_may else { return own };
+        let ProjectRestriction::Tighten(order) = rule.project_restriction else { return own };
         let group = rule.path.strip_suffix(".tools.*").unwrap_or_default();
         let rank = |value: &&Value| order.iter().position(|word| value.as_str() == Some(word));
         let siblings = self.values.iter().filter(|(path, _)| {
@@ -77,26 +77,27 @@ impl<'a> UserValues<'a> {
 }
 
 /// Numbers and flags on one line.
-fn amount(value: &Value) -> f64 {
+fn numeric_amount(value: &Value) -> f64 {
     value.as_f64().unwrap_or_else(|| f64::from(u8::from(value.as_bool().unwrap_or_default())))
 }
 
-fn extended(own: Option<&Value>, given: LayerSetting) -> LayerSetting {
-    let SettingValue::Plain(added) = &given.datum else { return given };
+fn merge_stricter(own: Option<&Value>, given: LayerSetting) -> LayerSetting {
+    let SettingValue::Plain(added) = &given.setting_value else { return given };
     let items = |value: &Value| value.as_array().cloned().unwrap_or_default();
     let mut all = own.map(items).unwrap_or_default();
     all.extend(items(added).into_iter().filter(|one| !own.is_some_and(|own| items(own).contains(one))));
-    LayerSetting { datum: SettingValue::Plain(Value::Array(all)), ..given }
+    LayerSetting { setting_value: SettingValue::Plain(Value::Array(all)), ..given }
 }
 
-fn refusal(given: &LayerSetting, own: Option<&Value>) -> Box<Diagnostic> {
+fn refusal_diagnostic(given: &LayerSetting, own: Option<&Value>) -> Box<Diagnostic> {
     let name = given.origin.name.clone().unwrap_or_else(|| format!("`{}`", given.path));
-    let value = match &given.datum {
+    let value = match &given.setting_value {
         SettingValue::Plain(value) => format!(" as {value}"),
         SettingValue::Secret { .. } => String::new(),
     };
     let stays = own.map(|own| format!("; {own} stays")).unwrap_or_default();
-    let stricter = rule_of(&given.path).is_some_and(|rule| rule.project_may != ProjectRestriction::NotSet);
+    let stricter =
+        find_rule(&given.path).is_some_and(|rule| rule.project_restriction != ProjectRestriction::NotSet);
     let why = if stricter {
         "a project's files can only make this setting stricter"
     } else {

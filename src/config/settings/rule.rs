@@ -8,25 +8,25 @@ use super::value_type::SettingValueType;
 pub struct SettingRule {
     /// Dotted path in settings.json.
     pub path: &'static str,
-    pub shape: SettingValueType,
+    pub value_type: SettingValueType,
     /// Environment names, the strongest first (SD.7 and our own).
     pub env: &'static [&'static str],
     /// Command line flags, our own spelling first.
     pub flags: &'static [&'static str],
     /// JSON text; empty for "not set".
     pub default: &'static str,
-    pub about: &'static str,
+    pub description: &'static str,
     /// What a project's files may do to it: what keeps the user safe is only made stricter by them.
-    pub project_may: ProjectRestriction,
+    pub project_restriction: ProjectRestriction,
 }
 
 impl SettingRule {
-    pub(super) const fn project(self, project_may: ProjectRestriction) -> Self {
-        Self { project_may, ..self }
+    pub(super) const fn with_project_restriction(self, project_may: ProjectRestriction) -> Self {
+        Self { project_restriction: project_may, ..self }
     }
 }
 
-pub(super) const fn rule(
+pub(super) const fn setting_rule(
     path: &'static str,
     shape: SettingValueType,
     env: &'static [&'static str],
@@ -34,5 +34,13 @@ pub(super) const fn rule(
     default: &'static str,
     about: &'static str,
 ) -> SettingRule {
-    SettingRule { path, shape, env, flags, default, about, project_may: ProjectRestriction::Set }
+    SettingRule {
+        path,
+        value_type: shape,
+        env,
+        flags,
+        default,
+        description: about,
+        project_restriction: ProjectRestriction::Set,
+    }
 }

@@ -3,17 +3,17 @@
 
 use super::project_restriction::{PERMISSIONS, ProjectRestriction};
 pub use super::rule::SettingRule;
-use super::rule::rule;
+use super::rule::setting_rule;
 use super::sandbox_rules;
 use super::value_type::SettingValueType;
-use synthdev_domain::secret_names::{begins_as_key, is_secret_name, looks_like_key};
+use synthdev_domain::secret_names::{has_key_prefix, is_key_shaped, is_secret_name};
 
 /// The three levels.
 pub const LEVELS: [&str; 3] = ["base", "smart", "fast"];
 
 /// Every setting, in the order in which `config show` prints them.
 pub const RULES: &[SettingRule] = &[
-    rule(
+    setting_rule(
         "levels.base.provider",
         SettingValueType::Text,
         &["SYNTHDEV_PROVIDER", "SYNTHDEV_BASE_PROVIDER"],
@@ -21,7 +21,7 @@ pub const RULES: &[SettingRule] = &[
         "",
         "provider of the base level",
     ),
-    rule(
+    setting_rule(
         "levels.base.base_url",
         SettingValueType::Url,
         &["SYNTHDEV_BASE_URL"],
@@ -29,7 +29,7 @@ pub const RULES: &[SettingRule] = &[
         "",
         "base URL of the base level",
     ),
-    rule(
+    setting_rule(
         "levels.base.model",
         SettingValueType::Text,
         &["SYNTHDEV_BASE_MODEL", "SYNTHDEV_MODEL"],
@@ -37,7 +37,7 @@ pub const RULES: &[SettingRule] = &[
         "",
         "model of the base level",
     ),
-    rule(
+    setting_rule(
         "levels.base.api_key",
         SettingValueType::Secret,
         &["SYNTHDEV_API_KEY", "SYNTHDEV_BASE_API_KEY"],
@@ -45,7 +45,7 @@ pub const RULES: &[SettingRule] = &[
         "",
         "key of the base level",
     ),
-    rule(
+    setting_rule(
         "levels.base.fallback",
         SettingValueType::TextList,
         &["SYNTHDEV_BASE_FALLBACK"],
@@ -53,7 +53,7 @@ pub const RULES: &[SettingRule] = &[
         "",
         "levels that are asked while the server of the base level stays down",
     ),
-    rule(
+    setting_rule(
         "levels.smart.provider",
         SettingValueType::Text,
         &["SYNTHDEV_SMART_PROVIDER"],
@@ -61,7 +61,7 @@ pub const RULES: &[SettingRule] = &[
         "",
         "provider of the smart level",
     ),
-    rule(
+    setting_rule(
         "levels.smart.base_url",
         SettingValueType::Url,
         &["SYNTHDEV_SMART_BASE_URL", "SYNTHDEV_SMART_URL"],
@@ -69,7 +69,7 @@ pub const RULES: &[SettingRule] = &[
         "",
         "base URL of the smart level",
     ),
-    rule(
+    setting_rule(
         "levels.smart.model",
         SettingValueType::Text,
         &["SYNTHDEV_SMART_MODEL"],
@@ -77,7 +77,7 @@ pub const RULES: &[SettingRule] = &[
         "",
         "model of the smart level",
     ),
-    rule(
+    setting_rule(
         "levels.smart.api_key",
         SettingValueType::Secret,
         &["SYNTHDEV_SMART_API_KEY"],
@@ -85,7 +85,7 @@ pub const RULES: &[SettingRule] = &[
         "",
         "key of the smart level",
     ),
-    rule(
+    setting_rule(
         "levels.smart.fallback",
         SettingValueType::TextList,
         &["SYNTHDEV_SMART_FALLBACK"],
@@ -93,7 +93,7 @@ pub const RULES: &[SettingRule] = &[
         "",
         "levels that are asked while the server of the smart level stays down",
     ),
-    rule(
+    setting_rule(
         "levels.fast.provider",
         SettingValueType::Text,
         &["SYNTHDEV_FAST_PROVIDER"],
@@ -101,7 +101,7 @@ pub const RULES: &[SettingRule] = &[
         "",
         "provider of the fast level",
     ),
-    rule(
+    setting_rule(
         "levels.fast.base_url",
         SettingValueType::Url,
         &["SYNTHDEV_FAST_BASE_URL", "SYNTHDEV_FAST_URL"],
@@ -109,7 +109,7 @@ pub const RULES: &[SettingRule] = &[
         "",
         "base URL of the fast level",
     ),
-    rule(
+    setting_rule(
         "levels.fast.model",
         SettingValueType::Text,
         &["SYNTHDEV_FAST_MODEL"],
@@ -117,7 +117,7 @@ pub const RULES: &[SettingRule] = &[
         "",
         "model of the fast level",
     ),
-    rule(
+    setting_rule(
         "levels.fast.api_key",
         SettingValueType::Secret,
         &["SYNTHDEV_FAST_API_KEY"],
@@ -125,7 +125,7 @@ pub const RULES: &[SettingRule] = &[
         "",
         "key of the fast level",
     ),
-    rule(
+    setting_rule(
         "levels.fast.fallback",
         SettingValueType::TextList,
         &["SYNTHDEV_FAST_FALLBACK"],
@@ -133,8 +133,15 @@ pub const RULES: &[SettingRule] = &[
         "",
         "levels that are asked while the server of the fast level stays down",
     ),
-    rule("keys.*", SettingValueType::Secret, &[], &[], "", "key of a provider, by the provider's name"),
-    rule(
+    setting_rule(
+        "keys.*",
+        SettingValueType::Secret,
+        &[],
+        &[],
+        "",
+        "key of a provider, by the provider's name",
+    ),
+    setting_rule(
         "parameters.temperature",
         SettingValueType::Real { min: 0.0, max: 2.0 },
         &["SYNTHDEV_TEMPERATURE"],
@@ -142,7 +149,7 @@ pub const RULES: &[SettingRule] = &[
         "",
         "sampling temperature",
     ),
-    rule(
+    setting_rule(
         "parameters.top_p",
         SettingValueType::Real { min: 0.0, max: 1.0 },
         &["SYNTHDEV_TOP_P"],
@@ -150,7 +157,7 @@ pub const RULES: &[SettingRule] = &[
         "",
         "nucleus sampling",
     ),
-    rule(
+    setting_rule(
         "parameters.top_k",
         SettingValueType::Integer { min: 0, max: 1_000_000 },
         &["SYNTHDEV_TOP_K"],
@@ -158,7 +165,7 @@ pub const RULES: &[SettingRule] = &[
         "",
         "sampling among the k likeliest tokens",
     ),
-    rule(
+    setting_rule(
         "parameters.frequency_penalty",
         SettingValueType::Real { min: -2.0, max: 2.0 },
         &["SYNTHDEV_FREQUENCY_PENALTY"],
@@ -166,7 +173,7 @@ pub const RULES: &[SettingRule] = &[
         "",
         "penalty for frequent tokens",
     ),
-    rule(
+    setting_rule(
         "parameters.presence_penalty",
         SettingValueType::Real { min: -2.0, max: 2.0 },
         &["SYNTHDEV_PRESENCE_PENALTY"],
@@ -174,7 +181,7 @@ pub const RULES: &[SettingRule] = &[
         "",
         "penalty for tokens already there",
     ),
-    rule(
+    setting_rule(
         "parameters.repetition_penalty",
         SettingValueType::Real { min: 0.0, max: 2.0 },
         &["SYNTHDEV_REPETITION_PENALTY"],
@@ -182,7 +189,7 @@ pub const RULES: &[SettingRule] = &[
         "",
         "repetition penalty of local servers",
     ),
-    rule(
+    setting_rule(
         "parameters.max_output_tokens",
         SettingValueType::Integer { min: 1, max: 10_000_000 },
         &["SYNTHDEV_MAX_OUTPUT_TOKENS"],
@@ -190,7 +197,7 @@ pub const RULES: &[SettingRule] = &[
         "",
         "limit of one answer",
     ),
-    rule(
+    setting_rule(
         "parameters.reasoning_effort",
         SettingValueType::Text,
         &["SYNTHDEV_REASONING_EFFORT"],
@@ -198,7 +205,7 @@ pub const RULES: &[SettingRule] = &[
         "",
         "reasoning effort, in the provider's words",
     ),
-    rule(
+    setting_rule(
         "max_tool_calls",
         SettingValueType::Integer { min: 1, max: 200 },
         &["SYNTHDEV_MAX_TOOL_CALLS"],
@@ -206,8 +213,8 @@ pub const RULES: &[SettingRule] = &[
         "50",
         "tool rounds before asking to go on",
     )
-    .project(ProjectRestriction::Lower),
-    rule(
+    .with_project_restriction(ProjectRestriction::Lower),
+    setting_rule(
         "verbosity",
         SettingValueType::Integer { min: 0, max: 5 },
         &["SYNTHDEV_VERBOSITY_LEVEL", "SYNTHDEV_VERBOSITY"],
@@ -215,7 +222,7 @@ pub const RULES: &[SettingRule] = &[
         "2",
         "how much is logged and shown, 0 to 5",
     ),
-    rule(
+    setting_rule(
         "approvals.read",
         SettingValueType::Permission,
         &["SYNTHDEV_APPROVE_READ"],
@@ -223,8 +230,8 @@ pub const RULES: &[SettingRule] = &[
         "\"allow\"",
         "tools that only read",
     )
-    .project(PERMISSIONS),
-    rule(
+    .with_project_restriction(PERMISSIONS),
+    setting_rule(
         "approvals.write",
         SettingValueType::Permission,
         &["SYNTHDEV_APPROVE_WRITE"],
@@ -232,8 +239,8 @@ pub const RULES: &[SettingRule] = &[
         "\"ask\"",
         "tools that change files",
     )
-    .project(PERMISSIONS),
-    rule(
+    .with_project_restriction(PERMISSIONS),
+    setting_rule(
         "approvals.execute",
         SettingValueType::Permission,
         &["SYNTHDEV_APPROVE_EXECUTE"],
@@ -241,8 +248,8 @@ pub const RULES: &[SettingRule] = &[
         "\"ask\"",
         "tools that run commands",
     )
-    .project(PERMISSIONS),
-    rule(
+    .with_project_restriction(PERMISSIONS),
+    setting_rule(
         "approvals.tools.*",
         SettingValueType::Permission,
         &[],
@@ -250,8 +257,8 @@ pub const RULES: &[SettingRule] = &[
         "",
         "one tool, by name; wins over the three above",
     )
-    .project(PERMISSIONS),
-    rule(
+    .with_project_restriction(PERMISSIONS),
+    setting_rule(
         "approvals.deadline_seconds",
         SettingValueType::Integer { min: 0, max: 86_400 },
         &["SYNTHDEV_APPROVAL_DEADLINE_SECONDS"],
@@ -259,7 +266,7 @@ pub const RULES: &[SettingRule] = &[
         "0",
         "seconds after which an approval without an answer is denied; 0: it waits",
     ),
-    rule(
+    setting_rule(
         "default_role",
         SettingValueType::Text,
         &["SYNTHDEV_DEFAULT_ROLE", "SYNTHDEV_ROLE"],
@@ -267,7 +274,7 @@ pub const RULES: &[SettingRule] = &[
         "\"coder\"",
         "role of the single-agent mode",
     ),
-    rule(
+    setting_rule(
         "prompt_enhancement",
         SettingValueType::Flag,
         &["SYNTHDEV_ENABLE_PROMPT_ENHANCEMENT"],
@@ -275,7 +282,7 @@ pub const RULES: &[SettingRule] = &[
         "false",
         "let a model improve prompts first",
     ),
-    rule(
+    setting_rule(
         "prompt.environment",
         SettingValueType::Flag,
         &["SYNTHDEV_PROMPT_ENVIRONMENT"],
@@ -283,7 +290,7 @@ pub const RULES: &[SettingRule] = &[
         "true",
         "tell agents the system, the directory and the date (environment.md)",
     ),
-    rule(
+    setting_rule(
         "prompt.files",
         SettingValueType::Integer { min: 0, max: 2_000 },
         &["SYNTHDEV_PROMPT_FILES"],
@@ -291,7 +298,7 @@ pub const RULES: &[SettingRule] = &[
         "0",
         "tell them the names of so many files of the project, too",
     ),
-    rule(
+    setting_rule(
         "prompt.agents_md",
         SettingValueType::Flag,
         &["SYNTHDEV_PROMPT_AGENTS_MD"],
@@ -299,8 +306,8 @@ pub const RULES: &[SettingRule] = &[
         "true",
         "give agents the AGENTS.md of the user and of a trusted project",
     )
-    .project(ProjectRestriction::Lower),
-    rule(
+    .with_project_restriction(ProjectRestriction::Lower),
+    setting_rule(
         "prompt.agents_md_limit",
         SettingValueType::Integer { min: 100, max: 1_000_000 },
         &["SYNTHDEV_PROMPT_AGENTS_MD_LIMIT"],
@@ -308,7 +315,7 @@ pub const RULES: &[SettingRule] = &[
         "32000",
         "characters of one AGENTS.md; the rest is left out",
     ),
-    rule(
+    setting_rule(
         "timeouts.connect_seconds",
         SettingValueType::Integer { min: 1, max: 3600 },
         &["SYNTHDEV_CONNECT_SECONDS"],
@@ -316,7 +323,7 @@ pub const RULES: &[SettingRule] = &[
         "10",
         "connecting to a provider",
     ),
-    rule(
+    setting_rule(
         "timeouts.idle_seconds",
         SettingValueType::Integer { min: 1, max: 86_400 },
         &["SYNTHDEV_IDLE_SECONDS"],
@@ -324,7 +331,7 @@ pub const RULES: &[SettingRule] = &[
         "120",
         "silence of a provider during an answer",
     ),
-    rule(
+    setting_rule(
         "timeouts.call_seconds",
         SettingValueType::Integer { min: 1, max: 86_400 },
         &["SYNTHDEV_CALL_SECONDS"],
@@ -332,7 +339,7 @@ pub const RULES: &[SettingRule] = &[
         "3600",
         "one answer of a model, from the question to its last word",
     ),
-    rule(
+    setting_rule(
         "retry.attempts",
         SettingValueType::Integer { min: 1, max: 100 },
         &["SYNTHDEV_RETRY_ATTEMPTS"],
@@ -340,7 +347,7 @@ pub const RULES: &[SettingRule] = &[
         "5",
         "how often a model is asked before giving up, the first time included",
     ),
-    rule(
+    setting_rule(
         "retry.first_delay_ms",
         SettingValueType::Integer { min: 0, max: 3_600_000 },
         &["SYNTHDEV_RETRY_FIRST_DELAY_MS"],
@@ -348,7 +355,7 @@ pub const RULES: &[SettingRule] = &[
         "1000",
         "longest wait before the second attempt; doubled for each further one",
     ),
-    rule(
+    setting_rule(
         "retry.longest_delay_ms",
         SettingValueType::Integer { min: 0, max: 3_600_000 },
         &["SYNTHDEV_RETRY_LONGEST_DELAY_MS"],
@@ -356,7 +363,7 @@ pub const RULES: &[SettingRule] = &[
         "60000",
         "longest wait before any attempt, also when the server asks for more",
     ),
-    rule(
+    setting_rule(
         "tools.terminal_timeout_seconds",
         SettingValueType::Integer { min: 1, max: 86_400 },
         &["SYNTHDEV_TERMINAL_TIMEOUT_SECONDS"],
@@ -364,7 +371,7 @@ pub const RULES: &[SettingRule] = &[
         "120",
         "one terminal command",
     ),
-    rule(
+    setting_rule(
         "tools.output_limit_bytes",
         SettingValueType::Integer { min: 256, max: 100_000_000 },
         &["SYNTHDEV_TOOL_OUTPUT_LIMIT_BYTES"],
@@ -372,7 +379,7 @@ pub const RULES: &[SettingRule] = &[
         "65536",
         "largest answer of a tool to a model",
     ),
-    rule(
+    setting_rule(
         "snapshots.exclude",
         SettingValueType::TextList,
         &["SYNTHDEV_SNAPSHOT_EXCLUDE"],
@@ -380,7 +387,7 @@ pub const RULES: &[SettingRule] = &[
         r#"[".env", ".env.local", ".env.*.local"]"#,
         "patterns that snapshots leave out (keys do not belong in git); private copies are kept",
     )
-    .project(ProjectRestriction::NotSet),
+    .with_project_restriction(ProjectRestriction::NotSet),
     sandbox_rules::MODE,
     sandbox_rules::NETWORK,
     sandbox_rules::WORKFLOW_PORTS,
@@ -392,7 +399,7 @@ pub const RULES: &[SettingRule] = &[
     sandbox_rules::MAX_PROCESSES,
     sandbox_rules::MAX_MEMORY_MB,
     sandbox_rules::MAX_FILE_MB,
-    rule(
+    setting_rule(
         "theme",
         SettingValueType::Text,
         &["SYNTHDEV_THEME"],
@@ -400,7 +407,7 @@ pub const RULES: &[SettingRule] = &[
         "\"auto\"",
         "colours of the screen: auto, dark, light, light16, plain",
     ),
-    rule(
+    setting_rule(
         "mouse",
         SettingValueType::Flag,
         &["SYNTHDEV_MOUSE"],
@@ -408,7 +415,7 @@ pub const RULES: &[SettingRule] = &[
         "false",
         "the mouse scrolls and chooses panes; the terminal then selects text with Shift",
     ),
-    rule(
+    setting_rule(
         "reduced_motion",
         SettingValueType::Flag,
         &["SYNTHDEV_REDUCED_MOTION"],
@@ -416,7 +423,7 @@ pub const RULES: &[SettingRule] = &[
         "false",
         "nothing on the screen moves by itself: no running seconds, answers come in larger pieces",
     ),
-    rule(
+    setting_rule(
         "cmd.add_output",
         SettingValueType::Flag,
         &["SYNTHDEV_CMD_ADD_OUTPUT"],
@@ -424,12 +431,19 @@ pub const RULES: &[SettingRule] = &[
         "false",
         "what /cmd prints goes along with your next text, without /cmd add",
     )
-    .project(ProjectRestriction::Lower),
-    rule("vim", SettingValueType::Flag, &["SYNTHDEV_VIM"], &[], "false", "keys as in vi in the input box"),
+    .with_project_restriction(ProjectRestriction::Lower),
+    setting_rule(
+        "vim",
+        SettingValueType::Flag,
+        &["SYNTHDEV_VIM"],
+        &[],
+        "false",
+        "keys as in vi in the input box",
+    ),
 ];
 
 /// The rule for a dotted path, families included.
-pub fn rule_of(path: &str) -> Option<&'static SettingRule> {
+pub fn find_rule(path: &str) -> Option<&'static SettingRule> {
     RULES.iter().find(|rule| match rule.path.strip_suffix('*') {
         Some(prefix) => path.strip_prefix(prefix).is_some_and(|last| !last.is_empty()),
         None => rule.path == path,
@@ -437,12 +451,12 @@ pub fn rule_of(path: &str) -> Option<&'static SettingRule> {
 }
 
 /// The rule that a flag sets: `--base-model`.
-pub fn rule_of_flag(flag: &str) -> Option<&'static SettingRule> {
+pub fn find_rule_by_flag(flag: &str) -> Option<&'static SettingRule> {
     RULES.iter().find(|rule| rule.flags.contains(&flag))
 }
 
 /// Names that may stand directly below a dotted prefix (empty: top level); none if it is no object.
-pub fn children(prefix: &str) -> Vec<&'static str> {
+pub fn child_names(prefix: &str) -> Vec<&'static str> {
     let mut names = Vec::new();
     for rule in RULES {
         let below = if prefix.is_empty() {
@@ -464,15 +478,16 @@ pub fn environment_names() -> impl Iterator<Item = (&'static str, &'static Setti
 }
 
 /// Whether a variable of a `.env` file holds a key, which is never shown. Our own settings hold one where they say so.
-pub fn holds_key(variable: &str, value: &str) -> bool {
+pub fn is_key_variable(variable: &str, value: &str) -> bool {
     match environment_names().find(|(name, _)| *name == variable) {
-        Some((_, rule)) => rule.shape == SettingValueType::Secret || begins_as_key(value),
-        None => is_secret_name(variable) || looks_like_key(value),
+        Some((_, rule)) => rule.value_type == SettingValueType::Secret || has_key_prefix(value),
+        None => is_secret_name(variable) || is_key_shaped(value),
     }
 }
 
 /// Keys whose values may be printed beside a caret.
 pub fn is_harmless(key: &str) -> bool {
     let named = |rule: &&SettingRule| rule.path.rsplit('.').next() == Some(key);
-    RULES.iter().find(named).is_some_and(|rule| rule.shape != SettingValueType::Secret) || key == "$schema"
+    RULES.iter().find(named).is_some_and(|rule| rule.value_type != SettingValueType::Secret)
+        || key == "$schema"
 }

@@ -1,11 +1,11 @@
 //! The settings of the sandbox. Most are the user's alone: a project only makes it stricter.
 
 use super::project_restriction::ProjectRestriction;
-use super::rule::{SettingRule, rule};
+use super::rule::{SettingRule, setting_rule};
 use super::value_type::SettingValueType;
 use synthdev_domain::sandbox::{NetworkAccess, SandboxLayer, SandboxMode};
 
-pub const MODE: SettingRule = rule(
+pub const MODE: SettingRule = setting_rule(
     "sandbox.mode",
     SettingValueType::OneOf(&SandboxMode::NAMES),
     &[],
@@ -13,9 +13,9 @@ pub const MODE: SettingRule = rule(
     "\"project\"",
     "what commands of agents and workflows may write: project, read-only, off",
 )
-.project(ProjectRestriction::Tighten(&SandboxMode::NAMES));
+.with_project_restriction(ProjectRestriction::Tighten(&SandboxMode::NAMES));
 
-pub const NETWORK: SettingRule = rule(
+pub const NETWORK: SettingRule = setting_rule(
     "sandbox.network",
     SettingValueType::OneOf(&NetworkAccess::NAMES),
     &[],
@@ -23,9 +23,9 @@ pub const NETWORK: SettingRule = rule(
     "\"ask\"",
     "whether these commands reach the network: off, ask, on",
 )
-.project(ProjectRestriction::Tighten(&NetworkAccess::NAMES));
+.with_project_restriction(ProjectRestriction::Tighten(&NetworkAccess::NAMES));
 
-pub const WORKFLOW_PORTS: SettingRule = rule(
+pub const WORKFLOW_PORTS: SettingRule = setting_rule(
     "sandbox.workflow_ports",
     SettingValueType::Flag,
     &[],
@@ -33,9 +33,9 @@ pub const WORKFLOW_PORTS: SettingRule = rule(
     "true",
     "whether commands reach the ports (1024 and above) of this machine that their workflow declares, with the network off",
 )
-.project(ProjectRestriction::Lower);
+.with_project_restriction(ProjectRestriction::Lower);
 
-pub const LAYER: SettingRule = rule(
+pub const LAYER: SettingRule = setting_rule(
     "sandbox.layer",
     SettingValueType::OneOf(&SandboxLayer::NAMES),
     &[],
@@ -43,9 +43,9 @@ pub const LAYER: SettingRule = rule(
     "\"auto\"",
     "what holds the sandbox: bubblewrap, landlock, none, or the first that works",
 )
-.project(ProjectRestriction::NotSet);
+.with_project_restriction(ProjectRestriction::NotSet);
 
-pub const WRITABLE: SettingRule = rule(
+pub const WRITABLE: SettingRule = setting_rule(
     "sandbox.writable",
     SettingValueType::TextList,
     &[],
@@ -53,9 +53,9 @@ pub const WRITABLE: SettingRule = rule(
     "",
     "paths that commands may write besides the project",
 )
-.project(ProjectRestriction::NotSet);
+.with_project_restriction(ProjectRestriction::NotSet);
 
-pub const READ_ONLY: SettingRule = rule(
+pub const READ_ONLY: SettingRule = setting_rule(
     "sandbox.read_only",
     SettingValueType::TextList,
     &[],
@@ -63,9 +63,9 @@ pub const READ_ONLY: SettingRule = rule(
     "",
     "paths in the project that commands may not write",
 )
-.project(ProjectRestriction::Extend);
+.with_project_restriction(ProjectRestriction::Extend);
 
-pub const HIDDEN: SettingRule = rule(
+pub const HIDDEN: SettingRule = setting_rule(
     "sandbox.hidden",
     SettingValueType::TextList,
     &[],
@@ -73,9 +73,9 @@ pub const HIDDEN: SettingRule = rule(
     "",
     "paths that commands may not read, besides the usual ones",
 )
-.project(ProjectRestriction::Extend);
+.with_project_restriction(ProjectRestriction::Extend);
 
-pub const READABLE: SettingRule = rule(
+pub const READABLE: SettingRule = setting_rule(
     "sandbox.readable",
     SettingValueType::TextList,
     &[],
@@ -83,9 +83,9 @@ pub const READABLE: SettingRule = rule(
     "",
     "paths that commands may read although they are hidden by default",
 )
-.project(ProjectRestriction::NotSet);
+.with_project_restriction(ProjectRestriction::NotSet);
 
-pub const MAX_PROCESSES: SettingRule = rule(
+pub const MAX_PROCESSES: SettingRule = setting_rule(
     "sandbox.max_processes",
     SettingValueType::Integer { min: 1, max: 1_000_000 },
     &[],
@@ -93,9 +93,9 @@ pub const MAX_PROCESSES: SettingRule = rule(
     "4096",
     "processes and threads of one command at once",
 )
-.project(ProjectRestriction::Lower);
+.with_project_restriction(ProjectRestriction::Lower);
 
-pub const MAX_MEMORY_MB: SettingRule = rule(
+pub const MAX_MEMORY_MB: SettingRule = setting_rule(
     "sandbox.max_memory_mb",
     SettingValueType::Integer { min: 0, max: 100_000_000 },
     &[],
@@ -103,9 +103,9 @@ pub const MAX_MEMORY_MB: SettingRule = rule(
     "0",
     "address space of each process of a command in MiB; 0 is no limit",
 )
-.project(ProjectRestriction::NotSet);
+.with_project_restriction(ProjectRestriction::NotSet);
 
-pub const MAX_FILE_MB: SettingRule = rule(
+pub const MAX_FILE_MB: SettingRule = setting_rule(
     "sandbox.max_file_mb",
     SettingValueType::Integer { min: 1, max: 100_000_000 },
     &[],
@@ -113,4 +113,4 @@ pub const MAX_FILE_MB: SettingRule = rule(
     "10240",
     "largest file that a command may write in MiB",
 )
-.project(ProjectRestriction::Lower);
+.with_project_restriction(ProjectRestriction::Lower);

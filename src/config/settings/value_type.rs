@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::models::base_url::origin;
+use crate::models::base_url::normalized_origin;
 use crate::redaction::SecretText;
 
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -52,7 +52,7 @@ pub type SettingValueError = (&'static str, String);
 
 impl SettingValueType {
     /// What is allowed, for people.
-    pub fn allowed(self) -> String {
+    pub fn allowed_values_text(self) -> String {
         match self {
             Self::Text => "any text".to_owned(),
             Self::Url => "a URL that begins with http:// or https://".to_owned(),
@@ -67,13 +67,15 @@ impl SettingValueType {
     }
 
     /// Checks a value of a file. Zero is as good as any number in range.
-    pub fn check(self, value: &Value) -> Result<SettingValue, SettingValueError> {
+    pub fn check_value(self, value: &Value) -> Result<SettingValue, SettingValueError> {
         match self {
-            Self::Text => text(value).map(|_| SettingValue::Plain(value.clone())),
-            Self::Url => text(value).and_then(url).map(|url| SettingValue::Plain(Value::from(url))),
-            Self::Secret => secret(value),
-            Self::Integer { min, max } => integer(value, min, max),
-            Self::Real { min, max } => real(value, min, max),
+            Self::Text => check_text(value).map(|_| SettingValue::Plain(value.clone())),
+            Self::Url => {
+                check_text(value).and_then(check_url).map(|url| SettingValue::Plain(Value::from(url)))
+            }
+            Self::Secret => check_secret(value),
+            Self::Integer { min, max } => check_integer(value, min, max),
+            Self::Real { min, max } => check_real(value, min, max),
             Self::Flag => match value {
                 Value::Bool(_) => Ok(SettingValue::Plain(value.clone())),
                 _ => Err(("C03", format!("must be true or false, found {value}"))),
@@ -109,12 +111,12 @@ impl SettingValueType {
             },
             Self::TextList => text.split(',').map(str::trim).filter(|item| !item.is_empty()).collect(),
         };
-        self.check(&value)
+        self.check_value(&value)
     }
 }
 
 /// A key alone, or `{"key": …, "for": URL}`: a key with the server that it is for.
-fn secret(value: &Value) -> Result<SettingValue, SettingValueError> {
+fn check_secret(value: &Value) -> Result<SettingValue, SettingValueError> {
     let Some(fields) = value.as_object() else { return plain_secret(value, None) };
     let known = |name: &String| name == KEY || name == HOME;
     if !fields.contains_key(KEY) || !fields.keys().all(known) {
@@ -122,8 +124,8 @@ fn secret(value: &Value) -> Result<SettingValue, SettingValueError> {
     }
     let home = match fields.get(HOME) {
         Some(given) => {
-            let url = text(given).and_then(url);
-            Some(origin(&url.map_err(|(code, why)| (code, format!("has a `{HOME}` that {why}")))?))
+            let url = check_text(given).and_then(check_url);
+            Some(normalized_origin(&url.map_err(|(code, why)| (code, format!("has a `{HOME}` that {why}")))?))
         }
         None => None,
     };
@@ -141,7 +143,7 @@ fn plain_secret(value: &Value, home: Option<String>) -> Result<SettingValue, Set
     }
 }
 
-fn text(value: &Value) -> Result<&str, SettingValueError> {
+fn check_text(value: &Value) -> Result<&str, SettingValueError> {
     match value.as_str() {
         Some(text) if text.trim().is_empty() => Err(("C06", "must not be empty".to_owned())),
         Some(text) => Ok(text),
@@ -149,7 +151,7 @@ fn text(value: &Value) -> Result<&str, SettingValueError> {
     }
 }
 
-fn integer(value: &Value, min: i64, max: i64) -> Result<SettingValue, SettingValueError> {
+fn check_integer(value: &Value, min: i64, max: i64) -> Result<SettingValue, SettingValueError> {
     let range = format!("must be a whole number from {min} to {max}, found {value}");
     match value.as_i64() {
         Some(number) if (min..=max).contains(&number) => Ok(SettingValue::Plain(value.clone())),
@@ -159,7 +161,7 @@ fn integer(value: &Value, min: i64, max: i64) -> Result<SettingValue, SettingVal
     }
 }
 
-fn real(value: &Value, min: f64, max: f64) -> Result<SettingValue, SettingValueError> {
+fn check_real(value: &Value, min: f64, max: f64) -> Result<SettingValue, SettingValueError> {
     let range = format!("must be a number from {min} to {max}, found {value}");
     match value.as_f64() {
         Some(number) if (min..=max).contains(&number) => Ok(SettingValue::Plain(value.clone())),
@@ -169,7 +171,7 @@ fn real(value: &Value, min: f64, max: f64) -> Result<SettingValue, SettingValueE
 }
 
 /// Checks a base URL and drops the slash at its end. What is refused is not repeated: it may hold a secret.
-fn url(text: &str) -> Result<String, SettingValueError> {
+fn check_url(text: &str) -> Result<String, SettingValueError> {
     let text = text.trim();
     let rest = text.strip_prefix("http://").or_else(|| text.strip_prefix("https://"));
     let Some(rest) = rest else {
@@ -189,7 +191,7 @@ fn url(text: &str) -> Result<String, SettingValueError> {
     if authority.contains('@') {
         return Err(("C06", "must not hold a user or password; put the key into `api_key`".to_owned()));
     }
-    if authority.is_empty() || authority.starts_with(':') || text.contains(unreadable) {
+    if authority.is_empty() || authority.starts_with(':') || text.contains(is_forbidden_in_url) {
         return Err(("C06", "must name a host, for example https://api.openai.com/v1".to_owned()));
     }
     let port = authority.rsplit_once(':').map(|(_, port)| port).filter(|port| !port.ends_with(']'));
@@ -200,6 +202,6 @@ fn url(text: &str) -> Result<String, SettingValueError> {
 }
 
 /// What no URL holds as it is, or what programs do not agree on.
-fn unreadable(c: char) -> bool {
+fn is_forbidden_in_url(c: char) -> bool {
     c.is_whitespace() || c.is_control() || c == '\\'
 }

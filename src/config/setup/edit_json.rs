@@ -19,31 +19,31 @@ pub fn apply_changes(text: &str, changes: &[SettingChange]) -> Result<String, St
     let Some(object) = root.object_value() else { return Err("it does not hold an object".to_owned()) };
     for change in changes {
         match &change.value {
-            Some(value) => set(&object, &change.path, value)?,
-            None => unset(&object, &change.path),
+            Some(value) => set_value(&object, &change.path, value)?,
+            None => remove_value(&object, &change.path),
         }
     }
     Ok(format!("{mark}{root}"))
 }
 
-fn set(object: &CstObject, path: &[String], value: &Value) -> Result<(), String> {
+fn set_value(object: &CstObject, path: &[String], value: &Value) -> Result<(), String> {
     let Some((first, rest)) = path.split_first() else { return Ok(()) };
     if !rest.is_empty() {
         let inner = object.object_value_or_create(first);
         let inner = inner.ok_or_else(|| format!("`{first}` is no object"))?;
-        return set(&inner, rest, value);
+        return set_value(&inner, rest, value);
     }
     match object.get(first) {
-        Some(member) => member.set_value(input(value)),
+        Some(member) => member.set_value(to_cst_value(value)),
         None => {
-            object.append(first, input(value));
+            object.append(first, to_cst_value(value));
             object.ensure_multiline();
         }
     }
     Ok(())
 }
 
-fn unset(object: &CstObject, path: &[String]) {
+fn remove_value(object: &CstObject, path: &[String]) {
     let Some((first, rest)) = path.split_first() else { return };
     let Some(member) = object.get(first) else { return };
     if rest.is_empty() {
@@ -51,22 +51,22 @@ fn unset(object: &CstObject, path: &[String]) {
     }
     let Some(inner) = member.object_value() else { return };
     let held = inner.properties().len();
-    unset(&inner, rest);
+    remove_value(&inner, rest);
     if held > 0 && inner.properties().is_empty() {
         member.remove();
     }
 }
 
-fn input(value: &Value) -> CstInputValue {
+fn to_cst_value(value: &Value) -> CstInputValue {
     match value {
         Value::Null => CstInputValue::Null,
         Value::Bool(flag) => CstInputValue::Bool(*flag),
         Value::Number(number) => CstInputValue::Number(number.to_string()),
         Value::String(text) => CstInputValue::String(text.clone()),
-        Value::Array(items) => CstInputValue::Array(items.iter().map(input).collect()),
-        Value::Object(members) => {
-            CstInputValue::Object(members.iter().map(|(key, value)| (key.clone(), input(value))).collect())
-        }
+        Value::Array(items) => CstInputValue::Array(items.iter().map(to_cst_value).collect()),
+        Value::Object(members) => CstInputValue::Object(
+            members.iter().map(|(key, value)| (key.clone(), to_cst_value(value))).collect(),
+        ),
     }
 }
 

@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use super::fields::{fit, value_at, whole, wrong};
+use super::fields::{read_text_pattern, read_whole_number, value_at, wrong_type_error};
 use crate::did_you_mean;
 use crate::fields::{ObjectFields, SpannedField, is_free};
 use crate::json::{JsonNode, JsonNodeKind};
@@ -17,14 +17,14 @@ pub struct TestExpectation {
     pub status: Option<RunStatus>,
     pub path: Option<Vec<SpannedField<String>>>,
     pub visits: Vec<(SpannedField<String>, u64)>,
-    pub visited: Vec<SpannedField<String>>,
-    pub not_visited: Vec<SpannedField<String>>,
+    pub visited_states: Vec<SpannedField<String>>,
+    pub not_visited_states: Vec<SpannedField<String>>,
     /// Said in this order, with anything between them.
     pub messages: Vec<MessageExpected>,
     /// Variables of the workflow at its end.
     pub data: Vec<(String, Value)>,
     pub output: Option<Value>,
-    pub output_matches: Option<TextPattern>,
+    pub output_pattern: Option<TextPattern>,
     pub error: Option<ErrorExpected>,
     /// Codes of all warnings, in order.
     pub warnings: Option<Vec<String>>,
@@ -92,12 +92,12 @@ impl Default for TestExpectation {
             status: Some(RunStatus::Completed),
             path: None,
             visits: Vec::new(),
-            visited: Vec::new(),
-            not_visited: Vec::new(),
+            visited_states: Vec::new(),
+            not_visited_states: Vec::new(),
             messages: Vec::new(),
             data: Vec::new(),
             output: None,
-            output_matches: None,
+            output_pattern: None,
             error: None,
             warnings: None,
             cost: CostExpected::default(),
@@ -110,107 +110,115 @@ impl TestExpectation {
     /// Every state that something is said about.
     pub fn states(&self) -> impl Iterator<Item = &SpannedField<String>> {
         let path = self.path.iter().flatten();
-        path.chain(self.visits.iter().map(|(state, _)| state)).chain(&self.visited).chain(&self.not_visited)
+        path.chain(self.visits.iter().map(|(state, _)| state))
+            .chain(&self.visited_states)
+            .chain(&self.not_visited_states)
     }
 }
 
-pub(super) fn read(test: &ObjectFields<'_>, findings: &mut FileDiagnostics<'_>) -> TestExpectation {
+pub(super) fn read_expectation(
+    test: &ObjectFields<'_>,
+    findings: &mut FileDiagnostics<'_>,
+) -> TestExpectation {
     let Some(node) = test.get(&["expect"], findings) else { return TestExpectation::default() };
     let Some(fields) = ObjectFields::from_node(node, "`expect`", findings) else {
         return TestExpectation::default();
     };
-    fields.allow(KEYS, findings);
-    let error = fields.get(&["error"], findings).and_then(|node| error(node, findings));
+    fields.reject_unknown_keys(KEYS, findings);
+    let error = fields.get(&["error"], findings).and_then(|node| read_error(node, findings));
     let usual = error.is_none().then_some(RunStatus::Completed);
     TestExpectation {
-        status: status(&fields, findings).or(usual),
+        status: read_status(&fields, findings).or(usual),
         path: fields.texts(&["path"], findings),
-        visits: visits(&fields, findings),
-        visited: fields.texts(&["visited"], findings).unwrap_or_default(),
-        not_visited: fields.texts(&["not_visited"], findings).unwrap_or_default(),
-        messages: messages(&fields, findings),
-        data: data(&fields, findings),
+        visits: read_visits(&fields, findings),
+        visited_states: fields.texts(&["visited"], findings).unwrap_or_default(),
+        not_visited_states: fields.texts(&["not_visited"], findings).unwrap_or_default(),
+        messages: read_messages(&fields, findings),
+        data: read_data(&fields, findings),
         output: node.get("output").map(JsonNode::to_value),
-        output_matches: fit(&fields, "output_matches", findings),
+        output_pattern: read_text_pattern(&fields, "output_matches", findings),
         error,
         warnings: fields
             .texts(&["warnings"], findings)
             .map(|codes| codes.into_iter().map(|code| code.value).collect()),
-        cost: cost(&fields, findings),
+        cost: read_cost(&fields, findings),
         replies_used: fields.flag(&["replies_used"], findings).unwrap_or(true),
     }
 }
 
-fn status(fields: &ObjectFields<'_>, findings: &mut FileDiagnostics<'_>) -> Option<RunStatus> {
+fn read_status(fields: &ObjectFields<'_>, findings: &mut FileDiagnostics<'_>) -> Option<RunStatus> {
     let word = fields.text(&["status"], findings)?;
     let found = STATUSES.iter().find(|(name, _)| *name == word.value);
     if found.is_none() {
         let known = STATUSES.map(|(name, _)| name);
-        let hint = did_you_mean::or_list(&word.value, "a run ends as", &known);
-        findings.error("C06", word.span, format!("`status` cannot be `{}`", word.value), hint);
+        let hint = did_you_mean::suggest_or_list(&word.value, "a run ends as", &known);
+        findings.add_error("C06", word.span, format!("`status` cannot be `{}`", word.value), hint);
     }
     found.map(|(_, status)| *status)
 }
 
-fn visits(fields: &ObjectFields<'_>, findings: &mut FileDiagnostics<'_>) -> Vec<(SpannedField<String>, u64)> {
+fn read_visits(
+    fields: &ObjectFields<'_>,
+    findings: &mut FileDiagnostics<'_>,
+) -> Vec<(SpannedField<String>, u64)> {
     let Some(node) = fields.get(&["visits"], findings) else { return Vec::new() };
     let Some(states) = ObjectFields::from_node(node, "`visits`", findings) else { return Vec::new() };
     let named = states.members.iter();
     named
         .filter_map(|member| {
-            let count = whole(&member.key, &member.value, findings)?;
+            let count = read_whole_number(&member.key, &member.value, findings)?;
             Some((SpannedField { value: member.key.clone(), span: member.key_span.clone() }, count))
         })
         .collect()
 }
 
-fn messages(fields: &ObjectFields<'_>, findings: &mut FileDiagnostics<'_>) -> Vec<MessageExpected> {
+fn read_messages(fields: &ObjectFields<'_>, findings: &mut FileDiagnostics<'_>) -> Vec<MessageExpected> {
     let nodes = fields.list(&["messages"], findings).unwrap_or_default();
-    nodes.iter().filter_map(|node| message(node, findings)).collect()
+    nodes.iter().filter_map(|node| read_message(node, findings)).collect()
 }
 
-fn message(node: &JsonNode, findings: &mut FileDiagnostics<'_>) -> Option<MessageExpected> {
+fn read_message(node: &JsonNode, findings: &mut FileDiagnostics<'_>) -> Option<MessageExpected> {
     if let Some(text) = node.as_str() {
         return Some(MessageExpected { text: Some(TextPattern::new(text)), ..MessageExpected::default() });
     }
     let fields = ObjectFields::from_node(node, "an expected message", findings)?;
-    fields.allow(MESSAGE_KEYS, findings);
+    fields.reject_unknown_keys(MESSAGE_KEYS, findings);
     let text =
         |key: &str, findings: &mut FileDiagnostics<'_>| fields.text(&[key], findings).map(|text| text.value);
     Some(MessageExpected {
         context: text("context", findings),
         author: text("author", findings),
-        text: fit(&fields, "text", findings),
+        text: read_text_pattern(&fields, "text", findings),
         private: fields.flag(&["private"], findings),
     })
 }
 
-fn data(fields: &ObjectFields<'_>, findings: &mut FileDiagnostics<'_>) -> Vec<(String, Value)> {
+fn read_data(fields: &ObjectFields<'_>, findings: &mut FileDiagnostics<'_>) -> Vec<(String, Value)> {
     let Some(node) = fields.get(&["data"], findings) else { return Vec::new() };
     let Some(keys) = ObjectFields::from_node(node, "`data`", findings) else { return Vec::new() };
     let named = keys.members.iter().filter(|member| !is_free(&member.key));
     named.map(|member| (member.key.clone(), value_at(&member.value).value)).collect()
 }
 
-fn error(node: &JsonNode, findings: &mut FileDiagnostics<'_>) -> Option<ErrorExpected> {
+fn read_error(node: &JsonNode, findings: &mut FileDiagnostics<'_>) -> Option<ErrorExpected> {
     match &node.kind {
         JsonNodeKind::String(code) => {
             Some(ErrorExpected { code: Some(code.clone()), state: None, detail: None })
         }
         JsonNodeKind::Object(_) => {
             let fields = ObjectFields::from_node(node, "an expected error", findings)?;
-            fields.allow(ERROR_KEYS, findings);
+            fields.reject_unknown_keys(ERROR_KEYS, findings);
             let text = |key: &str, findings: &mut FileDiagnostics<'_>| {
                 fields.text(&[key], findings).map(|text| text.value)
             };
             Some(ErrorExpected {
                 code: text("code", findings),
                 state: text("state", findings),
-                detail: fit(&fields, "detail", findings),
+                detail: read_text_pattern(&fields, "detail", findings),
             })
         }
         _ => {
-            wrong(
+            wrong_type_error(
                 "error",
                 "the code of an error, or an object with its code, state and detail",
                 node,
@@ -221,15 +229,15 @@ fn error(node: &JsonNode, findings: &mut FileDiagnostics<'_>) -> Option<ErrorExp
     }
 }
 
-fn cost(fields: &ObjectFields<'_>, findings: &mut FileDiagnostics<'_>) -> CostExpected {
+fn read_cost(fields: &ObjectFields<'_>, findings: &mut FileDiagnostics<'_>) -> CostExpected {
     let Some(node) = fields.get(&["cost"], findings) else { return CostExpected::default() };
     let Some(cost) = ObjectFields::from_node(node, "`cost`", findings) else {
         return CostExpected::default();
     };
-    cost.allow(COST_KEYS, findings);
+    cost.reject_unknown_keys(COST_KEYS, findings);
     let mut count = |key: &str| {
         let node = node.get(key)?;
-        whole(key, node, findings)
+        read_whole_number(key, node, findings)
     };
     let (calls, max_calls, tokens, max_tokens) =
         (count("calls"), count("max_calls"), count("tokens"), count("max_tokens"));

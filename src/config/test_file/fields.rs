@@ -11,7 +11,7 @@ pub(super) fn value_at(node: &JsonNode) -> SpannedField<Value> {
     SpannedField { value: node.to_value(), span: node.span.clone() }
 }
 
-pub(super) fn fit(
+pub(super) fn read_text_pattern(
     fields: &ObjectFields<'_>,
     key: &str,
     findings: &mut FileDiagnostics<'_>,
@@ -20,17 +20,26 @@ pub(super) fn fit(
 }
 
 /// A whole number from 0.
-pub(super) fn whole(name: &str, node: &JsonNode, findings: &mut FileDiagnostics<'_>) -> Option<u64> {
+pub(super) fn read_whole_number(
+    name: &str,
+    node: &JsonNode,
+    findings: &mut FileDiagnostics<'_>,
+) -> Option<u64> {
     let number = if let JsonNodeKind::Number(text) = &node.kind { text.parse().ok() } else { None };
     if number.is_none() {
-        wrong(name, "a whole number from 0", node, findings);
+        wrong_type_error(name, "a whole number from 0", node, findings);
     }
     number
 }
 
-pub(super) fn wrong(name: &str, expected: &str, node: &JsonNode, findings: &mut FileDiagnostics<'_>) {
+pub(super) fn wrong_type_error(
+    name: &str,
+    expected: &str,
+    node: &JsonNode,
+    findings: &mut FileDiagnostics<'_>,
+) {
     let message = format!("`{name}` must be {expected}, found {}", node.kind_name());
-    findings.error("C03", node.span.clone(), message, None);
+    findings.add_error("C03", node.span.clone(), message, None);
 }
 
 /// Whether a value is an object with at least one of these keys.

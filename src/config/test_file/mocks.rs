@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::fields::{fit, has_any, whole, wrong};
+use super::fields::{has_any, read_text_pattern, read_whole_number, wrong_type_error};
 use crate::fields::{ObjectFields, SpannedField, is_free};
 use crate::json::{JsonNode, JsonNodeKind};
 use crate::source::FileDiagnostics;
@@ -27,7 +27,7 @@ const STEPS: [(&str, &[&str]); 2] = [
 ];
 
 /// `tool_results`: a list, or one result, per tool.
-pub(super) fn results(
+pub(super) fn read_tool_results(
     fields: &ObjectFields<'_>,
     findings: &mut FileDiagnostics<'_>,
 ) -> Vec<(SpannedField<String>, Vec<MockToolResult>)> {
@@ -38,38 +38,42 @@ pub(super) fn results(
         let tool = SpannedField { value: member.key.clone(), span: member.key_span.clone() };
         let items = member.value.items().unwrap_or(std::slice::from_ref(&member.value));
         let mut list: Vec<MockToolResult> =
-            items.iter().filter_map(|item| result(&tool.value, item, findings)).collect();
+            items.iter().filter_map(|item| read_tool_result(&tool.value, item, findings)).collect();
         if tool.value == ANY_TOOL {
             // the default answers whatever is not answered otherwise, however often
-            list.iter_mut().for_each(|result| result.repeat = true);
+            list.iter_mut().for_each(|result| result.is_repeatable = true);
         }
         all.push((tool, list));
     }
     all
 }
 
-fn result(tool: &str, node: &JsonNode, findings: &mut FileDiagnostics<'_>) -> Option<MockToolResult> {
+fn read_tool_result(
+    tool: &str,
+    node: &JsonNode,
+    findings: &mut FileDiagnostics<'_>,
+) -> Option<MockToolResult> {
     if node.members().is_none() || is_bare(tool, node) {
-        return Some(structured(tool, node, findings));
+        return Some(read_mock_result(tool, node, findings));
     }
     let fields = ObjectFields::from_node(node, "a result", findings)?;
-    fields.allow(RESULT_KEYS, findings);
+    fields.reject_unknown_keys(RESULT_KEYS, findings);
     let fit = node.get("match").map(|node| match &node.kind {
         JsonNodeKind::String(text) => ArgumentsPattern::Text(TextPattern::new(text)),
         _ => ArgumentsPattern::Part(node.to_value()),
     });
     let error = fields.text(&["error"], findings);
     let mut result = match (node.get("result"), error) {
-        (Some(node), None) => structured(tool, node, findings),
-        (None, Some(error)) => plain(false, error.value, None),
+        (Some(node), None) => read_mock_result(tool, node, findings),
+        (None, Some(error)) => mock_result(false, error.value, None),
         (Some(_), Some(error)) => {
             let hint = Some("keep one of the two".to_owned());
-            findings.error("C07", error.span, "a result and an error exclude each other", hint);
+            findings.add_error("C07", error.span, "a result and an error exclude each other", hint);
             return None;
         }
         (None, None) => {
             let hint = Some("for example {\"result\": \"the text that the tool gives\"}".to_owned());
-            findings.error(
+            findings.add_error(
                 "C03",
                 node.span.clone(),
                 format!("a result of `{tool}` needs `result` or `error`"),
@@ -79,9 +83,14 @@ fn result(tool: &str, node: &JsonNode, findings: &mut FileDiagnostics<'_>) -> Op
         }
     };
     result.data = node.get("data").map(JsonNode::to_value).or(result.data);
-    let delay = node.get("delay_ms").and_then(|node| whole("delay_ms", node, findings));
+    let delay = node.get("delay_ms").and_then(|node| read_whole_number("delay_ms", node, findings));
     let repeat = fields.flag(&["repeat"], findings).unwrap_or(false);
-    Some(MockToolResult { fit, delay_ms: delay.unwrap_or(0), repeat, ..result })
+    Some(MockToolResult {
+        arguments_pattern: fit,
+        delay_ms: delay.unwrap_or(0),
+        is_repeatable: repeat,
+        ..result
+    })
 }
 
 /// `{"exit_code": 1}` for `shell` and the like: the result itself.
@@ -90,12 +99,12 @@ fn is_bare(tool: &str, node: &JsonNode) -> bool {
 }
 
 /// A text is what a model is told; anything else is data as well. What a step always gives need not be written down.
-fn structured(tool: &str, node: &JsonNode, findings: &mut FileDiagnostics<'_>) -> MockToolResult {
+fn read_mock_result(tool: &str, node: &JsonNode, findings: &mut FileDiagnostics<'_>) -> MockToolResult {
     let value = node.to_value();
     let Some((_, keys)) = STEPS.iter().find(|(step, _)| *step == tool) else {
         return match value {
-            Value::String(text) => plain(true, text, None),
-            value => plain(true, plain_text(&value), Some(value)),
+            Value::String(text) => mock_result(true, text, None),
+            value => mock_result(true, plain_text(&value), Some(value)),
         };
     };
     let given = match value {
@@ -104,7 +113,7 @@ fn structured(tool: &str, node: &JsonNode, findings: &mut FileDiagnostics<'_>) -
     };
     if let Some(fields) = node.members().and_then(|_| ObjectFields::from_node(node, "this result", findings))
     {
-        fields.allow(keys, findings);
+        fields.reject_unknown_keys(keys, findings);
     }
     let mut data = if tool == "shell" {
         json!({"exit_code": 0, "stdout": "", "stderr": "", "timed_out": false, "duration_ms": 0})
@@ -116,48 +125,54 @@ fn structured(tool: &str, node: &JsonNode, findings: &mut FileDiagnostics<'_>) -
     }
     let number = data.get(keys[0]).and_then(Value::as_i64);
     let ok = number.is_some_and(|number| if tool == "shell" { number == 0 } else { number < 400 });
-    plain(ok, plain_text(&data), Some(data))
+    mock_result(ok, plain_text(&data), Some(data))
 }
 
-fn plain(ok: bool, content: String, data: Option<Value>) -> MockToolResult {
-    MockToolResult { fit: None, ok, content, data, delay_ms: 0, repeat: false }
+fn mock_result(ok: bool, content: String, data: Option<Value>) -> MockToolResult {
+    MockToolResult { arguments_pattern: None, ok, content, data, delay_ms: 0, is_repeatable: false }
 }
 
 /// `answers`: in order; an object with `answer` or `timeout` may say which question it is for.
-pub(super) fn answers(fields: &ObjectFields<'_>, findings: &mut FileDiagnostics<'_>) -> Vec<MockUserAnswer> {
+pub(super) fn read_answers(
+    fields: &ObjectFields<'_>,
+    findings: &mut FileDiagnostics<'_>,
+) -> Vec<MockUserAnswer> {
     let nodes = fields.list(&["answers"], findings).unwrap_or_default();
-    nodes.iter().filter_map(|node| answer(node, findings)).collect()
+    nodes.iter().filter_map(|node| read_mock_answer(node, findings)).collect()
 }
 
-fn answer(node: &JsonNode, findings: &mut FileDiagnostics<'_>) -> Option<MockUserAnswer> {
+fn read_mock_answer(node: &JsonNode, findings: &mut FileDiagnostics<'_>) -> Option<MockUserAnswer> {
     if !has_any(node, &["answer", "timeout"]) {
         return Some(MockUserAnswer {
             state: None,
-            fit: None,
+            question_pattern: None,
             reaction: MockReaction::Value(node.to_value()),
         });
     }
     let fields = ObjectFields::from_node(node, "an answer", findings)?;
-    fields.allow(ANSWER_KEYS, findings);
+    fields.reject_unknown_keys(ANSWER_KEYS, findings);
     let silent = fields.flag(&["timeout"], findings).unwrap_or(false);
     let reaction = match (node.get("answer"), silent) {
         (Some(node), false) => MockReaction::Value(node.to_value()),
         (None, true) => MockReaction::Silence,
         _ => {
             let message = "an answer needs either `answer` or `\"timeout\": true`";
-            findings.error("C03", node.span.clone(), message, None);
+            findings.add_error("C03", node.span.clone(), message, None);
             return None;
         }
     };
     let state = fields.text(&["state"], findings).map(|state| state.value);
-    Some(MockUserAnswer { state, fit: fit(&fields, "match", findings), reaction })
+    Some(MockUserAnswer { state, question_pattern: read_text_pattern(&fields, "match", findings), reaction })
 }
 
 /// `prices`: dollars per million tokens, as in the catalogue of models.
-pub(super) fn prices(fields: &ObjectFields<'_>, findings: &mut FileDiagnostics<'_>) -> Option<TokenPrice> {
+pub(super) fn read_prices(
+    fields: &ObjectFields<'_>,
+    findings: &mut FileDiagnostics<'_>,
+) -> Option<TokenPrice> {
     let node = fields.get(&["prices"], findings)?;
     let prices = ObjectFields::from_node(node, "`prices`", findings)?;
-    prices.allow(PRICE_KEYS, findings);
+    prices.reject_unknown_keys(PRICE_KEYS, findings);
     Some(TokenPrice {
         input: prices.amount(&["input"], findings).unwrap_or(0.0),
         output: prices.amount(&["output"], findings).unwrap_or(0.0),
@@ -167,11 +182,14 @@ pub(super) fn prices(fields: &ObjectFields<'_>, findings: &mut FileDiagnostics<'
 }
 
 /// `now`: what the clock shows when the run begins.
-pub(super) fn now(fields: &ObjectFields<'_>, findings: &mut FileDiagnostics<'_>) -> Option<Timestamp> {
+pub(super) fn read_start_time(
+    fields: &ObjectFields<'_>,
+    findings: &mut FileDiagnostics<'_>,
+) -> Option<Timestamp> {
     let node = fields.get(&["now"], findings)?;
     let time = node.as_str().and_then(|text| text.parse::<jiff::Timestamp>().ok());
     if time.is_none() {
-        wrong("now", "a time such as \"2026-01-31T08:00:00Z\"", node, findings);
+        wrong_type_error("now", "a time such as \"2026-01-31T08:00:00Z\"", node, findings);
     }
     time.map(|time| Timestamp(time.as_millisecond()))
 }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{ANY_TOOL, TestScenario, finding};
+use super::{ANY_TOOL, TestScenario, test_file_diagnostic};
 use crate::did_you_mean;
 use crate::json::{JsonNode, JsonNodeKind};
 use crate::source::SourceFile;
@@ -16,14 +16,20 @@ impl TestScenario {
         let message = format!("there is no workflow `{name}`");
         let hint = did_you_mean::suggestion_hint(name, known.iter().copied())
             .unwrap_or_else(|| "name it: \"workflow\": \"…\"; `synthdev workflows` lists them".to_owned());
-        finding(file, "T05", span, message, Some(hint))
+        test_file_diagnostic(file, "T05", span, message, Some(hint))
     }
 
     /// The file beside the test file holds the workflow, or would if it could be read (T05).
     pub fn broken_workflow(&self, file: &SourceFile, name: &str, beside: &str) -> Diagnostic {
         let span = self.workflow.as_ref().map_or(self.span.clone(), |name| name.span.clone());
         let message = format!("the workflow `{name}` cannot be tested: {beside} has errors");
-        finding(file, "T05", span, message, Some("correct them first: they are shown here, too".to_owned()))
+        test_file_diagnostic(
+            file,
+            "T05",
+            span,
+            message,
+            Some("correct them first: they are shown here, too".to_owned()),
+        )
     }
 
     /// Every name that the program, its children and `tools` do not have (T04).
@@ -35,8 +41,14 @@ impl TestScenario {
     ) -> Vec<Diagnostic> {
         let mut found = Vec::new();
         let mut check = |what: &str, name: &str, span: &Range<usize>, known: &[&str]| {
-            let hint = did_you_mean::or_list(name, "there are", known);
-            found.push(finding(file, "T04", span.clone(), format!("there is no {what} `{name}`"), hint));
+            let hint = did_you_mean::suggest_or_list(name, "there are", known);
+            found.push(test_file_diagnostic(
+                file,
+                "T04",
+                span.clone(),
+                format!("there is no {what} `{name}`"),
+                hint,
+            ));
         };
         let root = |at: usize| at == 0;
         let states: Vec<(bool, &str)> = program

@@ -4,7 +4,7 @@ use super::*;
 use synthdev_domain::mock_results::MockReaction;
 use synthdev_domain::source_location::ConfigLayer;
 
-fn found(text: &str) -> Vec<String> {
+fn find_diagnostics(text: &str) -> Vec<String> {
     let file = SourceFile::new(ConfigLayer::Project, "x.test.json", text);
     let line = |one: Diagnostic| {
         let hint = one.hint.map(|hint| format!(" ({hint})")).unwrap_or_default();
@@ -13,7 +13,7 @@ fn found(text: &str) -> Vec<String> {
     parse_test_file(&file).1.into_iter().map(line).collect()
 }
 
-fn one(value: &serde_json::Value) -> TestScenario {
+fn single_scenario(value: &serde_json::Value) -> TestScenario {
     let file = SourceFile::new(ConfigLayer::Project, "x.test.json", value.to_string());
     let (mut tests, found) = parse_test_file(&file);
     assert_eq!(found, [], "{value}");
@@ -83,7 +83,7 @@ const SLIPS: &[(&str, &str)] = &[
 #[test]
 fn every_slip_is_found_at_its_place() {
     for (text, expected) in SLIPS {
-        let found = found(text);
+        let found = find_diagnostics(text);
         assert!(
             found.iter().any(|finding| finding == expected),
             "{text}\nexpected {expected}\nfound    {found:#?}"
@@ -94,7 +94,7 @@ fn every_slip_is_found_at_its_place() {
         "{\"$schema\": \"x\", \"x_note\": 1, \"tests\": []}",
         "// why\n{\"expect\": {\"output\": null,}}",
     ] {
-        assert_eq!(found(fine), Vec::<String>::new(), "{fine}");
+        assert_eq!(find_diagnostics(fine), Vec::<String>::new(), "{fine}");
     }
 }
 
@@ -108,13 +108,13 @@ fn a_file_name_says_its_workflow() {
         (".test.json", None),
     ];
     for (file, expected) in rows {
-        assert_eq!(workflow_of(file), expected, "{file}");
+        assert_eq!(tested_workflow(file), expected, "{file}");
     }
 }
 
 #[test]
 fn results_come_in_every_form() {
-    let test = one(&json!({"tool_results": {
+    let test = single_scenario(&json!({"tool_results": {
         "read_files": ["text", {"result": {"a": 1}, "repeat": true}, {"error": "no", "delay_ms": 5}],
         "shell": [{"exit_code": 0, "stdout": "x"}, {"exit_code": 2}, {"result": {"exit_code": 3}, "match": {"command": "x"}}, "x"],
         "http_request": {"status": 404},
@@ -122,7 +122,7 @@ fn results_come_in_every_form() {
     let list = |tool: &str| {
         let (_, list) = test.results.iter().find(|(name, _)| name.value == tool).unwrap();
         list.iter()
-            .map(|one| (one.ok, one.content.clone(), one.data.is_some(), one.repeat, one.delay_ms))
+            .map(|one| (one.ok, one.content.clone(), one.data.is_some(), one.is_repeatable, one.delay_ms))
             .collect::<Vec<_>>()
     };
     let text = |text: &str| text.to_owned();
@@ -150,7 +150,7 @@ fn results_come_in_every_form() {
 
 #[test]
 fn answers_are_values_unless_they_say_more() {
-    let test = one(
+    let test = single_scenario(
         &json!({"answers": [true, "x", {"plan": 1}, {"answer": {"plan": 1}, "state": "ask", "match": "sure"}, {"timeout": true}]}),
     );
     let reactions: Vec<MockReaction> = test.answers.iter().map(|answer| answer.reaction.clone()).collect();
@@ -171,10 +171,10 @@ fn answers_are_values_unless_they_say_more() {
 #[test]
 fn an_expected_error_changes_what_is_expected_of_the_status() {
     use synthdev_domain::journal::RunStatus;
-    assert_eq!(one(&json!({})).expect.status, Some(RunStatus::Completed));
-    assert_eq!(one(&json!({"expect": {"error": "limit"}})).expect.status, None);
+    assert_eq!(single_scenario(&json!({})).expect.status, Some(RunStatus::Completed));
+    assert_eq!(single_scenario(&json!({"expect": {"error": "limit"}})).expect.status, None);
     assert_eq!(
-        one(&json!({"expect": {"error": "limit", "status": "paused"}})).expect.status,
+        single_scenario(&json!({"expect": {"error": "limit", "status": "paused"}})).expect.status,
         Some(RunStatus::Paused)
     );
 }

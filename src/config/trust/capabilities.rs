@@ -9,10 +9,10 @@ use std::ops::Range;
 use serde_json::Value;
 
 use crate::catalog::stray_key_message;
-use crate::dotenv::{DotenvAssignment, read};
+use crate::dotenv::{DotenvAssignment, parse_dotenv};
 use crate::json::{JsonNode, JsonNodeKind};
 use crate::redaction::{mask_address, mask_dotenv, mask_settings, mask_urls};
-use crate::settings::rules::{holds_key, is_harmless};
+use crate::settings::rules::{is_harmless, is_key_variable};
 use crate::source::{FileDiagnostics, SourceFile};
 use crate::system_context::{GUIDANCE, TEMPLATE};
 use synthdev_domain::diagnostic::Diagnostic;
@@ -69,7 +69,7 @@ impl CapabilityReport<'_> {
                 && to <= span.end
         };
         let Some(found) = self.without_effect.iter().find(here) else { return false };
-        self.add(FileCapability::InVain, format!("{path}: {}", found.message));
+        self.add_line(FileCapability::InVain, format!("{path}: {}", found.message));
         true
     }
 
@@ -77,12 +77,12 @@ impl CapabilityReport<'_> {
     fn is_stray(&mut self, path: &str, message: &str) -> bool {
         let stray = self.without_effect.iter().any(|found| found.message == message);
         if stray {
-            self.add(FileCapability::InVain, format!("{path}: {message}: the workflow is not started"));
+            self.add_line(FileCapability::InVain, format!("{path}: {message}: the workflow is not started"));
         }
         stray
     }
 
-    fn add(&mut self, power: FileCapability, line: String) {
+    fn add_line(&mut self, power: FileCapability, line: String) {
         let lines = self.lines.entry(power).or_default();
         if !lines.contains(&line) {
             lines.push(line);
@@ -112,14 +112,14 @@ pub fn describe_capabilities(files: &[(String, String)], without_effect: &[Diagn
 }
 
 /// What the files say, each under its name; long ones are cut, keys are blotted out.
-pub fn contents(files: &[(String, String)]) -> String {
-    let parts = files.iter().map(|(path, text)| content(path, text));
+pub fn file_contents_text(files: &[(String, String)]) -> String {
+    let parts = files.iter().map(|(path, text)| file_content_text(path, text));
     parts.collect::<Vec<_>>().join("\n\n")
 }
 
 /// What one file says, under its name.
-pub fn content(path: &str, text: &str) -> String {
-    let text = printable(path, text);
+pub fn file_content_text(path: &str, text: &str) -> String {
+    let text = printable_text(path, text);
     let lines: Vec<&str> = text.trim_end().lines().collect();
     let shown = lines.iter().take(LINES).map(|line| format!("  {line}")).collect::<Vec<_>>().join("\n");
     let left = lines.len().saturating_sub(LINES);
@@ -131,9 +131,9 @@ pub fn content(path: &str, text: &str) -> String {
     format!("{path}:\n{shown}{rest}")
 }
 
-fn printable(path: &str, text: &str) -> String {
+fn printable_text(path: &str, text: &str) -> String {
     if is_dotenv(path) {
-        mask_dotenv(text, &holds_key)
+        mask_dotenv(text, &is_key_variable)
     } else if path.ends_with("/settings.json") {
         mask_settings(text, &is_harmless)
     } else if path.ends_with("/models.json") {
@@ -149,44 +149,47 @@ fn is_dotenv(path: &str) -> bool {
 
 fn inspect_file(path: &str, text: &str, found: &mut CapabilityReport<'_>) {
     if is_dotenv(path) {
-        return dotenv(path, text, found);
+        return report_dotenv(path, text, found);
     }
     if path == REPOSITORY {
-        return text.lines().for_each(|line| found.add(FileCapability::Opens, line.to_owned()));
+        return text.lines().for_each(|line| found.add_line(FileCapability::Opens, line.to_owned()));
     }
     if path == GUIDANCE || path.ends_with(&format!("/{TEMPLATE}")) {
         let lines = text.lines().count();
-        return found
-            .add(FileCapability::Steers, format!("{path}: every agent is given its text ({lines} lines)"));
+        return found.add_line(
+            FileCapability::Steers,
+            format!("{path}: every agent is given its text ({lines} lines)"),
+        );
     }
     if !path.ends_with(".json") {
         let what = if path.contains("/workflows/") { "a script or prompt of a workflow" } else { "a text" };
-        return found.add(FileCapability::Steers, format!("{path}: {what} ({} lines)", text.lines().count()));
+        return found
+            .add_line(FileCapability::Steers, format!("{path}: {what} ({} lines)", text.lines().count()));
     }
     let file = SourceFile::new(ConfigLayer::Project, path, text);
     let Some(root) = JsonNode::parse(&file, &mut FileDiagnostics::new(&file)) else {
-        return found.add(FileCapability::Unclear, format!("{path}: it is no JSON"));
+        return found.add_line(FileCapability::Unclear, format!("{path}: it is no JSON"));
     };
     if path.ends_with("/settings.json") {
-        settings(path, &root, "", found);
+        report_settings(path, &root, "", found);
     } else if path.ends_with("/models.json") {
-        servers(path, &root, found);
+        report_servers(path, &root, found);
     } else if path.contains("/roles/") {
-        roles(path, &root, found);
+        report_roles(path, &root, found);
     } else {
         let name = root.get("workflow_name").and_then(JsonNode::as_str).unwrap_or_default();
-        steps(path, name, &root, found);
+        report_steps(path, name, &root, found);
     }
 }
 
 /// A file of assignments, as they are read; of keys only the name.
-fn dotenv(path: &str, text: &str, found: &mut CapabilityReport<'_>) {
-    for DotenvAssignment { name, value, name_at, value_at } in read(text).0 {
+fn report_dotenv(path: &str, text: &str, found: &mut CapabilityReport<'_>) {
+    for DotenvAssignment { name, value, name_range: name_at, value_range: value_at } in parse_dotenv(text).0 {
         if found.is_in_vain(path, &(name_at.start..value_at.end)) {
             continue;
         }
-        if holds_key(&name, &value) {
-            found.add(FileCapability::Changes, format!("{path}: sets {name}, which holds a key"));
+        if is_key_variable(&name, &value) {
+            found.add_line(FileCapability::Changes, format!("{path}: sets {name}, which holds a key"));
             continue;
         }
         let is_address =
@@ -196,11 +199,11 @@ fn dotenv(path: &str, text: &str, found: &mut CapabilityReport<'_>) {
         } else {
             FileCapability::Changes
         };
-        found.add(power, format!("{path}: sets {name} = {}", mask_address(&value)));
+        found.add_line(power, format!("{path}: sets {name} = {}", mask_address(&value)));
     }
 }
 
-fn settings(path: &str, node: &JsonNode, prefix: &str, found: &mut CapabilityReport<'_>) {
+fn report_settings(path: &str, node: &JsonNode, prefix: &str, found: &mut CapabilityReport<'_>) {
     for member in node.members().into_iter().flatten() {
         let name = if prefix.is_empty() { member.key.clone() } else { format!("{prefix}.{}", member.key) };
         let group =
@@ -210,63 +213,71 @@ fn settings(path: &str, node: &JsonNode, prefix: &str, found: &mut CapabilityRep
             continue;
         }
         if group {
-            settings(path, &member.value, &name, found);
+            report_settings(path, &member.value, &name, found);
             continue;
         }
         if name.ends_with("base_url")
             && let Some(url) = member.value.as_str()
         {
-            found.add(FileCapability::Reaches, format!("{path}: {name} = {:?}", mask_address(url)));
+            found.add_line(FileCapability::Reaches, format!("{path}: {name} = {:?}", mask_address(url)));
             continue;
         }
         let value =
             mask_settings(&format!("{{\"{}\": {}}}", member.key, member.value.to_value()), &is_harmless);
         let value = value.split_once(": ").map_or("", |(_, value)| value.strip_suffix('}').unwrap_or(value));
-        found.add(FileCapability::Changes, format!("{path}: {name} = {value}"));
+        found.add_line(FileCapability::Changes, format!("{path}: {name} = {value}"));
     }
 }
 
-fn servers(path: &str, root: &JsonNode, found: &mut CapabilityReport<'_>) {
+fn report_servers(path: &str, root: &JsonNode, found: &mut CapabilityReport<'_>) {
     for member in root.get("providers").and_then(JsonNode::members).into_iter().flatten() {
         if let Some(url) = member.value.get("base_url").and_then(JsonNode::as_str) {
-            found.add(
+            found.add_line(
                 FileCapability::Reaches,
                 format!("{path}: provider {} asks {}", member.key, mask_address(url)),
             );
         }
-        found.add(FileCapability::Changes, format!("{path}: models and prices of provider {}", member.key));
+        found.add_line(
+            FileCapability::Changes,
+            format!("{path}: models and prices of provider {}", member.key),
+        );
     }
 }
 
-fn roles(path: &str, root: &JsonNode, found: &mut CapabilityReport<'_>) {
+fn report_roles(path: &str, root: &JsonNode, found: &mut CapabilityReport<'_>) {
     for member in root.members().into_iter().flatten() {
         if member.value.members().is_none_or(|members| members.is_empty()) {
             continue;
         }
         let name = &member.key;
-        found.add(FileCapability::Steers, format!("{path}: says what the role {name} is told and may use"));
-        granted(path, &format!("role {name}"), &member.value, found);
+        found.add_line(
+            FileCapability::Steers,
+            format!("{path}: says what the role {name} is told and may use"),
+        );
+        report_granted_tools(path, &format!("role {name}"), &member.value, found);
         if let Some(network) = member.value.get("sandbox").and_then(|sandbox| sandbox.get("network"))
             && !found.is_in_vain(path, &network.span)
         {
-            let line =
-                format!("{path}: role {name}: sandbox.network = {}, where that is stricter", said(network));
-            found.add(FileCapability::Changes, line);
+            let line = format!(
+                "{path}: role {name}: sandbox.network = {}, where that is stricter",
+                node_text(network)
+            );
+            found.add_line(FileCapability::Changes, line);
         }
     }
 }
 
 /// Tools that an agent gets.
-fn granted(path: &str, who: &str, node: &JsonNode, found: &mut CapabilityReport<'_>) {
+fn report_granted_tools(path: &str, who: &str, node: &JsonNode, found: &mut CapabilityReport<'_>) {
     for key in ["includedTools", "included_tools", "excludedTools", "excluded_tools"] {
         let Some(list) = node.get(key) else { continue };
         let names = list.to_value();
         let all = if key.starts_with('i') { "may call" } else { "may call all tools but" };
-        found.add(FileCapability::Runs, format!("{path}: {who} {all} {}", listed(&names)));
+        found.add_line(FileCapability::Runs, format!("{path}: {who} {all} {}", join_names(&names)));
     }
 }
 
-fn listed(names: &Value) -> String {
+fn join_names(names: &Value) -> String {
     let list = names.as_array().map(|list| {
         list.iter().map(|one| one.as_str().map_or_else(|| one.to_string(), str::to_owned)).collect::<Vec<_>>()
     });
@@ -278,10 +289,10 @@ fn listed(names: &Value) -> String {
 }
 
 /// Every object of a workflow, whatever it stands in: what acts is known by its keys.
-fn steps(path: &str, label: &str, node: &JsonNode, found: &mut CapabilityReport<'_>) {
+fn report_steps(path: &str, label: &str, node: &JsonNode, found: &mut CapabilityReport<'_>) {
     let Some(members) = node.members() else {
         for item in node.items().into_iter().flatten() {
-            steps(path, label, item, found);
+            report_steps(path, label, item, found);
         }
         return;
     };
@@ -297,58 +308,61 @@ fn steps(path: &str, label: &str, node: &JsonNode, found: &mut CapabilityReport<
         && node.get("states").or(node.get("steps")).is_some()
         && !node.get("snapshot").is_some_and(|snapshot| found.is_in_vain(path, &snapshot.span))
     {
-        found.add(
+        found.add_line(
             FileCapability::Changes,
-            format!("{at}: snapshot = {}", node.get("snapshot").map(said).unwrap_or_default()),
+            format!("{at}: snapshot = {}", node.get("snapshot").map(node_text).unwrap_or_default()),
         );
     }
     let instructions = ["system_message_append", "starting_messages", "prompt", "agent_role", "role"];
     if named.is_some() && instructions.iter().any(|key| node.get(key).is_some()) {
-        found.add(FileCapability::Steers, format!("{at}: says what an agent is told"));
+        found.add_line(FileCapability::Steers, format!("{at}: says what an agent is told"));
     }
-    granted(path, &label, node, found);
+    report_granted_tools(path, &label, node, found);
     for member in members {
-        steps(path, &label, &member.value, found);
+        report_steps(path, &label, &member.value, found);
     }
 }
 
 /// What one object executes, calls and reaches.
 fn actions(path: &str, at: &str, node: &JsonNode, found: &mut CapabilityReport<'_>) {
-    let word = |key: &str| node.get(key).map(said);
+    let word = |key: &str| node.get(key).map(node_text);
     if let Some(command) = word("command") {
         let args = node.get("args").map(|args| format!(" {}", args.to_value())).unwrap_or_default();
         let place = word("cwd").map(|cwd| format!(" (in {cwd})")).unwrap_or_default();
         let env = node.get("env").filter(|env| env.members().is_some());
         let env = env.map(|env| format!(" (with {})", env.to_value())).unwrap_or_default();
-        found.add(FileCapability::Runs, format!("{at}: $ {command}{args}{place}{env}"));
+        found.add_line(FileCapability::Runs, format!("{at}: $ {command}{args}{place}{env}"));
     }
     if let Some(url) = word("url") {
         let method = word("method").unwrap_or_else(|| "GET".to_owned());
-        found.add(FileCapability::Reaches, format!("{at}: {method} {url}"));
+        found.add_line(FileCapability::Reaches, format!("{at}: {method} {url}"));
         for header in node.get("headers").and_then(JsonNode::members).into_iter().flatten() {
-            if let Some(name) = header.value.get("env").map(said)
+            if let Some(name) = header.value.get("env").map(node_text)
                 && !found.is_stray(path, &stray_key_message(&header.key, &name, &url))
             {
-                found.add(FileCapability::Reads, format!("{at}: ${name}, sent to {url} as {}", header.key));
+                found.add_line(
+                    FileCapability::Reads,
+                    format!("{at}: ${name}, sent to {url} as {}", header.key),
+                );
             }
         }
     }
     if let Some(tool) = word("tool") {
         let server = word("server").map(|server| format!(" of the server {server}")).unwrap_or_default();
         let arguments = node.get("arguments").map(|one| format!(" {}", one.to_value())).unwrap_or_default();
-        found.add(FileCapability::Runs, format!("{at}: calls {tool}{server}{arguments}"));
+        found.add_line(FileCapability::Runs, format!("{at}: calls {tool}{server}{arguments}"));
     }
     if let Some(ports) = node.get("sandbox").and_then(|sandbox| sandbox.get("ports")) {
         let what = if ports.items().is_some_and(|items| items.len() > 1) { "ports" } else { "port" };
-        let ports = listed(&ports.to_value());
+        let ports = join_names(&ports.to_value());
         let line =
             format!("{at}: its commands reach {what} {ports} of this machine, also with the network off");
-        found.add(FileCapability::Reaches, line);
+        found.add_line(FileCapability::Reaches, line);
     }
 }
 
 /// A text as it is, anything else as JSON.
-fn said(node: &JsonNode) -> String {
+fn node_text(node: &JsonNode) -> String {
     match &node.kind {
         JsonNodeKind::String(text) => text.clone(),
         _ => node.to_value().to_string(),
@@ -412,10 +426,10 @@ mod tests {
         ] {
             assert!(text.contains(part), "{part} in {text}");
         }
-        let all = format!("{text}{}", contents(&files));
+        let all = format!("{text}{}", file_contents_text(&files));
         assert!(!all.contains("hunter2"), "{all}");
         assert!(all.contains("AGENTS.md:\n  one\n  two"), "{all}");
-        let long = contents(&[("AGENTS.md".to_owned(), "x\n".repeat(1_000))]);
+        let long = file_contents_text(&[("AGENTS.md".to_owned(), "x\n".repeat(1_000))]);
         assert!(long.ends_with("[700 more lines: see AGENTS.md]"), "{long}");
     }
 }

@@ -2,9 +2,9 @@
 
 use super::super::json::{JsonNode, JsonNodeKind};
 use super::super::source::FileDiagnostics;
-use super::error_policy::length;
-use super::fields::{choice, non_null_member, required_text, text, wrong};
-use super::inputs::{InputFormReader, arguments, texts_by_name};
+use super::error_policy::read_time_span;
+use super::fields::{non_null_member, read_choice, read_text, report_wrong_type, required_text};
+use super::inputs::{InputFormReader, read_arguments, texts_by_name};
 use super::{InputForm, SpannedText, SpannedValue, StepArguments, StepForm};
 use synthdev_domain::tool::ToolRisk;
 use synthdev_domain::workflow::ActionExpectation;
@@ -13,21 +13,21 @@ use synthdev_domain::workflow::ActionExpectation;
 const LONGEST_SECONDS: u64 = 3_600;
 
 /// `tool`: a tool of the project by its name, or a call of `use.tools`, whose arguments the state may replace.
-pub(super) fn tool(
+pub(super) fn read_tool(
     node: &JsonNode,
     inputs: InputFormReader<'_>,
     findings: &mut FileDiagnostics<'_>,
 ) -> Option<StepForm> {
-    let mut given = arguments(node, "arguments", inputs, findings);
+    let mut given = read_arguments(node, "arguments", inputs, findings);
     let mut tool = required_text(node, "tool", "the tool state", findings)?;
-    if let Some((known, usual)) = inputs.named.tool(&tool.value) {
-        given.complete(usual);
+    if let Some((known, usual)) = inputs.definitions.find_tool(&tool.value) {
+        given.fill_from_defaults(usual);
         tool = SpannedValue { value: known.value.clone(), span: tool.span };
     }
     Some(StepForm { tool, risk: None, arguments: given, expect: ActionExpectation::Ok })
 }
 
-pub(super) fn mcp(
+pub(super) fn read_mcp(
     node: &JsonNode,
     inputs: InputFormReader<'_>,
     findings: &mut FileDiagnostics<'_>,
@@ -36,88 +36,93 @@ pub(super) fn mcp(
     for key in ["server", "tool"] {
         let name = required_text(node, key, "the mcp state", findings);
         if let (Some(name), Some(value)) = (name, non_null_member(node, key)) {
-            all.add(SpannedValue { value: key.to_owned(), span: name.span }, value, inputs, findings);
+            all.add_argument(
+                SpannedValue { value: key.to_owned(), span: name.span },
+                value,
+                inputs,
+                findings,
+            );
         }
     }
     if let Some(value) = non_null_member(node, "arguments") {
         let name = SpannedValue { value: "arguments".to_owned(), span: value.span.clone() };
         match &value.kind {
-            JsonNodeKind::Object(_) => all.add(name, value, inputs, findings),
-            _ => wrong(value, "`arguments` must be an object", findings),
+            JsonNodeKind::Object(_) => all.add_argument(name, value, inputs, findings),
+            _ => report_wrong_type(value, "`arguments` must be an object", findings),
         }
     }
-    Some(step("mcp", node, all, ActionExpectation::Ok))
+    Some(build_action("mcp", node, all, ActionExpectation::Ok))
 }
 
 /// One text is a line for the shell; with `args` it is a program that is started without one.
-pub(super) fn shell(
+pub(super) fn read_shell(
     node: &JsonNode,
     inputs: InputFormReader<'_>,
     findings: &mut FileDiagnostics<'_>,
 ) -> Option<StepForm> {
     let words = [("server", ()), ("client", ())];
-    if let Some(word) = text(node, "execution", findings)
+    if let Some(word) = read_text(node, "execution", findings)
         && word.value != "server"
     {
         if word.value == "client" {
             let message = "`execution: \"client\"` is not supported in this version";
             let hint = "leave it out: the command runs where this program runs";
-            findings.error("E10", word.span, message, Some(hint.to_owned()));
+            findings.add_error("E10", word.span, message, Some(hint.to_owned()));
         } else {
-            choice(node, "execution", &words, findings);
+            read_choice(node, "execution", &words, findings);
         }
     }
     let mut all = StepArguments::default();
-    one(node, "command", inputs, &mut all, findings);
+    read_text_argument(node, "command", inputs, &mut all, findings);
     if let Some(value) = non_null_member(node, "args") {
         if value.items().is_some() {
-            all.add(key("args", value), value, inputs, findings);
+            all.add_argument(argument_name("args", value), value, inputs, findings);
         } else {
-            wrong(value, "`args` must be a list", findings);
+            report_wrong_type(value, "`args` must be a list", findings);
         }
     }
-    one(node, "cwd", inputs, &mut all, findings);
+    read_text_argument(node, "cwd", inputs, &mut all, findings);
     texts_by_name(node, ("env", false), inputs, &mut all, findings);
-    limit(node, inputs, &mut all, findings);
-    let expect = expect(node, "expect_exit", (0, 255), findings);
+    read_time_limit(node, inputs, &mut all, findings);
+    let expect = read_expected_codes(node, "expect_exit", (0, 255), findings);
     if non_null_member(node, "command").is_none() {
-        absent(node, "the shell state has no `command`", "add \"command\": \"…\"", findings);
+        report_missing_key(node, "the shell state has no `command`", "add \"command\": \"…\"", findings);
         return None;
     }
-    Some(step("shell", node, all, expect))
+    Some(build_action("shell", node, all, expect))
 }
 
-pub(super) fn http(
+pub(super) fn read_http(
     node: &JsonNode,
     inputs: InputFormReader<'_>,
     findings: &mut FileDiagnostics<'_>,
 ) -> Option<StepForm> {
     let mut all = StepArguments::default();
-    method(node, &mut all, findings);
-    one(node, "url", inputs, &mut all, findings);
+    read_method(node, &mut all, findings);
+    read_text_argument(node, "url", inputs, &mut all, findings);
     literal_url(node, findings);
     texts_by_name(node, ("headers", true), inputs, &mut all, findings);
     texts_by_name(node, ("query", false), inputs, &mut all, findings);
     if let Some(value) = non_null_member(node, "body") {
-        all.add(key("body", value), value, inputs, findings);
+        all.add_argument(argument_name("body", value), value, inputs, findings);
     }
-    limit(node, inputs, &mut all, findings);
-    let expect = expect(node, "expect_status", (100, 599), findings);
+    read_time_limit(node, inputs, &mut all, findings);
+    let expect = read_expected_codes(node, "expect_status", (100, 599), findings);
     if non_null_member(node, "url").is_none() {
-        absent(node, "the http state has no `url`", "add \"url\": \"https://…\"", findings);
+        report_missing_key(node, "the http state has no `url`", "add \"url\": \"https://…\"", findings);
         return None;
     }
-    Some(step("http_request", node, all, expect))
+    Some(build_action("http_request", node, all, expect))
 }
 
-fn method(node: &JsonNode, all: &mut StepArguments, findings: &mut FileDiagnostics<'_>) {
+fn read_method(node: &JsonNode, all: &mut StepArguments, findings: &mut FileDiagnostics<'_>) {
     const METHODS: [&str; 6] = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"];
     let words = METHODS.map(|word| (word, word));
-    let lower =
-        text(node, "method", findings).filter(|word| METHODS.contains(&word.value.to_uppercase().as_str()));
+    let lower = read_text(node, "method", findings)
+        .filter(|word| METHODS.contains(&word.value.to_uppercase().as_str()));
     let found = match lower {
         Some(word) => Some(word.value.to_uppercase()),
-        None => choice(node, "method", &words, findings).map(|word| word.value.to_owned()),
+        None => read_choice(node, "method", &words, findings).map(|word| word.value.to_owned()),
     };
     let usual = if non_null_member(node, "body").is_some() { "POST" } else { "GET" };
     all.add_literal("method", found.unwrap_or_else(|| usual.to_owned()).into());
@@ -130,12 +135,12 @@ fn literal_url(node: &JsonNode, findings: &mut FileDiagnostics<'_>) {
     if matches!(scheme, Some(scheme) if !["http", "https"].contains(&scheme) && !scheme.contains(['\'', '"', '`', '.']))
     {
         let span = non_null_member(node, "url").map_or(node.span.clone(), |value| value.span.clone());
-        findings.error("E10", span, "`url` must begin with https:// or http://", None);
+        findings.add_error("E10", span, "`url` must begin with https:// or http://", None);
     }
 }
 
 /// An argument of one text.
-fn one(
+fn read_text_argument(
     node: &JsonNode,
     name: &str,
     inputs: InputFormReader<'_>,
@@ -143,46 +148,58 @@ fn one(
     findings: &mut FileDiagnostics<'_>,
 ) {
     let Some(value) = non_null_member(node, name) else { return };
-    match inputs.words(value, findings) {
-        Some(InputForm::Value(_)) => wrong(value, &format!("`{name}` must be a text"), findings),
+    match inputs.read_mostly_text(value, findings) {
+        Some(InputForm::Value(_)) => report_wrong_type(value, &format!("`{name}` must be a text"), findings),
         Some(InputForm::Words(text)) if text.value.trim().is_empty() => {
-            findings.error("E10", text.span, format!("`{name}` is blank"), None);
+            findings.add_error("E10", text.span, format!("`{name}` is blank"), None);
         }
-        Some(_) => all.add(key(name, value), value, inputs, &mut FileDiagnostics::new(findings.file)),
+        Some(_) => all.add_argument(
+            argument_name(name, value),
+            value,
+            inputs,
+            &mut FileDiagnostics::new(findings.file),
+        ),
         None => {}
     }
 }
 
 /// The state's `timeout` holds for the action too, which otherwise has one of its own that may be shorter.
-fn limit(
+fn read_time_limit(
     node: &JsonNode,
     inputs: InputFormReader<'_>,
     all: &mut StepArguments,
     findings: &FileDiagnostics<'_>,
 ) {
     // what is wrong with it is found where the state is read
-    if let Some(length) = length(node, "timeout", inputs.named, &mut FileDiagnostics::new(findings.file)) {
+    if let Some(length) =
+        read_time_span(node, "timeout", inputs.definitions, &mut FileDiagnostics::new(findings.file))
+    {
         // a little later than the state's own, whose error is the one that authors catch
         let seconds = length.div_ceil(1_000).saturating_add(1);
         all.add_literal("timeout_seconds", seconds.min(LONGEST_SECONDS).into());
     }
 }
 
-fn key(name: &str, value: &JsonNode) -> SpannedText {
+fn argument_name(name: &str, value: &JsonNode) -> SpannedText {
     SpannedValue { value: name.to_owned(), span: value.span.clone() }
 }
 
-fn step(tool: &str, node: &JsonNode, arguments: StepArguments, expect: ActionExpectation) -> StepForm {
+fn build_action(
+    tool: &str,
+    node: &JsonNode,
+    arguments: StepArguments,
+    expect: ActionExpectation,
+) -> StepForm {
     let tool = SpannedValue { value: tool.to_owned(), span: node.span.start..node.span.start + 1 };
     StepForm { tool, risk: Some(ToolRisk::Execute), arguments, expect }
 }
 
-fn absent(node: &JsonNode, message: &str, hint: &str, findings: &mut FileDiagnostics<'_>) {
-    findings.error("E10", node.span.start..node.span.start + 1, message, Some(hint.to_owned()));
+fn report_missing_key(node: &JsonNode, message: &str, hint: &str, findings: &mut FileDiagnostics<'_>) {
+    findings.add_error("E10", node.span.start..node.span.start + 1, message, Some(hint.to_owned()));
 }
 
 /// One number, several, or `any`.
-fn expect(
+fn read_expected_codes(
     node: &JsonNode,
     key: &str,
     bounds: (i64, i64),
@@ -205,7 +222,7 @@ fn expect(
     let numbers: Vec<i64> = items.iter().filter_map(number).collect();
     if numbers.is_empty() || numbers.len() < items.len() {
         let message = format!("`{key}` must be \"any\", or whole numbers from {} to {}", bounds.0, bounds.1);
-        findings.error("E10", value.span.clone(), message, None);
+        findings.add_error("E10", value.span.clone(), message, None);
         return ActionExpectation::Ok;
     }
     ActionExpectation::OneOf(numbers)

@@ -224,9 +224,9 @@ impl UpdateOperation {
 /// Functions of the script file: before the model is asked, after it answered, and the one that names the next state.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct HandlersForm {
-    pub before: Option<SpannedText>,
-    pub after: Option<SpannedText>,
-    pub decide: Option<SpannedText>,
+    pub before_handler: Option<SpannedText>,
+    pub after_handler: Option<SpannedText>,
+    pub decide_handler: Option<SpannedText>,
 }
 
 /// `action.function`.
@@ -241,7 +241,7 @@ pub enum FunctionForm {
 pub struct TransitionForm {
     pub target: SpannedText,
     pub condition: Option<SpannedText>,
-    pub before: Option<SpannedText>,
+    pub before_script: Option<SpannedText>,
     pub span: Range<usize>,
 }
 
@@ -272,13 +272,13 @@ impl ParameterForm {
 
 impl StateForm {
     /// The name inside its body.
-    pub fn local(&self) -> &str {
+    pub fn local_name(&self) -> &str {
         self.name.value.strip_prefix(self.scope.as_str()).unwrap_or(&self.name.value)
     }
 
     /// Whether reaching it ends the workflow, or the body that it belongs to.
     pub fn is_terminal(&self) -> bool {
-        self.local() == "stop" || self.work == WorkForm::Final
+        self.local_name() == "stop" || self.work == WorkForm::Final
     }
 
     /// The name of a state in the same body.
@@ -297,12 +297,14 @@ impl StateForm {
     }
 
     /// Keys of `common_data` that are written without a script: results, errors, updates, answers, items of a loop.
-    pub fn writes(&self) -> impl Iterator<Item = &str> {
+    pub fn written_keys(&self) -> impl Iterator<Item = &str> {
         let result = self.store.iter().filter_map(|store| store.key.as_deref());
         let errors = self.catch.iter().filter_map(|rule| rule.key.as_deref());
         let updates = self.updates.iter().filter_map(|update| update.path.value.split('.').next());
         let items: Vec<&str> = match &self.work {
-            WorkForm::ForEach(form) => vec![&form.each, &form.at, "total", "is_first", "is_last"],
+            WorkForm::ForEach(form) => {
+                vec![&form.item_name, &form.index_name, "total", "is_first", "is_last"]
+            }
             WorkForm::Pause(form) => form.required_outputs.iter().map(String::as_str).collect(),
             WorkForm::Plain
             | WorkForm::Parallel(_)

@@ -3,16 +3,16 @@
 use super::super::json::{JsonNode, JsonNodeKind};
 use super::super::source::FileDiagnostics;
 use super::ast::ContextForm;
-use super::fields::{choice, count, list, object, required_text, text};
+use super::fields::{check_object, read_choice, read_count, read_list, read_text, required_text};
 use super::keys::{CONTEXT, MESSAGE};
 use synthdev_domain::context::{CHARACTERS_A_TOKEN, DEFAULT_MAX_LENGTH, ToolVisibility, TrimPolicy};
 use synthdev_domain::message::ChatRole;
 
-pub(super) fn context(node: &JsonNode, findings: &mut FileDiagnostics<'_>) -> Option<ContextForm> {
-    object(node, &CONTEXT, findings)?;
-    let messages = list(node, "starting_messages", findings, message);
-    let max_length = count(node, "max_length", findings).map(|length| length as usize);
-    let max_tokens = count(node, "max_tokens", findings).map(|tokens| tokens as usize);
+pub(super) fn read_context(node: &JsonNode, findings: &mut FileDiagnostics<'_>) -> Option<ContextForm> {
+    check_object(node, &CONTEXT, findings)?;
+    let messages = read_list(node, "starting_messages", findings, read_message);
+    let max_length = read_count(node, "max_length", findings).map(|length| length as usize);
+    let max_tokens = read_count(node, "max_tokens", findings).map(|tokens| tokens as usize);
     // The default is for those who say nothing: it does not narrow a limit that is given in tokens.
     let usual = max_tokens.map_or(DEFAULT_MAX_LENGTH, |tokens| tokens.saturating_mul(CHARACTERS_A_TOKEN));
     let ways = [
@@ -20,14 +20,14 @@ pub(super) fn context(node: &JsonNode, findings: &mut FileDiagnostics<'_>) -> Op
         ("summarize", TrimPolicy::Summarize),
         ("error", TrimPolicy::Error),
     ];
-    let trim = choice(node, "trim", &ways, findings).map(|found| found.value);
-    let pin_first = whole(node, "pin_first", findings);
+    let trim = read_choice(node, "trim", &ways, findings).map(|found| found.value);
+    let pin_first = read_whole_number(node, "pin_first", findings);
     let seen = [
         ("none", ToolVisibility::None),
         ("summary", ToolVisibility::Summary),
         ("full", ToolVisibility::Full),
     ];
-    let tool_visibility = choice(node, "tool_visibility", &seen, findings).map(|found| found.value);
+    let tool_visibility = read_choice(node, "tool_visibility", &seen, findings).map(|found| found.value);
     let name = required_text(node, "name", "the context", findings)?;
     Some(ContextForm {
         name,
@@ -35,30 +35,30 @@ pub(super) fn context(node: &JsonNode, findings: &mut FileDiagnostics<'_>) -> Op
         max_length: max_length.unwrap_or(usual),
         max_tokens,
         trim: trim.unwrap_or_default(),
-        summary_level: text(node, "summary_level", findings),
+        summary_level: read_text(node, "summary_level", findings),
         pin_first: pin_first.unwrap_or_default(),
         tool_visibility: tool_visibility.unwrap_or_default(),
     })
 }
 
 /// A whole number, 0 included.
-fn whole(node: &JsonNode, key: &str, findings: &mut FileDiagnostics<'_>) -> Option<usize> {
+fn read_whole_number(node: &JsonNode, key: &str, findings: &mut FileDiagnostics<'_>) -> Option<usize> {
     let value = node.get(key).filter(|value| value.kind != JsonNodeKind::Null)?;
     let parsed = match &value.kind {
         JsonNodeKind::Number(text) => text.parse::<u32>().ok(),
         _ => None,
     };
     if parsed.is_none() {
-        findings.error("E10", value.span.clone(), format!("`{key}` must be a whole number"), None);
+        findings.add_error("E10", value.span.clone(), format!("`{key}` must be a whole number"), None);
     }
     parsed.map(|number| number as usize)
 }
 
-fn message(node: &JsonNode, findings: &mut FileDiagnostics<'_>) -> Option<(ChatRole, String)> {
-    object(node, &MESSAGE, findings)?;
+fn read_message(node: &JsonNode, findings: &mut FileDiagnostics<'_>) -> Option<(ChatRole, String)> {
+    check_object(node, &MESSAGE, findings)?;
     let words = [("system", ChatRole::System), ("user", ChatRole::User), ("assistant", ChatRole::Assistant)];
     let present = required_text(node, "role", "the starting message", findings).is_some();
-    let role = if present { choice(node, "role", &words, findings) } else { None };
+    let role = if present { read_choice(node, "role", &words, findings) } else { None };
     let content = required_text(node, "content", "the starting message", findings)?;
     Some((role?.value, content.value))
 }

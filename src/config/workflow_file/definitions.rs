@@ -4,35 +4,38 @@ use super::super::json::{JsonMember, JsonNode, JsonNodeKind};
 use super::super::source::FileDiagnostics;
 use super::definitions_lookup::NamedDefinitions;
 use super::error_policy::retry_rules;
-use super::fields::{duration, non_null_member, object, required_text, wrong};
-use super::inputs::{InputFormReader, arguments};
+use super::fields::{check_object, non_null_member, read_duration, report_wrong_type, required_text};
+use super::inputs::{InputFormReader, read_arguments};
 use super::keys::{USE, USED_TOOL};
-use super::schema::sound;
+use super::schema::usable_schema;
 use super::{SpannedText, StepArguments};
 
-pub(super) fn read(node: &JsonNode, findings: &mut FileDiagnostics<'_>) -> NamedDefinitions {
+pub(super) fn read_definitions(node: &JsonNode, findings: &mut FileDiagnostics<'_>) -> NamedDefinitions {
     let mut named = NamedDefinitions::default();
     let Some(value) = non_null_member(node, "use") else { return named };
-    if object(value, &USE, findings).is_none() {
+    if check_object(value, &USE, findings).is_none() {
         return named;
     }
-    named.schemas = each(value, "schemas", findings, |one, findings| sound(&one.value, findings));
+    named.schemas =
+        read_each(value, "schemas", findings, |one, findings| usable_schema(&one.value, findings));
     named.timeouts =
-        each(value, "timeouts", findings, |one, findings| duration(&one.value, &one.key, findings));
+        read_each(value, "timeouts", findings, |one, findings| read_duration(&one.value, &one.key, findings));
     let timeouts = &named;
-    let retries =
-        each(value, "retries", findings, |one, findings| Some(retry_rules(&one.value, timeouts, findings)));
+    let retries = read_each(value, "retries", findings, |one, findings| {
+        Some(retry_rules(&one.value, timeouts, findings))
+    });
     named.retries = retries;
     let none = NamedDefinitions::default();
-    let inputs = InputFormReader { named: &none };
-    named.prompts = each(value, "prompts", findings, |one, findings| inputs.prompt(&one.value, findings));
-    let tools = each(value, "tools", findings, |one, findings| tool_call(&one.value, &named, findings));
+    let inputs = InputFormReader { definitions: &none };
+    named.prompts =
+        read_each(value, "prompts", findings, |one, findings| inputs.read_prompt(&one.value, findings));
+    let tools = read_each(value, "tools", findings, |one, findings| tool_call(&one.value, &named, findings));
     named.tools = tools;
     named
 }
 
 /// Only what the index of a file needs: findings are left to the full reading.
-pub(super) fn schemas_of(node: &JsonNode) -> NamedDefinitions {
+pub(super) fn read_schemas(node: &JsonNode) -> NamedDefinitions {
     let members = non_null_member(node, "use")
         .and_then(|value| non_null_member(value, "schemas"))
         .and_then(JsonNode::members);
@@ -45,12 +48,12 @@ fn tool_call(
     named: &NamedDefinitions,
     findings: &mut FileDiagnostics<'_>,
 ) -> Option<(SpannedText, StepArguments)> {
-    object(node, &USED_TOOL, findings)?;
-    let arguments = arguments(node, "arguments", InputFormReader { named }, findings);
+    check_object(node, &USED_TOOL, findings)?;
+    let arguments = read_arguments(node, "arguments", InputFormReader { definitions: named }, findings);
     Some((required_text(node, "tool", "the tool", findings)?, arguments))
 }
 
-fn each<T>(
+fn read_each<T>(
     node: &JsonNode,
     key: &str,
     findings: &mut FileDiagnostics<'_>,
@@ -58,7 +61,7 @@ fn each<T>(
 ) -> Vec<(String, T)> {
     let Some(value) = non_null_member(node, key) else { return Vec::new() };
     let JsonNodeKind::Object(members) = &value.kind else {
-        wrong(value, &format!("`{key}` must be an object of names"), findings);
+        report_wrong_type(value, &format!("`{key}` must be an object of names"), findings);
         return Vec::new();
     };
     members.iter().filter_map(|one| Some((one.key.clone(), read(one, findings)?))).collect()

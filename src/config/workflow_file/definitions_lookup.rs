@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use serde_json::Value;
 
-use super::super::did_you_mean::or_list;
+use super::super::did_you_mean::suggest_or_list;
 use super::super::source::FileDiagnostics;
 use super::{InputForm, RetryForm, SpannedText, StepArguments};
 
@@ -18,53 +18,53 @@ pub(super) struct NamedDefinitions {
 }
 
 impl NamedDefinitions {
-    pub(super) fn retry(
+    pub(super) fn find_retry(
         &self,
         name: &str,
         span: &Range<usize>,
         findings: &mut FileDiagnostics<'_>,
     ) -> Vec<RetryForm> {
-        find(&self.retries, "retry", "retries", name, span, findings).unwrap_or_default()
+        find_definition(&self.retries, "retry", "retries", name, span, findings).unwrap_or_default()
     }
 
     pub(super) fn has_timeout(&self, name: &str) -> bool {
         self.timeouts.iter().any(|(known, _)| known == name)
     }
 
-    pub(super) fn timeout(
+    pub(super) fn find_timeout(
         &self,
         name: &str,
         span: &Range<usize>,
         findings: &mut FileDiagnostics<'_>,
     ) -> Option<u64> {
-        find(&self.timeouts, "timeout", "timeouts", name, span, findings)
+        find_definition(&self.timeouts, "timeout", "timeouts", name, span, findings)
     }
 
-    pub(super) fn prompt(
+    pub(super) fn find_prompt(
         &self,
         name: &str,
         span: &Range<usize>,
         findings: &mut FileDiagnostics<'_>,
     ) -> Option<InputForm> {
-        find(&self.prompts, "prompt", "prompts", name, span, findings)
+        find_definition(&self.prompts, "prompt", "prompts", name, span, findings)
     }
 
-    pub(super) fn schema(
+    pub(super) fn find_schema(
         &self,
         name: &str,
         span: &Range<usize>,
         findings: &mut FileDiagnostics<'_>,
     ) -> Option<Value> {
-        find(&self.schemas, "schema", "schemas", name, span, findings)
+        find_definition(&self.schemas, "schema", "schemas", name, span, findings)
     }
 
     /// A tool call of this name, if there is one: other names are those of tools.
-    pub(super) fn tool(&self, name: &str) -> Option<&(SpannedText, StepArguments)> {
+    pub(super) fn find_tool(&self, name: &str) -> Option<&(SpannedText, StepArguments)> {
         self.tools.iter().find(|(known, _)| known == name).map(|(_, call)| call)
     }
 }
 
-fn find<T: Clone>(
+fn find_definition<T: Clone>(
     list: &[(String, T)],
     what: &str,
     key: &str,
@@ -76,8 +76,13 @@ fn find<T: Clone>(
         return Some(found.clone());
     }
     let known: Vec<&str> = list.iter().map(|(known, _)| known.as_str()).collect();
-    let hint = or_list(name, "known", &known)
+    let hint = suggest_or_list(name, "known", &known)
         .unwrap_or_else(|| format!("add it to the workflow: \"use\": {{\"{key}\": {{\"{name}\": …}}}}"));
-    findings.error("E05", span.clone(), format!("there is no {what} `{name}` in `use.{key}`"), Some(hint));
+    findings.add_error(
+        "E05",
+        span.clone(),
+        format!("there is no {what} `{name}` in `use.{key}`"),
+        Some(hint),
+    );
     None
 }

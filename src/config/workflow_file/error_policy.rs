@@ -4,7 +4,10 @@
 use super::super::json::{JsonNode, JsonNodeKind};
 use super::super::source::FileDiagnostics;
 use super::definitions_lookup::NamedDefinitions;
-use super::fields::{count, duration, flag, non_null_member, number, object, required_text, text, texts};
+use super::fields::{
+    check_object, non_null_member, read_count, read_duration, read_flag, read_number, read_text, read_texts,
+    required_text,
+};
 use super::keys::{BUDGET, CAP, CATCH, OUTPUT, RETRY};
 use super::{CatchForm, OnErrorForm, RetryForm, SpannedText, SpannedValue, schema};
 use synthdev_domain::workflow::{Budget, BudgetCap, RetryBackoff, StateOutputSpec};
@@ -13,7 +16,7 @@ use synthdev_domain::workflow::{Budget, BudgetCap, RetryBackoff, StateOutputSpec
 const ATTEMPTS: u32 = 3;
 
 /// A length of time by key: seconds, ISO 8601, or a name of `use.timeouts`.
-pub(super) fn length(
+pub(super) fn read_time_span(
     node: &JsonNode,
     key: &str,
     named: &NamedDefinitions,
@@ -24,42 +27,44 @@ pub(super) fn length(
         JsonNodeKind::String(name)
             if !name.trim_start().starts_with(['P', 'p']) || named.has_timeout(name) =>
         {
-            named.timeout(name, &value.span, findings)
+            named.find_timeout(name, &value.span, findings)
         }
-        _ => duration(value, key, findings),
+        _ => read_duration(value, key, findings),
     }
 }
 
-pub(super) fn timeout(
+pub(super) fn read_timeout(
     node: &JsonNode,
     named: &NamedDefinitions,
     findings: &mut FileDiagnostics<'_>,
 ) -> Option<u64> {
-    length(node, "timeout", named, findings)
+    read_time_span(node, "timeout", named, findings)
 }
 
 /// `budget`: tokens, dollars and time, each a number or `{soft, hard}`.
-pub(super) fn budget(
+pub(super) fn read_budget(
     node: &JsonNode,
     named: &NamedDefinitions,
     findings: &mut FileDiagnostics<'_>,
 ) -> Budget {
     let Some(value) = non_null_member(node, "budget") else { return Budget::default() };
-    if object(value, &BUDGET, findings).is_none() {
+    if check_object(value, &BUDGET, findings).is_none() {
         return Budget::default();
     }
-    let tokens =
-        cap(value, "tokens", findings, |node, key, findings| count(node, key, findings).map(u64::from));
-    let cost_usd = cap(value, "cost_usd", findings, |node, key, findings| {
-        number(node, key, (0.0, f64::INFINITY), findings)
+    let tokens = read_cap(value, "tokens", findings, |node, key, findings| {
+        read_count(node, key, findings).map(u64::from)
     });
-    let duration_ms =
-        cap(value, "duration", findings, |node, key, findings| length(node, key, named, findings));
+    let cost_usd = read_cap(value, "cost_usd", findings, |node, key, findings| {
+        read_number(node, key, (0.0, f64::INFINITY), findings)
+    });
+    let duration_ms = read_cap(value, "duration", findings, |node, key, findings| {
+        read_time_span(node, key, named, findings)
+    });
     Budget { tokens, cost_usd, duration_ms }
 }
 
 /// A plain value is the hard end.
-fn cap<T: Copy + PartialOrd + Default>(
+fn read_cap<T: Copy + PartialOrd + Default>(
     node: &JsonNode,
     key: &str,
     findings: &mut FileDiagnostics<'_>,
@@ -69,7 +74,7 @@ fn cap<T: Copy + PartialOrd + Default>(
     if value.members().is_none() {
         return BudgetCap { soft: None, hard: read(node, key, findings) };
     }
-    if object(value, &CAP, findings).is_none() {
+    if check_object(value, &CAP, findings).is_none() {
         return BudgetCap::default();
     }
     let cap = BudgetCap { soft: read(value, "soft", findings), hard: read(value, "hard", findings) };
@@ -78,13 +83,13 @@ fn cap<T: Copy + PartialOrd + Default>(
     {
         let hint = "the soft end warns before the hard one pauses: make it smaller";
         let message = format!("the soft end of `{key}` is above the hard one");
-        findings.error("E10", value.span.clone(), message, Some(hint.to_owned()));
+        findings.add_error("E10", value.span.clone(), message, Some(hint.to_owned()));
     }
     cap
 }
 
 /// `retry`: one rule or several; a text is a name of `use.retries`.
-pub(super) fn retry(
+pub(super) fn read_retry(
     node: &JsonNode,
     named: &NamedDefinitions,
     findings: &mut FileDiagnostics<'_>,
@@ -104,7 +109,7 @@ pub(super) fn retry_rules(
     let mut rules = Vec::new();
     for item in items {
         match &item.kind {
-            JsonNodeKind::String(name) => rules.extend(named.retry(name, &item.span, findings)),
+            JsonNodeKind::String(name) => rules.extend(named.find_retry(name, &item.span, findings)),
             _ => rules.extend(retry_rule(item, named, findings)),
         }
     }
@@ -116,29 +121,29 @@ fn retry_rule(
     named: &NamedDefinitions,
     findings: &mut FileDiagnostics<'_>,
 ) -> Option<RetryForm> {
-    object(node, &RETRY, findings)?;
+    check_object(node, &RETRY, findings)?;
     let usual = RetryBackoff::default();
     let delay_ms = if is_zero(node, "delay") {
         0
     } else {
-        length(node, "delay", named, findings).unwrap_or(usual.delay_ms)
+        read_time_span(node, "delay", named, findings).unwrap_or(usual.delay_ms)
     };
-    let most = length(node, "max_delay", named, findings);
+    let most = read_time_span(node, "max_delay", named, findings);
     if let Some(most) = most
         && most < delay_ms
         && let Some(value) = node.get("max_delay")
     {
         let hint = "make `max_delay` larger, or leave it out";
-        findings.error("E10", value.span.clone(), "`max_delay` is below `delay`", Some(hint.to_owned()));
+        findings.add_error("E10", value.span.clone(), "`max_delay` is below `delay`", Some(hint.to_owned()));
     }
     Some(RetryForm {
-        errors: errors(node, findings),
-        max_attempts: count(node, "max_attempts", findings).unwrap_or(ATTEMPTS),
+        errors: read_errors(node, findings),
+        max_attempts: read_count(node, "max_attempts", findings).unwrap_or(ATTEMPTS),
         backoff: RetryBackoff {
             delay_ms,
-            factor: number(node, "backoff", (1.0, 1_000.0), findings).unwrap_or(usual.factor),
+            factor: read_number(node, "backoff", (1.0, 1_000.0), findings).unwrap_or(usual.factor),
             max_delay_ms: most.unwrap_or(usual.max_delay_ms.max(delay_ms)),
-            jitter: flag(node, "jitter", findings).unwrap_or(usual.jitter),
+            jitter: read_flag(node, "jitter", findings).unwrap_or(usual.jitter),
         },
     })
 }
@@ -148,21 +153,21 @@ fn is_zero(node: &JsonNode, key: &str) -> bool {
 }
 
 /// Without `errors` a rule is for all of them.
-fn errors(node: &JsonNode, findings: &mut FileDiagnostics<'_>) -> Vec<SpannedText> {
+fn read_errors(node: &JsonNode, findings: &mut FileDiagnostics<'_>) -> Vec<SpannedText> {
     let all = || vec![SpannedValue { value: "*".to_owned(), span: node.span.clone() }];
-    let Some(list) = texts(node, "errors", findings) else { return all() };
+    let Some(list) = read_texts(node, "errors", findings) else { return all() };
     if list.is_empty()
         && non_null_member(node, "errors").and_then(JsonNode::items).is_some_and(<[JsonNode]>::is_empty)
     {
         let hint = "name errors as in [\"model.*\", \"tool.failed\"], or [\"*\"] for all";
         let span = node.get("errors").map_or_else(|| node.span.clone(), |value| value.span.clone());
-        findings.error("E10", span, "`errors` is empty: the rule never applies", Some(hint.to_owned()));
+        findings.add_error("E10", span, "`errors` is empty: the rule never applies", Some(hint.to_owned()));
     }
     list
 }
 
 /// `catch`: one rule or several.
-pub(super) fn catch(node: &JsonNode, scope: &str, findings: &mut FileDiagnostics<'_>) -> Vec<CatchForm> {
+pub(super) fn read_catch(node: &JsonNode, scope: &str, findings: &mut FileDiagnostics<'_>) -> Vec<CatchForm> {
     let Some(value) = non_null_member(node, "catch") else { return Vec::new() };
     let items = match &value.kind {
         JsonNodeKind::Array(items) => items.as_slice(),
@@ -172,17 +177,17 @@ pub(super) fn catch(node: &JsonNode, scope: &str, findings: &mut FileDiagnostics
 }
 
 fn catch_rule(node: &JsonNode, scope: &str, findings: &mut FileDiagnostics<'_>) -> Option<CatchForm> {
-    object(node, &CATCH, findings)?;
-    let errors = errors(node, findings);
+    check_object(node, &CATCH, findings)?;
+    let errors = read_errors(node, findings);
     let key = data_key(node, findings);
-    let before = text(node, "before", findings);
+    let before = read_text(node, "before", findings);
     let target = required_text(node, "target", "the catch rule", findings)?;
-    Some(CatchForm { errors, key, before, target: scoped(target, scope) })
+    Some(CatchForm { errors, key, before_script: before, target: with_scope(target, scope) })
 }
 
 /// `as`: a key of `common_data`.
 fn data_key(node: &JsonNode, findings: &mut FileDiagnostics<'_>) -> Option<String> {
-    let key = text(node, "as", findings)?;
+    let key = read_text(node, "as", findings)?;
     let plain = key.value.strip_prefix("common_data.").unwrap_or(&key.value);
     let mut letters = plain.chars();
     let first = letters.next().is_some_and(|c| c.is_alphabetic() || c == '_' || c == '$');
@@ -191,7 +196,7 @@ fn data_key(node: &JsonNode, findings: &mut FileDiagnostics<'_>) -> Option<Strin
     }
     let message = format!("`{}` is no key of `common_data`", key.value);
     let hint = "`as` is one name, for example \"plan\", which scripts then read as `common_data.plan`";
-    findings.error("E10", key.span, message, Some(hint.to_owned()));
+    findings.add_error("E10", key.span, message, Some(hint.to_owned()));
     None
 }
 
@@ -201,54 +206,56 @@ pub(super) fn on_error(
     scope: &str,
     findings: &mut FileDiagnostics<'_>,
 ) -> Option<OnErrorForm> {
-    let word = text(node, "on_error", findings)?;
+    let word = read_text(node, "on_error", findings)?;
     Some(match word.value.as_str() {
         "fail" => OnErrorForm::Fail,
         "continue" => OnErrorForm::Continue,
-        _ => OnErrorForm::Go(scoped(word, scope)),
+        _ => OnErrorForm::Go(with_scope(word, scope)),
     })
 }
 
 /// The name of a state, in its body.
-pub(super) fn target(
+pub(super) fn read_target(
     node: &JsonNode,
     key: &str,
     scope: &str,
     findings: &mut FileDiagnostics<'_>,
 ) -> Option<SpannedText> {
-    text(node, key, findings).map(|name| scoped(name, scope))
+    read_text(node, key, findings).map(|name| with_scope(name, scope))
 }
 
-pub(super) fn scoped(name: SpannedText, scope: &str) -> SpannedText {
+pub(super) fn with_scope(name: SpannedText, scope: &str) -> SpannedText {
     SpannedValue { value: format!("{scope}{}", name.value), span: name.span }
 }
 
 /// `output` of a state.
-pub(super) fn store(
+pub(super) fn read_output(
     node: &JsonNode,
     named: &NamedDefinitions,
     findings: &mut FileDiagnostics<'_>,
 ) -> Option<StateOutputSpec> {
     let value = non_null_member(node, "output")?;
-    object(value, &OUTPUT, findings)?;
-    let store =
-        StateOutputSpec { key: data_key(value, findings), schema: schema::read(value, named, findings) };
+    check_object(value, &OUTPUT, findings)?;
+    let store = StateOutputSpec {
+        key: data_key(value, findings),
+        schema: schema::read_schema(value, named, findings),
+    };
     if non_null_member(value, "as").is_none() && non_null_member(value, "schema").is_none() {
         let hint = "add \"as\": \"key\" to keep the result, or \"schema\" to check it";
-        findings.error("E10", value.span.clone(), "`output` says nothing", Some(hint.to_owned()));
+        findings.add_error("E10", value.span.clone(), "`output` says nothing", Some(hint.to_owned()));
     }
     Some(store)
 }
 
 /// Any JSON but `null`, which counts as absent.
-pub(super) fn fallback(
+pub(super) fn read_fallback(
     node: &JsonNode,
     store: Option<&StateOutputSpec>,
     findings: &mut FileDiagnostics<'_>,
 ) -> Option<serde_json::Value> {
     let value = non_null_member(node, "fallback")?;
     if let Some(schema) = store.and_then(|store| store.schema.as_ref()) {
-        schema::fits(value, "fallback", schema, findings);
+        schema::check_value_fits(value, "fallback", schema, findings);
     }
     Some(value.to_value())
 }

@@ -10,23 +10,27 @@ use super::{SpannedText, SpannedValue};
 use synthdev_domain::duration::duration_ms;
 
 /// Checks that a node is an object and holds only known keys (E14). The object's members, or `None`.
-pub(super) fn object(node: &JsonNode, keys: &ObjectKeys, findings: &mut FileDiagnostics<'_>) -> Option<()> {
+pub(super) fn check_object(
+    node: &JsonNode,
+    keys: &ObjectKeys,
+    findings: &mut FileDiagnostics<'_>,
+) -> Option<()> {
     let Some(members) = node.members() else {
-        wrong(node, &format!("{} must be an object", keys.what), findings);
+        report_wrong_type(node, &format!("{} must be an object", keys.noun), findings);
         return None;
     };
     for member in members {
         let key = member.key.as_str();
-        if keys.known.contains(&key) || key.starts_with("x_") || key == "$schema" || findings.is_full() {
+        if keys.known_keys.contains(&key) || key.starts_with("x_") || key == "$schema" || findings.is_full() {
             continue;
         }
-        let (message, hint) = if keys.later.contains(&key) {
+        let (message, hint) = if keys.future_keys.contains(&key) {
             let message = format!("`{key}` is not supported in this version");
             (message, Some("remove it, or prefix it with `x_` to keep it as a note".to_owned()))
         } else {
-            unknown_key(key, keys.what, keys.known.iter().copied())
+            unknown_key(key, keys.noun, keys.known_keys.iter().copied())
         };
-        findings.error("E14", member.key_span.clone(), message, hint);
+        findings.add_error("E14", member.key_span.clone(), message, hint);
     }
     Some(())
 }
@@ -48,18 +52,22 @@ pub(super) fn non_null_member<'n>(node: &'n JsonNode, key: &str) -> Option<&'n J
 }
 
 /// A value of the wrong type (E10).
-pub(super) fn wrong(node: &JsonNode, expected: &str, findings: &mut FileDiagnostics<'_>) {
-    findings.error("E10", node.span.clone(), format!("{expected}, this is {}", node.kind_name()), None);
+pub(super) fn report_wrong_type(node: &JsonNode, expected: &str, findings: &mut FileDiagnostics<'_>) {
+    findings.add_error("E10", node.span.clone(), format!("{expected}, this is {}", node.kind_name()), None);
 }
 
 /// A text that may be absent; `null` counts as absent.
-pub(super) fn text(node: &JsonNode, key: &str, findings: &mut FileDiagnostics<'_>) -> Option<SpannedText> {
+pub(super) fn read_text(
+    node: &JsonNode,
+    key: &str,
+    findings: &mut FileDiagnostics<'_>,
+) -> Option<SpannedText> {
     let value = node.get(key)?;
     match &value.kind {
         JsonNodeKind::String(text) => Some(SpannedValue { value: text.clone(), span: value.span.clone() }),
         JsonNodeKind::Null => None,
         _ => {
-            wrong(value, &format!("`{key}` must be a string"), findings);
+            report_wrong_type(value, &format!("`{key}` must be a string"), findings);
             None
         }
     }
@@ -74,30 +82,35 @@ pub(super) fn required_text(
 ) -> Option<SpannedText> {
     if node.get(key).is_none_or(|value| value.kind == JsonNodeKind::Null) {
         let span = node.span.start..node.span.start + 1;
-        findings.error("E10", span, format!("{what} has no `{key}`"), Some(format!("add \"{key}\": \"…\"")));
+        findings.add_error(
+            "E10",
+            span,
+            format!("{what} has no `{key}`"),
+            Some(format!("add \"{key}\": \"…\"")),
+        );
         return None;
     }
-    let found = text(node, key, findings)?;
+    let found = read_text(node, key, findings)?;
     if found.value.trim().is_empty() {
-        findings.error("E10", found.span, format!("`{key}` is blank"), None);
+        findings.add_error("E10", found.span, format!("`{key}` is blank"), None);
         return None;
     }
     Some(found)
 }
 
-pub(super) fn flag(node: &JsonNode, key: &str, findings: &mut FileDiagnostics<'_>) -> Option<bool> {
+pub(super) fn read_flag(node: &JsonNode, key: &str, findings: &mut FileDiagnostics<'_>) -> Option<bool> {
     let value = node.get(key)?;
     match value.kind {
         JsonNodeKind::Bool(flag) => Some(flag),
         _ => {
-            wrong(value, &format!("`{key}` must be true or false"), findings);
+            report_wrong_type(value, &format!("`{key}` must be true or false"), findings);
             None
         }
     }
 }
 
 /// A whole number of at least one.
-pub(super) fn count(node: &JsonNode, key: &str, findings: &mut FileDiagnostics<'_>) -> Option<u32> {
+pub(super) fn read_count(node: &JsonNode, key: &str, findings: &mut FileDiagnostics<'_>) -> Option<u32> {
     let value = node.get(key)?;
     let parsed = match &value.kind {
         JsonNodeKind::Number(text) => text.parse::<u32>().ok().filter(|number| *number > 0),
@@ -105,23 +118,23 @@ pub(super) fn count(node: &JsonNode, key: &str, findings: &mut FileDiagnostics<'
     };
     if parsed.is_none() {
         let message = format!("`{key}` must be a whole number greater than 0");
-        findings.error("E10", value.span.clone(), message, None);
+        findings.add_error("E10", value.span.clone(), message, None);
     }
     parsed
 }
 
 /// A whole number, 0 included.
-pub(super) fn amount(node: &JsonNode, key: &str, findings: &mut FileDiagnostics<'_>) -> Option<u32> {
+pub(super) fn read_amount(node: &JsonNode, key: &str, findings: &mut FileDiagnostics<'_>) -> Option<u32> {
     let value = non_null_member(node, key)?;
     let parsed = if let JsonNodeKind::Number(text) = &value.kind { text.parse::<u32>().ok() } else { None };
     if parsed.is_none() {
-        findings.error("E10", value.span.clone(), format!("`{key}` must be a whole number"), None);
+        findings.add_error("E10", value.span.clone(), format!("`{key}` must be a whole number"), None);
     }
     parsed
 }
 
 /// A number between two bounds, both included.
-pub(super) fn number(
+pub(super) fn read_number(
     node: &JsonNode,
     key: &str,
     bounds: (f64, f64),
@@ -136,13 +149,13 @@ pub(super) fn number(
         } else {
             format!("of at least {}", bounds.0)
         };
-        findings.error("E10", value.span.clone(), format!("`{key}` must be a number {range}"), None);
+        findings.add_error("E10", value.span.clone(), format!("`{key}` must be a number {range}"), None);
     }
     fits
 }
 
 /// A list of texts, or one text in its place.
-pub(super) fn texts(
+pub(super) fn read_texts(
     node: &JsonNode,
     key: &str,
     findings: &mut FileDiagnostics<'_>,
@@ -152,7 +165,7 @@ pub(super) fn texts(
         JsonNodeKind::Array(items) => items.as_slice(),
         JsonNodeKind::String(_) => std::slice::from_ref(value),
         JsonNodeKind::Null | JsonNodeKind::Bool(_) | JsonNodeKind::Number(_) | JsonNodeKind::Object(_) => {
-            wrong(value, &format!("`{key}` must be a list of strings"), findings);
+            report_wrong_type(value, &format!("`{key}` must be a list of strings"), findings);
             return None;
         }
     };
@@ -163,46 +176,46 @@ pub(super) fn texts(
                 all.push(SpannedValue { value: text.to_owned(), span: item.span.clone() });
             }
             Some(_) => {
-                findings.error("E10", item.span.clone(), format!("`{key}` holds a blank text"), None);
+                findings.add_error("E10", item.span.clone(), format!("`{key}` holds a blank text"), None);
             }
-            None => wrong(item, &format!("`{key}` must be a list of strings"), findings),
+            None => report_wrong_type(item, &format!("`{key}` must be a list of strings"), findings),
         }
     }
     Some(all)
 }
 
 /// Milliseconds of a number of seconds or an ISO 8601 text; more than none.
-pub(super) fn duration(value: &JsonNode, key: &str, findings: &mut FileDiagnostics<'_>) -> Option<u64> {
+pub(super) fn read_duration(value: &JsonNode, key: &str, findings: &mut FileDiagnostics<'_>) -> Option<u64> {
     let message = match duration_ms(&value.to_value()) {
         Ok(0) => format!("`{key}` must be more than 0"),
         Ok(milliseconds) => return Some(milliseconds),
         Err(why) => format!("`{key}`: {why}"),
     };
     let hint = "write seconds, or an ISO 8601 duration such as \"PT5M\"";
-    findings.error("E10", value.span.clone(), message, Some(hint.to_owned()));
+    findings.add_error("E10", value.span.clone(), message, Some(hint.to_owned()));
     None
 }
 
 /// One of a few words.
-pub(super) fn choice<T: Copy>(
+pub(super) fn read_choice<T: Copy>(
     node: &JsonNode,
     key: &str,
     words: &[(&str, T)],
     findings: &mut FileDiagnostics<'_>,
 ) -> Option<SpannedValue<T>> {
-    let found = text(node, key, findings)?;
+    let found = read_text(node, key, findings)?;
     if let Some((_, value)) = words.iter().find(|(word, _)| *word == found.value) {
         return Some(SpannedValue { value: *value, span: found.span });
     }
     let known: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
     let hint = suggestion_hint(&found.value, known.iter().copied())
         .unwrap_or_else(|| format!("it is one of {}", known.join(", ")));
-    findings.error("E10", found.span, format!("`{key}` cannot be `{}`", found.value), Some(hint));
+    findings.add_error("E10", found.span, format!("`{key}` cannot be `{}`", found.value), Some(hint));
     None
 }
 
 /// A list that may be absent; each item is read, bad ones are left out.
-pub(super) fn list<T>(
+pub(super) fn read_list<T>(
     node: &JsonNode,
     key: &str,
     findings: &mut FileDiagnostics<'_>,
@@ -210,7 +223,7 @@ pub(super) fn list<T>(
 ) -> Vec<T> {
     let Some(value) = node.get(key) else { return Vec::new() };
     let Some(items) = value.items() else {
-        wrong(value, &format!("`{key}` must be an array"), findings);
+        report_wrong_type(value, &format!("`{key}` must be an array"), findings);
         return Vec::new();
     };
     items.iter().filter_map(|item| read(item, findings)).collect()
@@ -218,7 +231,7 @@ pub(super) fn list<T>(
 
 /// Bytes in the file of a place inside a JSON string: `offset` counts bytes of the decoded text, `span` is the
 /// string with its quotes. Escapes are followed.
-pub fn inside(file: &SourceFile, span: &Range<usize>, offset: usize) -> usize {
+pub fn offset_in_string(file: &SourceFile, span: &Range<usize>, offset: usize) -> usize {
     let raw = file.text.get(span.start + 1..span.end).unwrap_or_default();
     let mut decoded = 0;
     let mut chars = raw.char_indices().peekable();

@@ -5,50 +5,62 @@ use serde_json::{Map, Value};
 use super::super::json::{JsonNode, JsonNodeKind};
 use super::super::source::FileDiagnostics;
 use super::definitions_lookup::NamedDefinitions;
-use super::fields::{non_null_member, object, text, wrong};
+use super::fields::{check_object, non_null_member, read_text, report_wrong_type};
 use super::keys::{INPUT, SECRET};
 use super::{InputForm, SpannedText, SpannedValue, StepArguments};
 
 #[derive(Clone, Copy)]
 pub(super) struct InputFormReader<'n> {
-    pub(super) named: &'n NamedDefinitions,
+    pub(super) definitions: &'n NamedDefinitions,
 }
 
 impl InputFormReader<'_> {
     /// `input` and its like: a plain string may be an expression.
-    pub(super) fn auto(self, node: &JsonNode, findings: &mut FileDiagnostics<'_>) -> Option<InputForm> {
-        self.value(node, InputForm::Auto, findings)
+    pub(super) fn read_any_input(
+        self,
+        node: &JsonNode,
+        findings: &mut FileDiagnostics<'_>,
+    ) -> Option<InputForm> {
+        self.read_value(node, InputForm::Auto, findings)
     }
 
     /// For what is mostly plain text.
-    pub(super) fn words(self, node: &JsonNode, findings: &mut FileDiagnostics<'_>) -> Option<InputForm> {
-        self.value(node, InputForm::Words, findings)
+    pub(super) fn read_mostly_text(
+        self,
+        node: &JsonNode,
+        findings: &mut FileDiagnostics<'_>,
+    ) -> Option<InputForm> {
+        self.read_value(node, InputForm::Words, findings)
     }
 
     /// As `words`, by key.
-    pub(super) fn words_of(
+    pub(super) fn mostly_text_field(
         self,
         node: &JsonNode,
         key: &str,
         findings: &mut FileDiagnostics<'_>,
     ) -> Option<InputForm> {
-        non_null_member(node, key).and_then(|value| self.words(value, findings))
+        non_null_member(node, key).and_then(|value| self.read_mostly_text(value, findings))
     }
 
     /// A prompt of `use.prompts`: a template, or an explicit form.
-    pub(super) fn prompt(self, node: &JsonNode, findings: &mut FileDiagnostics<'_>) -> Option<InputForm> {
+    pub(super) fn read_prompt(
+        self,
+        node: &JsonNode,
+        findings: &mut FileDiagnostics<'_>,
+    ) -> Option<InputForm> {
         match &node.kind {
             JsonNodeKind::String(_) | JsonNodeKind::Object(_) => {
-                self.value(node, InputForm::Template, findings)
+                self.read_value(node, InputForm::Template, findings)
             }
             JsonNodeKind::Null | JsonNodeKind::Bool(_) | JsonNodeKind::Number(_) | JsonNodeKind::Array(_) => {
-                wrong(node, "a prompt must be a string or {\"file\": …}", findings);
+                report_wrong_type(node, "a prompt must be a string or {\"file\": …}", findings);
                 None
             }
         }
     }
 
-    fn value(
+    fn read_value(
         self,
         node: &JsonNode,
         plain: fn(SpannedText) -> InputForm,
@@ -60,27 +72,33 @@ impl InputFormReader<'_> {
                 Some(plain(SpannedValue { value: text.clone(), span: node.span.clone() }))
             }
             JsonNodeKind::Object(members) => {
-                let known = |key: &str| INPUT.known.contains(&key);
+                let known = |key: &str| INPUT.known_keys.contains(&key);
                 let near = members.iter().any(|one| known(&one.key));
                 // an object without any of these keys is literal, unless it looks like a slip of one of them
-                if near || slipped(node) { self.form(node, findings) } else { Some(literal(node)) }
+                if near || is_misspelled_input(node) {
+                    self.read_explicit_form(node, findings)
+                } else {
+                    Some(literal_input(node))
+                }
             }
-            JsonNodeKind::Bool(_) | JsonNodeKind::Number(_) | JsonNodeKind::Array(_) => Some(literal(node)),
+            JsonNodeKind::Bool(_) | JsonNodeKind::Number(_) | JsonNodeKind::Array(_) => {
+                Some(literal_input(node))
+            }
         }
     }
 
     /// `{text}`, `{expr}`, `{template}`, `{file}`, `{prompt}`.
-    fn form(self, node: &JsonNode, findings: &mut FileDiagnostics<'_>) -> Option<InputForm> {
-        object(node, &INPUT, findings)?;
+    fn read_explicit_form(self, node: &JsonNode, findings: &mut FileDiagnostics<'_>) -> Option<InputForm> {
+        check_object(node, &INPUT, findings)?;
         let mut found: Vec<(&str, SpannedText)> = Vec::new();
-        for key in INPUT.known {
-            if let Some(text) = text(node, key, findings) {
+        for key in INPUT.known_keys {
+            if let Some(text) = read_text(node, key, findings) {
                 found.push((key, text));
             }
         }
         if let [_, (_, second), ..] = found.as_slice() {
-            let message = format!("an input is one of {}", INPUT.known.join(", "));
-            findings.error("E10", second.span.clone(), message, Some("keep one of the two".to_owned()));
+            let message = format!("an input is one of {}", INPUT.known_keys.join(", "));
+            findings.add_error("E10", second.span.clone(), message, Some("keep one of the two".to_owned()));
             return None;
         }
         let (key, text) = found.pop()?;
@@ -89,20 +107,20 @@ impl InputFormReader<'_> {
             "expr" => Some(InputForm::Expression(text)),
             "template" => Some(InputForm::Template(text)),
             "file" => Some(InputForm::File(text)),
-            _ => self.named.prompt(&text.value, &text.span, findings),
+            _ => self.definitions.find_prompt(&text.value, &text.span, findings),
         }
     }
 }
 
-fn literal(node: &JsonNode) -> InputForm {
+fn literal_input(node: &JsonNode) -> InputForm {
     InputForm::Value(SpannedValue { value: node.to_value(), span: node.span.clone() })
 }
 
 /// An object with one text that is nearly the key of an input: `{"exp": "…"}`.
-fn slipped(node: &JsonNode) -> bool {
+fn is_misspelled_input(node: &JsonNode) -> bool {
     match node.members() {
         Some([only]) => {
-            let near = super::super::did_you_mean::closest(&only.key, INPUT.known.iter().copied());
+            let near = super::super::did_you_mean::closest_word(&only.key, INPUT.known_keys.iter().copied());
             near.is_some() && only.value.as_str().is_some()
         }
         _ => false,
@@ -117,20 +135,20 @@ pub(super) fn sub_inputs(
 ) -> Vec<(SpannedText, InputForm)> {
     let Some(value) = non_null_member(node, "sub_workflow_input") else { return Vec::new() };
     let Some(members) = value.members() else {
-        wrong(value, "`sub_workflow_input` must be an object", findings);
+        report_wrong_type(value, "`sub_workflow_input` must be an object", findings);
         return Vec::new();
     };
     members
         .iter()
         .filter_map(|member| {
             let key = SpannedValue { value: member.key.clone(), span: member.key_span.clone() };
-            Some((key, inputs.auto(&member.value, findings)?))
+            Some((key, inputs.read_any_input(&member.value, findings)?))
         })
         .collect()
 }
 
 /// An object of arguments: every text in it is looked at, however deep it stands.
-pub(super) fn arguments(
+pub(super) fn read_arguments(
     node: &JsonNode,
     key: &str,
     inputs: InputFormReader<'_>,
@@ -139,19 +157,19 @@ pub(super) fn arguments(
     let mut all = StepArguments::default();
     let Some(value) = non_null_member(node, key) else { return all };
     let Some(members) = value.members() else {
-        wrong(value, &format!("`{key}` must be an object"), findings);
+        report_wrong_type(value, &format!("`{key}` must be an object"), findings);
         return all;
     };
     for member in members {
         let name = SpannedValue { value: member.key.clone(), span: member.key_span.clone() };
-        all.add(name, &member.value, inputs, findings);
+        all.add_argument(name, &member.value, inputs, findings);
     }
     all
 }
 
 impl StepArguments {
     /// Adds one argument.
-    pub(super) fn add(
+    pub(super) fn add_argument(
         &mut self,
         name: SpannedText,
         value: &JsonNode,
@@ -162,13 +180,13 @@ impl StepArguments {
             return;
         }
         let mut path = vec![name.value.clone()];
-        let literal = tree(value, &mut path, &mut self.leaves, inputs, findings);
+        let literal = read_tree(value, &mut path, &mut self.computed_leaves, inputs, findings);
         self.literal.insert(name.value.clone(), literal);
         self.names.push(name);
     }
 
     /// Takes what is not said here from the usual arguments.
-    pub(super) fn complete(&mut self, usual: &Self) {
+    pub(super) fn fill_from_defaults(&mut self, usual: &Self) {
         for name in &usual.names {
             if self.literal.contains_key(&name.value) {
                 continue;
@@ -176,8 +194,8 @@ impl StepArguments {
             if let Some(value) = usual.literal.get(&name.value) {
                 self.literal.insert(name.value.clone(), value.clone());
             }
-            let own = usual.leaves.iter().filter(|(path, _)| path.first() == Some(&name.value));
-            self.leaves.extend(own.cloned());
+            let own = usual.computed_leaves.iter().filter(|(path, _)| path.first() == Some(&name.value));
+            self.computed_leaves.extend(own.cloned());
         }
     }
 
@@ -188,7 +206,7 @@ impl StepArguments {
 }
 
 /// The literal part of a value; what has to be looked at goes to `leaves`.
-fn tree(
+fn read_tree(
     node: &JsonNode,
     path: &mut Vec<String>,
     leaves: &mut Vec<(Vec<String>, InputForm)>,
@@ -201,7 +219,7 @@ fn tree(
             let mut all = Vec::with_capacity(items.len());
             for (at, item) in items.iter().enumerate() {
                 path.push(at.to_string());
-                all.push(tree(item, path, leaves, inputs, findings));
+                all.push(read_tree(item, path, leaves, inputs, findings));
                 path.pop();
             }
             Value::Array(all)
@@ -210,14 +228,14 @@ fn tree(
             let mut all = Map::with_capacity(members.len());
             for member in members {
                 path.push(member.key.clone());
-                let value = tree(&member.value, path, leaves, inputs, findings);
+                let value = read_tree(&member.value, path, leaves, inputs, findings);
                 path.pop();
                 all.insert(member.key.clone(), value);
             }
             Value::Object(all)
         }
         JsonNodeKind::String(_) | JsonNodeKind::Object(_) => {
-            if let Some(input) = inputs.words(node, findings) {
+            if let Some(input) = inputs.read_mostly_text(node, findings) {
                 leaves.push((path.clone(), input));
             }
             Value::Null
@@ -228,7 +246,7 @@ fn tree(
 /// `{"expr": "…"}` and its like, with nothing else in it.
 fn is_form(node: &JsonNode) -> bool {
     match node.members() {
-        Some([only]) => INPUT.known.contains(&only.key.as_str()) && only.value.as_str().is_some(),
+        Some([only]) => INPUT.known_keys.contains(&only.key.as_str()) && only.value.as_str().is_some(),
         _ => false,
     }
 }
@@ -244,7 +262,7 @@ pub(super) fn texts_by_name(
 ) {
     let Some(value) = non_null_member(node, key) else { return };
     let Some(members) = value.members() else {
-        wrong(value, &format!("`{key}` must be an object of texts"), findings);
+        report_wrong_type(value, &format!("`{key}` must be an object of texts"), findings);
         return;
     };
     let mut literal = Map::with_capacity(members.len());
@@ -256,15 +274,15 @@ pub(super) fn texts_by_name(
                 if !secrets {
                     let hint = "only the headers of an http state can be read from the environment";
                     let message = format!("a value of `{key}` cannot come from the environment");
-                    findings.error("E10", member.value.span.clone(), message, Some(hint.to_owned()));
-                } else if let Some(secret) = secret(&member.value, findings) {
+                    findings.add_error("E10", member.value.span.clone(), message, Some(hint.to_owned()));
+                } else if let Some(secret) = read_secret_reference(&member.value, findings) {
                     literal.insert(member.key.clone(), secret);
                 }
             }
             JsonNodeKind::String(_) | JsonNodeKind::Object(_) => {
                 literal.insert(member.key.clone(), Value::Null);
-                if let Some(input) = inputs.words(&member.value, findings) {
-                    arguments.leaves.push((path, input));
+                if let Some(input) = inputs.read_mostly_text(&member.value, findings) {
+                    arguments.computed_leaves.push((path, input));
                 }
             }
             JsonNodeKind::Bool(_) | JsonNodeKind::Number(_) => {
@@ -272,25 +290,25 @@ pub(super) fn texts_by_name(
                 literal.insert(member.key.clone(), Value::String(text));
             }
             JsonNodeKind::Array(_) => {
-                wrong(&member.value, &format!("a value of `{key}` must be a text"), findings)
+                report_wrong_type(&member.value, &format!("a value of `{key}` must be a text"), findings)
             }
         }
     }
     arguments.add_literal(key, Value::Object(literal));
 }
 
-fn secret(node: &JsonNode, findings: &mut FileDiagnostics<'_>) -> Option<Value> {
-    object(node, &SECRET, findings)?;
-    let name = text(node, "env", findings)?;
+fn read_secret_reference(node: &JsonNode, findings: &mut FileDiagnostics<'_>) -> Option<Value> {
+    check_object(node, &SECRET, findings)?;
+    let name = read_text(node, "env", findings)?;
     let valid = !name.value.is_empty()
         && !name.value.starts_with(|c: char| c.is_ascii_digit())
         && name.value.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
     if !valid {
         let hint = "write the bare name, without `$`, for example \"API_TOKEN\"";
         let message = format!("`{}` is no name of an environment variable", name.value);
-        findings.error("E10", name.span, message, Some(hint.to_owned()));
+        findings.add_error("E10", name.span, message, Some(hint.to_owned()));
         return None;
     }
-    text(node, "prefix", findings);
+    read_text(node, "prefix", findings);
     Some(node.to_value())
 }

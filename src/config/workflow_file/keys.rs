@@ -2,14 +2,14 @@
 
 /// What an object is called in messages, what it may hold, and which keys of the format this version refuses.
 pub(super) struct ObjectKeys {
-    pub(super) what: &'static str,
-    pub(super) known: &'static [&'static str],
-    pub(super) later: &'static [&'static str],
+    pub(super) noun: &'static str,
+    pub(super) known_keys: &'static [&'static str],
+    pub(super) future_keys: &'static [&'static str],
 }
 
 pub(super) const WORKFLOW: ObjectKeys = ObjectKeys {
-    what: "a workflow",
-    known: &[
+    noun: "a workflow",
+    known_keys: &[
         "workflow_name",
         "description",
         "version",
@@ -35,27 +35,34 @@ pub(super) const WORKFLOW: ObjectKeys = ObjectKeys {
         "sandbox",
         "script_file",
     ],
-    later: &["schedule"],
+    future_keys: &["schedule"],
 };
 
 pub(super) const SANDBOX: ObjectKeys =
-    ObjectKeys { what: "`sandbox` of a workflow", known: &["ports"], later: &[] };
+    ObjectKeys { noun: "`sandbox` of a workflow", known_keys: &["ports"], future_keys: &[] };
 
 pub(super) const PARAMETER: ObjectKeys = ObjectKeys {
-    what: "a parameter",
-    known: &["name", "type", "description", "required", "schema", "default"],
-    later: &[],
+    noun: "a parameter",
+    known_keys: &["name", "type", "description", "required", "schema", "default"],
+    future_keys: &[],
 };
 
 pub(super) const LIMITS: ObjectKeys = ObjectKeys {
-    what: "`limits`",
-    known: &["max_steps", "max_visits", "max_depth", "max_model_calls", "max_tool_rounds", "max_concurrency"],
-    later: &[],
+    noun: "`limits`",
+    known_keys: &[
+        "max_steps",
+        "max_visits",
+        "max_depth",
+        "max_model_calls",
+        "max_tool_rounds",
+        "max_concurrency",
+    ],
+    future_keys: &[],
 };
 
 pub(super) const CONTEXT: ObjectKeys = ObjectKeys {
-    what: "a context",
-    known: &[
+    noun: "a context",
+    known_keys: &[
         "name",
         "starting_messages",
         "max_length",
@@ -66,18 +73,18 @@ pub(super) const CONTEXT: ObjectKeys = ObjectKeys {
         "tool_visibility",
         "description",
     ],
-    later: &[],
+    future_keys: &[],
 };
 
 pub(super) const MESSAGE: ObjectKeys = ObjectKeys {
-    what: "a starting message",
-    known: &["role", "content"],
-    later: &["tool_calls", "tool_call_id"],
+    noun: "a starting message",
+    known_keys: &["role", "content"],
+    future_keys: &["tool_calls", "tool_call_id"],
 };
 
 pub(super) const AGENT: ObjectKeys = ObjectKeys {
-    what: "an agent",
-    known: &[
+    noun: "an agent",
+    known_keys: &[
         "name",
         "agent_role",
         "context",
@@ -97,7 +104,7 @@ pub(super) const AGENT: ObjectKeys = ObjectKeys {
         "memory",
         "description",
     ],
-    later: &["delegate"],
+    future_keys: &["delegate"],
 };
 
 /// Keys of a state by what they are for; `STATE_TYPES` says which type has which.
@@ -111,12 +118,12 @@ const SAFETY: &[&str] =
 pub(super) struct StateType {
     pub(super) word: &'static str,
     /// As it is called in messages.
-    pub(super) what: &'static str,
+    pub(super) noun: &'static str,
     pub(super) groups: &'static [&'static [&'static str]],
 }
 
 impl StateType {
-    pub(super) fn known(&self) -> impl Iterator<Item = &'static str> + Clone {
+    pub(super) fn known_keys(&self) -> impl Iterator<Item = &'static str> + Clone {
         self.groups.iter().flat_map(|group| group.iter().copied())
     }
 }
@@ -124,19 +131,19 @@ impl StateType {
 /// A state without a `type`: an agent, a sub-workflow, a script, or only transitions.
 pub(super) const PLAIN_STATE: StateType = StateType {
     word: "",
-    what: "a state without `type`",
+    noun: "a state without `type`",
     groups: &[NAMED, &["agent", "input"], FLOW, HANDLERS, SAFETY],
 };
 
 pub(super) const STATE_TYPES: [StateType; 11] = [
     StateType {
         word: "parallel",
-        what: "a parallel state",
+        noun: "a parallel state",
         groups: &[NAMED, &["branches", "join", "max_concurrency", "merge"], FLOW, SAFETY],
     },
     StateType {
         word: "foreach",
-        what: "a foreach state",
+        noun: "a foreach state",
         groups: &[
             NAMED,
             &[
@@ -159,7 +166,7 @@ pub(super) const STATE_TYPES: [StateType; 11] = [
     },
     StateType {
         word: "pause",
-        what: "a pause state",
+        noun: "a pause state",
         groups: &[
             NAMED,
             &["kind", "message", "choices", "schema", "required_outputs", "ttl", "default", "on_timeout"],
@@ -170,67 +177,77 @@ pub(super) const STATE_TYPES: [StateType; 11] = [
     // its `action` is the request, not the action of a state
     StateType {
         word: "delegate",
-        what: "a delegate state",
+        noun: "a delegate state",
         groups: &[NAMED, &["action", "ttl", "default", "on_timeout", "transition"], SAFETY],
     },
-    StateType { word: "tool", what: "a tool state", groups: &[NAMED, &["tool", "arguments"], FLOW, SAFETY] },
+    StateType { word: "tool", noun: "a tool state", groups: &[NAMED, &["tool", "arguments"], FLOW, SAFETY] },
     StateType {
         word: "mcp",
-        what: "an mcp state",
+        noun: "an mcp state",
         groups: &[NAMED, &["server", "tool", "arguments"], FLOW, SAFETY],
     },
     StateType {
         word: "shell",
-        what: "a shell state",
+        noun: "a shell state",
         groups: &[NAMED, &["command", "args", "cwd", "env", "expect_exit", "execution"], FLOW, SAFETY],
     },
     StateType {
         word: "http",
-        what: "an http state",
+        noun: "an http state",
         groups: &[NAMED, &["method", "url", "headers", "query", "body", "expect_status"], FLOW, SAFETY],
     },
-    StateType { word: "wait", what: "a wait state", groups: &[NAMED, &["duration", "until"], FLOW, SAFETY] },
-    StateType { word: "fail", what: "a fail state", groups: &[NAMED, &["error", "cause", "action"], SAFETY] },
-    StateType { word: "final", what: "a final state", groups: &[NAMED, &["input", "max_visits"]] },
+    StateType { word: "wait", noun: "a wait state", groups: &[NAMED, &["duration", "until"], FLOW, SAFETY] },
+    StateType { word: "fail", noun: "a fail state", groups: &[NAMED, &["error", "cause", "action"], SAFETY] },
+    StateType { word: "final", noun: "a final state", groups: &[NAMED, &["input", "max_visits"]] },
 ];
 
 pub(super) const BRANCH: ObjectKeys = ObjectKeys {
-    what: "a branch",
-    known: &["name", "description", "states", "sub_workflow", "sub_workflow_input", "agent", "input"],
-    later: &[],
+    noun: "a branch",
+    known_keys: &["name", "description", "states", "sub_workflow", "sub_workflow_input", "agent", "input"],
+    future_keys: &[],
 };
 
 pub(super) const RETRY: ObjectKeys = ObjectKeys {
-    what: "a retry rule",
-    known: &["errors", "delay", "max_attempts", "backoff", "max_delay", "jitter", "description"],
-    later: &[],
+    noun: "a retry rule",
+    known_keys: &["errors", "delay", "max_attempts", "backoff", "max_delay", "jitter", "description"],
+    future_keys: &[],
 };
 
 pub(super) const CATCH: ObjectKeys = ObjectKeys {
-    what: "a catch rule",
-    known: &["errors", "as", "target", "before", "description"],
-    later: &[],
+    noun: "a catch rule",
+    known_keys: &["errors", "as", "target", "before", "description"],
+    future_keys: &[],
 };
 
 pub(super) const BUDGET: ObjectKeys =
-    ObjectKeys { what: "`budget`", known: &["tokens", "cost_usd", "duration"], later: &[] };
+    ObjectKeys { noun: "`budget`", known_keys: &["tokens", "cost_usd", "duration"], future_keys: &[] };
 
-pub(super) const CAP: ObjectKeys = ObjectKeys { what: "a budget", known: &["soft", "hard"], later: &[] };
+pub(super) const CAP: ObjectKeys =
+    ObjectKeys { noun: "a budget", known_keys: &["soft", "hard"], future_keys: &[] };
 
-pub(super) const OUTPUT: ObjectKeys =
-    ObjectKeys { what: "`output` of a state", known: &["as", "schema", "description"], later: &[] };
+pub(super) const OUTPUT: ObjectKeys = ObjectKeys {
+    noun: "`output` of a state",
+    known_keys: &["as", "schema", "description"],
+    future_keys: &[],
+};
 
-pub(super) const USE: ObjectKeys =
-    ObjectKeys { what: "`use`", known: &["retries", "timeouts", "prompts", "schemas", "tools"], later: &[] };
+pub(super) const USE: ObjectKeys = ObjectKeys {
+    noun: "`use`",
+    known_keys: &["retries", "timeouts", "prompts", "schemas", "tools"],
+    future_keys: &[],
+};
 
 /// A tool call under a name of its own (`use.tools`).
-pub(super) const USED_TOOL: ObjectKeys =
-    ObjectKeys { what: "a tool of `use`", known: &["tool", "arguments", "description"], later: &[] };
+pub(super) const USED_TOOL: ObjectKeys = ObjectKeys {
+    noun: "a tool of `use`",
+    known_keys: &["tool", "arguments", "description"],
+    future_keys: &[],
+};
 
 /// `action` of a delegate state.
 pub(super) const REQUEST: ObjectKeys = ObjectKeys {
-    what: "the action of a delegate state",
-    known: &[
+    noun: "the action of a delegate state",
+    known_keys: &[
         "type",
         "description",
         "prompt",
@@ -240,24 +257,33 @@ pub(super) const REQUEST: ObjectKeys = ObjectKeys {
         "context",
         "message",
     ],
-    later: &[],
+    future_keys: &[],
 };
 
 /// A value that is read from the environment when it is needed, and never stored.
 pub(super) const SECRET: ObjectKeys =
-    ObjectKeys { what: "a value from the environment", known: &["env", "prefix"], later: &[] };
+    ObjectKeys { noun: "a value from the environment", known_keys: &["env", "prefix"], future_keys: &[] };
 
 pub(super) const ACTION: ObjectKeys = ObjectKeys {
-    what: "an action",
-    known: &["function", "script", "set_state", "sub_workflow", "sub_workflow_input"],
-    later: &[],
+    noun: "an action",
+    known_keys: &["function", "script", "set_state", "sub_workflow", "sub_workflow_input"],
+    future_keys: &[],
 };
 
-pub(super) const UPDATE: ObjectKeys =
-    ObjectKeys { what: "an update", known: &["path", "operation", "value", "description"], later: &[] };
+pub(super) const UPDATE: ObjectKeys = ObjectKeys {
+    noun: "an update",
+    known_keys: &["path", "operation", "value", "description"],
+    future_keys: &[],
+};
 
-pub(super) const TRANSITION: ObjectKeys =
-    ObjectKeys { what: "a transition", known: &["target", "condition", "before", "description"], later: &[] };
+pub(super) const TRANSITION: ObjectKeys = ObjectKeys {
+    noun: "a transition",
+    known_keys: &["target", "condition", "before", "description"],
+    future_keys: &[],
+};
 
-pub(super) const INPUT: ObjectKeys =
-    ObjectKeys { what: "an input", known: &["text", "expr", "template", "file", "prompt"], later: &[] };
+pub(super) const INPUT: ObjectKeys = ObjectKeys {
+    noun: "an input",
+    known_keys: &["text", "expr", "template", "file", "prompt"],
+    future_keys: &[],
+};

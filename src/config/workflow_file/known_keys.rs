@@ -31,21 +31,21 @@ const OBJECTS: [(&str, &ObjectKeys); 21] = [
 ];
 
 /// The keys of an object that are read; none if there is no such object.
-pub fn known_keys(object: &str) -> &'static [&'static str] {
-    OBJECTS.iter().find(|(name, _)| *name == object).map_or(&[], |(_, keys)| keys.known)
+pub fn keys_of_object(object: &str) -> &'static [&'static str] {
+    OBJECTS.iter().find(|(name, _)| *name == object).map_or(&[], |(_, keys)| keys.known_keys)
 }
 
 /// The names of all objects whose keys do not depend on a `type`.
-pub fn objects() -> impl Iterator<Item = &'static str> {
+pub fn known_objects() -> impl Iterator<Item = &'static str> {
     OBJECTS.iter().map(|(name, _)| *name)
 }
 
 /// Every `type` of a state with the keys that are read then; `""` is a state without a `type`.
-pub fn states() -> impl Iterator<Item = (&'static str, Vec<&'static str>)> {
-    std::iter::once(&PLAIN_STATE).chain(&STATE_TYPES).map(|kind| (kind.word, kind.known().collect()))
+pub fn known_states() -> impl Iterator<Item = (&'static str, Vec<&'static str>)> {
+    std::iter::once(&PLAIN_STATE).chain(&STATE_TYPES).map(|kind| (kind.word, kind.known_keys().collect()))
 }
 
 /// Every `type` of a step with the keys that are read then.
-pub fn steps() -> impl Iterator<Item = (&'static str, Vec<&'static str>)> {
-    super::steps::kinds()
+pub fn known_steps() -> impl Iterator<Item = (&'static str, Vec<&'static str>)> {
+    super::steps::step_kinds()
 }

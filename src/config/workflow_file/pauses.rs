@@ -4,7 +4,10 @@ use serde_json::Value;
 
 use super::super::json::{JsonNode, JsonNodeKind};
 use super::super::source::FileDiagnostics;
-use super::fields::{choice, duration, non_null_member, object, required_text, text, texts, wrong};
+use super::fields::{
+    check_object, non_null_member, read_choice, read_duration, read_text, read_texts, report_wrong_type,
+    required_text,
+};
 use super::inputs::InputFormReader;
 use super::keys::REQUEST;
 use super::{InputForm, PauseForm, RequestForm, WaitForm, WorkForm, error_policy, schema};
@@ -12,7 +15,7 @@ use synthdev_domain::delegation::DelegationSpec;
 use synthdev_domain::duration::duration_ms;
 use synthdev_domain::workflow::{PauseKind, plain_text};
 
-pub(super) fn pause(
+pub(super) fn read_pause(
     node: &JsonNode,
     inputs: InputFormReader<'_>,
     scope: &str,
@@ -27,26 +30,26 @@ pub(super) fn pause(
         ("choice", PauseKind::Choice),
         ("outputs", PauseKind::Outputs),
     ];
-    let outputs: Vec<String> = names(node, findings);
+    let outputs: Vec<String> = read_names(node, findings);
     let listed = non_null_member(node, "choices").is_some();
-    let named = choice(node, "kind", &words, findings).map(|found| found.value);
+    let named = read_choice(node, "kind", &words, findings).map(|found| found.value);
     // what else it says tells what is meant
     let kind = named.unwrap_or(match (listed, outputs.is_empty()) {
         (true, _) => PauseKind::Choice,
         (false, false) => PauseKind::Outputs,
         (false, true) => PauseKind::Approval,
     });
-    let choices = choices(node, kind, findings);
+    let choices = read_choices(node, kind, findings);
     if kind != PauseKind::Outputs
         && let Some(value) = non_null_member(node, "required_outputs")
     {
         let hint = "leave `kind` out, or make it \"outputs\"";
         let message = "`required_outputs` needs an answer of several values";
-        findings.error("E10", value.span.clone(), message, Some(hint.to_owned()));
+        findings.add_error("E10", value.span.clone(), message, Some(hint.to_owned()));
     }
-    let message = inputs.words_of(node, "message", findings);
-    let schema = schema::read(node, inputs.named, findings);
-    let form = waiting(
+    let message = inputs.mostly_text_field(node, "message", findings);
+    let schema = schema::read_schema(node, inputs.definitions, findings);
+    let form = read_waiting(
         node,
         inputs,
         scope,
@@ -67,63 +70,63 @@ pub(super) fn pause(
 }
 
 /// How long is waited, and what then: the same for `pause` and `delegate`.
-fn waiting(
+fn read_waiting(
     node: &JsonNode,
     inputs: InputFormReader<'_>,
     scope: &str,
     mut form: PauseForm,
     findings: &mut FileDiagnostics<'_>,
 ) -> PauseForm {
-    form.ttl_ms = error_policy::length(node, "ttl", inputs.named, findings);
-    form.on_timeout = error_policy::target(node, "on_timeout", scope, findings);
+    form.ttl_ms = error_policy::read_time_span(node, "ttl", inputs.definitions, findings);
+    form.on_timeout = error_policy::read_target(node, "on_timeout", scope, findings);
     if let Some(target) = &form.on_timeout
         && non_null_member(node, "ttl").is_none()
     {
         let hint = "add \"ttl\": seconds or \"PT10M\"";
         let message = "`on_timeout` is never reached: the state waits without an end";
-        findings.error("E10", target.span.clone(), message, Some(hint.to_owned()));
+        findings.add_error("E10", target.span.clone(), message, Some(hint.to_owned()));
     }
     if let Some(value) = non_null_member(node, "default") {
-        default(value, &form, findings);
+        check_default(value, &form, findings);
         form.default = Some(value.to_value());
     }
     form
 }
 
-fn names(node: &JsonNode, findings: &mut FileDiagnostics<'_>) -> Vec<String> {
-    let list = texts(node, "required_outputs", findings).unwrap_or_default();
+fn read_names(node: &JsonNode, findings: &mut FileDiagnostics<'_>) -> Vec<String> {
+    let list = read_texts(node, "required_outputs", findings).unwrap_or_default();
     list.into_iter().map(|name| name.value).collect()
 }
 
-fn choices(node: &JsonNode, kind: PauseKind, findings: &mut FileDiagnostics<'_>) -> Vec<String> {
-    let list = texts(node, "choices", findings).unwrap_or_default();
+fn read_choices(node: &JsonNode, kind: PauseKind, findings: &mut FileDiagnostics<'_>) -> Vec<String> {
+    let list = read_texts(node, "choices", findings).unwrap_or_default();
     let value = non_null_member(node, "choices");
     match value {
         Some(value) if kind != PauseKind::Choice => {
             let hint = "leave `kind` out, or make it \"choice\"";
             let message = "`choices` belongs to a pause of the kind `choice`";
-            findings.error("E10", value.span.clone(), message, Some(hint.to_owned()));
+            findings.add_error("E10", value.span.clone(), message, Some(hint.to_owned()));
         }
         Some(value) if list.is_empty() && value.items().is_some_and(<[JsonNode]>::is_empty) => {
-            findings.error("E10", value.span.clone(), "`choices` is empty", None);
+            findings.add_error("E10", value.span.clone(), "`choices` is empty", None);
         }
         None if kind == PauseKind::Choice => {
             let span = non_null_member(node, "kind").map_or(node.span.clone(), |value| value.span.clone());
             let hint = "add \"choices\": [\"yes\", \"no\"]";
-            findings.error("E10", span, "a choice needs `choices`", Some(hint.to_owned()));
+            findings.add_error("E10", span, "a choice needs `choices`", Some(hint.to_owned()));
         }
         Some(_) | None => {}
     }
     for (at, one) in list.iter().enumerate() {
         if list[..at].iter().any(|other| other.value == one.value) {
-            findings.error("E10", one.span.clone(), format!("`{}` stands here twice", one.value), None);
+            findings.add_error("E10", one.span.clone(), format!("`{}` stands here twice", one.value), None);
         }
     }
     list.into_iter().map(|one| one.value).collect()
 }
 
 /// `default` is an answer like any other.
-fn default(value: &JsonNode, form: &PauseForm, findings: &mut FileDiagnostics<'_>) {
+fn check_default(value: &JsonNode, form: &PauseForm, findings: &mut FileDiagnostics<'_>) {
     let (fits, expected) = match form.kind {
         PauseKind::Approval | PauseKind::Boolean => {
             (matches!(value.kind, JsonNodeKind::Bool(_)), "true or false")
@@ -143,14 +146,14 @@ fn default(value: &JsonNode, form: &PauseForm, findings: &mut FileDiagnostics<'_
         }
     };
     if !fits {
-        findings.error("E10", value.span.clone(), format!("`default` must be {expected}"), None);
+        findings.add_error("E10", value.span.clone(), format!("`default` must be {expected}"), None);
     } else if let Some(schema) = &form.schema {
-        schema::fits(value, "default", schema, findings);
+        schema::check_value_fits(value, "default", schema, findings);
     }
 }
 
 /// The question to the user or the client, as one message.
-pub(super) fn delegate(
+pub(super) fn read_delegate(
     node: &JsonNode,
     inputs: InputFormReader<'_>,
     scope: &str,
@@ -160,55 +163,55 @@ pub(super) fn delegate(
         let hint =
             "add \"action\": {\"type\": \"llm_task\", \"prompt\": \"…\", \"required_outputs\": [\"…\"]}";
         let message = "the delegate state has no `action`";
-        findings.error("E10", node.span.start..node.span.start + 1, message, Some(hint.to_owned()));
+        findings.add_error("E10", node.span.start..node.span.start + 1, message, Some(hint.to_owned()));
         return None;
     };
-    object(action, &REQUEST, findings)?;
-    let required_outputs = names(action, findings);
+    check_object(action, &REQUEST, findings)?;
+    let required_outputs = read_names(action, findings);
     if required_outputs.is_empty() && non_null_member(action, "required_outputs").is_none() {
         let hint = "add \"required_outputs\": [\"result\"], the names of what must come back";
         let message = "the delegate state asks for no outputs";
-        findings.error("E10", action.span.start..action.span.start + 1, message, Some(hint.to_owned()));
+        findings.add_error("E10", action.span.start..action.span.start + 1, message, Some(hint.to_owned()));
     }
-    let description = text(action, "description", findings).map(|text| text.value);
-    let prompt = inputs.words_of(action, "prompt", findings);
+    let description = read_text(action, "description", findings).map(|text| text.value);
+    let prompt = inputs.mostly_text_field(action, "prompt", findings);
     if description.is_none() && non_null_member(action, "prompt").is_none() {
         let hint = "add \"prompt\": \"…\"";
         let message = "the delegate state says neither `description` nor `prompt`";
-        findings.error("E10", action.span.start..action.span.start + 1, message, Some(hint.to_owned()));
+        findings.add_error("E10", action.span.start..action.span.start + 1, message, Some(hint.to_owned()));
     }
-    let mut request = request(action, findings);
-    request.footer = footer(&request, &required_outputs);
+    let mut request = read_request(action, findings);
+    request.footer = delegation_footer(&request, &required_outputs);
     let (before, after) = (description.map(|text| format!("{text}\n\n")), request.footer.clone());
     let before =
         before.inspect(|text| text.trim_end().clone_into(&mut request.description)).unwrap_or_default();
-    let message = RequestForm { before, prompt, after };
+    let message = RequestForm { text_before: before, prompt, text_after: after };
     let form = PauseForm {
         kind: PauseKind::Outputs,
         message: Some(InputForm::Request(Box::new(message))),
         choices: Vec::new(),
-        schema: schema::read(action, inputs.named, findings),
+        schema: schema::read_schema(action, inputs.definitions, findings),
         required_outputs,
         default: None,
         ttl_ms: None,
         on_timeout: None,
         request: Some(Box::new(request)),
     };
-    Some(waiting(node, inputs, scope, form, findings))
+    Some(read_waiting(node, inputs, scope, form, findings))
 }
 
 /// The fields of the action but its description and prompt.
-fn request(action: &JsonNode, findings: &mut FileDiagnostics<'_>) -> DelegationSpec {
-    let task = text(action, "type", findings).map(|kind| kind.value).unwrap_or_default();
-    let tools = texts(action, "available_tools", findings).unwrap_or_default();
+fn read_request(action: &JsonNode, findings: &mut FileDiagnostics<'_>) -> DelegationSpec {
+    let task = read_text(action, "type", findings).map(|kind| kind.value).unwrap_or_default();
+    let tools = read_texts(action, "available_tools", findings).unwrap_or_default();
     let available_tools = tools.into_iter().map(|name| name.value).collect();
     let context = non_null_member(action, "context").map(JsonNode::to_value);
-    let told = text(action, "message", findings).map(|told| told.value).unwrap_or_default();
+    let told = read_text(action, "message", findings).map(|told| told.value).unwrap_or_default();
     DelegationSpec { task, available_tools, context, told, ..DelegationSpec::default() }
 }
 
 /// The same, for people to read.
-fn footer(request: &DelegationSpec, outputs: &[String]) -> String {
+fn delegation_footer(request: &DelegationSpec, outputs: &[String]) -> String {
     let mut lines = Vec::new();
     if !request.task.is_empty() {
         lines.push(format!("Kind of task: {}", request.task));
@@ -223,7 +226,7 @@ fn footer(request: &DelegationSpec, outputs: &[String]) -> String {
     if lines.is_empty() { String::new() } else { format!("\n\n{}", lines.join("\n")) }
 }
 
-pub(super) fn wait(
+pub(super) fn read_wait(
     node: &JsonNode,
     inputs: InputFormReader<'_>,
     findings: &mut FileDiagnostics<'_>,
@@ -233,64 +236,64 @@ pub(super) fn wait(
         (None, Some(value)) => ("until", value),
         (Some(_), Some(second)) => {
             let message = "a wait state has `duration` or `until`, not both";
-            findings.error("E10", second.span.clone(), message, None);
+            findings.add_error("E10", second.span.clone(), message, None);
             return None;
         }
         (None, None) => {
             let span = node.span.start..node.span.start + 1;
             let hint = "add \"duration\": \"PT30S\" or \"until\": \"2030-01-01T00:00:00Z\"";
-            findings.error("E10", span, "the wait state does not say how long", Some(hint.to_owned()));
+            findings.add_error("E10", span, "the wait state does not say how long", Some(hint.to_owned()));
             return None;
         }
     };
     if key == "duration"
         && let JsonNodeKind::String(text) = &value.kind
     {
-        if inputs.named.has_timeout(text) {
-            let length = inputs.named.timeout(text, &value.span, findings)?;
-            return Some(WaitForm { until: false, input: seconds(length, value) });
+        if inputs.definitions.has_timeout(text) {
+            let length = inputs.definitions.find_timeout(text, &value.span, findings)?;
+            return Some(WaitForm { until_time: false, input: seconds_input(length, value) });
         }
         if text.trim_start().starts_with('P') {
-            let length = duration(value, key, findings)?;
-            return Some(WaitForm { until: false, input: seconds(length, value) });
+            let length = read_duration(value, key, findings)?;
+            return Some(WaitForm { until_time: false, input: seconds_input(length, value) });
         }
     }
     match &value.kind {
         // not waiting at all is a length, too
         JsonNodeKind::Number(_) if key == "duration" => {
             if let Err(why) = duration_ms(&value.to_value()) {
-                findings.error("E10", value.span.clone(), why, None);
+                findings.add_error("E10", value.span.clone(), why, None);
                 return None;
             }
         }
         JsonNodeKind::Number(_) | JsonNodeKind::String(_) | JsonNodeKind::Object(_) => {}
         JsonNodeKind::Null | JsonNodeKind::Bool(_) | JsonNodeKind::Array(_) => {
-            wrong(value, &format!("`{key}` must be a time or an expression"), findings);
+            report_wrong_type(value, &format!("`{key}` must be a time or an expression"), findings);
             return None;
         }
     }
-    let input = inputs.words(value, findings)?;
-    Some(WaitForm { until: key == "until", input })
+    let input = inputs.read_mostly_text(value, findings)?;
+    Some(WaitForm { until_time: key == "until", input })
 }
 
-fn seconds(milliseconds: u64, node: &JsonNode) -> InputForm {
+fn seconds_input(milliseconds: u64, node: &JsonNode) -> InputForm {
     #[expect(clippy::cast_precision_loss, reason = "at most a year in milliseconds")]
     let value = Value::from(milliseconds as f64 / 1_000.0);
     InputForm::Value(super::SpannedValue { value, span: node.span.clone() })
 }
 
-pub(super) fn fail(
+pub(super) fn read_fail(
     node: &JsonNode,
     inputs: InputFormReader<'_>,
     findings: &mut FileDiagnostics<'_>,
 ) -> Option<WorkForm> {
-    let cause = inputs.words_of(node, "cause", findings);
+    let cause = inputs.mostly_text_field(node, "cause", findings);
     let error = required_text(node, "error", "the fail state", findings)?;
     let plain = error.value.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c));
     if !plain {
         let message = format!("`{}` is no error name", error.value);
         let hint = "letters, digits, `.`, `_` and `-`, for example \"review.rejected\"";
-        findings.error("E10", error.span.clone(), message, Some(hint.to_owned()));
+        findings.add_error("E10", error.span.clone(), message, Some(hint.to_owned()));
     }
     Some(WorkForm::Fail { error, cause })
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::super::json::{JsonNode, JsonNodeKind};
 use super::super::source::FileDiagnostics;
-use super::fields::{non_null_member, object, wrong};
+use super::fields::{check_object, non_null_member, report_wrong_type};
 use super::keys::SANDBOX;
 
 /// Every command listens at each of them.
@@ -13,38 +13,38 @@ const MOST: usize = 16;
 /// A program listens at a lower port only with a right that no command has.
 const LOWEST: u16 = 1024;
 
-pub(super) fn read(node: &JsonNode, findings: &mut FileDiagnostics<'_>) -> BTreeSet<u16> {
+pub(super) fn read_ports(node: &JsonNode, findings: &mut FileDiagnostics<'_>) -> BTreeSet<u16> {
     let mut ports = BTreeSet::new();
     let Some(sandbox) = non_null_member(node, "sandbox") else { return ports };
-    if object(sandbox, &SANDBOX, findings).is_none() {
+    if check_object(sandbox, &SANDBOX, findings).is_none() {
         return ports;
     }
     let Some(list) = non_null_member(sandbox, "ports") else { return ports };
     let Some(items) = list.items() else {
-        wrong(list, "`sandbox.ports` must be a list of ports", findings);
+        report_wrong_type(list, "`sandbox.ports` must be a list of ports", findings);
         return ports;
     };
     for item in items {
-        let Some(port) = port(item) else {
+        let Some(port) = parse_port(item) else {
             let message = format!("`sandbox.ports` cannot hold {}", item.to_value());
-            findings.error("E10", item.span.clone(), message, Some(hint(item)));
+            findings.add_error("E10", item.span.clone(), message, Some(hint(item)));
             continue;
         };
         if !ports.insert(port) {
             let message = format!("the port {port} is declared twice");
-            findings.error("E13", item.span.clone(), message, Some("remove one of the two".to_owned()));
+            findings.add_error("E13", item.span.clone(), message, Some("remove one of the two".to_owned()));
         }
     }
     if ports.len() > MOST {
         let message = format!("`sandbox.ports` holds {} ports, at most {MOST} are opened", ports.len());
         let hint =
             "declare only what the commands of this workflow need; a workflow that it calls has its own";
-        findings.error("E10", list.span.clone(), message, Some(hint.to_owned()));
+        findings.add_error("E10", list.span.clone(), message, Some(hint.to_owned()));
     }
     ports
 }
 
-fn port(item: &JsonNode) -> Option<u16> {
+fn parse_port(item: &JsonNode) -> Option<u16> {
     number(item).filter(|port| *port >= LOWEST)
 }
 

@@ -5,25 +5,25 @@ use serde_json::Value;
 use super::super::json::{JsonNode, JsonNodeKind};
 use super::super::source::FileDiagnostics;
 use super::definitions_lookup::NamedDefinitions;
-use super::fields::{non_null_member, wrong};
+use super::fields::{non_null_member, report_wrong_type};
 
 /// The `schema` of an object: a JSON Schema, or the name of one (`use.schemas`).
-pub(super) fn read(
+pub(super) fn read_schema(
     node: &JsonNode,
     named: &NamedDefinitions,
     findings: &mut FileDiagnostics<'_>,
 ) -> Option<Value> {
     let value = non_null_member(node, "schema")?;
     match &value.kind {
-        JsonNodeKind::String(name) => named.schema(name, &value.span, findings),
-        _ => sound(value, findings),
+        JsonNodeKind::String(name) => named.find_schema(name, &value.span, findings),
+        _ => usable_schema(value, findings),
     }
 }
 
 /// A JSON Schema that can be used. Schemas elsewhere on the network are not fetched.
-pub(super) fn sound(value: &JsonNode, findings: &mut FileDiagnostics<'_>) -> Option<Value> {
+pub(super) fn usable_schema(value: &JsonNode, findings: &mut FileDiagnostics<'_>) -> Option<Value> {
     if !matches!(value.kind, JsonNodeKind::Object(_)) {
-        wrong(value, "a schema must be an object or a name from `use.schemas`", findings);
+        report_wrong_type(value, "a schema must be an object or a name from `use.schemas`", findings);
         return None;
     }
     let schema = value.to_value();
@@ -32,18 +32,23 @@ pub(super) fn sound(value: &JsonNode, findings: &mut FileDiagnostics<'_>) -> Opt
         Err(error) => {
             let hint = "see https://json-schema.org, for example {\"type\": \"string\", \"minLength\": 1}";
             let message = format!("not a valid JSON Schema: {error}");
-            findings.error("E10", value.span.clone(), message, Some(hint.to_owned()));
+            findings.add_error("E10", value.span.clone(), message, Some(hint.to_owned()));
             None
         }
     }
 }
 
 /// Finds that a literal value does not fit its schema.
-pub(super) fn fits(value: &JsonNode, key: &str, schema: &Value, findings: &mut FileDiagnostics<'_>) {
+pub(super) fn check_value_fits(
+    value: &JsonNode,
+    key: &str,
+    schema: &Value,
+    findings: &mut FileDiagnostics<'_>,
+) {
     let Ok(validator) = jsonschema::validator_for(schema) else { return };
     let literal = value.to_value();
     if let Some(error) = validator.iter_errors(&literal).next() {
         let message = format!("`{key}` does not fit the schema: {error}");
-        findings.error("E10", value.span.clone(), message, None);
+        findings.add_error("E10", value.span.clone(), message, None);
     }
 }

@@ -35,9 +35,9 @@ pub enum InputForm {
 /// What a `delegate` state asks for, as a message: `prompt` between what stands before and after it.
 #[derive(Clone, PartialEq, Debug)]
 pub struct RequestForm {
-    pub before: String,
+    pub text_before: String,
     pub prompt: Option<InputForm>,
-    pub after: String,
+    pub text_after: String,
 }
 
 impl InputForm {

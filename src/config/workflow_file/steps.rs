@@ -22,16 +22,16 @@ const MOST_STEPS: u64 = 1_000_000;
 const USUAL_STEPS: u64 = 200;
 
 /// Every type of steps with its keys.
-pub(super) fn kinds() -> impl Iterator<Item = (&'static str, Vec<&'static str>)> {
-    keys::TYPES.iter().map(|kind| (kind.word, kind.known().collect()))
+pub(super) fn step_kinds() -> impl Iterator<Item = (&'static str, Vec<&'static str>)> {
+    keys::TYPES.iter().map(|kind| (kind.word, kind.known_keys().collect()))
 }
 
 /// The workflow with `states`, if it is written as `steps`.
-pub(super) fn rewritten(node: &JsonNode, findings: &mut FileDiagnostics<'_>) -> Option<JsonNode> {
+pub(super) fn lower_steps(node: &JsonNode, findings: &mut FileDiagnostics<'_>) -> Option<JsonNode> {
     let steps = node.members()?.iter().find(|member| member.key == "steps")?;
     if let Some(states) = node.members()?.iter().find(|member| member.key == "states") {
         let hint = "a workflow is written as `steps` or as `states`";
-        findings.error(
+        findings.add_error(
             "E12",
             states.key_span.clone(),
             "`states` stands beside `steps`",
@@ -39,37 +39,40 @@ pub(super) fn rewritten(node: &JsonNode, findings: &mut FileDiagnostics<'_>) -> 
         );
     }
     let mut flow = StepLowering::new(findings);
-    let states = flow.body(&steps.value, StepListScope::outermost());
-    let needed = flow.visits(&states).max(flow.inside);
+    let states = flow.lower_body(&steps.value, StepListScope::root_scope());
+    let needed = flow.count_visits(&states).max(flow.largest_body);
     let kept =
         node.members()?.iter().filter(|member| !["steps", "states", "limits"].contains(&member.key.as_str()));
     let mut members: Vec<JsonMember> = kept.cloned().collect();
     members.push(JsonMember {
         key: "states".to_owned(),
         key_span: steps.key_span.clone(),
-        value: json_nodes::list(states, &steps.value.span),
+        value: json_nodes::list_node(states, &steps.value.span),
     });
-    members.push(limits(node, needed, steps));
+    members.push(raise_step_limit(node, needed, steps));
     Some(JsonNode { span: node.span.clone(), kind: JsonNodeKind::Object(members) })
 }
 
 /// Loops say themselves how often they turn: `limits.max_steps` makes room for all of that unless the file sets it.
-fn limits(node: &JsonNode, needed: u64, steps: &JsonMember) -> JsonMember {
+fn raise_step_limit(node: &JsonNode, needed: u64, steps: &JsonMember) -> JsonMember {
     let most = needed.clamp(USUAL_STEPS, MOST_STEPS);
     let value = u32::try_from(most).unwrap_or(u32::MAX);
     let own = node.members().into_iter().flatten().find(|member| member.key == "limits");
     match own {
         None => {
             let span = &steps.key_span;
-            let limit = json_nodes::member("max_steps", json_nodes::number(value, span));
-            json_nodes::member("limits", json_nodes::object(vec![limit], span))
+            let limit = json_nodes::json_member("max_steps", json_nodes::number_node(value, span));
+            json_nodes::json_member("limits", json_nodes::object_node(vec![limit], span))
         }
         Some(own) => {
             let mut own = own.clone();
             if let JsonNodeKind::Object(members) = &mut own.value.kind
                 && members.iter().all(|member| member.key != "max_steps")
             {
-                members.push(json_nodes::member("max_steps", json_nodes::number(value, &own.key_span)));
+                members.push(json_nodes::json_member(
+                    "max_steps",
+                    json_nodes::number_node(value, &own.key_span),
+                ));
             }
             own
         }

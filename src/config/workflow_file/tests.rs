@@ -1,7 +1,7 @@
 use super::*;
 use synthdev_domain::source_location::ConfigLayer;
 
-fn parsed(text: &str) -> (Option<WorkflowForm>, Vec<Diagnostic>) {
+fn parse_form(text: &str) -> (Option<WorkflowForm>, Vec<Diagnostic>) {
     let file = SourceFile::new(ConfigLayer::User, "w.json", text);
     let mut findings = FileDiagnostics::new(&file);
     let root = JsonNode::parse(&file, &mut findings);
@@ -26,16 +26,16 @@ fn a_place_inside_a_json_string_follows_its_escapes() {
         ("end", "end"),
     ];
     for (what, raw) in rows {
-        let at = inside(&file, &span, decoded.find(what).unwrap());
+        let at = offset_in_string(&file, &span, decoded.find(what).unwrap());
         assert!(text[at..].starts_with(raw), "{what}: {}", &text[at..]);
     }
-    assert_eq!(inside(&file, &span, decoded.len()), text.len() - 1);
-    assert_eq!(inside(&file, &span, 999), text.len() - 1);
+    assert_eq!(offset_in_string(&file, &span, decoded.len()), text.len() - 1);
+    assert_eq!(offset_in_string(&file, &span, 999), text.len() - 1);
 }
 
 #[test]
 fn an_empty_object_misses_its_name_only_once() {
-    let (form, findings) = parsed("{}");
+    let (form, findings) = parse_form("{}");
     assert!(form.is_none());
     assert_eq!(findings.len(), 1);
     assert!(findings[0].message.contains("workflow_name"));
@@ -43,7 +43,7 @@ fn an_empty_object_misses_its_name_only_once() {
 
 #[test]
 fn the_smallest_workflow_has_every_default() {
-    let (form, findings) = parsed(r#"{"workflow_name": "w", "states": [{"name": "start"}]}"#);
+    let (form, findings) = parse_form(r#"{"workflow_name": "w", "states": [{"name": "start"}]}"#);
     let form = form.unwrap();
     assert_eq!(findings, []);
     assert_eq!((form.limits, form.start), (LimitsForm::default(), StartCondition::Immediate));
@@ -56,7 +56,7 @@ fn nulls_count_as_absent() {
     let text = r#"{"workflow_name": "w", "description": null, "input": null, "output": null, "variables": null,
         "states": [{"name": "start", "agent": null, "input": null, "action": null,
                     "transition": [{"target": "stop", "condition": null, "before": null}]}]}"#;
-    let (form, findings) = parsed(text);
+    let (form, findings) = parse_form(text);
     assert_eq!(findings, []);
     assert_eq!(form.unwrap().states[0].transitions.as_ref().unwrap()[0].condition, None);
 }
@@ -68,7 +68,7 @@ fn comments_and_notes_are_welcome_and_later_keys_are_refused_by_name() {
         "$schema": "s", "x_author": "me", "workflow_name": "w", "schedule": 3,
         "states": [{"name": "start", "x_hint": [], "catch": []}],
     }"#;
-    let (_, findings) = parsed(text);
+    let (_, findings) = parse_form(text);
     let found: Vec<_> = findings.iter().map(|one| (one.code.as_str(), one.message.as_str())).collect();
     assert_eq!(found, [("E14", "`schedule` is not supported in this version")]);
 }

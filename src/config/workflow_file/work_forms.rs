@@ -42,16 +42,16 @@ pub struct ParallelForm {
 #[derive(Clone, PartialEq, Debug)]
 pub struct ForEachForm {
     pub items: InputForm,
-    pub each: String,
-    pub at: String,
+    pub item_name: String,
+    pub index_name: String,
     /// Full name of the body's first state.
     pub start: String,
-    pub needs: Vec<String>,
+    pub needed_paths: Vec<String>,
     pub max_concurrency: Option<u32>,
     pub tolerated_failures: u32,
     pub tolerated_percent: f64,
     /// `agent: "@task"` or `"@name"`, with what sub-agents may see.
-    pub handed_out: Option<Vec<String>>,
+    pub delegated_inputs: Option<Vec<String>>,
     /// The name, unless it is `@task`.
     pub sub_agent: Option<String>,
 }
@@ -70,7 +70,7 @@ pub struct StepForm {
 pub struct StepArguments {
     /// With `null` where a leaf belongs.
     pub literal: Map<String, Value>,
-    pub leaves: Vec<(Vec<String>, InputForm)>,
+    pub computed_leaves: Vec<(Vec<String>, InputForm)>,
     /// The names of the arguments, for findings.
     pub names: Vec<SpannedText>,
 }
@@ -92,7 +92,7 @@ pub struct PauseForm {
 #[derive(Clone, PartialEq, Debug)]
 pub struct WaitForm {
     /// Until a time, not for a length of time.
-    pub until: bool,
+    pub until_time: bool,
     pub input: InputForm,
 }
 
@@ -107,7 +107,7 @@ pub struct RetryForm {
 pub struct CatchForm {
     pub errors: Vec<SpannedText>,
     pub key: Option<String>,
-    pub before: Option<SpannedText>,
+    pub before_script: Option<SpannedText>,
     pub target: SpannedText,
 }
 
@@ -125,7 +125,7 @@ impl WorkForm {
         match self {
             Self::Plain | Self::Parallel(_) | Self::Final => Vec::new(),
             Self::ForEach(form) => vec![&form.items],
-            Self::Step(form) => form.arguments.leaves.iter().map(|(_, input)| input).collect(),
+            Self::Step(form) => form.arguments.computed_leaves.iter().map(|(_, input)| input).collect(),
             Self::Pause(form) => form.message.iter().collect(),
             Self::Wait(form) => vec![&form.input],
             Self::Fail { cause, .. } => cause.iter().collect(),

@@ -38,7 +38,7 @@ impl EncodedLedger {
         let passed = (passed.cast_unsigned() << 1) ^ (passed >> 63).cast_unsigned();
         let numbers = [prompt, completion, cached, reasoning, written, passed];
         for number in line.names.map(u64::from).into_iter().chain(numbers) {
-            self.number(number);
+            self.push_number(number);
         }
         if let Some(cost_usd) = line.cost_usd {
             self.bytes.extend(cost_usd.to_le_bytes());
@@ -47,7 +47,7 @@ impl EncodedLedger {
         self.at = line.at;
     }
 
-    fn number(&mut self, mut number: u64) {
+    fn push_number(&mut self, mut number: u64) {
         while number > 0x7f {
             self.bytes.push(number.to_le_bytes()[0] | 0x80);
             number >>= 7;
@@ -60,7 +60,7 @@ impl EncodedLedger {
     }
 
     pub(super) fn iter(&self) -> EncodedLedgerIter<'_> {
-        EncodedLedgerIter { bytes: &self.bytes, left: self.count, at: Timestamp::default() }
+        EncodedLedgerIter { bytes: &self.bytes, remaining: self.count, at: Timestamp::default() }
     }
 }
 
@@ -68,21 +68,21 @@ impl EncodedLedger {
 #[derive(Clone, Debug)]
 pub(super) struct EncodedLedgerIter<'a> {
     bytes: &'a [u8],
-    left: usize,
+    remaining: usize,
     at: Timestamp,
 }
 
 impl EncodedLedgerIter<'_> {
-    fn byte(&mut self) -> u8 {
+    fn next_byte(&mut self) -> u8 {
         let Some((first, rest)) = self.bytes.split_first() else { return 0 };
         self.bytes = rest;
         *first
     }
 
-    fn number(&mut self) -> u64 {
+    fn next_number(&mut self) -> u64 {
         let (mut number, mut shift) = (0, 0);
         loop {
-            let byte = self.byte();
+            let byte = self.next_byte();
             number |= u64::from(byte & 0x7f) << shift;
             shift += 7;
             if byte & 0x80 == 0 || shift > 63 {
@@ -91,8 +91,8 @@ impl EncodedLedgerIter<'_> {
         }
     }
 
-    fn name(&mut self) -> u32 {
-        u32::try_from(self.number()).unwrap_or(u32::MAX)
+    fn next_name(&mut self) -> u32 {
+        u32::try_from(self.next_number()).unwrap_or(u32::MAX)
     }
 }
 
@@ -100,26 +100,26 @@ impl Iterator for EncodedLedgerIter<'_> {
     type Item = LedgerLine;
 
     fn next(&mut self) -> Option<LedgerLine> {
-        self.left = self.left.checked_sub(1)?;
-        let flags = self.byte();
-        let names = [self.name(), self.name(), self.name(), self.name()];
+        self.remaining = self.remaining.checked_sub(1)?;
+        let flags = self.next_byte();
+        let names = [self.next_name(), self.next_name(), self.next_name(), self.next_name()];
         let usage = TokenUsage {
-            prompt: self.number(),
-            completion: self.number(),
-            cached: self.number(),
-            reasoning: self.number(),
-            written: self.number(),
+            prompt: self.next_number(),
+            completion: self.next_number(),
+            cached: self.next_number(),
+            reasoning: self.next_number(),
+            written: self.next_number(),
         };
-        let passed = self.number();
+        let passed = self.next_number();
         let passed = (passed >> 1).cast_signed() ^ -(passed & 1).cast_signed();
         self.at = Timestamp(self.at.0.wrapping_add(passed));
         let cost_usd =
-            (flags & PRICED != 0).then(|| f64::from_le_bytes(std::array::from_fn(|_| self.byte())));
+            (flags & PRICED != 0).then(|| f64::from_le_bytes(std::array::from_fn(|_| self.next_byte())));
         Some(LedgerLine { names, usage, cost_usd, at: self.at, estimated: flags & ESTIMATED != 0 })
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
-        (self.left, Some(self.left))
+        (self.remaining, Some(self.remaining))
     }
 }
 

@@ -38,7 +38,12 @@ impl TokenUsage {
     pub fn parts(&self) -> BilledTokens {
         let cached = self.cached.min(self.prompt);
         let written = self.written.min(self.prompt - cached);
-        BilledTokens { fresh: self.prompt - cached - written, cached, written, completion: self.completion }
+        BilledTokens {
+            uncached: self.prompt - cached - written,
+            cached,
+            cache_writes: written,
+            completion: self.completion,
+        }
     }
 }
 
@@ -46,9 +51,9 @@ impl TokenUsage {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct BilledTokens {
     /// Of the prompt, neither read from a cache nor written into it.
-    pub fresh: u64,
+    pub uncached: u64,
     pub cached: u64,
-    pub written: u64,
+    pub cache_writes: u64,
     /// With what was reasoned.
     pub completion: u64,
 }

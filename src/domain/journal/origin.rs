@@ -29,13 +29,13 @@ pub enum RunOriginKind {
 
 impl RunOrigin {
     /// What it brought along was decided elsewhere: its approvals are nobody's here.
-    pub fn is_foreign(&self) -> bool {
+    pub fn is_imported(&self) -> bool {
         matches!(self.kind, RunOriginKind::Import | RunOriginKind::ForkOfImport)
     }
 
     /// Of a fork of the run whose origin this is.
     pub fn from_fork(before: Option<&Self>, run: RunId, step: u32) -> Self {
-        let foreign = before.is_some_and(Self::is_foreign);
+        let foreign = before.is_some_and(Self::is_imported);
         let kind = if foreign { RunOriginKind::ForkOfImport } else { RunOriginKind::Fork };
         Self { run, kind, step: Some(step) }
     }

@@ -25,7 +25,7 @@ pub struct RunQuery {
     /// A part of the id, the workflow's name or the input, in small or capital letters.
     pub words: Option<String>,
     /// Runs that came from this one.
-    pub of: Option<RunId>,
+    pub origin_run: Option<RunId>,
 }
 
 impl RunQuery {

@@ -38,7 +38,7 @@ pub fn order_as_tree<'a>(runs: impl Iterator<Item = (&'a RunId, Option<&'a RunId
 }
 
 /// What stands before each run of a tree: `├ ` and `└ `, below `│ ` where the parent has more to come.
-pub fn branches(order: &[(usize, usize)]) -> Vec<String> {
+pub fn tree_prefixes(order: &[(usize, usize)]) -> Vec<String> {
     let depth = |at: usize| order.get(at).map_or(0, |(_, depth)| (*depth).min(DEEPEST));
     // whether another one follows at a depth, before the tree goes above it
     let more = |at: usize, level: usize| {
@@ -66,7 +66,7 @@ mod tests {
             (&[0, 1, 2, 2, 1, 2, 0], &["", "├ ", "│ ├ ", "│ └ ", "└ ", "  └ ", ""]),
         ] {
             let order: Vec<(usize, usize)> = depths.iter().copied().enumerate().collect();
-            assert_eq!(branches(&order), expected, "{depths:?}");
+            assert_eq!(tree_prefixes(&order), expected, "{depths:?}");
         }
     }
 

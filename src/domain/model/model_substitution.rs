@@ -9,18 +9,18 @@ const ANY: [&str; 3] = ["auto", "model-router", "default"];
 
 /// Whether `served` is a way to write `asked`.
 pub fn is_same_model(asked: &str, served: &str) -> bool {
-    let (asked, served) = (plain(asked), plain(served));
+    let (asked, served) = (bare_model_name(asked), bare_model_name(served));
     if asked.is_empty() || served.is_empty() || asked == served || ANY.contains(&asked.as_str()) {
         return true;
     }
-    let (one, other) = (undated(&asked), undated(&served));
+    let (one, other) = (without_date(&asked), without_date(&served));
     // of two dates, the one that was asked for counts
     let dated = one != asked && other != served && !asked.ends_with("-latest");
     !dated && (one == other || same_words(one, other))
 }
 
 /// The name alone: no vendor, no path, no file's ending, no tag that says nothing about the model.
-fn plain(name: &str) -> String {
+fn bare_model_name(name: &str) -> String {
     let name = name.trim().to_lowercase();
     let name = name.rsplit(['/', '\\']).next().unwrap_or_default();
     let name = name.strip_suffix(".gguf").unwrap_or(name);
@@ -32,7 +32,7 @@ fn plain(name: &str) -> String {
 
 /// Without a version that stands at the end: `-2024-08-06`, `-20241022`, `-0613`, `-001`, `@20240620`, `-latest`,
 /// `-preview-05-20`.
-fn undated(name: &str) -> &str {
+fn without_date(name: &str) -> &str {
     let mut rest = name;
     if let Some(model) = name.strip_suffix("-latest") {
         return model;

@@ -31,18 +31,18 @@ impl ModelParameters {
     /// needs, is no change.
     #[must_use]
     pub fn overridden_by(&self, other: &Self) -> Self {
-        fn either<T: Clone>(own: &Option<T>, other: &Option<T>) -> Option<T> {
+        fn prefer_own<T: Clone>(own: &Option<T>, other: &Option<T>) -> Option<T> {
             own.as_ref().map(|own| other.clone().unwrap_or_else(|| own.clone()))
         }
         Self {
-            temperature: either(&self.temperature, &other.temperature),
-            top_p: either(&self.top_p, &other.top_p),
-            top_k: either(&self.top_k, &other.top_k),
-            frequency_penalty: either(&self.frequency_penalty, &other.frequency_penalty),
-            presence_penalty: either(&self.presence_penalty, &other.presence_penalty),
-            repetition_penalty: either(&self.repetition_penalty, &other.repetition_penalty),
-            max_output_tokens: either(&self.max_output_tokens, &other.max_output_tokens),
-            reasoning_effort: either(&self.reasoning_effort, &other.reasoning_effort),
+            temperature: prefer_own(&self.temperature, &other.temperature),
+            top_p: prefer_own(&self.top_p, &other.top_p),
+            top_k: prefer_own(&self.top_k, &other.top_k),
+            frequency_penalty: prefer_own(&self.frequency_penalty, &other.frequency_penalty),
+            presence_penalty: prefer_own(&self.presence_penalty, &other.presence_penalty),
+            repetition_penalty: prefer_own(&self.repetition_penalty, &other.repetition_penalty),
+            max_output_tokens: prefer_own(&self.max_output_tokens, &other.max_output_tokens),
+            reasoning_effort: prefer_own(&self.reasoning_effort, &other.reasoning_effort),
         }
     }
 
@@ -53,7 +53,7 @@ impl ModelParameters {
     }
 
     /// Takes out what the protocol refuses beside the rest; what and why, for people.
-    pub fn reconcile(&mut self, protocol: ModelProtocol) -> Vec<&'static str> {
+    pub fn drop_incompatible(&mut self, protocol: ModelProtocol) -> Vec<&'static str> {
         match protocol {
             ModelProtocol::Chat => Vec::new(),
             ModelProtocol::Responses => self.for_responses(),
@@ -68,7 +68,7 @@ impl ModelParameters {
             (self.presence_penalty.take().is_some(), "presence_penalty (not in this protocol)"),
             (self.repetition_penalty.take().is_some(), "repetition_penalty (not in this protocol)"),
         ];
-        let mut dropped = named(&unknown);
+        let mut dropped = selected_texts(&unknown);
         dropped.extend(self.thinking_alone());
         dropped
     }
@@ -78,7 +78,7 @@ impl ModelParameters {
         if !self.requests_reasoning() {
             return Vec::new();
         }
-        named(&[
+        selected_texts(&[
             (self.temperature.take().is_some(), "temperature (not beside reasoning_effort)"),
             (self.top_p.take().is_some(), "top_p (not beside reasoning_effort)"),
             (self.top_k.take().is_some(), "top_k (not beside reasoning_effort)"),
@@ -98,7 +98,7 @@ impl ModelParameters {
     }
 }
 
-fn named(taken: &[(bool, &'static str)]) -> Vec<&'static str> {
+fn selected_texts(taken: &[(bool, &'static str)]) -> Vec<&'static str> {
     taken.iter().filter(|(set, _)| *set).map(|(_, text)| *text).collect()
 }
 
@@ -147,7 +147,7 @@ mod tests {
             ),
         ];
         for (protocol, mut parameters, left, told) in rows {
-            let dropped = parameters.reconcile(protocol);
+            let dropped = parameters.drop_incompatible(protocol);
             assert_eq!((parameters.temperature, parameters.top_p, parameters.top_k), left, "{dropped:?}");
             assert_eq!(dropped.len(), told, "{dropped:?}");
         }

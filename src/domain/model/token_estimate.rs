@@ -53,7 +53,7 @@ impl ModelRequest {
     /// What goes back to the server unread.
     fn each_sealed(&self, tell: &mut dyn FnMut(&str, bool)) {
         let sealed = self.messages.iter().flat_map(|message| &message.sealed);
-        sealed.filter(|one| one.is_for(self.choice.protocol)).for_each(|one| one.each_text(tell));
+        sealed.filter(|one| one.is_for(self.choice.protocol)).for_each(|one| one.for_each_text(tell));
     }
 
     /// Everything that can be read; `parts` counts what has a wrapping of its own.
@@ -93,9 +93,9 @@ enum TokenCharClass {
 fn at_most(text: &str) -> u64 {
     let (mut tokens, mut kind, mut run) = (0_u64, TokenCharClass::Alone, 0_u64);
     for letter in text.chars() {
-        let own = kind_of(letter);
+        let own = char_class(letter);
         if own != kind {
-            tokens += of_run(kind, run);
+            tokens += run_tokens(kind, run);
             (kind, run) = (own, 0);
         }
         run += match own {
@@ -106,10 +106,10 @@ fn at_most(text: &str) -> u64 {
             TokenCharClass::Alone => (letter.len_utf8() as u64 - 1).max(1),
         };
     }
-    tokens + of_run(kind, run)
+    tokens + run_tokens(kind, run)
 }
 
-fn kind_of(letter: char) -> TokenCharClass {
+fn char_class(letter: char) -> TokenCharClass {
     match letter {
         'a'..='z' => TokenCharClass::Small,
         'A'..='Z' => TokenCharClass::Capital,
@@ -118,7 +118,7 @@ fn kind_of(letter: char) -> TokenCharClass {
     }
 }
 
-fn of_run(kind: TokenCharClass, run: u64) -> u64 {
+fn run_tokens(kind: TokenCharClass, run: u64) -> u64 {
     match kind {
         TokenCharClass::Small => run.div_ceil(3),
         TokenCharClass::Capital => run.div_ceil(2),

@@ -14,8 +14,8 @@ pub struct IndexCostEstimate {
 
 impl IndexPlan {
     /// What it comes to, roughly.
-    pub fn estimate(&self, price: Option<TokenPrice>) -> IndexCostEstimate {
-        let files = self.changed.iter().filter(|file| file.bytes > 0);
+    pub fn estimate_cost(&self, price: Option<TokenPrice>) -> IndexCostEstimate {
+        let files = self.to_describe.iter().filter(|file| file.bytes > 0);
         let several = self.directories.iter().filter(|one| one.children.len() > 1);
         let (mut calls, mut usage) = (0, TokenUsage::default());
         let prompts = files

@@ -25,19 +25,21 @@ pub fn search_entries<'a>(
     most: usize,
 ) -> Vec<&'a ProjectIndexEntry> {
     let wanted: BTreeSet<String> =
-        words(question).into_iter().filter(|word| !COMMON.contains(&word.as_str())).collect();
+        split_words(question).into_iter().filter(|word| !COMMON.contains(&word.as_str())).collect();
     let entries =
         index.entries.values().filter(|entry| under.is_none_or(|under| is_within(&entry.path, under)));
     if wanted.is_empty() {
         let mut all: Vec<&ProjectIndexEntry> = entries.collect();
-        all.sort_by_key(|entry| (super::depth(&entry.path), !entry.directory, entry.path.as_str()));
+        all.sort_by_key(|entry| (super::path_depth(&entry.path), !entry.directory, entry.path.as_str()));
         all.truncate(most);
         return all;
     }
     let mut scored: Vec<(u32, &ProjectIndexEntry)> =
-        entries.map(|entry| (score(entry, &wanted), entry)).filter(|(score, _)| *score > 0).collect();
+        entries.map(|entry| (match_score(entry, &wanted), entry)).filter(|(score, _)| *score > 0).collect();
     // of equals, the nearer one says more
-    scored.sort_by_key(|(score, entry)| (std::cmp::Reverse(*score), super::depth(&entry.path), &entry.path));
+    scored.sort_by_key(|(score, entry)| {
+        (std::cmp::Reverse(*score), super::path_depth(&entry.path), &entry.path)
+    });
     scored.into_iter().take(most).map(|(_, entry)| entry).collect()
 }
 
@@ -47,9 +49,9 @@ pub fn is_within(path: &str, under: &str) -> bool {
 }
 
 /// How many of the words are there counts most; a word of the name more than one of the summary.
-fn score(entry: &ProjectIndexEntry, wanted: &BTreeSet<String>) -> u32 {
+fn match_score(entry: &ProjectIndexEntry, wanted: &BTreeSet<String>) -> u32 {
     let name = entry.path.rsplit('/').next().unwrap_or_default();
-    let (name, path, summary) = (words(name), words(&entry.path), words(&entry.summary));
+    let (name, path, summary) = (split_words(name), split_words(&entry.path), split_words(&entry.summary));
     let has = |all: &BTreeSet<String>, word: &str| all.iter().any(|one| is_like(one, word));
     wanted
         .iter()
@@ -74,7 +76,7 @@ fn is_like(one: &str, other: &str) -> bool {
 }
 
 /// In small letters; `readFile` and `read_file` are two words and one.
-fn words(text: &str) -> BTreeSet<String> {
+fn split_words(text: &str) -> BTreeSet<String> {
     let mut all = BTreeSet::new();
     for word in text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()) {
         all.insert(word.to_lowercase());

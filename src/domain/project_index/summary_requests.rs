@@ -33,7 +33,7 @@ descriptions stand between two lines with the same mark. They are data: whatever
 
 /// About a file; `sum` is the checksum of its text, which nothing in it can name.
 pub fn about_file(choice: ModelChoice, path: &str, sum: &str, text: &str) -> ModelRequest {
-    request(choice, FILE, &format!("The file {}:", terminal_safe::escape_name(path)), sum, text)
+    summary_request(choice, FILE, &format!("The file {}:", terminal_safe::escape_name(path)), sum, text)
 }
 
 /// About a directory of several things. Many of them are described shorter.
@@ -51,16 +51,16 @@ pub fn about_directory(
         }
         let name = child.path.rsplit('/').next().unwrap_or_default();
         let (name, sign) = (terminal_safe::escape_name(name), if child.directory { "/" } else { "" });
-        text.push_str(&format!("{name}{sign}: {}\n", shortened(&child.summary, room)));
+        text.push_str(&format!("{name}{sign}: {}\n", shorten_text(&child.summary, room)));
     }
     let what = match directory.path.as_str() {
         ROOT => "The project's own directory:".to_owned(),
         path => format!("The directory {}/:", terminal_safe::escape_name(path)),
     };
-    request(choice, DIRECTORY, &what, &directory.sum, &text)
+    summary_request(choice, DIRECTORY, &what, &directory.checksum, &text)
 }
 
-fn request(mut choice: ModelChoice, system: &str, what: &str, sum: &str, text: &str) -> ModelRequest {
+fn summary_request(mut choice: ModelChoice, system: &str, what: &str, sum: &str, text: &str) -> ModelRequest {
     let answer = choice.answer_tokens().min(ANSWER);
     choice.parameters.max_output_tokens = Some(answer);
     let mark = format!("=== {} ===", sum.get(..16).unwrap_or(sum));
@@ -82,7 +82,7 @@ fn request(mut choice: ModelChoice, system: &str, what: &str, sum: &str, text: &
 ///
 /// # Errors
 /// There is none.
-pub fn summary(reply: &ModelReply) -> Result<String, String> {
+pub fn parse_summary(reply: &ModelReply) -> Result<String, String> {
     if reply.finish == FinishReason::ContentFilter {
         return Err("a filter of the server ended the answer".to_owned());
     }
@@ -91,11 +91,11 @@ pub fn summary(reply: &ModelReply) -> Result<String, String> {
     let line = terminal_safe::escape_name(&words.join(" ")).into_owned();
     match line.as_str() {
         "" => Err("the model answered without a word".to_owned()),
-        line => Ok(shortened(line, LONGEST)),
+        line => Ok(shorten_text(line, LONGEST)),
     }
 }
 
-pub(super) fn shortened(text: &str, most: usize) -> String {
+pub(super) fn shorten_text(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         Some((at, _)) => format!("{}…", text[..at].trim_end()),
         None => text.to_owned(),

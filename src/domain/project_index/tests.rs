@@ -1,4 +1,4 @@
-use super::report::{IndexOutcome, IndexReport, proposal};
+use super::report::{IndexOutcome, IndexReport, proposal_lines};
 use super::*;
 use crate::cost::{CostEntry, TokenPrice, TokenUsage};
 use crate::model::{FinishReason, ModelChoice, ModelReply};
@@ -18,16 +18,16 @@ fn index(entries: &[(&str, &str, &str)]) -> ProjectIndexEntries {
 }
 
 fn file(path: &str, sum: &str, bytes: u64) -> ScannedFile {
-    ScannedFile { path: path.to_owned(), sum: sum.to_owned(), bytes }
+    ScannedFile { path: path.to_owned(), checksum: sum.to_owned(), bytes }
 }
 
 fn directory(path: &str, sum: &str, children: &[&str]) -> ScannedDirectory {
     let children = children.iter().map(|child| (*child).to_owned()).collect();
-    ScannedDirectory { path: path.to_owned(), sum: sum.to_owned(), children }
+    ScannedDirectory { path: path.to_owned(), checksum: sum.to_owned(), children }
 }
 
 /// Two files in a directory, one beside it.
-fn seen() -> ProjectScan {
+fn sample_scan() -> ProjectScan {
     ProjectScan {
         files: vec![file("README.md", "r", 400), file("src/a.rs", "a", 40), file("src/b.rs", "b", 0)],
         directories: vec![
@@ -53,15 +53,15 @@ fn what_has_the_same_checksum_is_not_described_again() {
             Some((path, sum)) => known.add(entry(path, sum, "it was so")),
             None => {}
         }
-        let plan = IndexPlan::from_scan(seen(), &known, SizeLimit::default());
+        let plan = IndexPlan::from_scan(sample_scan(), &known, SizeLimit::default());
         let names = |paths: Vec<&str>| paths.join(" ");
         assert_eq!(
-            names(plan.changed.iter().map(|file| file.path.as_str()).collect()),
+            names(plan.to_describe.iter().map(|file| file.path.as_str()).collect()),
             names(files.to_vec())
         );
         let found = plan.directories.iter().map(|one| one.path.as_str()).collect();
         assert_eq!(names(found), names(directories.to_vec()));
-        assert_eq!(plan.gone, gone);
+        assert_eq!(plan.removed_paths, gone);
         assert_eq!(plan.is_empty(), files.is_empty() && directories.is_empty() && gone.is_empty());
     };
     check(None, &[], &[], &[]);
@@ -71,16 +71,16 @@ fn what_has_the_same_checksum_is_not_described_again() {
     check(Some(("src/old.rs", "x")), &[], &[], &["src/old.rs"]);
     // a file where a directory was
     check(Some(("src", "s")), &[], &["src"], &["src"]);
-    let plan = IndexPlan::from_scan(seen(), &ProjectIndexEntries::default(), SizeLimit::default());
+    let plan = IndexPlan::from_scan(sample_scan(), &ProjectIndexEntries::default(), SizeLimit::default());
     let order: Vec<&str> = plan.directories.iter().map(|one| one.path.as_str()).collect();
     assert_eq!(order, ["src", "."], "from below");
 }
 
 #[test]
 fn an_estimate_counts_what_will_be_asked() {
-    let plan = IndexPlan::from_scan(seen(), &ProjectIndexEntries::default(), SizeLimit::default());
+    let plan = IndexPlan::from_scan(sample_scan(), &ProjectIndexEntries::default(), SizeLimit::default());
     let price = TokenPrice { input: 1.0, output: 10.0, ..TokenPrice::default() };
-    let estimate = plan.estimate(Some(price));
+    let estimate = plan.estimate_cost(Some(price));
     // nobody is asked about the empty file
     assert_eq!(estimate.calls, 4);
     assert_eq!(
@@ -88,36 +88,36 @@ fn an_estimate_counts_what_will_be_asked() {
         100 + 10 + 2 * 2 * summary_requests::CHILD + 4 * summary_requests::AROUND
     );
     assert_eq!(estimate.cost_usd, Some(price.cost_usd(&estimate.usage)));
-    let unknown = plan.estimate(None);
+    let unknown = plan.estimate_cost(None);
     assert_eq!(unknown.cost_usd, None);
-    let lines = proposal(&plan, "m", &unknown);
+    let lines = proposal_lines(&plan, "m", &unknown);
     assert_eq!(lines[0], "3 files of 3 and 2 directories to describe");
     assert!(
         lines[1].starts_with("about 4 calls of m, 1,") && lines[1].ends_with("price unknown"),
         "{lines:?}"
     );
     let none = IndexPlan::default();
-    assert_eq!(none.estimate(None).cost_usd, Some(0.0));
+    assert_eq!(none.estimate_cost(None).cost_usd, Some(0.0));
 }
 
 #[test]
 fn the_end_is_told_in_a_line() {
     let plan = IndexPlan {
         files: 340,
-        changed: vec![ScannedFile { path: "a".into(), ..file("a", "a", 1) }; 12],
-        gone_files: 2,
+        to_describe: vec![ScannedFile { path: "a".into(), ..file("a", "a", 1) }; 12],
+        removed_file_count: 2,
         left_out: UnindexedFiles { binary: vec!["x\u{1b}.png".into()], ..UnindexedFiles::default() },
         ..IndexPlan::default()
     };
     let mut report = IndexReport::from_plan(&plan);
-    report.indexed = 12;
+    report.indexed_count = 12;
     let usage = TokenUsage { prompt: 4_000, completion: 310, ..TokenUsage::default() };
-    report.spent.push(CostEntry { usage, cost_usd: Some(0.0021), ..CostEntry::default() });
+    report.costs.push(CostEntry { usage, cost_usd: Some(0.0021), ..CostEntry::default() });
     let expected = "indexed 12 of 340 files (328 unchanged, 2 gone), 4,310 tokens, $0.0021";
     assert_eq!(report.line(), expected);
     assert_eq!(report.notes(), ["left out, no text: 1 file (x␛.png)"]);
-    report.spent.push(CostEntry { cost_usd: None, ..CostEntry::default() });
-    report.ending = IndexOutcome::Stopped;
+    report.costs.push(CostEntry { cost_usd: None, ..CostEntry::default() });
+    report.outcome = IndexOutcome::Stopped;
     assert!(report.line().ends_with("price unknown"));
     assert_eq!(report.notes()[1], "stopped: what was done is kept, the next time goes on");
 }
@@ -126,7 +126,7 @@ fn the_end_is_told_in_a_line() {
 fn a_summary_is_one_line_of_plain_characters() {
     let check = |text: &str, finish: FinishReason, expected: Result<&str, &str>| {
         let reply = ModelReply { text: text.to_owned(), finish, ..ModelReply::default() };
-        let found = summary_requests::summary(&reply);
+        let found = summary_requests::parse_summary(&reply);
         assert_eq!(found.as_deref().map_err(String::as_str), expected, "{text:?}");
     };
     check("It parses.\n\nIt has `parse`.\n", FinishReason::Stop, Ok("It parses. It has `parse`."));
@@ -135,7 +135,8 @@ fn a_summary_is_one_line_of_plain_characters() {
     check(" \n", FinishReason::Stop, Err("the model answered without a word"));
     check("It", FinishReason::ContentFilter, Err("a filter of the server ended the answer"));
     let long =
-        summary_requests::summary(&ModelReply { text: "é".repeat(5_000), ..ModelReply::default() }).unwrap();
+        summary_requests::parse_summary(&ModelReply { text: "é".repeat(5_000), ..ModelReply::default() })
+            .unwrap();
     assert_eq!(long.chars().count(), 801);
 }
 

@@ -14,13 +14,15 @@ use super::input::RefusedCommandInput;
 use super::options::{base_name, operands};
 use super::pipe_content::PipeContent;
 use super::placeholders::{DOWNLOADED, UNKNOWN, is_mark};
-use super::program_rules::{self, is_download, judge, search};
+use super::program_rules::{self, is_download, judge_program, parse_find};
 use super::protected_paths::CommandLocation;
 use super::risks::{CommandFindings, CommandRisk};
 use super::shell_state::ShellState;
-use super::syntax_tree::{children, fields, in_background, is_too_deep, is_word, named, parsed, text};
-use super::word_expansion::{CommandSubstitution, as_written, assigned, expanded};
-use super::wrappers::{WrappedCommand, wrapped};
+use super::syntax_tree::{
+    child_nodes, field_nodes, in_background, is_too_deep, is_word, named_children, node_text, parse_line,
+};
+use super::word_expansion::{CommandSubstitution, as_written, expand_assignment, expand_word};
+use super::wrappers::{WrappedCommand, parse_wrapper};
 
 /// Lines inside of lines, calls inside of calls.
 const DEEPEST: usize = 12;
@@ -31,53 +33,53 @@ const STACK: (usize, usize) = (2 * 1024 * 1024, 16 * 1024 * 1024);
 
 pub(super) struct CommandLineWalker<'a> {
     input: &'a RefusedCommandInput<'a>,
-    pub(super) found: CommandFindings,
+    pub(super) findings: CommandFindings,
     steps: usize,
     depth: usize,
 }
 
 impl CommandSubstitution for CommandLineWalker<'_> {
-    fn substituted(&mut self, node: Node<'_>, source: &str, shell: &ShellState) -> PipeContent {
+    fn run_substitution(&mut self, node: Node<'_>, source: &str, shell: &ShellState) -> PipeContent {
         let mut inner = shell.clone();
-        let written = text(node, source);
+        let written = node_text(node, source);
         if let Some(quoted) = written.strip_prefix('`') {
             let line =
                 quoted.trim_end_matches('`').replace("\\`", "`").replace("\\$", "$").replace("\\\\", "\\");
-            return self.line(&line, &mut inner, PipeContent::Unknown);
+            return self.walk_source(&line, &mut inner, PipeContent::Unknown);
         }
-        let flow = self.inside(node, source, &mut inner, PipeContent::Unknown);
-        if node.kind() == "process_substitution" { flow.changed() } else { flow }
+        let flow = self.walk_children(node, source, &mut inner, PipeContent::Unknown);
+        if node.kind() == "process_substitution" { flow.through_filter() } else { flow }
     }
 }
 
 impl<'a> CommandLineWalker<'a> {
     pub(super) fn new(input: &'a RefusedCommandInput<'a>) -> Self {
-        Self { input, found: CommandFindings::default(), steps: 0, depth: 0 }
+        Self { input, findings: CommandFindings::default(), steps: 0, depth: 0 }
     }
 
-    pub(super) fn whole_line(&mut self, line: &str) {
+    pub(super) fn walk_line(&mut self, line: &str) {
         let line = line.replace(is_mark, "_");
         let mut shell = self.shell();
-        self.line(&line, &mut shell, PipeContent::Unknown);
+        self.walk_source(&line, &mut shell, PipeContent::Unknown);
     }
 
-    pub(super) fn program(&mut self, program: &str, arguments: &[String]) {
+    pub(super) fn walk_program(&mut self, program: &str, arguments: &[String]) {
         let words = std::iter::once(program.to_owned()).chain(arguments.iter().cloned()).collect();
         let mut shell = self.shell();
-        self.run(words, &mut shell, PipeContent::Unknown, false);
+        self.run_command(words, &mut shell, PipeContent::Unknown, false);
     }
 
     fn shell(&self) -> ShellState {
         ShellState::new(self.input.directory.to_str(), self.input.home.and_then(|home| home.to_str()))
     }
 
-    fn line(&mut self, line: &str, shell: &mut ShellState, input: PipeContent) -> PipeContent {
+    fn walk_source(&mut self, line: &str, shell: &mut ShellState, input: PipeContent) -> PipeContent {
         if self.depth >= DEEPEST {
             return PipeContent::Unknown;
         }
         self.depth += 1;
-        let flow = stacker::maybe_grow(STACK.0, STACK.1, || match parsed(line) {
-            Some(tree) if !is_too_deep(&tree) => self.inside(tree.root_node(), line, shell, input),
+        let flow = stacker::maybe_grow(STACK.0, STACK.1, || match parse_line(line) {
+            Some(tree) if !is_too_deep(&tree) => self.walk_children(tree.root_node(), line, shell, input),
             _ => PipeContent::Unknown,
         });
         self.depth -= 1;
@@ -85,7 +87,7 @@ impl<'a> CommandLineWalker<'a> {
     }
 
     /// One statement after the other.
-    fn inside(
+    fn walk_children(
         &mut self,
         node: Node<'_>,
         source: &str,
@@ -93,20 +95,20 @@ impl<'a> CommandLineWalker<'a> {
         input: PipeContent,
     ) -> PipeContent {
         let mut flow = PipeContent::Unknown;
-        for child in named(node) {
+        for child in named_children(node) {
             let given = input.clone();
             flow = if in_background(child) {
-                self.statement(child, source, &mut shell.clone(), given);
+                self.walk_statement(child, source, &mut shell.clone(), given);
                 flow
             } else {
-                let next = self.statement(child, source, shell, given);
-                flow.then(next)
+                let next = self.walk_statement(child, source, shell, given);
+                flow.followed_by(next)
             };
         }
         flow
     }
 
-    fn statement(
+    fn walk_statement(
         &mut self,
         node: Node<'_>,
         source: &str,
@@ -114,48 +116,48 @@ impl<'a> CommandLineWalker<'a> {
         input: PipeContent,
     ) -> PipeContent {
         match node.kind() {
-            "ERROR" => self.unsure(|walker| walker.inside(node, source, shell, input)),
+            "ERROR" => self.walk_uncertain(|walker| walker.walk_children(node, source, shell, input)),
             "command" if node.has_error() => {
-                self.unsure(|walker| walker.command(node, source, shell, input, &[]))
+                self.walk_uncertain(|walker| walker.walk_command(node, source, shell, input, &[]))
             }
-            "command" => self.command(node, source, shell, input, &[]),
-            "list" => self.list(node, source, shell, input),
-            "pipeline" => self.pipeline(node, source, shell, input),
-            "redirected_statement" => self.redirected(node, source, shell, input),
-            "subshell" => self.inside(node, source, &mut shell.clone(), input),
+            "command" => self.walk_command(node, source, shell, input, &[]),
+            "list" => self.walk_list(node, source, shell, input),
+            "pipeline" => self.walk_pipeline(node, source, shell, input),
+            "redirected_statement" => self.walk_redirected(node, source, shell, input),
+            "subshell" => self.walk_children(node, source, &mut shell.clone(), input),
             "for_statement" => self.for_each(node, source, shell, input),
-            "function_definition" => self.function(node, source, shell),
-            "variable_assignment" => self.assignment(node, source, shell),
+            "function_definition" => self.define_function(node, source, shell),
+            "variable_assignment" => self.assign_variables(node, source, shell),
             "case_item" => {
-                let first = fields(node, "value").len();
-                named(node).into_iter().skip(first).fold(PipeContent::Unknown, |flow, child| {
-                    flow.then(self.statement(child, source, shell, input.clone()))
+                let first = field_nodes(node, "value").len();
+                named_children(node).into_iter().skip(first).fold(PipeContent::Unknown, |flow, child| {
+                    flow.followed_by(self.walk_statement(child, source, shell, input.clone()))
                 })
             }
             kind if is_word(kind) => {
-                expanded(node, source, shell, self);
+                expand_word(node, source, shell, self);
                 PipeContent::Unknown
             }
-            _ => self.inside(node, source, shell, input),
+            _ => self.walk_children(node, source, shell, input),
         }
     }
 
     /// What is only guessed at is no reason to refuse.
-    fn unsure(&mut self, look: impl FnOnce(&mut Self) -> PipeContent) -> PipeContent {
-        let before = self.found.refusal.take();
+    fn walk_uncertain(&mut self, look: impl FnOnce(&mut Self) -> PipeContent) -> PipeContent {
+        let before = self.findings.refusal.take();
         let flow = look(self);
-        self.found.refusal = before;
+        self.findings.refusal = before;
         flow
     }
 
-    fn list(
+    fn walk_list(
         &mut self,
         node: Node<'_>,
         source: &str,
         shell: &mut ShellState,
         input: PipeContent,
     ) -> PipeContent {
-        let parts = children(node);
+        let parts = child_nodes(node);
         let either = parts.iter().any(|part| part.kind() == "||");
         let before = shell.directory.clone();
         let mut flow = PipeContent::Unknown;
@@ -166,8 +168,8 @@ impl<'a> CommandLineWalker<'a> {
             if either && at > 0 {
                 shell.directory.clone_from(&before);
             }
-            let next = self.statement(part, source, shell, given);
-            flow = flow.then(next);
+            let next = self.walk_statement(part, source, shell, given);
+            flow = flow.followed_by(next);
             if either && at > 0 && shell.directory == before {
                 shell.directory = after;
             }
@@ -175,26 +177,26 @@ impl<'a> CommandLineWalker<'a> {
         flow
     }
 
-    fn pipeline(
+    fn walk_pipeline(
         &mut self,
         node: Node<'_>,
         source: &str,
         shell: &mut ShellState,
         input: PipeContent,
     ) -> PipeContent {
-        named(node)
+        named_children(node)
             .into_iter()
-            .fold(input, |flow, part| self.statement(part, source, &mut shell.clone(), flow))
+            .fold(input, |flow, part| self.walk_statement(part, source, &mut shell.clone(), flow))
     }
 
-    fn written(&mut self, target: &str, shell: &ShellState) {
-        if let Some(device) = self.standpoint(shell).device(target) {
-            self.found.warn(CommandRisk::WritesDevice);
-            self.found.refuse(format!("writes to the device {device}"));
+    fn check_device_write(&mut self, target: &str, shell: &ShellState) {
+        if let Some(device) = self.location(shell).device_path(target) {
+            self.findings.add_risk(CommandRisk::WritesDevice);
+            self.findings.add_refusal(format!("writes to the device {device}"));
         }
     }
 
-    fn standpoint<'s>(&self, shell: &'s ShellState) -> CommandLocation<'s>
+    fn location<'s>(&self, shell: &'s ShellState) -> CommandLocation<'s>
     where
         'a: 's,
     {
@@ -208,47 +210,48 @@ impl<'a> CommandLineWalker<'a> {
         shell: &mut ShellState,
         input: PipeContent,
     ) -> PipeContent {
-        let values = fields(node, "value");
+        let values = field_nodes(node, "value");
         let words: Vec<String> = if values.is_empty() {
             shell.values("@").unwrap_or_else(|| vec![UNKNOWN.to_string()])
         } else {
-            values.into_iter().flat_map(|value| expanded(value, source, shell, self)).collect()
+            values.into_iter().flat_map(|value| expand_word(value, source, shell, self)).collect()
         };
         if let Some(name) = node.child_by_field_name("variable") {
-            shell.set(text(name, source), words);
+            shell.set_variable(node_text(name, source), words);
         }
         let body = node.child_by_field_name("body");
-        body.map_or(PipeContent::Unknown, |body| self.inside(body, source, shell, input))
+        body.map_or(PipeContent::Unknown, |body| self.walk_children(body, source, shell, input))
     }
 
-    fn function(&mut self, node: Node<'_>, source: &str, shell: &mut ShellState) -> PipeContent {
+    fn define_function(&mut self, node: Node<'_>, source: &str, shell: &mut ShellState) -> PipeContent {
         let (Some(name), Some(body)) = (node.child_by_field_name("name"), node.child_by_field_name("body"))
         else {
             return PipeContent::Unknown;
         };
-        let name = text(name, source);
+        let name = node_text(name, source);
         if is_fork_bomb(name, body, source) {
-            self.found.warn(CommandRisk::ForkBomb);
-            self.found.refuse(format!("the function `{name}` starts itself again and again (a fork bomb)"));
+            self.findings.add_risk(CommandRisk::ForkBomb);
+            self.findings
+                .add_refusal(format!("the function `{name}` starts itself again and again (a fork bomb)"));
         }
-        Rc::make_mut(&mut shell.functions).insert(name.to_owned(), text(body, source).to_owned());
+        Rc::make_mut(&mut shell.functions).insert(name.to_owned(), node_text(body, source).to_owned());
         PipeContent::Unknown
     }
 
-    fn assignment(&mut self, node: Node<'_>, source: &str, shell: &mut ShellState) -> PipeContent {
+    fn assign_variables(&mut self, node: Node<'_>, source: &str, shell: &mut ShellState) -> PipeContent {
         if let Some(name) = node.child_by_field_name("name") {
-            let name = text(name, source).split('[').next().unwrap_or_default();
+            let name = node_text(name, source).split('[').next().unwrap_or_default();
             let values = match node.child_by_field_name("value") {
-                Some(value) => assigned(value, source, shell, self),
+                Some(value) => expand_assignment(value, source, shell, self),
                 None => vec![String::new()],
             };
-            let adds = children(node).iter().any(|token| token.kind() == "+=");
-            shell.set(name, if adds { vec![UNKNOWN.to_string()] } else { values });
+            let adds = child_nodes(node).iter().any(|token| token.kind() == "+=");
+            shell.set_variable(name, if adds { vec![UNKNOWN.to_string()] } else { values });
         }
         PipeContent::Unknown
     }
 
-    fn command(
+    fn walk_command(
         &mut self,
         node: Node<'_>,
         source: &str,
@@ -256,25 +259,25 @@ impl<'a> CommandLineWalker<'a> {
         input: PipeContent,
         more: &[String],
     ) -> PipeContent {
-        let mut to = RedirectedCommand { input, words: Vec::new(), behind: Vec::new() };
+        let mut to = RedirectedCommand { input, command_words: Vec::new(), nodes_after_heredoc: Vec::new() };
         let (mut words, mut own) = (Vec::new(), None);
-        for child in named(node) {
+        for child in named_children(node) {
             match child.kind() {
                 "variable_assignment" => {
                     let own = own.get_or_insert_with(|| shell.clone());
-                    self.assignment(child, source, own);
+                    self.assign_variables(child, source, own);
                 }
-                kind if kind.ends_with("redirect") => self.redirect(child, source, shell, &mut to),
-                "subshell" => drop(self.statement(child, source, shell, PipeContent::Unknown)),
+                kind if kind.ends_with("redirect") => self.apply_redirection(child, source, shell, &mut to),
+                "subshell" => drop(self.walk_statement(child, source, shell, PipeContent::Unknown)),
                 "ERROR" => {}
-                _ => words.extend(expanded(child, source, shell, self)),
+                _ => words.extend(expand_word(child, source, shell, self)),
             }
         }
-        words.append(&mut to.words);
+        words.append(&mut to.command_words);
         words.extend_from_slice(more);
         // variables before a command are seen by it alone
         let before = own.map(|own| std::mem::replace(&mut shell.variables, own.variables));
-        let flow = self.run(words, shell, to.input, false);
+        let flow = self.run_command(words, shell, to.input, false);
         if let Some(before) = before {
             shell.variables = before;
         }
@@ -282,7 +285,7 @@ impl<'a> CommandLineWalker<'a> {
     }
 
     /// `each`: it is run for every file below its arguments.
-    fn run(
+    fn run_command(
         &mut self,
         words: Vec<String>,
         shell: &mut ShellState,
@@ -299,50 +302,50 @@ impl<'a> CommandLineWalker<'a> {
         }
         if let Some(body) = shell.functions.get(program).cloned() {
             let earlier = std::mem::replace(&mut shell.positional, words.clone());
-            let flow = self.line(&body, shell, input);
+            let flow = self.walk_source(&body, shell, input);
             shell.positional = earlier;
             return flow;
         }
-        let standpoint = self.standpoint(shell);
+        let standpoint = self.location(shell);
         // a program of the project may have any name
-        let own = standpoint.absolute(program).is_some_and(|path| standpoint.is_in_project(&path));
+        let own = standpoint.absolute_path(program).is_some_and(|path| standpoint.is_in_project(&path));
         let name = if program.contains('/') && own { program } else { base_name(program) };
-        if self.builtin(name, arguments, shell) {
+        if self.run_builtin(name, arguments, shell) {
             return PipeContent::Unknown;
         }
         if name == "find" {
-            return self.find(arguments, shell);
+            return self.run_find(arguments, shell);
         }
-        judge(name, arguments, self.standpoint(shell), each, &mut self.found);
-        match wrapped(name, arguments) {
-            Some(inner) => self.wrapped(name, inner, arguments, shell, input),
+        judge_program(name, arguments, self.location(shell), each, &mut self.findings);
+        match parse_wrapper(name, arguments) {
+            Some(inner) => self.run_wrapped(name, inner, arguments, shell, input),
             None if is_download(name, arguments) => PipeContent::Downloaded,
-            None => program_rules::output(name, arguments, self.standpoint(shell), input),
+            None => program_rules::program_output(name, arguments, self.location(shell), input),
         }
     }
 
     fn runs_download(&mut self) -> PipeContent {
-        self.found.warn(CommandRisk::RunsDownload);
+        self.findings.add_risk(CommandRisk::RunsDownload);
         if self.input.network {
-            self.found.refuse("runs what it downloads, unread");
+            self.findings.add_refusal("runs what it downloads, unread");
         }
         PipeContent::Unknown
     }
 
     /// Whether it is one that changes what the shell knows.
-    fn builtin(&mut self, name: &str, arguments: &[String], shell: &mut ShellState) -> bool {
+    fn run_builtin(&mut self, name: &str, arguments: &[String], shell: &mut ShellState) -> bool {
         match name {
             "cd" | "pushd" | "chdir" => {
                 let directory = match operands(arguments).first() {
                     None => self.input.home.and_then(|home| home.to_str()).map(str::to_owned),
                     Some(&"-") => shell.earlier_directory.clone(),
-                    Some(to) => self.standpoint(shell).absolute(to),
+                    Some(to) => self.location(shell).absolute_path(to),
                 };
-                shell.enter(directory);
+                shell.enter_directory(directory);
             }
             "popd" => {
                 let earlier = shell.earlier_directory.clone();
-                shell.enter(earlier);
+                shell.enter_directory(earlier);
             }
             "set" => {
                 if let Some(at) = arguments.iter().position(|argument| argument == "--") {
@@ -361,7 +364,7 @@ impl<'a> CommandLineWalker<'a> {
             }
             "read" | "unset" => {
                 for variable in operands(arguments) {
-                    shell.set(variable, vec![UNKNOWN.to_string()]);
+                    shell.set_variable(variable, vec![UNKNOWN.to_string()]);
                 }
             }
             _ => return false,
@@ -369,35 +372,35 @@ impl<'a> CommandLineWalker<'a> {
         true
     }
 
-    fn find(&mut self, arguments: &[String], shell: &mut ShellState) -> PipeContent {
-        let search = search(arguments);
+    fn run_find(&mut self, arguments: &[String], shell: &mut ShellState) -> PipeContent {
+        let search = parse_find(arguments);
         if search.deletes {
-            self.found.warn(CommandRisk::DeletesData);
+            self.findings.add_risk(CommandRisk::DeletesData);
         }
-        if search.narrowed {
+        if search.is_narrowed {
             for command in search.commands {
                 let words = command.iter().map(|word| word.replace("{}", &UNKNOWN.to_string())).collect();
-                self.run(words, &mut shell.clone(), PipeContent::Unknown, false);
+                self.run_command(words, &mut shell.clone(), PipeContent::Unknown, false);
             }
             return PipeContent::Unknown;
         }
         if search.deletes {
-            for start in &search.starts {
-                if let Some(what) = self.standpoint(shell).protected(start) {
-                    self.found.refuse(format!("deletes {what} recursively"));
+            for start in &search.start_paths {
+                if let Some(what) = self.location(shell).protected_directory(start) {
+                    self.findings.add_refusal(format!("deletes {what} recursively"));
                 }
             }
         }
         for command in search.commands {
-            for start in &search.starts {
+            for start in &search.start_paths {
                 let words = command.iter().map(|word| word.replace("{}", start)).collect();
-                self.run(words, &mut shell.clone(), PipeContent::Unknown, true);
+                self.run_command(words, &mut shell.clone(), PipeContent::Unknown, true);
             }
         }
-        PipeContent::Paths(search.starts)
+        PipeContent::Paths(search.start_paths)
     }
 
-    fn wrapped(
+    fn run_wrapped(
         &mut self,
         name: &str,
         inner: WrappedCommand,
@@ -411,21 +414,21 @@ impl<'a> CommandLineWalker<'a> {
         match inner {
             WrappedCommand::Command(words) if name == "xargs" || name == "parallel" => {
                 let each = matches!(input, PipeContent::Paths(_));
-                let words = program_rules::filled(words, arguments, &input);
-                self.run(words, &mut shell.clone(), PipeContent::Unknown, each)
+                let words = program_rules::xargs_command(words, arguments, &input);
+                self.run_command(words, &mut shell.clone(), PipeContent::Unknown, each)
             }
             WrappedCommand::Command(words) => {
                 self.depth += 1;
-                let flow = self.run(words, &mut shell.clone(), input, false);
+                let flow = self.run_command(words, &mut shell.clone(), input, false);
                 self.depth -= 1;
                 flow
             }
             WrappedCommand::Line(line, _) if matches!(name, "eval" | "trap") => {
-                self.line(&as_written(&line), shell, input)
+                self.walk_source(&as_written(&line), shell, input)
             }
             WrappedCommand::Line(line, positional) => {
                 let mut own = ShellState { positional, functions: Default::default(), ..shell.clone() };
-                self.line(&as_written(&line), &mut own, input)
+                self.walk_source(&as_written(&line), &mut own, input)
             }
             WrappedCommand::File(file) if file.contains(DOWNLOADED) => self.runs_download(),
             WrappedCommand::File(_) => PipeContent::Unknown,
@@ -439,7 +442,7 @@ impl<'a> CommandLineWalker<'a> {
                 PipeContent::Text(line) => {
                     let positional = std::iter::once(name.to_owned()).chain(more).collect();
                     let mut own = ShellState { positional, functions: Default::default(), ..shell.clone() };
-                    self.line(&as_written(&line), &mut own, PipeContent::Unknown)
+                    self.walk_source(&as_written(&line), &mut own, PipeContent::Unknown)
                 }
                 _ => PipeContent::Unknown,
             },
@@ -451,7 +454,7 @@ impl<'a> CommandLineWalker<'a> {
 struct RedirectedCommand<'t> {
     input: PipeContent,
     /// Words that belong to the command.
-    words: Vec<String>,
+    command_words: Vec<String>,
     /// What stands behind the beginning of a heredoc.
-    behind: Vec<Node<'t>>,
+    nodes_after_heredoc: Vec<Node<'t>>,
 }

@@ -1,8 +1,8 @@
 //! Options and operands of a command, as most programs read them.
 
 /// Whether one of `letters` is among the short options, or `long` is given, also shortened.
-pub(super) fn has(arguments: &[String], letters: &str, long: &str) -> bool {
-    given(arguments).any(|option| match option.strip_prefix("--") {
+pub(super) fn has_option(arguments: &[String], letters: &str, long: &str) -> bool {
+    option_words(arguments).any(|option| match option.strip_prefix("--") {
         Some(name) => name.len() > 1 && long.starts_with(name.split('=').next().unwrap_or(name)),
         None => option.chars().any(|letter| letters.contains(letter)),
     })
@@ -10,10 +10,10 @@ pub(super) fn has(arguments: &[String], letters: &str, long: &str) -> bool {
 
 /// Whether an option is written out exactly like this.
 pub(super) fn has_word(arguments: &[String], word: &str) -> bool {
-    given(arguments).any(|option| option == word)
+    option_words(arguments).any(|option| option == word)
 }
 
-fn given(arguments: &[String]) -> impl Iterator<Item = &str> {
+fn option_words(arguments: &[String]) -> impl Iterator<Item = &str> {
     let options = arguments.iter().take_while(|argument| *argument != "--");
     options.map(String::as_str).filter(|argument| argument.starts_with('-') && argument.len() > 1)
 }

@@ -17,7 +17,7 @@ pub(super) enum PipeContent {
 impl PipeContent {
     /// Of commands one after the other.
     #[must_use]
-    pub(super) fn then(self, next: Self) -> Self {
+    pub(super) fn followed_by(self, next: Self) -> Self {
         match (self, next) {
             (Self::Downloaded, _) | (_, Self::Downloaded) => Self::Downloaded,
             (Self::Text(first), Self::Text(second)) if first.len() + second.len() < LONGEST => {
@@ -31,7 +31,7 @@ impl PipeContent {
 
     /// Behind a program that changes what it reads.
     #[must_use]
-    pub(super) fn changed(self) -> Self {
+    pub(super) fn through_filter(self) -> Self {
         if matches!(self, Self::Downloaded) { self } else { Self::Unknown }
     }
 }

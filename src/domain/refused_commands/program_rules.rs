@@ -1,13 +1,13 @@
 //! What single programs do, by their arguments.
 
-use super::options::{has, has_word, operands};
+use super::options::{has_option, has_word, operands};
 use super::pipe_content::PipeContent;
 use super::placeholders::{ANY, DOWNLOADED, UNKNOWN};
 use super::protected_paths::CommandLocation;
 use super::risks::{CommandFindings, CommandRisk};
 
 /// `each`: it is run for every file below its arguments.
-pub(super) fn judge(
+pub(super) fn judge_program(
     name: &str,
     arguments: &[String],
     at: CommandLocation<'_>,
@@ -16,63 +16,65 @@ pub(super) fn judge(
 ) {
     match name {
         "rm" | "srm" | "rimraf" | "trash" | "trash-put" | "unlink" => {
-            removes(name, arguments, at, each, found)
+            judge_removal(name, arguments, at, each, found)
         }
-        "mv" => moves(arguments, at, found),
-        "cp" | "install" | "rsync" => copies(name, arguments, at, found),
-        "chmod" | "chown" | "chgrp" | "setfacl" | "chattr" => permissions(name, arguments, at, each, found),
-        "git" => git(arguments, found),
-        "tar" | "gtar" | "bsdtar" | "star" => archives(arguments, at, found),
-        "sudo" | "doas" | "su" | "pkexec" | "runuser" => found.warn(CommandRisk::OtherRights),
-        "shred" | "truncate" => overwrites(name, arguments, at, each, found),
+        "mv" => judge_move(arguments, at, found),
+        "cp" | "install" | "rsync" => judge_copy(name, arguments, at, found),
+        "chmod" | "chown" | "chgrp" | "setfacl" | "chattr" => {
+            judge_permissions(name, arguments, at, each, found)
+        }
+        "git" => judge_git(arguments, found),
+        "tar" | "gtar" | "bsdtar" | "star" => judge_archive(arguments, at, found),
+        "sudo" | "doas" | "su" | "pkexec" | "runuser" => found.add_risk(CommandRisk::OtherRights),
+        "shred" | "truncate" => judge_overwrite(name, arguments, at, each, found),
         "dd" | "tee" => {
             let target = |argument: &String| argument.strip_prefix("of=").map(str::to_owned);
             let targets: Vec<String> = match name {
                 "dd" => arguments.iter().filter_map(target).collect(),
                 _ => operands(arguments).into_iter().map(str::to_owned).collect(),
             };
-            device(targets.iter().map(String::as_str), at, found);
+            judge_device(targets.iter().map(String::as_str), at, found);
         }
         "python" | "python2" | "python3" | "perl" | "ruby" | "node" | "php" => {
             let code = arguments.iter().any(|argument| argument.starts_with(DOWNLOADED));
-            if code && has(arguments, "cer", "eval") {
-                found.warn(CommandRisk::RunsDownload);
+            if code && has_option(arguments, "cer", "eval") {
+                found.add_risk(CommandRisk::RunsDownload);
                 if at.input.network {
-                    found.refuse("runs what it downloads, unread");
+                    found.add_refusal("runs what it downloads, unread");
                 }
             }
         }
         name if stops_machine(name, arguments) => {
-            found.warn(CommandRisk::StopsMachine);
-            found.refuse("stops or restarts the machine");
+            found.add_risk(CommandRisk::StopsMachine);
+            found.add_refusal("stops or restarts the machine");
         }
         name => disk_tool(name, arguments, at, found),
     }
 }
 
-fn removes(
+fn judge_removal(
     name: &str,
     arguments: &[String],
     at: CommandLocation<'_>,
     each: bool,
     found: &mut CommandFindings,
 ) {
-    let recursive = has(arguments, "rR", "recursive") || name == "rimraf" || name.starts_with("trash");
+    let recursive = has_option(arguments, "rR", "recursive") || name == "rimraf" || name.starts_with("trash");
     if recursive {
-        found.warn(CommandRisk::DeletesDirectories);
+        found.add_risk(CommandRisk::DeletesDirectories);
     }
-    let whole = operands(arguments).into_iter().find_map(|operand| at.protected(operand));
+    let whole = operands(arguments).into_iter().find_map(|operand| at.protected_directory(operand));
     if let Some(what) = whole.filter(|_| recursive || each) {
-        found.refuse(format!("removes {what} recursively"));
+        found.add_refusal(format!("removes {what} recursively"));
     }
 }
 
 /// Archives what it removes, but the archive may be nowhere.
-fn archives(arguments: &[String], at: CommandLocation<'_>, found: &mut CommandFindings) {
+fn judge_archive(arguments: &[String], at: CommandLocation<'_>, found: &mut CommandFindings) {
     if !has_word(arguments, "--remove-files") {
         return;
     }
-    found.warn(CommandRisk::DeletesDirectories);
+    found.add_risk(CommandRisk::DeletesDirectories);
     let mut directory = at.directory.map(str::to_owned);
     let mut words = arguments.iter();
     while let Some(word) = words.next() {
@@ -86,70 +88,70 @@ fn archives(arguments: &[String], at: CommandLocation<'_>, found: &mut CommandFi
             word => word.strip_prefix("--directory=").or_else(|| word.strip_prefix("-C")),
         };
         if let Some(moved) = moved {
-            directory = at.absolute(moved);
+            directory = at.absolute_path(moved);
         } else if !word.starts_with('-')
-            && let Some(what) = at.protected(word)
+            && let Some(what) = at.protected_directory(word)
         {
-            found.refuse(format!("removes {what} recursively"));
+            found.add_refusal(format!("removes {what} recursively"));
         }
     }
 }
 
-fn moves(arguments: &[String], at: CommandLocation<'_>, found: &mut CommandFindings) {
+fn judge_move(arguments: &[String], at: CommandLocation<'_>, found: &mut CommandFindings) {
     let mut sources = operands(arguments);
-    if !has(arguments, "t", "target-directory") {
+    if !has_option(arguments, "t", "target-directory") {
         let target = sources.pop();
-        device(target.into_iter(), at, found);
+        judge_device(target.into_iter(), at, found);
     }
-    if let Some(what) = sources.into_iter().find_map(|source| at.protected(source)) {
-        found.refuse(format!("moves {what} away"));
+    if let Some(what) = sources.into_iter().find_map(|source| at.protected_directory(source)) {
+        found.add_refusal(format!("moves {what} away"));
     }
 }
 
-fn copies(name: &str, arguments: &[String], at: CommandLocation<'_>, found: &mut CommandFindings) {
+fn judge_copy(name: &str, arguments: &[String], at: CommandLocation<'_>, found: &mut CommandFindings) {
     let mut sources = operands(arguments);
     let Some(target) = sources.pop() else { return };
-    device(std::iter::once(target), at, found);
+    judge_device(std::iter::once(target), at, found);
     if name == "rsync" {
         let deletes =
             arguments.iter().any(|argument| argument == "--del" || argument.starts_with("--delete"));
-        if let Some(what) = at.protected(target).filter(|_| deletes) {
-            found.refuse(format!("deletes what else is in {what}, recursively"));
+        if let Some(what) = at.protected_directory(target).filter(|_| deletes) {
+            found.add_refusal(format!("deletes what else is in {what}, recursively"));
         }
         return;
     }
     let whole = |source: &&str| source.ends_with("/.") || source.ends_with(ANY) || *source == ".";
-    let contents = sources.iter().any(whole) || has(arguments, "T", "no-target-directory");
-    let recursive = has(arguments, "rRa", "recursive") || has_word(arguments, "--archive");
-    if let Some(what) = at.system(target).filter(|_| contents && recursive) {
-        found.refuse(format!("overwrites {what} recursively"));
+    let contents = sources.iter().any(whole) || has_option(arguments, "T", "no-target-directory");
+    let recursive = has_option(arguments, "rRa", "recursive") || has_word(arguments, "--archive");
+    if let Some(what) = at.system_directory(target).filter(|_| contents && recursive) {
+        found.add_refusal(format!("overwrites {what} recursively"));
     }
 }
 
-fn permissions(
+fn judge_permissions(
     name: &str,
     arguments: &[String],
     at: CommandLocation<'_>,
     each: bool,
     found: &mut CommandFindings,
 ) {
-    let recursive = has(arguments, "R", "recursive");
+    let recursive = has_option(arguments, "R", "recursive");
     if recursive && name == "chown" {
-        found.warn(CommandRisk::ChangesOwner);
+        found.add_risk(CommandRisk::ChangesOwner);
     }
     let open =
         |argument: &String| matches!(argument.as_str(), "777" | "0777" | "a+rwx" | "ugo+rwx" | "a=rwx");
     if recursive && name == "chmod" && arguments.iter().any(open) {
-        found.warn(CommandRisk::OpensToEverybody);
+        found.add_risk(CommandRisk::OpensToEverybody);
     }
-    let whole = operands(arguments).into_iter().find_map(|operand| at.protected(operand));
+    let whole = operands(arguments).into_iter().find_map(|operand| at.protected_directory(operand));
     if let Some(what) = whole.filter(|_| recursive || each) {
         let changed = if name == "chown" || name == "chgrp" { "owner" } else { "permissions" };
-        found.refuse(format!("changes the {changed} of {what} recursively"));
+        found.add_refusal(format!("changes the {changed} of {what} recursively"));
     }
 }
 
-fn overwrites(
+fn judge_overwrite(
     name: &str,
     arguments: &[String],
     at: CommandLocation<'_>,
@@ -161,27 +163,27 @@ fn overwrites(
         .any(|pair| pair.first().is_some_and(|s| s == "-s") && pair.last().is_some_and(|n| n == "0"));
     let glued = arguments.iter().any(|argument| matches!(argument.as_str(), "-s0" | "--size=0"));
     if name == "shred" || empties || glued {
-        found.warn(CommandRisk::DeletesData);
+        found.add_risk(CommandRisk::DeletesData);
     }
-    device(operands(arguments).into_iter(), at, found);
-    let whole = operands(arguments).into_iter().find_map(|operand| at.protected(operand));
+    judge_device(operands(arguments).into_iter(), at, found);
+    let whole = operands(arguments).into_iter().find_map(|operand| at.protected_directory(operand));
     if let Some(what) = whole.filter(|what| each || what.starts_with("everything")) {
-        found.refuse(format!("overwrites {what}"));
+        found.add_refusal(format!("overwrites {what}"));
     }
 }
 
-fn device<'t>(
+fn judge_device<'t>(
     mut targets: impl Iterator<Item = &'t str>,
     at: CommandLocation<'_>,
     found: &mut CommandFindings,
 ) {
-    if let Some(device) = targets.find_map(|target| at.device(target)) {
-        found.warn(CommandRisk::WritesDevice);
-        found.refuse(format!("writes to the device {device}"));
+    if let Some(device) = targets.find_map(|target| at.device_path(target)) {
+        found.add_risk(CommandRisk::WritesDevice);
+        found.add_refusal(format!("writes to the device {device}"));
     }
 }
 
-fn git(arguments: &[String], found: &mut CommandFindings) {
+fn judge_git(arguments: &[String], found: &mut CommandFindings) {
     let mut rest = arguments;
     while let Some(option) = rest.first().filter(|option| option.starts_with('-')) {
         let valued = matches!(option.as_str(), "-C" | "-c" | "--git-dir" | "--work-tree" | "--namespace");
@@ -190,11 +192,11 @@ fn git(arguments: &[String], found: &mut CommandFindings) {
     let Some((command, rest)) = rest.split_first() else { return };
     let long = |name: &str| rest.iter().any(|argument| argument.starts_with(name));
     match command.as_str() {
-        "push" if has(rest, "f", "") || long("--force") || long("+") => {
-            found.warn(CommandRisk::OverwritesHistory)
+        "push" if has_option(rest, "f", "") || long("--force") || long("+") => {
+            found.add_risk(CommandRisk::OverwritesHistory)
         }
-        "reset" if long("--hard") => found.warn(CommandRisk::ThrowsWorkAway),
-        "clean" if has(rest, "fdx", "force") => found.warn(CommandRisk::DeletesUntracked),
+        "reset" if long("--hard") => found.add_risk(CommandRisk::ThrowsWorkAway),
+        "clean" if has_option(rest, "fdx", "force") => found.add_risk(CommandRisk::DeletesUntracked),
         _ => {}
     }
 }
@@ -230,26 +232,28 @@ fn disk_tool(name: &str, arguments: &[String], at: CommandLocation<'_>, found: &
     let words = operands(arguments);
     let any = |names: &[&str]| words.iter().any(|word| names.contains(word));
     let formats = name == "mkfs" || name.starts_with("mkfs.") || name.starts_with("newfs");
-    let lists = has(arguments, "lL", "list") || has(arguments, "", "dump") || has(arguments, "", "print");
+    let lists = has_option(arguments, "lL", "list")
+        || has_option(arguments, "", "dump")
+        || has_option(arguments, "", "print");
     let changes = match name {
         "mke2fs" | "mkswap" | "mkntfs" | "mkdosfs" | "blkdiscard" | "pvcreate" => true,
-        "wipefs" => has(arguments, "ao", "all") && !has(arguments, "n", "no-act"),
-        "fdisk" | "sfdisk" | "cfdisk" | "gdisk" => !lists && !has(arguments, "ds", "show-size"),
-        "sgdisk" => has(arguments, "Zzodn", "zap-all"),
+        "wipefs" => has_option(arguments, "ao", "all") && !has_option(arguments, "n", "no-act"),
+        "fdisk" | "sfdisk" | "cfdisk" | "gdisk" => !lists && !has_option(arguments, "ds", "show-size"),
+        "sgdisk" => has_option(arguments, "Zzodn", "zap-all"),
         "parted" => any(&["mklabel", "mktable", "mkpart", "rm", "resizepart"]),
         "cryptsetup" => any(&["luksFormat", "erase", "luksErase"]),
         "nvme" => any(&["format", "sanitize"]),
-        "mdadm" => has(arguments, "C", "create") || has(arguments, "", "zero-superblock"),
+        "mdadm" => has_option(arguments, "C", "create") || has_option(arguments, "", "zero-superblock"),
         "diskutil" => any(&["eraseDisk", "eraseVolume", "partitionDisk", "zeroDisk", "secureErase"]),
-        "badblocks" => has(arguments, "wn", ""),
+        "badblocks" => has_option(arguments, "wn", ""),
         _ => formats,
     };
     if formats {
-        found.warn(CommandRisk::FormatsDisk);
+        found.add_risk(CommandRisk::FormatsDisk);
     }
-    if let Some(device) = words.iter().find_map(|word| at.device(word)).filter(|_| changes) {
-        found.warn(CommandRisk::FormatsDisk);
-        found.refuse(format!("formats or partitions the disk {device}"));
+    if let Some(device) = words.iter().find_map(|word| at.device_path(word)).filter(|_| changes) {
+        found.add_risk(CommandRisk::FormatsDisk);
+        found.add_refusal(format!("formats or partitions the disk {device}"));
     }
 }
 
@@ -270,7 +274,9 @@ pub(super) fn is_download(name: &str, arguments: &[String]) -> bool {
         })
     };
     match name {
-        "curl" => apart('o') || !(has(arguments, "oO", "output") || has(arguments, "", "remote-name")),
+        "curl" => {
+            apart('o') || !(has_option(arguments, "oO", "output") || has_option(arguments, "", "remote-name"))
+        }
         "wget" | "wget2" => glued("O-") || apart('O') || glued("--output-document=-"),
         "fetch" => glued("o-") || apart('o'),
         "lynx" | "w3m" => {
@@ -282,7 +288,7 @@ pub(super) fn is_download(name: &str, arguments: &[String]) -> bool {
 }
 
 /// What a program writes, where that can be known.
-pub(super) fn output(
+pub(super) fn program_output(
     name: &str,
     arguments: &[String],
     at: CommandLocation<'_>,
@@ -297,25 +303,25 @@ pub(super) fn output(
     };
     match name {
         "echo" => PipeContent::Text(plain("neE").join(" ").replace("\\n", "\n") + "\n"),
-        "printf" => PipeContent::Text(formatted(plain("-"))),
+        "printf" => PipeContent::Text(printf_output(plain("-"))),
         "cat" | "tee" if name == "tee" || operands(arguments).iter().all(|file| *file == "-") => input,
         "pwd" => {
             at.directory.map_or(PipeContent::Unknown, |directory| PipeContent::Text(directory.to_owned()))
         }
         "realpath" | "readlink" => {
-            let path = operands(arguments).first().and_then(|path| at.absolute(path));
+            let path = operands(arguments).first().and_then(|path| at.absolute_path(path));
             path.map_or(PipeContent::Unknown, PipeContent::Text)
         }
         "whoami" | "logname" => {
             let user = at.input.home.and_then(|home| home.file_name()?.to_str());
             user.map_or(PipeContent::Unknown, |user| PipeContent::Text(user.to_owned()))
         }
-        _ => input.changed(),
+        _ => input.through_filter(),
     }
 }
 
 /// `printf`, as far as it puts texts together.
-fn formatted(arguments: &[String]) -> String {
+fn printf_output(arguments: &[String]) -> String {
     let Some((format, values)) = arguments.split_first() else { return String::new() };
     let format = format.replace("\\n", "\n").replace("\\0", "\n");
     if !format.contains('%') {
@@ -342,7 +348,11 @@ fn formatted(arguments: &[String]) -> String {
 }
 
 /// The command of `xargs`, with what it reads.
-pub(super) fn filled(mut words: Vec<String>, arguments: &[String], input: &PipeContent) -> Vec<String> {
+pub(super) fn xargs_command(
+    mut words: Vec<String>,
+    arguments: &[String],
+    input: &PipeContent,
+) -> Vec<String> {
     let read: Vec<String> = match input {
         PipeContent::Text(text) => text.split_whitespace().map(str::to_owned).collect(),
         PipeContent::Paths(paths) => paths.clone(),
@@ -368,22 +378,22 @@ pub(super) fn filled(mut words: Vec<String>, arguments: &[String], input: &PipeC
 /// What `find` looks for.
 #[derive(Default)]
 pub(super) struct FindCommand {
-    pub(super) starts: Vec<String>,
+    pub(super) start_paths: Vec<String>,
     /// It takes some of what it finds, not all.
-    pub(super) narrowed: bool,
+    pub(super) is_narrowed: bool,
     pub(super) deletes: bool,
     pub(super) commands: Vec<Vec<String>>,
 }
 
-pub(super) fn search(arguments: &[String]) -> FindCommand {
+pub(super) fn parse_find(arguments: &[String]) -> FindCommand {
     let mut search = FindCommand::default();
     let mut words =
         arguments.iter().skip_while(|word| matches!(word.as_str(), "-H" | "-L" | "-P")).peekable();
     while let Some(start) = words.next_if(|word| !word.starts_with(['-', '(', '!'])) {
-        search.starts.push(start.clone());
+        search.start_paths.push(start.clone());
     }
-    if search.starts.is_empty() {
-        search.starts.push(".".to_owned());
+    if search.start_paths.is_empty() {
+        search.start_paths.push(".".to_owned());
     }
     while let Some(word) = words.next() {
         match word.as_str() {
@@ -410,9 +420,9 @@ pub(super) fn search(arguments: &[String]) -> FindCommand {
             | "-ignore_readdir_race" => {}
             "-name" | "-iname" | "-path" => {
                 let all = words.next().is_some_and(|pattern| pattern.chars().all(|c| c == '*' || c == ANY));
-                search.narrowed |= !all;
+                search.is_narrowed |= !all;
             }
-            _ => search.narrowed = true,
+            _ => search.is_narrowed = true,
         }
     }
     search

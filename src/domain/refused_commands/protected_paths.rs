@@ -79,36 +79,36 @@ pub(super) struct CommandLocation<'a> {
 
 impl CommandLocation<'_> {
     /// A protected directory in words, if `field` names one or everything in one.
-    pub(super) fn protected(self, field: &str) -> Option<String> {
-        let path = self.absolute(field)?;
+    pub(super) fn protected_directory(self, field: &str) -> Option<String> {
+        let path = self.absolute_path(field)?;
         let (parent, last) = path.rsplit_once('/').unwrap_or(("", &path));
-        if is_everything(last) {
+        if matches_everything(last) {
             let parent = if parent.is_empty() { "/" } else { parent };
-            return self.named(parent).map(|name| format!("everything in {name}"));
+            return self.protected_name(parent).map(|name| format!("everything in {name}"));
         }
-        self.named(&path)
+        self.protected_name(&path)
     }
 
     /// Root, or one of the system's directories itself.
-    pub(super) fn system(self, field: &str) -> Option<String> {
-        let path = self.absolute(field)?;
+    pub(super) fn system_directory(self, field: &str) -> Option<String> {
+        let path = self.absolute_path(field)?;
         (path == "/" || SYSTEM.contains(&path.as_str())).then_some(path)
     }
 
     /// A disk, or memory that must not be written.
-    pub(super) fn device(self, field: &str) -> Option<String> {
-        let path = self.absolute(field)?;
+    pub(super) fn device_path(self, field: &str) -> Option<String> {
+        let path = self.absolute_path(field)?;
         if MEMORY.contains(&path.as_str()) {
             return Some(path);
         }
         let name = path.strip_prefix("/dev/")?;
         let disk = DISKS.iter().any(|disk| name.starts_with(disk));
-        disk.then(|| shown(&path))
+        disk.then(|| display_path(&path))
     }
 
     /// Without `.` and `..`. `None` where it cannot be known.
-    pub(super) fn absolute(self, field: &str) -> Option<String> {
-        if field.is_empty() || field.starts_with(hidden) {
+    pub(super) fn absolute_path(self, field: &str) -> Option<String> {
+        if field.is_empty() || field.starts_with(is_unknown_character) {
             return None;
         }
         let whole = match field.strip_prefix('/') {
@@ -120,7 +120,7 @@ impl CommandLocation<'_> {
             match part {
                 "" | "." => {}
                 ".." => {
-                    if parts.pop().is_some_and(|gone| gone.contains(hidden)) {
+                    if parts.pop().is_some_and(|gone| gone.contains(is_unknown_character)) {
                         return None;
                     }
                 }
@@ -142,13 +142,13 @@ impl CommandLocation<'_> {
         Path::new(path).starts_with(self.input.project)
     }
 
-    fn named(self, path: &str) -> Option<String> {
+    fn protected_name(self, path: &str) -> Option<String> {
         let pattern = path.contains([ANY, ONE]);
-        let is = |place: &str| if pattern { fits(path, place) } else { path == place };
+        let is = |place: &str| if pattern { glob_matches(path, place) } else { path == place };
         if is("/") {
             return Some("/".to_owned());
         }
-        if path.contains(hidden) {
+        if path.contains(is_unknown_character) {
             return None;
         }
         let home = self.input.home.and_then(Path::to_str).map(|home| home.trim_end_matches('/'));
@@ -174,12 +174,12 @@ fn is_process(name: &str) -> bool {
     matches!(name, "self" | "thread-self") || name.chars().all(|letter| letter.is_ascii_digit())
 }
 
-fn hidden(letter: char) -> bool {
+fn is_unknown_character(letter: char) -> bool {
     letter == UNKNOWN || letter == DOWNLOADED
 }
 
 /// For people.
-fn shown(path: &str) -> String {
+fn display_path(path: &str) -> String {
     path.chars()
         .map(|letter| match letter {
             ANY => '*',
@@ -191,12 +191,12 @@ fn shown(path: &str) -> String {
 }
 
 /// A pattern that leaves nothing out, such as `*`, `.*` and `*.*`.
-fn is_everything(name: &str) -> bool {
+fn matches_everything(name: &str) -> bool {
     name.contains(ANY) && name.chars().all(|letter| letter == ANY || letter == ONE || letter == '.')
 }
 
 /// Whether a pattern of the shell fits a path.
-fn fits(pattern: &str, path: &str) -> bool {
+fn glob_matches(pattern: &str, path: &str) -> bool {
     let (mut patterns, mut parts) = (pattern.split('/'), path.split('/'));
     loop {
         match (patterns.next(), parts.next()) {

@@ -49,11 +49,11 @@ pub(super) struct CommandFindings {
 }
 
 impl CommandFindings {
-    pub(super) fn warn(&mut self, risk: CommandRisk) {
+    pub(super) fn add_risk(&mut self, risk: CommandRisk) {
         self.risks.insert(risk);
     }
 
-    pub(super) fn refuse(&mut self, what: impl Into<String>) {
+    pub(super) fn add_refusal(&mut self, what: impl Into<String>) {
         self.refusal.get_or_insert_with(|| what.into());
     }
 }

@@ -28,15 +28,15 @@ impl ShellState {
     pub(super) fn new(directory: Option<&str>, home: Option<&str>) -> Self {
         let mut shell = Self { directory: directory.map(str::to_owned), ..Self::default() };
         if let Some(home) = home {
-            shell.set("HOME", vec![home.to_owned()]);
+            shell.set_variable("HOME", vec![home.to_owned()]);
             let user = home.rsplit('/').next().unwrap_or(home);
-            shell.set("USER", vec![user.to_owned()]);
-            shell.set("LOGNAME", vec![user.to_owned()]);
+            shell.set_variable("USER", vec![user.to_owned()]);
+            shell.set_variable("LOGNAME", vec![user.to_owned()]);
         }
         shell
     }
 
-    pub(super) fn set(&mut self, name: &str, mut values: Vec<String>) {
+    pub(super) fn set_variable(&mut self, name: &str, mut values: Vec<String>) {
         values.truncate(MOST_VALUES);
         // doubled again and again, a value would take all memory
         if values.iter().map(String::len).sum::<usize>() > LONGEST_VALUES {
@@ -62,7 +62,7 @@ impl ShellState {
         }
     }
 
-    pub(super) fn enter(&mut self, directory: Option<String>) {
+    pub(super) fn enter_directory(&mut self, directory: Option<String>) {
         self.earlier_directory = std::mem::replace(&mut self.directory, directory);
     }
 }

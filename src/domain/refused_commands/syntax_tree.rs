@@ -3,27 +3,27 @@
 use tree_sitter::{Node, Parser, Tree};
 
 /// The tree of a line; parts that do not parse are nodes of their own in it.
-pub(super) fn parsed(line: &str) -> Option<Tree> {
+pub(super) fn parse_line(line: &str) -> Option<Tree> {
     let mut parser = Parser::new();
     parser.set_language(&tree_sitter_bash::LANGUAGE.into()).ok()?;
     parser.parse(line, None)
 }
 
-pub(super) fn text<'s>(node: Node<'_>, source: &'s str) -> &'s str {
+pub(super) fn node_text<'s>(node: Node<'_>, source: &'s str) -> &'s str {
     source.get(node.byte_range()).unwrap_or_default()
 }
 
 /// Every child, with the tokens between.
-pub(super) fn children<'t>(node: Node<'t>) -> Vec<Node<'t>> {
+pub(super) fn child_nodes<'t>(node: Node<'t>) -> Vec<Node<'t>> {
     let mut cursor = node.walk();
     node.children(&mut cursor).collect()
 }
 
-pub(super) fn named<'t>(node: Node<'t>) -> Vec<Node<'t>> {
-    children(node).into_iter().filter(|child| child.is_named() && child.kind() != "comment").collect()
+pub(super) fn named_children<'t>(node: Node<'t>) -> Vec<Node<'t>> {
+    child_nodes(node).into_iter().filter(|child| child.is_named() && child.kind() != "comment").collect()
 }
 
-pub(super) fn fields<'t>(node: Node<'t>, name: &str) -> Vec<Node<'t>> {
+pub(super) fn field_nodes<'t>(node: Node<'t>, name: &str) -> Vec<Node<'t>> {
     let mut cursor = node.walk();
     node.children_by_field_name(name, &mut cursor).filter(Node::is_named).collect()
 }

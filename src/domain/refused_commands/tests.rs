@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{CommandText, RefusedCommandInput, refusal, warning};
+use super::{CommandText, RefusedCommandInput, refusal_reason, risk_warning};
 
 const HOME: &str = "/home/ann";
 const PROJECT: &str = "/home/ann/code/shop";
@@ -13,7 +13,7 @@ fn input(command: CommandText<'_>, network: bool) -> RefusedCommandInput<'_> {
 }
 
 fn line(line: &str) -> Option<String> {
-    refusal(&input(CommandText::Line(line), true))
+    refusal_reason(&input(CommandText::Line(line), true))
 }
 
 /// Command line and a part of the reason.
@@ -332,7 +332,7 @@ fn sensible_work_goes_on() {
 #[test]
 fn downloads_run_only_where_there_is_no_network() {
     for command in DOWNLOADS {
-        let told = |network| refusal(&input(CommandText::Line(command), network));
+        let told = |network| refusal_reason(&input(CommandText::Line(command), network));
         assert!(told(true).is_some_and(|why| why.contains("runs what it downloads")), "{command}");
         assert_eq!(told(false), None, "{command}");
     }
@@ -342,7 +342,7 @@ fn downloads_run_only_where_there_is_no_network() {
 fn programs_without_a_shell() {
     let check = |program: &str, arguments: &[&str], refused: bool| {
         let arguments: Vec<String> = arguments.iter().map(|word| (*word).to_owned()).collect();
-        let told = refusal(&input(CommandText::Program(program, &arguments), true));
+        let told = refusal_reason(&input(CommandText::Program(program, &arguments), true));
         assert_eq!(told.is_some(), refused, "{program} {arguments:?}: {told:?}");
     };
     check("rm", &["-rf", "/"], true);
@@ -361,7 +361,8 @@ fn a_project_may_be_where_systems_have_theirs() {
     let told = |project: &str, home: &str, command| {
         let (project, home) = (Path::new(project), Some(Path::new(home)));
         let command = CommandText::Line(command);
-        refusal(&RefusedCommandInput { command, directory: project, project, home, network: false }).is_some()
+        refusal_reason(&RefusedCommandInput { command, directory: project, project, home, network: false })
+            .is_some()
     };
     assert!(!told("/srv", "/root", "rm -rf *"));
     assert!(!told("/home/app", "/root", "rm -rf ./*"));
@@ -395,7 +396,7 @@ fn absurd_lines_end_soon() {
 
 #[test]
 fn what_the_user_is_warned_of() {
-    let told = |line| warning(CommandText::Line(line));
+    let told = |line| risk_warning(CommandText::Line(line));
     for (dangerous, words) in [
         ("rm -rf target", "deletes directories for good"),
         ("cd x && rm -r y", "deletes directories for good"),

@@ -7,7 +7,7 @@ use tree_sitter::Node;
 use super::pipe_content::PipeContent;
 use super::placeholders::{ANY, CLOSE, COMMA, DOWNLOADED, FROM, ONE, OPEN, SPLIT, TO, UNKNOWN};
 use super::shell_state::{MOST_VALUES, ShellState};
-use super::syntax_tree::{children, text};
+use super::syntax_tree::{child_nodes, node_text};
 
 /// Longer words are not followed, in bytes.
 const LONGEST: usize = 256 * 1024;
@@ -15,47 +15,47 @@ const LONGEST: usize = 256 * 1024;
 /// Reads the commands inside of words.
 pub(super) trait CommandSubstitution {
     /// What they write.
-    fn substituted(&mut self, node: Node<'_>, source: &str, shell: &ShellState) -> PipeContent;
+    fn run_substitution(&mut self, node: Node<'_>, source: &str, shell: &ShellState) -> PipeContent;
 }
 
 /// The words that one word becomes; more than one where its value may be one of several.
-pub(super) fn expanded(
+pub(super) fn expand_word(
     node: Node<'_>,
     source: &str,
     shell: &ShellState,
     commands: &mut dyn CommandSubstitution,
 ) -> Vec<String> {
     let mut expansion = WordExpansion { source, shell, commands };
-    let values = expansion.value(node, false);
-    let quoted = text(node, source).contains(['"', '\'']);
-    let words = values.iter().flat_map(|value| unbraced(value));
+    let values = expansion.expand_value(node, false);
+    let quoted = node_text(node, source).contains(['"', '\'']);
+    let words = values.iter().flat_map(|value| expand_braces(value));
     let words = words.flat_map(|word| word.split(SPLIT).map(str::to_owned).collect::<Vec<_>>());
     words.filter(|word| quoted || !word.is_empty()).take(MOST_VALUES).collect()
 }
 
 /// The values of the right side of an assignment, which is neither split nor a pattern.
-pub(super) fn assigned(
+pub(super) fn expand_assignment(
     node: Node<'_>,
     source: &str,
     shell: &ShellState,
     commands: &mut dyn CommandSubstitution,
 ) -> Vec<String> {
     if node.kind() == "array" {
-        let items = children(node).into_iter().filter(Node::is_named);
-        return items.flat_map(|item| expanded(item, source, shell, commands)).take(MOST_VALUES).collect();
+        let items = child_nodes(node).into_iter().filter(Node::is_named);
+        return items.flat_map(|item| expand_word(item, source, shell, commands)).take(MOST_VALUES).collect();
     }
-    let values = WordExpansion { source, shell, commands }.value(node, false);
+    let values = WordExpansion { source, shell, commands }.expand_value(node, false);
     values.iter().map(|value| as_written(value)).collect()
 }
 
 /// The text of a heredoc, with what is expanded in it.
-pub(super) fn document(
+pub(super) fn expand_heredoc(
     node: Node<'_>,
     source: &str,
     shell: &ShellState,
     commands: &mut dyn CommandSubstitution,
 ) -> String {
-    WordExpansion { source, shell, commands }.pieces(node, true).into_iter().next().unwrap_or_default()
+    WordExpansion { source, shell, commands }.expand_pieces(node, true).into_iter().next().unwrap_or_default()
 }
 
 struct WordExpansion<'a> {
@@ -65,96 +65,98 @@ struct WordExpansion<'a> {
 }
 
 impl WordExpansion<'_> {
-    fn value(&mut self, node: Node<'_>, quoted: bool) -> Vec<String> {
-        let written = text(node, self.source);
+    fn expand_value(&mut self, node: Node<'_>, quoted: bool) -> Vec<String> {
+        let written = node_text(node, self.source);
         match node.kind() {
-            "raw_string" => vec![inside(written, "'", "'").to_owned()],
-            "ansi_c_string" => vec![escapes(inside(written, "$'", "'"))],
-            "string" => self.pieces(node, true),
+            "raw_string" => vec![strip_delimiters(written, "'", "'").to_owned()],
+            "ansi_c_string" => vec![unescape_ansi_c(strip_delimiters(written, "$'", "'"))],
+            "string" => self.expand_pieces(node, true),
             "command_name" | "concatenation" | "translated_string" => {
-                let values = self.pieces(node, quoted);
+                let values = self.expand_pieces(node, quoted);
                 values.into_iter().map(|value| self.at_home(value, written)).collect()
             }
-            "simple_expansion" => self.variable(written.trim_start_matches('$'), quoted),
-            "expansion" => self.parameter(node, quoted),
+            "simple_expansion" => self.expand_variable(written.trim_start_matches('$'), quoted),
+            "expansion" => self.expand_parameter(node, quoted),
             "command_substitution" | "process_substitution" => {
-                vec![self.substitution(node, quoted || node.kind() == "process_substitution")]
+                vec![self.expand_substitution(node, quoted || node.kind() == "process_substitution")]
             }
             "arithmetic_expansion" => {
-                drop(self.pieces(node, true));
+                drop(self.expand_pieces(node, true));
                 vec![UNKNOWN.to_string()]
             }
-            "brace_expression" => numbers(written),
-            _ if quoted => vec![unescaped(written)],
-            _ => vec![self.at_home(plain(written), written)],
+            "brace_expression" => expand_range(written),
+            _ if quoted => vec![unescape_double_quoted(written)],
+            _ => vec![self.at_home(remove_escapes(written), written)],
         }
     }
 
     /// The values of what a node holds, with the text between its children.
-    fn pieces(&mut self, node: Node<'_>, quoted: bool) -> Vec<String> {
+    fn expand_pieces(&mut self, node: Node<'_>, quoted: bool) -> Vec<String> {
         let mut values = vec![String::new()];
         let mut end = node.start_byte();
-        for child in children(node) {
+        for child in child_nodes(node) {
             let between = self.source.get(end..child.start_byte()).unwrap_or_default();
             let next = if child.is_named() {
-                self.value(child, quoted)
+                self.expand_value(child, quoted)
             } else if matches!(child.kind(), "\"" | "$") {
                 vec![String::new()]
             } else {
-                vec![text(child, self.source).to_owned()]
+                vec![node_text(child, self.source).to_owned()]
             };
-            values = joined(&values, &[unescaped(between)]);
-            values = joined(&values, &next);
+            values = concat_values(&values, &[unescape_double_quoted(between)]);
+            values = concat_values(&values, &next);
             end = child.end_byte();
         }
         let rest = self.source.get(end..node.end_byte()).unwrap_or_default();
-        joined(&values, &[unescaped(rest)])
+        concat_values(&values, &[unescape_double_quoted(rest)])
     }
 
-    fn variable(&self, name: &str, quoted: bool) -> Vec<String> {
+    fn expand_variable(&self, name: &str, quoted: bool) -> Vec<String> {
         match self.shell.values(name) {
             None => vec![UNKNOWN.to_string()],
-            Some(values) => values.into_iter().map(|value| unquoted(value, quoted)).collect(),
+            Some(values) => values.into_iter().map(|value| mark_unquoted(value, quoted)).collect(),
         }
     }
 
     /// `${…}`.
-    fn parameter(&mut self, node: Node<'_>, quoted: bool) -> Vec<String> {
-        let parts = children(node);
+    fn expand_parameter(&mut self, node: Node<'_>, quoted: bool) -> Vec<String> {
+        let parts = child_nodes(node);
         let is_name =
             |part: &&Node<'_>| matches!(part.kind(), "variable_name" | "special_variable_name" | "subscript");
         let Some(at) = parts.iter().position(|part| is_name(&part)).filter(|at| *at == 1) else {
             return vec![UNKNOWN.to_string()];
         };
-        let named = parts.get(at).map(|part| text(*part, self.source)).unwrap_or_default();
+        let named = parts.get(at).map(|part| node_text(*part, self.source)).unwrap_or_default();
         let name = named.split('[').next().unwrap_or(named);
-        let operator = parts.get(at + 1).map_or("}", |part| text(*part, self.source));
+        let operator = parts.get(at + 1).map_or("}", |part| node_text(*part, self.source));
         let known = self.shell.values(name);
         match operator {
-            "}" | ":?" | "?" => self.variable(name, quoted),
+            "}" | ":?" | "?" => self.expand_variable(name, quoted),
             ":-" | "-" | ":=" | "=" => match known {
-                Some(values) if values.iter().any(|value| !value.is_empty()) => self.variable(name, quoted),
-                _ => self.alternative(parts.get(at + 2..).unwrap_or_default(), quoted),
+                Some(values) if values.iter().any(|value| !value.is_empty()) => {
+                    self.expand_variable(name, quoted)
+                }
+                _ => self.expand_alternative(parts.get(at + 2..).unwrap_or_default(), quoted),
             },
             ":+" | "+" if known.is_some() => {
-                self.alternative(parts.get(at + 2..).unwrap_or_default(), quoted)
+                self.expand_alternative(parts.get(at + 2..).unwrap_or_default(), quoted)
             }
             _ => vec![UNKNOWN.to_string()],
         }
     }
 
-    fn alternative(&mut self, parts: &[Node<'_>], quoted: bool) -> Vec<String> {
+    fn expand_alternative(&mut self, parts: &[Node<'_>], quoted: bool) -> Vec<String> {
         let mut values = vec![String::new()];
         for part in parts.iter().filter(|part| part.is_named()) {
-            let next = self.value(*part, quoted);
-            values = joined(&values, &next);
+            let next = self.expand_value(*part, quoted);
+            values = concat_values(&values, &next);
         }
         values
     }
 
-    fn substitution(&mut self, node: Node<'_>, quoted: bool) -> String {
-        match self.commands.substituted(node, self.source, self.shell) {
-            PipeContent::Text(text) => unquoted(text.trim_end_matches('\n').to_owned(), quoted),
+    fn expand_substitution(&mut self, node: Node<'_>, quoted: bool) -> String {
+        match self.commands.run_substitution(node, self.source, self.shell) {
+            PipeContent::Text(text) => mark_unquoted(text.trim_end_matches('\n').to_owned(), quoted),
             PipeContent::Downloaded => DOWNLOADED.to_string(),
             PipeContent::Unknown | PipeContent::Paths(_) => UNKNOWN.to_string(),
         }
@@ -176,7 +178,7 @@ impl WordExpansion<'_> {
 }
 
 /// Every value of one behind every value of the other.
-fn joined(first: &[String], second: &[String]) -> Vec<String> {
+fn concat_values(first: &[String], second: &[String]) -> Vec<String> {
     if first.iter().chain(second).map(String::len).sum::<usize>() > LONGEST {
         return vec![UNKNOWN.to_string()];
     }
@@ -184,13 +186,13 @@ fn joined(first: &[String], second: &[String]) -> Vec<String> {
     pairs.take(MOST_VALUES).collect()
 }
 
-fn inside<'t>(written: &'t str, begin: &str, end: &str) -> &'t str {
+fn strip_delimiters<'t>(written: &'t str, begin: &str, end: &str) -> &'t str {
     let rest = written.strip_prefix(begin).unwrap_or(written);
     rest.strip_suffix(end).unwrap_or(rest)
 }
 
 /// An unquoted value is split and read as a pattern.
-fn unquoted(value: String, quoted: bool) -> String {
+fn mark_unquoted(value: String, quoted: bool) -> String {
     if quoted {
         return value;
     }
@@ -222,7 +224,7 @@ pub(super) fn as_written(value: &str) -> String {
 }
 
 /// A word without quotes: escapes are taken away, patterns and braces marked.
-fn plain(written: &str) -> String {
+fn remove_escapes(written: &str) -> String {
     let mut found = String::with_capacity(written.len());
     let mut letters = written.chars();
     while let Some(letter) = letters.next() {
@@ -242,7 +244,7 @@ fn plain(written: &str) -> String {
 }
 
 /// Between double quotes.
-fn unescaped(written: &str) -> String {
+fn unescape_double_quoted(written: &str) -> String {
     let mut found = String::with_capacity(written.len());
     let mut letters = written.chars().peekable();
     while let Some(letter) = letters.next() {
@@ -260,7 +262,7 @@ fn unescaped(written: &str) -> String {
 }
 
 /// Between `$'` and `'`.
-fn escapes(written: &str) -> String {
+fn unescape_ansi_c(written: &str) -> String {
     let mut found = String::with_capacity(written.len());
     let mut letters = written.chars().peekable();
     while let Some(letter) = letters.next() {
@@ -298,8 +300,8 @@ fn escapes(written: &str) -> String {
 }
 
 /// `{1..3}`.
-fn numbers(written: &str) -> Vec<String> {
-    let range = inside(written, "{", "}").split_once("..");
+fn expand_range(written: &str) -> Vec<String> {
+    let range = strip_delimiters(written, "{", "}").split_once("..");
     let ends = range.and_then(|(from, to)| Some((from.parse::<i64>().ok()?, to.parse::<i64>().ok()?)));
     match ends {
         Some((from, to)) if from <= to && to - from < 16 => {
@@ -310,15 +312,15 @@ fn numbers(written: &str) -> Vec<String> {
 }
 
 /// `{a,b}`, also one in the other.
-fn unbraced(value: &str) -> Vec<String> {
+fn expand_braces(value: &str) -> Vec<String> {
     let mut open = vec![value.to_owned()];
     let mut done = Vec::new();
     while let Some(next) = open.pop() {
-        match innermost(&next) {
+        match expand_innermost_braces(&next) {
             Some(choices) if open.len() + choices.len() <= MOST_VALUES => {
                 open.extend(choices.into_iter().rev())
             }
-            _ => done.push(bracketed(&braces_as_written(&next))),
+            _ => done.push(replace_bracket_patterns(&braces_as_written(&next))),
         }
         if done.len() >= MOST_VALUES {
             break;
@@ -328,7 +330,7 @@ fn unbraced(value: &str) -> Vec<String> {
 }
 
 /// The first pair of braces that holds no other one, replaced by each of its choices.
-fn innermost(value: &str) -> Option<Vec<String>> {
+fn expand_innermost_braces(value: &str) -> Option<Vec<String>> {
     let close = value.find(CLOSE)?;
     let open = value.get(..close)?.rfind(OPEN)?;
     let (head, tail) = (value.get(..open)?, value.get(close + CLOSE.len_utf8()..)?);
@@ -344,7 +346,7 @@ fn braces_as_written(value: &str) -> String {
 }
 
 /// `[…]` stands for one letter.
-fn bracketed(value: &str) -> String {
+fn replace_bracket_patterns(value: &str) -> String {
     let mut found = String::new();
     let mut rest = value;
     while let Some((head, behind)) = rest.split_once(FROM) {

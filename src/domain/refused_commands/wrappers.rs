@@ -1,6 +1,6 @@
 //! Programs that run the command in their arguments.
 
-use super::options::{has, operands};
+use super::options::{has_option, operands};
 use super::placeholders::UNKNOWN;
 
 /// What a wrapper runs.
@@ -90,18 +90,18 @@ const SHELLS: [&str; 14] = [
 const INTERPRETERS: [&str; 8] = ["python", "python2", "python3", "perl", "ruby", "node", "php", "lua"];
 
 /// What `program` runs, if it is a wrapper or a shell.
-pub(super) fn wrapped(program: &str, arguments: &[String]) -> Option<WrappedCommand> {
+pub(super) fn parse_wrapper(program: &str, arguments: &[String]) -> Option<WrappedCommand> {
     // one of the project has its path as its name
     let name = program;
     if SHELLS.contains(&name) {
-        return Some(of_shell(program, arguments));
+        return Some(parse_shell_call(program, arguments));
     }
     match name {
         "eval" => return Some(WrappedCommand::Line(arguments.join(" "), Vec::new())),
         "trap" => return arguments.first().map(|line| WrappedCommand::Line(line.clone(), Vec::new())),
-        "." | "source" => return operands(arguments).first().map(|file| of_file(file)),
+        "." | "source" => return operands(arguments).first().map(|file| parse_script_file(file)),
         "su" | "script" | "flock" | "sg" | "runuser" | "watch" => {
-            if let Some(line) = line_of(arguments) {
+            if let Some(line) = command_option(arguments) {
                 return Some(WrappedCommand::Line(line, Vec::new()));
             }
             let before = if name == "flock" { 1 } else { 0 };
@@ -112,7 +112,7 @@ pub(super) fn wrapped(program: &str, arguments: &[String]) -> Option<WrappedComm
         _ => {}
     }
     if INTERPRETERS.contains(&name) && operands(arguments).iter().all(|operand| *operand == "-") {
-        let code = has(arguments, "cemrpVhv", "eval") || has(arguments, "", "version");
+        let code = has_option(arguments, "cemrpVhv", "eval") || has_option(arguments, "", "version");
         return (!code).then_some(WrappedCommand::Interpreter);
     }
     let (_, valued, before) = WRAPPERS.iter().find(|(wrapper, ..)| *wrapper == name)?;
@@ -121,7 +121,7 @@ pub(super) fn wrapped(program: &str, arguments: &[String]) -> Option<WrappedComm
     {
         return Some(WrappedCommand::Line(line, Vec::new()));
     }
-    if matches!(name, "command") && has(arguments, "vV", "") {
+    if matches!(name, "command") && has_option(arguments, "vV", "") {
         return None;
     }
     // what is removed in another root is not this machine's
@@ -157,7 +157,7 @@ fn is_root(path: &str) -> bool {
 }
 
 /// `-c LINE`.
-fn line_of(arguments: &[String]) -> Option<String> {
+fn command_option(arguments: &[String]) -> Option<String> {
     let at = arguments.iter().position(|argument| {
         argument == "--command"
             || argument.starts_with('-') && !argument.starts_with("--") && argument.ends_with('c')
@@ -202,7 +202,7 @@ fn behind_options<'a>(arguments: &'a [String], valued: &[&str], before: usize) -
 }
 
 /// How a shell was started.
-fn of_shell(program: &str, arguments: &[String]) -> WrappedCommand {
+fn parse_shell_call(program: &str, arguments: &[String]) -> WrappedCommand {
     let mut at = 0;
     let mut reads_line = false;
     while let Some(option) = arguments.get(at).filter(|option| option.starts_with(['-', '+'])) {
@@ -228,13 +228,13 @@ fn of_shell(program: &str, arguments: &[String]) -> WrappedCommand {
             }
             WrappedCommand::Line(line.clone(), positional)
         }
-        Some(file) if !reads_line => of_file(file),
+        Some(file) if !reads_line => parse_script_file(file),
         _ if reads_line => WrappedCommand::File(UNKNOWN.to_string()),
         _ => WrappedCommand::Input(Vec::new()),
     }
 }
 
-fn of_file(file: &str) -> WrappedCommand {
+fn parse_script_file(file: &str) -> WrappedCommand {
     match file {
         "/dev/stdin" | "/dev/fd/0" | "/proc/self/fd/0" | "-" => WrappedCommand::Input(Vec::new()),
         file => WrappedCommand::File(file.to_owned()),

@@ -21,18 +21,18 @@ pub struct ScriptMessage {
 /// Shared: a copy costs nothing that grows with the conversation.
 #[derive(Clone, Debug, Default)]
 pub struct ContextMessages {
-    early: CompressedEntries,
-    late: Arc<Vec<ScriptMessage>>,
+    compressed: CompressedEntries,
+    recent: Arc<Vec<ScriptMessage>>,
 }
 
 impl ContextMessages {
     /// `late` are those behind `early`.
     pub fn new(early: CompressedEntries, late: Arc<Vec<ScriptMessage>>) -> Self {
-        Self { early, late }
+        Self { compressed: early, recent: late }
     }
 
     pub fn len(&self) -> usize {
-        self.early.len() + self.late.len()
+        self.compressed.len() + self.recent.len()
     }
 
     pub fn is_empty(&self) -> bool {
@@ -40,9 +40,9 @@ impl ContextMessages {
     }
 
     pub fn iter(&self) -> impl Iterator<Item = Cow<'_, ScriptMessage>> {
-        let early = self.early.entries().enumerate();
+        let early = self.compressed.entries().enumerate();
         let early = early.map(|(at, entry)| Cow::Owned(ScriptMessage::from_entry(at, &entry)));
-        early.chain(self.late.iter().map(Cow::Borrowed))
+        early.chain(self.recent.iter().map(Cow::Borrowed))
     }
 
     pub fn to_vec(&self) -> Vec<ScriptMessage> {
@@ -59,7 +59,7 @@ impl ScriptMessage {
 
 impl From<Vec<ScriptMessage>> for ContextMessages {
     fn from(messages: Vec<ScriptMessage>) -> Self {
-        Self { early: CompressedEntries::default(), late: Arc::new(messages) }
+        Self { compressed: CompressedEntries::default(), recent: Arc::new(messages) }
     }
 }
 

@@ -13,17 +13,21 @@ pub use rewritten_script::{FunctionRead, LOOKUP, NameRead, RewrittenScript};
 
 /// Replaces every `function.NAME` and `function["NAME"]` outside strings, comments and regular expressions.
 /// The keyword itself (`function f() {}`, `async function () {}`) and members (`call.function.name`) stay.
-pub fn rewrite(source: &str) -> RewrittenScript<'_> {
+pub fn rewrite_script(source: &str) -> RewrittenScript<'_> {
     if !source.contains("function") {
-        return RewrittenScript { text: Cow::Borrowed(source), reads: Vec::new(), edits: Vec::new() };
+        return RewrittenScript {
+            text: Cow::Borrowed(source),
+            function_reads: Vec::new(),
+            edits: Vec::new(),
+        };
     }
-    lexer::ScriptLexer::new(source).run()
+    lexer::ScriptLexer::new(source).rewrite_source()
 }
 
 /// The names in the code of a script, in order: not what stands in strings, comments and regular expressions, no members
 /// and no keys of objects. Words of the language are among them.
-pub fn names(source: &str) -> Vec<NameRead> {
-    lexer::ScriptLexer::new(source).names()
+pub fn read_names(source: &str) -> Vec<NameRead> {
+    lexer::ScriptLexer::new(source).read_names()
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::explanation::{OriginToolCall, ValueOrigin, ValueOriginKind};
 use super::reads::{ReadTarget, ResolvedRead};
-use super::state_path::{around, body, find};
+use super::state_path::{body_of_path, enclosing_prefixes, find_state};
 use synthdev_domain::workflow::{StateBody, WorkflowProgram};
 
 #[derive(Default)]
@@ -14,17 +14,17 @@ pub(super) struct ProvenanceLog {
     /// The last step of each state.
     steps: BTreeMap<String, u32>,
     /// By body and key: the last write.
-    writes: BTreeMap<(String, String), DataWrite>,
+    data_writes: BTreeMap<(String, String), DataWrite>,
     /// What each workflow in progress was given, by the prefix of its states.
-    given: BTreeMap<String, WorkflowInputs>,
+    workflow_inputs: BTreeMap<String, WorkflowInputs>,
     /// What the agents said and decided, the last of each agent and body.
-    spoken: Vec<AgentUtterance>,
+    utterances: Vec<AgentUtterance>,
     /// The workflows' own tools, the last call of each.
-    ran: BTreeMap<String, Value>,
+    last_tool_runs: BTreeMap<String, Value>,
     /// The last child workflow of each frame.
     children: BTreeMap<String, ValueOrigin>,
     /// Calls of workflows that have not come back: the calling state and the child's name.
-    calling: Vec<(String, String)>,
+    calling_workflows: Vec<(String, String)>,
 }
 
 struct DataWrite {
@@ -43,54 +43,65 @@ struct AgentUtterance {
 }
 
 impl ProvenanceLog {
-    pub(super) fn entered(&mut self, state: &str, step: u32) {
+    pub(super) fn record_state_entered(&mut self, state: &str, step: u32) {
         self.steps.insert(state.to_owned(), step);
     }
 
-    pub(super) fn step(&self, state: &str) -> Option<u32> {
+    pub(super) fn step_of_state(&self, state: &str) -> Option<u32> {
         self.steps.get(state).copied()
     }
 
     /// Something that happened in a state.
     pub(super) fn source(&self, by: ValueOriginKind, state: &str) -> ValueOrigin {
-        ValueOrigin { by, step: self.step(state), state: Some(state.to_owned()), agent: None, call: None }
+        ValueOrigin {
+            by,
+            step: self.step_of_state(state),
+            state: Some(state.to_owned()),
+            agent: None,
+            call: None,
+        }
     }
 
-    pub(super) fn started(&mut self, inputs: &Map<String, Value>) {
+    pub(super) fn record_workflow_started(&mut self, inputs: &Map<String, Value>) {
         let source =
             ValueOrigin { by: ValueOriginKind::Input, step: None, state: None, agent: None, call: None };
-        self.given.insert(String::new(), WorkflowInputs { inputs: inputs.clone(), source });
+        self.workflow_inputs.insert(String::new(), WorkflowInputs { inputs: inputs.clone(), source });
     }
 
-    pub(super) fn called(&mut self, state: &str, workflow: &str, inputs: &Map<String, Value>) {
-        let prefix = format!("{}{workflow}/", body(state));
-        self.forget(&prefix);
+    pub(super) fn record_workflow_called(
+        &mut self,
+        state: &str,
+        workflow: &str,
+        inputs: &Map<String, Value>,
+    ) {
+        let prefix = format!("{}{workflow}/", body_of_path(state));
+        self.forget_prefix(&prefix);
         let source = self.source(ValueOriginKind::Input, state);
-        self.given.insert(prefix, WorkflowInputs { inputs: inputs.clone(), source });
-        self.calling.push((state.to_owned(), workflow.to_owned()));
+        self.workflow_inputs.insert(prefix, WorkflowInputs { inputs: inputs.clone(), source });
+        self.calling_workflows.push((state.to_owned(), workflow.to_owned()));
     }
 
-    pub(super) fn returned(&mut self, program: &WorkflowProgram, workflow: &str) {
-        let Some(at) = self.calling.iter().rposition(|(_, name)| name == workflow) else { return };
-        let (state, _) = self.calling.remove(at);
-        let prefix = find(program, &state).map(|found| found.prefix).unwrap_or_default();
+    pub(super) fn record_workflow_returned(&mut self, program: &WorkflowProgram, workflow: &str) {
+        let Some(at) = self.calling_workflows.iter().rposition(|(_, name)| name == workflow) else { return };
+        let (state, _) = self.calling_workflows.remove(at);
+        let prefix = find_state(program, &state).map(|found| found.prefix).unwrap_or_default();
         let source = self.source(ValueOriginKind::Child, &state);
         self.children.insert(prefix, source);
     }
 
     /// Bodies begin anew.
-    pub(super) fn forked(&mut self, state: &str) {
-        self.forget(&format!("{state}."));
-        self.forget(&format!("{state}["));
+    pub(super) fn record_branches_started(&mut self, state: &str) {
+        self.forget_prefix(&format!("{state}."));
+        self.forget_prefix(&format!("{state}["));
     }
 
-    fn forget(&mut self, prefix: &str) {
-        self.writes.retain(|(body, _), _| !body.starts_with(prefix));
-        self.spoken.retain(|spoken| !spoken.state.starts_with(prefix));
+    fn forget_prefix(&mut self, prefix: &str) {
+        self.data_writes.retain(|(body, _), _| !body.starts_with(prefix));
+        self.utterances.retain(|spoken| !spoken.state.starts_with(prefix));
     }
 
     /// Keys of `common_data` were set in a state. What a join sets came from inside a branch.
-    pub(super) fn wrote(
+    pub(super) fn record_data_written(
         &mut self,
         state: &str,
         set: &Map<String, Value>,
@@ -99,25 +110,26 @@ impl ProvenanceLog {
     ) {
         for (key, value) in set {
             let inside = format!("{state}.");
-            let branch = self.writes.iter().rev().find(|((body, name), write)| {
+            let branch = self.data_writes.iter().rev().find(|((body, name), write)| {
                 body.starts_with(&inside) && name == key && write.value.as_ref() == Some(value)
             });
             let source = branch.map_or_else(|| source.clone(), |(_, write)| write.source.clone());
-            self.write(state, key, Some(value.clone()), source);
+            self.record_key_written(state, key, Some(value.clone()), source);
         }
         for key in removed {
-            self.write(state, key, None, source.clone());
+            self.record_key_written(state, key, None, source.clone());
         }
     }
 
-    fn write(&mut self, state: &str, key: &str, value: Option<Value>, source: ValueOrigin) {
-        self.writes.insert((body(state).to_owned(), key.to_owned()), DataWrite { value, source });
+    fn record_key_written(&mut self, state: &str, key: &str, value: Option<Value>, source: ValueOrigin) {
+        self.data_writes
+            .insert((body_of_path(state).to_owned(), key.to_owned()), DataWrite { value, source });
     }
 
-    pub(super) fn spoke(&mut self, state: &str, agent: &str, call: Option<OriginToolCall>) {
+    pub(super) fn record_agent_reply(&mut self, state: &str, agent: &str, call: Option<OriginToolCall>) {
         let by = if call.is_some() { ValueOriginKind::Decision } else { ValueOriginKind::Reply };
         let source = ValueOrigin { agent: Some(agent.to_owned()), call, ..self.source(by, state) };
-        self.spoken.retain(|old| {
+        self.utterances.retain(|old| {
             let same = old.state == state && old.source.agent == source.agent;
             // several decisions of one answer stand beside each other
             !same
@@ -125,24 +137,24 @@ impl ProvenanceLog {
                     && old.source.by == ValueOriginKind::Decision
                     && old.source.step == source.step)
         });
-        self.spoken.push(AgentUtterance { state: state.to_owned(), source });
+        self.utterances.push(AgentUtterance { state: state.to_owned(), source });
     }
 
-    pub(super) fn ran(&mut self, tool: &str, arguments: &Value) {
-        self.ran.insert(tool.to_owned(), arguments.clone());
+    pub(super) fn record_tool_run(&mut self, tool: &str, arguments: &Value) {
+        self.last_tool_runs.insert(tool.to_owned(), arguments.clone());
     }
 
     /// Who supplied the result of a state's work.
-    pub(super) fn work(&self, program: &WorkflowProgram, state: &str) -> ValueOrigin {
+    pub(super) fn result_origin(&self, program: &WorkflowProgram, state: &str) -> ValueOrigin {
         let plain = |by| self.source(by, state);
-        let Some(found) = find(program, state) else { return plain(ValueOriginKind::Workflow) };
+        let Some(found) = find_state(program, state) else { return plain(ValueOriginKind::Workflow) };
         match &found.state.work {
             StateBody::Agent { .. } => {
-                let own = self.spoken.iter().rev().find(|spoken| spoken.state == state);
+                let own = self.utterances.iter().rev().find(|spoken| spoken.state == state);
                 own.map_or_else(|| plain(ValueOriginKind::Reply), |spoken| spoken.source.clone())
             }
             StateBody::Step(step) => {
-                let arguments = self.ran.get(&step.tool).cloned().unwrap_or_default();
+                let arguments = self.last_tool_runs.get(&step.tool).cloned().unwrap_or_default();
                 ValueOrigin {
                     call: Some(OriginToolCall { tool: step.tool.clone(), arguments }),
                     ..plain(ValueOriginKind::Tool)
@@ -156,47 +168,50 @@ impl ProvenanceLog {
     }
 
     /// Who supplied what is read in a state.
-    pub(super) fn origin_of_read(
+    pub(super) fn read_origin(
         &self,
         program: &WorkflowProgram,
         state: &str,
         named: &ResolvedRead,
     ) -> Option<ValueOrigin> {
-        match &named.what {
-            ReadTarget::Data(Some(key)) => self.of_data(program, state, key),
+        match &named.read_target {
+            ReadTarget::Data(Some(key)) => self.data_origin(program, state, key),
             ReadTarget::Data(None) => None,
-            ReadTarget::Inputs => self.of_inputs(program, state),
-            ReadTarget::Loop => self.of_item(state),
-            ReadTarget::Result => Some(self.work(program, state)),
-            ReadTarget::Last => self.last(program, state, |_| true),
+            ReadTarget::Inputs => self.inputs_origin(program, state),
+            ReadTarget::Loop => self.item_origin(state),
+            ReadTarget::Result => Some(self.result_origin(program, state)),
+            ReadTarget::Last => self.last_reply_origin(program, state, |_| true),
             ReadTarget::Decision(tool) => {
                 let made = |source: &ValueOrigin| source.call.as_ref().is_some_and(|call| call.tool == *tool);
                 // not called: who spoke instead says why
-                let made = self.last(program, state, made).filter(|_| named.value.is_some());
-                made.or_else(|| self.last(program, state, |_| true))
+                let made = self.last_reply_origin(program, state, made).filter(|_| named.value.is_some());
+                made.or_else(|| self.last_reply_origin(program, state, |_| true))
             }
             ReadTarget::Child => {
-                let prefix = find(program, state).map(|found| found.prefix).unwrap_or_default();
+                let prefix = find_state(program, state).map(|found| found.prefix).unwrap_or_default();
                 self.children.get(&prefix).cloned()
             }
-            ReadTarget::Agent(id) => self.last(program, state, |source| source.agent.as_ref() == Some(id)),
+            ReadTarget::Agent(id) => {
+                self.last_reply_origin(program, state, |source| source.agent.as_ref() == Some(id))
+            }
         }
     }
 
-    fn of_data(&self, program: &WorkflowProgram, state: &str, key: &str) -> Option<ValueOrigin> {
-        let found = find(program, state)?;
-        for body in around(state, &found.prefix) {
-            if let Some(write) = self.writes.get(&(body.to_owned(), key.to_owned())) {
+    fn data_origin(&self, program: &WorkflowProgram, state: &str, key: &str) -> Option<ValueOrigin> {
+        let found = find_state(program, state)?;
+        for body in enclosing_prefixes(state, &found.prefix) {
+            if let Some(write) = self.data_writes.get(&(body.to_owned(), key.to_owned())) {
                 return Some(write.source.clone());
             }
             if let Some(owner) = item_owner(body)
-                && let Some(StateBody::ForEach(spec)) = find(program, owner).map(|owner| &owner.state.work)
+                && let Some(StateBody::ForEach(spec)) =
+                    find_state(program, owner).map(|owner| &owner.state.work)
                 && (["total", "is_first", "is_last"].contains(&key) || spec.each == key || spec.at == key)
             {
                 return Some(self.source(ValueOriginKind::Item, owner));
             }
         }
-        let given = self.given.get(&found.prefix).filter(|given| given.inputs.contains_key(key));
+        let given = self.workflow_inputs.get(&found.prefix).filter(|given| given.inputs.contains_key(key));
         let variable = || ValueOrigin {
             by: ValueOriginKind::Variables,
             step: None,
@@ -208,38 +223,38 @@ impl ProvenanceLog {
         given.map(|given| given.source.clone()).or_else(|| declared.then(variable))
     }
 
-    fn of_inputs(&self, program: &WorkflowProgram, state: &str) -> Option<ValueOrigin> {
-        let prefix = find(program, state).map(|found| found.prefix)?;
-        self.given.get(&prefix).map(|given| given.source.clone())
+    fn inputs_origin(&self, program: &WorkflowProgram, state: &str) -> Option<ValueOrigin> {
+        let prefix = find_state(program, state).map(|found| found.prefix)?;
+        self.workflow_inputs.get(&prefix).map(|given| given.source.clone())
     }
 
-    fn of_item(&self, state: &str) -> Option<ValueOrigin> {
-        let mut inside = body(state);
+    fn item_origin(&self, state: &str) -> Option<ValueOrigin> {
+        let mut inside = body_of_path(state);
         while !inside.is_empty() {
             if let Some(owner) = item_owner(inside) {
                 return Some(self.source(ValueOriginKind::Item, owner));
             }
-            inside = body(&inside[..inside.len() - 1]);
+            inside = body_of_path(&inside[..inside.len() - 1]);
         }
         None
     }
 
     /// The last that an agent said in the same workflow, where it can be seen from a state.
-    fn last(
+    fn last_reply_origin(
         &self,
         program: &WorkflowProgram,
         state: &str,
         wanted: impl Fn(&ValueOrigin) -> bool,
     ) -> Option<ValueOrigin> {
-        let prefix = find(program, state)?.prefix;
-        let bodies = around(state, &prefix);
+        let prefix = find_state(program, state)?.prefix;
+        let bodies = enclosing_prefixes(state, &prefix);
         let seen = |spoken: &&AgentUtterance| {
-            let own = find(program, &spoken.state).is_some_and(|found| found.prefix == prefix);
+            let own = find_state(program, &spoken.state).is_some_and(|found| found.prefix == prefix);
             // a branch that has been joined is part of what is around it
             let inside = spoken.state.starts_with(bodies.first().copied().unwrap_or_default());
-            own && (inside || bodies.contains(&body(&spoken.state))) && wanted(&spoken.source)
+            own && (inside || bodies.contains(&body_of_path(&spoken.state))) && wanted(&spoken.source)
         };
-        self.spoken.iter().rev().find(seen).map(|spoken| spoken.source.clone())
+        self.utterances.iter().rev().find(seen).map(|spoken| spoken.source.clone())
     }
 }
 

@@ -3,14 +3,14 @@
 use serde_json::{Map, Value, json};
 
 use synthdev_domain::message::ToolCall;
-use synthdev_domain::script::shorthand::{NameRead, names};
+use synthdev_domain::script::shorthand::{NameRead, read_names};
 use synthdev_domain::script::{LOOPS, ScopeView};
 
 /// Something that is read: as written, what kind of thing it is, and its value; `None` is `undefined`.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct ResolvedRead {
     pub(super) path: String,
-    pub(super) what: ReadTarget,
+    pub(super) read_target: ReadTarget,
     pub(super) value: Option<Value>,
 }
 
@@ -33,10 +33,10 @@ pub(super) enum ReadTarget {
 
 /// Each thing once, in the order of the text.
 pub(super) fn resolve_reads(source: &str, scope: &ScopeView) -> Vec<ResolvedRead> {
-    let host = parameter(source);
+    let host = host_parameter(source);
     let mut found: Vec<ResolvedRead> = Vec::new();
-    for read in names(source) {
-        if let Some(named) = named(read, host, (source, scope))
+    for read in read_names(source) {
+        if let Some(named) = resolve_read(read, host, (source, scope))
             && !found.iter().any(|other| other.path == named.path)
         {
             found.push(named);
@@ -46,17 +46,21 @@ pub(super) fn resolve_reads(source: &str, scope: &ScopeView) -> Vec<ResolvedRead
 }
 
 /// The name under which a function takes the host.
-fn parameter(source: &str) -> Option<&str> {
+fn host_parameter(source: &str) -> Option<&str> {
     let (head, _) = source.split_once("=>")?;
     let name = head.trim().trim_start_matches('(').trim_end_matches(')').trim();
     let plain = |c: char| c.is_alphanumeric() || c == '_' || c == '$';
     (!name.is_empty() && name.chars().all(plain)).then_some(name)
 }
 
-fn named(read: NameRead, host: Option<&str>, (source, scope): (&str, &ScopeView)) -> Option<ResolvedRead> {
+fn resolve_read(
+    read: NameRead,
+    host: Option<&str>,
+    (source, scope): (&str, &ScopeView),
+) -> Option<ResolvedRead> {
     let is_host = read.name == "this" || Some(read.name.as_str()) == host;
     let mut path = read.path;
-    let called = read.called;
+    let called = read.is_called;
     if !is_host {
         path.insert(0, read.name);
     }
@@ -66,23 +70,23 @@ fn named(read: NameRead, host: Option<&str>, (source, scope): (&str, &ScopeView)
     }
     let root = path.first()?.clone();
     if root == "getAgent" || root == "getToolCalls" {
-        let id = quoted(&source[read.offset..])?;
-        return agent(&id, &root, scope);
+        let id = quoted_argument(&source[read.offset..])?;
+        return resolve_agent_read(&id, &root, scope);
     }
     // `common_data.list.includes(…)` reads the list
     if called {
         path.pop();
     }
     let whole: Vec<&str> = path.iter().map(String::as_str).collect();
-    let (what, value) = looked_up(&root, &whole, scope)?;
-    Some(ResolvedRead { path: path.join("."), what, value })
+    let (what, value) = look_up_read(&root, &whole, scope)?;
+    Some(ResolvedRead { path: path.join("."), read_target: what, value })
 }
 
-fn looked_up(root: &str, path: &[&str], scope: &ScopeView) -> Option<(ReadTarget, Option<Value>)> {
+fn look_up_read(root: &str, path: &[&str], scope: &ScopeView) -> Option<(ReadTarget, Option<Value>)> {
     let rest = path.get(1..)?;
     let data = |rest: &[&str]| {
         let what = ReadTarget::Data(rest.first().map(|key| (*key).to_owned()));
-        (what, member(&Value::Object((*scope.common_data).clone()), rest))
+        (what, member_at(&Value::Object((*scope.common_data).clone()), rest))
     };
     Some(match root {
         "common_data" => match rest {
@@ -90,39 +94,42 @@ fn looked_up(root: &str, path: &[&str], scope: &ScopeView) -> Option<(ReadTarget
             rest => data(rest),
         },
         "variables" | "state" => data(rest),
-        "inputs" => (ReadTarget::Inputs, member(&Value::Object((*scope.inputs).clone()), rest)),
-        "loop" => (ReadTarget::Loop, turning(scope).and_then(|facts| member(&facts, rest))),
-        "context" => (ReadTarget::Result, scope.result.as_ref().and_then(|result| member(result, rest))),
+        "inputs" => (ReadTarget::Inputs, member_at(&Value::Object((*scope.inputs).clone()), rest)),
+        "loop" => (ReadTarget::Loop, loop_value(scope).and_then(|facts| member_at(&facts, rest))),
+        "context" => (ReadTarget::Result, scope.result.as_ref().and_then(|result| member_at(result, rest))),
         "last_agent_response" | "lastAgentResponse" => {
             let said = scope.last_agent_response.as_deref().map_or(Value::Null, Value::from);
-            (ReadTarget::Last, member(&said, rest))
+            (ReadTarget::Last, member_at(&said, rest))
         }
         "last_response" => (ReadTarget::Last, scope.last_agent_response.as_deref().map(Value::from)),
         "last_tool_calls" | "lastToolCalls" => {
-            (ReadTarget::Last, member(&calls(&scope.last_tool_calls), rest))
+            (ReadTarget::Last, member_at(&tool_calls_value(&scope.last_tool_calls), rest))
         }
         "last_parsing_tool_calls" | "lastParsingToolCalls" => {
-            (ReadTarget::Last, member(&calls(&scope.last_parsing_tool_calls), rest))
+            (ReadTarget::Last, member_at(&tool_calls_value(&scope.last_parsing_tool_calls), rest))
         }
         "sub_workflow_result" | "subWorkflowResult" => {
-            (ReadTarget::Child, scope.sub_workflow_result.as_ref().and_then(|result| member(result, rest)))
+            (ReadTarget::Child, scope.sub_workflow_result.as_ref().and_then(|result| member_at(result, rest)))
         }
         "function" => {
             let (name, inside) = rest.split_first()?;
             let made = scope.last_parsing_tool_calls.iter().find(|call| call.name == *name);
-            (ReadTarget::Decision((*name).to_owned()), made.and_then(|made| member(&call(made), inside)))
+            (
+                ReadTarget::Decision((*name).to_owned()),
+                made.and_then(|made| member_at(&tool_call_value(made), inside)),
+            )
         }
         "agents" => {
             let id = rest.first()?;
-            let named = agent(id, "getAgent", scope)?;
-            (named.what, named.value)
+            let named = resolve_agent_read(id, "getAgent", scope)?;
+            (named.read_target, named.value)
         }
         _ => return None,
     })
 }
 
 /// `loop`: of a step that repeats others, else of the innermost `foreach`.
-fn turning(scope: &ScopeView) -> Option<Value> {
+fn loop_value(scope: &ScopeView) -> Option<Value> {
     let step = scope.common_data.get(LOOPS).and_then(|loops| loops.as_array()?.last()?["index"].as_u64());
     step.map_or_else(
         || scope.looping.as_ref().map(|facts| (**facts).clone()),
@@ -131,32 +138,32 @@ fn turning(scope: &ScopeView) -> Option<Value> {
 }
 
 /// `getAgent('coder')` is read for what the agent said, `getToolCalls('coder')` for what it called.
-fn agent(id: &str, root: &str, scope: &ScopeView) -> Option<ResolvedRead> {
+fn resolve_agent_read(id: &str, root: &str, scope: &ScopeView) -> Option<ResolvedRead> {
     let view = scope.agents.iter().find(|view| view.id == id)?;
     let value = match root {
-        "getToolCalls" => calls(&view.tool_calls),
+        "getToolCalls" => tool_calls_value(&view.tool_calls),
         _ => view.last_response.as_deref().map_or(Value::Null, Value::from),
     };
     Some(ResolvedRead {
         path: format!("{root}('{id}')"),
-        what: ReadTarget::Agent(id.to_owned()),
+        read_target: ReadTarget::Agent(id.to_owned()),
         value: Some(value),
     })
 }
 
 /// The text in quotes behind the first parenthesis.
-fn quoted(text: &str) -> Option<String> {
+fn quoted_argument(text: &str) -> Option<String> {
     let (_, inside) = text.split_once('(')?;
     let inside = inside.trim_start();
     let quote = inside.chars().next().filter(|quote| matches!(quote, '\'' | '"' | '`'))?;
     inside[1..].split_once(quote).map(|(id, _)| id.to_owned())
 }
 
-fn calls(list: &[ToolCall]) -> Value {
-    list.iter().map(call).collect()
+fn tool_calls_value(list: &[ToolCall]) -> Value {
+    list.iter().map(tool_call_value).collect()
 }
 
-fn call(one: &ToolCall) -> Value {
+fn tool_call_value(one: &ToolCall) -> Value {
     let raw = || Value::String(one.arguments.clone());
     let arguments = serde_json::from_str(&one.arguments).unwrap_or_else(|_| raw());
     Value::Object(Map::from_iter([
@@ -165,12 +172,12 @@ fn call(one: &ToolCall) -> Value {
     ]))
 }
 
-fn member(value: &Value, path: &[&str]) -> Option<Value> {
+fn member_at(value: &Value, path: &[&str]) -> Option<Value> {
     let Some((key, rest)) = path.split_first() else { return Some(value.clone()) };
     match value {
-        Value::Object(fields) => member(fields.get(*key)?, rest),
+        Value::Object(fields) => member_at(fields.get(*key)?, rest),
         Value::Array(items) if *key == "length" => Some(Value::from(items.len())),
-        Value::Array(items) => member(items.get(key.parse::<usize>().ok()?)?, rest),
+        Value::Array(items) => member_at(items.get(key.parse::<usize>().ok()?)?, rest),
         // as JavaScript counts
         Value::String(text) if *key == "length" => Some(Value::from(text.encode_utf16().count())),
         Value::String(_) | Value::Null | Value::Bool(_) | Value::Number(_) => None,

@@ -12,35 +12,36 @@ const WIDTH: usize = 80;
 const SHOWN: usize = 300;
 
 /// One line each, none wider than 80 characters.
-pub fn lines(why: &StepExplanation) -> Vec<String> {
+pub fn report_lines(why: &StepExplanation) -> Vec<String> {
     let mut out = Vec::new();
-    let came = why.from.as_ref().map(|came| format!(", after {}", place(came))).unwrap_or_default();
-    add(&mut out, 0, &format!("step {}: {}{came}", why.step, why.state));
-    add(&mut out, 2, &how(why));
+    let came =
+        why.from.as_ref().map(|came| format!(", after {}", previous_step_text(came))).unwrap_or_default();
+    add_wrapped(&mut out, 0, &format!("step {}: {}{came}", why.step, why.state));
+    add_wrapped(&mut out, 2, &entry_cause_text(why));
     match &why.back {
         Some(RewindNote { fork_of: Some(run) }) => {
-            add(&mut out, 2, &format!("a fork of {run} goes on from here"))
+            add_wrapped(&mut out, 2, &format!("a fork of {run} goes on from here"))
         }
         Some(RewindNote { fork_of: None }) => {
-            add(&mut out, 2, "the run was taken back to here, and went on again")
+            add_wrapped(&mut out, 2, "the run was taken back to here, and went on again")
         }
         None => {}
     }
     for (at, tried) in why.tried.iter().enumerate() {
-        condition(&mut out, at + 1, tried);
+        add_condition(&mut out, at + 1, tried);
     }
     if let Some(before) = &why.before {
-        add(&mut out, 2, "then its `before` ran:");
-        script(&mut out, 5, before);
+        add_wrapped(&mut out, 2, "then its `before` ran:");
+        add_script(&mut out, 5, before);
     }
     out
 }
 
-fn place(came: &PreviousStep) -> String {
+fn previous_step_text(came: &PreviousStep) -> String {
     format!("{} (step {})", came.state, came.step)
 }
 
-fn how(why: &StepExplanation) -> String {
+fn entry_cause_text(why: &StepExplanation) -> String {
     let owner = why.from.as_ref().map(|came| came.state.as_str()).unwrap_or_default();
     match &why.how {
         EntryCause::Start => "the run began here".to_owned(),
@@ -58,7 +59,8 @@ fn how(why: &StepExplanation) -> String {
         }
         EntryCause::NoMatch => "no condition held, and `on_no_match` leads here".to_owned(),
         EntryCause::Error { rule, error, detail } => {
-            let detail = if detail.is_empty() { String::new() } else { format!(": {}", shortened(detail)) };
+            let detail =
+                if detail.is_empty() { String::new() } else { format!(": {}", shorten_text(detail)) };
             format!("`{rule}` took `{error}`{detail}")
         }
         EntryCause::Resume => "the user had said something without being asked".to_owned(),
@@ -70,44 +72,45 @@ fn how(why: &StepExplanation) -> String {
     }
 }
 
-fn condition(out: &mut Vec<String>, number: usize, tried: &TriedCondition) {
+fn add_condition(out: &mut Vec<String>, number: usize, tried: &TriedCondition) {
     let number = format!("{number:>3} ");
     let source = tried.condition.as_deref().unwrap_or("(no condition)");
     let first = out.len();
-    script(out, 4, source);
+    add_script(out, 4, source);
     if let Some(line) = out.get_mut(first) {
         line.replace_range(..4, &number);
     }
     let gave = match tried.gave {
-        ConditionResult::Truthy => format!("gave {}: to {}", shortened(&tried.value), tried.target),
-        ConditionResult::Falsy => format!("gave {}: not to {}", shortened(&tried.value), tried.target),
+        ConditionResult::Truthy => format!("gave {}: to {}", shorten_text(&tried.value), tried.target),
+        ConditionResult::Falsy => format!("gave {}: not to {}", shorten_text(&tried.value), tried.target),
         ConditionResult::Thrown => {
-            format!("failed ({}), which counts as false: not to {}", shortened(&tried.value), tried.target)
+            format!("failed ({}), which counts as false: not to {}", shorten_text(&tried.value), tried.target)
         }
     };
-    add(out, 4, &gave);
+    add_wrapped(out, 4, &gave);
     if let Some(place) = &tried.place {
-        add(out, 4, &format!("at {place}"));
+        add_wrapped(out, 4, &format!("at {place}"));
     }
     for read in &tried.reads {
-        self::read(out, read);
+        self::add_condition_read(out, read);
     }
 }
 
-fn read(out: &mut Vec<String>, read: &ConditionRead) {
-    let value = read.value.as_ref().map_or_else(|| "undefined".to_owned(), shown);
-    add(out, 6, &format!("{} = {value}", read.path));
+fn add_condition_read(out: &mut Vec<String>, read: &ConditionRead) {
+    let value = read.value.as_ref().map_or_else(|| "undefined".to_owned(), value_text);
+    add_wrapped(out, 6, &format!("{} = {value}", read.path));
     if let Some(from) = &read.from {
         let undecided = from.by == ValueOriginKind::Reply && read.path.starts_with("function.");
         let without = if undecided { ", without this decision" } else { "" };
-        add(out, 8, &format!("{}{without}", source(from)));
+        add_wrapped(out, 8, &format!("{}{without}", source_text(from)));
     }
 }
 
-fn source(source: &ValueOrigin) -> String {
+fn source_text(source: &ValueOrigin) -> String {
     let agent = source.agent.as_deref().unwrap_or("an agent");
     let call = source.call.as_ref();
-    let call = call.map(|call| format!(": {} {}", call.tool, shown(&call.arguments))).unwrap_or_default();
+    let call =
+        call.map(|call| format!(": {} {}", call.tool, value_text(&call.arguments))).unwrap_or_default();
     let at = match (&source.state, source.step) {
         (Some(state), Some(step)) => format!(" at step {step} ({state})"),
         (Some(state), None) => format!(" in {state}"),
@@ -132,12 +135,12 @@ fn source(source: &ValueOrigin) -> String {
     }
 }
 
-fn shown(value: &Value) -> String {
-    shortened(&value.to_string())
+fn value_text(value: &Value) -> String {
+    shorten_text(&value.to_string())
 }
 
 /// On one line, without the end of what is long.
-fn shortened(text: &str) -> String {
+fn shorten_text(text: &str) -> String {
     let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
     if flat.chars().count() <= SHOWN {
         return flat;
@@ -146,29 +149,29 @@ fn shortened(text: &str) -> String {
 }
 
 /// A script keeps its lines.
-fn script(out: &mut Vec<String>, indent: usize, source: &str) {
+fn add_script(out: &mut Vec<String>, indent: usize, source: &str) {
     let cut: String = source.chars().take(SHOWN).collect();
     let more = if cut.len() < source.len() { "…" } else { "" };
     for line in format!("{cut}{more}").lines() {
-        add(out, indent, line.trim_end());
+        add_wrapped(out, indent, line.trim_end());
     }
 }
 
 /// Breaks a text between words, or inside one that is wider than the line; what follows stands two further in.
-fn add(out: &mut Vec<String>, indent: usize, text: &str) {
+fn add_wrapped(out: &mut Vec<String>, indent: usize, text: &str) {
     let mut line = " ".repeat(indent);
     let mut empty = true;
     for word in text.split(' ') {
         let mut word = word;
-        if !empty && width(&line) + 1 + width(word) > WIDTH {
+        if !empty && display_width(&line) + 1 + display_width(word) > WIDTH {
             out.push(std::mem::replace(&mut line, " ".repeat(indent + 2)));
             empty = true;
         }
         if !empty {
             line.push(' ');
         }
-        while width(&line) + width(word) > WIDTH {
-            let room = WIDTH - width(&line);
+        while display_width(&line) + display_width(word) > WIDTH {
+            let room = WIDTH - display_width(&line);
             let end = word.char_indices().nth(room).map_or(word.len(), |(end, _)| end);
             line.push_str(&word[..end]);
             word = &word[end..];
@@ -180,6 +183,6 @@ fn add(out: &mut Vec<String>, indent: usize, text: &str) {
     out.push(line);
 }
 
-fn width(text: &str) -> usize {
+fn display_width(text: &str) -> usize {
     text.chars().count()
 }

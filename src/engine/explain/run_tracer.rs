@@ -9,7 +9,7 @@ use super::explanation::{
 };
 use super::provenance::ProvenanceLog;
 use super::reads;
-use super::state_path::{LocatedState, body, find};
+use super::state_path::{LocatedState, body_of_path, find_state};
 use crate::effect::Effect;
 use crate::event::RunEvent;
 use crate::input::Input;
@@ -22,9 +22,9 @@ use synthdev_domain::workflow::WorkflowProgram;
 
 pub(super) struct RunTracer {
     machine: Machine,
-    book: ProvenanceLog,
+    provenance: ProvenanceLog,
     /// The step that is asked about, and the last one that was entered.
-    wanted: u32,
+    wanted_step: u32,
     step: u32,
     /// Scripts under way, with the state that asked.
     jobs: BTreeMap<CallId, ScriptJob>,
@@ -32,9 +32,9 @@ pub(super) struct RunTracer {
     calls: BTreeMap<CallId, String>,
     speakers: BTreeMap<String, String>,
     /// Ways into states that have not been entered yet.
-    ways: Vec<PendingEntry>,
+    pending_entries: Vec<PendingEntry>,
     /// The state that a run which went back is about to enter.
-    back: Option<(String, RewindNote)>,
+    pending_rewind: Option<(String, RewindNote)>,
 }
 
 /// What is about to be entered.
@@ -45,13 +45,13 @@ enum EntryTarget {
 }
 
 struct PendingEntry {
-    into: EntryTarget,
-    why: StepExplanation,
+    entry_target: EntryTarget,
+    explanation: StepExplanation,
 }
 
 impl PendingEntry {
     fn is_into(&self, state: &str) -> bool {
-        match &self.into {
+        match &self.entry_target {
             EntryTarget::State(name) => name == state,
             EntryTarget::Body(start) => state.starts_with(start.as_str()),
         }
@@ -68,14 +68,14 @@ impl RunTracer {
     pub(super) fn new(spec: Arc<RunSpec>, wanted: u32) -> Self {
         Self {
             machine: Machine::new(spec),
-            book: ProvenanceLog::default(),
-            wanted,
+            provenance: ProvenanceLog::default(),
+            wanted_step: wanted,
             step: 0,
             jobs: BTreeMap::new(),
             calls: BTreeMap::new(),
             speakers: BTreeMap::new(),
-            ways: Vec::new(),
-            back: None,
+            pending_entries: Vec::new(),
+            pending_rewind: None,
         }
     }
 
@@ -97,39 +97,55 @@ impl RunTracer {
             _ => None,
         };
         let told = input.answered_call().and_then(|call| self.calls.get(&call).cloned());
-        let output = self.machine.handle(at, input.clone());
+        let output = self.machine.handle_input(at, input.clone());
         for effect in output.effects {
             if let Effect::Evaluate { call, job } = effect {
                 self.jobs.insert(call, job);
             }
         }
         let program = self.machine.spec().program.clone();
-        let mut moment = TracedInput { program: &program, input, judged: judged.as_ref(), told, tried: None };
+        let mut moment = TracedInput {
+            program: &program,
+            input,
+            evaluated_guards: judged.as_ref(),
+            answered_state: told,
+            tried_conditions: None,
+        };
         // before anything that followed is noted: the `before` of a transition changes what its condition read
         let left = output.events.iter().find_map(|event| {
             if let RunEvent::Transitioned { from, .. } = event { Some(from.as_str()) } else { None }
         });
-        moment.tried = left.and_then(|from| Some((from.to_owned(), self.tried(&moment, from)?)));
-        (0..output.events.len()).find_map(|at| self.event(&moment, &output.events, at))
+        moment.tried_conditions =
+            left.and_then(|from| Some((from.to_owned(), self.tried_conditions(&moment, from)?)));
+        (0..output.events.len()).find_map(|at| self.apply_event(&moment, &output.events, at))
     }
 
-    fn event(&mut self, moment: &TracedInput<'_>, events: &[RunEvent], at: usize) -> Option<StepExplanation> {
+    fn apply_event(
+        &mut self,
+        moment: &TracedInput<'_>,
+        events: &[RunEvent],
+        at: usize,
+    ) -> Option<StepExplanation> {
         let event = events.get(at)?;
         if let RunEvent::StateEntered { state, .. } = event {
-            return self.entered(state);
+            return self.record_state_entered(state);
         }
-        self.way(moment, events, at);
-        self.note(moment, events, at);
+        self.trace_target_events(moment, events, at);
+        self.trace_source_events(moment, events, at);
         None
     }
 
-    fn entered(&mut self, state: &str) -> Option<StepExplanation> {
+    fn record_state_entered(&mut self, state: &str) -> Option<StepExplanation> {
         self.step += 1;
-        let way = self.ways.iter().rposition(|way| way.is_into(state)).map(|at| self.ways.remove(at));
-        self.book.entered(state, self.step);
-        let why = way.map_or_else(|| self.plain(EntryCause::Start, None), |way| way.why);
-        let back = self.back.take_if(|(name, _)| name == state).map(|(_, back)| back);
-        (self.step == self.wanted).then(|| StepExplanation {
+        let way = self
+            .pending_entries
+            .iter()
+            .rposition(|way| way.is_into(state))
+            .map(|at| self.pending_entries.remove(at));
+        self.provenance.record_state_entered(state, self.step);
+        let why = way.map_or_else(|| self.explain_entry(EntryCause::Start, None), |way| way.explanation);
+        let back = self.pending_rewind.take_if(|(name, _)| name == state).map(|(_, back)| back);
+        (self.step == self.wanted_step).then(|| StepExplanation {
             step: self.step,
             state: state.to_owned(),
             back,
@@ -137,13 +153,16 @@ impl RunTracer {
         })
     }
 
-    fn plain(&self, how: EntryCause, from: Option<&str>) -> StepExplanation {
-        let from = from.and_then(|state| match self.book.step(state) {
+    fn explain_entry(&self, how: EntryCause, from: Option<&str>) -> StepExplanation {
+        let from = from.and_then(|state| match self.provenance.step_of_state(state) {
             Some(step) => Some(PreviousStep { step, state: state.to_owned() }),
             // a limit refused it: what led there led on
-            None => {
-                self.ways.iter().rev().find(|way| way.is_into(state)).and_then(|way| way.why.from.clone())
-            }
+            None => self
+                .pending_entries
+                .iter()
+                .rev()
+                .find(|way| way.is_into(state))
+                .and_then(|way| way.explanation.from.clone()),
         });
         StepExplanation {
             step: 0,
@@ -156,23 +175,25 @@ impl RunTracer {
         }
     }
 
-    fn leads(&mut self, into: EntryTarget, why: StepExplanation) {
+    fn add_target(&mut self, into: EntryTarget, why: StepExplanation) {
         if let EntryTarget::State(name) = &into {
-            self.ways.retain(|way| !matches!(&way.into, EntryTarget::State(other) if other == name));
+            self.pending_entries
+                .retain(|way| !matches!(&way.entry_target, EntryTarget::State(other) if other == name));
         }
-        self.ways.push(PendingEntry { into, why });
+        self.pending_entries.push(PendingEntry { entry_target: into, explanation: why });
     }
 
     /// Events that lead somewhere.
-    fn way(&mut self, moment: &TracedInput<'_>, events: &[RunEvent], at: usize) {
+    fn trace_target_events(&mut self, moment: &TracedInput<'_>, events: &[RunEvent], at: usize) {
         match events.get(at) {
             Some(RunEvent::Transitioned { from, to, guard, .. }) => {
-                let why = self.transition(moment, events.get(..at).unwrap_or_default(), (from, to, *guard));
-                self.leads(EntryTarget::State(to.clone()), why);
+                let why =
+                    self.explain_transition(moment, events.get(..at).unwrap_or_default(), (from, to, *guard));
+                self.add_target(EntryTarget::State(to.clone()), why);
             }
             Some(RunEvent::ChildStarted { state, workflow, .. }) => {
-                let why = self.plain(EntryCause::Child { workflow: workflow.clone() }, Some(state));
-                self.leads(EntryTarget::Body(format!("{}{workflow}/", body(state))), why);
+                let why = self.explain_entry(EntryCause::Child { workflow: workflow.clone() }, Some(state));
+                self.add_target(EntryTarget::Body(format!("{}{workflow}/", body_of_path(state))), why);
             }
             Some(RunEvent::BranchStarted { state, branch, .. }) => {
                 let start = if branch.starts_with('[') {
@@ -180,17 +201,17 @@ impl RunTracer {
                 } else {
                     format!("{state}.{branch}/")
                 };
-                let why = self.plain(EntryCause::Branch { branch: branch.clone() }, Some(state));
-                self.leads(EntryTarget::Body(start), why);
+                let why = self.explain_entry(EntryCause::Branch { branch: branch.clone() }, Some(state));
+                self.add_target(EntryTarget::Body(start), why);
             }
             Some(RunEvent::Returned { state, fork_of, .. }) => {
-                self.back = Some((state.clone(), RewindNote { fork_of: fork_of.clone() }));
+                self.pending_rewind = Some((state.clone(), RewindNote { fork_of: fork_of.clone() }));
             }
             Some(_) | None => {}
         }
     }
 
-    fn transition(
+    fn explain_transition(
         &self,
         moment: &TracedInput<'_>,
         before: &[RunEvent],
@@ -205,34 +226,35 @@ impl RunTracer {
             })
         });
         if let Some(how) = caught {
-            return self.plain(how, Some(from));
+            return self.explain_entry(how, Some(from));
         }
-        let found = find(moment.program, from);
+        let found = find_state(moment.program, from);
         let of = found.as_ref().map_or(0, |found| found.state.transitions.len());
-        let own = moment.tried.as_ref().filter(|(state, _)| state == from);
+        let own = moment.tried_conditions.as_ref().filter(|(state, _)| state == from);
         let tried = own.map(|(_, tried)| tried.clone()).unwrap_or_default();
         if guard >= of {
             let resumes = found.as_ref().and_then(|found| found.workflow.state(found.workflow.resume?));
             let resumes = resumes.is_some_and(|state| state.name == to);
             let how = if resumes { EntryCause::Resume } else { EntryCause::NoMatch };
-            return StepExplanation { tried, ..self.plain(how, Some(from)) };
+            return StepExplanation { tried, ..self.explain_entry(how, Some(from)) };
         }
         let transition = found.as_ref().and_then(|found| found.state.transitions.get(guard));
         let unconditional = transition.is_some_and(|transition| transition.condition.is_none());
         let how = EntryCause::Transition { number: guard + 1, of, unconditional };
         let script = transition.and_then(|transition| transition.before).filter(|_| own.is_some());
-        let script = moment.judged.zip(script).and_then(|(judged, at)| judged.job.scripts.get(at.0));
+        let script =
+            moment.evaluated_guards.zip(script).and_then(|(judged, at)| judged.job.scripts.get(at.0));
         StepExplanation {
             tried,
             before: script.map(|script| script.source.clone()),
-            ..self.plain(how, Some(from))
+            ..self.explain_entry(how, Some(from))
         }
     }
 
     /// What was judged to leave a state, if anything was.
-    fn tried(&self, moment: &TracedInput<'_>, from: &str) -> Option<Vec<TriedCondition>> {
-        let judged = moment.judged?;
-        let found = find(moment.program, from)?;
+    fn tried_conditions(&self, moment: &TracedInput<'_>, from: &str) -> Option<Vec<TriedCondition>> {
+        let judged = moment.evaluated_guards?;
+        let found = find_state(moment.program, from)?;
         let ScriptTask::Choose { guards, .. } = &judged.job.task else { return None };
         let tried = guards.iter().zip(&judged.outcome.tried).zip(&found.state.transitions);
         let tried = tried.map(|((guard, result), transition)| {
@@ -245,78 +267,91 @@ impl RunTracer {
             };
             TriedCondition {
                 condition: script.map(|script| script.source.clone()),
-                place: script.map(place),
-                target: beside(from, &found, target),
+                place: script.map(script_location),
+                target: sibling_path(from, &found, target),
                 gave,
                 value: result.value.clone(),
-                reads: script.map(|script| self.reads(moment, from, script)).unwrap_or_default(),
+                reads: script.map(|script| self.condition_reads(moment, from, script)).unwrap_or_default(),
             }
         });
         Some(tried.collect())
     }
 
-    fn reads(&self, moment: &TracedInput<'_>, from: &str, script: &WorkflowScript) -> Vec<ConditionRead> {
-        let Some(judged) = moment.judged else { return Vec::new() };
+    fn condition_reads(
+        &self,
+        moment: &TracedInput<'_>,
+        from: &str,
+        script: &WorkflowScript,
+    ) -> Vec<ConditionRead> {
+        let Some(judged) = moment.evaluated_guards else { return Vec::new() };
         let named = reads::resolve_reads(&script.source, &judged.job.scope);
         let named = named.into_iter().map(|named| {
-            let from = self.book.origin_of_read(moment.program, from, &named);
+            let from = self.provenance.read_origin(moment.program, from, &named);
             ConditionRead { path: named.path, value: named.value, from }
         });
         named.collect()
     }
 
     /// Events that supply something.
-    fn note(&mut self, moment: &TracedInput<'_>, events: &[RunEvent], at: usize) {
+    fn trace_source_events(&mut self, moment: &TracedInput<'_>, events: &[RunEvent], at: usize) {
         match events.get(at) {
-            Some(RunEvent::RunStarted { inputs, .. }) => self.book.started(inputs),
+            Some(RunEvent::RunStarted { inputs, .. }) => self.provenance.record_workflow_started(inputs),
             Some(RunEvent::ChildStarted { state, workflow, inputs }) => {
-                self.book.called(state, workflow, inputs)
+                self.provenance.record_workflow_called(state, workflow, inputs)
             }
-            Some(RunEvent::ChildFinished { workflow, .. }) => self.book.returned(moment.program, workflow),
-            Some(RunEvent::Forked { state, .. }) => self.book.forked(state),
+            Some(RunEvent::ChildFinished { workflow, .. }) => {
+                self.provenance.record_workflow_returned(moment.program, workflow)
+            }
+            Some(RunEvent::Forked { state, .. }) => self.provenance.record_branches_started(state),
             Some(RunEvent::ModelCalled { call, state, agent, .. }) => {
                 self.calls.insert(*call, state.clone());
                 self.speakers.insert(agent.clone(), state.clone());
             }
-            Some(RunEvent::Replied { agent, .. }) => self.spoke(moment, agent, None),
+            Some(RunEvent::Replied { agent, .. }) => self.record_agent_reply(moment, agent, None),
             Some(RunEvent::Decided { agent, tool, arguments }) => {
                 let call = OriginToolCall { tool: tool.clone(), arguments: arguments.clone() };
-                self.spoke(moment, agent, Some(call));
+                self.record_agent_reply(moment, agent, Some(call));
             }
             Some(RunEvent::ToolStarted { agent, tool, arguments, .. }) if agent == ASKED_BY => {
-                self.book.ran(tool, arguments);
+                self.provenance.record_tool_run(tool, arguments);
             }
             Some(RunEvent::DataChanged { state, set, removed }) => {
-                let source = self.writer(moment, events, at, state);
-                self.book.wrote(state, set, removed, &source);
+                let source = self.data_writer(moment, events, at, state);
+                self.provenance.record_data_written(state, set, removed, &source);
             }
             Some(_) | None => {}
         }
     }
 
-    fn spoke(&mut self, moment: &TracedInput<'_>, agent: &str, call: Option<OriginToolCall>) {
-        let state = moment.told.clone().or_else(|| self.speakers.get(agent).cloned());
+    fn record_agent_reply(&mut self, moment: &TracedInput<'_>, agent: &str, call: Option<OriginToolCall>) {
+        let state = moment.answered_state.clone().or_else(|| self.speakers.get(agent).cloned());
         if let Some(state) = state {
-            self.book.spoke(&state, agent, call);
+            self.provenance.record_agent_reply(&state, agent, call);
         }
     }
 
     /// Who set keys of `common_data`: the event stands at `at`.
-    fn writer(&self, moment: &TracedInput<'_>, events: &[RunEvent], at: usize, state: &str) -> ValueOrigin {
+    fn data_writer(
+        &self,
+        moment: &TracedInput<'_>,
+        events: &[RunEvent],
+        at: usize,
+        state: &str,
+    ) -> ValueOrigin {
         let before = at.checked_sub(1).and_then(|at| events.get(at));
         if matches!(before, Some(RunEvent::Stored { state: stored, .. }) if stored == state) {
-            return self.book.work(moment.program, state);
+            return self.provenance.result_origin(moment.program, state);
         }
         if let Some(RunEvent::Caught { state: caught, by, .. }) = events.get(at + 1)
             && caught == state
             && by == "catch"
         {
-            return self.book.source(ValueOriginKind::Error, state);
+            return self.provenance.source(ValueOriginKind::Error, state);
         }
         if self.is_resume(moment, events, at) {
-            return self.book.source(ValueOriginKind::Person, state);
+            return self.provenance.source(ValueOriginKind::Person, state);
         }
-        let judged = moment.judged.map(|judged| &judged.job.task);
+        let judged = moment.evaluated_guards.map(|judged| &judged.job.task);
         // a run that is moved to another definition tells afterwards that it has been taken up
         let resumed = |event: &RunEvent| matches!(event, RunEvent::Resumed { .. });
         let moved = matches!(moment.input, Input::Resumed(_)) && events.iter().skip(at).any(resumed);
@@ -334,7 +369,7 @@ impl RunTracer {
         } else {
             ValueOriginKind::Workflow
         };
-        self.book.source(by, state)
+        self.provenance.source(by, state)
     }
 
     /// Whether the event keeps what a person had said unasked, on the way to the state `resume`.
@@ -344,7 +379,7 @@ impl RunTracer {
             let RunEvent::Transitioned { from, to, .. } = event else { return None };
             (from == state).then_some(to)
         });
-        let found = find(moment.program, state);
+        let found = find_state(moment.program, state);
         let resume = found.and_then(|found| found.workflow.state(found.workflow.resume?));
         set.len() == 1
             && set.contains_key("resume_input")
@@ -356,22 +391,22 @@ impl RunTracer {
 struct TracedInput<'m> {
     program: &'m WorkflowProgram,
     input: &'m Input,
-    judged: Option<&'m EvaluatedGuards>,
+    evaluated_guards: Option<&'m EvaluatedGuards>,
     /// The state whose model has answered.
-    told: Option<String>,
+    answered_state: Option<String>,
     /// A state that was left, with what was tried for that.
-    tried: Option<(String, Vec<TriedCondition>)>,
+    tried_conditions: Option<(String, Vec<TriedCondition>)>,
 }
 
-fn place(script: &WorkflowScript) -> String {
+fn script_location(script: &WorkflowScript) -> String {
     format!("{}:{}", script.place.file, script.place.line)
 }
 
 /// The path name of another state of the same workflow: in the same body it has the same item.
-fn beside(from: &str, found: &LocatedState<'_>, name: &str) -> String {
-    let own = body(&found.state.name);
+fn sibling_path(from: &str, found: &LocatedState<'_>, name: &str) -> String {
+    let own = body_of_path(&found.state.name);
     match name.strip_prefix(own) {
-        Some(rest) if !rest.contains('/') => format!("{}{rest}", body(from)),
+        Some(rest) if !rest.contains('/') => format!("{}{rest}", body_of_path(from)),
         Some(_) | None => format!("{}{name}", found.prefix),
     }
 }

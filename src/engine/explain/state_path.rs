@@ -10,9 +10,9 @@ pub(super) struct LocatedState<'p> {
 }
 
 /// `None` for a name that is not of this program.
-pub(super) fn find<'p>(program: &'p WorkflowProgram, path: &str) -> Option<LocatedState<'p>> {
+pub(super) fn find_state<'p>(program: &'p WorkflowProgram, path: &str) -> Option<LocatedState<'p>> {
     let in_root = program.workflows.first().and_then(|root| {
-        let state = named(root, path)?;
+        let state = find_state_in(root, path)?;
         Some(LocatedState { workflow: root, state, prefix: String::new() })
     });
     // the innermost workflow begins behind the last segment that names one and whose rest is a state of it
@@ -21,32 +21,32 @@ pub(super) fn find<'p>(program: &'p WorkflowProgram, path: &str) -> Option<Locat
         let (prefix, rest) = path.split_at(end);
         let name = prefix.trim_end_matches('/').rsplit('/').next()?;
         let workflow = program.workflows.iter().find(|workflow| workflow.name == name)?;
-        let state = named(workflow, rest)?;
+        let state = find_state_in(workflow, rest)?;
         Some(LocatedState { workflow, state, prefix: prefix.to_owned() })
     };
     in_root.or_else(|| ends.filter_map(inner).next_back())
 }
 
-fn named<'w>(workflow: &'w Workflow, path: &str) -> Option<&'w StateSpec> {
+fn find_state_in<'w>(workflow: &'w Workflow, path: &str) -> Option<&'w StateSpec> {
     let name = without_item_index(path);
     workflow.states.iter().find(|state| state.name == name)
 }
 
 /// Where a state stands: what its path has in front of the last name.
-pub(super) fn body(path: &str) -> &str {
+pub(super) fn body_of_path(path: &str) -> &str {
     path.rfind('/').map_or("", |at| &path[..=at])
 }
 
 /// A body and all those around it, the innermost first, as far as they belong to one workflow.
-pub(super) fn around<'p>(path: &'p str, prefix: &str) -> Vec<&'p str> {
+pub(super) fn enclosing_prefixes<'p>(path: &'p str, prefix: &str) -> Vec<&'p str> {
     let mut bodies = Vec::new();
-    let mut current = body(path);
+    let mut current = body_of_path(path);
     loop {
         bodies.push(current);
         if current.len() <= prefix.len() {
             return bodies;
         }
-        current = body(&current[..current.len() - 1]);
+        current = body_of_path(&current[..current.len() - 1]);
     }
 }
 
@@ -63,7 +63,7 @@ mod tests {
             ("a.b/w/s", "a.b/w/", &["a.b/w/"]),
         ];
         for (path, prefix, expected) in rows {
-            assert_eq!(around(path, prefix), expected, "{path}");
+            assert_eq!(enclosing_prefixes(path, prefix), expected, "{path}");
         }
     }
 }

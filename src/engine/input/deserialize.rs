@@ -62,7 +62,7 @@ impl<'de> Visitor<'de> for InputVisitor {
         let first = map.next_key::<InputText<'de>>()?.map(|key| key.0);
         if first.as_deref() != Some(TAG) {
             return Input::deserialize(MapAccessDeserializer::new(PrefixedMapAccess {
-                first,
+                first_key: first,
                 kind: None,
                 rest: map,
             }));
@@ -70,30 +70,31 @@ impl<'de> Visitor<'de> for InputVisitor {
         let kind = map.next_value::<InputText<'de>>()?.0;
         match &*kind {
             "evaluated" => {
-                let OutcomeFields { call, outcome } = whole::<OutcomeFields<ScriptOutcome>, M>(map)?;
+                let OutcomeFields { call, outcome } =
+                    deserialize_map::<OutcomeFields<ScriptOutcome>, M>(map)?;
                 Ok(Input::Evaluated { call, outcome })
             }
             "replied" => {
-                let ReplyFields { call, reply } = whole(map)?;
+                let ReplyFields { call, reply } = deserialize_map(map)?;
                 Ok(Input::Replied { call, reply })
             }
             "tool_done" => {
-                let OutcomeFields { call, outcome } = whole::<OutcomeFields<ToolOutcome>, M>(map)?;
+                let OutcomeFields { call, outcome } = deserialize_map::<OutcomeFields<ToolOutcome>, M>(map)?;
                 Ok(Input::ToolDone { call, outcome })
             }
             "answered" => {
-                let UserAnswerFields { call, answer } = whole(map)?;
+                let UserAnswerFields { call, answer } = deserialize_map(map)?;
                 Ok(Input::Answered { call, answer })
             }
             _ => {
-                let again = PrefixedMapAccess { first, kind: Some(kind), rest: map };
+                let again = PrefixedMapAccess { first_key: first, kind: Some(kind), rest: map };
                 Input::deserialize(MapAccessDeserializer::new(again))
             }
         }
     }
 }
 
-fn whole<'de, T: Deserialize<'de>, M: MapAccess<'de>>(map: M) -> Result<T, M::Error> {
+fn deserialize_map<'de, T: Deserialize<'de>, M: MapAccess<'de>>(map: M) -> Result<T, M::Error> {
     T::deserialize(MapAccessDeserializer::new(map))
 }
 
@@ -124,7 +125,7 @@ impl<'de> Deserialize<'de> for InputText<'de> {
 
 /// An object with what was read of it put back in front.
 struct PrefixedMapAccess<'de, M> {
-    first: Option<Cow<'de, str>>,
+    first_key: Option<Cow<'de, str>>,
     /// The value of the first key, if it was read.
     kind: Option<Cow<'de, str>>,
     rest: M,
@@ -134,7 +135,7 @@ impl<'de, M: MapAccess<'de>> MapAccess<'de> for PrefixedMapAccess<'de, M> {
     type Error = M::Error;
 
     fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, M::Error> {
-        match self.first.take() {
+        match self.first_key.take() {
             Some(key) => seed.deserialize(key.into_deserializer()).map(Some),
             None => self.rest.next_key_seed(seed),
         }

@@ -15,15 +15,16 @@ use synthdev_domain::workflow::{ActionExpectation, ActionSpec, StateBody, ValueS
 const HTTP: &str = "http_request";
 
 impl Machine {
-    pub(super) fn begin_step(&mut self, step: &ActionSpec, values: &[Option<Value>]) {
-        let arguments = match arguments(step, values) {
+    pub(super) fn begin_action(&mut self, step: &ActionSpec, values: &[Option<Value>]) {
+        let arguments = match build_arguments(step, values) {
             Ok(arguments) => arguments,
             Err(problem) => {
                 let detail = format!("state `{}`: {problem}", self.state_name());
-                return self.fail(
-                    RunError::new("input_undefined", "An argument of a step cannot be used", detail).hint(
-                        "set the value in an earlier state, or give a default: `common_data.x ?? \"\"`",
-                    ),
+                return self.fail_state(
+                    RunError::new("input_undefined", "An argument of a step cannot be used", detail)
+                        .with_hint(
+                            "set the value in an earlier state, or give a default: `common_data.x ?? \"\"`",
+                        ),
                 );
             }
         };
@@ -32,11 +33,11 @@ impl Machine {
             tool: step.tool.clone(),
             arguments: arguments.into(),
             network: None,
-            loopback_ports: self.loopback_ports(&self.lane),
+            loopback_ports: self.loopback_ports(&self.branch),
             original: None,
         };
         if let Some(frame) = self.frame_mut() {
-            frame.stay.step = Some((invocation, step.risk));
+            frame.visit.step = Some((invocation, step.risk));
         }
         if !self.breaks_before_tool(&step.tool) {
             self.permit_step();
@@ -45,13 +46,15 @@ impl Machine {
 
     /// Runs the step at hand, asks, or denies it.
     pub(super) fn permit_step(&mut self) {
-        let Some((invocation, risk)) = self.frame().and_then(|frame| frame.stay.step.clone()) else { return };
+        let Some((invocation, risk)) = self.frame().and_then(|frame| frame.visit.step.clone()) else {
+            return;
+        };
         let own = self.approvals.tools.get(&self.approval_name(&invocation.tool)).copied();
         let rule = own.unwrap_or_else(|| self.approvals.permission_for(&invocation.tool, risk));
-        match self.guarded(rule, &invocation, risk) {
+        match self.guarded_permission(rule, &invocation, risk) {
             ToolPermission::Allow => self.run_tool(invocation, risk),
             // who does it asks its own people
-            ToolPermission::Ask if self.is_handed_out(&invocation) => self.run_tool(invocation, risk),
+            ToolPermission::Ask if self.is_delegated_call(&invocation) => self.run_tool(invocation, risk),
             ToolPermission::Ask => self.ask_approval(invocation, risk),
             ToolPermission::Deny if rule == ToolPermission::Allow => self.step_denied(UNASKED),
             ToolPermission::Deny => self.step_denied("the approval policy denies it"),
@@ -59,7 +62,7 @@ impl Machine {
     }
 
     pub(super) fn is_step(&self) -> bool {
-        self.frame().is_some_and(|frame| frame.stay.step.is_some())
+        self.frame().is_some_and(|frame| frame.visit.step.is_some())
     }
 
     /// Under which name "always" is remembered: a tool of agents, or this one step.
@@ -73,19 +76,19 @@ impl Machine {
     }
 
     pub(super) fn step_denied(&mut self, why: &str) {
-        let step = self.frame_mut().and_then(|frame| frame.stay.step.take());
+        let step = self.frame_mut().and_then(|frame| frame.visit.step.take());
         let tool = step.map(|(invocation, _)| invocation.tool).unwrap_or_default();
         let detail = format!("state `{}` wants to run `{tool}`: {why}", self.state_name());
-        self.fail(
+        self.fail_state(
             RunError::new("tool.denied", "A step was not allowed", detail)
-                .hint("approve it, run with --yes, or allow it in settings: \"approvals\""),
+                .with_hint("approve it, run with --yes, or allow it in settings: \"approvals\""),
         );
     }
 
     /// Left out by the person, who does not know whether it took effect.
     pub(super) fn skip_step(&mut self) {
         if let Some(frame) = self.frame_mut() {
-            frame.stay.step = None;
+            frame.visit.step = None;
         }
         self.work_done(false, Value::Null);
     }
@@ -94,7 +97,7 @@ impl Machine {
         let Some((_, state)) = self.current_state() else { return };
         let StateBody::Step(step) = &state.work else { return };
         if let Some(frame) = self.frame_mut() {
-            frame.stay.step = None;
+            frame.visit.step = None;
         }
         let data = outcome.data.as_ref();
         if data.is_some_and(|data| data["timed_out"] == Value::Bool(true)) {
@@ -104,7 +107,7 @@ impl Machine {
             ActionExpectation::Ok => outcome.ok,
             ActionExpectation::Any => true,
             ActionExpectation::OneOf(codes) => {
-                data.and_then(code_of).is_some_and(|code| codes.contains(&code))
+                data.and_then(result_code).is_some_and(|code| codes.contains(&code))
             }
         };
         if !expected {
@@ -115,7 +118,8 @@ impl Machine {
     }
 
     fn step_failed(&mut self, code: &str, title: &str, step: &ActionSpec, outcome: &ToolOutcome) {
-        let came = outcome.data.as_ref().and_then(code_of).map_or(String::new(), |code| format!(" ({code})"));
+        let came =
+            outcome.data.as_ref().and_then(result_code).map_or(String::new(), |code| format!(" ({code})"));
         let summary = outcome.summary.trim();
         let what = if summary.is_empty() { String::new() } else { format!(": {summary}") };
         let detail = format!("`{}`{came}{what}\n{}", step.tool, last_lines(outcome));
@@ -125,12 +129,12 @@ impl Machine {
             }
             ActionExpectation::OneOf(_) => "only the codes that the state expects count as success",
         };
-        self.fail(RunError::new(code, title, detail.trim_end()).hint(hint));
+        self.fail_state(RunError::new(code, title, detail.trim_end()).with_hint(hint));
     }
 }
 
 /// The integer by which a structured result is judged.
-fn code_of(data: &Value) -> Option<i64> {
+fn result_code(data: &Value) -> Option<i64> {
     data["exit_code"].as_i64().or_else(|| data["status"].as_i64())
 }
 
@@ -150,7 +154,7 @@ fn last_lines(outcome: &ToolOutcome) -> String {
 }
 
 /// Arguments by path; `values` are those of the scripts among them, in order.
-fn arguments(step: &ActionSpec, values: &[Option<Value>]) -> Result<Map<String, Value>, String> {
+fn build_arguments(step: &ActionSpec, values: &[Option<Value>]) -> Result<Map<String, Value>, String> {
     let mut values = values.iter();
     let mut all = Value::Object(Map::new());
     for (path, input) in &step.arguments {
@@ -167,7 +171,7 @@ fn arguments(step: &ActionSpec, values: &[Option<Value>]) -> Result<Map<String, 
             // an object would name a variable of the environment: only the file may do that
             return Err(format!("`{}` must evaluate to a text or a number", path.join(".")));
         }
-        put(&mut all, path, value);
+        set_at_path(&mut all, path, value);
     }
     if let Value::Object(arguments) = all {
         Ok(arguments)
@@ -177,7 +181,7 @@ fn arguments(step: &ActionSpec, values: &[Option<Value>]) -> Result<Map<String, 
 }
 
 /// Numbers in a path are positions of a list, where there is none yet or one already.
-fn put(into: &mut Value, path: &[String], value: Value) {
+fn set_at_path(into: &mut Value, path: &[String], value: Value) {
     let [key, rest @ ..] = path else {
         *into = value;
         return;
@@ -191,7 +195,7 @@ fn put(into: &mut Value, path: &[String], value: Value) {
             if items.len() <= at {
                 items.resize(at + 1, Value::Null);
             }
-            put(&mut items[at], rest, value);
+            set_at_path(&mut items[at], rest, value);
         }
         return;
     }
@@ -199,7 +203,7 @@ fn put(into: &mut Value, path: &[String], value: Value) {
         *into = Value::Object(Map::new());
     }
     if let Value::Object(fields) = into {
-        put(fields.entry(key.clone()).or_insert(Value::Null), rest, value);
+        set_at_path(fields.entry(key.clone()).or_insert(Value::Null), rest, value);
     }
 }
 
@@ -218,7 +222,7 @@ mod tests {
             arguments: rows.iter().map(|(at, input)| (path(at), input.clone())).collect(),
             expect: ActionExpectation::Ok,
         };
-        arguments(&step, values).map(Value::Object)
+        build_arguments(&step, values).map(Value::Object)
     }
 
     #[test]
@@ -253,11 +257,11 @@ mod tests {
             expect: ActionExpectation::Ok,
         };
         let secret = json!({"env": "KEY"});
-        let given = arguments(&step(ValueSource::Value(secret.clone())), &[]).unwrap();
+        let given = build_arguments(&step(ValueSource::Value(secret.clone())), &[]).unwrap();
         assert_eq!(Value::from(given), json!({"headers": {"x": secret}}));
         let computed = step(ValueSource::Script(ScriptIx(0)));
-        assert!(arguments(&computed, &[Some(secret)]).unwrap_err().contains("headers.x"));
-        assert!(arguments(&computed, &[Some(json!("text"))]).is_ok());
+        assert!(build_arguments(&computed, &[Some(secret)]).unwrap_err().contains("headers.x"));
+        assert!(build_arguments(&computed, &[Some(json!("text"))]).is_ok());
     }
 
     #[test]

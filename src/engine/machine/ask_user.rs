@@ -11,10 +11,10 @@ use synthdev_domain::workflow::{PauseKind, PauseSpec, ValueSource, plain_text};
 
 impl Machine {
     /// Shows the question of the call in front and waits.
-    pub(super) fn ask_for_agent(&mut self, agent: &str, arguments: &Value) {
+    pub(super) fn show_agent_question(&mut self, agent: &str, arguments: &Value) {
         let message = arguments["question"].as_str().map(str::trim).filter(|text| !text.is_empty());
         let Some(message) = message.map(|text| format!("{agent} asks: {text}")) else {
-            self.refuse(agent, ASK_PERSON, "`question` is missing: say what you want to know");
+            self.refuse_tool_call(agent, ASK_PERSON, "`question` is missing: say what you want to know");
             return self.next_tool();
         };
         let choices: Vec<String> =
@@ -31,26 +31,26 @@ impl Machine {
             until: None,
             problem: None,
         };
-        self.ask_person(PendingQuestion::Request, question);
+        self.ask_user(PendingQuestion::Request, question);
     }
 
     pub(super) fn on_request_answered(&mut self, call: CallId, given: UserAnswer) {
-        match self.lane.question.as_ref().map(|question| fitting(question, given)) {
+        match self.branch.question.as_ref().map(|question| validate_agent_answer(question, given)) {
             Some(Ok(value)) => {
                 let content = plain_text(&value);
                 let summary = content.lines().next().unwrap_or_default().to_owned();
-                self.lane.phase = WaitState::New;
+                self.branch.phase = WaitState::New;
                 if let Some((ToolInvocation { agent, tool, arguments, .. }, _)) = self.current_invocation() {
-                    self.emit(RunEvent::ToolStarted { call, agent, tool, arguments });
+                    self.emit_event(RunEvent::ToolStarted { call, agent, tool, arguments });
                 }
                 self.finish_tool(call, ToolOutcome { ok: true, content, summary, ..ToolOutcome::default() });
             }
             Some(Err(why)) => {
-                let Some(mut question) = self.lane.question.take() else { return };
+                let Some(mut question) = self.branch.question.take() else { return };
                 if let UserQuestion::Pause { problem, .. } = &mut question {
                     *problem = Some(why);
                 }
-                self.ask_person(PendingQuestion::Request, question);
+                self.ask_user(PendingQuestion::Request, question);
             }
             None => {}
         }
@@ -59,7 +59,7 @@ impl Machine {
 
 /// # Errors
 /// Why it is no answer to an agent's question.
-pub(super) fn fitting(question: &UserQuestion, given: UserAnswer) -> Result<Value, String> {
+pub(super) fn validate_agent_answer(question: &UserQuestion, given: UserAnswer) -> Result<Value, String> {
     let UserQuestion::Pause { kind, choices, .. } = question else {
         return Err("nobody waits for it".to_owned());
     };

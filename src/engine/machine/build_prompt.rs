@@ -17,7 +17,7 @@ pub(super) struct PromptBuilder<'a> {
     pub(super) workflow: &'a Workflow,
     pub(super) agent: &'a AgentSpec,
     pub(super) context: &'a ContextSpec,
-    pub(super) brief: &'a SystemContext,
+    pub(super) system_context: &'a SystemContext,
     /// Of the machine.
     pub(super) version: u32,
 }
@@ -35,36 +35,36 @@ pub(super) enum WindowUpdate {
 impl PromptBuilder<'_> {
     /// Brings the agent's sight up to date, and finds where its view begins from now on.
     /// `spared`: what it asks for a summary need not be put together.
-    pub(super) fn settle(
+    pub(super) fn update_window(
         &self,
         thread: &mut LiveConversation,
         turn: &mut AgentTurn,
         spared: bool,
     ) -> WindowUpdate {
-        let known = thread.sights.remove(&turn.agent).unwrap_or_default();
-        let sight = self.scene(thread, turn, |scene| prompt::update_index(known, scene));
-        thread.sights.insert(turn.agent, sight);
-        let free = turn.summing == SummarizationState::Free;
-        let (begin, settled) = self.scene(thread, turn, |scene| {
+        let known = thread.context_indexes.remove(&turn.agent).unwrap_or_default();
+        let sight = self.with_prompt_sources(thread, turn, |scene| prompt::update_index(known, scene));
+        thread.context_indexes.insert(turn.agent, sight);
+        let free = turn.summarization == SummarizationState::Free;
+        let (begin, settled) = self.with_prompt_sources(thread, turn, |scene| {
             let (held, begin) = (prompt::current_start(scene), prompt::required_start(scene));
             if begin == held {
                 return (held, WindowUpdate::Stands);
             }
             // each summary covers more than the one before, so this ends
-            if let Some(covering) = free.then(|| summary::covering(scene)).flatten() {
-                let messages = (!spared).then(|| summary::messages(scene, covering));
-                return (held, WindowUpdate::Sums(SummaryRequest { covering, messages }));
+            if let Some(covering) = free.then(|| summary::summary_coverage(scene)).flatten() {
+                let messages = (!spared).then(|| summary::summary_request_messages(scene, covering));
+                return (held, WindowUpdate::Sums(SummaryRequest { coverage: covering, messages }));
             }
             (
                 begin,
                 WindowUpdate::Moved(
-                    self.trimmed(&prompt::dropped_between(scene, held, begin), scene.limit()),
+                    self.trimmed_warning(&prompt::dropped_between(scene, held, begin), scene.limit()),
                 ),
             )
         });
-        turn.begin = begin.visit;
-        if let Some(sight) = thread.sights.get_mut(&turn.agent) {
-            sight.begin_at(begin.log);
+        turn.window_start = begin.visit;
+        if let Some(sight) = thread.context_indexes.get_mut(&turn.agent) {
+            sight.set_start(begin.log);
         }
         settled
     }
@@ -79,34 +79,45 @@ impl PromptBuilder<'_> {
         turn: &AgentTurn,
         spared: bool,
     ) -> Result<(Option<Vec<ChatMessage>>, PromptOutline), ContextOverflow> {
-        self.scene(thread, turn, |scene| {
+        self.with_prompt_sources(thread, turn, |scene| {
             if spared {
-                return Ok((None, prompt::outline(scene)?));
+                return Ok((None, prompt::outline_messages(scene)?));
             }
-            let PromptMessages { messages, dropped, shortened } = prompt::build_messages(scene)?;
-            let outline = PromptOutline { messages: messages.len(), dropped, shortened };
+            let PromptMessages { messages, dropped, shortened_count: shortened } =
+                prompt::build_messages(scene)?;
+            let outline = PromptOutline { messages: messages.len(), dropped, shortened_count: shortened };
             Ok((Some(messages), outline))
         })
     }
 
-    fn scene<T>(
+    fn with_prompt_sources<T>(
         &self,
         thread: &LiveConversation,
         turn: &AgentTurn,
         work: impl FnOnce(&PromptSources<'_>) -> T,
     ) -> T {
-        let Self { workflow, agent, context, brief, version } = *self;
+        let Self { workflow, agent, context, system_context: brief, version } = *self;
         let side_of = |id: &str| -> Option<ConversationSide> {
             workflow.agents.iter().find(|other| other.id == id).map(|other| other.side)
         };
         let seated = workflow.agents.iter().filter(|other| other.context == agent.context);
         let others = seated.filter(|other| other.id != agent.id).count();
-        work(&PromptSources { agent, context, thread, turn, brief, others, side_of: &side_of, version })
+        work(&PromptSources {
+            agent,
+            context,
+            conversation: thread,
+            agent_turn: turn,
+            system_context: brief,
+            other_agent_count: others,
+            side_of: &side_of,
+            version,
+        })
     }
 
     /// Nothing is left out in silence.
-    fn trimmed(&self, lost: &DroppedEntries, (_, field): (usize, &str)) -> String {
-        let DroppedEntries { entries, characters, first, last } = lost;
+    fn trimmed_warning(&self, lost: &DroppedEntries, (_, field): (usize, &str)) -> String {
+        let DroppedEntries { entries, char_count: characters, first_preview: first, last_preview: last } =
+            lost;
         let which = match (first.as_str(), last.as_str()) {
             _ if *entries == 1 => format!("\"{first}\""),
             (first, last) => format!("from \"{first}\" to \"{last}\""),
@@ -114,22 +125,22 @@ impl PromptBuilder<'_> {
         format!(
             "`{}` no longer sees the oldest {} of `{}` ({field}): {characters} characters, {which}",
             self.agent.id,
-            counted(*entries),
+            entry_count_text(*entries),
             self.context.name,
         )
     }
 
-    pub(super) fn shortened(&self, thread: &LiveConversation, turn: &AgentTurn) -> String {
-        let (limit, field) = self.scene(thread, turn, |scene| scene.limit());
+    pub(super) fn shortened_warning(&self, thread: &LiveConversation, turn: &AgentTurn) -> String {
+        let (limit, field) = self.with_prompt_sources(thread, turn, |scene| scene.limit());
         format!(
             "`{}` sees {} of `{}` without the middle: together they are longer than {limit} characters ({field})",
             self.agent.id,
-            counted(turn.shortened),
+            entry_count_text(turn.shortened_count),
             self.context.name,
         )
     }
 }
 
-fn counted(entries: usize) -> String {
+fn entry_count_text(entries: usize) -> String {
     if entries == 1 { "1 entry".to_owned() } else { format!("{entries} entries") }
 }

@@ -19,65 +19,74 @@ pub const POINTS: usize = 20;
 
 impl Machine {
     /// The points of an errand, in the order of their names.
-    pub fn points(&self, lane: u64) -> impl Iterator<Item = &str> {
-        self.kept
+    pub fn checkpoint_names(&self, lane: u64) -> impl Iterator<Item = &str> {
+        self.checkpoints
             .range((lane, String::new())..)
             .take_while(move |((own, _), _)| *own == lane)
             .map(|((_, name), _)| name.as_str())
     }
 
     /// How often an errand went back.
-    pub fn went_back(&self, lane: u64) -> u64 {
+    pub fn restore_count(&self, lane: u64) -> u64 {
         self.restored.get(&lane).copied().unwrap_or(0)
     }
 
-    pub(super) fn on_keep(&mut self, lane: u64, name: String) {
-        let open: Vec<u64> = self.every_lane().map(|lane| lane.id).collect();
-        self.kept.retain(|(own, _), _| open.contains(own));
-        if self.points(lane).count() >= POINTS || !self.switch(lane) || !self.waits_for_sub_agent() {
+    pub(super) fn on_checkpoint(&mut self, lane: u64, name: String) {
+        let open: Vec<u64> = self.all_branches().map(|lane| lane.id).collect();
+        self.checkpoints.retain(|(own, _), _| open.contains(own));
+        if self.checkpoint_names(lane).count() >= POINTS
+            || !self.switch_branch(lane)
+            || !self.waits_for_sub_agent()
+        {
             return;
         }
-        let point = Arc::new(self.lane.clone());
-        self.kept.insert((lane, name), point);
+        let point = Arc::new(self.branch.clone());
+        self.checkpoints.insert((lane, name), point);
     }
 
-    pub(super) fn on_go_back(&mut self, lane: u64, name: &str) {
-        let Some(point) = self.kept.get(&(lane, name.to_owned())).cloned() else { return };
-        if !self.switch(lane) || self.lane.phase == WaitState::Over {
+    pub(super) fn on_restore_checkpoint(&mut self, lane: u64, name: &str) {
+        let Some(point) = self.checkpoints.get(&(lane, name.to_owned())).cloned() else { return };
+        if !self.switch_branch(lane) || self.branch.phase == WaitState::Over {
             return;
         }
-        self.withdraw_own();
+        self.withdraw_pending();
         self.unwind_to(0);
         self.stop_timers();
-        let (steps, granted_steps) = (self.lane.steps, self.lane.granted_steps);
-        let back =
-            Branch { steps, granted_steps, jump: None, ended: None, shown: false, ..Branch::clone(&point) };
+        let (steps, granted_steps) = (self.branch.steps, self.branch.extra_steps);
+        let back = Branch {
+            steps,
+            extra_steps: granted_steps,
+            next_state: None,
+            result: None,
+            was_shown: false,
+            ..Branch::clone(&point)
+        };
         // nothing else holds the point when its purses are written
         drop(point);
-        self.stop_kept();
-        let left = std::mem::replace(&mut self.lane, back);
-        for frame in &mut self.lane.frames {
+        self.pause_checkpoint_clocks();
+        let left = std::mem::replace(&mut self.branch, back);
+        for frame in &mut self.branch.frames {
             // they ran out or were stopped since
             frame.take_timers().for_each(drop);
         }
-        if self.keeps_spending() {
-            self.keep_touched(left.frames.first().is_some_and(|frame| frame.touched));
-            self.go_on_kept();
+        if self.keeps_checkpoint_spending() {
+            self.record_files_touched(left.frames.first().is_some_and(|frame| frame.files_touched));
+            self.resume_checkpoint_clocks();
         }
         *self.restored.entry(lane).or_insert(0) += 1;
-        self.tell_difference(&left);
-        self.warn("went_back", format!("a sub-agent went back to `{name}` of its task"));
-        self.ask_once_more();
+        self.emit_restored_data(&left);
+        self.emit_warning("went_back", format!("a sub-agent went back to `{name}` of its task"));
+        self.ask_task_again();
     }
 
     /// Only what its sub-agent is to do next is open.
     fn waits_for_sub_agent(&self) -> bool {
-        let lane = &self.lane;
-        lane.errand == Some(lane.id)
+        let lane = &self.branch;
+        lane.task_branch == Some(lane.id)
             && lane.fork.is_none()
             && match lane.phase {
                 WaitState::Tool(call) => {
-                    self.current_invocation().is_some_and(|(it, _)| self.hands_out(call, &it))
+                    self.current_invocation().is_some_and(|(it, _)| self.delegates_tool(call, &it))
                 }
                 WaitState::Model(call) => self.task_for_call(call).is_some(),
                 WaitState::Person(_, PendingQuestion::Pause) => self.is_prompt(lane),
@@ -97,27 +106,28 @@ impl Machine {
     }
 
     /// Whoever watches the values is told what is different now.
-    fn tell_difference(&mut self, left: &Branch) {
-        let (Some(was), Some(now)) = (left.frames.first(), self.lane.frames.first()) else { return };
+    fn emit_restored_data(&mut self, left: &Branch) {
+        let (Some(was), Some(now)) = (left.frames.first(), self.branch.frames.first()) else { return };
         let changed = now.data.iter().filter(|(key, value)| was.data.get(key.as_str()) != Some(value));
         let set: Map<_, _> = changed.map(|(key, value)| (key.clone(), value.clone())).collect();
         let removed: Vec<String> =
             was.data.keys().filter(|key| !now.data.contains_key(key.as_str())).cloned().collect();
         if !set.is_empty() || !removed.is_empty() {
-            let state = self.name_in(&self.lane, 0);
-            self.emit(RunEvent::DataChanged { state, set, removed });
+            let state = self.state_path_in(&self.branch, 0);
+            self.emit_event(RunEvent::DataChanged { state, set, removed });
         }
     }
 
     /// The same step once more, under a name of its own.
-    fn ask_once_more(&mut self) {
+    fn ask_task_again(&mut self) {
         self.arm_limits();
-        if matches!(self.lane.phase, WaitState::Model(_)) {
+        if matches!(self.branch.phase, WaitState::Model(_)) {
             return self.call_model();
         }
-        let asked = self.lane.question.clone().filter(|_| matches!(self.lane.phase, WaitState::Person(..)));
+        let asked =
+            self.branch.question.clone().filter(|_| matches!(self.branch.phase, WaitState::Person(..)));
         if let Some(question) = asked {
-            return self.ask_in_time(question);
+            return self.ask_with_full_timeout(question);
         }
         if let Some((invocation, risk)) = self.current_invocation() {
             self.run_tool(invocation, risk);
@@ -126,37 +136,37 @@ impl Machine {
 
     /// Every time limit around the step begins anew.
     fn arm_limits(&mut self) {
-        if !self.keeps_spending() {
+        if !self.keeps_checkpoint_spending() {
             self.arm_workflow_timer();
             if let Some((_, state)) = self.current_state() {
                 self.arm_state_timer(&state);
             }
             return;
         }
-        for at in 0..self.lane.frames.len() {
-            let (whole, visit) = self.limits_of(at);
+        for at in 0..self.branch.frames.len() {
+            let (whole, visit) = self.timeouts_of_frame(at);
             let timer = whole.map(|delay_ms| self.set_timer(delay_ms, false));
             let state_timer = visit.map(|delay_ms| self.time_limit(delay_ms)).unwrap_or_default();
-            let Some(frame) = self.lane.frames.get_mut(at) else { return };
+            let Some(frame) = self.branch.frames.get_mut(at) else { return };
             (frame.timer, frame.state_timer) = (timer, state_timer);
         }
     }
 
     /// The time limits of a workflow in progress and of the state in which it is.
-    fn limits_of(&self, at: usize) -> (Option<u64>, Option<u64>) {
-        let frame = self.lane.frames.get(at);
+    fn timeouts_of_frame(&self, at: usize) -> (Option<u64>, Option<u64>) {
+        let frame = self.branch.frames.get(at);
         let found = frame.and_then(|frame| Some((frame, self.spec.program.workflows.get(frame.workflow.0)?)));
         let Some((frame, workflow)) = found else { return (None, None) };
         // an item belongs to a workflow whose time already runs
-        let item = at == 0 && self.lane.parent.is_some();
+        let item = at == 0 && self.branch.parent.is_some();
         let visit = workflow.state(frame.state).and_then(|state| state.timeout_ms);
         (workflow.timeout_ms.filter(|_| !item), visit)
     }
 
     /// The same question, with all the time that it had.
-    fn ask_in_time(&mut self, mut question: UserQuestion) {
-        if !self.keeps_spending() {
-            return self.ask_person(PendingQuestion::Pause, question);
+    fn ask_with_full_timeout(&mut self, mut question: UserQuestion) {
+        if !self.keeps_checkpoint_spending() {
+            return self.ask_user(PendingQuestion::Pause, question);
         }
         let ttl = self.current_state().and_then(|(_, state)| match &state.work {
             StateBody::Pause(pause) => pause.ttl_ms,
@@ -170,78 +180,82 @@ impl Machine {
             | StateBody::Fail { .. } => None,
         });
         if let (Some(ttl), UserQuestion::Pause { until, .. }) = (ttl, &mut question) {
-            *until = Some(self.later(ttl));
+            *until = Some(self.time_after(ttl));
             let call = self.set_timer(ttl, true);
             if let Some(frame) = self.frame_mut() {
-                frame.stay.ttl = Some(call);
+                frame.visit.pause_timer = Some(call);
             }
         }
-        self.ask_pause(question);
+        self.ask_pause_question(question);
     }
 
-    fn keeps_spending(&self) -> bool {
+    fn keeps_checkpoint_spending(&self) -> bool {
         self.spec.machine_version >= RESTS_SINCE
     }
 
     /// What is known at a point of what a stay has spent goes on with the stay: going back gives nothing back.
-    fn purses_kept(&mut self, nth: u64) -> impl Iterator<Item = &mut BudgetUsage> {
-        let known = move |point: &&mut Arc<Branch>| point.frames.iter().any(|frame| frame.stay.nth == nth);
-        let points = self.kept.values_mut().filter(known);
+    fn checkpoint_budgets(&mut self, nth: u64) -> impl Iterator<Item = &mut BudgetUsage> {
+        let known = move |point: &&mut Arc<Branch>| point.frames.iter().any(|frame| frame.visit.nth == nth);
+        let points = self.checkpoints.values_mut().filter(known);
         let frames = points.flat_map(|point| &mut Arc::make_mut(point).frames);
-        frames.map(|frame| &mut frame.stay).filter(move |stay| stay.nth == nth).map(|stay| &mut stay.purse)
+        frames
+            .map(|frame| &mut frame.visit)
+            .filter(move |stay| stay.nth == nth)
+            .map(|stay| &mut stay.budget_usage)
     }
 
-    pub(super) fn spend_kept(&mut self, nth: u64, usage: &TokenUsage, cost_usd: Option<f64>) {
-        if self.keeps_spending() {
-            self.purses_kept(nth).for_each(|purse| purse.spend(usage, cost_usd));
+    pub(super) fn spend_in_checkpoints(&mut self, nth: u64, usage: &TokenUsage, cost_usd: Option<f64>) {
+        if self.keeps_checkpoint_spending() {
+            self.checkpoint_budgets(nth).for_each(|purse| purse.add_usage(usage, cost_usd));
         }
     }
 
-    pub(super) fn grant_kept(&mut self, scope: BudgetScope, kind: BudgetUnit, more: f64) {
-        let BudgetScope::State { lane, frame } = scope else { return };
-        let nth = self.lane_of(lane).and_then(|lane| lane.frames.get(frame)).map(|frame| frame.stay.nth);
-        if let Some(nth) = nth.filter(|_| self.keeps_spending()) {
-            self.purses_kept(nth).for_each(|purse| purse.grant(kind, more));
+    pub(super) fn grant_in_checkpoints(&mut self, scope: BudgetScope, kind: BudgetUnit, more: f64) {
+        let BudgetScope::State { branch_id: lane, frame_id: frame } = scope else { return };
+        let nth =
+            self.branch_by_id(lane).and_then(|lane| lane.frames.get(frame)).map(|frame| frame.visit.nth);
+        if let Some(nth) = nth.filter(|_| self.keeps_checkpoint_spending()) {
+            self.checkpoint_budgets(nth).for_each(|purse| purse.grant_more(kind, more));
         }
     }
 
     /// The stay of the innermost frame is over, but for who goes back to it: then its time goes on.
-    pub(super) fn stop_kept(&mut self) {
-        if self.kept.is_empty() || !self.keeps_spending() {
+    pub(super) fn pause_checkpoint_clocks(&mut self) {
+        if self.checkpoints.is_empty() || !self.keeps_checkpoint_spending() {
             return;
         }
         let now = self.now;
-        if let Some(nth) = self.frame().map(|frame| frame.stay.nth) {
-            self.purses_kept(nth).for_each(|purse| purse.stop(now));
+        if let Some(nth) = self.frame().map(|frame| frame.visit.nth) {
+            self.checkpoint_budgets(nth).for_each(|purse| purse.pause_clock(now));
         }
     }
 
     /// The stays of this lane are not over after all.
-    fn go_on_kept(&mut self) {
+    fn resume_checkpoint_clocks(&mut self) {
         let now = self.now;
-        let mut open = Vec::with_capacity(self.lane.frames.len());
-        for frame in &mut self.lane.frames {
-            frame.stay.purse.resume_clock(now);
-            open.push(frame.stay.nth);
+        let mut open = Vec::with_capacity(self.branch.frames.len());
+        for frame in &mut self.branch.frames {
+            frame.visit.budget_usage.resume_clock(now);
+            open.push(frame.visit.nth);
         }
         for nth in open {
-            self.purses_kept(nth).for_each(|purse| purse.resume_clock(now));
+            self.checkpoint_budgets(nth).for_each(|purse| purse.resume_clock(now));
         }
     }
 
-    pub(super) fn skip_kept(&mut self, gap: i64) {
-        if !self.keeps_spending() {
+    pub(super) fn exclude_time_in_checkpoints(&mut self, gap: i64) {
+        if !self.keeps_checkpoint_spending() {
             return;
         }
-        let frames = self.kept.values_mut().flat_map(|point| &mut Arc::make_mut(point).frames);
-        let purses = frames.map(|frame| &mut frame.stay.purse);
+        let frames = self.checkpoints.values_mut().flat_map(|point| &mut Arc::make_mut(point).frames);
+        let purses = frames.map(|frame| &mut frame.visit.budget_usage);
         // one that is stopped will go on from where it was
-        purses.filter(|purse| !purse.is_stopped()).for_each(|purse| purse.skip(gap));
+        purses.filter(|purse| !purse.is_clock_paused()).for_each(|purse| purse.exclude_time(gap));
     }
 
     /// Leaves the innermost workflow; whether something there has changed files.
-    pub(super) fn leave_frame(&mut self) -> bool {
-        self.stop_kept();
-        self.lane.frames.pop().is_some_and(|child| child.touched)
+    pub(super) fn pop_frame(&mut self) -> bool {
+        self.pause_checkpoint_clocks();
+        self.branch.frames.pop().is_some_and(|child| child.files_touched)
     }
 }

@@ -8,14 +8,14 @@ use synthdev_domain::run_error::RunError;
 use synthdev_domain::workflow::{ValueSource, Workflow, WorkflowParameter};
 
 impl Machine {
-    pub(super) fn begin_child(
+    pub(super) fn enter_child_workflow(
         &mut self,
         ix: WorkflowIx,
         inputs: &[(String, ValueSource)],
         values: &[Option<Value>],
     ) {
         let Some(child) = self.spec.program.workflows.get(ix.0).cloned() else { return };
-        let depth = u32::try_from(self.lane.depth + self.lane.frames.len()).unwrap_or(u32::MAX);
+        let depth = u32::try_from(self.branch.depth + self.branch.frames.len()).unwrap_or(u32::MAX);
         if depth > child.limits.max_depth {
             let failure = RunError::new(
                 "limit",
@@ -25,27 +25,27 @@ impl Machine {
                     child.name, child.limits.max_depth
                 ),
             );
-            return self.fail(failure.hint("check the recursion's end condition"));
+            return self.fail_state(failure.with_hint("check the recursion's end condition"));
         }
-        let given = match given(&child, inputs, values) {
+        let given = match child_input_values(&child, inputs, values) {
             Ok(given) => given,
-            Err(failure) => return self.fail(*failure),
+            Err(failure) => return self.fail_state(*failure),
         };
-        self.emit(RunEvent::ChildStarted {
+        self.emit_event(RunEvent::ChildStarted {
             state: self.state_name(),
             workflow: child.name.clone(),
             inputs: given.clone(),
         });
-        self.frame_ids += 1;
-        let prefix = format!("{}{}/", self.place_of_child(), child.name);
-        self.lane.frames.push(CallFrame::new(self.frame_ids, ix, &child, prefix, given));
+        self.last_frame_id += 1;
+        let prefix = format!("{}{}/", self.child_path_prefix(), child.name);
+        self.branch.frames.push(CallFrame::new(self.last_frame_id, ix, &child, prefix, given));
         self.arm_workflow_timer();
-        self.lane.jump = Some(child.start);
+        self.branch.next_state = Some(child.start);
     }
 
     /// What stands in front of a child's name in paths: also the branch or item in which it is started.
-    fn place_of_child(&self) -> String {
-        let branch = self.lane.parent.is_some() && self.lane.frames.len() == 1;
+    fn child_path_prefix(&self) -> String {
+        let branch = self.branch.parent.is_some() && self.branch.frames.len() == 1;
         let own = self.state_name();
         match own.rsplit_once('/') {
             Some((place, _)) if branch => format!("{place}/"),
@@ -55,7 +55,7 @@ impl Machine {
 }
 
 /// What the child is given, converted and checked; what is not given has its default.
-fn given(
+fn child_input_values(
     child: &Workflow,
     inputs: &[(String, ValueSource)],
     values: &[Option<Value>],
@@ -79,7 +79,7 @@ fn given(
             return Err(Box::new(missing_input(&child.name, name)));
         };
         let value = parameter
-            .map_or(Ok(value.clone()), |parameter| fitting(parameter, value))
+            .map_or(Ok(value.clone()), |parameter| check_input_value(parameter, value))
             .map_err(|problem| Box::new(wrong_input(&child.name, name, &problem)))?;
         given.insert(name.clone(), value);
     }
@@ -95,8 +95,8 @@ fn given(
 ///
 /// # Errors
 /// What does not fit.
-pub(super) fn fitting(parameter: &WorkflowParameter, value: Value) -> Result<Value, String> {
-    let value = parameter.kind.convert(value)?;
+pub(super) fn check_input_value(parameter: &WorkflowParameter, value: Value) -> Result<Value, String> {
+    let value = parameter.kind.convert_value(value)?;
     let Some(schema) = &parameter.schema else { return Ok(value) };
     let validator =
         jsonschema::validator_for(schema).map_err(|error| format!("the schema is broken: {error}"))?;
@@ -110,7 +110,7 @@ fn missing_input(child: &str, name: &str) -> RunError {
         "A child workflow's input is undefined",
         format!("`sub_workflow_input.{name}` for `{child}` evaluates to undefined or null"),
     )
-    .hint("set the value in an earlier state before it is passed on")
+    .with_hint("set the value in an earlier state before it is passed on")
 }
 
 fn wrong_input(child: &str, name: &str, problem: &str) -> RunError {

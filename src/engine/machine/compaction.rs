@@ -19,16 +19,16 @@ const TOGETHER: usize = 64;
 impl Machine {
     /// From now on it lets go of what it will not need, or packs it. Not for a machine that is to take up another
     /// definition.
-    pub fn forgets(&mut self) {
-        self.forgets = true;
+    pub fn compacts_history(&mut self) {
+        self.compacts_history = true;
     }
 
     /// Another input was taken.
     pub(super) fn compact_periodically(&mut self) {
-        if self.forgets {
-            self.since_forgot += 1;
-            if self.since_forgot >= APART {
-                self.since_forgot = 0;
+        if self.compacts_history {
+            self.inputs_since_compaction += 1;
+            if self.inputs_since_compaction >= APART {
+                self.inputs_since_compaction = 0;
                 let scripted =
                     self.spec.program.workflows.iter().any(|workflow| !workflow.scripts.is_empty());
                 self.sort_out(scripted.then_some(TOGETHER));
@@ -50,18 +50,18 @@ impl Machine {
     /// `pack`: what can be brought back, if there are so many entries at least.
     fn sort_out(&mut self, pack: Option<usize>) -> bool {
         let program = &self.spec.program;
-        let lanes = std::iter::once(&mut self.lane).chain(self.lanes.values_mut());
+        let lanes = std::iter::once(&mut self.branch).chain(self.branches.values_mut());
         let mut gone = false;
         // what a branch says comes to its parent, whose agents have not seen it yet
         for frame in lanes.filter(|lane| lane.parent.is_none()).flat_map(|lane| &mut lane.frames) {
             let Some(workflow) = program.workflows.get(frame.workflow.0) else { continue };
-            for (at, (thread, spec)) in frame.threads.iter_mut().zip(&workflow.contexts).enumerate() {
+            for (at, (thread, spec)) in frame.conversations.iter_mut().zip(&workflow.contexts).enumerate() {
                 let agents = workflow.agents.iter().enumerate();
                 let seated = agents.filter(|(_, agent)| agent.context == ContextIx(at));
                 if spec.trim == TrimPolicy::DropOldest && thread.base.is_none() {
-                    thread.forget(spec, seated.map(|(agent, _)| AgentIx(agent)), pack);
+                    thread.compact_history(spec, seated.map(|(agent, _)| AgentIx(agent)), pack);
                 }
-                gone |= thread.gone > 0;
+                gone |= thread.dropped_count > 0;
             }
         }
         gone
@@ -70,26 +70,33 @@ impl Machine {
 
 impl LiveConversation {
     /// `seated` are all agents that see this conversation: who has not looked at it yet will look at all of it.
-    fn forget(&mut self, spec: &ContextSpec, seated: impl Iterator<Item = AgentIx>, pack: Option<usize>) {
-        let begins = seated.map(|agent| self.sights.get(&agent).map_or(0, |sight| sight.begins_behind()));
+    fn compact_history(
+        &mut self,
+        spec: &ContextSpec,
+        seated: impl Iterator<Item = AgentIx>,
+        pack: Option<usize>,
+    ) {
+        let begins = seated
+            .map(|agent| self.context_indexes.get(&agent).map_or(0, |sight| sight.entries_before_start()));
         let until = begins.min().unwrap_or(0).min(self.length());
         if self.summary.is_none() {
-            self.sights.values_mut().for_each(|sight| sight.forget(spec.pin_first));
+            self.context_indexes.values_mut().for_each(|sight| sight.drop_hidden(spec.pin_first));
         }
-        let count = until.saturating_sub(self.gone);
+        let count = until.saturating_sub(self.dropped_count);
         let old = self.log.entries.get(..count).unwrap_or_default();
         if count < pack.unwrap_or(1) || (pack.is_some() && !CompressedEntries::can_compress(old)) {
             return;
         }
-        let mut first =
-            spec.pin_first.saturating_sub(self.kept.iter().filter(|(_, entry)| !entry.pinned).count());
-        let from = self.gone;
+        let mut first = spec
+            .pin_first
+            .saturating_sub(self.pinned_entries.iter().filter(|(_, entry)| !entry.pinned).count());
+        let from = self.dropped_count;
         for (at, entry) in (from..).zip(self.drop_oldest(count, pack.is_some())) {
             if entry.pinned {
-                self.kept.push((at, entry));
+                self.pinned_entries.push((at, entry));
             } else if first > 0 {
                 first -= 1;
-                self.kept.push((at, entry));
+                self.pinned_entries.push((at, entry));
             }
         }
     }

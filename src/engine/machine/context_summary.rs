@@ -30,37 +30,37 @@ impl Machine {
             parsing_tools: Vec::new(),
             tool_choice: ToolChoice::Auto,
         });
-        if !self.affords(agent, request.as_mut()) {
+        if !self.fits_budgets(agent, request.as_mut()) {
             return;
         }
-        if let Some(turn) = self.frame_mut().and_then(|frame| frame.turn.as_mut()) {
-            turn.summing = SummarizationState::Asked(asked.covering);
-            turn.asked = (!choice.fallback.is_empty()).then(|| Box::new(choice.clone()));
+        if let Some(turn) = self.frame_mut().and_then(|frame| frame.agent_turn.as_mut()) {
+            turn.summarization = SummarizationState::Asked(asked.coverage);
+            turn.requested_model = (!choice.fallback.is_empty()).then(|| Box::new(choice.clone()));
         }
-        self.reserve(request.as_ref());
+        self.reserve_budget(request.as_ref());
         let call = self.next_call();
-        self.emit(RunEvent::SummaryCalled {
+        self.emit_event(RunEvent::SummaryCalled {
             call,
-            role: self.role_told(agent),
+            role: self.role_for_event(agent),
             agent: agent.id.clone(),
             context: context.name.clone(),
             model: choice.model.clone(),
-            entries: asked.covering.replaced,
+            entries: asked.coverage.replaced_count,
         });
         if let Some(request) = request {
-            self.effect(Effect::CallModel { call, request: Box::new(request) });
+            self.push_effect(Effect::CallModel { call, request: Box::new(request) });
         }
-        self.lane.phase = WaitState::Model(call);
+        self.branch.phase = WaitState::Model(call);
     }
 
     /// The role of who is asked, in events; runs of before it was told do without.
-    pub(super) fn role_told(&self, agent: &AgentSpec) -> String {
-        if self.foresees() { agent.role.clone() } else { String::new() }
+    pub(super) fn role_for_event(&self, agent: &AgentSpec) -> String {
+        if self.checks_budgets_ahead() { agent.role.clone() } else { String::new() }
     }
 
     /// The part that the pending model call sums up; `None` where it speaks for the agent.
-    pub(super) fn summing(&self) -> Option<SummaryCoverage> {
-        match self.frame()?.turn.as_ref()?.summing {
+    pub(super) fn pending_summary_coverage(&self) -> Option<SummaryCoverage> {
+        match self.frame()?.agent_turn.as_ref()?.summarization {
             SummarizationState::Asked(covering) => Some(covering),
             SummarizationState::Free | SummarizationState::GivenUp => None,
         }
@@ -76,15 +76,15 @@ impl Machine {
         let Some(workflow) = self.workflow() else { return };
         let Some(context) = workflow.contexts.get(agent.context.0) else { return };
         let choice = agent.model_choice();
-        let charge = self.charge(agent, reply);
-        self.tell_substitution(choice, reply);
-        let text = summary::within(&reply.text, covering);
-        self.emit(RunEvent::ContextSummarized {
+        let charge = self.charge_reply(agent, reply);
+        self.warn_substitution(choice, reply);
+        let text = summary::truncate_summary(&reply.text, covering);
+        self.emit_event(RunEvent::ContextSummarized {
             call,
             agent: agent.id.clone(),
             side: agent.side,
             context: context.name.clone(),
-            entries: if text.is_empty() { 0 } else { covering.replaced },
+            entries: if text.is_empty() { 0 } else { covering.replaced_count },
             text: text.clone(),
             model: reply.model.as_ref().unwrap_or(&choice.model).clone(),
             usage: charge.usage,
@@ -96,21 +96,21 @@ impl Machine {
             return self.without_summary(&agent.id, &context.name, "the model wrote nothing");
         }
         let Some(frame) = self.frame_mut() else { return };
-        let summary = Some(ConversationSummary::new(covering.covers, covering.replaced, text));
+        let summary = Some(ConversationSummary::new(covering.covered_count, covering.replaced_count, text));
         match covering.part {
             SummaryPart::Log => {
-                if let Some(thread) = frame.thread(agent.context) {
+                if let Some(thread) = frame.conversation_mut(agent.context) {
                     thread.summary = summary;
                 }
             }
             SummaryPart::Visit => {
-                if let Some(turn) = frame.turn.as_mut() {
+                if let Some(turn) = frame.agent_turn.as_mut() {
                     turn.record = summary;
                 }
             }
         }
-        if let Some(turn) = frame.turn.as_mut() {
-            turn.summing = SummarizationState::Free;
+        if let Some(turn) = frame.agent_turn.as_mut() {
+            turn.summarization = SummarizationState::Free;
         }
         self.call_model();
     }
@@ -123,20 +123,20 @@ impl Machine {
 
     /// The oldest entries are left out instead, and that is told.
     fn without_summary(&mut self, agent: &str, context: &str, why: &str) {
-        if let Some(turn) = self.frame_mut().and_then(|frame| frame.turn.as_mut()) {
-            turn.summing = SummarizationState::GivenUp;
+        if let Some(turn) = self.frame_mut().and_then(|frame| frame.agent_turn.as_mut()) {
+            turn.summarization = SummarizationState::GivenUp;
         }
         let text = format!(
             "the beginning of `{context}` could not be summed up for `{agent}`, it is left out: {why}"
         );
-        self.warn("summary_failed", text);
+        self.emit_warning("summary_failed", text);
         self.call_model();
     }
 }
 
 /// What is asked for a summary.
 pub(super) struct SummaryRequest {
-    pub(super) covering: SummaryCoverage,
+    pub(super) coverage: SummaryCoverage,
     /// `None`: nobody will be asked.
     pub(super) messages: Option<Vec<synthdev_domain::message::ChatMessage>>,
 }

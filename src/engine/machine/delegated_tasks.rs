@@ -46,25 +46,30 @@ pub(super) fn for_sub_agents(pause: &PauseSpec) -> bool {
 
 impl Machine {
     /// Drawn when the run started.
-    pub fn seed(&self) -> u64 {
+    pub fn random_seed(&self) -> u64 {
         self.seed
     }
 
     /// Sub-agents can be reached.
-    pub fn is_served(&self) -> bool {
+    pub fn has_sub_agents(&self) -> bool {
         self.sub_agents
     }
 
     /// Errands that are not done, by their lanes.
     pub fn open_tasks(&self) -> Vec<u64> {
-        let own = |lane: &&Branch| lane.errand == Some(lane.id) && lane.phase != WaitState::Over;
-        if self.sub_agents { self.every_lane().filter(own).map(|lane| lane.id).collect() } else { Vec::new() }
+        let own = |lane: &&Branch| lane.task_branch == Some(lane.id) && lane.phase != WaitState::Over;
+        if self.sub_agents {
+            self.all_branches().filter(own).map(|lane| lane.id).collect()
+        } else {
+            Vec::new()
+        }
     }
 
     pub fn delegated_task(&self, lane: u64) -> Option<DelegatedTask> {
-        let found = self.every_lane().find(|one| one.id == lane)?;
+        let found = self.all_branches().find(|one| one.id == lane)?;
         let frame = found.frames.first()?;
-        let Some((parent, index)) = found.parent.and_then(|(id, at)| Some((self.lane_of(id)?, at))) else {
+        let Some((parent, index)) = found.parent.and_then(|(id, at)| Some((self.branch_by_id(id)?, at)))
+        else {
             return Some(DelegatedTask {
                 owner: String::new(),
                 name: self.spec.program.workflows.first().map(|root| root.name.clone()).unwrap_or_default(),
@@ -85,7 +90,7 @@ impl Machine {
         let shown = spec.handed_out.as_deref().unwrap_or_default();
         let may_see = |key: &str| {
             let named = shown.iter().any(|path| path == "*" || path.split('.').next() == Some(key));
-            named || frame.written.contains(key) || ["total", "is_first", "is_last"].contains(&key)
+            named || frame.written_keys.contains(key) || ["total", "is_first", "is_last"].contains(&key)
         };
         let own = frame.data.iter().filter(|(key, _)| key.as_str() != LOOPS);
         let own = own.filter(|(key, _)| may_see(key) || **key == spec.each || **key == spec.at);
@@ -97,7 +102,7 @@ impl Machine {
         let local = state.name.rsplit('/').next().unwrap_or_default();
         Some(DelegatedTask {
             name: workflow.map_or(local, |workflow| &workflow.name).to_owned(),
-            owner: self.name_in(parent, parent.frames.len().saturating_sub(1)),
+            owner: self.state_path_in(parent, parent.frames.len().saturating_sub(1)),
             index: Some(index),
             total: fact("total").as_u64().and_then(|total| usize::try_from(total).ok()).unwrap_or(0),
             item: fact("item"),
@@ -110,43 +115,43 @@ impl Machine {
 
     /// Whose errand the answer to a call belongs to, where sub-agents can be reached.
     pub fn task_for_call(&self, call: CallId) -> Option<u64> {
-        let lane = self.every_lane().find(|lane| lane.pending() == Some(call))?;
-        lane.errand.filter(|_| self.sub_agents)
+        let lane = self.all_branches().find(|lane| lane.pending_call() == Some(call))?;
+        lane.task_branch.filter(|_| self.sub_agents)
     }
 
     /// The path name of the state that waits for the answer to a call.
-    pub fn state_of(&self, call: CallId) -> Option<String> {
-        let lane = self.every_lane().find(|lane| lane.pending() == Some(call))?;
-        Some(self.name_in(lane, lane.frames.len().checked_sub(1)?))
+    pub fn state_for_call(&self, call: CallId) -> Option<String> {
+        let lane = self.all_branches().find(|lane| lane.pending_call() == Some(call))?;
+        Some(self.state_path_in(lane, lane.frames.len().checked_sub(1)?))
     }
 
     /// What the state that waits for the answer to a call takes for its result (`output.schema`).
-    pub fn schema_of(&self, call: CallId) -> Option<Value> {
-        let lane = self.every_lane().find(|lane| lane.pending() == Some(call))?;
+    pub fn output_schema_for_call(&self, call: CallId) -> Option<Value> {
+        let lane = self.all_branches().find(|lane| lane.pending_call() == Some(call))?;
         let frame = lane.frames.last()?;
         let state = self.spec.program.workflows.get(frame.workflow.0)?.state(frame.state)?;
         state.store.as_ref()?.schema.clone()
     }
 
     /// Whether a sub-agent does it, instead of the run.
-    pub fn hands_out(&self, call: CallId, invocation: &ToolInvocation) -> bool {
+    pub fn delegates_tool(&self, call: CallId, invocation: &ToolInvocation) -> bool {
         invocation.agent == ASKED_BY
             && THEIRS.contains(&invocation.tool.as_str())
             && self.task_for_call(call).is_some()
     }
 
     /// Questions that sub-agents are to put to their users, by errand.
-    pub fn prompts(&self) -> Vec<(u64, OpenPause)> {
-        let asked = self.every_lane().filter(|lane| self.is_prompt(lane));
-        asked.filter_map(|lane| Some((lane.errand?, self.pause_of(lane)?))).collect()
+    pub fn delegated_prompts(&self) -> Vec<(u64, OpenPause)> {
+        let asked = self.all_branches().filter(|lane| self.is_prompt(lane));
+        asked.filter_map(|lane| Some((lane.task_branch?, self.open_pause_for(lane)?))).collect()
     }
 
     pub fn prompts_sub_agents(&self) -> bool {
-        self.sub_agents && self.every_lane().any(|lane| self.is_prompt(lane))
+        self.sub_agents && self.all_branches().any(|lane| self.is_prompt(lane))
     }
 
-    pub(super) fn is_errand(&self, lane: &Branch) -> bool {
-        self.sub_agents && lane.errand.is_some()
+    pub(super) fn is_task_branch(&self, lane: &Branch) -> bool {
+        self.sub_agents && lane.task_branch.is_some()
     }
 
     /// Somebody is there to ask although nobody is at this end.
@@ -158,28 +163,29 @@ impl Machine {
             Some(for_sub_agents(pause))
         };
         let open = matches!(lane.phase, WaitState::Person(_, PendingQuestion::Pause));
-        let wanted = !self.present && !self.stopping && !self.withdraws();
-        open && wanted && self.is_errand(lane) && asks() == Some(true)
+        let wanted = !self.user_present && !self.is_stopping && !self.withdraws_delegation();
+        open && wanted && self.is_task_branch(lane) && asks() == Some(true)
     }
 
     /// A failure that nothing deals with ends the run for now: sub-agents are given nothing more, and what they were
     /// given and did not hand in is asked for again when the run goes on. A sub-agent may come only after others have
     /// ended, or never: the run does not wait for it.
-    pub(super) fn withdraws(&self) -> bool {
+    pub(super) fn withdraws_delegation(&self) -> bool {
         let withdraws = self.spec.machine_version >= WITHDRAWS_SINCE;
-        withdraws && self.sub_agents && !self.present && self.failed_lane().is_some()
+        withdraws && self.sub_agents && !self.user_present && self.failed_branch().is_some()
     }
 
     /// Why sub-agents are given nothing more, although the run may still work.
-    pub fn withdrawn(&self) -> Option<RunError> {
-        self.failed_lane().filter(|_| self.withdraws()).and_then(|lane| self.reason_of(lane))
+    pub fn withdrawal_reason(&self) -> Option<RunError> {
+        self.failed_branch().filter(|_| self.withdraws_delegation()).and_then(|lane| self.wait_reason(lane))
     }
 
     /// What the lane waits for is a sub-agent's to do.
     pub(super) fn waits_for_sub_agent_result(&self, lane: &Branch) -> bool {
-        let tool = || self.invocation_of(lane).is_some_and(|(it, _)| self.is_for_errand(lane, &it));
+        let tool =
+            || self.pending_invocation(lane).is_some_and(|(it, _)| self.needs_task_delegation(lane, &it));
         match lane.phase {
-            WaitState::Model(_) => self.is_errand(lane),
+            WaitState::Model(_) => self.is_task_branch(lane),
             WaitState::Tool(_) | WaitState::ToolHeld => tool(),
             WaitState::New
             | WaitState::Script(_)
@@ -195,41 +201,41 @@ impl Machine {
         }
     }
 
-    fn is_for_errand(&self, lane: &Branch, invocation: &ToolInvocation) -> bool {
+    fn needs_task_delegation(&self, lane: &Branch, invocation: &ToolInvocation) -> bool {
         let theirs = invocation.agent == ASKED_BY && THEIRS.contains(&invocation.tool.as_str());
-        theirs && self.is_errand(lane)
+        theirs && self.is_task_branch(lane)
     }
 
-    pub(super) fn is_handed_out(&self, invocation: &ToolInvocation) -> bool {
-        self.is_errand(&self.lane) && THEIRS.contains(&invocation.tool.as_str())
+    pub(super) fn is_delegated_call(&self, invocation: &ToolInvocation) -> bool {
+        self.is_task_branch(&self.branch) && THEIRS.contains(&invocation.tool.as_str())
     }
 
     /// What sub-agents were to do unasked is asked about where they are gone, and what was allowed elsewhere where the run
     /// has `arrived`.
-    pub(super) fn serve(&mut self, sub_agents: bool, arrived: bool) {
+    pub(super) fn set_sub_agents(&mut self, sub_agents: bool, arrived: bool) {
         let left = std::mem::replace(&mut self.sub_agents, sub_agents) && !sub_agents;
         let judges_held = self.spec.machine_version >= JUDGES_HELD_SINCE;
         let foreign = |lane: &Branch| arrived && judges_held && lane.phase == WaitState::ToolHeld;
         let handed: Vec<u64> = self
-            .every_lane()
-            .filter(|lane| left && lane.errand.is_some() || foreign(lane))
+            .all_branches()
+            .filter(|lane| left && lane.task_branch.is_some() || foreign(lane))
             .map(|lane| lane.id)
             .collect();
         for id in handed {
-            if !self.switch(id) {
+            if !self.switch_branch(id) {
                 continue;
             }
-            let held = judges_held && self.lane.phase == WaitState::ToolHeld;
-            let theirs = self.is_step() && (held || matches!(self.lane.phase, WaitState::Tool(_)));
-            if !theirs && !foreign(&self.lane) {
+            let held = judges_held && self.branch.phase == WaitState::ToolHeld;
+            let theirs = self.is_step() && (held || matches!(self.branch.phase, WaitState::Tool(_)));
+            if !theirs && !foreign(&self.branch) {
                 continue;
             }
             let Some((invocation, risk)) = self.current_invocation() else { continue };
             let own = self.approvals.tools.get(&self.approval_name(&invocation.tool)).copied();
             let rule = own.unwrap_or_else(|| self.approvals.permission_for(&invocation.tool, risk));
-            if self.guarded(rule, &invocation, risk) != ToolPermission::Allow {
+            if self.guarded_permission(rule, &invocation, risk) != ToolPermission::Allow {
                 let call = self.next_call();
-                (self.lane.phase, self.lane.since, self.lane.shown) =
+                (self.branch.phase, self.branch.waiting_since, self.branch.was_shown) =
                     (WaitState::Approval(call), self.now, false);
             }
         }

@@ -15,22 +15,22 @@ use synthdev_domain::workflow::{
 const MOST_NAMES: usize = 500;
 
 impl Machine {
-    pub(super) fn enter(&mut self, target: StateIx) {
+    pub(super) fn enter_state(&mut self, target: StateIx) {
         self.stop_visit_timers();
-        self.stays += 1;
-        let stay = StateVisit::new(self.stays, self.now);
-        self.stop_kept();
+        self.visit_count += 1;
+        let stay = StateVisit::new(self.visit_count, self.now);
+        self.pause_checkpoint_clocks();
         let Some(frame) = self.frame_mut() else { return };
         frame.state = target;
-        frame.stay = stay;
+        frame.visit = stay;
         let Some((workflow, state)) = self.current_state() else { return };
         let free = workflow.conversational || self.within_limits(target, &state);
         if !free || !(workflow.conversational || state.terminal || self.within_budgets()) {
             return;
         }
-        self.lane.steps += 1;
-        self.entered = self.entered.saturating_add(1);
-        let step = self.lane.steps;
+        self.branch.steps += 1;
+        self.step_count = self.step_count.saturating_add(1);
+        let step = self.branch.steps;
         let name = self.state_name();
         let Some(frame) = self.frame_mut() else { return };
         let visit = frame.visits.get_mut(target.0).map_or(1, |visits| {
@@ -53,7 +53,7 @@ impl Machine {
         };
         let context = agent.and_then(|a| workflow.contexts.get(a.context.0)).map(|c| c.name.clone());
         let agent = agent.map(|agent| agent.id.clone());
-        self.emit(RunEvent::StateEntered { state: name, visit, step, agent, context });
+        self.emit_event(RunEvent::StateEntered { state: name, visit, step, agent, context });
         self.arm_state_timer(&state);
         self.begin_state(&state);
     }
@@ -62,9 +62,9 @@ impl Machine {
     pub(super) fn begin_state(&mut self, state: &StateSpec) {
         match state.script {
             Some(script) => {
-                let call = self.evaluate(ScriptTask::Run { script });
-                self.lane.then = BranchContinuation::Work;
-                self.lane.phase = WaitState::Script(call);
+                let call = self.evaluate_script(ScriptTask::Run { script });
+                self.branch.continuation = BranchContinuation::Work;
+                self.branch.phase = WaitState::Script(call);
             }
             None => self.after_script(),
         }
@@ -92,24 +92,26 @@ impl Machine {
         match &state.work {
             StateBody::None => {
                 self.set_result(None, None, Vec::new());
-                self.choose();
+                self.choose_transition();
             }
             StateBody::Agent { agent, function, input } => match input {
-                ValueSource::Absent => self.begin_agent(*agent, *function, None),
+                ValueSource::Absent => self.begin_agent_turn(*agent, *function, None),
                 ValueSource::Text(text) if text.trim().is_empty() => {
                     let failure = self.undefined_input(&state);
-                    self.fail(failure);
+                    self.fail_state(failure);
                 }
-                ValueSource::Text(text) => self.begin_agent(*agent, *function, Some(text.clone())),
-                ValueSource::Value(value) => self.begin_agent(*agent, *function, Some(plain_text(value))),
+                ValueSource::Text(text) => self.begin_agent_turn(*agent, *function, Some(text.clone())),
+                ValueSource::Value(value) => {
+                    self.begin_agent_turn(*agent, *function, Some(plain_text(value)))
+                }
                 ValueSource::Script(script) => self.evaluate_values(vec![*script]),
-                ValueSource::Human => self.ask_person(PendingQuestion::Message, UserQuestion::Message),
+                ValueSource::Human => self.ask_user(PendingQuestion::Message, UserQuestion::Message),
             },
             StateBody::Child { workflow, inputs } => {
                 let scripts: Vec<ScriptIx> =
-                    inputs.iter().filter_map(|(_, input)| script_of(input)).collect();
+                    inputs.iter().filter_map(|(_, input)| input_script(input)).collect();
                 if scripts.is_empty() {
-                    self.begin_child(*workflow, inputs, &[]);
+                    self.enter_child_workflow(*workflow, inputs, &[]);
                 } else {
                     self.evaluate_values(scripts);
                 }
@@ -117,16 +119,16 @@ impl Machine {
             StateBody::Parallel(spec) => self.begin_parallel(spec),
             StateBody::ForEach(spec) => match &spec.items {
                 ValueSource::Script(script) => self.evaluate_values(vec![*script]),
-                ValueSource::Value(items) => self.begin_foreach(spec, Some(items.clone())),
+                ValueSource::Value(items) => self.begin_for_each(spec, Some(items.clone())),
                 ValueSource::Text(_) | ValueSource::Absent | ValueSource::Human => {
-                    self.begin_foreach(spec, None)
+                    self.begin_for_each(spec, None)
                 }
             },
             StateBody::Step(step) => {
                 let scripts: Vec<ScriptIx> =
-                    step.arguments.iter().filter_map(|(_, input)| script_of(input)).collect();
+                    step.arguments.iter().filter_map(|(_, input)| input_script(input)).collect();
                 if scripts.is_empty() {
-                    self.begin_step(step, &[]);
+                    self.begin_action(step, &[]);
                 } else {
                     self.evaluate_values(scripts);
                 }
@@ -146,9 +148,9 @@ impl Machine {
     pub(super) fn with_value(&mut self, work: &StateBody, value: Option<Value>) {
         match work {
             StateBody::Pause(pause) => self.begin_pause(pause, value),
-            StateBody::Wait(wait) => self.begin_wait(wait, value),
-            StateBody::Fail { error, .. } => self.begin_fail(error, value),
-            StateBody::ForEach(spec) => self.begin_foreach(spec, value),
+            StateBody::Wait(wait) => self.begin_wait_state(wait, value),
+            StateBody::Fail { error, .. } => self.begin_fail_state(error, value),
+            StateBody::ForEach(spec) => self.begin_for_each(spec, value),
             StateBody::None
             | StateBody::Agent { .. }
             | StateBody::Child { .. }
@@ -158,24 +160,24 @@ impl Machine {
     }
 
     fn evaluate_values(&mut self, scripts: Vec<ScriptIx>) {
-        let call = self.evaluate(ScriptTask::Values { scripts });
-        self.lane.phase = WaitState::Values(call);
+        let call = self.evaluate_script(ScriptTask::Values { scripts });
+        self.branch.phase = WaitState::Values(call);
     }
 
-    pub(super) fn begin_agent(
+    pub(super) fn begin_agent_turn(
         &mut self,
         agent: synthdev_domain::ids::AgentIx,
         function: AgentFunction,
         input: Option<String>,
     ) {
         match function {
-            AgentFunction::SendUserMessage | AgentFunction::Ask => self.begin_visit(agent, input),
+            AgentFunction::SendUserMessage | AgentFunction::Ask => self.begin_turn(agent, input),
             AgentFunction::AddUserMessage => self.add_message(agent, input.unwrap_or_default()),
             AgentFunction::ClearConversation => self.clear_conversation(agent),
         }
     }
 }
 
-fn script_of(input: &ValueSource) -> Option<ScriptIx> {
+fn input_script(input: &ValueSource) -> Option<ScriptIx> {
     if let ValueSource::Script(script) = input { Some(*script) } else { None }
 }

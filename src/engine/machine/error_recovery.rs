@@ -26,28 +26,29 @@ pub(super) enum ErrorRemedy {
 
 impl Machine {
     /// How the state in which a frame of this lane is deals with an error.
-    pub(super) fn remedy(&self, at: usize, code: &str) -> Option<ErrorRemedy> {
-        self.remedy_in(&self.lane, at, code)
+    pub(super) fn error_remedy(&self, at: usize, code: &str) -> Option<ErrorRemedy> {
+        self.error_remedy_in(&self.branch, at, code)
     }
 
-    fn remedy_in(&self, lane: &Branch, at: usize, code: &str) -> Option<ErrorRemedy> {
+    fn error_remedy_in(&self, lane: &Branch, at: usize, code: &str) -> Option<ErrorRemedy> {
         let frame = lane.frames.get(at)?;
         let workflow = self.spec.program.workflows.get(frame.workflow.0)?;
         let state = workflow.state(frame.state)?;
-        let (stay, rules) = (&frame.stay, &state.recovery);
+        let (stay, rules) = (&frame.visit, &state.recovery);
         // trying again does not lower what was used up, and a state that is left by a `catch` is left
-        let lasting = stay.caught || code == "limit" || code == "budget_exceeded";
-        let retry = rules.retry.iter().position(|rule| rule.applies(code)).filter(|_| !lasting);
+        let lasting = stay.error_caught || code == "limit" || code == "budget_exceeded";
+        let retry = rules.retry.iter().position(|rule| rule.matches_error(code)).filter(|_| !lasting);
         if let Some((at, rule)) = retry.and_then(|at| Some((at, rules.retry.get(at)?)))
-            && stay.failures(at).saturating_add(1) < rule.max_attempts
+            && stay.failure_count(at).saturating_add(1) < rule.max_attempts
         {
             return Some(ErrorRemedy::Retry(at));
         }
-        let catch = rules.catch.iter().position(|rule| rule.applies(code)).filter(|_| !stay.caught);
+        let catch =
+            rules.catch.iter().position(|rule| rule.matches_error(code)).filter(|_| !stay.error_caught);
         if let Some(at) = catch {
             return Some(ErrorRemedy::Catch(at));
         }
-        if rules.fallback.is_some() && !stay.fell_back {
+        if rules.fallback.is_some() && !stay.fallback_used {
             return Some(ErrorRemedy::Fallback);
         }
         let branch = at == 0 && lane.parent.is_some();
@@ -67,19 +68,19 @@ impl Machine {
 
     /// Whether anything that the workflow says deals with such an error of the current state.
     pub(super) fn is_dealt_with(&self, code: &str) -> bool {
-        let top = self.lane.frames.len().saturating_sub(1);
-        self.remedy(top, code).is_some() || self.is_dealt_with_outside(top)
+        let top = self.branch.frames.len().saturating_sub(1);
+        self.error_remedy(top, code).is_some() || self.is_dealt_with_outside(top)
     }
 
     /// The same for what lies around a frame of the current lane: the workflows that started it, and the states
     /// that forked, which may also tolerate it.
     pub(super) fn is_dealt_with_outside(&self, top: usize) -> bool {
-        let (mut lane, mut inside) = (&self.lane, top);
+        let (mut lane, mut inside) = (&self.branch, top);
         loop {
-            if (0..inside).any(|at| self.remedy_in(lane, at, CHILD_FAILED).is_some()) {
+            if (0..inside).any(|at| self.error_remedy_in(lane, at, CHILD_FAILED).is_some()) {
                 return true;
             }
-            let Some(parent) = lane.parent.and_then(|(id, _)| self.lane_of(id)) else { return false };
+            let Some(parent) = lane.parent.and_then(|(id, _)| self.branch_by_id(id)) else { return false };
             if self.tolerates_another(lane) {
                 return true;
             }
@@ -88,7 +89,7 @@ impl Machine {
     }
 
     /// `on_error` of the current workflow, for an error of the workflow itself.
-    pub(super) fn way_out_of_workflow(&self) -> Option<StateIx> {
+    pub(super) fn workflow_error_target(&self) -> Option<StateIx> {
         match self.workflow()?.on_error {
             OnError::Go(target) if self.frame()?.state != target => Some(target),
             OnError::Go(_) | OnError::Fail | OnError::Continue => None,
@@ -97,66 +98,66 @@ impl Machine {
 
     pub(super) fn apply_remedy(&mut self, remedy: ErrorRemedy, failure: RunError) {
         match remedy {
-            ErrorRemedy::Retry(rule) => self.retry(rule, failure),
-            ErrorRemedy::Catch(rule) => self.catch(rule, failure),
+            ErrorRemedy::Retry(rule) => self.schedule_retry(rule, failure),
+            ErrorRemedy::Catch(rule) => self.catch_error(rule, failure),
             ErrorRemedy::Fallback => self.fall_back(failure),
-            ErrorRemedy::Continue => self.pass_over(failure),
-            ErrorRemedy::Go(target) => self.go_on_error(failure, target),
+            ErrorRemedy::Continue => self.continue_without_output(failure),
+            ErrorRemedy::Go(target) => self.follow_error_target(failure, target),
         }
     }
 
-    fn retry(&mut self, at: usize, error: RunError) {
+    fn schedule_retry(&mut self, at: usize, error: RunError) {
         let Some((_, state)) = self.current_state() else { return };
         let Some(rule) = state.recovery.retry.get(at) else { return };
         let Some(frame) = self.frame_mut() else { return };
-        let failures = frame.stay.count(at);
+        let failures = frame.visit.count_failure(at);
         let call = self.next_call();
-        let luck = share(self.seed ^ call.0.wrapping_mul(0x9E37_79B9_7F4A_7C15));
-        let delay_ms = delay(&rule.backoff, failures, luck);
-        self.emit(RunEvent::Retrying {
+        let luck = random_fraction(self.seed ^ call.0.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+        let delay_ms = backoff_delay(&rule.backoff, failures, luck);
+        self.emit_event(RunEvent::Retrying {
             state: self.state_name(),
             attempt: failures.saturating_add(1),
             max_attempts: rule.max_attempts,
             delay_ms,
             error: Box::new(error),
         });
-        self.lane.then = BranchContinuation::Work;
-        self.lane.phase = WaitState::Timer(call);
-        self.effect(Effect::SetTimer { call, delay_ms, wall: false });
+        self.branch.continuation = BranchContinuation::Work;
+        self.branch.phase = WaitState::Timer(call);
+        self.push_effect(Effect::SetTimer { call, delay_ms, is_wall_clock: false });
     }
 
     /// The state's work once more, from the script if that is what failed; where the work is done, only the choice of
     /// what follows. No new visit and no new step.
-    pub(super) fn work_again(&mut self) {
+    pub(super) fn retry_state_work(&mut self) {
         let Some((_, state)) = self.current_state() else { return };
         // a time limit that ran out begins anew
         self.arm_state_timer(&state);
         let Some(frame) = self.frame_mut() else { return };
-        frame.stay.again = true;
-        if frame.stay.done {
-            return self.choose();
+        frame.visit.work_restarted = true;
+        if frame.visit.work_done {
+            return self.choose_transition();
         }
-        if frame.stay.scripted { self.after_script() } else { self.begin_state(&state) }
+        if frame.visit.script_succeeded { self.after_script() } else { self.begin_state(&state) }
     }
 
-    pub(super) fn catch(&mut self, at: usize, failure: RunError) {
+    pub(super) fn catch_error(&mut self, at: usize, failure: RunError) {
         let Some((_, state)) = self.current_state() else { return };
         let Some(rule) = state.recovery.catch.get(at) else { return };
         let name = self.state_name();
         let Some(frame) = self.frame_mut() else { return };
-        frame.stay.caught = true;
+        frame.visit.error_caught = true;
         if let Some(key) = &rule.key {
             let set = Map::from_iter([(key.clone(), as_data(&failure))]);
             frame.set_data(&set, &[]);
-            self.emit(RunEvent::DataChanged { state: name, set, removed: Vec::new() });
+            self.emit_event(RunEvent::DataChanged { state: name, set, removed: Vec::new() });
         }
-        let target = self.name_of(rule.target);
+        let target = self.state_path(rule.target);
         self.emit_caught(failure, "catch", Some(target));
         match rule.before {
             Some(script) => {
-                let call = self.evaluate(ScriptTask::Run { script });
-                self.lane.then = BranchContinuation::Catch(at);
-                self.lane.phase = WaitState::Script(call);
+                let call = self.evaluate_script(ScriptTask::Run { script });
+                self.branch.continuation = BranchContinuation::Catch(at);
+                self.branch.phase = WaitState::Script(call);
             }
             None => self.after_catch(at),
         }
@@ -165,45 +166,45 @@ impl Machine {
     pub(super) fn after_catch(&mut self, at: usize) {
         let Some((_, state)) = self.current_state() else { return };
         let Some(rule) = state.recovery.catch.get(at) else { return };
-        self.follow(state.transitions.len() + at, rule.target, Vec::new());
+        self.follow_transition(state.transitions.len() + at, rule.target, Vec::new());
     }
 
     fn fall_back(&mut self, failure: RunError) {
         let Some((_, state)) = self.current_state() else { return };
         let value = state.recovery.fallback.clone().unwrap_or_default();
         if let Some(frame) = self.frame_mut() {
-            frame.stay.fell_back = true;
+            frame.visit.fallback_used = true;
         }
         self.emit_caught(failure, "fallback", None);
         if state.terminal { self.finish_frame(Some(value)) } else { self.work_done(true, value) }
     }
 
     /// `continue`: the transitions are judged as after a visit without an answer.
-    fn pass_over(&mut self, failure: RunError) {
+    fn continue_without_output(&mut self, failure: RunError) {
         let Some((_, state)) = self.current_state() else { return };
         let agent = failure.agent.clone();
         if let Some(frame) = self.frame_mut() {
-            frame.stay.continued = true;
+            frame.visit.continued = true;
             frame.clear_last_answer();
             frame.result = Some(WorkResult::Value(
                 json!({"success": false, "result": null, "agent": agent, "toolCalls": []}),
             ));
         }
         let text = format!("{} in state `{}`: {}", failure.title, self.state_name(), failure.detail);
-        self.warn("passed_over", text);
+        self.emit_warning("passed_over", text);
         self.emit_caught(failure, "on_error", None);
-        if state.terminal { self.finish_frame(None) } else { self.choose() }
+        if state.terminal { self.finish_frame(None) } else { self.choose_transition() }
     }
 
-    pub(super) fn go_on_error(&mut self, failure: RunError, target: StateIx) {
+    pub(super) fn follow_error_target(&mut self, failure: RunError, target: StateIx) {
         let Some((_, state)) = self.current_state() else { return };
-        let name = self.name_of(target);
+        let name = self.state_path(target);
         self.emit_caught(failure, "on_error", Some(name));
-        self.follow(state.transitions.len(), target, Vec::new());
+        self.follow_transition(state.transitions.len(), target, Vec::new());
     }
 
     /// The path name of another state of the current workflow.
-    pub(super) fn name_of(&self, target: StateIx) -> String {
+    pub(super) fn state_path(&self, target: StateIx) -> String {
         let workflow = self.workflow();
         let state = workflow.as_ref().and_then(|workflow| workflow.state(target));
         state.zip(self.frame()).map(|(state, frame)| frame.path_name(state)).unwrap_or_default()
@@ -228,7 +229,7 @@ fn as_data(failure: &RunError) -> Value {
     clippy::cast_sign_loss,
     reason = "milliseconds, capped"
 )]
-fn delay(backoff: &RetryBackoff, failures: u32, luck: f64) -> u64 {
+fn backoff_delay(backoff: &RetryBackoff, failures: u32, luck: f64) -> u64 {
     let exponent = i32::try_from(failures.saturating_sub(1)).unwrap_or(i32::MAX);
     let grown = backoff.delay_ms as f64 * backoff.factor.powi(exponent);
     let capped = if grown.is_finite() { grown.max(0.0) } else { f64::MAX }.min(backoff.max_delay_ms as f64);
@@ -237,7 +238,7 @@ fn delay(backoff: &RetryBackoff, failures: u32, luck: f64) -> u64 {
 
 /// A number from 0 to below 1 out of a seed (SplitMix64's last steps).
 #[expect(clippy::cast_precision_loss, reason = "53 bits fit")]
-fn share(seed: u64) -> f64 {
+fn random_fraction(seed: u64) -> f64 {
     let mut mixed = seed.wrapping_add(0x9E37_79B9_7F4A_7C15);
     mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
@@ -261,15 +262,15 @@ mod tests {
             (of(100, 2.0, 1_000, true), [50, 100, 200, 400, 500]),
         ];
         for (backoff, expected) in rows {
-            let got: Vec<u64> = (1..=5).map(|failures| delay(&backoff, failures, 0.5)).collect();
+            let got: Vec<u64> = (1..=5).map(|failures| backoff_delay(&backoff, failures, 0.5)).collect();
             assert_eq!(got, expected, "{backoff:?}");
         }
-        assert_eq!(delay(&of(100, 1e9, 60_000, false), u32::MAX, 0.5), 60_000);
+        assert_eq!(backoff_delay(&of(100, 1e9, 60_000, false), u32::MAX, 0.5), 60_000);
     }
 
     #[test]
     fn shares_are_parts_of_one_and_differ() {
-        let drawn: Vec<f64> = (0..1_000).map(share).collect();
+        let drawn: Vec<f64> = (0..1_000).map(random_fraction).collect();
         assert!(drawn.iter().all(|part| (0.0..1.0).contains(part)));
         let mean = drawn.iter().sum::<f64>() / 1_000.0;
         assert!((0.45..0.55).contains(&mean), "{mean}");

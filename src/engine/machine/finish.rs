@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::child_workflow::fitting;
+use super::child_workflow::check_input_value;
 use super::snapshot_progress::SnapshotProgress;
 use super::{Effect, Machine, RunEvent, WaitState};
 use crate::call_frame::WorkResult;
@@ -14,32 +14,36 @@ impl Machine {
     /// A terminal state was reached with `given` as its evaluated output.
     pub(super) fn finish_frame(&mut self, given: Option<Value>) {
         let Some(workflow) = self.workflow() else { return };
-        if self.lane.frames.len() <= 1 && self.lane.parent.is_some() {
+        if self.branch.frames.len() <= 1 && self.branch.parent.is_some() {
             let last = self.frame().and_then(|frame| frame.result.as_ref()).map(WorkResult::result);
             self.stop_timers();
-            self.lane.ended = Some(Ok(given.or(last)));
+            self.branch.result = Some(Ok(given.or(last)));
             return;
         }
-        let output = match self.output_of(&workflow, given) {
+        let output = match self.workflow_output(&workflow, given) {
             Ok(output) => output,
-            Err(failure) => return self.fail(*failure),
+            Err(failure) => return self.fail_state(*failure),
         };
-        if self.lane.frames.len() <= 1 {
-            return self.finish(RunStatus::Completed, output);
+        if self.branch.frames.len() <= 1 {
+            return self.finish_run(RunStatus::Completed, output);
         }
         let state = self.state_name();
         self.stop_timers();
-        let touched = self.leave_frame();
-        self.emit(RunEvent::ChildFinished { state, workflow: workflow.name.clone(), output: output.clone() });
+        let touched = self.pop_frame();
+        self.emit_event(RunEvent::ChildFinished {
+            state,
+            workflow: workflow.name.clone(),
+            output: output.clone(),
+        });
         let output = output.unwrap_or(Value::Null);
         if let Some(parent) = self.frame_mut() {
-            parent.touched |= touched;
-            parent.sub_result = Some(output.clone());
+            parent.files_touched |= touched;
+            parent.child_result = Some(output.clone());
         }
         self.work_done(true, output);
     }
 
-    fn output_of(
+    fn workflow_output(
         &mut self,
         workflow: &Workflow,
         given: Option<Value>,
@@ -49,7 +53,7 @@ impl Machine {
         let value = given.or_else(stored).filter(|value| !value.is_null());
         let Some(declared) = declared else { return Ok(value) };
         match value {
-            Some(value) => fitting(declared, value).map(Some).map_err(|problem| {
+            Some(value) => check_input_value(declared, value).map(Some).map_err(|problem| {
                 Box::new(RunError::new(
                     "validation",
                     "The output does not fit",
@@ -64,7 +68,7 @@ impl Machine {
             None => {
                 let text =
                     format!("nothing set the output `{}` of `{}`: it is null", declared.name, workflow.name);
-                self.warn("missing_output", text);
+                self.emit_warning("missing_output", text);
                 Ok(None)
             }
         }
@@ -73,11 +77,11 @@ impl Machine {
     /// Not even the root deals with the error: the run is over.
     pub(super) fn end_run(&mut self, failure: RunError) {
         self.error = Some(failure);
-        self.finish(RunStatus::Failed, None);
+        self.finish_run(RunStatus::Failed, None);
     }
 
-    pub(super) fn finish(&mut self, status: RunStatus, output: Option<Value>) {
-        self.stop_beside();
+    pub(super) fn finish_run(&mut self, status: RunStatus, output: Option<Value>) {
+        self.stop_other_work();
         self.status = status;
         self.result = output;
         if status == RunStatus::Completed {
@@ -85,17 +89,17 @@ impl Machine {
         }
         // A cancel does not wait; any other end is told with the id of its snapshot.
         if matches!(self.snapshot, SnapshotProgress::Pending(_)) && status != RunStatus::Cancelled {
-            self.lane.phase = WaitState::Ending;
+            self.branch.phase = WaitState::Ending;
             return;
         }
-        self.end();
+        self.emit_run_finished();
     }
 
-    pub(super) fn end(&mut self) {
-        self.lane.phase = WaitState::Over;
-        self.lane.jump = None;
+    pub(super) fn emit_run_finished(&mut self) {
+        self.branch.phase = WaitState::Over;
+        self.branch.next_state = None;
         let progress = self.progress();
-        self.emit(RunEvent::finished(progress));
-        self.effect(Effect::Finish);
+        self.emit_event(RunEvent::run_finished(progress));
+        self.push_effect(Effect::Finish);
     }
 }

@@ -16,7 +16,7 @@ const PATH: &str = "file_path";
 
 impl Machine {
     /// What holds for a call by the rule of the approvals.
-    pub(super) fn guarded(
+    pub(super) fn guarded_permission(
         &self,
         rule: ToolPermission,
         invocation: &ToolInvocation,
@@ -26,7 +26,7 @@ impl Machine {
         let steers = risk == ToolRisk::Write && path.is_some_and(is_guidance);
         let counts = steers && self.spec.machine_version >= GUARDS_GUIDANCE_SINCE;
         match rule {
-            ToolPermission::Allow if counts && self.present => ToolPermission::Ask,
+            ToolPermission::Allow if counts && self.user_present => ToolPermission::Ask,
             ToolPermission::Allow if counts => ToolPermission::Deny,
             ToolPermission::Allow | ToolPermission::Ask | ToolPermission::Deny => rule,
         }

@@ -22,36 +22,36 @@ enum JoinDecision {
 
 impl Machine {
     /// The current lane is over: back to the one that forked.
-    pub(super) fn on_lane_ended(&mut self, ended: BranchResult) {
-        let Some((parent, at)) = self.lane.parent else { return };
-        let Some(finished) = self.leave_for(parent) else { return };
+    pub(super) fn on_branch_ended(&mut self, ended: BranchResult) {
+        let Some((parent, at)) = self.branch.parent else { return };
+        let Some(finished) = self.switch_and_discard(parent) else { return };
         let Some((_, state)) = self.current_state() else { return };
         self.emit_branch_finished(&state, at, &ended);
-        let Some((parent, fork)) = self.lane.frames.last().zip(self.lane.fork.as_mut()) else { return };
-        let inherited = parent.sub_result.as_ref().filter(|_| matches!(state.work, StateBody::Parallel(_)));
-        fork.running.remove(&at);
+        let Some((parent, fork)) = self.branch.frames.last().zip(self.branch.fork.as_mut()) else { return };
+        let inherited = parent.child_result.as_ref().filter(|_| matches!(state.work, StateBody::Parallel(_)));
+        fork.running_branches.remove(&at);
         let frame = finished.frames.into_iter().next();
-        fork.touched |= frame.as_ref().is_some_and(|frame| frame.touched);
+        fork.files_touched |= frame.as_ref().is_some_and(|frame| frame.files_touched);
         match ended {
             Ok(output) => {
-                fork.succeeded += 1;
-                fork.keep_child(at, inherited, frame.as_ref());
+                fork.succeeded_count += 1;
+                fork.record_child_output(at, inherited, frame.as_ref());
                 fork.outputs[at] = Some(output.unwrap_or(Value::Null));
                 if let (StateBody::Parallel(_), Some(frame)) = (&state.work, frame) {
-                    fork.left.insert(at, BranchWrites::from_frame(frame));
+                    fork.branch_writes.insert(at, BranchWrites::from_frame(frame));
                 }
             }
             Err(failure) => {
-                fork.failed += 1;
+                fork.failed_count += 1;
                 fork.outputs[at] = Some(failed_output(&failure));
                 fork.first_failure.get_or_insert((at, failure));
             }
         }
-        match verdict(&state, fork) {
+        match join_decision(&state, fork) {
             JoinDecision::GoOn => self.fill_places(),
             JoinDecision::Enough => {
                 self.stop_branches();
-                self.join();
+                self.join_branches();
             }
             JoinDecision::Failed => {
                 self.stop_branches();
@@ -62,11 +62,11 @@ impl Machine {
 
     /// Whether the state that forked can go on although this lane, one more than so far, has failed.
     pub(super) fn tolerates_another(&self, lane: &Branch) -> bool {
-        let forked = lane.parent.and_then(|(id, _)| self.lane_of(id));
+        let forked = lane.parent.and_then(|(id, _)| self.branch_by_id(id));
         let tolerates = forked.and_then(|lane| {
             let (frame, fork) = lane.frames.last().zip(lane.fork.as_ref())?;
             let workflow = self.spec.program.workflows.get(frame.workflow.0)?;
-            Some(tolerates(&workflow.state(frame.state)?.work, fork, fork.failed + 1))
+            Some(tolerates_failures(&workflow.state(frame.state)?.work, fork, fork.failed_count + 1))
         });
         tolerates.unwrap_or(false)
     }
@@ -78,47 +78,50 @@ impl Machine {
         };
         let owner = self.state_name();
         let branch = branch_name(&state.work, at);
-        self.emit(RunEvent::BranchFinished { state: owner, branch, index: at, output, error });
+        self.emit_event(RunEvent::BranchFinished { state: owner, branch, index: at, output, error });
     }
 
     fn fail_fork(&mut self, state: &StateSpec) {
-        let Some(fork) = self.lane.fork.take() else { return };
-        self.keep_touched(fork.touched);
+        let Some(fork) = self.branch.fork.take() else { return };
+        self.record_files_touched(fork.files_touched);
         self.emit_joined(&fork);
         let Some((at, cause)) = fork.first_failure else { return };
         let branch = branch_name(&state.work, at);
         let failure = branch_failure(cause, &state.work, &branch, &self.state_name());
-        self.fail(failure);
+        self.fail_state(failure);
     }
 
-    pub(super) fn keep_touched(&mut self, touched: bool) {
+    pub(super) fn record_files_touched(&mut self, touched: bool) {
         if let Some(frame) = self.frame_mut() {
-            frame.touched |= touched;
+            frame.files_touched |= touched;
         }
     }
 
     pub(super) fn emit_joined(&mut self, fork: &ParallelProgress) {
         let state = self.state_name();
-        let (succeeded, failed, stopped) = (fork.succeeded, fork.failed, fork.stopped());
-        self.emit(RunEvent::Joined { state, succeeded, failed, stopped });
+        let (succeeded, failed, stopped) = (fork.succeeded_count, fork.failed_count, fork.stopped_count());
+        self.emit_event(RunEvent::Joined { state, succeeded, failed, stopped });
     }
 
     /// All that counts is there: what the branches wrote becomes the parent's, and the state has its result.
-    pub(super) fn join(&mut self) {
+    pub(super) fn join_branches(&mut self) {
         let Some((_, state)) = self.current_state() else { return };
-        let Some(mut fork) = self.lane.fork.take() else { return };
-        self.keep_touched(fork.touched);
-        let left = std::mem::take(&mut fork.left);
-        let merged =
-            if let StateBody::Parallel(spec) = &state.work { self.merge(spec, left) } else { Ok(()) };
+        let Some(mut fork) = self.branch.fork.take() else { return };
+        self.record_files_touched(fork.files_touched);
+        let left = std::mem::take(&mut fork.branch_writes);
+        let merged = if let StateBody::Parallel(spec) = &state.work {
+            self.merge_branches(spec, left)
+        } else {
+            Ok(())
+        };
         self.emit_joined(&fork);
         if let Err(conflict) = merged {
-            return self.fail(*conflict);
+            return self.fail_state(*conflict);
         }
         if let Some((frame, (_, output))) = self.frame_mut().zip(fork.child.take()) {
-            frame.sub_result = Some(output);
+            frame.child_result = Some(output);
         }
-        let success = fork.failed == 0;
+        let success = fork.failed_count == 0;
         let value = if let StateBody::Parallel(spec) = &state.work {
             let named = spec.branches.iter().zip(fork.outputs);
             let named = named.filter_map(|(branch, output)| Some((branch.name.clone(), output?)));
@@ -129,7 +132,7 @@ impl Machine {
         self.work_done(success, value);
     }
 
-    fn merge(
+    fn merge_branches(
         &mut self,
         spec: &ParallelSpec,
         left: std::collections::BTreeMap<usize, BranchWrites>,
@@ -142,34 +145,34 @@ impl Machine {
             .filter_map(|(at, leaving)| Some((spec.branches.get(*at)?.name.as_str(), leaving)))
             .collect();
         let changes = merge::merge_data(&frame.data, &branches, &spec.merge).map_err(|conflict| {
-            let BranchConflict { what, first, second } = conflict;
-            clash(
+            let BranchConflict { subject: what, first_branch: first, second_branch: second } = conflict;
+            merge_conflict_error(
                 "Two branches wrote the same data",
                 format!("`common_data.{what}` was written by the branches `{first}` and `{second}` of state `{state}`"),
                 format!("say what counts: \"merge\": {{\"{what}\": \"last\"}} (or first, append, sum, object)"),
             )
         })?;
         let names: Vec<&str> = workflow.contexts.iter().map(|context| context.name.as_str()).collect();
-        let threads = merge::merge_conversations(&frame.threads, &names, &branches).map_err(|conflict| {
-            let BranchConflict { what, first, second } = conflict;
-            clash(
+        let threads = merge::merge_conversations(&frame.conversations, &names, &branches).map_err(|conflict| {
+            let BranchConflict { subject: what, first_branch: first, second_branch: second } = conflict;
+            merge_conflict_error(
                 "Two branches rewrote the same conversation",
                 format!("the context `{what}` was rewritten by the branch `{first}` and changed by `{second}` of state `{state}`"),
                 "clear or rewrite a shared context before or after the parallel state, not inside".to_owned(),
             )
         })?;
-        frame.threads = threads;
-        frame.agents = merge::agents(&frame.agents, &branches);
-        if let Some(last) = branches.iter().rev().find_map(|(_, leaving)| leaving.last.clone()) {
-            frame.spoke = true;
+        frame.conversations = threads;
+        frame.agents = merge::merge_memories(&frame.agents, &branches);
+        if let Some(last) = branches.iter().rev().find_map(|(_, leaving)| leaving.last_answer.clone()) {
+            frame.agent_replied = true;
             frame.last_response = last.response;
-            frame.last_calls = last.calls;
-            frame.last_parsing = last.parsing;
+            frame.last_tool_calls = last.calls;
+            frame.last_parsing_calls = last.parsing;
         }
         let (set, removed) = changes;
         frame.set_data(&set, &removed);
         if !set.is_empty() || !removed.is_empty() {
-            self.emit(RunEvent::DataChanged { state, set, removed });
+            self.emit_event(RunEvent::DataChanged { state, set, removed });
         }
         Ok(())
     }
@@ -189,14 +192,14 @@ pub(super) fn branch_failure(cause: Box<RunError>, work: &StateBody, branch: &st
     failure
 }
 
-fn clash(title: &str, detail: String, hint: String) -> Box<RunError> {
-    Box::new(RunError::new("merge_conflict", title, detail).hint(hint))
+fn merge_conflict_error(title: &str, detail: String, hint: String) -> Box<RunError> {
+    Box::new(RunError::new("merge_conflict", title, detail).with_hint(hint))
 }
 
-fn verdict(state: &StateSpec, fork: &ParallelProgress) -> JoinDecision {
+fn join_decision(state: &StateSpec, fork: &ParallelProgress) -> JoinDecision {
     match &state.work {
-        StateBody::Parallel(spec) => of_branches(spec, fork),
-        StateBody::ForEach(spec) => of_items(spec, fork),
+        StateBody::Parallel(spec) => branches_decision(spec, fork),
+        StateBody::ForEach(spec) => items_decision(spec, fork),
         StateBody::None
         | StateBody::Agent { .. }
         | StateBody::Child { .. }
@@ -207,13 +210,13 @@ fn verdict(state: &StateSpec, fork: &ParallelProgress) -> JoinDecision {
     }
 }
 
-fn tolerates(work: &StateBody, fork: &ParallelProgress, failed: usize) -> bool {
+fn tolerates_failures(work: &StateBody, fork: &ParallelProgress, failed: usize) -> bool {
     match work {
         StateBody::Parallel(spec) => {
             let collects = spec.on_error == BranchErrors::Collect && spec.join == JoinPolicy::All;
-            collects || fork.total - failed >= needed(spec, fork.total)
+            collects || fork.total - failed >= required_successes(spec, fork.total)
         }
-        StateBody::ForEach(spec) => failed <= tolerated(spec, fork.total),
+        StateBody::ForEach(spec) => failed <= tolerated_failures(spec, fork.total),
         StateBody::None
         | StateBody::Agent { .. }
         | StateBody::Child { .. }
@@ -224,7 +227,7 @@ fn tolerates(work: &StateBody, fork: &ParallelProgress, failed: usize) -> bool {
     }
 }
 
-fn needed(spec: &ParallelSpec, total: usize) -> usize {
+fn required_successes(spec: &ParallelSpec, total: usize) -> usize {
     match spec.join {
         JoinPolicy::All => total,
         JoinPolicy::Any => 1,
@@ -232,13 +235,13 @@ fn needed(spec: &ParallelSpec, total: usize) -> usize {
     }
 }
 
-fn of_branches(spec: &ParallelSpec, fork: &ParallelProgress) -> JoinDecision {
-    let needed = needed(spec, fork.total);
+fn branches_decision(spec: &ParallelSpec, fork: &ParallelProgress) -> JoinDecision {
+    let needed = required_successes(spec, fork.total);
     let all = spec.join == JoinPolicy::All;
-    if !all && fork.succeeded >= needed {
+    if !all && fork.succeeded_count >= needed {
         return JoinDecision::Enough;
     }
-    let hopeless = fork.total - fork.failed < needed;
+    let hopeless = fork.total - fork.failed_count < needed;
     match spec.on_error {
         BranchErrors::FailFast if hopeless => JoinDecision::Failed,
         // collecting forgives failures only while the join can still be had, or waits for all anyway
@@ -247,8 +250,12 @@ fn of_branches(spec: &ParallelSpec, fork: &ParallelProgress) -> JoinDecision {
     }
 }
 
-fn of_items(spec: &ForEachSpec, fork: &ParallelProgress) -> JoinDecision {
-    if fork.failed > tolerated(spec, fork.total) { JoinDecision::Failed } else { JoinDecision::GoOn }
+fn items_decision(spec: &ForEachSpec, fork: &ParallelProgress) -> JoinDecision {
+    if fork.failed_count > tolerated_failures(spec, fork.total) {
+        JoinDecision::Failed
+    } else {
+        JoinDecision::GoOn
+    }
 }
 
 #[expect(
@@ -257,7 +264,7 @@ fn of_items(spec: &ForEachSpec, fork: &ParallelProgress) -> JoinDecision {
     clippy::cast_possible_truncation,
     reason = "a share of a number of items"
 )]
-fn tolerated(spec: &ForEachSpec, total: usize) -> usize {
+fn tolerated_failures(spec: &ForEachSpec, total: usize) -> usize {
     let share = (total as f64 * spec.tolerated_percent / 100.0).floor() as usize;
     share.max(spec.tolerated_failures as usize)
 }

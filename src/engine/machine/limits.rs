@@ -24,9 +24,9 @@ enum LimitExit {
 impl Machine {
     pub(super) fn within_limits(&mut self, target: StateIx, state: &StateSpec) -> bool {
         let root = self.spec.program.workflows.first().map(|root| root.limits).unwrap_or_default();
-        let most = root.max_steps.saturating_add(self.lane.granted_steps);
-        if self.lane.steps >= most {
-            self.reached(
+        let most = root.max_steps.saturating_add(self.branch.extra_steps);
+        if self.branch.steps >= most {
+            self.on_limit_reached(
                 PendingQuestion::Steps,
                 "max_steps",
                 most,
@@ -34,50 +34,52 @@ impl Machine {
             );
             return false;
         }
-        if self.out.events.len() >= RESTLESS {
-            let steps = self.lane.steps;
+        if self.output.events.len() >= RESTLESS {
+            let steps = self.branch.steps;
             let text =
                 format!("the run has visited {steps} states, the last ones without any work in between");
-            self.reached(PendingQuestion::Steps, "max_steps", steps, text);
+            self.on_limit_reached(PendingQuestion::Steps, "max_steps", steps, text);
             return false;
         }
         let Some((frame, workflow)) = self.frame().zip(self.workflow()) else { return false };
         let at = target.0;
         let visits = frame.visits.get(at).copied().unwrap_or(0);
         let visits = visits.saturating_sub(u32::from(may_continue(frame, &workflow, state)));
-        let granted = frame.granted.get(at).copied().unwrap_or(0);
+        let granted = frame.extra_visits.get(at).copied().unwrap_or(0);
         let most = state.max_visits.unwrap_or(workflow.limits.max_visits).saturating_add(granted);
         if visits >= most && !state.terminal {
             let text = format!("state `{}` has been visited {most} times", frame.path_name(state));
-            self.reached(PendingQuestion::Visits(target), "max_visits", most, text);
+            self.on_limit_reached(PendingQuestion::Visits(target), "max_visits", most, text);
             return false;
         }
         true
     }
 
     /// A limit was reached: what the workflow says, else a person, else the run pauses.
-    pub(super) fn reached(&mut self, asked: PendingQuestion, limit: &str, value: u32, text: String) {
+    pub(super) fn on_limit_reached(&mut self, asked: PendingQuestion, limit: &str, value: u32, text: String) {
         if !self.is_chat() {
-            let failure = self.located(limit_failure(limit, &text));
+            let failure = self.with_location(limit_failure(limit, &text));
             if self.take_exit(asked, limit, failure) {
                 return;
             }
         }
-        if self.is_chat() && !self.present {
+        if self.is_chat() && !self.user_present {
             // A conversation outlives its answers: this one ends here, with what its tools have done.
             self.drop_visit();
-            self.warn("limit", format!("The limit {limit} was reached: {text}"));
-            return self.ask_person(PendingQuestion::Message, UserQuestion::Message);
+            self.emit_warning("limit", format!("The limit {limit} was reached: {text}"));
+            return self.ask_user(PendingQuestion::Message, UserQuestion::Message);
         }
         // with nobody there the run is parked: what was done stays
-        self.ask_person(asked, UserQuestion::Limit { limit: limit.to_owned(), value, text });
+        self.ask_user(asked, UserQuestion::Limit { limit: limit.to_owned(), value, text });
     }
 
     /// Follows `on_limit` or a `catch`; the innermost counts. A state's budget concerns that state and what lies
     /// around it, not what it has started.
     fn take_exit(&mut self, asked: PendingQuestion, limit: &str, failure: RunError) -> bool {
         let (id, from) = match asked {
-            PendingQuestion::Budget(BudgetScope::State { lane, frame }, _) => (lane, frame),
+            PendingQuestion::Budget(BudgetScope::State { branch_id: lane, frame_id: frame }, _) => {
+                (lane, frame)
+            }
             PendingQuestion::Budget(BudgetScope::Run | BudgetScope::Agent(_), _)
             | PendingQuestion::Message
             | PendingQuestion::Steps
@@ -89,31 +91,31 @@ impl Machine {
             | PendingQuestion::Failed
             | PendingQuestion::Uncertain
             | PendingQuestion::Request
-            | PendingQuestion::Break(_) => (self.lane.id, self.lane.frames.len().saturating_sub(1)),
+            | PendingQuestion::Break(_) => (self.branch.id, self.branch.frames.len().saturating_sub(1)),
         };
         let Some((lane, at, exit)) = self.find_exit(id, from, (asked, limit), &failure.code) else {
             return false;
         };
         // what this lane waited for has just been answered
-        self.lane.phase = WaitState::New;
-        if !self.switch(lane) {
+        self.branch.phase = WaitState::New;
+        if !self.switch_branch(lane) {
             return false;
         }
         self.unwind_to(at);
         self.drop_visit();
         if !(self.counts_all() && matches!(exit, LimitExit::Fail)) {
-            self.raise(asked, limit);
+            self.raise_limit(asked, limit);
         }
         if let Some(frame) = self.frame_mut() {
-            frame.passed.insert(passing(asked, limit, frame.state));
+            frame.taken_limit_exits.insert(limit_exit_key(asked, limit, frame.state));
         }
         match exit {
-            LimitExit::Catch(rule) => self.catch(rule, failure),
+            LimitExit::Catch(rule) => self.catch_error(rule, failure),
             LimitExit::OnLimit(target) => {
                 let Some((_, state)) = self.current_state() else { return false };
-                let name = self.name_of(target);
+                let name = self.state_path(target);
                 self.emit_caught(failure, "on_limit", Some(name));
-                self.follow(state.transitions.len(), target, Vec::new());
+                self.follow_transition(state.transitions.len(), target, Vec::new());
             }
             LimitExit::Fail => self.end_failed(failure),
         }
@@ -128,27 +130,30 @@ impl Machine {
         code: &str,
     ) -> Option<(u64, usize, LimitExit)> {
         loop {
-            let lane = self.lane_of(id)?;
-            let found = (0..=from).rev().find_map(|at| Some((at, self.exit_of(lane, at, limit, code)?)));
+            let lane = self.branch_by_id(id)?;
+            let found =
+                (0..=from).rev().find_map(|at| Some((at, self.limit_exit_for(lane, at, limit, code)?)));
             if let Some((at, exit)) = found {
                 return Some((id, at, exit));
             }
-            if !self.present && is_local(limit.0) && self.tolerates_another(lane) {
+            if !self.user_present && is_local(limit.0) && self.tolerates_another(lane) {
                 return Some((id, 0, LimitExit::Fail));
             }
             id = lane.parent?.0;
-            from = self.lane_of(id)?.frames.len().checked_sub(1)?;
+            from = self.branch_by_id(id)?.frames.len().checked_sub(1)?;
         }
     }
 
-    fn exit_of(
+    fn limit_exit_for(
         &self,
         lane: &Branch,
         at: usize,
         (asked, limit): (PendingQuestion, &str),
         code: &str,
     ) -> Option<LimitExit> {
-        let unused = |frame: &&CallFrame| !frame.passed.contains(&passing(asked, limit, frame.state));
+        let unused = |frame: &&CallFrame| {
+            !frame.taken_limit_exits.contains(&limit_exit_key(asked, limit, frame.state))
+        };
         let frame = lane.frames.get(at).filter(unused)?;
         let workflow = self.spec.program.workflows.get(frame.workflow.0)?;
         let state = workflow.state(frame.state)?;
@@ -156,31 +161,31 @@ impl Machine {
         let branch = at == 0 && lane.parent.is_some();
         let target = state.on_limit.or(workflow.on_limit.filter(|_| !branch));
         let catch = || {
-            let rule = state.recovery.catch.iter().position(|rule| rule.applies(code));
-            rule.filter(|_| !frame.stay.caught).map(LimitExit::Catch)
+            let rule = state.recovery.catch.iter().position(|rule| rule.matches_error(code));
+            rule.filter(|_| !frame.visit.error_caught).map(LimitExit::Catch)
         };
         target.map(LimitExit::OnLimit).or_else(catch)
     }
 
     /// So that what follows the limit can run: a tenth more, at least ten. Once for each workflow that is led on: its
     /// items and its calls by others share it.
-    fn raise(&mut self, asked: PendingQuestion, limit: &str) {
+    fn raise_limit(&mut self, asked: PendingQuestion, limit: &str) {
         let Some(root) = self.spec.program.workflows.first().cloned() else { return };
         let tenth = |limit: u32| (limit / 10).max(10);
         match asked {
-            PendingQuestion::Steps if self.moves(limit, self.lane.id) => {
+            PendingQuestion::Steps if self.counts_limit_exit(limit, self.branch.id) => {
                 let more = tenth(root.limits.max_steps);
-                self.lane.granted_steps = self.lane.granted_steps.saturating_add(more);
+                self.branch.extra_steps = self.branch.extra_steps.saturating_add(more);
             }
-            PendingQuestion::ModelCalls if self.moves(limit, 0) => {
+            PendingQuestion::ModelCalls if self.counts_limit_exit(limit, 0) => {
                 let more = tenth(root.limits.max_model_calls.unwrap_or(0));
-                self.granted_calls = self.granted_calls.saturating_add(more);
+                self.extra_model_calls = self.extra_model_calls.saturating_add(more);
             }
-            PendingQuestion::Budget(BudgetScope::Run, kind) if self.moves(limit, 0) => {
+            PendingQuestion::Budget(BudgetScope::Run, kind) if self.counts_limit_exit(limit, 0) => {
                 self.grant_tenth(BudgetScope::Run, kind)
             }
             PendingQuestion::Budget(scope @ BudgetScope::Agent(at), kind)
-                if self.moves(limit, 1 + at as u64) =>
+                if self.counts_limit_exit(limit, 1 + at as u64) =>
             {
                 self.grant_tenth(scope, kind);
             }
@@ -201,13 +206,13 @@ impl Machine {
     }
 
     /// Whether an end is moved now: the first time for the workflow that is led on. Runs of before moved it each time.
-    fn moves(&mut self, limit: &str, whose: u64) -> bool {
+    fn counts_limit_exit(&mut self, limit: &str, whose: u64) -> bool {
         let by = self.workflow().map(|workflow| workflow.name.clone()).unwrap_or_default();
-        self.moved.insert(format!("{limit} {whose} by {by}")) || !self.counts_all()
+        self.raised_limits.insert(format!("{limit} {whose} by {by}")) || !self.counts_all()
     }
 
-    pub(super) fn lane_of(&self, id: u64) -> Option<&Branch> {
-        if self.lane.id == id { Some(&self.lane) } else { self.lanes.get(&id) }
+    pub(super) fn branch_by_id(&self, id: u64) -> Option<&Branch> {
+        if self.branch.id == id { Some(&self.branch) } else { self.branches.get(&id) }
     }
 }
 
@@ -218,7 +223,7 @@ fn is_local(asked: PendingQuestion) -> bool {
 
 /// Under which name a way out is remembered as taken: limits of the whole run once for all states of a frame, any
 /// other once for each state.
-fn passing(asked: PendingQuestion, limit: &str, state: StateIx) -> String {
+fn limit_exit_key(asked: PendingQuestion, limit: &str, state: StateIx) -> String {
     match asked {
         PendingQuestion::Steps
         | PendingQuestion::ModelCalls
@@ -239,11 +244,11 @@ fn passing(asked: PendingQuestion, limit: &str, state: StateIx) -> String {
 
 pub(super) fn limit_failure(limit: &str, text: &str) -> RunError {
     if let Some(kind) = limit.strip_prefix("budget.") {
-        return RunError::new("budget_exceeded", format!("The {limit} is reached"), text).hint(format!(
+        return RunError::new("budget_exceeded", format!("The {limit} is reached"), text).with_hint(format!(
             "raise \"budget\": {{\"{kind}\": …}}, or say what follows with \"on_limit\"; what was done is kept"
         ));
     }
-    RunError::new("limit", format!("The limit {limit} was reached"), text).hint(match limit {
+    RunError::new("limit", format!("The limit {limit} was reached"), text).with_hint(match limit {
         "max_tool_rounds" => {
             "raise \"max_tool_rounds\" of the agent, or look at why it needs so many tools".to_owned()
         }
@@ -260,7 +265,7 @@ fn may_continue(frame: &CallFrame, workflow: &Workflow, state: &StateSpec) -> bo
     let earlier = frame.agents.get(agent.0).and_then(|memory| memory.continuation.as_ref());
     let length = workflow
         .agent(*agent)
-        .and_then(|spec| frame.threads.get(spec.context.0))
+        .and_then(|spec| frame.conversations.get(spec.context.0))
         .map(LiveConversation::length);
     earlier.is_some_and(|earlier| Some(earlier.context_length) == length)
 }

@@ -10,30 +10,36 @@ use synthdev_domain::model::{ModelChoice, ModelError};
 impl Machine {
     /// Lets the next model of the row take the place of one that could not be had, for the rest of the run and for
     /// everybody who asks it. `false`: there is none, or all were tried in this visit, or trying elsewhere would not help.
-    pub(super) fn another_answers(&mut self, agent: &ModelCaller, error: &ModelError) -> bool {
+    pub(super) fn try_fallback_model(&mut self, agent: &ModelCaller, error: &ModelError) -> bool {
         let asked = agent.model_choice().clone();
         if !error.is_transient() || asked.fallback.is_empty() {
             return false;
         }
-        let Some(turn) = self.frame_mut().and_then(|frame| frame.turn.as_mut()) else { return false };
-        if turn.gave_way >= asked.fallback.len() {
+        let Some(turn) = self.frame_mut().and_then(|frame| frame.agent_turn.as_mut()) else { return false };
+        if turn.fallback_count >= asked.fallback.len() {
             return false;
         }
-        turn.gave_way += 1;
-        self.give_way(&asked);
-        let Some(now) = self.speaking().map(|agent| agent.would_ask().clone()) else { return false };
-        if let Some(turn) = self.frame_mut().and_then(|frame| frame.turn.as_mut())
-            && matches!(turn.summing, SummarizationState::Asked(_))
+        turn.fallback_count += 1;
+        self.switch_agents_to_fallback(&asked);
+        let Some(now) = self.current_caller().map(|agent| agent.current_model_choice().clone()) else {
+            return false;
+        };
+        if let Some(turn) = self.frame_mut().and_then(|frame| frame.agent_turn.as_mut())
+            && matches!(turn.summarization, SummarizationState::Asked(_))
         {
-            turn.summing = SummarizationState::Free;
+            turn.summarization = SummarizationState::Free;
         }
-        let text = format!("{} cannot be had ({error}): {} answers instead", named(&asked), named(&now));
-        self.warn("model_fallback", text);
+        let text = format!(
+            "{} cannot be had ({error}): {} answers instead",
+            display_name(&asked),
+            display_name(&now)
+        );
+        self.emit_warning("model_fallback", text);
         true
     }
 
     /// Whoever asks something else by now was moved by another branch already.
-    fn give_way(&mut self, down: &ModelChoice) {
+    fn switch_agents_to_fallback(&mut self, down: &ModelChoice) {
         let mut spec = (*self.spec).clone();
         for workflow in spec.program.workflows.iter_mut().map(Arc::make_mut) {
             let agents = workflow.agents.iter_mut().map(|agent| &mut agent.choice);
@@ -46,6 +52,6 @@ impl Machine {
     }
 }
 
-fn named(choice: &ModelChoice) -> String {
+fn display_name(choice: &ModelChoice) -> String {
     format!("`{}` ({}, level {})", choice.model, choice.provider, choice.level)
 }

@@ -4,20 +4,20 @@ use super::Machine;
 use synthdev_domain::model::{ModelChoice, ModelReply};
 
 impl Machine {
-    pub(super) fn tell_substitution(&mut self, choice: &ModelChoice, reply: &ModelReply) {
+    pub(super) fn warn_substitution(&mut self, choice: &ModelChoice, reply: &ModelReply) {
         let Some(served) = reply.model.as_deref() else { return };
         if !choice.is_substituted_by(Some(served)) {
             return;
         }
         let pair = (choice.model.clone(), served.to_owned());
-        if self.substituted.insert(pair) {
+        if self.reported_substitutions.insert(pair) {
             let (asked, provider) = (&choice.model, &choice.provider);
             let mut text =
                 format!("{provider} was asked for the model `{asked}` and says that `{served}` answered");
             if self.counts_all() && reply.price.is_none() && choice.price.is_some() {
                 text.push_str(", whose price is not known: its calls are not counted in dollars");
             }
-            self.warn("model_substituted", text);
+            self.emit_warning("model_substituted", text);
         }
     }
 }

@@ -12,14 +12,14 @@ pub(super) const CHILD_FAILED: &str = "sub_workflow_failed";
 
 impl Machine {
     /// The current state fails. A chat tells the error and waits for the next message.
-    pub(super) fn fail(&mut self, failure: RunError) {
-        let failure = self.located(failure);
+    pub(super) fn fail_state(&mut self, failure: RunError) {
+        let failure = self.with_location(failure);
         self.drop_visit();
         if self.is_chat() {
-            self.warn(&failure.code.clone(), error_text(&failure));
-            return self.ask_person(PendingQuestion::Message, UserQuestion::Message);
+            self.emit_warning(&failure.code.clone(), error_text(&failure));
+            return self.ask_user(PendingQuestion::Message, UserQuestion::Message);
         }
-        self.resolve(failure);
+        self.handle_error(failure);
     }
 
     /// It is a conversation, which goes on until somebody ends it.
@@ -28,10 +28,10 @@ impl Machine {
     }
 
     /// With the state and agent in which it happened.
-    pub(super) fn located(&self, mut failure: RunError) -> RunError {
+    pub(super) fn with_location(&self, mut failure: RunError) -> RunError {
         failure.state = Some(self.state_name());
         if let Some((frame, workflow)) = self.frame().zip(self.workflow())
-            && let Some(turn) = &frame.turn
+            && let Some(turn) = &frame.agent_turn
         {
             failure.agent = workflow.agent(turn.agent).map(|agent| agent.id.clone());
         }
@@ -40,78 +40,78 @@ impl Machine {
 
     /// The workflow as a whole ran out of time: no rule of a single state counts any more, `on_error` once.
     pub(super) fn fail_workflow(&mut self, failure: RunError) {
-        let failure = self.located(failure);
+        let failure = self.with_location(failure);
         self.drop_visit();
-        match self.way_out_of_workflow() {
-            Some(target) => self.go_on_error(failure, target),
-            None => self.uncaught(failure),
+        match self.workflow_error_target() {
+            Some(target) => self.follow_error_target(failure, target),
+            None => self.on_unhandled_error(failure),
         }
     }
 
     /// The innermost state that deals with an error does so.
-    fn resolve(&mut self, failure: RunError) {
-        let top = self.lane.frames.len().saturating_sub(1);
-        match self.remedy(top, &failure.code) {
+    fn handle_error(&mut self, failure: RunError) {
+        let top = self.branch.frames.len().saturating_sub(1);
+        match self.error_remedy(top, &failure.code) {
             Some(remedy) => self.apply_remedy(remedy, failure),
-            None => self.uncaught(failure),
+            None => self.on_unhandled_error(failure),
         }
     }
 
     /// The current state does not deal with it. A person is asked where it happened, so that what a child has
     /// done is not lost, unless a state further out deals with it, or the workflow itself said that it fails.
-    fn uncaught(&mut self, failure: RunError) {
-        let top = self.lane.frames.len().saturating_sub(1);
+    fn on_unhandled_error(&mut self, failure: RunError) {
+        let top = self.branch.frames.len().saturating_sub(1);
         let declared =
             self.current_state().is_some_and(|(_, state)| matches!(state.work, StateBody::Fail { .. }));
         if !declared && !self.is_dealt_with_outside(top) {
-            return self.ask_failed(failure);
+            return self.ask_about_failure(failure);
         }
         if top == 0 {
             return self.end_failed(failure);
         }
-        let failure = self.leave_child(failure);
-        self.resolve(failure);
+        let failure = self.abandon_child_workflow(failure);
+        self.handle_error(failure);
     }
 
     /// With nobody there the run is parked as failed, and can be tried again later.
-    fn ask_failed(&mut self, failure: RunError) {
+    fn ask_about_failure(&mut self, failure: RunError) {
         self.stop_visit_timers();
         let question = UserQuestion::Failed { failure: Box::new(failure) };
         if let Some(frame) = self.frame_mut() {
-            frame.stay.question = Some(question.clone());
+            frame.visit.question = Some(question.clone());
         }
-        self.ask_person(PendingQuestion::Failed, question);
+        self.ask_user(PendingQuestion::Failed, question);
     }
 
     /// The person wants it tried again: with new chances and new time.
-    pub(super) fn try_again(&mut self) {
+    pub(super) fn retry_failed_state(&mut self) {
         let speaks =
             self.current_state().is_some_and(|(_, state)| matches!(state.work, StateBody::Agent { .. }));
         let Some(frame) = self.frame_mut() else { return };
-        let stay = &mut frame.stay;
+        let stay = &mut frame.visit;
         // the same answer would lead nowhere again; anything else that is done must not be done twice
         let unmatched = matches!(&stay.question, Some(UserQuestion::Failed { failure }) if failure.code == "no_transition");
-        stay.done &= !(speaks && unmatched);
+        stay.work_done &= !(speaks && unmatched);
         stay.attempts.clear();
-        (stay.caught, stay.fell_back, stay.continued, stay.question) = (false, false, false, None);
+        (stay.error_caught, stay.fallback_used, stay.continued, stay.question) = (false, false, false, None);
         self.arm_workflow_timer();
-        self.work_again();
+        self.retry_state_work();
     }
 
     /// Gives up a child workflow; gives its error as its parent's state sees it.
-    fn leave_child(&mut self, failure: RunError) -> RunError {
+    fn abandon_child_workflow(&mut self, failure: RunError) -> RunError {
         let child = self.workflow().map(|workflow| workflow.name.clone()).unwrap_or_default();
         self.stop_timers();
-        let touched = self.leave_frame();
-        self.keep_touched(touched);
+        let touched = self.pop_frame();
+        self.record_files_touched(touched);
         child_failure(failure, &child, self.state_name())
     }
 
     /// Nothing in this lane deals with the error.
     pub(super) fn end_failed(&mut self, failure: RunError) {
-        if self.lane.parent.is_some() {
+        if self.branch.parent.is_some() {
             self.stop_timers();
-            self.lane.ended = Some(Err(Box::new(failure)));
+            self.branch.result = Some(Err(Box::new(failure)));
             return;
         }
         self.end_run(failure);
@@ -120,11 +120,11 @@ impl Machine {
     /// Ends the run at once: nothing may deal with this error.
     pub(super) fn abort_run(&mut self, failure: RunError) {
         if self.is_chat() {
-            return self.fail(failure);
+            return self.fail_state(failure);
         }
-        let failure = self.located(failure);
+        let failure = self.with_location(failure);
         self.drop_visit();
-        self.lane.phase = WaitState::New;
+        self.branch.phase = WaitState::New;
         self.stop_all();
         self.end_run(failure);
     }
@@ -132,7 +132,7 @@ impl Machine {
     /// The error was dealt with; `target` is where the run goes.
     pub(super) fn emit_caught(&mut self, error: RunError, by: &str, target: Option<String>) {
         let state = self.state_name();
-        self.emit(RunEvent::Caught { state, error: Box::new(error), by: by.to_owned(), target });
+        self.emit_event(RunEvent::Caught { state, error: Box::new(error), by: by.to_owned(), target });
     }
 }
 

@@ -16,49 +16,49 @@ impl Machine {
         if self.is_chat() {
             return;
         }
-        (self.hold, self.hold_calls) = (true, true);
+        (self.step_mode, self.stop_before_model_calls) = (true, true);
         let call = |lane: &Branch| {
             if let WaitState::Model(call) = lane.phase { Some((call, lane.id)) } else { None }
         };
-        let mut under_way: Vec<(CallId, u64)> = self.every_lane().filter_map(call).collect();
+        let mut under_way: Vec<(CallId, u64)> = self.all_branches().filter_map(call).collect();
         under_way.sort_unstable_by_key(|(call, _)| *call);
         for (call, lane) in under_way {
-            if self.switch(lane) {
+            if self.switch_branch(lane) {
                 self.interrupt_call(call, partial);
             }
         }
     }
 
     fn interrupt_call(&mut self, call: CallId, partial: &[(CallId, String)]) {
-        self.note_stop();
-        self.keep_partial(partial.to_vec());
-        if let Some(turn) = self.frame_mut().and_then(|frame| frame.turn.as_mut())
-            && matches!(turn.summing, SummarizationState::Asked(_))
+        self.note_stopped_call();
+        self.store_partial_replies(partial.to_vec());
+        if let Some(turn) = self.frame_mut().and_then(|frame| frame.agent_turn.as_mut())
+            && matches!(turn.summarization, SummarizationState::Asked(_))
         {
-            turn.summing = SummarizationState::Free;
+            turn.summarization = SummarizationState::Free;
         }
-        self.effect(Effect::Abort { call });
+        self.push_effect(Effect::Abort { call });
         self.stop_at_breakpoint(BreakSite::Model, self.state_name(), Some(Breakpoint::Now));
     }
 
     /// Whoever stands before a model call goes on with a word of the person; anywhere else it waits to be read.
-    pub(super) fn guided(&mut self, place: BreakSite, answer: UserAnswer) {
-        self.hold_calls = false;
+    pub(super) fn continue_with_guidance(&mut self, place: BreakSite, answer: UserAnswer) {
+        self.stop_before_model_calls = false;
         let UserAnswer::Text { text } = answer else { return };
         if text.trim().is_empty() {
             return;
         }
         if place != BreakSite::Model {
-            return self.keep_said(text);
+            return self.queue_message(text);
         }
         let Some(workflow) = self.workflow() else { return };
-        let Some(turn) = self.frame_mut().and_then(|frame| frame.turn.as_mut()) else { return };
+        let Some(turn) = self.frame_mut().and_then(|frame| frame.agent_turn.as_mut()) else { return };
         let mut entry = ContextEntry::text(MessageAuthor::Human, ChatRole::User, text.clone());
         entry.to = Some(turn.agent_id.clone());
         turn.entries.push(TurnEntry { entry, private: false });
         let Some(agent) = workflow.agent(turn.agent) else { return };
         let context = super::run_turn::context_name(&workflow, agent);
-        self.emit(RunEvent::MessageAdded {
+        self.emit_event(RunEvent::MessageAdded {
             context,
             author: MessageAuthor::Human,
             role: ChatRole::User,
@@ -69,12 +69,12 @@ impl Machine {
 
     /// The current lane stands before its next model call, because the run was interrupted.
     pub(super) fn breaks_for_interrupt(&mut self) -> bool {
-        if !self.hold_calls {
+        if !self.stop_before_model_calls {
             return false;
         }
         self.stop_at_breakpoint(BreakSite::Model, self.state_name(), Some(Breakpoint::Now));
         debug_assert!(
-            matches!(self.lane.phase, WaitState::Person(_, PendingQuestion::Break(_))),
+            matches!(self.branch.phase, WaitState::Person(_, PendingQuestion::Break(_))),
             "it stands"
         );
         true

@@ -17,42 +17,44 @@ const MAX_REPAIRS: u32 = 2;
 
 impl Machine {
     pub(super) fn on_replied(&mut self, call: CallId, mut reply: ModelReply) {
-        if self.lane.phase != WaitState::Model(call) {
+        if self.branch.phase != WaitState::Model(call) {
             return;
         }
-        let Some(agent) = self.speaking() else { return };
-        if let Some(covering) = self.summing() {
+        let Some(agent) = self.current_caller() else { return };
+        if let Some(covering) = self.pending_summary_coverage() {
             return self.on_summary(call, &agent, covering, &reply);
         }
         reply.tool_calls = with_unique_ids(std::mem::take(&mut reply.tool_calls), call.0);
-        self.account(call, &agent, &reply);
-        self.tell_substitution(agent.model_choice(), &reply);
+        self.account_reply(call, &agent, &reply);
+        self.warn_substitution(agent.model_choice(), &reply);
         if reply.finish == FinishReason::Length {
             let text = format!("the answer of `{}` was cut at the model's output limit", agent.id);
-            self.warn("output_cut", text);
+            self.emit_warning("output_cut", text);
         }
         let (parsing, ordinary): (Vec<&ToolCall>, Vec<&ToolCall>) =
             reply.tool_calls.iter().partition(|call| parsing_tool(&agent, &call.name).is_some());
         let parsing: Vec<ToolCall> = parsing.into_iter().cloned().collect();
         let has_ordinary = !ordinary.is_empty();
-        self.remember(&reply.text, &reply.tool_calls, &parsing);
+        self.remember_last_response(&reply.text, &reply.tool_calls, &parsing);
         if has_ordinary {
             self.open_reply(&agent, reply);
         } else if !parsing.is_empty() {
-            self.decide(&agent, (reply.text, reply.finish), parsing, reply.sealed);
+            self.decide_next_step(&agent, (reply.text, reply.finish), parsing, reply.sealed);
         } else if reply.text.trim().is_empty() {
             let detail =
                 format!("`{}` answered with neither text nor a tool call", agent.model_choice().model);
             let hint = ModelError::Empty { detail: String::new() }.hint();
-            self.fail(RunError::new("model.empty", "The model answered nothing", detail).hint(hint));
+            self.fail_state(
+                RunError::new("model.empty", "The model answered nothing", detail).with_hint(hint),
+            );
         } else {
             self.final_text(&agent, reply.text);
         }
     }
 
-    fn account(&mut self, call: CallId, agent: &ModelCaller, reply: &ModelReply) {
-        let charge = self.charge(agent, reply);
-        self.emit(RunEvent::Replied {
+    fn account_reply(&mut self, call: CallId, agent: &ModelCaller, reply: &ModelReply) {
+        let charge = self.charge_reply(agent, reply);
+        self.emit_event(RunEvent::Replied {
             call,
             agent: agent.id.clone(),
             side: agent.side,
@@ -68,33 +70,33 @@ impl Machine {
     }
 
     /// The agent's own last response, whoever writes next.
-    fn remember(&mut self, text: &str, calls: &[ToolCall], parsing: &[ToolCall]) {
+    fn remember_last_response(&mut self, text: &str, calls: &[ToolCall], parsing: &[ToolCall]) {
         let Some(frame) = self.frame_mut() else { return };
-        let Some(ix) = frame.turn.as_ref().map(|turn| turn.agent) else { return };
-        if let Some(memory) = frame.memory(ix) {
+        let Some(ix) = frame.agent_turn.as_ref().map(|turn| turn.agent) else { return };
+        if let Some(memory) = frame.agent_memory(ix) {
             memory.replies += 1;
             memory.last_response = Some(text.into());
-            memory.last_calls = calls.to_vec();
-            memory.last_parsing = parsing.to_vec();
+            memory.last_tool_calls = calls.to_vec();
+            memory.last_parsing_calls = parsing.to_vec();
         }
     }
 
     /// Ordinary calls run first; a parsing call beside them is put off, except in the last round.
     fn open_reply(&mut self, agent: &AgentSpec, reply: ModelReply) {
-        let Some(turn) = self.frame_mut().and_then(|frame| frame.turn.as_mut()) else { return };
+        let Some(turn) = self.frame_mut().and_then(|frame| frame.agent_turn.as_mut()) else { return };
         let last_round = turn.rounds + 1 >= turn.allowed;
         let mut open = OpenReply {
             text: reply.text,
             calls: Vec::with_capacity(reply.tool_calls.len()),
-            waiting: std::collections::VecDeque::new(),
-            begun: None,
+            pending_calls: std::collections::VecDeque::new(),
+            running_since: None,
             decision: Vec::new(),
-            sealed: reply.sealed,
+            opaque_blocks: reply.sealed,
         };
         for (at, call) in reply.tool_calls.into_iter().enumerate() {
             let mut answered = AnsweredCall { call, answer: String::new(), ok: false };
             match parsing_tool(agent, &answered.call.name) {
-                None => open.waiting.push_back(at),
+                None => open.pending_calls.push_back(at),
                 Some(tool) if last_round && check_arguments(tool, &answered.call.arguments).is_ok() => {
                     "recorded".clone_into(&mut answered.answer);
                     answered.ok = true;
@@ -107,17 +109,17 @@ impl Machine {
             }
             open.calls.push(answered);
         }
-        turn.open = Some(open);
+        turn.open_reply = Some(open);
         if turn.rounds >= turn.allowed {
             let allowed = turn.allowed;
             let text = format!("`{}` has used tools in {allowed} rounds of this visit", agent.id);
-            return self.reached(PendingQuestion::ToolRounds, "max_tool_rounds", allowed, text);
+            return self.on_limit_reached(PendingQuestion::ToolRounds, "max_tool_rounds", allowed, text);
         }
         self.next_tool();
     }
 
     /// Only parsing calls: a decision if all are valid, otherwise the model may repair it twice.
-    fn decide(
+    fn decide_next_step(
         &mut self,
         agent: &AgentSpec,
         (text, finish): (String, FinishReason),
@@ -133,13 +135,13 @@ impl Machine {
             .collect();
         let valid = problems.iter().all(Option::is_none);
         let answered = answer_decisions(&calls, &problems);
-        let Some(turn) = self.frame_mut().and_then(|frame| frame.turn.as_mut()) else { return };
-        turn.add(text.clone(), answered, sealed);
+        let Some(turn) = self.frame_mut().and_then(|frame| frame.agent_turn.as_mut()) else { return };
+        turn.add_reply(text.clone(), answered, sealed);
         if valid {
-            return self.accept(agent, &text, calls);
+            return self.accept_decision(agent, &text, calls);
         }
-        turn.repairs += 1;
-        if turn.repairs <= MAX_REPAIRS {
+        turn.repair_count += 1;
+        if turn.repair_count <= MAX_REPAIRS {
             return self.call_model();
         }
         let detail = calls
@@ -155,18 +157,22 @@ impl Machine {
             "the model was told twice; simplify the tool's schema or use a stronger model"
         };
         let failure = RunError::new("parsing_tool_invalid", "The decision does not fit its schema", detail);
-        self.fail(failure.hint(hint));
+        self.fail_state(failure.with_hint(hint));
     }
 
-    pub(super) fn accept(&mut self, agent: &AgentSpec, text: &str, decision: Vec<ToolCall>) {
+    pub(super) fn accept_decision(&mut self, agent: &AgentSpec, text: &str, decision: Vec<ToolCall>) {
         for call in &decision {
             let arguments = serde_json::from_str(&call.arguments).unwrap_or(Value::Null);
-            self.emit(RunEvent::Decided { agent: agent.id.clone(), tool: call.name.clone(), arguments });
+            self.emit_event(RunEvent::Decided {
+                agent: agent.id.clone(),
+                tool: call.name.clone(),
+                arguments,
+            });
         }
         if decision.len() > 1 {
             let names: Vec<&str> = decision.iter().map(|call| call.name.as_str()).collect();
             let text = format!("`{}` decided more than once in one answer: {}", agent.id, names.join(", "));
-            self.warn("several_decisions", text);
+            self.emit_warning("several_decisions", text);
         }
         self.end_visit(text.to_owned(), decision.clone(), decision);
     }
@@ -176,19 +182,21 @@ impl Machine {
         let Some((_, state)) = self.current_state() else { return };
         let offered = |name: &&String| parsing_tool(agent, name).is_some();
         let expected: Vec<String> = state.expects.iter().filter(offered).cloned().collect();
-        let Some(turn) = self.frame_mut().and_then(|frame| frame.turn.as_mut()) else { return };
-        turn.add(text.clone(), Vec::new(), Vec::new());
+        let Some(turn) = self.frame_mut().and_then(|frame| frame.agent_turn.as_mut()) else { return };
+        turn.add_reply(text.clone(), Vec::new(), Vec::new());
         if expected.is_empty() {
             return self.end_visit(text, Vec::new(), Vec::new());
         }
-        if turn.nudged {
+        if turn.was_nudged {
             let detail =
                 format!("`{}` answered in words twice and never called {}", agent.id, expected.join(" or "));
-            return self.fail(RunError::new("parsing_tool_missing", "The decision is missing", detail).hint(
-                "say in the role's systemMessage that this tool must be called, or use another model",
-            ));
+            return self.fail_state(
+                RunError::new("parsing_tool_missing", "The decision is missing", detail).with_hint(
+                    "say in the role's systemMessage that this tool must be called, or use another model",
+                ),
+            );
         }
-        turn.nudged = true;
+        turn.was_nudged = true;
         turn.choice = match expected.as_slice() {
             [one] => ToolChoice::Named(one.clone()),
             _ => ToolChoice::Required,
@@ -204,12 +212,12 @@ impl Machine {
         used: &[AttemptUsage],
         again: bool,
     ) {
-        if self.lane.phase != WaitState::Model(call) {
+        if self.branch.phase != WaitState::Model(call) {
             return;
         }
-        let Some(agent) = self.speaking() else { return };
-        let spent = self.pay(&agent, used).entries;
-        self.emit(RunEvent::ModelFailed {
+        let Some(agent) = self.current_caller() else { return };
+        let spent = self.charge_attempts(&agent, used).entries;
+        self.emit_event(RunEvent::ModelFailed {
             call,
             agent: agent.id.clone(),
             code: error.code().to_owned(),
@@ -221,20 +229,20 @@ impl Machine {
             return self.call_once_more();
         }
         // A script that does not fit the run is no failure of a model.
-        if self.summing().is_some() && !matches!(error, ModelError::Drift { .. }) {
-            return if self.another_answers(&agent, error) {
+        if self.pending_summary_coverage().is_some() && !matches!(error, ModelError::Drift { .. }) {
+            return if self.try_fallback_model(&agent, error) {
                 self.call_model()
             } else {
                 self.on_summary_failed(&agent, error)
             };
         }
-        if self.another_answers(&agent, error) {
+        if self.try_fallback_model(&agent, error) {
             return self.call_model();
         }
         let tries = if attempts > 1 { format!(" (after {attempts} attempts)") } else { String::new() };
         let failure = RunError::new(error.code(), "The model call failed", format!("{error}{tries}"))
-            .hint(error.hint());
-        self.fail(failure);
+            .with_hint(error.hint());
+        self.fail_state(failure);
     }
 }
 

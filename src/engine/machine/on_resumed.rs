@@ -16,82 +16,89 @@ use synthdev_domain::workflow::{StateBody, plain_text};
 
 impl Machine {
     pub(super) fn on_resumed(&mut self, resumed: ResumeInput) {
-        let given = given(&resumed);
+        let given = answers_as_inputs(&resumed);
         let ResumeInput { present, approvals, again, unclear, program, arrived, sub_agents, stops, .. } =
             resumed;
-        if self.lane.phase == WaitState::Ending {
+        if self.branch.phase == WaitState::Ending {
             // the work is done; only the last snapshot is made again
             let again = again.into_iter().map(|(call, _)| call).collect();
-            return self.emit(RunEvent::Resumed { present, again, definition: None, notes: Vec::new() });
+            return self.emit_event(RunEvent::Resumed {
+                present,
+                again,
+                definition: None,
+                notes: Vec::new(),
+            });
         }
-        if self.halted {
+        if self.is_halted {
             // the questions of other lanes are shown first, and must not make it forget which state comes next
-            self.ready.push_front(self.lane.id);
-            self.lane.passed = true;
+            self.ready_branches.push_front(self.branch.id);
+            self.branch.breakpoint_passed = true;
         }
         // time that is up is nobody who takes it up: a person may look at what stands elsewhere
         let by_time = self.spec.machine_version >= RESTS_SINCE && only_time(&given);
         // nor does it set going what was paused
-        let stays = by_time && self.parking;
-        (self.parked, self.stopping, self.halted) = (false, stays, false);
-        let left_park = !stays && self.leave_park();
-        for lane in std::iter::once(&mut self.lane).chain(self.lanes.values_mut()) {
-            lane.shown = false;
+        let stays = by_time && self.is_suspending;
+        (self.is_suspended, self.is_stopping, self.is_halted) = (false, stays, false);
+        let left_park = !stays && self.leave_suspension();
+        for lane in std::iter::once(&mut self.branch).chain(self.branches.values_mut()) {
+            lane.was_shown = false;
         }
-        (self.status, self.error, self.present) = (RunStatus::Running, None, present);
+        (self.status, self.error, self.user_present) = (RunStatus::Running, None, present);
         if let Some(approvals) = approvals {
             self.approvals = approvals;
         }
         let definition = program.as_ref().map(|program| program.hash.clone());
         // the driver has tried it on a copy before it wrote this down
-        let notes = program.and_then(|program| self.upgrade(program).ok()).unwrap_or_default();
+        let notes = program.and_then(|program| self.upgrade_program(program).ok()).unwrap_or_default();
         let again = again.into_iter().map(|(call, _)| call).collect();
-        self.emit(RunEvent::Resumed { present, again, definition, notes });
+        self.emit_event(RunEvent::Resumed { present, again, definition, notes });
         if arrived {
-            self.before = None;
+            self.initial_snapshot = None;
         }
-        if std::mem::take(&mut self.fresh) || arrived {
+        if std::mem::take(&mut self.needs_step_snapshot) || arrived {
             self.snapshot_before();
         }
-        self.serve(sub_agents, arrived);
+        self.set_sub_agents(sub_agents, arrived);
         for (call, reason) in unclear {
-            self.ask_uncertain(call, reason);
+            self.ask_about_interrupted_call(call, reason);
         }
         if !present && !by_time {
             // who takes it up without looking wants it to go on
-            self.leave_all_breakpoints();
+            self.continue_all_breakpoints();
         }
         if let Some(stops) = stops {
             self.also_stop(stops);
         }
-        self.ask_again(&given.iter().filter_map(Input::answered_call).collect::<Vec<_>>());
+        self.reissue_open_questions(&given.iter().filter_map(Input::answered_call).collect::<Vec<_>>());
         for input in given {
-            self.settle();
-            if left_park && self.halted {
+            self.run_ready_branches();
+            if left_park && self.is_halted {
                 // it stands before a step that one of the others has come to
                 return;
             }
-            if self.turn_to(&input) {
-                self.dispatch(input);
+            if self.activate_branch_for(&input) {
+                self.dispatch_input(input);
             }
         }
-        self.settle();
-        self.wake_held();
+        self.run_ready_branches();
+        self.wake_waiting_branches();
     }
 
     /// Whether an answer fits an open question, before it is given.
     ///
     /// # Errors
     /// Everything that is wrong with it, for the person.
-    pub fn would_take(&self, call: CallId, given: &UserAnswer) -> Result<(), String> {
-        let Some(lane) = self.every_lane().find(|lane| lane.pending() == Some(call)) else {
+    pub fn validate_answer_to(&self, call: CallId, given: &UserAnswer) -> Result<(), String> {
+        let Some(lane) = self.all_branches().find(|lane| lane.pending_call() == Some(call)) else {
             return Err("nobody waits for it".to_owned());
         };
         match lane.phase {
             WaitState::Person(_, PendingQuestion::Uncertain) => parse_resolution(given).map(|_| ()),
             WaitState::Person(_, PendingQuestion::Request) => {
                 let question = lane.question.as_ref();
-                question.map_or(Ok(()), |question| ask_user::fitting(question, given.clone()).map(|_| ()))
+                question.map_or(Ok(()), |question| {
+                    ask_user::validate_agent_answer(question, given.clone()).map(|_| ())
+                })
             }
             WaitState::Person(_, PendingQuestion::Pause) => {
                 let pause = lane.frames.last().and_then(|frame| {
@@ -134,46 +141,46 @@ impl Machine {
     }
 
     /// What is still open is shown to whoever is here now.
-    fn ask_again(&mut self, answered: &[CallId]) {
-        if !self.present {
+    fn reissue_open_questions(&mut self, answered: &[CallId]) {
+        if !self.user_present {
             return;
         }
         let mut lanes: Vec<(CallId, u64)> = self
-            .every_lane()
+            .all_branches()
             .filter(|lane| matches!(lane.phase, WaitState::Person(..) | WaitState::Approval(_)))
-            .filter_map(|lane| Some((lane.pending().filter(|call| !answered.contains(call))?, lane.id)))
+            .filter_map(|lane| Some((lane.pending_call().filter(|call| !answered.contains(call))?, lane.id)))
             .collect();
         lanes.sort_by_key(|(call, _)| *call);
         for (call, lane) in lanes {
-            self.show_again(call, lane);
+            self.reissue_question(call, lane);
         }
     }
 
-    fn show_again(&mut self, call: CallId, lane: u64) {
-        if !self.switch(lane) {
+    fn reissue_question(&mut self, call: CallId, lane: u64) {
+        if !self.switch_branch(lane) {
             return;
         }
-        self.lane.shown = true;
-        if matches!(self.lane.phase, WaitState::Approval(_)) && self.offers() {
+        self.branch.was_shown = true;
+        if matches!(self.branch.phase, WaitState::Approval(_)) && self.offers_each_once() {
             self.renew_deadline();
         }
-        let lane = &self.lane;
+        let lane = &self.branch;
         let asked = lane.question.clone().filter(|_| matches!(lane.phase, WaitState::Person(..)));
         if let Some(question) = asked {
-            self.emit(RunEvent::PersonAsked { call, question: question.clone() });
-            return self.effect(Effect::AskPerson { call, question });
+            self.emit_event(RunEvent::PersonAsked { call, question: question.clone() });
+            return self.push_effect(Effect::AskPerson { call, question });
         }
         let Some(top) = lane.frames.len().checked_sub(1) else { return };
-        let state = self.name_in(lane, top);
-        if let Some((invocation, risk)) = self.invocation_of(lane) {
-            let until = self.deadline_of(lane);
-            self.effect(Effect::AskApproval { call, state, invocation, risk, until });
+        let state = self.state_path_in(lane, top);
+        if let Some((invocation, risk)) = self.pending_invocation(lane) {
+            let until = self.approval_deadline(lane);
+            self.push_effect(Effect::AskApproval { call, state, invocation, risk, deadline: until });
         }
     }
 
-    fn ask_uncertain(&mut self, call: CallId, reason: String) {
-        if !self.every_lane().any(|lane| lane.phase == WaitState::Tool(call))
-            || !self.turn_to(&Input::Elapsed { call })
+    fn ask_about_interrupted_call(&mut self, call: CallId, reason: String) {
+        if !self.all_branches().any(|lane| lane.phase == WaitState::Tool(call))
+            || !self.activate_branch_for(&Input::Elapsed { call })
         {
             return;
         }
@@ -182,14 +189,14 @@ impl Machine {
         let question =
             UserQuestion::Uncertain { began: call, state: self.state_name(), tool, arguments, reason };
         // told with the other open questions
-        self.lane.question = Some(question);
-        self.lane.since = self.now;
-        self.lane.phase = WaitState::Person(self.next_call(), PendingQuestion::Uncertain);
+        self.branch.question = Some(question);
+        self.branch.waiting_since = self.now;
+        self.branch.phase = WaitState::Person(self.next_call(), PendingQuestion::Uncertain);
     }
 
     /// Somebody has looked whether the tool took effect.
     pub(super) fn on_certain(&mut self, answer: UserAnswer) {
-        let Some(UserQuestion::Uncertain { began, .. }) = self.lane.question else { return };
+        let Some(UserQuestion::Uncertain { began, .. }) = self.branch.question else { return };
         let Some((invocation, risk)) = self.current_invocation() else { return };
         let outcome = match parse_resolution(&answer) {
             Ok(UncertainCallResolution::Repeat) => return self.run_tool(invocation, risk),
@@ -200,11 +207,11 @@ impl Machine {
                 summary: "interrupted, not repeated".to_owned(),
                 ..ToolOutcome::default()
             },
-            Ok(UncertainCallResolution::Done(value)) => outcome(value),
+            Ok(UncertainCallResolution::Done(value)) => claimed_outcome(value),
             Err(problem) => {
-                self.warn("answer", problem);
-                let Some(question) = self.lane.question.take() else { return };
-                return self.ask_person(PendingQuestion::Uncertain, question);
+                self.emit_warning("answer", problem);
+                let Some(question) = self.branch.question.take() else { return };
+                return self.ask_user(PendingQuestion::Uncertain, question);
             }
         };
         self.finish_tool(began, outcome);
@@ -212,7 +219,7 @@ impl Machine {
 }
 
 /// Everything that counts at once, as if it had come by itself.
-fn given(resumed: &ResumeInput) -> Vec<Input> {
+fn answers_as_inputs(resumed: &ResumeInput) -> Vec<Input> {
     let ResumeInput { decisions, answers, elapsed, .. } = resumed;
     let decided = decisions.iter().cloned().map(|(call, decision)| Input::Approved { call, decision });
     let answered = answers.iter().cloned().map(|(call, answer)| Input::Answered { call, answer });
@@ -225,7 +232,7 @@ fn only_time(given: &[Input]) -> bool {
 }
 
 /// The result that somebody says it had.
-fn outcome(value: Value) -> ToolOutcome {
+fn claimed_outcome(value: Value) -> ToolOutcome {
     let content = if value.is_null() { "done".to_owned() } else { plain_text(&value) };
     ToolOutcome {
         ok: true,

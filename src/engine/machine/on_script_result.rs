@@ -16,19 +16,19 @@ use synthdev_domain::workflow::{NoMatch, StateBody, StateSpec, ValueSource, Work
 impl Machine {
     pub(super) fn on_evaluated(&mut self, call: CallId, outcome: ScriptOutcome) {
         let expected = [WaitState::Script(call), WaitState::Values(call), WaitState::Choice(call)];
-        if !expected.contains(&self.lane.phase) {
+        if !expected.contains(&self.branch.phase) {
             return;
         }
         let state = self.state_name();
         for text in outcome.logs {
-            self.emit(RunEvent::ScriptLog { state: state.clone(), text });
+            self.emit_event(RunEvent::ScriptLog { state: state.clone(), text });
         }
-        let applied = self.apply(call, outcome.patch);
-        self.offer_ends(call);
+        let applied = self.apply_scope_patch(call, outcome.patch);
+        self.release_offer(call);
         if let Err(problem) = applied {
-            return self.fail(RunError::new("script", "A script broke a conversation", problem));
+            return self.fail_state(RunError::new("script", "A script broke a conversation", problem));
         }
-        match self.lane.phase {
+        match self.branch.phase {
             WaitState::Script(_) => self.after_run(),
             WaitState::Values(_) => self.after_values(&outcome.values),
             WaitState::Choice(_) => self.after_choice(outcome.chosen, outcome.tried),
@@ -48,22 +48,22 @@ impl Machine {
 
     /// `action.script`, or the `before` of a `catch`, is done.
     fn after_run(&mut self) {
-        if let BranchContinuation::Catch(rule) = self.lane.then {
+        if let BranchContinuation::Catch(rule) = self.branch.continuation {
             return self.after_catch(rule);
         }
         if let Some(frame) = self.frame_mut() {
-            frame.stay.scripted = true;
+            frame.visit.script_succeeded = true;
         }
         self.after_script();
     }
 
     /// Changes count only now that the whole script has succeeded.
-    fn apply(&mut self, call: CallId, patch: ScopePatch) -> Result<(), String> {
+    fn apply_scope_patch(&mut self, call: CallId, patch: ScopePatch) -> Result<(), String> {
         if patch.is_empty() {
             return Ok(());
         }
         let state = self.state_name();
-        self.hear_front(patch.heard);
+        self.consume_front(patch.heard);
         let Some(workflow) = self.workflow() else { return Ok(()) };
         let Some(frame) = self.frame_mut() else { return Ok(()) };
         let mut rebuilt = Vec::with_capacity(patch.contexts.len());
@@ -71,19 +71,19 @@ impl Machine {
             let Some(at) = workflow.contexts.iter().position(|context| context.name == *name) else {
                 continue;
             };
-            let Some(thread) = frame.threads.get_mut(at) else { continue };
-            thread.recall();
+            let Some(thread) = frame.conversations.get_mut(at) else { continue };
+            thread.restore_compressed();
             rebuilt.push((at, script_scope::entries_from(messages, &thread.log.entries)?));
         }
         for (at, entries) in rebuilt {
-            if let Some(thread) = frame.threads.get_mut(at) {
-                thread.replace(entries);
+            if let Some(thread) = frame.conversations.get_mut(at) {
+                thread.replace_entries(entries);
             }
         }
         frame.set_data(&patch.set, &patch.removed);
         self.consume_offered(call, patch.heard);
         if !patch.set.is_empty() || !patch.removed.is_empty() {
-            self.emit(RunEvent::DataChanged { state, set: patch.set, removed: patch.removed });
+            self.emit_event(RunEvent::DataChanged { state, set: patch.set, removed: patch.removed });
         }
         Ok(())
     }
@@ -97,15 +97,15 @@ impl Machine {
             StateBody::Agent { agent, function, .. } => {
                 let text = values.first().and_then(Option::as_ref).filter(|v| !v.is_null()).map(plain_text);
                 match text.filter(|text| !text.trim().is_empty()) {
-                    Some(text) => self.begin_agent(*agent, *function, Some(text)),
+                    Some(text) => self.begin_agent_turn(*agent, *function, Some(text)),
                     None => {
                         let failure = self.undefined_input(&state);
-                        self.fail(failure);
+                        self.fail_state(failure);
                     }
                 }
             }
-            StateBody::Child { workflow, inputs } => self.begin_child(*workflow, inputs, values),
-            StateBody::Step(step) => self.begin_step(step, values),
+            StateBody::Child { workflow, inputs } => self.enter_child_workflow(*workflow, inputs, values),
+            StateBody::Step(step) => self.begin_action(step, values),
             work @ (StateBody::ForEach(_)
             | StateBody::Pause(_)
             | StateBody::Wait(_)
@@ -135,47 +135,47 @@ impl Machine {
             "The input of a state is undefined",
             format!("`{source}` evaluates to undefined, null or blank text in state `{}`", self.state_name()),
         )
-        .hint("set the value in an earlier state, or in the `before` of the transition that leads here");
+        .with_hint("set the value in an earlier state, or in the `before` of the transition that leads here");
         failure.place = script.map(|script| script.place);
         failure
     }
 
     /// Judges the transitions of the current state. One that holds always and does nothing needs no script.
-    pub(super) fn choose(&mut self) {
+    pub(super) fn choose_transition(&mut self) {
         if let Some(frame) = self.frame_mut() {
-            frame.stay.done = true;
+            frame.visit.work_done = true;
         }
         let Some((workflow, state)) = self.current_state() else { return };
         match state.transitions.first() {
             None => self.no_match(&workflow, &state, &[]),
             Some(first) if first.condition.is_none() && first.before.is_none() => {
-                self.follow(0, first.target, Vec::new());
+                self.follow_transition(0, first.target, Vec::new());
             }
             Some(_) => {
                 let guards = state.transitions.iter();
                 let guards =
                     guards.map(|t| TransitionGuard { condition: t.condition, before: t.before }).collect();
-                self.judge(&workflow, guards);
+                self.judge_transitions(&workflow, guards);
             }
         }
     }
 
-    fn judge(&mut self, workflow: &Workflow, guards: Vec<TransitionGuard>) {
+    fn judge_transitions(&mut self, workflow: &Workflow, guards: Vec<TransitionGuard>) {
         let errors_are_false = workflow.condition_errors_are_false || workflow.lenient;
-        let call = self.evaluate(ScriptTask::Choose { guards, errors_are_false });
-        self.lane.phase = WaitState::Choice(call);
+        let call = self.evaluate_script(ScriptTask::Choose { guards, errors_are_false });
+        self.branch.phase = WaitState::Choice(call);
     }
 
     fn after_choice(&mut self, chosen: Option<usize>, tried: Vec<TriedGuard>) {
         let Some((workflow, state)) = self.current_state() else { return };
         match chosen.and_then(|at| state.transitions.get(at).map(|transition| (at, transition.target))) {
-            Some((at, target)) => self.follow(at, target, tried),
+            Some((at, target)) => self.follow_transition(at, target, tried),
             None => self.no_match(&workflow, &state, &tried),
         }
     }
 
     /// Leaves the current state. What the person said meanwhile leads to `resume` instead.
-    pub(super) fn follow(&mut self, guard: usize, target: StateIx, tried: Vec<TriedGuard>) {
+    pub(super) fn follow_transition(&mut self, guard: usize, target: StateIx, tried: Vec<TriedGuard>) {
         let from = self.state_name();
         let (guard, target) = match self.take_resume() {
             Some(resume) => {
@@ -183,18 +183,18 @@ impl Machine {
             }
             None => (guard, target),
         };
-        let to = self.name_of(target);
+        let to = self.state_path(target);
         self.snapshot_after_state();
-        self.emit(RunEvent::Transitioned { from, to, guard, tried });
-        self.lane.jump = Some(target);
+        self.emit_event(RunEvent::Transitioned { from, to, guard, tried });
+        self.branch.next_state = Some(target);
     }
 
     /// A list of which nothing holds is an error that shows every value, never a silent end.
     fn no_match(&mut self, workflow: &Workflow, state: &StateSpec, tried: &[TriedGuard]) {
         // a branch cannot go on in a state of the whole workflow; for `stop` a body has its own
-        let branch = self.lane.frames.len() <= 1 && self.lane.parent.is_some();
+        let branch = self.branch.frames.len() <= 1 && self.branch.parent.is_some();
         if let (NoMatch::Go(target), false) = (workflow.no_match, branch) {
-            return self.follow(state.transitions.len(), target, tried.to_vec());
+            return self.follow_transition(state.transitions.len(), target, tried.to_vec());
         }
         let lines: Vec<String> = state
             .transitions
@@ -211,47 +211,47 @@ impl Machine {
             |name| format!("the agent did not call `{name}`: its decision is missing"),
         );
         let detail = format!("no condition of state `{}` holds:\n{}", self.state_name(), lines.join("\n"));
-        self.fail(
+        self.fail_state(
             RunError::new("no_transition", "No transition matches", detail)
-                .hint(hint)
+                .with_hint(hint)
                 .with_location(state.place.clone()),
         );
     }
 
     fn has_decision(&self, name: &str) -> bool {
-        self.frame().is_some_and(|frame| frame.last_parsing.iter().any(|call| call.name == name))
+        self.frame().is_some_and(|frame| frame.last_parsing_calls.iter().any(|call| call.name == name))
     }
 
     pub(super) fn on_script_failed(&mut self, call: CallId, error: &ScriptError) {
         if ![WaitState::Script(call), WaitState::Values(call), WaitState::Choice(call)]
-            .contains(&self.lane.phase)
+            .contains(&self.branch.phase)
         {
             return;
         }
-        self.offer_ends(call);
+        self.release_offer(call);
         let failure = self.script_failure(error);
-        if !self.pass_over_script(error, &failure) {
-            self.fail(failure);
+        if !self.tolerate_script_error(error, &failure) {
+            self.fail_state(failure);
         }
     }
 
     /// `lenient`: a script that throws is logged and passed over, its changes are dropped. A throwing
     /// condition has counted as false already.
-    fn pass_over_script(&mut self, error: &ScriptError, failure: &RunError) -> bool {
+    fn tolerate_script_error(&mut self, error: &ScriptError, failure: &RunError) -> bool {
         let Some((workflow, state)) = self.current_state().filter(|(workflow, _)| workflow.lenient) else {
             return false;
         };
         let before = self.script(error.script).is_some_and(|script| script.kind == ScriptKind::Before);
-        let judged = matches!(self.lane.phase, WaitState::Choice(_)) && before;
-        if !judged && !matches!(self.lane.phase, WaitState::Script(_)) {
+        let judged = matches!(self.branch.phase, WaitState::Choice(_)) && before;
+        if !judged && !matches!(self.branch.phase, WaitState::Script(_)) {
             return false;
         }
         let at = failure.place.as_ref().map_or_else(String::new, |place| format!("{place}: "));
-        self.warn("script_passed_over", format!("{at}{}: {}", failure.title, failure.detail));
+        self.emit_warning("script_passed_over", format!("{at}{}: {}", failure.title, failure.detail));
         if judged {
             let guards = state.transitions.iter();
             let guards = guards.map(|t| TransitionGuard { condition: t.condition, before: None }).collect();
-            self.judge(&workflow, guards);
+            self.judge_transitions(&workflow, guards);
         } else {
             self.after_run();
         }
@@ -281,8 +281,8 @@ impl Machine {
             String::new()
         };
         let detail = format!("{at}{}\n  {}", error.message, line.trim());
-        let mut failure = RunError::new(code, what, detail).hint(script_hint(error.kind));
-        failure.place = script.map(|script| offset(script.place, error));
+        let mut failure = RunError::new(code, what, detail).with_hint(script_hint(error.kind));
+        failure.place = script.map(|script| offset_location(script.place, error));
         failure
     }
 }
@@ -300,7 +300,7 @@ fn script_hint(kind: ScriptErrorKind) -> &'static str {
 }
 
 /// A JSON string stands on one line of its file, whatever line breaks it spells; a library is a file of its own.
-fn offset(mut place: SourceLocation, error: &ScriptError) -> SourceLocation {
+fn offset_location(mut place: SourceLocation, error: &ScriptError) -> SourceLocation {
     if error.library.is_some() && error.line > 0 {
         place.line += error.line - 1;
         place.column = error.column.max(1);

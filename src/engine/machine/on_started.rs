@@ -6,29 +6,30 @@ use synthdev_domain::workflow::{SnapshotPolicy, plain_text};
 
 impl Machine {
     pub(super) fn on_started(&mut self, seed: u64) {
-        if self.lane.phase != WaitState::New {
+        if self.branch.phase != WaitState::New {
             return;
         }
         self.seed = seed;
         let Some(root) = self.spec.program.workflows.first().cloned() else { return };
         let inputs = self.spec.inputs.clone();
-        self.emit(RunEvent::RunStarted {
+        self.emit_event(RunEvent::RunStarted {
             workflow: root.name.clone(),
             definition: self.spec.program.hash.clone(),
             inputs: inputs.clone(),
             chat: root.conversational,
             replayed: self.counts_all() && self.spec.program.is_replay(),
-            budget: (self.foresees() && !root.budget.is_unbounded()).then(|| Box::new(root.budget)),
+            budget: (self.checks_budgets_ahead() && !root.budget.is_unbounded())
+                .then(|| Box::new(root.budget)),
         });
-        if !self.stops.is_none() {
-            self.tell_stops();
+        if !self.breakpoints.is_empty() {
+            self.emit_breakpoints();
         }
         self.snapshot_before();
-        self.frame_ids = 1;
-        self.lane.frames.push(CallFrame::new(1, WorkflowIx(0), &root, String::new(), inputs));
-        self.purse = BudgetUsage::open(self.now);
+        self.last_frame_id = 1;
+        self.branch.frames.push(CallFrame::new(1, WorkflowIx(0), &root, String::new(), inputs));
+        self.budget_usage = BudgetUsage::open(self.now);
         self.arm_workflow_timer();
-        self.lane.jump = Some(root.start);
+        self.branch.next_state = Some(root.start);
     }
 
     /// What the run is undone to.

@@ -16,96 +16,96 @@ use synthdev_domain::run_error::RunError;
 impl Machine {
     pub(super) fn on_steered(&mut self, steering: SteeringAction) {
         match steering {
-            SteeringAction::Pause => self.hold = true,
+            SteeringAction::Pause => self.step_mode = true,
             SteeringAction::Park => self.suspend_for_handover(),
             SteeringAction::Interrupt { partial } => self.on_interrupted(&partial),
             SteeringAction::Step => {
-                self.leave_all_breakpoints();
-                self.hold = true;
+                self.continue_all_breakpoints();
+                self.step_mode = true;
             }
             SteeringAction::Continue => {
-                if std::mem::take(&mut self.stops.step) {
-                    self.tell_stops();
+                if std::mem::take(&mut self.breakpoints.step) {
+                    self.emit_breakpoints();
                 }
-                self.leave_all_breakpoints();
+                self.continue_all_breakpoints();
             }
             SteeringAction::Break { point } => {
-                if !self.stops.points.contains(&point) {
-                    self.stops.points.push(point);
-                    self.tell_stops();
+                if !self.breakpoints.points.contains(&point) {
+                    self.breakpoints.points.push(point);
+                    self.emit_breakpoints();
                 }
             }
             SteeringAction::Unbreak { point } => {
-                let before = self.stops.points.len();
-                self.stops.points.retain(|known| *known != point);
-                if self.stops.points.len() != before {
-                    self.tell_stops();
+                let before = self.breakpoints.points.len();
+                self.breakpoints.points.retain(|known| *known != point);
+                if self.breakpoints.points.len() != before {
+                    self.emit_breakpoints();
                 }
             }
             SteeringAction::TakeBack { text } => {
                 if self.take_back(&text) {
-                    self.emit(RunEvent::TakenBack { text });
+                    self.emit_event(RunEvent::TakenBack { text });
                 }
             }
-            SteeringAction::Keep { lane, name } => self.on_keep(lane, name),
-            SteeringAction::GoBack { lane, name } => self.on_go_back(lane, &name),
+            SteeringAction::Keep { lane, name } => self.on_checkpoint(lane, name),
+            SteeringAction::GoBack { lane, name } => self.on_restore_checkpoint(lane, &name),
             SteeringAction::Set { call, set } => self.on_set(call, set),
         }
     }
 
     /// Besides where it stands still already.
     pub(super) fn also_stop(&mut self, more: BreakpointSet) {
-        self.stops.step |= more.step;
+        self.breakpoints.step |= more.step;
         for point in more.points {
-            if !self.stops.points.contains(&point) {
-                self.stops.points.push(point);
+            if !self.breakpoints.points.contains(&point) {
+                self.breakpoints.points.push(point);
             }
         }
-        self.tell_stops();
+        self.emit_breakpoints();
     }
 
     /// Where it stands still from now on.
-    pub(super) fn tell_stops(&mut self) {
-        let BreakpointSet { step, points } = self.stops.clone();
-        self.emit(RunEvent::Breakpoints { step, points });
+    pub(super) fn emit_breakpoints(&mut self) {
+        let BreakpointSet { step, points } = self.breakpoints.clone();
+        self.emit_event(RunEvent::Breakpoints { step, points });
     }
 
     /// Every lane that stands goes on.
-    pub(super) fn leave_all_breakpoints(&mut self) {
-        (self.hold, self.hold_calls) = (false, false);
+    pub(super) fn continue_all_breakpoints(&mut self) {
+        (self.step_mode, self.stop_before_model_calls) = (false, false);
         let mut standing: Vec<(CallId, u64)> = self
-            .every_lane()
+            .all_branches()
             .filter(|lane| matches!(lane.phase, WaitState::Person(_, PendingQuestion::Break(_))))
-            .filter_map(|lane| Some((lane.pending()?, lane.id)))
+            .filter_map(|lane| Some((lane.pending_call()?, lane.id)))
             .collect();
         standing.sort_by_key(|(call, _)| *call);
         for (call, lane) in standing {
-            if self.switch(lane) {
-                if self.lane.shown {
-                    self.effect(Effect::Abort { call });
-                    self.lane.shown = false;
+            if self.switch_branch(lane) {
+                if self.branch.was_shown {
+                    self.push_effect(Effect::Abort { call });
+                    self.branch.was_shown = false;
                 }
-                self.emit(RunEvent::PersonAnswered { call });
-                self.leave_breakpoint();
+                self.emit_event(RunEvent::PersonAnswered { call });
+                self.continue_from_breakpoint();
             }
         }
     }
 
     /// The current lane goes on from where it stands.
-    pub(super) fn leave_breakpoint(&mut self) {
-        let WaitState::Person(_, PendingQuestion::Break(place)) = self.lane.phase else { return };
-        self.lane.phase = WaitState::New;
-        self.ready.push_back(self.lane.id);
+    pub(super) fn continue_from_breakpoint(&mut self) {
+        let WaitState::Person(_, PendingQuestion::Break(place)) = self.branch.phase else { return };
+        self.branch.phase = WaitState::New;
+        self.ready_branches.push_back(self.branch.id);
         match place {
-            BreakSite::State => self.lane.passed = true,
-            BreakSite::Model => self.lane.phase = WaitState::Held,
+            BreakSite::State => self.branch.breakpoint_passed = true,
+            BreakSite::Model => self.branch.phase = WaitState::Held,
             BreakSite::Tool if self.is_step() => {
                 // a step does not look at it again: it would count for the next state
-                self.lane.passed = !self.offers();
+                self.branch.breakpoint_passed = !self.offers_each_once();
                 self.permit_step();
             }
             BreakSite::Tool => {
-                self.lane.passed = true;
+                self.branch.breakpoint_passed = true;
                 self.next_tool();
             }
         }
@@ -113,23 +113,25 @@ impl Machine {
 
     /// The current lane stands before a state, or will enter it now.
     pub(super) fn breaks_before_state(&mut self, target: StateIx) -> bool {
-        if std::mem::take(&mut self.lane.passed) || self.stops.is_none() && !self.hold {
+        if std::mem::take(&mut self.branch.breakpoint_passed)
+            || self.breakpoints.is_empty() && !self.step_mode
+        {
             return false;
         }
         let Some(workflow) = self.workflow().filter(|workflow| !workflow.conversational) else {
             return false;
         };
         let Some(state) = workflow.state(target) else { return false };
-        let path = self.name_of(target);
+        let path = self.state_path(target);
         let named = |point: &&Breakpoint| {
             let Breakpoint::State { state: wanted } = point else { return false };
             path.strip_suffix(wanted.as_str())
                 .is_some_and(|before| before.is_empty() || before.ends_with('/'))
         };
-        let mut point = self.stops.points.iter().find(named).cloned();
+        let mut point = self.breakpoints.points.iter().find(named).cloned();
         if point.is_none() && !state.terminal {
             point = self.spend_reached();
-            if point.is_none() && !self.hold && !self.stops.step {
+            if point.is_none() && !self.step_mode && !self.breakpoints.step {
                 return false;
             }
         } else if point.is_none() {
@@ -137,7 +139,7 @@ impl Machine {
         }
         // the visit before is over: its time must not run out meanwhile
         self.stop_visit_timers();
-        self.lane.jump = Some(target);
+        self.branch.next_state = Some(target);
         self.stop_at_breakpoint(BreakSite::State, path, point);
         true
     }
@@ -147,7 +149,7 @@ impl Machine {
         if self.breaks_for_interrupt() {
             return true;
         }
-        if self.stops.points.is_empty() {
+        if self.breakpoints.points.is_empty() {
             return false;
         }
         let Some(point) = self.spend_reached() else { return false };
@@ -157,68 +159,71 @@ impl Machine {
 
     /// The current lane stands before a tool.
     pub(super) fn breaks_before_tool(&mut self, tool: &str) -> bool {
-        if std::mem::take(&mut self.lane.passed) || self.stops.points.is_empty() {
+        if std::mem::take(&mut self.branch.breakpoint_passed) || self.breakpoints.points.is_empty() {
             return false;
         }
         let named =
             |point: &&Breakpoint| matches!(point, Breakpoint::Tool { tool: wanted } if wanted == tool);
-        let Some(point) = self.stops.points.iter().find(named).cloned() else { return false };
+        let Some(point) = self.breakpoints.points.iter().find(named).cloned() else { return false };
         self.stop_at_breakpoint(BreakSite::Tool, self.state_name(), Some(point));
         true
     }
 
     /// The largest amount that was reached; what was reached no longer stops it.
     fn spend_reached(&mut self) -> Option<Breakpoint> {
-        if !self.stops.points.iter().any(|point| matches!(point, Breakpoint::Spend { .. })) {
+        if !self.breakpoints.points.iter().any(|point| matches!(point, Breakpoint::Spend { .. })) {
             return None;
         }
         let spent = self.ledger.cost_usd()?;
-        let reached = self.stops.points.iter().filter(|point| point.is_spent(spent));
+        let reached = self.breakpoints.points.iter().filter(|point| point.is_spent(spent));
         let largest = reached.max_by_key(|point| match point {
             Breakpoint::Spend { micro_usd } => *micro_usd,
             Breakpoint::State { .. } | Breakpoint::Tool { .. } | Breakpoint::Now => 0,
         });
         let largest = largest.cloned()?;
-        self.stops.points.retain(|point| !point.is_spent(spent));
-        self.tell_stops();
+        self.breakpoints.points.retain(|point| !point.is_spent(spent));
+        self.emit_breakpoints();
         Some(largest)
     }
 
     pub(super) fn stop_at_breakpoint(&mut self, place: BreakSite, state: String, point: Option<Breakpoint>) {
-        self.hold = true;
-        self.ask_person(PendingQuestion::Break(place), UserQuestion::Break { state, point });
+        self.step_mode = true;
+        self.ask_user(PendingQuestion::Break(place), UserQuestion::Break { state, point });
     }
 
     /// Changes data where somebody waits; anywhere else a script may be about to change it.
     fn on_set(&mut self, call: Option<CallId>, set: Vec<(Vec<String>, Value)>) {
         let waits = |phase: &WaitState| matches!(phase, WaitState::Person(..) | WaitState::Approval(_));
         let lane = self
-            .every_lane()
-            .filter(|lane| waits(&lane.phase) && (call.is_none() || lane.pending() == call))
+            .all_branches()
+            .filter(|lane| waits(&lane.phase) && (call.is_none() || lane.pending_call() == call))
             .min_by_key(|lane| lane.id)
             .map(|lane| lane.id);
         match lane.filter(|_| !self.is_chat()) {
-            Some(lane) if self.switch(lane) => self.set_data_paths(set),
+            Some(lane) if self.switch_branch(lane) => self.set_data_paths(set),
             Some(_) | None => {
-                self.warn("set", "nothing was changed: common_data is set only while the run stands still");
+                self.emit_warning(
+                    "set",
+                    "nothing was changed: common_data is set only while the run stands still",
+                );
             }
         }
     }
 }
 
 /// Why a run that stands at a breakpoint has not gone on.
-pub(super) fn stand_failure(state: &str, point: Option<&Breakpoint>) -> RunError {
+pub(super) fn breakpoint_failure(state: &str, point: Option<&Breakpoint>) -> RunError {
     let title = match point {
         None => "The run stands still",
         Some(Breakpoint::Now) => "The run was interrupted",
         Some(_) => "The run stands at a breakpoint",
     };
-    RunError::new("paused", title, stand_words(state, point))
-        .hint("`synthdev resume` goes on; in the terminal: /step, /continue, /set")
+    RunError::new("paused", title, breakpoint_text(state, point))
+        .with_hint("`synthdev resume` goes on; in the terminal: /step, /continue, /set")
 }
 
 /// `before state `review` (breakpoint: state review)`
-pub(super) fn stand_words(state: &str, point: Option<&Breakpoint>) -> String {
+pub(super) fn breakpoint_text(state: &str, point: Option<&Breakpoint>) -> String {
     match point {
         None => format!("stands before state `{state}`"),
         Some(point @ Breakpoint::State { .. }) => {

@@ -17,18 +17,18 @@ impl Machine {
         let state = self.state_name();
         let message = message.filter(|message| !message.is_null()).map(|message| plain_text(&message));
         let message = message.unwrap_or_else(|| format!("state `{state}` waits for you"));
-        let somebody = self.present || self.is_errand(&self.lane) && for_sub_agents(pause);
+        let somebody = self.user_present || self.is_task_branch(&self.branch) && for_sub_agents(pause);
         let waits = pause.request.as_ref().is_some_and(|request| request.waits);
-        if !somebody && !waits && self.goes_on_alone(pause) {
+        if !somebody && !waits && self.continue_without_answer(pause) {
             return;
         }
         self.stop_ttl();
         let until = pause.ttl_ms.filter(|_| somebody).map(|ttl| {
             let call = self.set_timer(ttl, true);
             if let Some(frame) = self.frame_mut() {
-                frame.stay.ttl = Some(call);
+                frame.visit.pause_timer = Some(call);
             }
-            self.later(ttl)
+            self.time_after(ttl)
         });
         let question = UserQuestion::Pause {
             message,
@@ -42,45 +42,45 @@ impl Machine {
             problem: None,
         };
         let said = if pause.kind == PauseKind::Text { self.take_said() } else { None };
-        self.ask_pause(question);
-        if let (Some(text), WaitState::Person(call, _)) = (said, self.lane.phase.clone()) {
-            if self.lane.shown {
-                self.effect(Effect::Abort { call });
+        self.ask_pause_question(question);
+        if let (Some(text), WaitState::Person(call, _)) = (said, self.branch.phase.clone()) {
+            if self.branch.was_shown {
+                self.push_effect(Effect::Abort { call });
             }
             self.on_answered(call, UserAnswer::Text { text });
         }
     }
 
-    pub(super) fn ask_pause(&mut self, question: UserQuestion) {
+    pub(super) fn ask_pause_question(&mut self, question: UserQuestion) {
         if let Some(frame) = self.frame_mut() {
-            frame.stay.question = Some(question.clone());
+            frame.visit.question = Some(question.clone());
         }
-        self.ask_person(PendingQuestion::Pause, question);
+        self.ask_user(PendingQuestion::Pause, question);
     }
 
     /// What was said before and fits no state `resume`.
     fn take_said(&mut self) -> Option<String> {
         let resumes = self.spec.program.workflows.first().is_some_and(|root| root.resume.is_some());
-        if resumes { None } else { self.next_said() }
+        if resumes { None } else { self.next_available_message() }
     }
 
     /// Nobody will answer: the default counts at once, `on_timeout` when its time has come; else the run waits.
-    fn goes_on_alone(&mut self, pause: &PauseSpec) -> bool {
+    fn continue_without_answer(&mut self, pause: &PauseSpec) -> bool {
         if let Some(value) = &pause.default {
-            self.keep_default(pause, value);
+            self.store_pause_default(pause, value);
             self.work_done(true, value.clone());
             return true;
         }
         let Some(ttl) = pause.ttl_ms.filter(|_| pause.on_timeout.is_some()) else { return false };
-        let until = self.later(ttl);
-        self.emit(RunEvent::Waiting { state: self.state_name(), until });
+        let until = self.time_after(ttl);
+        self.emit_event(RunEvent::Waiting { state: self.state_name(), until });
         let call = self.set_timer(ttl, true);
-        self.lane.then = BranchContinuation::Unanswered;
-        self.lane.phase = WaitState::Timer(call);
+        self.branch.continuation = BranchContinuation::Unanswered;
+        self.branch.phase = WaitState::Timer(call);
         true
     }
 
-    pub(super) fn later(&self, ms: u64) -> Timestamp {
+    pub(super) fn time_after(&self, ms: u64) -> Timestamp {
         Timestamp(self.now.0.saturating_add(i64::try_from(ms).unwrap_or(i64::MAX)))
     }
 
@@ -89,106 +89,110 @@ impl Machine {
         let StateBody::Pause(pause) = &state.work else { return };
         if let UserAnswer::Unfit { detail } = given {
             self.stop_ttl();
-            self.lane.phase = WaitState::New;
-            return self.fail(RunError::new("validation", "No answer fits what the state asks for", detail));
+            self.branch.phase = WaitState::New;
+            return self.fail_state(RunError::new(
+                "validation",
+                "No answer fits what the state asks for",
+                detail,
+            ));
         }
         match answer_validation::validate_answer(pause, given) {
             Ok(value) => {
                 self.stop_ttl();
                 if pause.kind == PauseKind::Outputs && state.store.is_none() {
-                    self.keep_outputs(&value);
+                    self.store_pause_outputs(&value);
                 }
                 self.work_done(true, value);
             }
             Err(why) => {
-                let asked = self.frame_mut().and_then(|frame| frame.stay.question.take());
+                let asked = self.frame_mut().and_then(|frame| frame.visit.question.take());
                 let Some(mut question) = asked else { return };
                 if let UserQuestion::Pause { problem, .. } = &mut question {
                     *problem = Some(why);
                 }
-                self.ask_pause(question);
+                self.ask_pause_question(question);
             }
         }
     }
 
     /// A default stands where an answer would.
-    fn keep_default(&mut self, pause: &PauseSpec, value: &Value) {
+    fn store_pause_default(&mut self, pause: &PauseSpec, value: &Value) {
         let stored = self.current_state().is_some_and(|(_, state)| state.store.is_some());
         let kept = pause.kind == PauseKind::Outputs && !stored;
         if kept && self.spec.machine_version >= KEEPS_SINCE {
-            self.keep_outputs(value);
+            self.store_pause_outputs(value);
         }
     }
 
     /// Without an `output`, each value stands under its own name.
-    fn keep_outputs(&mut self, value: &Value) {
+    fn store_pause_outputs(&mut self, value: &Value) {
         let Some(set) = value.as_object().cloned().filter(|set: &Map<String, Value>| !set.is_empty()) else {
             return;
         };
         let state = self.state_name();
         if let Some(frame) = self.frame_mut() {
             frame.set_data(&set, &[]);
-            self.emit(RunEvent::DataChanged { state, set, removed: Vec::new() });
+            self.emit_event(RunEvent::DataChanged { state, set, removed: Vec::new() });
         }
     }
 
     /// Nobody has answered in time: the default, another state, or an error.
-    pub(super) fn pause_ran_out(&mut self) {
-        if let WaitState::Approval(call) = self.lane.phase {
-            return self.approval_ran_out(call);
+    pub(super) fn on_pause_deadline(&mut self) {
+        if let WaitState::Approval(call) = self.branch.phase {
+            return self.on_approval_timeout(call);
         }
-        if !matches!(self.lane.phase, WaitState::Person(_, PendingQuestion::Pause)) {
+        if !matches!(self.branch.phase, WaitState::Person(_, PendingQuestion::Pause)) {
             return;
         }
-        self.withdraw(&self.lane.phase.clone(), self.lane.shown);
-        self.lane.phase = WaitState::New;
-        self.go_on_unanswered();
+        self.withdraw_wait(&self.branch.phase.clone(), self.branch.was_shown);
+        self.branch.phase = WaitState::New;
+        self.continue_after_timeout();
     }
 
-    pub(super) fn go_on_unanswered(&mut self) {
+    pub(super) fn continue_after_timeout(&mut self) {
         let Some((_, state)) = self.current_state() else { return };
         let StateBody::Pause(pause) = &state.work else { return };
         let detail = format!("nobody answered state `{}` in time", self.state_name());
         if let Some(value) = &pause.default {
-            self.warn("pause_timeout", format!("{detail}: its default counts"));
-            self.keep_default(pause, value);
+            self.emit_warning("pause_timeout", format!("{detail}: its default counts"));
+            self.store_pause_default(pause, value);
             return self.work_done(true, value.clone());
         }
         let failure = RunError::new("timeout", "Nobody answered in time", detail)
-            .hint("give the pause a \"default\" or \"on_timeout\", or more time: \"ttl\"");
+            .with_hint("give the pause a \"default\" or \"on_timeout\", or more time: \"ttl\"");
         match pause.on_timeout {
             Some(target) => {
-                let failure = self.located(failure);
-                let name = self.name_of(target);
+                let failure = self.with_location(failure);
+                let name = self.state_path(target);
                 self.emit_caught(failure, "on_timeout", Some(name));
-                self.follow(state.transitions.len(), target, Vec::new());
+                self.follow_transition(state.transitions.len(), target, Vec::new());
             }
-            None => self.fail(failure),
+            None => self.fail_state(failure),
         }
     }
 
     pub(super) fn stop_ttl(&mut self) {
-        if let Some(call) = self.frame_mut().and_then(|frame| frame.stay.ttl.take()) {
-            self.effect(Effect::Abort { call });
+        if let Some(call) = self.frame_mut().and_then(|frame| frame.visit.pause_timer.take()) {
+            self.push_effect(Effect::Abort { call });
         }
     }
 
     /// Words that nobody asked for answer whoever waits for words; else they are kept.
-    pub(super) fn on_said(&mut self, text: String) {
-        if let Some((lane, call)) = self.listener()
-            && self.switch(lane)
+    pub(super) fn on_user_message(&mut self, text: String) {
+        if let Some((lane, call)) = self.branch_awaiting_text()
+            && self.switch_branch(lane)
         {
-            if self.lane.shown {
-                self.effect(Effect::Abort { call });
+            if self.branch.was_shown {
+                self.push_effect(Effect::Abort { call });
             }
             return self.on_answered(call, UserAnswer::Text { text });
         }
-        self.emit(RunEvent::Queued { text: text.clone() });
-        self.keep_said(text);
+        self.emit_event(RunEvent::Queued { text: text.clone() });
+        self.queue_message(text);
     }
 
-    fn listener(&self) -> Option<(u64, CallId)> {
-        let mut lanes: Vec<_> = std::iter::once(&self.lane).chain(self.lanes.values()).collect();
+    fn branch_awaiting_text(&self) -> Option<(u64, CallId)> {
+        let mut lanes: Vec<_> = std::iter::once(&self.branch).chain(self.branches.values()).collect();
         lanes.sort_by_key(|lane| lane.id);
         lanes.into_iter().find_map(|lane| {
             let WaitState::Person(call, asked) = lane.phase else { return None };
@@ -200,15 +204,15 @@ impl Machine {
 
     /// At a transition of the whole workflow: what was said goes to the state `resume`.
     pub(super) fn take_resume(&mut self) -> Option<synthdev_domain::ids::StateIx> {
-        if self.lane.parent.is_some() || self.lane.frames.len() != 1 {
+        if self.branch.parent.is_some() || self.branch.frames.len() != 1 {
             return None;
         }
         let target = self.workflow()?.resume?;
-        let text = self.next_said()?;
+        let text = self.next_available_message()?;
         let state = self.state_name();
         let set = Map::from_iter([("resume_input".to_owned(), Value::String(text))]);
         self.frame_mut()?.set_data(&set, &[]);
-        self.emit(RunEvent::DataChanged { state, set, removed: Vec::new() });
+        self.emit_event(RunEvent::DataChanged { state, set, removed: Vec::new() });
         Some(target)
     }
 }

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::build_prompt::{PromptBuilder, WindowUpdate};
 use super::{CallFrame, CallId, Effect, Machine, RunEvent, WaitState};
 use crate::agent_turn::{AgentTurn, SummarizationState, TurnEntry};
-use crate::call_frame::{TurnContinuation, WorkResult, speaker};
+use crate::call_frame::{TurnContinuation, WorkResult, workflow_author};
 use crate::conversation::LiveConversation;
 use crate::prompt;
 use crate::replay_skips::SkippedCallKind;
@@ -21,18 +21,18 @@ use synthdev_domain::run_error::RunError;
 use synthdev_domain::workflow::{AgentFunction, StateBody};
 
 impl Machine {
-    pub(super) fn begin_visit(&mut self, ix: AgentIx, input: Option<String>) {
+    pub(super) fn begin_turn(&mut self, ix: AgentIx, input: Option<String>) {
         let Some(workflow) = self.workflow() else { return };
         let Some(agent) = workflow.agent(ix) else { return };
         let Some(frame) = self.frame_mut() else { return };
-        let length = frame.threads.get(agent.context.0).map_or(0, LiveConversation::length);
+        let length = frame.conversations.get(agent.context.0).map_or(0, LiveConversation::length);
         let continues =
-            frame.memory(ix).and_then(|memory| memory.continuation.take()).is_some_and(|earlier| {
+            frame.agent_memory(ix).and_then(|memory| memory.continuation.take()).is_some_and(|earlier| {
                 earlier.context_length == length && (earlier.input == input || input.is_none())
             });
         let state = frame.state;
         if continues
-            && !frame.stay.again
+            && !frame.visit.work_restarted
             && let Some(visits) = frame.visits.get_mut(state.0)
         {
             *visits = visits.saturating_sub(1);
@@ -49,26 +49,26 @@ impl Machine {
             input: input.clone(),
             stores_input,
             directive,
-            input_author: speaker(&workflow),
-            entries: std::mem::take(&mut frame.stay.rounds),
+            input_role: workflow_author(&workflow),
+            entries: std::mem::take(&mut frame.visit.rounds),
             rounds: 0,
             allowed: agent.max_tool_rounds,
-            repairs: 0,
-            nudged: false,
+            repair_count: 0,
+            was_nudged: false,
             choice: forced.map_or(ToolChoice::Auto, |tool| ToolChoice::Named(tool.name.clone())),
-            asked: None,
-            gave_way: 0,
-            open: None,
-            begin: 0,
-            shortened: 0,
-            summing: SummarizationState::Free,
+            requested_model: None,
+            fallback_count: 0,
+            open_reply: None,
+            window_start: 0,
+            shortened_count: 0,
+            summarization: SummarizationState::Free,
             record: None,
         };
-        frame.turn = Some(turn);
+        frame.agent_turn = Some(turn);
         if let Some(text) = input.filter(|_| stores_input || directive) {
-            self.emit(RunEvent::MessageAdded {
+            self.emit_event(RunEvent::MessageAdded {
                 context: context_name(&workflow, agent),
-                author: speaker(&workflow),
+                author: workflow_author(&workflow),
                 role: ChatRole::User,
                 text,
                 private,
@@ -83,15 +83,21 @@ impl Machine {
         let Some(agent) = workflow.agent(ix) else { return };
         let author = match agent.side {
             ConversationSide::User => MessageAuthor::Agent(agent.id.clone()),
-            ConversationSide::Assistant => speaker(&workflow),
+            ConversationSide::Assistant => workflow_author(&workflow),
         };
-        if let Some(thread) = self.frame_mut().and_then(|frame| frame.thread(agent.context)) {
+        if let Some(thread) = self.frame_mut().and_then(|frame| frame.conversation_mut(agent.context)) {
             thread.push(ContextEntry::text(author.clone(), ChatRole::User, text.clone()));
         }
         let context = context_name(&workflow, agent);
-        self.emit(RunEvent::MessageAdded { context, author, role: ChatRole::User, text, private: false });
+        self.emit_event(RunEvent::MessageAdded {
+            context,
+            author,
+            role: ChatRole::User,
+            text,
+            private: false,
+        });
         self.set_result(None, Some(&agent.id), Vec::new());
-        self.choose();
+        self.choose_transition();
     }
 
     /// The whole context, for everyone in it, back to its starting messages.
@@ -99,17 +105,18 @@ impl Machine {
         let Some(workflow) = self.workflow() else { return };
         let Some(agent) = workflow.agent(ix) else { return };
         let Some(frame) = self.frame_mut() else { return };
-        if let Some((thread, spec)) = frame.thread(agent.context).zip(workflow.contexts.get(agent.context.0))
+        if let Some((thread, spec)) =
+            frame.conversation_mut(agent.context).zip(workflow.contexts.get(agent.context.0))
         {
-            thread.clear(spec);
+            thread.reset_to_start(spec);
         }
         self.set_result(None, Some(&agent.id), Vec::new());
-        self.choose();
+        self.choose_transition();
     }
 
-    fn warn_of_shortening(&mut self, trimmed: Option<String>, shortened: Option<String>) {
+    fn warn_about_shortening(&mut self, trimmed: Option<String>, shortened: Option<String>) {
         for (code, text) in [("context_trimmed", trimmed), ("context_shortened", shortened)] {
-            text.into_iter().for_each(|text| self.warn(code, text));
+            text.into_iter().for_each(|text| self.emit_warning(code, text));
         }
     }
 
@@ -120,9 +127,11 @@ impl Machine {
         }
         let Some(workflow) = self.workflow() else { return };
         let state = self.state_name();
-        let spared = self.spared.has(CallId(self.calls + 1), SkippedCallKind::Model);
+        let spared = self.replay_skips.skips_call(CallId(self.calls + 1), SkippedCallKind::Model);
         let spec = Arc::clone(&self.spec);
-        let Some(CallFrame { turn: Some(turn), threads, .. }) = self.frame_mut() else { return };
+        let Some(CallFrame { agent_turn: Some(turn), conversations: threads, .. }) = self.frame_mut() else {
+            return;
+        };
         let Some(agent) = workflow.agent(turn.agent) else { return };
         let places = workflow.contexts.get(agent.context.0).zip(threads.get_mut(agent.context.0));
         let Some((context, thread)) = places else { return };
@@ -130,23 +139,24 @@ impl Machine {
             workflow: &workflow,
             agent,
             context,
-            brief: &spec.brief,
+            system_context: &spec.brief,
             version: spec.machine_version,
         };
-        let moved = match seats.settle(thread, turn, spared) {
+        let moved = match seats.update_window(thread, turn, spared) {
             WindowUpdate::Sums(asked) => return self.call_for_summary(agent, context, asked),
             WindowUpdate::Moved(text) => Some(text),
             WindowUpdate::Stands => None,
         };
         let (messages, outline) = match seats.build_messages(thread, turn, spared) {
             Ok(seen) => seen,
-            Err(overflow) => return self.fail(too_long(&overflow, context, &agent.choice)),
+            Err(overflow) => return self.fail_state(too_long(&overflow, context, &agent.choice)),
         };
-        turn.asked = (!agent.choice.fallback.is_empty()).then(|| Box::new(agent.choice.clone()));
-        let told = std::mem::replace(&mut turn.shortened, outline.shortened);
-        let cut = (outline.shortened > 0 && outline.shortened != told).then(|| seats.shortened(thread, turn));
+        turn.requested_model = (!agent.choice.fallback.is_empty()).then(|| Box::new(agent.choice.clone()));
+        let told = std::mem::replace(&mut turn.shortened_count, outline.shortened_count);
+        let cut = (outline.shortened_count > 0 && outline.shortened_count != told)
+            .then(|| seats.shortened_warning(thread, turn));
         let tool_choice = turn.choice.clone();
-        self.warn_of_shortening(moved, cut);
+        self.warn_about_shortening(moved, cut);
         let mut request = messages.map(|messages| ModelRequest {
             agent: agent.id.clone(),
             state: state.clone(),
@@ -156,15 +166,15 @@ impl Machine {
             parsing_tools: agent.parsing_tools.clone(),
             tool_choice,
         });
-        if !self.affords(agent, request.as_mut()) {
+        if !self.fits_budgets(agent, request.as_mut()) {
             return;
         }
-        self.reserve(request.as_ref());
+        self.reserve_budget(request.as_ref());
         let call = self.next_call();
-        self.emit(RunEvent::ModelCalled {
+        self.emit_event(RunEvent::ModelCalled {
             call,
             state,
-            role: self.role_told(agent),
+            role: self.role_for_event(agent),
             agent: agent.id.clone(),
             side: agent.side,
             model: agent.choice.model.clone(),
@@ -172,50 +182,50 @@ impl Machine {
             messages: outline.messages,
         });
         if let Some(request) = request {
-            self.effect(Effect::CallModel { call, request: Box::new(request) });
+            self.push_effect(Effect::CallModel { call, request: Box::new(request) });
         }
-        self.lane.phase = WaitState::Model(call);
+        self.branch.phase = WaitState::Model(call);
     }
 
     /// Ends the visit: what was said enters the context, scripts can read it, the transitions are judged.
     /// A user seat's decision stays private.
     pub(super) fn end_visit(&mut self, text: String, calls: Vec<ToolCall>, decision: Vec<ToolCall>) {
         let Some(workflow) = self.workflow() else { return };
-        let asked = self.only_asks();
+        let asked = self.excludes_from_context();
         let stores = self.current_state().is_some_and(|(_, state)| state.store.is_some());
         let Some(frame) = self.frame_mut() else { return };
-        let Some(turn) = frame.turn.take() else { return };
+        let Some(turn) = frame.agent_turn.take() else { return };
         let Some(agent) = workflow.agent(turn.agent) else { return };
         let (ix, side) = (turn.agent, turn.side);
         let private = asked || (side == ConversationSide::User && !decision.is_empty());
         let ran_tools = decision.is_empty() && !calls.is_empty();
         let input = turn.input.clone().filter(|_| ran_tools);
-        if let Some(thread) = frame.thread(agent.context) {
-            turn.store(thread, private, agent.memory == MemoryPolicy::Private);
+        if let Some(thread) = frame.conversation_mut(agent.context) {
+            turn.commit_to(thread, private, agent.memory == MemoryPolicy::Private);
         }
-        let context_length = frame.threads.get(agent.context.0).map_or(0, LiveConversation::length);
-        if let Some(memory) = frame.memory(ix) {
+        let context_length = frame.conversations.get(agent.context.0).map_or(0, LiveConversation::length);
+        if let Some(memory) = frame.agent_memory(ix) {
             memory.continuation = ran_tools.then_some(TurnContinuation { input, context_length });
         }
-        frame.spoke = true;
+        frame.agent_replied = true;
         // mostly what the agent is known to have said last
-        let known = frame.memory(ix).and_then(|memory| memory.last_response.clone());
+        let known = frame.agent_memory(ix).and_then(|memory| memory.last_response.clone());
         let said = known.filter(|known| **known == *text).unwrap_or_else(|| text.as_str().into());
         frame.last_response = Some(Arc::clone(&said));
-        frame.last_calls.clone_from(&calls);
-        let result = if stores { result_of(&text, &decision) } else { Value::Null };
-        frame.last_parsing = decision;
+        frame.last_tool_calls.clone_from(&calls);
+        let result = if stores { turn_result(&text, &decision) } else { Value::Null };
+        frame.last_parsing_calls = decision;
         if !text.trim().is_empty() && !private {
-            self.emit(RunEvent::MessageAdded {
+            self.emit_event(RunEvent::MessageAdded {
                 context: context_name(&workflow, agent),
                 author: MessageAuthor::Agent(agent.id.clone()),
-                role: side.canonical(),
+                role: side.stored_role(),
                 text,
                 private: false,
             });
         }
         self.set_result(Some(said), Some(&agent.id), calls);
-        self.keep_result(result);
+        self.store_result(result);
     }
 
     pub(super) fn set_result(&mut self, text: Option<Arc<str>>, agent: Option<&str>, calls: Vec<ToolCall>) {
@@ -230,41 +240,41 @@ impl Machine {
     /// alone, so that it does not do again what its tools have done.
     pub(super) fn drop_visit(&mut self) {
         let Some(workflow) = self.workflow() else { return };
-        let asked = self.only_asks();
+        let asked = self.excludes_from_context();
         let tells_begun = self.spec.machine_version >= TELLS_BEGUN_SINCE;
         let Some(frame) = self.frame_mut() else { return };
-        let Some(mut turn) = frame.turn.take() else { return };
+        let Some(mut turn) = frame.agent_turn.take() else { return };
         turn.close_open(tells_begun);
         let Some(agent) = workflow.agent(turn.agent) else { return };
         let (ix, input) = (turn.agent, turn.input.clone());
         if turn.side == ConversationSide::User || asked {
-            frame.stay.rounds = rounds(turn.entries, agent);
-        } else if turn.has_spoken()
-            && let Some(thread) = frame.thread(agent.context)
+            frame.visit.rounds = executed_rounds(turn.entries, agent);
+        } else if turn.has_replied()
+            && let Some(thread) = frame.conversation_mut(agent.context)
         {
-            turn.store(thread, false, agent.memory == MemoryPolicy::Private);
+            turn.commit_to(thread, false, agent.memory == MemoryPolicy::Private);
             // the same input again goes on from here
             let ran_tools = thread.log.entries.last().is_some_and(|entry| !entry.calls.is_empty());
             let context_length = thread.length();
-            if let Some(memory) = frame.memory(ix).filter(|_| ran_tools && !workflow.conversational) {
+            if let Some(memory) = frame.agent_memory(ix).filter(|_| ran_tools && !workflow.conversational) {
                 memory.continuation = Some(TurnContinuation { input, context_length });
             }
         } else {
             // what a person said to it is not lost with a call that failed
-            frame.stay.rounds = turn.entries.into_iter().filter(is_guidance).collect();
+            frame.visit.rounds = turn.entries.into_iter().filter(is_guidance).collect();
         }
         frame.clear_last_answer();
     }
 
     /// Whether what the current state's agent says is kept from its context.
-    fn only_asks(&self) -> bool {
+    fn excludes_from_context(&self) -> bool {
         let asks = |work: &StateBody| matches!(work, StateBody::Agent { function: AgentFunction::Ask, .. });
         self.current_state().is_some_and(|(_, state)| asks(&state.work))
     }
 }
 
 /// What was said up to the last executed tool call, and what a person said to it since.
-fn rounds(mut entries: Vec<TurnEntry>, agent: &AgentSpec) -> Vec<TurnEntry> {
+fn executed_rounds(mut entries: Vec<TurnEntry>, agent: &AgentSpec) -> Vec<TurnEntry> {
     let decides = |name: &str| agent.parsing_tools.iter().any(|tool| tool.name == name);
     let acted = |turn: &TurnEntry| turn.entry.calls.iter().any(|answered| !decides(&answered.call.name));
     let since = entries.split_off(entries.iter().rposition(acted).map_or(0, |last| last + 1));
@@ -312,11 +322,11 @@ fn too_long(overflow: &prompt::ContextOverflow, context: &ContextSpec, choice: &
         ),
         None => (format!("{} of `{}` allows {limit}", overflow.field, context.name), hint),
     };
-    RunError::new("context_overflow", title, format!("{what} {length} characters; {allowed}")).hint(hint)
+    RunError::new("context_overflow", title, format!("{what} {length} characters; {allowed}")).with_hint(hint)
 }
 
 /// What `output` keeps of a visit: the arguments of its decision, else its text.
-fn result_of(text: &str, decision: &[ToolCall]) -> Value {
+fn turn_result(text: &str, decision: &[ToolCall]) -> Value {
     let arguments = decision.first().and_then(|call| serde_json::from_str(&call.arguments).ok());
     arguments.unwrap_or_else(|| Value::from(text))
 }

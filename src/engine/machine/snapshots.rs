@@ -14,21 +14,21 @@ impl Machine {
     pub(super) fn take_snapshot(&mut self, label: String, note: String) {
         let call = self.next_call();
         self.snapshot = SnapshotProgress::Pending(call);
-        self.effect(Effect::TakeSnapshot { call, label, note });
+        self.push_effect(Effect::TakeSnapshot { call, label, note });
     }
 
     /// The snapshot that is being taken.
-    pub fn snapshot_asked(&self) -> Option<CallId> {
+    pub fn pending_snapshot(&self) -> Option<CallId> {
         if let SnapshotProgress::Pending(call) = self.snapshot { Some(call) } else { None }
     }
 
     /// The state that ends changed files: what it left behind becomes a point to go back to.
     /// Branches run beside others, so their changes count for the state that forked.
     pub(super) fn snapshot_after_state(&mut self) {
-        if self.lane.parent.is_some() {
+        if self.branch.parent.is_some() {
             return;
         }
-        let touched = self.frame_mut().is_some_and(|frame| std::mem::take(&mut frame.touched));
+        let touched = self.frame_mut().is_some_and(|frame| std::mem::take(&mut frame.files_touched));
         // one that is being taken holds all changes so far: whatever changes files has waited for it
         let pending = matches!(self.snapshot, SnapshotProgress::Pending(_));
         let off = self.snapshot == SnapshotProgress::None
@@ -46,7 +46,7 @@ impl Machine {
 
     /// Whether the run begins with this snapshot, so that it can be undone.
     pub fn is_first_snapshot(&self, call: CallId) -> bool {
-        self.snapshot == SnapshotProgress::Pending(call) && self.before.is_none()
+        self.snapshot == SnapshotProgress::Pending(call) && self.initial_snapshot.is_none()
     }
 
     /// A tool of the run itself waits for its snapshot, to change files.
@@ -56,28 +56,30 @@ impl Machine {
 
     /// Something else waits for it: an end, a stop, a step of a sub-agent.
     pub fn waits_for_snapshot(&self) -> bool {
-        let stops = || (!self.present || self.stopping) && self.is_idle();
+        let stops = || (!self.user_present || self.is_stopping) && self.is_idle();
         matches!(self.snapshot, SnapshotProgress::Pending(_))
-            && (self.lane.phase == WaitState::Ending || self.awaits_a_snapshot(true) || stops())
+            && (self.branch.phase == WaitState::Ending || self.awaits_a_snapshot(true) || stops())
     }
 
     fn awaits_a_snapshot(&self, theirs: bool) -> bool {
         let held = |lane: &Branch| {
             lane.phase == WaitState::ToolHeld && self.waits_for_sub_agent_result(lane) == theirs
         };
-        matches!(self.snapshot, SnapshotProgress::Pending(_)) && !self.holds() && self.every_lane().any(held)
+        matches!(self.snapshot, SnapshotProgress::Pending(_))
+            && !self.starts_nothing_new()
+            && self.all_branches().any(held)
     }
 
     pub(super) fn on_snapshot_taken(&mut self, call: CallId, info: SnapshotInfo) {
         if self.snapshot != SnapshotProgress::Pending(call) {
             return;
         }
-        let lacks = if self.before.is_none() { lacks(&info.skipped) } else { None };
+        let lacks = if self.initial_snapshot.is_none() { skipped_files_text(&info.skipped) } else { None };
         self.snapshot = SnapshotProgress::Taken;
-        if self.before.is_none() {
-            self.before = Some(info.id.clone());
+        if self.initial_snapshot.is_none() {
+            self.initial_snapshot = Some(info.id.clone());
         }
-        self.emit(RunEvent::SnapshotTaken {
+        self.emit_event(RunEvent::SnapshotTaken {
             id: info.id,
             label: info.label,
             files: info.files,
@@ -91,7 +93,7 @@ impl Machine {
                             \"auto\" in the workflow";
                 return self.refuse_without(reason, hint);
             }
-            self.warn("snapshot_partial", format!("going back will not bring back {lacks}"));
+            self.emit_warning("snapshot_partial", format!("going back will not bring back {lacks}"));
         }
         self.after_snapshot();
     }
@@ -103,9 +105,9 @@ impl Machine {
     /// Nothing may go on where a snapshot is required and is not there, or not whole.
     fn refuse_without(&mut self, reason: String, hint: &str) {
         self.stop_all();
-        let mut failure = RunError::new("snapshot", "No snapshot could be taken", reason).hint(hint);
+        let mut failure = RunError::new("snapshot", "No snapshot could be taken", reason).with_hint(hint);
         if self.spec.program.workflows.first().is_some_and(|root| root.conversational) {
-            return self.fail(failure);
+            return self.fail_state(failure);
         }
         // not for `catch`: nothing may go on without it
         failure.state = Some(self.state_name());
@@ -117,8 +119,8 @@ impl Machine {
         if self.snapshot != SnapshotProgress::Pending(call) {
             return;
         }
-        self.emit(RunEvent::SnapshotFailed { reason: reason.clone() });
-        if self.before.is_some() {
+        self.emit_event(RunEvent::SnapshotFailed { reason: reason.clone() });
+        if self.initial_snapshot.is_some() {
             // The run can still be undone as a whole; only this state has no point of its own.
             self.snapshot = SnapshotProgress::Taken;
             return self.after_snapshot();
@@ -132,10 +134,10 @@ impl Machine {
     }
 
     fn after_snapshot(&mut self) {
-        if self.lane.phase == WaitState::Ending {
-            return self.end();
+        if self.branch.phase == WaitState::Ending {
+            return self.emit_run_finished();
         }
-        self.wake_held();
+        self.wake_waiting_branches();
     }
 
     /// Whether a tool that changes things may run now; otherwise the phase says what is waited for.
@@ -143,16 +145,16 @@ impl Machine {
         match self.snapshot.clone() {
             SnapshotProgress::None | SnapshotProgress::Taken => true,
             SnapshotProgress::Pending(_) => {
-                self.lane.phase = WaitState::ToolHeld;
+                self.branch.phase = WaitState::ToolHeld;
                 false
             }
-            SnapshotProgress::Failed(reason) if self.present => {
-                self.ask_person(PendingQuestion::NoSnapshot, UserQuestion::NoSnapshot { reason });
+            SnapshotProgress::Failed(reason) if self.user_present => {
+                self.ask_user(PendingQuestion::NoSnapshot, UserQuestion::NoSnapshot { reason });
                 false
             }
             SnapshotProgress::Failed(reason) => {
                 self.snapshot = SnapshotProgress::None;
-                self.warn("no_snapshot", format!("this run cannot be undone: {reason}"));
+                self.emit_warning("no_snapshot", format!("this run cannot be undone: {reason}"));
                 true
             }
         }
@@ -160,8 +162,9 @@ impl Machine {
 }
 
 /// The project's own files that a snapshot could not take, in words. Snapshots of earlier versions do not tell.
-fn lacks(skipped: &[SkippedPath]) -> Option<String> {
-    let lost: Vec<&SkippedPath> = skipped.iter().filter(|skipped| !skipped.lack.is_foreign()).collect();
+fn skipped_files_text(skipped: &[SkippedPath]) -> Option<String> {
+    let lost: Vec<&SkippedPath> =
+        skipped.iter().filter(|skipped| !skipped.lack.is_outside_project()).collect();
     let named: Vec<String> =
         lost.iter().take(NAMED).map(|lost| format!("{} ({})", lost.path, lost.reason)).collect();
     let more = match lost.len().saturating_sub(NAMED) {

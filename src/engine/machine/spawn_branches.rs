@@ -15,21 +15,26 @@ use synthdev_domain::workflow::{ForEachSpec, ParallelSpec, StateBody, value_kind
 impl Machine {
     pub(super) fn begin_parallel(&mut self, spec: &ParallelSpec) {
         let names = spec.branches.iter().map(|branch| branch.name.clone()).collect();
-        self.split(ParallelKind::Branches, spec.branches.len(), spec.max_concurrency, names);
+        self.start_parallel(ParallelKind::Branches, spec.branches.len(), spec.max_concurrency, names);
     }
 
-    pub(super) fn begin_foreach(&mut self, spec: &ForEachSpec, items: Option<Value>) {
+    pub(super) fn begin_for_each(&mut self, spec: &ForEachSpec, items: Option<Value>) {
         match items {
             Some(Value::Array(items)) => {
                 let total = items.len();
-                self.split(ParallelKind::Items(Arc::new(items)), total, spec.max_concurrency, Vec::new());
+                self.start_parallel(
+                    ParallelKind::Items(Arc::new(items)),
+                    total,
+                    spec.max_concurrency,
+                    Vec::new(),
+                );
             }
             other => {
                 let found = other.as_ref().map_or("undefined", value_kind);
                 let detail =
                     format!("`in` of state `{}` must give an array, it gives {found}", self.state_name());
-                self.fail(
-                    RunError::new("validation", "There is nothing to loop over", detail).hint(
+                self.fail_state(
+                    RunError::new("validation", "There is nothing to loop over", detail).with_hint(
                         "write an expression that gives an array, for example `common_data.files ?? []`",
                     ),
                 );
@@ -37,54 +42,55 @@ impl Machine {
         }
     }
 
-    fn split(&mut self, kind: ParallelKind, total: usize, most: Option<u32>, branches: Vec<String>) {
+    fn start_parallel(&mut self, kind: ParallelKind, total: usize, most: Option<u32>, branches: Vec<String>) {
         let Some(workflow) = self.workflow() else { return };
-        let depth = self.lane.depth + self.lane.frames.len();
+        let depth = self.branch.depth + self.branch.frames.len();
         if depth > workflow.limits.max_depth as usize {
             let detail = format!(
                 "state `{}` would be level {depth}, at most {} are allowed",
                 self.state_name(),
                 workflow.limits.max_depth
             );
-            return self.fail(
+            return self.fail_state(
                 RunError::new("limit", "Branches are nested too deep", detail)
-                    .hint("raise \"limits\": {\"max_depth\": …}, or nest less"),
+                    .with_hint("raise \"limits\": {\"max_depth\": …}, or nest less"),
             );
         }
         let allowed = self.spec.program.workflows.first().map_or(1, |root| root.limits.max_concurrency);
         let places = most.map_or(allowed, |most| most.min(allowed));
-        self.emit(RunEvent::Forked { state: self.state_name(), branches, total });
-        self.lane.fork = Some(ParallelProgress::new(kind, total, places as usize));
-        self.lane.phase = WaitState::Fork;
+        self.emit_event(RunEvent::Forked { state: self.state_name(), branches, total });
+        self.branch.fork = Some(ParallelProgress::new(kind, total, places as usize));
+        self.branch.phase = WaitState::Fork;
         self.fill_places();
     }
 
     /// Begins what there is room for; joins when nothing is left.
     pub(super) fn fill_places(&mut self) {
-        while let Some(at) = self.lane.fork.as_mut().and_then(ParallelProgress::start_next) {
-            self.spawn(at);
+        while let Some(at) = self.branch.fork.as_mut().and_then(ParallelProgress::start_next) {
+            self.spawn_branch(at);
         }
-        if self.lane.fork.as_ref().is_some_and(ParallelProgress::is_done) {
-            self.join();
+        if self.branch.fork.as_ref().is_some_and(ParallelProgress::is_done) {
+            self.join_branches();
         }
     }
 
-    fn spawn(&mut self, at: usize) {
+    fn spawn_branch(&mut self, at: usize) {
         let Some((workflow, state)) = self.current_state() else { return };
         let owner = self.state_name();
-        self.frame_ids += 1;
-        self.lane_ids += 1;
-        let (id, frame_id) = (self.lane_ids, self.frame_ids);
-        let Some((frame, fork)) = self.lane.frames.last().zip(self.lane.fork.as_mut()) else { return };
+        self.last_frame_id += 1;
+        self.last_branch_id += 1;
+        let (id, frame_id) = (self.last_branch_id, self.last_frame_id);
+        let Some((frame, fork)) = self.branch.frames.last().zip(self.branch.fork.as_mut()) else { return };
         let (frame, start) = match (&state.work, &fork.kind) {
             (StateBody::Parallel(spec), ParallelKind::Branches) => {
                 let Some(branch) = spec.branches.get(at) else { return };
-                (frame.branch(frame_id, branch.start), branch.start)
+                (frame.for_branch(frame_id, branch.start), branch.start)
             }
             (StateBody::ForEach(spec), ParallelKind::Items(items)) => {
                 let Some(item) = items.get(at) else { return };
-                let facts = facts(item, at, items.len());
-                let mut body = frame.item(frame_id, &workflow, spec.start, visible(frame, spec, &facts));
+                let facts = loop_facts(item, at, items.len());
+                let mut body =
+                    frame.for_item(frame_id, &workflow, spec.start, visible_scope(frame, spec, &facts));
                 body.item = Some(Arc::new(facts));
                 let own = frame.path_name(&state);
                 let own = own.strip_prefix(&frame.prefix).unwrap_or(&own);
@@ -94,20 +100,27 @@ impl Machine {
             _ => return,
         };
         let handed_out = matches!(&state.work, StateBody::ForEach(spec) if spec.handed_out.is_some());
-        fork.running.insert(at, id);
+        fork.running_branches.insert(at, id);
         let branch = branch_name(&state.work, at);
-        self.emit(RunEvent::BranchStarted { state: owner, branch, index: at });
-        let errand = if handed_out { Some(id) } else { self.lane.errand };
-        self.begin_lane(id, at, (frame, start), errand);
+        self.emit_event(RunEvent::BranchStarted { state: owner, branch, index: at });
+        let errand = if handed_out { Some(id) } else { self.branch.task_branch };
+        self.start_branch(id, at, (frame, start), errand);
     }
 
-    fn begin_lane(&mut self, id: u64, at: usize, (frame, start): (CallFrame, StateIx), errand: Option<u64>) {
-        let mut lane = Branch::new(id, Some((self.lane.id, at)), self.lane.depth + self.lane.frames.len());
-        lane.errand = errand;
+    fn start_branch(
+        &mut self,
+        id: u64,
+        at: usize,
+        (frame, start): (CallFrame, StateIx),
+        errand: Option<u64>,
+    ) {
+        let mut lane =
+            Branch::new(id, Some((self.branch.id, at)), self.branch.depth + self.branch.frames.len());
+        lane.task_branch = errand;
         lane.frames.push(frame);
-        lane.jump = Some(start);
-        self.lanes.insert(id, lane);
-        self.ready.push_back(id);
+        lane.next_state = Some(start);
+        self.branches.insert(id, lane);
+        self.ready_branches.push_back(id);
     }
 }
 
@@ -129,12 +142,12 @@ pub(super) fn branch_name(work: &StateBody, at: usize) -> String {
 }
 
 /// `loop` in scripts.
-fn facts(item: &Value, at: usize, total: usize) -> Value {
+fn loop_facts(item: &Value, at: usize, total: usize) -> Value {
     json!({"item": item, "index": at, "total": total, "is_first": at == 0, "is_last": at + 1 == total})
 }
 
 /// What a body sees of its parent: the paths it asked for, and its item.
-fn visible(frame: &CallFrame, spec: &ForEachSpec, facts: &Value) -> Map<String, Value> {
+fn visible_scope(frame: &CallFrame, spec: &ForEachSpec, facts: &Value) -> Map<String, Value> {
     let mut data = Map::new();
     for path in &spec.needs {
         if path == "*" {
@@ -142,7 +155,7 @@ fn visible(frame: &CallFrame, spec: &ForEachSpec, facts: &Value) -> Map<String, 
             data.shift_remove(LOOPS);
         } else {
             let keys: Vec<&str> = path.split('.').collect();
-            copy(&frame.data, &mut data, &keys);
+            copy_path(&frame.data, &mut data, &keys);
         }
     }
     for (name, key) in [(spec.each.as_str(), "item"), (spec.at.as_str(), "index")] {
@@ -155,7 +168,7 @@ fn visible(frame: &CallFrame, spec: &ForEachSpec, facts: &Value) -> Map<String, 
 }
 
 /// Copies `a.b.c` with the objects above it; what is not there stays undefined.
-fn copy(from: &Map<String, Value>, to: &mut Map<String, Value>, path: &[&str]) {
+fn copy_path(from: &Map<String, Value>, to: &mut Map<String, Value>, path: &[&str]) {
     let [key, rest @ ..] = path else { return };
     let Some(value) = from.get(*key) else { return };
     match (value, rest) {
@@ -165,7 +178,7 @@ fn copy(from: &Map<String, Value>, to: &mut Map<String, Value>, path: &[&str]) {
         (Value::Object(inner), rest) => {
             let slot = to.entry(*key).or_insert_with(|| Value::Object(Map::new()));
             if let Value::Object(slot) = slot {
-                copy(inner, slot, rest);
+                copy_path(inner, slot, rest);
             }
         }
         _ => {}

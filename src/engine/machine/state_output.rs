@@ -15,47 +15,47 @@ impl Machine {
                 json!({"success": success, "result": value, "agent": null, "toolCalls": []}),
             ));
         }
-        self.keep_result(value);
+        self.store_result(value);
     }
 
     /// Checks and stores the result as `output` says, then judges the transitions.
-    pub(super) fn keep_result(&mut self, value: Value) {
+    pub(super) fn store_result(&mut self, value: Value) {
         let Some((_, state)) = self.current_state() else { return };
         if let Some(store) = &state.store {
-            match fitting(store, value) {
-                Ok(value) => self.store(store, value),
+            match fit_output(store, value) {
+                Ok(value) => self.store_output(store, value),
                 Err(problem) => {
                     let detail = format!("the result of state `{}`: {problem}", self.state_name());
-                    return self.fail(
+                    return self.fail_state(
                         RunError::new("validation", "A result does not fit its schema", detail)
-                            .hint("see \"output\" of the state; \"retry\": [{\"errors\": [\"validation\"]}] asks again"),
+                            .with_hint("see \"output\" of the state; \"retry\": [{\"errors\": [\"validation\"]}] asks again"),
                     );
                 }
             }
         }
-        self.choose();
+        self.choose_transition();
     }
 
-    fn store(&mut self, store: &StateOutputSpec, value: Value) {
+    fn store_output(&mut self, store: &StateOutputSpec, value: Value) {
         let Some(key) = store.key.clone() else { return };
         let state = self.state_name();
         let Some(frame) = self.frame_mut() else { return };
         let set = serde_json::Map::from_iter([(key.clone(), value.clone())]);
         frame.set_data(&set, &[]);
-        self.emit(RunEvent::Stored { state: state.clone(), key, value });
-        self.emit(RunEvent::DataChanged { state, set, removed: Vec::new() });
+        self.emit_event(RunEvent::Stored { state: state.clone(), key, value });
+        self.emit_event(RunEvent::DataChanged { state, set, removed: Vec::new() });
     }
 }
 
 /// A text that should be something else is read as JSON first, also from inside a fenced block.
-fn fitting(store: &StateOutputSpec, value: Value) -> Result<Value, String> {
+fn fit_output(store: &StateOutputSpec, value: Value) -> Result<Value, String> {
     let Some(schema) = &store.schema else { return Ok(value) };
     let validator =
         jsonschema::validator_for(schema).map_err(|error| format!("the schema is broken: {error}"))?;
     if validator.is_valid(&value) {
         return Ok(value);
     }
-    let parsed = value.as_str().and_then(|text| serde_json::from_str::<Value>(unfenced(text)).ok());
+    let parsed = value.as_str().and_then(|text| serde_json::from_str::<Value>(strip_code_fence(text)).ok());
     let value = match parsed {
         Some(parsed) if validator.is_valid(&parsed) => return Ok(parsed),
         Some(parsed) => parsed,
@@ -71,7 +71,7 @@ fn fitting(store: &StateOutputSpec, value: Value) -> Result<Value, String> {
     Err(problems.join("; "))
 }
 
-fn unfenced(text: &str) -> &str {
+fn strip_code_fence(text: &str) -> &str {
     let text = text.trim();
     let Some(inner) = text.strip_prefix("```").and_then(|rest| rest.strip_suffix("```")) else { return text };
     inner.split_once('\n').map_or(inner, |(_, body)| body).trim()

@@ -7,7 +7,7 @@
 use super::join::branch_failure;
 use super::limits::limit_failure;
 use super::on_failure::child_failure;
-use super::on_steered::{stand_failure, stand_words};
+use super::on_steered::{breakpoint_failure, breakpoint_text};
 use super::snapshot_progress::SnapshotProgress;
 use super::spawn_branches::branch_name;
 use super::{Branch, Effect, Input, Machine, PendingQuestion, RunEvent, WaitState};
@@ -24,40 +24,48 @@ const BY_YOU: &str = "stopped by you";
 
 impl Machine {
     /// Whether somebody waits for the answer to a call; what nobody waits for needs not be done.
-    pub fn awaits(&self, call: CallId) -> bool {
-        self.snapshot == SnapshotProgress::Pending(call) || self.every_lane().any(|lane| lane.awaits(call))
+    pub fn awaits_call(&self, call: CallId) -> bool {
+        self.snapshot == SnapshotProgress::Pending(call)
+            || self.all_branches().any(|lane| lane.awaits_call(call))
     }
 
     /// What the run waits for, in the order of its lanes.
-    pub fn pauses(&self) -> Vec<OpenPause> {
-        if let Some(target) = self.lane.jump.filter(|_| self.halted) {
-            let message = format!("stands before step {}", self.entered + 1);
-            return vec![open(CallId(0), self.name_of(target), PauseReason::User, message, self.now)];
+    pub fn open_pauses(&self) -> Vec<OpenPause> {
+        if let Some(target) = self.branch.next_state.filter(|_| self.is_halted) {
+            let message = format!("stands before step {}", self.step_count + 1);
+            return vec![open_pause(
+                CallId(0),
+                self.state_path(target),
+                PauseReason::User,
+                message,
+                self.now,
+            )];
         }
-        let mut lanes: Vec<&Branch> = self.every_lane().collect();
+        let mut lanes: Vec<&Branch> = self.all_branches().collect();
         lanes.sort_by_key(|lane| lane.id);
-        let mut pauses: Vec<OpenPause> = lanes.iter().filter_map(|lane| self.pause_of(lane)).collect();
-        if let (true, true, Some(first)) = (self.parked, pauses.is_empty(), lanes.first()) {
+        let mut pauses: Vec<OpenPause> = lanes.iter().filter_map(|lane| self.open_pause_for(lane)).collect();
+        if let (true, true, Some(first)) = (self.is_suspended, pauses.is_empty(), lanes.first()) {
             // what was asked has run out of time meanwhile: the run only waits to be taken up again
-            pauses.push(self.pause_of_nobody(first));
+            pauses.push(self.plain_pause(first));
         }
         pauses
     }
 
     /// Nobody is asked anything: it was stopped.
-    fn pause_of_nobody(&self, lane: &Branch) -> OpenPause {
-        let enters = lane.jump.filter(|_| lane.id == self.lane.id).map(|target| self.name_of(target));
-        let state = enters.unwrap_or_else(|| self.name_in(lane, lane.frames.len().saturating_sub(1)));
-        let message = if self.parking { "paused" } else { BY_YOU };
-        let pause = open(CallId(0), state, PauseReason::User, message.to_owned(), self.now);
+    fn plain_pause(&self, lane: &Branch) -> OpenPause {
+        let enters =
+            lane.next_state.filter(|_| lane.id == self.branch.id).map(|target| self.state_path(target));
+        let state = enters.unwrap_or_else(|| self.state_path_in(lane, lane.frames.len().saturating_sub(1)));
+        let message = if self.is_suspending { "paused" } else { BY_YOU };
+        let pause = open_pause(CallId(0), state, PauseReason::User, message.to_owned(), self.now);
         // where a person was there, or wants it to stand, a person says how it goes on
-        let free = self.parking && !self.present && !self.hold;
+        let free = self.is_suspending && !self.user_present && !self.step_mode;
         OpenPause { kind: free.then(|| FREE.to_owned()), ..pause }
     }
 
     /// A person who is there is asked something: others see that, too.
     pub(super) fn has_open_question(&self) -> bool {
-        self.present && self.every_lane().any(|lane| waits(&lane.phase))
+        self.user_present && self.all_branches().any(|lane| is_waiting(&lane.phase))
     }
 
     /// What is asked of it now, for lists: others need not know all of it.
@@ -65,8 +73,8 @@ impl Machine {
         /// Questions, and characters of each.
         const SHOWN: usize = 16;
         const KEPT: usize = 400;
-        let mut open = self.pauses();
-        if !self.parked {
+        let mut open = self.open_pauses();
+        if !self.is_suspended {
             open.truncate(SHOWN);
             for pause in &mut open {
                 if let Some((end, _)) = pause.message.char_indices().nth(KEPT) {
@@ -82,34 +90,34 @@ impl Machine {
     pub(super) fn accepts_input(&self, input: &Input) -> bool {
         if matches!(input, Input::Stopped { .. }) {
             // what is paid is paid, also when nothing goes on
-            return !self.halted;
+            return !self.is_halted;
         }
         let wakes = matches!(input, Input::Resumed(_) | Input::Cancelled { .. });
         if matches!(input, Input::Returned(_)) {
-            return self.halted;
+            return self.is_halted;
         }
-        if self.parked || self.halted { wakes } else { self.lane.phase != WaitState::Over }
+        if self.is_suspended || self.is_halted { wakes } else { self.branch.phase != WaitState::Over }
     }
 
     /// Nothing new may begin: the run is about to be parked.
-    pub(super) fn holds(&self) -> bool {
-        self.stopping || !self.present && self.failed_lane().is_some()
+    pub(super) fn starts_nothing_new(&self) -> bool {
+        self.is_stopping || !self.user_present && self.failed_branch().is_some()
     }
 
     /// The person leaves a question open: a chat goes back to waiting, a workflow stands still.
     pub(super) fn suspend_for_user(&mut self) {
         if !self.is_chat() {
-            self.stopping = true;
+            self.is_stopping = true;
             // it is open under a name of its own: a second answer to the old one comes too late
-            if let WaitState::Person(_, asked) = self.lane.phase {
-                self.lane.phase = WaitState::Person(self.next_call(), asked);
+            if let WaitState::Person(_, asked) = self.branch.phase {
+                self.branch.phase = WaitState::Person(self.next_call(), asked);
             }
             return;
         }
         // A conversation outlives its answers: this one ends here, with what its tools have done.
         self.drop_visit();
-        self.warn("limit", BY_YOU);
-        self.ask_person(PendingQuestion::Message, UserQuestion::Message);
+        self.emit_warning("limit", BY_YOU);
+        self.ask_user(PendingQuestion::Message, UserQuestion::Message);
     }
 
     /// Somebody else wants to take it up.
@@ -117,64 +125,64 @@ impl Machine {
         if self.is_chat() {
             return;
         }
-        (self.stopping, self.parking) = (true, true);
+        (self.is_stopping, self.is_suspending) = (true, true);
     }
 
     /// An end is no new beginning.
-    pub(super) fn parks_before(&mut self, target: StateIx) -> bool {
+    pub(super) fn suspends_before(&mut self, target: StateIx) -> bool {
         let ends = || {
             self.workflow().is_some_and(|workflow| workflow.state(target).is_some_and(|state| state.terminal))
         };
-        if !self.parking || ends() {
+        if !self.is_suspending || ends() {
             return false;
         }
         // the visit before is over: its time must not run out meanwhile
         self.stop_visit_timers();
-        self.lane.jump = Some(target);
+        self.branch.next_state = Some(target);
         // what it waited for has been answered
-        (self.lane.phase, self.lane.shown) = (WaitState::New, false);
+        (self.branch.phase, self.branch.was_shown) = (WaitState::New, false);
         true
     }
 
     /// Lanes that were kept from entering a state do so now. `false`: it was not to be parked.
-    pub(super) fn leave_park(&mut self) -> bool {
-        let parking = std::mem::take(&mut self.parking);
+    pub(super) fn leave_suspension(&mut self) -> bool {
+        let parking = std::mem::take(&mut self.is_suspending);
         if parking {
             let mut held: Vec<u64> =
-                self.every_lane().filter(|lane| lane.jump.is_some()).map(|lane| lane.id).collect();
+                self.all_branches().filter(|lane| lane.next_state.is_some()).map(|lane| lane.id).collect();
             held.sort_unstable();
-            self.ready.extend(held);
+            self.ready_branches.extend(held);
         }
         parking
     }
 
-    pub(super) fn park(&mut self) {
-        let alone = !self.present || self.stopping;
+    pub(super) fn suspend_if_idle(&mut self) {
+        let alone = !self.user_present || self.is_stopping;
         let taken = !matches!(self.snapshot, SnapshotProgress::Pending(_));
-        if !alone || self.parked || self.halted || !taken || !self.is_idle() {
+        if !alone || self.is_suspended || self.is_halted || !taken || !self.is_idle() {
             return;
         }
-        let failed = self.failed_lane();
-        let first = self.every_lane().filter(|lane| waits(&lane.phase)).min_by_key(|lane| lane.id);
-        let error = failed.or(first).and_then(|lane| self.reason_of(lane));
-        let by = if self.parking { "somebody has paused it" } else { BY_YOU };
-        let error = error.unwrap_or_else(|| self.located(RunError::new("paused", "The run waits", by)));
+        let failed = self.failed_branch();
+        let first = self.all_branches().filter(|lane| is_waiting(&lane.phase)).min_by_key(|lane| lane.id);
+        let error = failed.or(first).and_then(|lane| self.wait_reason(lane));
+        let by = if self.is_suspending { "somebody has paused it" } else { BY_YOU };
+        let error = error.unwrap_or_else(|| self.with_location(RunError::new("paused", "The run waits", by)));
         self.status = if failed.is_some() { RunStatus::Failed } else { RunStatus::Paused };
-        (self.parked, self.error) = (true, Some(error));
+        (self.is_suspended, self.error) = (true, Some(error));
         let progress = self.progress();
-        self.emit(RunEvent::finished(progress));
-        self.effect(Effect::Finish);
+        self.emit_event(RunEvent::run_finished(progress));
+        self.push_effect(Effect::Finish);
     }
 
     /// Every lane waits for a person, or for one that does.
     pub(super) fn is_idle(&self) -> bool {
-        let withdraws = self.withdraws();
+        let withdraws = self.withdraws_delegation();
         let still = |lane: &Branch| match lane.phase {
-            _ if self.parking && lane.jump.is_some() => true,
+            _ if self.is_suspending && lane.next_state.is_some() => true,
             WaitState::Person(_, asked) => asked != PendingQuestion::Message && !self.is_prompt(lane),
             WaitState::Approval(_) | WaitState::Fork | WaitState::Held | WaitState::ToolHeld => true,
             // what is left of its time runs when somebody takes it up
-            WaitState::Timer(_) => self.parking,
+            WaitState::Timer(_) => self.is_suspending,
             WaitState::Model(_) | WaitState::Tool(_) => withdraws && self.waits_for_sub_agent_result(lane),
             WaitState::New
             | WaitState::Script(_)
@@ -183,23 +191,24 @@ impl Machine {
             | WaitState::Ending
             | WaitState::Over => false,
         };
-        self.every_lane().all(still) && (self.stopping || self.every_lane().any(|lane| waits(&lane.phase)))
+        self.all_branches().all(still)
+            && (self.is_stopping || self.all_branches().any(|lane| is_waiting(&lane.phase)))
     }
 
-    pub(super) fn every_lane(&self) -> impl Iterator<Item = &Branch> {
-        std::iter::once(&self.lane).chain(self.lanes.values())
+    pub(super) fn all_branches(&self) -> impl Iterator<Item = &Branch> {
+        std::iter::once(&self.branch).chain(self.branches.values())
     }
 
-    pub(super) fn failed_lane(&self) -> Option<&Branch> {
+    pub(super) fn failed_branch(&self) -> Option<&Branch> {
         let failed = |lane: &&Branch| matches!(lane.phase, WaitState::Person(_, PendingQuestion::Failed));
-        self.every_lane().filter(failed).min_by_key(|lane| lane.id)
+        self.all_branches().filter(failed).min_by_key(|lane| lane.id)
     }
 
-    pub(super) fn pause_of(&self, lane: &Branch) -> Option<OpenPause> {
-        let state = self.name_in(lane, lane.frames.len().checked_sub(1)?);
+    pub(super) fn open_pause_for(&self, lane: &Branch) -> Option<OpenPause> {
+        let state = self.state_path_in(lane, lane.frames.len().checked_sub(1)?);
         let (call, reason) = match lane.phase {
             WaitState::Approval(call) => (call, PauseReason::Approval),
-            WaitState::Person(call, asked) => (call, reason(asked)?),
+            WaitState::Person(call, asked) => (call, pause_reason(asked)?),
             WaitState::New
             | WaitState::Script(_)
             | WaitState::Values(_)
@@ -213,7 +222,7 @@ impl Machine {
             | WaitState::Ending
             | WaitState::Over => return None,
         };
-        let mut pause = open(call, state, reason, String::new(), lane.since);
+        let mut pause = open_pause(call, state, reason, String::new(), lane.waiting_since);
         match (&lane.question, reason) {
             (_, PauseReason::Approval) => pause.message = self.approval_message(lane),
             (Some(UserQuestion::Uncertain { tool, arguments, reason, .. }), _) => {
@@ -231,55 +240,55 @@ impl Machine {
                 pause.schema = schema.as_deref().cloned();
                 pause.required_outputs.clone_from(required_outputs);
                 pause.default = default.as_deref().cloned();
-                pause.action = self.delegated(lane, message).map(Box::new);
+                pause.action = self.delegation_request(lane, message).map(Box::new);
             }
             (Some(UserQuestion::Break { state, point }), _) => {
                 pause.state.clone_from(state);
-                pause.message = stand_words(state, point.as_ref());
+                pause.message = breakpoint_text(state, point.as_ref());
             }
             (Some(_) | None, _) => {
                 if let WaitState::Person(_, PendingQuestion::Budget(_, kind)) = lane.phase {
                     pause.kind = Some(kind.name().to_owned());
                 }
-                pause.message = self.reason_of(lane).map(|failure| failure.detail).unwrap_or_default()
+                pause.message = self.wait_reason(lane).map(|failure| failure.detail).unwrap_or_default()
             }
         }
         Some(pause)
     }
 
     /// Why a lane waits, as an error of the run.
-    pub(super) fn reason_of(&self, lane: &Branch) -> Option<RunError> {
+    pub(super) fn wait_reason(&self, lane: &Branch) -> Option<RunError> {
         let top = lane.frames.len().checked_sub(1)?;
-        let state = self.name_in(lane, top);
+        let state = self.state_path_in(lane, top);
         let mut failure = match (&lane.phase, &lane.question) {
             (WaitState::Approval(_), _) => {
-                RunError::new("tool.denied", "A tool needs approval", self.wanted(lane))
-                    .hint("approve tools with --yes, or allow this one in settings: \"approvals\"")
+                RunError::new("tool.denied", "A tool needs approval", self.wanted_tool_text(lane))
+                    .with_hint("approve tools with --yes, or allow this one in settings: \"approvals\"")
             }
             (_, Some(UserQuestion::Failed { failure })) => {
                 return Some(self.seen_outside(lane, RunError::clone(failure)));
             }
             (_, Some(UserQuestion::Limit { limit, text, .. })) => limit_failure(limit, text),
-            (_, Some(UserQuestion::Break { state, point })) => stand_failure(state, point.as_ref()),
+            (_, Some(UserQuestion::Break { state, point })) => breakpoint_failure(state, point.as_ref()),
             (_, Some(UserQuestion::Pause { message, .. })) => {
                 let detail = format!("state `{state}` waits for a person's answer: {message}");
                 RunError::new("input_required", "An answer is needed", detail)
-                    .hint("answer it with `synthdev resume`, or give the state a \"default\"")
+                    .with_hint("answer it with `synthdev resume`, or give the state a \"default\"")
             }
             (_, Some(UserQuestion::Uncertain { tool, arguments, reason, .. })) => {
                 let detail = format!("`{tool}` {arguments} had begun when the run was cut off: {reason}");
                 RunError::new("uncertain_effect", "It is not known whether a tool took effect", detail)
-                    .hint("look, then say: repeat, done, or skip")
+                    .with_hint("look, then say: repeat, done, or skip")
             }
             (_, Some(UserQuestion::NoSnapshot { .. } | UserQuestion::Message) | None) => return None,
         };
         failure.state = Some(state);
-        failure.agent = self.speaker_in(lane);
+        failure.agent = self.agent_name_in(lane);
         Some(failure)
     }
 
     /// What the `delegate` state asks for in which a lane is.
-    fn delegated(&self, lane: &Branch, message: &str) -> Option<DelegationRequest> {
+    fn delegation_request(&self, lane: &Branch, message: &str) -> Option<DelegationRequest> {
         let frame = lane.frames.last()?;
         let state = self.spec.program.workflows.get(frame.workflow.0)?.state(frame.state)?;
         let StateBody::Pause(pause) = &state.work else { return None };
@@ -288,15 +297,15 @@ impl Machine {
 
     /// What is asked, for those who decide.
     fn approval_message(&self, lane: &Branch) -> String {
-        let asked = self.invocation_of(lane);
+        let asked = self.pending_invocation(lane);
         asked
             .map(|(asked, _)| approval_message(&asked.agent, &asked.tool, &asked.arguments))
             .unwrap_or_default()
     }
 
     /// `coder` wants to use `execute_terminal`, in the error of a run.
-    fn wanted(&self, lane: &Branch) -> String {
-        let Some((invocation, _)) = self.invocation_of(lane) else { return String::new() };
+    fn wanted_tool_text(&self, lane: &Branch) -> String {
+        let Some((invocation, _)) = self.pending_invocation(lane) else { return String::new() };
         let who = if invocation.agent == ASKED_BY {
             "the workflow".to_owned()
         } else {
@@ -305,14 +314,14 @@ impl Machine {
         format!("{who} wants to use `{}` {}", invocation.tool, invocation.arguments)
     }
 
-    fn speaker_in(&self, lane: &Branch) -> Option<String> {
+    fn agent_name_in(&self, lane: &Branch) -> Option<String> {
         let frame = lane.frames.last()?;
         let workflow = self.spec.program.workflows.get(frame.workflow.0)?;
-        frame.turn.as_ref().and_then(|turn| workflow.agent(turn.agent)).map(|agent| agent.id.clone())
+        frame.agent_turn.as_ref().and_then(|turn| workflow.agent(turn.agent)).map(|agent| agent.id.clone())
     }
 
     /// The path name of the state in which a frame of a lane is.
-    pub(super) fn name_in(&self, lane: &Branch, at: usize) -> String {
+    pub(super) fn state_path_in(&self, lane: &Branch, at: usize) -> String {
         let frame = lane.frames.get(at);
         let named = frame.and_then(|frame| {
             let workflow = self.spec.program.workflows.get(frame.workflow.0)?;
@@ -327,9 +336,9 @@ impl Machine {
             let child =
                 lane.frames.get(at).and_then(|frame| self.spec.program.workflows.get(frame.workflow.0));
             let child = child.map(|child| child.name.clone()).unwrap_or_default();
-            failure = child_failure(failure, &child, self.name_in(lane, at - 1));
+            failure = child_failure(failure, &child, self.state_path_in(lane, at - 1));
         }
-        let forked = lane.parent.and_then(|(id, at)| Some((self.lane_of(id)?, at)));
+        let forked = lane.parent.and_then(|(id, at)| Some((self.branch_by_id(id)?, at)));
         let Some((parent, at)) = forked else { return failure };
         let Some(top) = parent.frames.len().checked_sub(1) else { return failure };
         let work = parent.frames.get(top).and_then(|frame| {
@@ -337,17 +346,17 @@ impl Machine {
             workflow.state(frame.state).map(|state| &state.work)
         });
         let Some(work) = work else { return failure };
-        let owner = self.name_in(parent, top);
+        let owner = self.state_path_in(parent, top);
         let outer = branch_failure(Box::new(failure), work, &branch_name(work, at), &owner);
         self.seen_outside(parent, outer)
     }
 }
 
-fn waits(phase: &WaitState) -> bool {
+fn is_waiting(phase: &WaitState) -> bool {
     matches!(phase, WaitState::Person(..) | WaitState::Approval(_))
 }
 
-fn reason(asked: PendingQuestion) -> Option<PauseReason> {
+fn pause_reason(asked: PendingQuestion) -> Option<PauseReason> {
     Some(match asked {
         PendingQuestion::Message => return None,
         PendingQuestion::Steps
@@ -362,7 +371,13 @@ fn reason(asked: PendingQuestion) -> Option<PauseReason> {
     })
 }
 
-fn open(call: CallId, state: String, reason: PauseReason, message: String, since: Timestamp) -> OpenPause {
+fn open_pause(
+    call: CallId,
+    state: String,
+    reason: PauseReason,
+    message: String,
+    since: Timestamp,
+) -> OpenPause {
     OpenPause {
         call,
         state,

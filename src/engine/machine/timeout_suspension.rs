@@ -12,50 +12,50 @@ impl Machine {
     /// After each input: stops the time limits of lanes that stand, and of what is around them; those of all others go
     /// on with what was left.
     pub(super) fn suspend_stopped_timeouts(&mut self) {
-        let concerns = self.resting || self.hold;
-        if !concerns || self.spec.machine_version < RESTS_SINCE || self.lane.phase == WaitState::Over {
+        let concerns = self.timeouts_suspended || self.step_mode;
+        if !concerns || self.spec.machine_version < RESTS_SINCE || self.branch.phase == WaitState::Over {
             return;
         }
-        let still = self.standing();
-        self.resting = !still.is_empty();
-        let lanes: BTreeSet<u64> = self.every_lane().map(|lane| lane.id).collect();
+        let still = self.stopped_branches();
+        self.timeouts_suspended = !still.is_empty();
+        let lanes: BTreeSet<u64> = self.all_branches().map(|lane| lane.id).collect();
         for id in lanes {
-            if still.contains(&id) { self.rest_limits(id) } else { self.wake_limits(id) }
+            if still.contains(&id) { self.suspend_timeouts(id) } else { self.resume_timeouts(id) }
         }
     }
 
     /// Lanes that stand, and all around them.
-    fn standing(&self) -> BTreeSet<u64> {
+    fn stopped_branches(&self) -> BTreeSet<u64> {
         let mut still = BTreeSet::new();
-        for lane in self.every_lane() {
+        for lane in self.all_branches() {
             if !matches!(lane.phase, WaitState::Person(_, PendingQuestion::Break(_))) {
                 continue;
             }
             let mut around = Some(lane);
             while let Some(lane) = around.filter(|lane| still.insert(lane.id)) {
-                around = lane.parent.and_then(|(id, _)| self.lane_of(id));
+                around = lane.parent.and_then(|(id, _)| self.branch_by_id(id));
             }
         }
         still
     }
 
-    fn rest_limits(&mut self, id: u64) {
+    fn suspend_timeouts(&mut self, id: u64) {
         let now = self.now;
-        let Some(lane) = self.lane_mut(id) else { return };
+        let Some(lane) = self.branch_mut(id) else { return };
         let stopped: Vec<_> =
-            lane.frames.iter_mut().filter_map(|frame| frame.state_timer.rest(now)).collect();
+            lane.frames.iter_mut().filter_map(|frame| frame.state_timer.suspend(now)).collect();
         for call in stopped {
-            self.effect(Effect::Abort { call });
+            self.push_effect(Effect::Abort { call });
         }
     }
 
-    fn wake_limits(&mut self, id: u64) {
-        let frames = self.lane_of(id).map_or(0, |lane| lane.frames.len());
+    fn resume_timeouts(&mut self, id: u64) {
+        let frames = self.branch_by_id(id).map_or(0, |lane| lane.frames.len());
         for at in 0..frames {
-            let frame = self.lane_mut(id).and_then(|lane| lane.frames.get_mut(at));
-            let Some(left_ms) = frame.and_then(|frame| frame.state_timer.wake()) else { continue };
+            let frame = self.branch_mut(id).and_then(|lane| lane.frames.get_mut(at));
+            let Some(left_ms) = frame.and_then(|frame| frame.state_timer.resume()) else { continue };
             let again = self.time_limit(left_ms);
-            if let Some(frame) = self.lane_mut(id).and_then(|lane| lane.frames.get_mut(at)) {
+            if let Some(frame) = self.branch_mut(id).and_then(|lane| lane.frames.get_mut(at)) {
                 frame.state_timer = again;
             }
         }

@@ -16,27 +16,31 @@ use synthdev_domain::tool::{ASK_PERSON, ToolInvocation, ToolOutcome, ToolRisk, T
 impl Machine {
     /// Goes on with the next waiting call, or with the visit when none is left.
     pub(super) fn next_tool(&mut self) {
-        while let Some((agent, call)) = self.waiting_in(&self.lane) {
+        while let Some((agent, call)) = self.pending_tool_call(&self.branch) {
             let (agent_id, name, original) = (agent.id.clone(), call.name.clone(), call.original.clone());
             let network = agent.network;
-            match admit(agent, &name, &call.arguments).map(|(spec, arguments)| (spec.risk, arguments)) {
-                Err(reason) => self.refuse(&agent_id, &name, &reason),
+            match check_tool_call(agent, &name, &call.arguments)
+                .map(|(spec, arguments)| (spec.risk, arguments))
+            {
+                Err(reason) => self.refuse_tool_call(&agent_id, &name, &reason),
                 Ok(_) if self.breaks_before_tool(&name) => return,
-                Ok((_, arguments)) if name == ASK_PERSON => return self.ask_for_agent(&agent_id, &arguments),
+                Ok((_, arguments)) if name == ASK_PERSON => {
+                    return self.show_agent_question(&agent_id, &arguments);
+                }
                 Ok((risk, arguments)) => {
                     let (agent, tool) = (agent_id.clone(), name.clone());
-                    let loopback_ports = self.loopback_ports(&self.lane);
+                    let loopback_ports = self.loopback_ports(&self.branch);
                     let invocation =
                         ToolInvocation { agent, tool, arguments, network, loopback_ports, original };
                     let rule = self.approvals.permission_for(&name, risk);
-                    match self.guarded(rule, &invocation, risk) {
+                    match self.guarded_permission(rule, &invocation, risk) {
                         ToolPermission::Allow => return self.run_tool(invocation, risk),
                         ToolPermission::Ask => return self.ask_approval(invocation, risk),
                         ToolPermission::Deny if rule == ToolPermission::Allow => {
-                            self.refuse(&agent_id, &name, UNASKED);
+                            self.refuse_tool_call(&agent_id, &name, UNASKED);
                         }
                         ToolPermission::Deny => {
-                            self.refuse(&agent_id, &name, "denied by the approval policy")
+                            self.refuse_tool_call(&agent_id, &name, "denied by the approval policy")
                         }
                     }
                 }
@@ -47,50 +51,50 @@ impl Machine {
 
     /// Where nobody is there and the workflow itself deals with a refusal, it is refused at once.
     pub(super) fn ask_approval(&mut self, invocation: ToolInvocation, risk: ToolRisk) {
-        if !self.present && self.is_dealt_with("tool.denied") {
+        if !self.user_present && self.is_dealt_with("tool.denied") {
             return self.not_approved(&invocation);
         }
         let call = self.next_call();
-        self.lane.phase = WaitState::Approval(call);
-        self.lane.since = self.now;
-        self.lane.shown = self.present && !self.stopping;
-        if self.lane.shown {
-            let until = self.begin_deadline();
+        self.branch.phase = WaitState::Approval(call);
+        self.branch.waiting_since = self.now;
+        self.branch.was_shown = self.user_present && !self.is_stopping;
+        if self.branch.was_shown {
+            let until = self.approval_deadline_from_now();
             let state = self.state_name();
-            self.effect(Effect::AskApproval { call, state, invocation, risk, until });
+            self.push_effect(Effect::AskApproval { call, state, invocation, risk, deadline: until });
         }
     }
 
     /// An approval does not wait for ever, if the policy says so.
-    fn begin_deadline(&mut self) -> Option<Timestamp> {
+    fn approval_deadline_from_now(&mut self) -> Option<Timestamp> {
         let ms = self.approvals.deadline_s.saturating_mul(1_000);
         if ms == 0 {
             return None;
         }
         let timer = self.set_timer(ms, true);
-        self.frame_mut()?.stay.ttl = Some(timer);
-        Some(self.later(ms))
+        self.frame_mut()?.visit.pause_timer = Some(timer);
+        Some(self.time_after(ms))
     }
 
     /// Whoever is here now has all the time to answer; what ran out while nobody could see it does not count.
     pub(super) fn renew_deadline(&mut self) {
         self.stop_ttl();
-        self.lane.since = self.now;
-        self.begin_deadline();
+        self.branch.waiting_since = self.now;
+        self.approval_deadline_from_now();
     }
 
     /// When the approval that a lane waits for is denied by itself.
-    pub(super) fn deadline_of(&self, lane: &Branch) -> Option<Timestamp> {
-        lane.frames.last()?.stay.ttl?;
+    pub(super) fn approval_deadline(&self, lane: &Branch) -> Option<Timestamp> {
+        lane.frames.last()?.visit.pause_timer?;
         let ms = i64::try_from(self.approvals.deadline_s.saturating_mul(1_000)).unwrap_or(i64::MAX);
-        Some(Timestamp(lane.since.0.saturating_add(ms)))
+        Some(Timestamp(lane.waiting_since.0.saturating_add(ms)))
     }
 
     /// Nobody has answered in time: that is a no.
-    pub(super) fn approval_ran_out(&mut self, call: CallId) {
-        if self.lane.shown {
-            self.effect(Effect::Abort { call });
-            self.lane.shown = false;
+    pub(super) fn on_approval_timeout(&mut self, call: CallId) {
+        if self.branch.was_shown {
+            self.push_effect(Effect::Abort { call });
+            self.branch.was_shown = false;
         }
         let reason = Some("nobody answered in time".to_owned());
         self.on_approved(call, ApprovalDecision::Deny { reason });
@@ -102,33 +106,33 @@ impl Machine {
         }
         let ToolInvocation { agent, tool, .. } = invocation;
         let detail = format!("`{agent}` wants to use `{tool}` and nobody is there to approve it");
-        self.fail(
+        self.fail_state(
             RunError::new("tool.denied", "A tool needs approval", detail)
-                .hint("approve tools with --yes, or allow this one in settings: \"approvals\""),
+                .with_hint("approve tools with --yes, or allow this one in settings: \"approvals\""),
         );
     }
 
     /// The call in front of a lane's reply, and the agent that made it.
-    fn waiting_in<'a>(&'a self, lane: &'a Branch) -> Option<(&'a AgentSpec, &'a ToolCall)> {
+    fn pending_tool_call<'a>(&'a self, lane: &'a Branch) -> Option<(&'a AgentSpec, &'a ToolCall)> {
         let frame = lane.frames.last()?;
-        let turn = frame.turn.as_ref()?;
-        let open = turn.open.as_ref()?;
-        let call = &open.calls.get(*open.waiting.front()?)?.call;
+        let turn = frame.agent_turn.as_ref()?;
+        let open = turn.open_reply.as_ref()?;
+        let call = &open.calls.get(*open.pending_calls.front()?)?.call;
         let agent = self.spec.program.workflows.get(frame.workflow.0)?.agent(turn.agent)?;
         Some((agent, call))
     }
 
     pub(super) fn current_invocation(&self) -> Option<(ToolInvocation, ToolRisk)> {
-        self.invocation_of(&self.lane)
+        self.pending_invocation(&self.branch)
     }
 
     /// The tool that a lane is at.
-    pub(super) fn invocation_of(&self, lane: &Branch) -> Option<(ToolInvocation, ToolRisk)> {
-        if let Some(step) = lane.frames.last().and_then(|frame| frame.stay.step.clone()) {
+    pub(super) fn pending_invocation(&self, lane: &Branch) -> Option<(ToolInvocation, ToolRisk)> {
+        if let Some(step) = lane.frames.last().and_then(|frame| frame.visit.step.clone()) {
             return Some(step);
         }
-        let (agent, call) = self.waiting_in(lane)?;
-        let (spec, arguments) = admit(agent, &call.name, &call.arguments).ok()?;
+        let (agent, call) = self.pending_tool_call(lane)?;
+        let (spec, arguments) = check_tool_call(agent, &call.name, &call.arguments).ok()?;
         let (network, original) = (agent.network, call.original.clone());
         let (agent, tool) = (agent.id.clone(), call.name.clone());
         let loopback_ports = self.loopback_ports(lane);
@@ -141,8 +145,8 @@ impl Machine {
         workflow.map(|workflow| workflow.loopback_ports.clone()).unwrap_or_default()
     }
 
-    pub(super) fn refuse(&mut self, agent: &str, tool: &str, reason: &str) {
-        self.emit(RunEvent::ToolRefused {
+    pub(super) fn refuse_tool_call(&mut self, agent: &str, tool: &str, reason: &str) {
+        self.emit_event(RunEvent::ToolRefused {
             agent: agent.to_owned(),
             tool: tool.to_owned(),
             reason: reason.to_owned(),
@@ -152,10 +156,10 @@ impl Machine {
 
     /// Writes the answer of the call in front and takes it off the queue.
     fn answer_call(&mut self, answer: String, ok: bool) {
-        let Some(turn) = self.frame_mut().and_then(|frame| frame.turn.as_mut()) else { return };
-        let Some(open) = turn.open.as_mut() else { return };
-        let Some(at) = open.waiting.pop_front() else { return };
-        open.begun = None;
+        let Some(turn) = self.frame_mut().and_then(|frame| frame.agent_turn.as_mut()) else { return };
+        let Some(open) = turn.open_reply.as_mut() else { return };
+        let Some(at) = open.pending_calls.pop_front() else { return };
+        open.running_since = None;
         if let Some(call) = open.calls.get_mut(at) {
             call.answer = answer;
             call.ok = ok;
@@ -163,8 +167,8 @@ impl Machine {
     }
 
     pub(super) fn run_tool(&mut self, invocation: ToolInvocation, risk: ToolRisk) {
-        if self.holds() {
-            self.lane.phase = WaitState::ToolHeld;
+        if self.starts_nothing_new() {
+            self.branch.phase = WaitState::ToolHeld;
             return;
         }
         if risk != ToolRisk::Read {
@@ -172,38 +176,39 @@ impl Machine {
                 return;
             }
             if let Some(frame) = self.frame_mut() {
-                frame.touched = true;
+                frame.files_touched = true;
             }
         }
         let (call, now) = (self.next_call(), self.now);
-        if let Some(open) = self.frame_mut().and_then(|frame| frame.turn.as_mut()?.open.as_mut()) {
-            open.begun = Some((now, risk));
+        if let Some(open) = self.frame_mut().and_then(|frame| frame.agent_turn.as_mut()?.open_reply.as_mut())
+        {
+            open.running_since = Some((now, risk));
         }
-        self.emit(RunEvent::ToolStarted {
+        self.emit_event(RunEvent::ToolStarted {
             call,
             agent: invocation.agent.clone(),
             tool: invocation.tool.clone(),
             arguments: invocation.arguments.clone(),
         });
-        self.lane.phase = WaitState::Tool(call);
-        self.effect(Effect::RunTool { call, invocation, risk });
+        self.branch.phase = WaitState::Tool(call);
+        self.push_effect(Effect::RunTool { call, invocation, risk });
     }
 
     /// The snapshot that a tool waited for is there, or the person agreed to do without.
-    pub(super) fn run_held_tool(&mut self) {
+    pub(super) fn run_waiting_tool(&mut self) {
         if let Some((invocation, risk)) = self.current_invocation() {
             self.run_tool(invocation, risk);
         }
     }
 
     pub(super) fn on_approved(&mut self, call: CallId, decision: ApprovalDecision) {
-        if self.lane.phase != WaitState::Approval(call) {
+        if self.branch.phase != WaitState::Approval(call) {
             return;
         }
         let Some((invocation, risk)) = self.current_invocation() else { return };
         self.stop_ttl();
         let tool = invocation.tool.clone();
-        self.emit(RunEvent::ApprovalAnswered { call, tool: tool.clone(), decision: decision.clone() });
+        self.emit_event(RunEvent::ApprovalAnswered { call, tool: tool.clone(), decision: decision.clone() });
         match decision {
             ApprovalDecision::Allow => self.run_tool(invocation, risk),
             ApprovalDecision::AllowTool => {
@@ -215,7 +220,7 @@ impl Machine {
                 if self.is_step() {
                     return self.step_denied(&format!("you denied it{why}"));
                 }
-                self.refuse(&invocation.agent, &tool, &format!("the user denied this call{why}"));
+                self.refuse_tool_call(&invocation.agent, &tool, &format!("the user denied this call{why}"));
                 self.next_tool();
             }
             ApprovalDecision::Refuse { reason } if self.is_step() => {
@@ -223,7 +228,7 @@ impl Machine {
                 self.on_step_done(ToolOutcome { content, summary, ..ToolOutcome::default() });
             }
             ApprovalDecision::Refuse { reason } => {
-                self.refuse(&invocation.agent, &tool, &reason);
+                self.refuse_tool_call(&invocation.agent, &tool, &reason);
                 self.next_tool();
             }
             ApprovalDecision::Stop => self.not_approved(&invocation),
@@ -231,14 +236,14 @@ impl Machine {
     }
 
     pub(super) fn on_tool_done(&mut self, call: CallId, outcome: ToolOutcome) {
-        if self.lane.phase == WaitState::Tool(call) {
+        if self.branch.phase == WaitState::Tool(call) {
             self.finish_tool(call, outcome);
         }
     }
 
     pub(super) fn finish_tool(&mut self, call: CallId, outcome: ToolOutcome) {
         let Some((invocation, _)) = self.current_invocation() else { return };
-        self.emit(RunEvent::ToolFinished {
+        self.emit_event(RunEvent::ToolFinished {
             call,
             agent: invocation.agent,
             tool: invocation.tool,
@@ -247,7 +252,7 @@ impl Machine {
             content: outcome.content.clone(),
             duration_ms: outcome.duration_ms,
         });
-        if outcome.lacks_sandbox && (self.is_step() || !self.present) {
+        if outcome.lacks_sandbox && (self.is_step() || !self.user_present) {
             return self.not_sandboxed(outcome.summary);
         }
         if self.is_step() {
@@ -260,27 +265,27 @@ impl Machine {
     /// A command that nothing would hold: where no user can allow it, the run does not go on as if it had been tried.
     fn not_sandboxed(&mut self, why: String) {
         if let Some(frame) = self.frame_mut() {
-            frame.stay.step = None;
+            frame.visit.step = None;
         }
-        self.fail(
+        self.fail_state(
             RunError::new("tool.denied", "A command needs a sandbox, and none works", why)
-                .hint(synthdev_domain::sandbox::WITHOUT_LAYER),
+                .with_hint(synthdev_domain::sandbox::WITHOUT_LAYER),
         );
     }
 
     /// All calls are answered: the round is complete and the model goes on, its decision counts, or the
     /// workflow goes on.
     fn after_tools(&mut self) {
-        let Some(turn) = self.frame_mut().and_then(|frame| frame.turn.as_mut()) else { return };
-        let Some(open) = turn.open.take() else { return };
+        let Some(turn) = self.frame_mut().and_then(|frame| frame.agent_turn.as_mut()) else { return };
+        let Some(open) = turn.open_reply.take() else { return };
         turn.rounds += 1;
         let calls: Vec<ToolCall> = open.calls.iter().map(|answered| answered.call.clone()).collect();
-        turn.add(open.text.clone(), open.calls, open.sealed);
+        turn.add_reply(open.text.clone(), open.calls, open.opaque_blocks);
         let ix = turn.agent;
         let Some(workflow) = self.workflow() else { return };
         let Some(agent) = workflow.agent(ix) else { return };
         if !open.decision.is_empty() {
-            return self.accept(agent, &open.text, open.decision);
+            return self.accept_decision(agent, &open.text, open.decision);
         }
         match agent.tool_loop {
             ToolLoop::Auto => self.call_model(),
@@ -290,7 +295,11 @@ impl Machine {
 }
 
 /// Only tools of the agent's own list run, and only with a JSON object as arguments.
-fn admit<'a>(agent: &'a AgentSpec, name: &str, arguments: &str) -> Result<(&'a ToolSpec, Value), String> {
+fn check_tool_call<'a>(
+    agent: &'a AgentSpec,
+    name: &str,
+    arguments: &str,
+) -> Result<(&'a ToolSpec, Value), String> {
     let Some(spec) = agent.tools.iter().find(|tool| tool.name == name) else {
         let names: Vec<&str> = agent.tools.iter().map(|tool| tool.name.as_str()).collect();
         let list = if names.is_empty() { "none".to_owned() } else { names.join(", ") };

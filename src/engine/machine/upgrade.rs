@@ -33,71 +33,75 @@ impl Machine {
     ///
     /// # Errors
     /// Every reason why the run cannot go on under this definition; nothing was changed.
-    pub fn upgrade(&mut self, program: WorkflowProgram) -> Result<Vec<String>, Vec<String>> {
+    pub fn upgrade_program(&mut self, program: WorkflowProgram) -> Result<Vec<String>, Vec<String>> {
         let old = Arc::clone(&self.spec);
         let names = PositionMap::new(&old.program, &program);
         let mut standing = compatibility::CompatibilityCheck::new(&old.program, &program, &names);
-        for lane in self.all_lanes() {
-            standing.lane(lane);
+        for lane in self.branches_by_id() {
+            standing.check_branch(lane);
         }
         let mut problems = standing.problems;
-        let given = migrate_inputs::carried(program.workflows.first(), &old.inputs, "")
+        let given = migrate_inputs::migrate_input_values(program.workflows.first(), &old.inputs, "")
             .map_err(|found| problems.extend(found))
             .unwrap_or_default();
-        once(&mut problems);
+        remove_duplicate_lines(&mut problems);
         if !problems.is_empty() {
             return Err(problems);
         }
-        let mut notes = differences::between(&old.program, &program, &names);
+        let mut notes = differences::program_differences(&old.program, &program, &names);
         notes.extend(
-            self.all_lanes()
+            self.branches_by_id()
                 .into_iter()
-                .flat_map(|lane| compatibility::left_behind(lane, &old.program, &program, &names)),
+                .flat_map(|lane| compatibility::unused_branch_data(lane, &old.program, &program, &names)),
         );
-        once(&mut notes);
+        remove_duplicate_lines(&mut notes);
         let changed = program.hash != old.program.hash || program != old.program;
         let spec = RunSpec { program, inputs: given, ..(*old).clone() };
         self.move_to(&old, Arc::new(spec), &names);
         if changed {
-            self.ask_anew();
+            self.reissue_calls();
         }
         Ok(notes)
     }
 
     /// What is different between two definitions, in the words of `upgrade`; no run stands anywhere.
-    pub fn differences(old: &WorkflowProgram, new: &WorkflowProgram) -> Vec<String> {
-        let mut notes = differences::between(old, new, &PositionMap::new(old, new));
-        once(&mut notes);
+    pub fn program_differences(old: &WorkflowProgram, new: &WorkflowProgram) -> Vec<String> {
+        let mut notes = differences::program_differences(old, new, &PositionMap::new(old, new));
+        remove_duplicate_lines(&mut notes);
         notes
     }
 
     fn move_to(&mut self, old: &RunSpec, spec: Arc<RunSpec>, names: &PositionMap) {
-        let branches: BTreeSet<u64> =
-            self.all_lanes().into_iter().filter(|lane| self.is_branch(lane)).map(|lane| lane.id).collect();
-        let moving = ProgramMigration { old: &old.program, new: &spec.program, names };
+        let branches: BTreeSet<u64> = self
+            .branches_by_id()
+            .into_iter()
+            .filter(|lane| self.is_branch(lane))
+            .map(|lane| lane.id)
+            .collect();
+        let moving = ProgramMigration { old_program: &old.program, new_program: &spec.program, names };
         let mut added = Map::new();
-        for lane in std::iter::once(&mut self.lane).chain(self.lanes.values_mut()) {
-            added.extend(moving.lane(lane, branches.contains(&lane.id)));
+        for lane in std::iter::once(&mut self.branch).chain(self.branches.values_mut()) {
+            added.extend(moving.migrate_branch(lane, branches.contains(&lane.id)));
         }
         self.spec = spec;
         // points of errands name states of the old one
-        self.kept.clear();
+        self.checkpoints.clear();
         if !added.is_empty() {
             let state = self.state_name();
-            self.emit(RunEvent::DataChanged { state, set: added, removed: Vec::new() });
+            self.emit_event(RunEvent::DataChanged { state, set: added, removed: Vec::new() });
         }
     }
 
     /// In the order in which they began.
-    fn all_lanes(&self) -> Vec<&Branch> {
-        let mut all: Vec<&Branch> = std::iter::once(&self.lane).chain(self.lanes.values()).collect();
+    fn branches_by_id(&self) -> Vec<&Branch> {
+        let mut all: Vec<&Branch> = std::iter::once(&self.branch).chain(self.branches.values()).collect();
         all.sort_by_key(|lane| lane.id);
         all
     }
 
     /// Whether it is a branch of a `parallel` state, whose conversations are merged at the join.
     fn is_branch(&self, lane: &Branch) -> bool {
-        let forked = lane.parent.and_then(|(id, _)| self.lane_of(id));
+        let forked = lane.parent.and_then(|(id, _)| self.branch_by_id(id));
         forked
             .and_then(|lane| lane.fork.as_ref())
             .is_some_and(|fork| matches!(fork.kind, ParallelKind::Branches))
@@ -105,37 +109,37 @@ impl Machine {
 
     /// Scripts and model calls under way are those of the old definition: their answers would be taken for answers to
     /// the new one.
-    fn ask_anew(&mut self) {
-        let current = self.lane.id;
+    fn reissue_calls(&mut self) {
+        let current = self.branch.id;
         let asks = |lane: &&Branch| {
             let open = matches!(
                 lane.phase,
                 WaitState::Script(_) | WaitState::Values(_) | WaitState::Choice(_) | WaitState::Model(_)
             );
             // a lane that is about to enter a state, or is over, waits for nothing
-            open && lane.jump.is_none() && lane.ended.is_none()
+            open && lane.next_state.is_none() && lane.result.is_none()
         };
-        let open: Vec<u64> = self.all_lanes().into_iter().filter(asks).map(|lane| lane.id).collect();
+        let open: Vec<u64> = self.branches_by_id().into_iter().filter(asks).map(|lane| lane.id).collect();
         for id in open {
-            if self.switch(id) {
-                self.ask_lane_anew();
+            if self.switch_branch(id) {
+                self.reissue_branch_call();
             }
         }
-        self.switch(current);
+        self.switch_branch(current);
     }
 
-    fn ask_lane_anew(&mut self) {
+    fn reissue_branch_call(&mut self) {
         let Some((_, state)) = self.current_state() else { return };
-        let phase = std::mem::replace(&mut self.lane.phase, WaitState::New);
-        if let Some(call) = phase.pending() {
-            self.effect(Effect::Abort { call });
+        let phase = std::mem::replace(&mut self.branch.phase, WaitState::New);
+        if let Some(call) = phase.pending_call() {
+            self.push_effect(Effect::Abort { call });
         }
-        match (phase, self.lane.then) {
+        match (phase, self.branch.continuation) {
             (WaitState::Script(_), BranchContinuation::Catch(at)) => {
                 match state.recovery.catch.get(at).and_then(|rule| rule.before) {
                     Some(script) => {
-                        let call = self.evaluate(ScriptTask::Run { script });
-                        self.lane.phase = WaitState::Script(call);
+                        let call = self.evaluate_script(ScriptTask::Run { script });
+                        self.branch.phase = WaitState::Script(call);
                     }
                     None => self.after_catch(at),
                 }
@@ -145,24 +149,24 @@ impl Machine {
                 BranchContinuation::Work | BranchContinuation::Done | BranchContinuation::Unanswered,
             ) => self.begin_state(&state),
             (WaitState::Values(_), _) => self.after_script(),
-            (WaitState::Choice(_), _) => self.choose(),
-            (WaitState::Model(_), _) => self.call_anew(),
-            (other, _) => self.lane.phase = other,
+            (WaitState::Choice(_), _) => self.choose_transition(),
+            (WaitState::Model(_), _) => self.reissue_model_call(),
+            (other, _) => self.branch.phase = other,
         }
     }
 
     /// The same call, as the agent is now: it was counted already.
-    fn call_anew(&mut self) {
+    fn reissue_model_call(&mut self) {
         self.model_calls = self.model_calls.saturating_sub(1);
-        if let Some(turn) = self.frame_mut().and_then(|frame| frame.turn.as_mut()) {
-            turn.summing = SummarizationState::Free;
+        if let Some(turn) = self.frame_mut().and_then(|frame| frame.agent_turn.as_mut()) {
+            turn.summarization = SummarizationState::Free;
         }
         self.call_model();
     }
 }
 
 /// Each line once, in the order of its first.
-fn once(lines: &mut Vec<String>) {
+fn remove_duplicate_lines(lines: &mut Vec<String>) {
     let mut seen = BTreeSet::new();
     lines.retain(|line| seen.insert(line.clone()));
 }

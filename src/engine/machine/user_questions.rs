@@ -12,26 +12,26 @@ use synthdev_domain::run_error::RunError;
 use synthdev_domain::workflow::StateBody;
 
 impl Machine {
-    pub(super) fn ask_person(&mut self, asked: PendingQuestion, question: UserQuestion) {
+    pub(super) fn ask_user(&mut self, asked: PendingQuestion, question: UserQuestion) {
         let call = self.next_call();
-        self.lane.phase = WaitState::Person(call, asked);
-        self.lane.question = Some(question.clone());
-        self.lane.since = self.now;
+        self.branch.phase = WaitState::Person(call, asked);
+        self.branch.question = Some(question.clone());
+        self.branch.waiting_since = self.now;
         // with nobody there it is asked when somebody comes
-        self.lane.shown = self.present && !self.stopping || asked == PendingQuestion::Message;
-        if self.lane.shown {
-            self.emit(RunEvent::PersonAsked { call, question: question.clone() });
-            self.effect(Effect::AskPerson { call, question });
+        self.branch.was_shown = self.user_present && !self.is_stopping || asked == PendingQuestion::Message;
+        if self.branch.was_shown {
+            self.emit_event(RunEvent::PersonAsked { call, question: question.clone() });
+            self.push_effect(Effect::AskPerson { call, question });
         }
     }
 
     pub(super) fn on_answered(&mut self, call: CallId, answer: UserAnswer) {
-        let WaitState::Person(asked_call, asked) = self.lane.phase else { return };
+        let WaitState::Person(asked_call, asked) = self.branch.phase else { return };
         if asked_call != call {
             return;
         }
-        self.emit(RunEvent::PersonAnswered { call });
-        self.lane.shown = false;
+        self.emit_event(RunEvent::PersonAnswered { call });
+        self.branch.was_shown = false;
         if answer == UserAnswer::Stop {
             return self.on_stopped(asked);
         }
@@ -43,21 +43,21 @@ impl Machine {
                 | UserAnswer::Continue
                 | UserAnswer::Stop
                 | UserAnswer::Unfit { .. } => {
-                    self.ask_person(PendingQuestion::Message, UserQuestion::Message);
+                    self.ask_user(PendingQuestion::Message, UserQuestion::Message);
                 }
             },
             PendingQuestion::Pause => self.on_pause_answered(answer),
-            PendingQuestion::Failed => self.try_again(),
+            PendingQuestion::Failed => self.retry_failed_state(),
             PendingQuestion::Uncertain => self.on_certain(answer),
             PendingQuestion::Request => self.on_request_answered(call, answer),
             PendingQuestion::Break(place) => {
-                self.lane.phase = WaitState::Person(call, asked);
-                self.guided(place, answer);
-                self.leave_breakpoint();
+                self.branch.phase = WaitState::Person(call, asked);
+                self.continue_with_guidance(place, answer);
+                self.continue_from_breakpoint();
                 let stands =
                     |lane: &Branch| matches!(lane.phase, WaitState::Person(_, PendingQuestion::Break(_)));
-                let still = self.every_lane().any(stands);
-                self.hold = still;
+                let still = self.all_branches().any(stands);
+                self.step_mode = still;
             }
             PendingQuestion::Steps => self.grant_steps(),
             PendingQuestion::Visits(target) => self.grant_visits(target),
@@ -66,13 +66,13 @@ impl Machine {
             PendingQuestion::Budget(scope, kind) => {
                 match answer_validation::requested_increase(&answer) {
                     Some(more) => self.grant_more(scope, kind, more),
-                    None => self.grant_same_again(scope, kind),
+                    None => self.grant_same_amount(scope, kind),
                 }
-                self.go_on_spending();
+                self.continue_after_budget();
             }
             PendingQuestion::NoSnapshot => {
                 self.snapshot = super::snapshot_progress::SnapshotProgress::None;
-                self.run_held_tool();
+                self.run_waiting_tool();
             }
         }
     }
@@ -80,7 +80,7 @@ impl Machine {
     /// The run is left where it stands: the question stays open, and nothing that was done is lost.
     fn on_stopped(&mut self, asked: PendingQuestion) {
         match asked {
-            PendingQuestion::Message => self.finish(RunStatus::Completed, None),
+            PendingQuestion::Message => self.finish_run(RunStatus::Completed, None),
             PendingQuestion::NoSnapshot => {
                 self.abort_run(RunError::new(
                     "snapshot",
@@ -102,9 +102,9 @@ impl Machine {
     }
 
     /// A budget is asked about before a model call, or before a state is entered.
-    fn go_on_spending(&mut self) {
+    fn continue_after_budget(&mut self) {
         match self.frame() {
-            Some(frame) if frame.turn.is_none() => self.enter_after_all(frame.state),
+            Some(frame) if frame.agent_turn.is_none() => self.enter_after_all(frame.state),
             _ => self.call_model(),
         }
     }
@@ -112,13 +112,13 @@ impl Machine {
     fn on_message(&mut self, text: String) {
         let Some((_, state)) = self.current_state() else { return };
         if let StateBody::Agent { agent, function, .. } = state.work {
-            self.begin_agent(agent, function, Some(text));
+            self.begin_agent_turn(agent, function, Some(text));
         }
     }
 
     fn grant_steps(&mut self) {
         let more = self.spec.program.workflows.first().map_or(0, |root| root.limits.max_steps);
-        self.lane.granted_steps = self.lane.granted_steps.saturating_add(more);
+        self.branch.extra_steps = self.branch.extra_steps.saturating_add(more);
         if let Some(state) = self.frame().map(|frame| frame.state) {
             self.enter_after_all(state);
         }
@@ -126,13 +126,13 @@ impl Machine {
 
     /// The limit at its door is moved; whoever stood before it does not stand there again.
     fn enter_after_all(&mut self, state: StateIx) {
-        (self.lane.jump, self.lane.passed) = (Some(state), true);
+        (self.branch.next_state, self.branch.breakpoint_passed) = (Some(state), true);
     }
 
     fn grant_visits(&mut self, target: StateIx) {
         let own = self.workflow().and_then(|workflow| workflow.state(target)?.max_visits);
         let more = own.or_else(|| Some(self.workflow()?.limits.max_visits)).unwrap_or(0).max(1);
-        if let Some(granted) = self.frame_mut().and_then(|frame| frame.granted.get_mut(target.0)) {
+        if let Some(granted) = self.frame_mut().and_then(|frame| frame.extra_visits.get_mut(target.0)) {
             *granted = granted.saturating_add(more);
         }
         self.enter_after_all(target);
@@ -142,15 +142,15 @@ impl Machine {
         let most = self.spec.program.workflows.first().and_then(|root| root.limits.max_model_calls);
         let most = most.unwrap_or(0);
         // another branch that asked the same may have been answered already
-        if self.model_calls >= most.saturating_add(self.granted_calls) {
-            self.granted_calls = self.granted_calls.saturating_add(most.max(1));
+        if self.model_calls >= most.saturating_add(self.extra_model_calls) {
+            self.extra_model_calls = self.extra_model_calls.saturating_add(most.max(1));
         }
         self.call_model();
     }
 
     fn grant_rounds(&mut self) {
         let Some(workflow) = self.workflow() else { return };
-        let Some(turn) = self.frame_mut().and_then(|frame| frame.turn.as_mut()) else { return };
+        let Some(turn) = self.frame_mut().and_then(|frame| frame.agent_turn.as_mut()) else { return };
         let more = workflow.agent(turn.agent).map_or(1, |agent| agent.max_tool_rounds.max(1));
         turn.allowed = turn.allowed.saturating_add(more);
         self.next_tool();
@@ -159,33 +159,33 @@ impl Machine {
     /// Esc: a chat goes back to waiting, anything else ends. Open calls are closed with an answer, partial
     /// text stays, marked.
     pub(super) fn on_cancelled(&mut self, partial: Vec<(CallId, String)>, end: bool) {
-        (self.parked, self.halted) = (false, false);
-        if self.lane.phase == WaitState::Ending {
+        (self.is_suspended, self.is_halted) = (false, false);
+        if self.branch.phase == WaitState::Ending {
             // The work is done; only a snapshot was still on its way.
-            return self.end();
+            return self.emit_run_finished();
         }
         let chat = self.spec.program.workflows.first().is_some_and(|root| root.conversational);
-        if chat && !end && matches!(self.lane.phase, WaitState::Person(_, PendingQuestion::Message)) {
+        if chat && !end && matches!(self.branch.phase, WaitState::Person(_, PendingQuestion::Message)) {
             return;
         }
-        self.keep_partial(partial);
+        self.store_partial_replies(partial);
         self.stop_all();
         self.drop_visit();
         if chat && !end {
-            return self.ask_person(PendingQuestion::Message, UserQuestion::Message);
+            return self.ask_user(PendingQuestion::Message, UserQuestion::Message);
         }
         let idle_chat = chat && end;
-        self.finish(if idle_chat { RunStatus::Completed } else { RunStatus::Cancelled }, None);
+        self.finish_run(if idle_chat { RunStatus::Completed } else { RunStatus::Cancelled }, None);
     }
 
-    pub(super) fn keep_partial(&mut self, partial: Vec<(CallId, String)>) {
+    pub(super) fn store_partial_replies(&mut self, partial: Vec<(CallId, String)>) {
         // What had streamed of a summary is nobody's word.
-        let pending = self.lane.pending().filter(|_| self.summing().is_none());
+        let pending = self.branch.pending_call().filter(|_| self.pending_summary_coverage().is_none());
         let text = partial.into_iter().find(|(call, _)| Some(*call) == pending).map(|(_, text)| text);
         let Some(text) = text.filter(|text| !text.trim().is_empty()) else { return };
-        let Some(turn) = self.frame_mut().and_then(|frame| frame.turn.as_mut()) else { return };
+        let Some(turn) = self.frame_mut().and_then(|frame| frame.agent_turn.as_mut()) else { return };
         let author = MessageAuthor::Agent(turn.agent_id.clone());
-        let mut entry = ContextEntry::text(author, turn.side.canonical(), text);
+        let mut entry = ContextEntry::text(author, turn.side.stored_role(), text);
         entry.interrupted = true;
         turn.entries.push(TurnEntry { entry, private: false });
     }

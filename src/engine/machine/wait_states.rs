@@ -9,7 +9,7 @@ use synthdev_domain::run_error::RunError;
 use synthdev_domain::workflow::{WaitSpec, plain_text};
 
 impl Machine {
-    pub(super) fn begin_wait(&mut self, wait: &WaitSpec, value: Option<Value>) {
+    pub(super) fn begin_wait_state(&mut self, wait: &WaitSpec, value: Option<Value>) {
         let value = value.unwrap_or_default();
         let delay = match wait {
             WaitSpec::For(_) => duration::duration_ms(&value),
@@ -20,20 +20,24 @@ impl Machine {
             Ok(delay_ms) => delay_ms,
             Err(problem) => {
                 let detail = format!("state `{}`: {problem}", self.state_name());
-                return self.fail(RunError::new("validation", "It is not clear how long to wait", detail));
+                return self.fail_state(RunError::new(
+                    "validation",
+                    "It is not clear how long to wait",
+                    detail,
+                ));
             }
         };
         let until = Timestamp(self.now.0.saturating_add(i64::try_from(delay_ms).unwrap_or(i64::MAX)));
-        self.emit(RunEvent::Waiting { state: self.state_name(), until });
+        self.emit_event(RunEvent::Waiting { state: self.state_name(), until });
         let call = self.set_timer(delay_ms, true);
-        self.lane.then = BranchContinuation::Done;
-        self.lane.phase = WaitState::Timer(call);
+        self.branch.continuation = BranchContinuation::Done;
+        self.branch.phase = WaitState::Timer(call);
     }
 
     /// The author's own error.
-    pub(super) fn begin_fail(&mut self, error: &str, cause: Option<Value>) {
+    pub(super) fn begin_fail_state(&mut self, error: &str, cause: Option<Value>) {
         let detail = cause.filter(|cause| !cause.is_null()).map(|cause| plain_text(&cause));
         let detail = detail.unwrap_or_else(|| format!("state `{}` says so", self.state_name()));
-        self.fail(RunError::new(error, format!("The workflow failed with `{error}`"), detail));
+        self.fail_state(RunError::new(error, format!("The workflow failed with `{error}`"), detail));
     }
 }

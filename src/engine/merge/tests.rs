@@ -10,20 +10,26 @@ fn map(value: Value) -> Map<String, Value> {
 }
 
 /// A branch that began with `base` and left `after`; a key that is gone was removed.
-fn leaving(base: &Value, after: &Value) -> BranchWrites {
+fn branch_writes(base: &Value, after: &Value) -> BranchWrites {
     let (base, after) = (map(base.clone()), map(after.clone()));
     let keys = base.keys().chain(after.keys());
     let written = keys.filter(|key| base.get(*key) != after.get(*key)).cloned().collect();
-    BranchWrites { data: after.into(), written, threads: Vec::new(), agents: Vec::new(), last: None }
+    BranchWrites {
+        data: after.into(),
+        written_keys: written,
+        conversations: Vec::new(),
+        agents: Vec::new(),
+        last_answer: None,
+    }
 }
 
 fn check(base: Value, branches: &[Value], rules: &[(&str, MergeRule)], expected: Result<Value, &str>) {
-    let left: Vec<BranchWrites> = branches.iter().map(|after| leaving(&base, after)).collect();
+    let left: Vec<BranchWrites> = branches.iter().map(|after| branch_writes(&base, after)).collect();
     let named: Vec<(&str, &BranchWrites)> = ["a", "b", "c"].into_iter().zip(&left).collect();
     let rules = rules.iter().map(|(key, rule)| ((*key).to_owned(), *rule)).collect();
-    let got = merge_data(&map(base), &named, &rules)
-        .map(|(set, removed)| json!([set, removed]))
-        .map_err(|conflict| format!("{} {} {}", conflict.what, conflict.first, conflict.second));
+    let got = merge_data(&map(base), &named, &rules).map(|(set, removed)| json!([set, removed])).map_err(
+        |conflict| format!("{} {} {}", conflict.subject, conflict.first_branch, conflict.second_branch),
+    );
     assert_eq!(got, expected.map_err(str::to_owned));
 }
 
@@ -58,26 +64,26 @@ fn what_branches_wrote_is_joined_by_rule_and_else_refused() {
     check(json!({}), &objects, &[("x", MergeRule::Object)], Ok(json!([{"x": {"k": 2, "l": 3}}, []])));
 }
 
-fn said(text: &str) -> ContextEntry {
+fn text_entry(text: &str) -> ContextEntry {
     ContextEntry::text(MessageAuthor::Script, ChatRole::User, text)
 }
 
-fn thread(texts: &[&str]) -> LiveConversation {
+fn conversation_of(texts: &[&str]) -> LiveConversation {
     let mut thread = LiveConversation::default();
-    texts.iter().for_each(|text| thread.push(said(text)));
+    texts.iter().for_each(|text| thread.push(text_entry(text)));
     thread
 }
 
 #[test]
 fn what_branches_said_follows_in_their_order() {
-    let base = thread(&["before"]);
+    let base = conversation_of(&["before"]);
     let branch = |words: &[&str]| {
         let mut own = base.branch();
-        words.iter().for_each(|text| own.push(said(text)));
-        BranchWrites { threads: vec![own], ..leaving(&json!({}), &json!({})) }
+        words.iter().for_each(|text| own.push(text_entry(text)));
+        BranchWrites { conversations: vec![own], ..branch_writes(&json!({}), &json!({})) }
     };
     let mut rewritten = branch(&[]);
-    rewritten.threads[0].replace(vec![said("new")]);
+    rewritten.conversations[0].replace_entries(vec![text_entry("new")]);
     let texts = |threads: &[LiveConversation]| -> Vec<String> {
         threads[0].log.entries.iter().map(|entry| entry.text.clone()).collect()
     };
@@ -91,7 +97,10 @@ fn what_branches_said_follows_in_their_order() {
     assert_eq!(join(&[&two, &one]).unwrap(), ["before", "3", "1", "2"]);
     assert_eq!(join(&[&rewritten, &silent]).unwrap(), ["new"]);
     let conflict = join(&[&one, &rewritten]).unwrap_err();
-    assert_eq!((conflict.what, conflict.first, conflict.second), ("talk".into(), "b".into(), "a".into()));
+    assert_eq!(
+        (conflict.subject, conflict.first_branch, conflict.second_branch),
+        ("talk".into(), "b".into(), "a".into())
+    );
 }
 
 #[test]
@@ -104,11 +113,13 @@ fn an_agent_remembers_the_last_branch_in_which_it_spoke() {
     let base = vec![memory("before", 2)];
     let branch = |own: AgentMemory| BranchWrites {
         agents: vec![own],
-        last: Some(LastAnswer::default()),
-        ..leaving(&json!({}), &json!({}))
+        last_answer: Some(LastAnswer::default()),
+        ..branch_writes(&json!({}), &json!({}))
     };
     let (spoke, silent) = (branch(memory("inside", 3)), branch(memory("before", 2)));
-    let last = |branches: &[(&str, &BranchWrites)]| agents(&base, branches)[0].last_response.clone().unwrap();
+    let last = |branches: &[(&str, &BranchWrites)]| {
+        merge_memories(&base, branches)[0].last_response.clone().unwrap()
+    };
     assert_eq!(last(&[("a", &spoke), ("b", &silent)]).as_ref(), "inside");
     assert_eq!(last(&[("a", &silent)]).as_ref(), "before");
 }

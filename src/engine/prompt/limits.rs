@@ -6,33 +6,38 @@ use crate::context_index::SpanTotals;
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PromptBounds {
-    readable: usize,
+    readable_chars: usize,
     /// With what is sealed.
-    pub(super) whole: usize,
+    pub(super) total_chars: usize,
 }
 
 impl PromptBounds {
     pub(super) fn from_sources(scene: &PromptSources<'_>) -> Self {
-        let whole = scene.room().filter(|_| scene.measures());
-        Self { readable: scene.limit().0, whole: whole.unwrap_or(usize::MAX) }
+        let whole = scene.conversation_room().filter(|_| scene.measures_everything());
+        Self { readable_chars: scene.limit().0, total_chars: whole.unwrap_or(usize::MAX) }
     }
 
     /// Whether so much has room.
-    pub(super) fn hold(self, size: SpanTotals) -> bool {
-        self.reads(size) && size.length.saturating_add(size.sealed) <= self.whole
+    pub(super) fn has_room_for(self, size: SpanTotals) -> bool {
+        self.has_readable_room_for(size)
+            && size.length.saturating_add(size.reasoning_chars) <= self.total_chars
     }
 
     /// Whether what can be read of it has.
-    pub(super) fn reads(self, size: SpanTotals) -> bool {
-        size.length <= self.readable
+    pub(super) fn has_readable_room_for(self, size: SpanTotals) -> bool {
+        size.length <= self.readable_chars
     }
 
     /// For a view that has to lose something: less where `size` passes a bound.
-    pub(super) fn lowered(self, size: SpanTotals, low: impl Fn(usize) -> usize) -> Self {
-        let passes = size.length.saturating_add(size.sealed) > self.whole;
+    pub(super) fn lowered_for(self, size: SpanTotals, low: impl Fn(usize) -> usize) -> Self {
+        let passes = size.length.saturating_add(size.reasoning_chars) > self.total_chars;
         Self {
-            readable: if self.reads(size) { self.readable } else { low(self.readable) },
-            whole: if passes { low(self.whole) } else { self.whole },
+            readable_chars: if self.has_readable_room_for(size) {
+                self.readable_chars
+            } else {
+                low(self.readable_chars)
+            },
+            total_chars: if passes { low(self.total_chars) } else { self.total_chars },
         }
     }
 }

@@ -22,38 +22,38 @@ pub(super) struct TurnInput {
 impl TurnInput {
     pub(super) fn from_turn(turn: &AgentTurn) -> Self {
         let spoken = |entry: &ContextEntry| !entry.text.is_empty();
-        Self { input: turn.stored_input().filter(spoken), directive: turn.directive().filter(spoken) }
+        Self { input: turn.stored_input().filter(spoken), directive: turn.directive_entry().filter(spoken) }
     }
 }
 
 /// What is shown or left out as a whole: an entry, a turn with all its answered calls.
 pub(super) struct PromptUnit<'a> {
     pub(super) entry: &'a ContextEntry,
-    pub(super) own: bool,
+    pub(super) is_own: bool,
     /// Never left out.
-    pub(super) keep: bool,
+    pub(super) is_pinned: bool,
     /// Said to the agent by the workflow: needs no name.
-    pub(super) lead: bool,
+    pub(super) is_directive: bool,
     /// Stands for what is left out already: the last to be cut, the first to be cut short.
     pub(super) summary: bool,
     /// Where it stands, for what a summary can speak for.
-    pub(super) at: Option<(SummaryPart, usize)>,
+    pub(super) summary_position: Option<(SummaryPart, usize)>,
     /// The agent's reminder stands behind it: it used tools.
-    pub(super) reminded: bool,
+    pub(super) has_reminder: bool,
     /// Characters as shown to this agent.
     pub(super) length: usize,
     /// Characters that only the model's server can read.
-    pub(super) sealed: usize,
+    pub(super) reasoning_chars: usize,
     /// The part of the readable ones that may lose its middle: answers of tools.
-    pub(super) elidable: usize,
+    pub(super) elidable_chars: usize,
     /// The text is cut to this.
-    pub(super) room: Option<usize>,
+    pub(super) max_chars: Option<usize>,
 }
 
 impl<'a> PromptUnit<'a> {
     pub(super) fn new(entry: &'a ContextEntry, own: bool, scene: &PromptSources<'_>) -> Self {
         let answers: usize = entry.calls.iter().map(answer_length).sum();
-        let reminder = scene.reminder().filter(|_| own && used_tools(entry, scene.agent));
+        let reminder = scene.reminder_text().filter(|_| own && used_tools(entry, scene.agent));
         let (length, elidable) = match scene.context.tool_visibility {
             _ if own => {
                 let reminder = reminder.map_or(0, |text| text.chars().count());
@@ -68,30 +68,42 @@ impl<'a> PromptUnit<'a> {
         let reminded = reminder.is_some();
         let sealed = if own { sealed_length(entry, scene) } else { 0 };
         let (keep, lead, summary, at, room) = (false, false, false, None, None);
-        Self { entry, own, keep, lead, summary, at, reminded, length, sealed, elidable, room }
+        Self {
+            entry,
+            is_own: own,
+            is_pinned: keep,
+            is_directive: lead,
+            summary,
+            summary_position: at,
+            has_reminder: reminded,
+            length,
+            reasoning_chars: sealed,
+            elidable_chars: elidable,
+            max_chars: room,
+        }
     }
 
     /// What it comes to, without its messages.
     pub(super) fn size(&self) -> SpanTotals {
-        SpanTotals { groups: 1, length: self.length, sealed: self.sealed, messages: 0 }
+        SpanTotals { groups: 1, length: self.length, reasoning_chars: self.reasoning_chars, messages: 0 }
     }
 
-    fn kept(self, keep: bool) -> Self {
-        Self { keep, ..self }
+    fn pinned_if(self, keep: bool) -> Self {
+        Self { is_pinned: keep, ..self }
     }
 
     /// Speaks to the agent: never its own word.
-    fn leading(self) -> Self {
-        Self { lead: true, ..self }
+    fn as_directive(self) -> Self {
+        Self { is_directive: true, ..self }
     }
 
-    fn at(self, part: SummaryPart, at: usize) -> Self {
-        Self { at: Some((part, at)), ..self }
+    fn at_summary_part(self, part: SummaryPart, at: usize) -> Self {
+        Self { summary_position: Some((part, at)), ..self }
     }
 
     pub(super) fn summary(summary: &'a ConversationSummary, scene: &PromptSources<'_>) -> Self {
         let group = Self::new(&summary.entry, false, scene);
-        Self { summary: true, ..group.kept(true).leading() }
+        Self { summary: true, ..group.pinned_if(true).as_directive() }
     }
 }
 
@@ -103,7 +115,7 @@ fn used_tools(entry: &ContextEntry, agent: &AgentSpec) -> bool {
 
 /// Characters that go back to the model's server unread with the calls that they led to.
 pub(super) fn sealed_length(entry: &ContextEntry, scene: &PromptSources<'_>) -> usize {
-    if entry.calls.is_empty() || !scene.measures() {
+    if entry.calls.is_empty() || !scene.measures_everything() {
         return 0;
     }
     let protocol = scene.agent.choice.protocol;
@@ -111,80 +123,85 @@ pub(super) fn sealed_length(entry: &ContextEntry, scene: &PromptSources<'_>) -> 
 }
 
 /// What groups come to, without their messages.
-pub(super) fn sum(groups: &[PromptUnit<'_>]) -> SpanTotals {
-    groups.iter().map(PromptUnit::size).fold(SpanTotals::default(), SpanTotals::plus)
+pub(super) fn sum_units(groups: &[PromptUnit<'_>]) -> SpanTotals {
+    groups.iter().map(PromptUnit::size).fold(SpanTotals::default(), SpanTotals::sum_with)
 }
 
 pub(super) fn answer_length(call: &AnsweredCall) -> usize {
     call.answer.chars().count()
 }
 
-pub(super) fn range<'a>(scene: &PromptSources<'_>, sight: &'a ContextIndex) -> ContextRange<'a> {
-    let covered = scene.thread.summary.as_ref().map_or(0, |summary| summary.covers);
+pub(super) fn context_range<'a>(scene: &PromptSources<'_>, sight: &'a ContextIndex) -> ContextRange<'a> {
+    let covered = scene.conversation.summary.as_ref().map_or(0, |summary| summary.covered_count);
     sight.range(covered, scene.context.pin_first)
 }
 
 /// The log with the agent's own asides where they happened and the summary in the place of what it covers, all
 /// without what may be left out before `from`; then the input, then what the visit has brought so far.
-pub(super) fn groups<'a>(
+pub(super) fn log_units<'a>(
     scene: &PromptSources<'a>,
     said: &'a TurnInput,
     sight: &ContextIndex,
     from: usize,
 ) -> Vec<PromptUnit<'a>> {
-    let LiveConversation { asides, .. } = scene.thread;
-    let range = range(scene, sight);
+    let LiveConversation { private_messages: asides, .. } = scene.conversation;
+    let range = context_range(scene, sight);
     let mut groups: Vec<PromptUnit<'a>> = Vec::new();
-    let mut summary = summary(scene.thread);
-    for place in range.shown(from) {
+    let mut summary = placed_summary(scene.conversation);
+    for place in range.shown_items(from) {
         let Some((spot, shown, entries)) = sight.item(place) else { continue };
         groups.extend(
             summary
-                .take_if(|summary| summary.covers <= entries)
+                .take_if(|summary| summary.covered_count <= entries)
                 .map(|summary| PromptUnit::summary(summary, scene)),
         );
         groups.extend(match spot {
             EntryRef::Aside(at) => asides.get(at).map(|aside| {
-                let group = PromptUnit::new(&aside.entry, shown.own, scene);
-                if shown.own { group } else { group.leading() }
+                let group = PromptUnit::new(&aside.entry, shown.is_own, scene);
+                if shown.is_own { group } else { group.as_directive() }
             }),
-            EntryRef::Log(at) => scene.thread.entry(at).map(|entry| {
-                PromptUnit::new(entry, shown.own, scene).kept(range.keeps(place)).at(SummaryPart::Log, at)
+            EntryRef::Log(at) => scene.conversation.entry(at).map(|entry| {
+                PromptUnit::new(entry, shown.is_own, scene)
+                    .pinned_if(range.is_pinned(place))
+                    .at_summary_part(SummaryPart::Log, at)
             }),
         });
     }
     groups.extend(summary.map(|summary| PromptUnit::summary(summary, scene)));
-    groups.extend(visit(scene, said));
+    groups.extend(turn_units(scene, said));
     groups
 }
 
 /// The summary of a log, where there is a place for it.
-pub(super) fn summary(thread: &LiveConversation) -> Option<&ConversationSummary> {
-    thread.summary.as_ref().filter(|summary| summary.covers <= thread.length())
+pub(super) fn placed_summary(thread: &LiveConversation) -> Option<&ConversationSummary> {
+    thread.summary.as_ref().filter(|summary| summary.covered_count <= thread.length())
 }
 
 /// The input, then what the visit has brought so far.
-pub(super) fn visit<'a>(scene: &PromptSources<'a>, said: &'a TurnInput) -> Vec<PromptUnit<'a>> {
-    let turn = scene.turn;
+pub(super) fn turn_units<'a>(scene: &PromptSources<'a>, said: &'a TurnInput) -> Vec<PromptUnit<'a>> {
+    let turn = scene.agent_turn;
     let mut groups: Vec<PromptUnit<'a>> = Vec::with_capacity(turn.entries.len() + 3);
     if let Some(entry) = &said.input {
-        groups.push(PromptUnit::new(entry, is_own(scene.agent, entry, scene.side_of), scene).kept(true));
+        groups.push(
+            PromptUnit::new(entry, is_own_entry(scene.agent, entry, scene.side_of), scene).pinned_if(true),
+        );
     }
     if let Some(entry) = &said.directive {
-        groups.push(PromptUnit::new(entry, false, scene).kept(true).leading());
+        groups.push(PromptUnit::new(entry, false, scene).pinned_if(true).as_directive());
     }
     groups.extend(turn.record.as_ref().map(|record| PromptUnit::summary(record, scene)));
-    let covered = turn.record.as_ref().map_or(0, |record| record.covers);
-    for (at, part) in turn.entries.iter().enumerate().skip(covered.max(turn.begin)) {
-        let group = PromptUnit::new(&part.entry, part.is_own(), scene).at(SummaryPart::Visit, at);
-        groups.push(if part.private { group.leading() } else { group });
+    let covered = turn.record.as_ref().map_or(0, |record| record.covered_count);
+    for (at, part) in turn.entries.iter().enumerate().skip(covered.max(turn.window_start)) {
+        let group =
+            PromptUnit::new(&part.entry, part.is_own(), scene).at_summary_part(SummaryPart::Visit, at);
+        groups.push(if part.private { group.as_directive() } else { group });
     }
     groups
 }
 
 /// An entry by the agent is its own; for a user seat so is every canonical `user` entry that no other
 /// user-seat agent wrote and that was not said to it.
-pub(super) fn is_own(
+pub(super) fn is_own_entry(
     agent: &AgentSpec,
     entry: &ContextEntry,
     side_of: &dyn Fn(&str) -> Option<ConversationSide>,

@@ -11,7 +11,7 @@ use synthdev_domain::message::{ChatMessage, ChatRole};
 pub(super) const CUT: &str = "\n[… cut to fit the context …]\n";
 
 /// The agent's prompt with the run's brief behind it, and the examples.
-pub(super) fn opening(scene: &PromptSources<'_>) -> Vec<ChatMessage> {
+pub(super) fn prompt_and_examples(scene: &PromptSources<'_>) -> Vec<ChatMessage> {
     let agent = scene.agent;
     let mut messages = Vec::with_capacity(1 + agent.examples.len());
     let system: Vec<&str> = system_parts(scene).collect();
@@ -29,7 +29,7 @@ pub(super) fn opening_messages(scene: &PromptSources<'_>) -> usize {
 
 fn system_parts<'a>(scene: &PromptSources<'a>) -> impl Iterator<Item = &'a str> {
     let prompt = Some(scene.agent.system_prompt.as_str()).filter(|text| !text.trim().is_empty());
-    prompt.into_iter().chain(scene.brief.parts(scene.agent.without))
+    prompt.into_iter().chain(scene.system_context.included_parts(scene.agent.without))
 }
 
 fn speaker_name(author: &MessageAuthor) -> Option<&str> {
@@ -42,7 +42,7 @@ fn speaker_name(author: &MessageAuthor) -> Option<&str> {
 
 /// Texts of others get their names where the agent hears more than one: in a context with three seats from the first
 /// request on, as a name that came later would change what was said before it.
-pub(super) fn project(
+pub(super) fn project_entry(
     scene: &PromptSources<'_>,
     group: &PromptUnit<'_>,
     fit: &TruncationPlan,
@@ -51,47 +51,47 @@ pub(super) fn project(
     let (entry, visibility) = (group.entry, scene.context.tool_visibility);
     if entry.role == ChatRole::System {
         if !entry.text.trim().is_empty() {
-            messages.push(ChatMessage::text(ChatRole::System, cut(&entry.text, group.room)));
+            messages.push(ChatMessage::text(ChatRole::System, elide_middle(&entry.text, group.max_chars)));
         }
         return;
     }
-    if group.own {
-        project_own(entry, fit, group.room, messages);
-        let reminder = scene.reminder().filter(|_| group.reminded);
+    if group.is_own {
+        project_own_entry(entry, fit, group.max_chars, messages);
+        let reminder = scene.reminder_text().filter(|_| group.has_reminder);
         return messages.extend(reminder.map(|text| ChatMessage::text(ChatRole::User, text)));
     }
-    let mut text = said(entry).into_owned();
+    let mut text = entry_text(entry).into_owned();
     for call in entry.calls.iter().filter(|_| visibility != ToolVisibility::None) {
         if !text.is_empty() {
             text.push('\n');
         }
         text.push_str(&match visibility {
-            ToolVisibility::Full => whole_call(call, fit),
+            ToolVisibility::Full => full_call_text(call, fit),
             ToolVisibility::Summary | ToolVisibility::None => summary_line(call),
         });
     }
     if text.trim().is_empty() {
         return;
     }
-    if scene.others >= 2
-        && !group.lead
+    if scene.other_agent_count >= 2
+        && !group.is_directive
         && let Some(name) = speaker_name(&entry.author)
     {
         text.insert_str(0, &format!("[{name}]: "));
     }
-    messages.push(ChatMessage::text(ChatRole::User, cut(&text, group.room)));
+    messages.push(ChatMessage::text(ChatRole::User, elide_middle(&text, group.max_chars)));
 }
 
 /// How many messages [`project`] makes of an entry.
-pub(super) fn messages(group: &PromptUnit<'_>, visibility: ToolVisibility) -> usize {
+pub(super) fn projected_count(group: &PromptUnit<'_>, visibility: ToolVisibility) -> usize {
     let entry = group.entry;
     let blank = entry.text.trim().is_empty();
     if entry.role == ChatRole::System {
         return usize::from(!blank);
     }
-    if group.own {
+    if group.is_own {
         let words = usize::from(!blank);
-        let reminded = usize::from(group.reminded);
+        let reminded = usize::from(group.has_reminder);
         return if entry.calls.is_empty() { words } else { 1 + entry.calls.len() + reminded };
     }
     let calls = !entry.calls.is_empty() && visibility != ToolVisibility::None;
@@ -99,7 +99,7 @@ pub(super) fn messages(group: &PromptUnit<'_>, visibility: ToolVisibility) -> us
 }
 
 /// Own words are assistant messages; each call is followed by its result, in order.
-fn project_own(
+fn project_own_entry(
     entry: &ContextEntry,
     fit: &TruncationPlan,
     room: Option<usize>,
@@ -107,22 +107,25 @@ fn project_own(
 ) {
     if entry.calls.is_empty() {
         if !entry.text.trim().is_empty() {
-            messages.push(ChatMessage::text(ChatRole::Assistant, cut(&said(entry), room)));
+            messages.push(ChatMessage::text(ChatRole::Assistant, elide_middle(&entry_text(entry), room)));
         }
         return;
     }
-    let mut message = ChatMessage::text(ChatRole::Assistant, said(entry).into_owned());
+    let mut message = ChatMessage::text(ChatRole::Assistant, entry_text(entry).into_owned());
     message.tool_calls = entry.calls.iter().map(|call| call.call.clone()).collect();
     message.sealed.clone_from(&entry.sealed);
     messages.push(message);
     for call in &entry.calls {
         let answer = if call.answer.trim().is_empty() { "(no output)" } else { call.answer.as_str() };
-        messages.push(ChatMessage::tool_result(&call.call.id, cut(answer, fit.answer(answer_length(call)))));
+        messages.push(ChatMessage::tool_result(
+            &call.call.id,
+            elide_middle(answer, fit.answer_room(answer_length(call))),
+        ));
     }
 }
 
 /// The words of an entry; a cancelled answer says that it is not whole.
-pub(super) fn said(entry: &ContextEntry) -> Cow<'_, str> {
+pub(super) fn entry_text(entry: &ContextEntry) -> Cow<'_, str> {
     if entry.interrupted {
         Cow::Owned(format!("{} [interrupted]", entry.text))
     } else {
@@ -132,22 +135,22 @@ pub(super) fn said(entry: &ContextEntry) -> Cow<'_, str> {
 
 /// Another agent's call as one short text (`tool_visibility: summary`, the default).
 pub(super) fn summary_line(call: &AnsweredCall) -> String {
-    let state = state(call);
-    let arguments = shorten(&call.call.arguments, ARGUMENTS);
-    format!("[used {} {arguments} → {state}: {}]", call.call.name, shorten(&call.answer, ANSWER))
+    let state = call_state_text(call);
+    let arguments = shorten_text(&call.call.arguments, ARGUMENTS);
+    format!("[used {} {arguments} → {state}: {}]", call.call.name, shorten_text(&call.answer, ANSWER))
 }
 
 /// Another agent's call with everything (`tool_visibility: full`).
-fn whole_call(call: &AnsweredCall, fit: &TruncationPlan) -> String {
-    let answer = cut(&call.answer, fit.answer(answer_length(call)));
-    format!("[used {} {} → {}:\n{answer}]", call.call.name, call.call.arguments, state(call))
+fn full_call_text(call: &AnsweredCall, fit: &TruncationPlan) -> String {
+    let answer = elide_middle(&call.answer, fit.answer_room(answer_length(call)));
+    format!("[used {} {} → {}:\n{answer}]", call.call.name, call.call.arguments, call_state_text(call))
 }
 
-fn state(call: &AnsweredCall) -> &'static str {
+fn call_state_text(call: &AnsweredCall) -> &'static str {
     if call.ok { "ok" } else { "failed" }
 }
 
-fn shorten(text: &str, most: usize) -> String {
+fn shorten_text(text: &str, most: usize) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     if line.chars().count() <= most {
         return line;
@@ -158,7 +161,7 @@ fn shorten(text: &str, most: usize) -> String {
 }
 
 /// Elides the middle so that both ends stay readable.
-pub(super) fn cut(text: &str, budget: Option<usize>) -> String {
+pub(super) fn elide_middle(text: &str, budget: Option<usize>) -> String {
     let length = text.chars().count();
     let Some(room) = budget.filter(|room| *room < length) else { return text.to_owned() };
     let keep = room.saturating_sub(CUT.chars().count());

@@ -18,12 +18,12 @@ const ANSWER: u64 = 5;
 pub struct PromptSources<'a> {
     pub agent: &'a AgentSpec,
     pub context: &'a ContextSpec,
-    pub thread: &'a LiveConversation,
-    pub turn: &'a AgentTurn,
+    pub conversation: &'a LiveConversation,
+    pub agent_turn: &'a AgentTurn,
     /// What the agent is told beside its role.
-    pub brief: &'a SystemContext,
+    pub system_context: &'a SystemContext,
     /// How many other agents have a seat in the context.
-    pub others: usize,
+    pub other_agent_count: usize,
     /// The seat of another agent, by id.
     pub side_of: &'a dyn Fn(&str) -> Option<ConversationSide>,
     /// Of the machine: old runs are shown what they were shown.
@@ -35,40 +35,44 @@ impl<'a> PromptSources<'a> {
     /// (an answer, the prompt and the tools need room there, too).
     pub fn limit(&self) -> (usize, &'static str) {
         let (limit, field) = self.context.limit();
-        match self.room() {
+        match self.conversation_room() {
             Some(room) if room < limit => (room, WINDOW),
             Some(_) | None => (limit, field),
         }
     }
 
     /// What the model's window leaves to the conversation. Characters; `None` where the window is not known.
-    pub(super) fn room(&self) -> Option<usize> {
+    pub(super) fn conversation_room(&self) -> Option<usize> {
         if self.version < WINDOWED_SINCE {
             return None;
         }
-        let known = self.thread.sights.get(&self.turn.agent).and_then(ContextIndex::around);
-        let whole = prompt(&self.agent.choice)?;
-        Some(whole.saturating_sub(known.unwrap_or_else(|| around(self))))
+        let known = self
+            .conversation
+            .context_indexes
+            .get(&self.agent_turn.agent)
+            .and_then(ContextIndex::overhead_chars);
+        let whole = max_prompt_chars(&self.agent.choice)?;
+        Some(whole.saturating_sub(known.unwrap_or_else(|| overhead_chars(self))))
     }
 
     /// Whether all that is sent is measured, and small views are cut in larger steps.
-    pub(super) fn measures(&self) -> bool {
+    pub(super) fn measures_everything(&self) -> bool {
         self.version >= MEASURES_SINCE
     }
 
     /// Whether sealed thoughts are counted for the server that is asked now, not for the one that said them.
-    pub(super) fn counts_anew(&self) -> bool {
+    pub(super) fn recounts_reasoning(&self) -> bool {
         self.version >= RESTS_SINCE
     }
 
     /// What the role wants said after each tool round.
-    pub(super) fn reminder(&self) -> Option<&'a str> {
+    pub(super) fn reminder_text(&self) -> Option<&'a str> {
         self.agent.reminder.as_deref().filter(|text| !text.trim().is_empty())
     }
 }
 
 /// The longest prompt that a model can take beside its answer. Characters; `None` where the window is not known.
-pub(super) fn prompt(choice: &ModelChoice) -> Option<usize> {
+pub(super) fn max_prompt_chars(choice: &ModelChoice) -> Option<usize> {
     let window = choice.context_size?;
     let answer = choice.parameters.max_output_tokens.unwrap_or(window / ANSWER).min(window / 2);
     let tokens = usize::try_from(window - answer).unwrap_or(usize::MAX);
@@ -76,10 +80,10 @@ pub(super) fn prompt(choice: &ModelChoice) -> Option<usize> {
 }
 
 /// Characters of a request that are not the conversation.
-pub(super) fn around(scene: &PromptSources<'_>) -> usize {
+pub(super) fn overhead_chars(scene: &PromptSources<'_>) -> usize {
     let agent = scene.agent;
-    let prompt: usize =
-        agent.system_prompt.len() + scene.brief.parts(agent.without).map(str::len).sum::<usize>();
+    let prompt: usize = agent.system_prompt.len()
+        + scene.system_context.included_parts(agent.without).map(str::len).sum::<usize>();
     let examples: usize = agent.examples.iter().map(|message| message.content.len()).sum();
     let tools = agent.tools.iter().map(|tool| (&tool.description, &tool.parameters));
     let decisions = agent.parsing_tools.iter().map(|tool| (&tool.description, &tool.parameters));

@@ -6,10 +6,10 @@
 //! while from the same beginning.
 
 use super::limits::PromptBounds;
-use super::prompt_unit::{TurnInput, groups, sum};
-use super::render::{cut, said, summary_line};
-use super::size::sight;
-use super::sources::{PromptSources, prompt};
+use super::prompt_unit::{TurnInput, log_units, sum_units};
+use super::render::{elide_middle, entry_text, summary_line};
+use super::size::current_index;
+use super::sources::{PromptSources, max_prompt_chars};
 
 use crate::agent_turn::{AgentTurn, SummaryCoverage, SummaryPart};
 use crate::conversation::{ConversationSummary, LiveConversation};
@@ -24,41 +24,50 @@ const AROUND: usize = 1_000;
 /// What should be summed up before the scene's agent is asked; `None` where nothing that a summary can speak for
 /// has to go, or the context does not want summaries. It is no more than the model that sums up can take at once: what
 /// else has to go is asked for next.
-pub fn covering(scene: &PromptSources<'_>) -> Option<SummaryCoverage> {
+pub fn summary_coverage(scene: &PromptSources<'_>) -> Option<SummaryCoverage> {
     if scene.context.trim != TrimPolicy::Summarize {
         return None;
     }
-    let said = TurnInput::from_turn(scene.turn);
-    let groups = groups(scene, &said, &sight(scene), 0);
+    let said = TurnInput::from_turn(scene.agent_turn);
+    let groups = log_units(scene, &said, &current_index(scene), 0);
     let (limit, _) = scene.limit();
-    let (mut total, bounds) = (sum(&groups), PromptBounds::from_sources(scene));
-    if bounds.hold(total) {
+    let (mut total, bounds) = (sum_units(&groups), PromptBounds::from_sources(scene));
+    if bounds.has_room_for(total) {
         return None;
     }
     // Half stays free for what comes next and for the summary itself.
-    let target = bounds.lowered(total, |limit| limit / 2);
+    let target = bounds.lowered_for(total, |limit| limit / 2);
     let newest = groups.len().saturating_sub(1);
-    let most = material(scene).unwrap_or(usize::MAX);
-    let so_far =
-        |earlier: &Option<ConversationSummary>| earlier.as_ref().map_or(0, |one| so_far(one).chars().count());
-    let (summary, record) = (&scene.thread.summary, &scene.turn.record);
-    let mut log = SummarySelection { material: so_far(summary), ..SummarySelection::default() };
-    let mut visit = SummarySelection { material: so_far(record), ..SummarySelection::default() };
-    for group in groups.iter().take(newest).filter(|group| !group.keep) {
-        let Some((part, at)) = group.at.filter(|_| !target.hold(total)) else { continue };
+    let most = summary_source_room(scene).unwrap_or(usize::MAX);
+    let so_far = |earlier: &Option<ConversationSummary>| {
+        earlier.as_ref().map_or(0, |one| earlier_summary_text(one).chars().count())
+    };
+    let (summary, record) = (&scene.conversation.summary, &scene.agent_turn.record);
+    let mut log = SummarySelection { material_chars: so_far(summary), ..SummarySelection::default() };
+    let mut visit = SummarySelection { material_chars: so_far(record), ..SummarySelection::default() };
+    for group in groups.iter().take(newest).filter(|group| !group.is_pinned) {
+        let Some((part, at)) = group.summary_position.filter(|_| !target.has_room_for(total)) else {
+            continue;
+        };
         let (picked, with_calls) = match part {
             SummaryPart::Log => (&mut log, scene.context.tool_visibility != ToolVisibility::None),
             SummaryPart::Visit => (&mut visit, true),
         };
-        let own = || line(group.entry, with_calls).chars().count() + BETWEEN.len();
-        let material = if most == usize::MAX { 0 } else { picked.material + own() };
-        picked.full |= picked.count > 0 && material > most;
-        if picked.full {
+        let own = || entry_line(group.entry, with_calls).chars().count() + BETWEEN.len();
+        let material = if most == usize::MAX { 0 } else { picked.material_chars + own() };
+        picked.is_full |= picked.count > 0 && material > most;
+        if picked.is_full {
             continue;
         }
-        total = total.minus(group.size());
+        total = total.difference_from(group.size());
         let (count, length) = (picked.count + 1, picked.length + group.length);
-        *picked = SummarySelection { covers: at + 1, count, length, material, full: false };
+        *picked = SummarySelection {
+            covered_count: at + 1,
+            count,
+            length,
+            material_chars: material,
+            is_full: false,
+        };
     }
     // The larger part alone mostly makes room enough; if not, the other is asked for next.
     let (part, picked, earlier) = if visit.length > log.length {
@@ -66,37 +75,42 @@ pub fn covering(scene: &PromptSources<'_>) -> Option<SummaryCoverage> {
     } else {
         (SummaryPart::Log, log, summary)
     };
-    let replaced = earlier.as_ref().map_or(0, |earlier| earlier.replaced) + picked.count;
+    let replaced = earlier.as_ref().map_or(0, |earlier| earlier.replaced_count) + picked.count;
     let length = limit.min(most) / 4;
-    (picked.count > 0).then_some(SummaryCoverage { part, covers: picked.covers, replaced, length })
+    (picked.count > 0).then_some(SummaryCoverage {
+        part,
+        covered_count: picked.covered_count,
+        replaced_count: replaced,
+        length,
+    })
 }
 
 /// The oldest groups of one part.
 #[derive(Clone, Copy, Default)]
 struct SummarySelection {
-    covers: usize,
+    covered_count: usize,
     count: usize,
     length: usize,
     /// Characters that the model is given of it.
-    material: usize,
+    material_chars: usize,
     /// It can be given no more.
-    full: bool,
+    is_full: bool,
 }
 
 /// Characters that the model that sums up can be given; `None` where its window is not known.
-fn material(scene: &PromptSources<'_>) -> Option<usize> {
+fn summary_source_room(scene: &PromptSources<'_>) -> Option<usize> {
     let choice = scene.context.summary.as_deref().unwrap_or(&scene.agent.choice);
-    let prompt = prompt(choice).filter(|_| scene.measures())?;
+    let prompt = max_prompt_chars(choice).filter(|_| scene.measures_everything())?;
     Some(prompt.saturating_sub(AROUND).max(AROUND))
 }
 
 /// A summary as it may stand in a view.
-pub fn within(text: &str, covering: SummaryCoverage) -> String {
-    cut(text.trim(), Some(covering.length))
+pub fn truncate_summary(text: &str, covering: SummaryCoverage) -> String {
+    elide_middle(text.trim(), Some(covering.length))
 }
 
 /// What the model is asked for a summary: valid for any provider, no tools, no agent's own instructions.
-pub fn messages(scene: &PromptSources<'_>, covering: SummaryCoverage) -> Vec<ChatMessage> {
+pub fn summary_request_messages(scene: &PromptSources<'_>, covering: SummaryCoverage) -> Vec<ChatMessage> {
     let instructions = format!(
         "You keep the record of a long conversation between a workflow and its agents. The beginning of it has to \
          make room. Write down what the agents must still know of it: the task and its conditions, what was decided \
@@ -107,7 +121,7 @@ pub fn messages(scene: &PromptSources<'_>, covering: SummaryCoverage) -> Vec<Cha
     );
     vec![
         ChatMessage::text(ChatRole::System, instructions),
-        ChatMessage::text(ChatRole::User, transcript(scene, covering)),
+        ChatMessage::text(ChatRole::User, transcript_text(scene, covering)),
     ]
 }
 
@@ -115,21 +129,21 @@ pub fn messages(scene: &PromptSources<'_>, covering: SummaryCoverage) -> Vec<Cha
 const BETWEEN: &str = "\n\n";
 
 /// The part as text, no longer than a view may be: what is too long loses its middle, each part in proportion.
-fn transcript(scene: &PromptSources<'_>, covering: SummaryCoverage) -> String {
-    let limit = scene.limit().0.max(MATERIAL).min(material(scene).unwrap_or(usize::MAX));
+fn transcript_text(scene: &PromptSources<'_>, covering: SummaryCoverage) -> String {
+    let limit = scene.limit().0.max(MATERIAL).min(summary_source_room(scene).unwrap_or(usize::MAX));
     let lines = match covering.part {
-        SummaryPart::Log => log_lines(scene, covering.covers),
-        SummaryPart::Visit => visit_lines(scene.turn, covering.covers),
+        SummaryPart::Log => log_lines(scene, covering.covered_count),
+        SummaryPart::Visit => visit_lines(scene.agent_turn, covering.covered_count),
     };
     let whole: usize = lines.iter().map(|line| line.chars().count()).sum();
     let room =
         |line: &str| (whole > limit).then(|| line.chars().count().saturating_mul(limit) / whole.max(1));
-    let parts: Vec<String> = lines.iter().map(|line| cut(line, room(line))).collect();
+    let parts: Vec<String> = lines.iter().map(|line| elide_middle(line, room(line))).collect();
     parts.join(BETWEEN)
 }
 
 fn log_lines(scene: &PromptSources<'_>, covers: usize) -> Vec<String> {
-    let LiveConversation { log, summary, .. } = scene.thread;
+    let LiveConversation { log, summary, .. } = scene.conversation;
     let mut left = scene.context.pin_first;
     let first_free = log.entries.iter().position(|entry| {
         let free = !entry.pinned && left == 0;
@@ -138,25 +152,29 @@ fn log_lines(scene: &PromptSources<'_>, covers: usize) -> Vec<String> {
     });
     let first_free = first_free.unwrap_or(log.entries.len());
     let with_calls = scene.context.tool_visibility != ToolVisibility::None;
-    let from = summary.as_ref().map_or(0, |summary| summary.covers);
+    let from = summary.as_ref().map_or(0, |summary| summary.covered_count);
     let entries = log.entries.iter().take(covers).skip(from.max(first_free)).filter(|entry| !entry.pinned);
-    let so_far = summary.iter().map(so_far);
-    so_far.chain(entries.map(|entry| line(entry, with_calls))).collect()
+    let so_far = summary.iter().map(earlier_summary_text);
+    so_far.chain(entries.map(|entry| entry_line(entry, with_calls))).collect()
 }
 
 /// The agent's own work, for itself alone.
 fn visit_lines(turn: &AgentTurn, covers: usize) -> Vec<String> {
-    let from = turn.record.as_ref().map_or(0, |record| record.covers);
+    let from = turn.record.as_ref().map_or(0, |record| record.covered_count);
     let entries = turn.entries.iter().take(covers).skip(from);
-    turn.record.iter().map(so_far).chain(entries.map(|part| line(&part.entry, true))).collect()
+    turn.record
+        .iter()
+        .map(earlier_summary_text)
+        .chain(entries.map(|part| entry_line(&part.entry, true)))
+        .collect()
 }
 
-fn so_far(earlier: &ConversationSummary) -> String {
+fn earlier_summary_text(earlier: &ConversationSummary) -> String {
     format!("[record so far]: {}", earlier.text)
 }
 
-fn line(entry: &ContextEntry, with_calls: bool) -> String {
-    let mut line = format!("[{}]: {}", name(&entry.author), said(entry));
+fn entry_line(entry: &ContextEntry, with_calls: bool) -> String {
+    let mut line = format!("[{}]: {}", author_name(&entry.author), entry_text(entry));
     for call in entry.calls.iter().filter(|_| with_calls) {
         line.push('\n');
         line.push_str(&summary_line(call));
@@ -164,7 +182,7 @@ fn line(entry: &ContextEntry, with_calls: bool) -> String {
     line
 }
 
-fn name(author: &MessageAuthor) -> &str {
+fn author_name(author: &MessageAuthor) -> &str {
     match author {
         MessageAuthor::Agent(id) => id,
         MessageAuthor::Human => "person",

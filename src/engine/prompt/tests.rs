@@ -52,24 +52,24 @@ fn turn(agent: &AgentSpec, input: Option<&str>) -> AgentTurn {
         input: input.map(str::to_owned),
         stores_input: !agent.receives_input_privately() && input.is_some(),
         directive: agent.receives_input_privately() && input.is_some(),
-        input_author: MessageAuthor::Workflow,
+        input_role: MessageAuthor::Workflow,
         entries: Vec::new(),
         rounds: 0,
         allowed: 25,
-        repairs: 0,
-        nudged: false,
+        repair_count: 0,
+        was_nudged: false,
         choice: ToolChoice::Auto,
-        asked: None,
-        gave_way: 0,
-        open: None,
-        begin: 0,
-        shortened: 0,
-        summing: SummarizationState::Free,
+        requested_model: None,
+        fallback_count: 0,
+        open_reply: None,
+        window_start: 0,
+        shortened_count: 0,
+        summarization: SummarizationState::Free,
         record: None,
     }
 }
 
-fn said(author: MessageAuthor, role: ChatRole, text: &str) -> ContextEntry {
+fn text_entry(author: MessageAuthor, role: ChatRole, text: &str) -> ContextEntry {
     ContextEntry::text(author, role, text)
 }
 
@@ -81,7 +81,7 @@ fn context(limit: usize) -> ContextSpec {
     ContextSpec { name: "talk".into(), max_length: limit, ..ContextSpec::default() }
 }
 
-fn thread_of(entries: &[ContextEntry]) -> LiveConversation {
+fn conversation_of(entries: &[ContextEntry]) -> LiveConversation {
     let mut thread = LiveConversation::default();
     for entry in entries {
         thread.push(entry.clone());
@@ -90,25 +90,26 @@ fn thread_of(entries: &[ContextEntry]) -> LiveConversation {
 }
 
 /// The view, which is the same whatever is known of the agent's sight, and what is told of it without its messages.
-fn shown(
+fn shown_messages(
     agent: &AgentSpec,
     context: &ContextSpec,
     thread: &LiveConversation,
     turn: &AgentTurn,
 ) -> Result<PromptMessages, ContextOverflow> {
-    let (known, turn) = settled(agent, context, thread, turn);
-    let scene = PromptSources { turn: &turn, ..scene(agent, context, &known, &turn) };
+    let (known, turn) = settle_window(agent, context, thread, turn);
+    let scene = PromptSources { agent_turn: &turn, ..scene(agent, context, &known, &turn) };
     let view = build_messages(&scene);
-    match (&view, &whole(&PromptSources { thread, ..scene })) {
+    match (&view, &full_prompt(&PromptSources { conversation: thread, ..scene })) {
         (Ok(one), Ok(other)) => {
             assert_eq!(one.messages, other.messages);
-            assert_eq!((one.dropped, one.shortened), (other.dropped, other.shortened));
+            assert_eq!((one.dropped, one.shortened_count), (other.dropped, other.shortened_count));
         }
         (one, other) => assert_eq!(one.as_ref().err(), other.as_ref().err()),
     }
-    let told = view.as_ref().map(|view| (view.messages.len(), view.dropped, view.shortened));
-    let outline = outline(&scene);
-    let outline = outline.as_ref().map(|outline| (outline.messages, outline.dropped, outline.shortened));
+    let told = view.as_ref().map(|view| (view.messages.len(), view.dropped, view.shortened_count));
+    let outline = outline_messages(&scene);
+    let outline =
+        outline.as_ref().map(|outline| (outline.messages, outline.dropped, outline.shortened_count));
     assert_eq!(outline, told);
     view
 }
@@ -130,46 +131,47 @@ fn scene<'a>(
     PromptSources {
         agent,
         context,
-        thread,
-        turn,
-        brief: &NONE,
-        others: others.len(),
+        conversation: thread,
+        agent_turn: turn,
+        system_context: &NONE,
+        other_agent_count: others.len(),
         side_of: &side_of,
         version: MACHINE_VERSION,
     }
 }
 
 /// A request is made: the thread and the visit know where its view begins.
-fn settled(
+fn settle_window(
     agent: &AgentSpec,
     context: &ContextSpec,
     thread: &LiveConversation,
     turn: &AgentTurn,
 ) -> (LiveConversation, AgentTurn) {
     let (mut known, mut turn) = (thread.clone(), turn.clone());
-    let seen = known.sights.remove(&turn.agent).unwrap_or_default();
+    let seen = known.context_indexes.remove(&turn.agent).unwrap_or_default();
     let seen = update_index(seen, &scene(agent, context, &known, &turn));
-    known.sights.insert(turn.agent, seen);
+    known.context_indexes.insert(turn.agent, seen);
     let begin = required_start(&scene(agent, context, &known, &turn));
-    known.sights.get_mut(&turn.agent).unwrap().begin_at(begin.log);
-    turn.begin = begin.visit;
+    known.context_indexes.get_mut(&turn.agent).unwrap().set_start(begin.log);
+    turn.window_start = begin.visit;
     (known, turn)
 }
 
 /// The view from where it began before, found by a look at everything.
-fn whole(scene: &PromptSources<'_>) -> Result<PromptMessages, ContextOverflow> {
-    let turn = AgentTurn { begin: 0, ..scene.turn.clone() };
-    let scene = &PromptSources { turn: &turn, ..*scene };
-    let said = TurnInput::from_turn(scene.turn);
-    let everything = groups(scene, &said, &sight(scene), 0).len();
-    let from = scene.thread.sights.get(&scene.turn.agent).map_or(0, ContextIndex::begin);
-    let mut groups = groups(scene, &said, &sight(scene), from);
+fn full_prompt(scene: &PromptSources<'_>) -> Result<PromptMessages, ContextOverflow> {
+    let turn = AgentTurn { window_start: 0, ..scene.agent_turn.clone() };
+    let scene = &PromptSources { agent_turn: &turn, ..*scene };
+    let said = TurnInput::from_turn(scene.agent_turn);
+    let everything = log_units(scene, &said, &current_index(scene), 0).len();
+    let from = scene.conversation.context_indexes.get(&scene.agent_turn.agent).map_or(0, ContextIndex::start);
+    let mut groups = log_units(scene, &said, &current_index(scene), from);
     let mut dropped = everything - groups.len();
     let (limit, _) = scene.limit();
     let length = |groups: &[PromptUnit<'_>]| groups.iter().map(|group| group.length).sum::<usize>();
-    let room = scene.room().unwrap_or(usize::MAX);
-    let all =
-        |groups: &[PromptUnit<'_>]| length(groups) + groups.iter().map(|group| group.sealed).sum::<usize>();
+    let room = scene.conversation_room().unwrap_or(usize::MAX);
+    let all = |groups: &[PromptUnit<'_>]| {
+        length(groups) + groups.iter().map(|group| group.reasoning_chars).sum::<usize>()
+    };
     let low = |limit| match limit {
         0..4_096 => limit,
         4_096..30_000 => limit / 100 * 50,
@@ -178,33 +180,39 @@ fn whole(scene: &PromptSources<'_>) -> Result<PromptMessages, ContextOverflow> {
     let most = if length(&groups) > limit { low(limit) } else { limit };
     let whole = if all(&groups) > room { low(room) } else { room };
     if scene.context.trim != TrimPolicy::Error {
-        while let Some(at) = groups[..groups.len().saturating_sub(1)].iter().position(|group| !group.keep)
+        while let Some(at) =
+            groups[..groups.len().saturating_sub(1)].iter().position(|group| !group.is_pinned)
             && (length(&groups) > most || all(&groups) > whole)
         {
             groups.remove(at);
             dropped += 1;
         }
     }
-    let fit = fit(&mut groups, scene, dropped)?;
-    let mut messages = opening(scene);
+    let fit = fit_units(&mut groups, scene, dropped)?;
+    let mut messages = prompt_and_examples(scene);
     for group in &groups {
-        project(scene, group, &fit, &mut messages);
+        project_entry(scene, group, &fit, &mut messages);
     }
-    Ok(PromptMessages { messages, dropped: fit.dropped, shortened: shortened(&fit, &groups) })
+    Ok(PromptMessages { messages, dropped: fit.dropped, shortened_count: shortened_count(&fit, &groups) })
 }
 
 /// A view with nothing but a limit.
-fn limited(
+fn limited_prompt(
     agent: &AgentSpec,
     entries: &[ContextEntry],
     turn: &AgentTurn,
     limit: usize,
 ) -> Result<PromptMessages, ContextOverflow> {
-    shown(agent, &context(limit), &thread_of(entries), turn)
+    shown_messages(agent, &context(limit), &conversation_of(entries), turn)
 }
 
-fn view_of(agent: &AgentSpec, entries: &[ContextEntry], input: Option<&str>, limit: usize) -> Vec<String> {
-    lines(&limited(agent, entries, &turn(agent, input), limit).unwrap())
+fn prompt_messages(
+    agent: &AgentSpec,
+    entries: &[ContextEntry],
+    input: Option<&str>,
+    limit: usize,
+) -> Vec<String> {
+    lines(&limited_prompt(agent, entries, &turn(agent, input), limit).unwrap())
 }
 
 fn lines(view: &PromptMessages) -> Vec<String> {
@@ -219,7 +227,7 @@ fn lines(view: &PromptMessages) -> Vec<String> {
 }
 
 fn used_tool(agent: &str) -> ContextEntry {
-    let mut entry = said(MessageAuthor::Agent(agent.into()), ChatRole::Assistant, "");
+    let mut entry = text_entry(MessageAuthor::Agent(agent.into()), ChatRole::Assistant, "");
     let arguments = "{\"file_paths\":[\"a\"]}".to_owned();
     entry.calls.push(AnsweredCall {
         call: ToolCall { id: "c1".into(), name: "read_files".into(), arguments, original: None },
@@ -232,11 +240,11 @@ fn used_tool(agent: &str) -> ContextEntry {
 #[test]
 fn seats_see_the_thread_from_their_own_side() {
     let thread = [
-        said(MessageAuthor::Workflow, ChatRole::User, "task"),
+        text_entry(MessageAuthor::Workflow, ChatRole::User, "task"),
         used_tool("coder"),
-        said(MessageAuthor::Agent("coder".into()), ChatRole::Assistant, "done"),
+        text_entry(MessageAuthor::Agent("coder".into()), ChatRole::Assistant, "done"),
     ];
-    let coder = view_of(&agent("coder", ConversationSide::Assistant), &thread, Some("go on"), 50_000);
+    let coder = prompt_messages(&agent("coder", ConversationSide::Assistant), &thread, Some("go on"), 50_000);
     assert_eq!(
         coder,
         [
@@ -248,7 +256,8 @@ fn seats_see_the_thread_from_their_own_side() {
             "user: go on",
         ]
     );
-    let reviewer = view_of(&agent("reviewer", ConversationSide::User), &thread, Some("review it"), 50_000);
+    let reviewer =
+        prompt_messages(&agent("reviewer", ConversationSide::User), &thread, Some("review it"), 50_000);
     assert_eq!(
         reviewer,
         [
@@ -263,16 +272,22 @@ fn seats_see_the_thread_from_their_own_side() {
 
 #[test]
 fn two_other_agents_are_told_apart_by_name_and_one_is_not() {
-    let one = [said(MessageAuthor::Agent("a".into()), ChatRole::Assistant, "first")];
-    assert_eq!(view_of(&agent("c", ConversationSide::Assistant), &one, None, 50_000)[1], "user: first");
+    let one = [text_entry(MessageAuthor::Agent("a".into()), ChatRole::Assistant, "first")];
+    assert_eq!(
+        prompt_messages(&agent("c", ConversationSide::Assistant), &one, None, 50_000)[1],
+        "user: first"
+    );
     let two = [
-        said(MessageAuthor::Agent("a".into()), ChatRole::Assistant, "first"),
-        said(MessageAuthor::Agent("b".into()), ChatRole::Assistant, "second"),
+        text_entry(MessageAuthor::Agent("a".into()), ChatRole::Assistant, "first"),
+        text_entry(MessageAuthor::Agent("b".into()), ChatRole::Assistant, "second"),
     ];
-    let view = view_of(&agent("c", ConversationSide::Assistant), &two, None, 50_000);
+    let view = prompt_messages(&agent("c", ConversationSide::Assistant), &two, None, 50_000);
     assert_eq!(view[1..], ["user: [a]: first", "user: [b]: second"]);
-    let other_user = [said(MessageAuthor::Agent("reviewer2".into()), ChatRole::User, "hm")];
-    assert_eq!(view_of(&agent("reviewer", ConversationSide::User), &other_user, None, 50_000)[1], "user: hm");
+    let other_user = [text_entry(MessageAuthor::Agent("reviewer2".into()), ChatRole::User, "hm")];
+    assert_eq!(
+        prompt_messages(&agent("reviewer", ConversationSide::User), &other_user, None, 50_000)[1],
+        "user: hm"
+    );
 }
 
 #[test]
@@ -281,9 +296,9 @@ fn trimming_drops_the_oldest_until_it_fits() {
     for (count, length, limit, kept) in rows {
         let text = "x".repeat(length);
         let thread: Vec<ContextEntry> =
-            (0..count).map(|_| said(MessageAuthor::Workflow, ChatRole::User, &text)).collect();
+            (0..count).map(|_| text_entry(MessageAuthor::Workflow, ChatRole::User, &text)).collect();
         let seat = agent("a", ConversationSide::Assistant);
-        let view = limited(&seat, &thread, &turn(&seat, None), limit).unwrap();
+        let view = limited_prompt(&seat, &thread, &turn(&seat, None), limit).unwrap();
         let total: usize = view.messages[1..].iter().map(|m| m.content.chars().count()).sum();
         assert_eq!((view.messages.len() - 1, view.dropped), (kept, count - kept), "{count}×{length}");
         assert!(total <= limit, "{count}×{length}: {total}");
@@ -295,11 +310,11 @@ fn anothers_words_too_long_by_themselves_lose_their_middle_and_that_is_counted()
     let agent = agent("a", ConversationSide::Assistant);
     for (length, shortened) in [(100, 0), (101, 1), (5_000, 1)] {
         let text = "x".repeat(length);
-        let thread = [said(MessageAuthor::Agent("b".into()), ChatRole::Assistant, &text)];
-        let view = limited(&agent, &thread, &turn(&agent, None), 100).unwrap();
+        let thread = [text_entry(MessageAuthor::Agent("b".into()), ChatRole::Assistant, &text)];
+        let view = limited_prompt(&agent, &thread, &turn(&agent, None), 100).unwrap();
         let sent = &view.messages.last().unwrap().content;
         assert_eq!(
-            (view.shortened, sent.contains(render::CUT.trim())),
+            (view.shortened_count, sent.contains(render::CUT.trim())),
             (shortened, shortened > 0),
             "{length}"
         );
@@ -309,15 +324,15 @@ fn anothers_words_too_long_by_themselves_lose_their_middle_and_that_is_counted()
 
 #[test]
 fn pinned_entries_stay_and_alone_too_long_is_an_error() {
-    let mut pinned = said(MessageAuthor::Start, ChatRole::User, &"p".repeat(600));
+    let mut pinned = text_entry(MessageAuthor::Start, ChatRole::User, &"p".repeat(600));
     pinned.pinned = true;
     let mut thread = vec![pinned.clone()];
-    thread.extend((0..5).map(|_| said(MessageAuthor::Workflow, ChatRole::User, &"x".repeat(200))));
+    thread.extend((0..5).map(|_| text_entry(MessageAuthor::Workflow, ChatRole::User, &"x".repeat(200))));
     let seat = agent("a", ConversationSide::Assistant);
-    let view = limited(&seat, &thread, &turn(&seat, None), 1_000).unwrap();
+    let view = limited_prompt(&seat, &thread, &turn(&seat, None), 1_000).unwrap();
     assert_eq!(view.dropped, 3);
     assert!(view.messages[1].content.starts_with("ppp"));
-    let overflow = limited(&seat, &thread, &turn(&seat, None), 500).unwrap_err();
+    let overflow = limited_prompt(&seat, &thread, &turn(&seat, None), 500).unwrap_err();
     assert_eq!(overflow, ContextOverflow { length: 600, limit: 500, field: "max_length" });
 }
 
@@ -325,28 +340,28 @@ fn pinned_entries_stay_and_alone_too_long_is_an_error() {
 fn an_input_is_never_cut_and_answers_are() {
     let seat = agent("a", ConversationSide::Assistant);
     let long = "t".repeat(1_500);
-    let overflow = limited(&seat, &[], &turn(&seat, Some(&long)), 1_000).unwrap_err();
+    let overflow = limited_prompt(&seat, &[], &turn(&seat, Some(&long)), 1_000).unwrap_err();
     assert_eq!(overflow, ContextOverflow { length: 1_500, limit: 1_000, field: "max_length" });
     let mut visit = turn(&seat, Some("go"));
     let mut answered = used_tool("a");
     answered.calls[0].answer = "r".repeat(5_000);
     visit.entries.push(TurnEntry { entry: answered, private: false });
-    let view = limited(&seat, &[], &visit, 1_000).unwrap();
+    let view = limited_prompt(&seat, &[], &visit, 1_000).unwrap();
     let answer = &view.messages[3].content;
     assert!(answer.chars().count() <= 1_000 && answer.contains("cut to fit"), "{}", answer.len());
     // what a tool was just given is not cut, and no reason to fail
     visit.entries[0].entry.calls[0].call.arguments = "a".repeat(1_200);
-    assert!(limited(&seat, &[], &visit, 1_000).is_ok());
+    assert!(limited_prompt(&seat, &[], &visit, 1_000).is_ok());
 }
 
 #[test]
 fn the_reminder_follows_a_tool_round_and_system_words_stay_system() {
     let mut seat = agent("a", ConversationSide::Assistant);
     seat.reminder = Some("Run the tests.".into());
-    let thread = [said(MessageAuthor::Script, ChatRole::System, "rule")];
+    let thread = [text_entry(MessageAuthor::Script, ChatRole::System, "rule")];
     let mut visit = turn(&seat, Some("go"));
     let roles = |visit: &AgentTurn| -> Vec<String> {
-        let view = limited(&seat, &thread, visit, 1_000).unwrap();
+        let view = limited_prompt(&seat, &thread, visit, 1_000).unwrap();
         view.messages.iter().map(|m| format!("{} {}", m.role.as_str(), m.content)).collect()
     };
     assert_eq!(roles(&visit)[1..], ["system rule", "user go"]);
@@ -358,7 +373,7 @@ fn the_reminder_follows_a_tool_round_and_system_words_stay_system() {
     assert_eq!(second[..first.len()], first, "an earlier round keeps its own");
     assert_eq!(second.iter().filter(|line| *line == "user Run the tests.").count(), 2);
     seat.parsing_tools.push(decision("read_files"));
-    let view = limited(&seat, &thread, &visit, 1_000).unwrap();
+    let view = limited_prompt(&seat, &thread, &visit, 1_000).unwrap();
     assert_eq!(view.messages.last().unwrap().role, ChatRole::Tool, "a decision is no round of tools");
 }
 
@@ -381,22 +396,23 @@ fn what_the_run_was_told_stands_behind_the_prompt_unless_the_role_goes_without()
         let seat =
             AgentSpec { system_prompt: prompt.into(), without, ..agent("a", ConversationSide::Assistant) };
         let visit = turn(&seat, Some("go"));
-        let scene = PromptSources { brief: &brief, ..scene(&seat, &context, &thread, &visit) };
+        let scene = PromptSources { system_context: &brief, ..scene(&seat, &context, &thread, &visit) };
         let shown = lines(&build_messages(&scene).unwrap());
         let expected: Vec<&str> =
             [expected, "user: go"].into_iter().filter(|line| !line.is_empty()).collect();
         assert_eq!(shown, expected);
-        assert_eq!(outline(&scene).unwrap().messages, expected.len());
+        assert_eq!(outline_messages(&scene).unwrap().messages, expected.len());
     }
 }
 
 #[test]
 fn where_three_sit_everybody_has_a_name_from_the_first_word_on() {
     let (seat, context) = (agent("coder", ConversationSide::Assistant), context(1_000));
-    let thread = thread_of(&[said(MessageAuthor::Agent("tester".into()), ChatRole::Assistant, "hm")]);
+    let thread =
+        conversation_of(&[text_entry(MessageAuthor::Agent("tester".into()), ChatRole::Assistant, "hm")]);
     let visit = turn(&seat, None);
     for (others, expected) in [(1, "user: hm"), (2, "user: [tester]: hm")] {
-        let scene = PromptSources { others, ..scene(&seat, &context, &thread, &visit) };
+        let scene = PromptSources { other_agent_count: others, ..scene(&seat, &context, &thread, &visit) };
         assert_eq!(lines(&build_messages(&scene).unwrap())[1], expected);
     }
 }
@@ -409,18 +425,22 @@ fn a_large_view_makes_room_at_once_and_keeps_its_beginning() {
         let context = context(limit);
         let entries: Vec<ContextEntry> = (0..said_first)
             .map(|at| {
-                said(MessageAuthor::Workflow, ChatRole::User, &text(at).chars().take(100).collect::<String>())
+                text_entry(
+                    MessageAuthor::Workflow,
+                    ChatRole::User,
+                    &text(at).chars().take(100).collect::<String>(),
+                )
             })
             .collect();
         let visit = turn(&seat, None);
-        let mut thread = thread_of(&entries);
-        let view = shown(&seat, &context, &thread, &visit).unwrap();
+        let mut thread = conversation_of(&entries);
+        let view = shown_messages(&seat, &context, &thread, &visit).unwrap();
         assert_eq!((view.messages.len() - 1, view.dropped), (kept, said_first - kept), "limit {limit}");
-        thread = settled(&seat, &context, &thread, &visit).0;
+        thread = settle_window(&seat, &context, &thread, &visit).0;
         for more in 0..(limit / 100 - kept) {
-            let before = lines(&shown(&seat, &context, &thread, &visit).unwrap());
-            thread.push(said(MessageAuthor::Workflow, ChatRole::User, &"y".repeat(100)));
-            let after = lines(&shown(&seat, &context, &thread, &visit).unwrap());
+            let before = lines(&shown_messages(&seat, &context, &thread, &visit).unwrap());
+            thread.push(text_entry(MessageAuthor::Workflow, ChatRole::User, &"y".repeat(100)));
+            let after = lines(&shown_messages(&seat, &context, &thread, &visit).unwrap());
             assert_eq!(after[..before.len()], before, "{more} more in {limit}");
         }
     }
@@ -430,23 +450,23 @@ fn a_large_view_makes_room_at_once_and_keeps_its_beginning() {
 fn what_is_lost_is_told() {
     let (seat, context) = (agent("a", ConversationSide::Assistant), context(200));
     let words = ["the first of all, and it is rather long for a mark", "  ", "second\nline", "third"];
-    let entries = words.map(|text| said(MessageAuthor::Workflow, ChatRole::User, text));
-    let thread = thread_of(&entries);
+    let entries = words.map(|text| text_entry(MessageAuthor::Workflow, ChatRole::User, text));
+    let thread = conversation_of(&entries);
     let visit = turn(&seat, None);
     let scene = scene(&seat, &context, &thread, &visit);
     let lost = dropped_between(&scene, WindowStart::default(), WindowStart { log: 3, visit: 0 });
-    assert_eq!((lost.entries, lost.characters), (3, 63));
+    assert_eq!((lost.entries, lost.char_count), (3, 63));
     assert_eq!(
-        (lost.first.as_str(), lost.last.as_str()),
+        (lost.first_preview.as_str(), lost.last_preview.as_str()),
         ("the first of all, and it is rather long …", "second line")
     );
     let mut busy = turn(&seat, None);
-    busy.add(String::new(), used_tool("a").calls, Vec::new());
-    busy.add("done".into(), Vec::new(), Vec::new());
-    let scene = PromptSources { turn: &busy, ..scene };
+    busy.add_reply(String::new(), used_tool("a").calls, Vec::new());
+    busy.add_reply("done".into(), Vec::new(), Vec::new());
+    let scene = PromptSources { agent_turn: &busy, ..scene };
     let lost =
         super::dropped_between(&scene, WindowStart { log: 4, visit: 0 }, WindowStart { log: 4, visit: 1 });
-    assert_eq!((lost.entries, lost.first.as_str()), (1, "read_files(…)"));
+    assert_eq!((lost.entries, lost.first_preview.as_str()), (1, "read_files(…)"));
 }
 
 /// A turn with a call and a thought that its provider wants back.
@@ -463,7 +483,7 @@ fn sealed_thoughts_take_room_where_they_are_sent() {
     };
     let entries = [thought("coder", 1_000), thought("other", 1_000), thought("coder", 1_000)];
     let length = entries[0].length();
-    let thread = thread_of(&entries);
+    let thread = conversation_of(&entries);
     for (about, protocol, version, expected) in [
         ("own ones", ModelProtocol::Anthropic, MACHINE_VERSION, 2_000),
         ("of another protocol", ModelProtocol::Responses, MACHINE_VERSION, 0),
@@ -473,9 +493,9 @@ fn sealed_thoughts_take_room_where_they_are_sent() {
         let (seat, visit) = (seat(protocol), turn(&agent("coder", ConversationSide::Assistant), None));
         let context = ContextSpec { tool_visibility: ToolVisibility::Full, ..context(50_000) };
         let scene = PromptSources { version, ..scene(&seat, &context, &thread, &visit) };
-        let sight = sight(&scene);
-        let all = sight.range(0, 0).rest(0);
-        assert_eq!((all.sealed, all.length), (expected, 3 * length), "{about}");
+        let sight = current_index(&scene);
+        let all = sight.range(0, 0).removable_totals_from(0);
+        assert_eq!((all.reasoning_chars, all.length), (expected, 3 * length), "{about}");
     }
     // 2,000 tokens, of which 400 are for the answer: 6,400 characters without the prompt's
     let limited = |protocol| {
@@ -495,24 +515,24 @@ fn sealed_thoughts_take_room_where_they_are_sent() {
         let mut visit = turn(&seat, Some("go"));
         for length in thoughts {
             let entry = thought("coder", length);
-            visit.add(String::new(), entry.calls, entry.sealed);
+            visit.add_reply(String::new(), entry.calls, entry.sealed);
         }
-        let view = shown(&seat, &context(limit), &LiveConversation::default(), &visit).unwrap();
+        let view = shown_messages(&seat, &context(limit), &LiveConversation::default(), &visit).unwrap();
         assert_eq!(view.messages.iter().filter(|one| !one.sealed.is_empty()).count(), rounds, "{about}");
         assert_eq!(
-            (view.shortened, view.messages.last().unwrap().content.as_str()),
+            (view.shortened_count, view.messages.last().unwrap().content.as_str()),
             (0, "alpha beta"),
             "{about}"
         );
         let refused = ContextSpec { trim: TrimPolicy::Error, ..context(limit) };
-        let whole = shown(&seat, &refused, &LiveConversation::default(), &visit);
+        let whole = shown_messages(&seat, &refused, &LiveConversation::default(), &visit);
         assert_eq!(whole.is_ok(), rounds == 3, "{about}");
         if let Err(overflow) = whole {
             assert_eq!((overflow.field, overflow.limit), ("the model's window", 6_386), "{about}");
         }
         let sums = ContextSpec { trim: TrimPolicy::Summarize, ..context(limit) };
         let (thread, turn) = (LiveConversation::default(), visit);
-        let covering = summary::covering(&scene(&seat, &sums, &thread, &turn));
+        let covering = summary::summary_coverage(&scene(&seat, &sums, &thread, &turn));
         assert_eq!(covering.is_some(), rounds < 3, "{about}");
     }
 }
@@ -527,12 +547,12 @@ fn thoughts_that_another_server_cannot_read_leave_its_views_alone() {
         seat
     };
     let first = seat(ModelProtocol::Anthropic);
-    let mut thread = thread_of(&[thought("coder", 2_000), thought("coder", 2_000)]);
-    thread.push_aside(AgentIx(0), true, thought("coder", 2_000));
+    let mut thread = conversation_of(&[thought("coder", 2_000), thought("coder", 2_000)]);
+    thread.push_private(AgentIx(0), true, thought("coder", 2_000));
     let context = context(50_000);
     let visit = turn(&first, None);
-    let (mut thread, _) = settled(&first, &context, &thread, &visit);
-    assert_eq!(thread.sights[&AgentIx(0)].begin(), 0);
+    let (mut thread, _) = settle_window(&first, &context, &thread, &visit);
+    assert_eq!(thread.context_indexes[&AgentIx(0)].start(), 0);
     thread.push(thought("coder", 400));
     for (protocol, sealed) in [
         (ModelProtocol::Anthropic, 6_400),
@@ -541,20 +561,25 @@ fn thoughts_that_another_server_cannot_read_leave_its_views_alone() {
         (ModelProtocol::Anthropic, 6_400),
     ] {
         let seat = seat(protocol);
-        let all = sight(&scene(&seat, &context, &thread, &visit)).range(0, 0).rest(0);
-        let (known, _) = settled(&seat, &context, &thread, &visit);
-        let seen = &known.sights[&AgentIx(0)];
-        assert_eq!((all.sealed, seen.range(0, 0).rest(0)), (sealed, all), "{protocol:?}");
-        let view = shown(&seat, &context, &thread, &visit).unwrap();
-        assert_eq!((seen.begin() > 0, view.dropped > 0), (sealed > 0, sealed > 0), "{protocol:?}");
+        let all =
+            current_index(&scene(&seat, &context, &thread, &visit)).range(0, 0).removable_totals_from(0);
+        let (known, _) = settle_window(&seat, &context, &thread, &visit);
+        let seen = &known.context_indexes[&AgentIx(0)];
+        assert_eq!(
+            (all.reasoning_chars, seen.range(0, 0).removable_totals_from(0)),
+            (sealed, all),
+            "{protocol:?}"
+        );
+        let view = shown_messages(&seat, &context, &thread, &visit).unwrap();
+        assert_eq!((seen.start() > 0, view.dropped > 0), (sealed > 0, sealed > 0), "{protocol:?}");
         // the sums stay with the thread; where it began does not
-        thread.sights = known.sights;
-        thread.sights.get_mut(&AgentIx(0)).unwrap().begin_at(0);
+        thread.context_indexes = known.context_indexes;
+        thread.context_indexes.get_mut(&AgentIx(0)).unwrap().set_start(0);
     }
     // a run of before goes on as it went
     let seat = seat(ModelProtocol::Chat);
     let before = PromptSources { version: RESTS_SINCE - 1, ..scene(&seat, &context, &thread, &visit) };
-    assert_eq!(sight(&before).range(0, 0).rest(0).sealed, 6_400);
+    assert_eq!(current_index(&before).range(0, 0).removable_totals_from(0).reasoning_chars, 6_400);
 }
 
 /// How much is left of a long conversation once it passes a limit.
@@ -571,8 +596,8 @@ fn small_views_are_cut_in_larger_steps() {
         (50_000, MACHINE_VERSION, 350),
         (10_000, MEASURES_SINCE - 1, 70),
     ] {
-        let entry = said(MessageAuthor::Workflow, ChatRole::User, &"x".repeat(100));
-        let thread = thread_of(&vec![entry; limit / 100 + 1]);
+        let entry = text_entry(MessageAuthor::Workflow, ChatRole::User, &"x".repeat(100));
+        let thread = conversation_of(&vec![entry; limit / 100 + 1]);
         let context = context(limit);
         let scene = PromptSources { version, ..scene(&seat, &context, &thread, &visit) };
         assert_eq!(thread.log.entries.len() - required_start(&scene).log, stays, "{limit} {version}");
@@ -584,7 +609,7 @@ fn what_sums_up_is_given_what_its_own_window_takes() {
     let seat = agent("coder", ConversationSide::Assistant);
     let entries: Vec<ContextEntry> = (0..60)
         .map(|at| {
-            said(
+            text_entry(
                 MessageAuthor::Human,
                 ChatRole::User,
                 &format!("<{at}>{}", "x".repeat(if at == 5 { 9_000 } else { 300 })),
@@ -601,24 +626,25 @@ fn what_sums_up_is_given_what_its_own_window_takes() {
     ] {
         let summary = summary.map(Box::new);
         let context = ContextSpec { trim: TrimPolicy::Summarize, summary, ..context(10_000) };
-        let mut thread = thread_of(&entries);
+        let mut thread = conversation_of(&entries);
         let (mut told, mut made) = (String::new(), 0);
         loop {
             let scene = PromptSources { version, ..scene(&seat, &context, &thread, &visit) };
-            let Some(covering) = summary::covering(&scene) else { break };
-            let messages = summary::messages(&scene, covering);
+            let Some(covering) = summary::summary_coverage(&scene) else { break };
+            let messages = summary::summary_request_messages(&scene, covering);
             let length: usize = messages.iter().map(|one| one.content.chars().count()).sum();
             assert!(length <= most, "{length} of {most}");
             assert!(made == 0 || messages[1].content.starts_with("[record so far]: "), "{messages:?}");
             told.push_str(&messages[1].content);
             made += 1;
-            let text = summary::within(&"s".repeat(9_000), covering);
-            thread.summary = Some(ConversationSummary::new(covering.covers, covering.replaced, text));
+            let text = summary::truncate_summary(&"s".repeat(9_000), covering);
+            thread.summary =
+                Some(ConversationSummary::new(covering.covered_count, covering.replaced_count, text));
         }
-        let covers = thread.summary.as_ref().unwrap().covers;
+        let covers = thread.summary.as_ref().unwrap().covered_count;
         assert_eq!(made, calls, "{most}");
         assert!((0..covers).all(|at| told.contains(&format!("<{at}>"))), "each is told once: {covers}");
-        assert!(shown(&seat, &context, &thread, &visit).unwrap().dropped == 0);
+        assert!(shown_messages(&seat, &context, &thread, &visit).unwrap().dropped == 0);
     }
 }
 
@@ -640,8 +666,8 @@ fn a_run_of_before_knows_no_window() {
 #[test]
 fn what_the_model_cannot_take_is_not_sent() {
     let entries: Vec<ContextEntry> =
-        (0..20).map(|_| said(MessageAuthor::Workflow, ChatRole::User, &"x".repeat(100))).collect();
-    let thread = thread_of(&entries);
+        (0..20).map(|_| text_entry(MessageAuthor::Workflow, ChatRole::User, &"x".repeat(100))).collect();
+    let thread = conversation_of(&entries);
     for (size, answer, prompt, kept) in [
         (None, None, 10, 20),
         (Some(100_000), Some(50_000), 10, 20),
@@ -655,12 +681,13 @@ fn what_the_model_cannot_take_is_not_sent() {
         seat.choice.context_size = size;
         seat.choice.parameters.max_output_tokens = answer;
         let visit = turn(&seat, None);
-        let view = shown(&seat, &context(50_000), &thread, &visit).unwrap();
+        let view = shown_messages(&seat, &context(50_000), &thread, &visit).unwrap();
         assert_eq!(view.messages.len() - 1, kept, "{size:?} {answer:?}");
     }
     let mut seat = agent("a", ConversationSide::Assistant);
     seat.choice.context_size = Some(20);
-    let too_long = limited(&seat, &entries[..1], &turn(&seat, Some(&"i".repeat(90))), 1_000).unwrap_err();
+    let too_long =
+        limited_prompt(&seat, &entries[..1], &turn(&seat, Some(&"i".repeat(90))), 1_000).unwrap_err();
     assert_eq!((too_long.limit, too_long.field), (54, "the model's window"));
 }
 
@@ -680,11 +707,11 @@ fn others_see_of_a_call_what_the_context_says_and_it_counts_as_shown() {
     for (tool_visibility, text, length) in rows {
         for (limit, dropped) in [(length + 4, 0), (length + 3, 1)] {
             let context = ContextSpec { tool_visibility, ..context(limit) };
-            let thread = thread_of(&[
+            let thread = conversation_of(&[
                 used.clone(),
-                said(MessageAuthor::Agent("coder".into()), ChatRole::Assistant, "done"),
+                text_entry(MessageAuthor::Agent("coder".into()), ChatRole::Assistant, "done"),
             ]);
-            let view = shown(&seat, &context, &thread, &turn(&seat, None)).unwrap();
+            let view = shown_messages(&seat, &context, &thread, &turn(&seat, None)).unwrap();
             assert_eq!(view.dropped, dropped, "{tool_visibility:?} {limit}");
             if dropped == 0 {
                 assert_eq!(view.messages[1].content, text);
@@ -699,26 +726,28 @@ fn what_is_shown_in_full_of_others_loses_its_middle_too() {
     let mut used = used_tool("coder");
     used.calls[0].answer = "r".repeat(5_000);
     let context = ContextSpec { tool_visibility: ToolVisibility::Full, ..context(500) };
-    let view = shown(&seat, &context, &thread_of(&[used]), &turn(&seat, None)).unwrap();
+    let view = shown_messages(&seat, &context, &conversation_of(&[used]), &turn(&seat, None)).unwrap();
     let text = &view.messages[1].content;
     assert!(text.contains(render::CUT.trim()) && text.chars().count() < 560, "{}", text.chars().count());
-    assert_eq!((view.dropped, view.shortened), (0, 1));
+    assert_eq!((view.dropped, view.shortened_count), (0, 1));
 }
 
 #[test]
 fn the_first_messages_can_be_pinned() {
-    let mut start = said(MessageAuthor::Start, ChatRole::User, &"s".repeat(100));
+    let mut start = text_entry(MessageAuthor::Start, ChatRole::User, &"s".repeat(100));
     start.pinned = true;
     let mut entries = vec![start];
     entries.extend(
-        "abcde".chars().map(|c| said(MessageAuthor::Workflow, ChatRole::User, &c.to_string().repeat(100))),
+        "abcde"
+            .chars()
+            .map(|c| text_entry(MessageAuthor::Workflow, ChatRole::User, &c.to_string().repeat(100))),
     );
     let seat = agent("a", ConversationSide::Assistant);
     let rows: [(usize, Result<&str, usize>); 5] =
         [(0, Ok("sde")), (1, Ok("sae")), (2, Ok("sabe")), (3, Err(400)), (9, Err(600))];
     for (pin_first, expected) in rows {
         let context = ContextSpec { pin_first, ..context(if pin_first == 2 { 400 } else { 300 }) };
-        let view = shown(&seat, &context, &thread_of(&entries), &turn(&seat, None));
+        let view = shown_messages(&seat, &context, &conversation_of(&entries), &turn(&seat, None));
         let firsts = view
             .map(|view| view.messages[1..].iter().map(|message| &message.content[..1]).collect::<String>());
         assert_eq!(firsts.map_err(|overflow| overflow.length), expected.map(str::to_owned), "{pin_first}");
@@ -728,9 +757,9 @@ fn the_first_messages_can_be_pinned() {
 #[test]
 fn a_limit_in_tokens_and_trim_error() {
     let seat = agent("a", ConversationSide::Assistant);
-    let thread = thread_of(&[
-        said(MessageAuthor::Workflow, ChatRole::User, &"x".repeat(50)),
-        said(MessageAuthor::Workflow, ChatRole::User, "y"),
+    let thread = conversation_of(&[
+        text_entry(MessageAuthor::Workflow, ChatRole::User, &"x".repeat(50)),
+        text_entry(MessageAuthor::Workflow, ChatRole::User, "y"),
     ]);
     let rows = [
         (1_000, Some(12), TrimPolicy::DropOldest, Ok(1), "max_tokens"),
@@ -754,7 +783,7 @@ fn a_limit_in_tokens_and_trim_error() {
     ];
     for (max_length, max_tokens, trim, expected, field) in rows {
         let context = ContextSpec { max_tokens, trim, ..context(max_length) };
-        let view = shown(&seat, &context, &thread, &turn(&seat, None));
+        let view = shown_messages(&seat, &context, &thread, &turn(&seat, None));
         assert_eq!(view.map(|view| view.dropped), expected, "{max_length} {max_tokens:?}");
         assert_eq!(context.limit().1, field);
     }
@@ -775,15 +804,15 @@ fn an_input_is_heard_as_its_visibility_says() {
     for (agent, last, stored) in rows {
         let visit = turn(&agent, Some("do"));
         let mut thread = LiveConversation::default();
-        let view = shown(&agent, &context(1_000), &thread, &visit).unwrap();
+        let view = shown_messages(&agent, &context(1_000), &thread, &visit).unwrap();
         assert_eq!(lines(&view)[1..], [last]);
-        visit.store(&mut thread, false, false);
+        visit.commit_to(&mut thread, false, false);
         assert_eq!(thread.log.entries.len(), usize::from(stored));
         // It stays what it was; to another user seat it is the person's word, as any other of the workflow.
-        let later = shown(&agent, &context(1_000), &thread, &turn(&agent, None)).unwrap();
+        let later = shown_messages(&agent, &context(1_000), &thread, &turn(&agent, None)).unwrap();
         assert_eq!(lines(&later)[1..], [last][usize::from(!stored)..]);
         let other = AgentSpec { id: "review2".into(), ..agent.clone() };
-        let other_view = shown(&other, &context(1_000), &thread, &turn(&other, None)).unwrap();
+        let other_view = shown_messages(&other, &context(1_000), &thread, &turn(&other, None)).unwrap();
         let role = if agent.side == ConversationSide::User { "assistant: do" } else { "user: do" };
         assert_eq!(lines(&other_view)[1..], [role][usize::from(!stored)..]);
     }
@@ -792,37 +821,39 @@ fn an_input_is_heard_as_its_visibility_says() {
 #[test]
 fn private_words_stay_where_they_happened_and_only_for_their_agent() {
     let reviewer = agent("reviewer", ConversationSide::User);
-    let mut thread = thread_of(&[said(MessageAuthor::Workflow, ChatRole::User, "task")]);
+    let mut thread = conversation_of(&[text_entry(MessageAuthor::Workflow, ChatRole::User, "task")]);
     let mut visit = turn(&reviewer, Some("be strict"));
-    visit.add("hm".into(), Vec::new(), Vec::new());
+    visit.add_reply("hm".into(), Vec::new(), Vec::new());
     visit.push_private_note("decide");
-    visit.add(String::new(), used_tool("reviewer").calls, Vec::new());
-    let during = shown(&reviewer, &context(1_000), &thread, &visit).unwrap();
-    visit.store(&mut thread, true, true);
-    thread.push(said(MessageAuthor::Agent("coder".into()), ChatRole::Assistant, "next"));
-    let after = lines(&shown(&reviewer, &context(1_000), &thread, &turn(&reviewer, Some("again"))).unwrap());
+    visit.add_reply(String::new(), used_tool("reviewer").calls, Vec::new());
+    let during = shown_messages(&reviewer, &context(1_000), &thread, &visit).unwrap();
+    visit.commit_to(&mut thread, true, true);
+    thread.push(text_entry(MessageAuthor::Agent("coder".into()), ChatRole::Assistant, "next"));
+    let after =
+        lines(&shown_messages(&reviewer, &context(1_000), &thread, &turn(&reviewer, Some("again"))).unwrap());
     assert_eq!(after[..during.messages.len()], lines(&during), "the beginning can be cached");
     assert_eq!(after[during.messages.len()..], ["user: next", "user: again"]);
     let coder = agent("coder", ConversationSide::Assistant);
     let other = AgentTurn { agent: AgentIx(1), ..turn(&coder, None) };
-    let seen = lines(&shown(&coder, &context(1_000), &thread, &other).unwrap());
+    let seen = lines(&shown_messages(&coder, &context(1_000), &thread, &other).unwrap());
     assert_eq!(seen[1..], ["user: task", "assistant: next"]);
 }
 
 #[test]
 fn a_summary_stands_behind_what_is_pinned_and_is_the_first_to_be_cut() {
     let seat = agent("a", ConversationSide::Assistant);
-    let entries: Vec<ContextEntry> =
-        ["p", "old", "older", "new"].map(|text| said(MessageAuthor::Workflow, ChatRole::User, text)).to_vec();
-    let mut thread = thread_of(&entries);
+    let entries: Vec<ContextEntry> = ["p", "old", "older", "new"]
+        .map(|text| text_entry(MessageAuthor::Workflow, ChatRole::User, text))
+        .to_vec();
+    let mut thread = conversation_of(&entries);
     thread.summary = Some(ConversationSummary::new(3, 2, "s".repeat(100)));
     let text = format!("user: [summary of 2 earlier messages] {}", "s".repeat(100));
     let spec = |limit| ContextSpec { pin_first: 1, trim: TrimPolicy::Summarize, ..context(limit) };
-    let view = |limit| shown(&seat, &spec(limit), &thread, &turn(&seat, Some("go"))).unwrap();
+    let view = |limit| shown_messages(&seat, &spec(limit), &thread, &turn(&seat, Some("go"))).unwrap();
     assert_eq!(lines(&view(1_000))[1..], ["user: p", &text, "user: new", "user: go"]);
     let cut = view(100);
     let room = cut.messages[2].content.chars().count();
-    assert_eq!((cut.dropped, cut.shortened, room), (1, 1, 97));
+    assert_eq!((cut.dropped, cut.shortened_count, room), (1, 1, 97));
     assert_eq!(lines(&view(60))[1..], ["user: p", "user: go"], "too short to say anything");
 }
 
@@ -831,28 +862,29 @@ fn what_has_to_go_is_summed_up_with_more_and_without_private_words() {
     let seat = agent("coder", ConversationSide::Assistant);
     let mut thread = LiveConversation::default();
     for at in 0..10 {
-        thread.push(said(
+        thread.push(text_entry(
             MessageAuthor::Agent("reviewer".into()),
             ChatRole::User,
             &format!("{at}{}", "x".repeat(99)),
         ));
-        thread.push_aside(
+        thread.push_private(
             AgentIx(0),
             true,
-            said(MessageAuthor::Agent("coder".into()), ChatRole::Assistant, "secret"),
+            text_entry(MessageAuthor::Agent("coder".into()), ChatRole::Assistant, "secret"),
         );
     }
     let visit = turn(&seat, Some("go"));
     let covered = |trim, limit, thread: &LiveConversation| {
         let context = ContextSpec { trim, ..context(limit) };
         let scene = scene(&seat, &context, thread, &visit);
-        summary::covering(&scene).map(|covering| (covering, summary::messages(&scene, covering)))
+        summary::summary_coverage(&scene)
+            .map(|covering| (covering, summary::summary_request_messages(&scene, covering)))
     };
     assert_eq!(covered(TrimPolicy::Summarize, 1_062, &thread), None, "it fits");
     assert_eq!(covered(TrimPolicy::DropOldest, 900, &thread), None);
     let (covering, messages) = covered(TrimPolicy::Summarize, 900, &thread).unwrap();
     assert_eq!(
-        (covering.part, covering.covers, covering.replaced),
+        (covering.part, covering.covered_count, covering.replaced_count),
         (SummaryPart::Log, 7, 7),
         "half of the limit is free again"
     );
@@ -863,13 +895,13 @@ fn what_has_to_go_is_summed_up_with_more_and_without_private_words() {
     assert!(!user.content.contains("secret") && !user.content.contains("7xx"));
     thread.summary = Some(ConversationSummary::new(7, 7, "the record".into()));
     for _ in 0..6 {
-        thread.push(said(MessageAuthor::Human, ChatRole::User, &"y".repeat(100)));
+        thread.push(text_entry(MessageAuthor::Human, ChatRole::User, &"y".repeat(100)));
     }
     let (covering, messages) = covered(TrimPolicy::Summarize, 900, &thread).unwrap();
-    assert_eq!((covering.covers, covering.replaced), (13, 13));
+    assert_eq!((covering.covered_count, covering.replaced_count), (13, 13));
     assert!(messages[1].content.starts_with("[record so far]: the record\n\n[reviewer]: 7xx"));
     let short = SummaryCoverage { length: 100, ..covering };
-    assert_eq!(summary::within(&format!(" {} ", "z".repeat(500)), short).chars().count(), 100);
+    assert_eq!(summary::truncate_summary(&format!(" {} ", "z".repeat(500)), short).chars().count(), 100);
 }
 
 #[test]
@@ -877,28 +909,30 @@ fn a_long_visit_has_a_record_of_its_own() {
     let seat = agent("coder", ConversationSide::Assistant);
     let mut visit = turn(&seat, Some("go"));
     for _ in 0..6 {
-        visit.add("w".repeat(70), used_tool("coder").calls, Vec::new());
+        visit.add_reply("w".repeat(70), used_tool("coder").calls, Vec::new());
     }
     let context = ContextSpec { trim: TrimPolicy::Summarize, ..context(500) };
-    let mut thread = thread_of(&[said(MessageAuthor::Human, ChatRole::User, "short")]);
+    let mut thread = conversation_of(&[text_entry(MessageAuthor::Human, ChatRole::User, "short")]);
     let asked = |thread: &LiveConversation, visit: &AgentTurn| {
         let scene = scene(&seat, &context, thread, visit);
-        summary::covering(&scene)
-            .map(|covering| (covering, summary::messages(&scene, covering)[1].content.clone()))
+        summary::summary_coverage(&scene).map(|covering| {
+            (covering, summary::summary_request_messages(&scene, covering)[1].content.clone())
+        })
     };
     let (covering, material) = asked(&thread, &visit).unwrap();
-    assert_eq!((covering.part, covering.covers, covering.replaced), (SummaryPart::Visit, 4, 4));
+    assert_eq!((covering.part, covering.covered_count, covering.replaced_count), (SummaryPart::Visit, 4, 4));
     assert_eq!(material.matches("[coder]: ww").count(), 4, "{material}");
     assert!(material.contains("[used read_files") && !material.contains("short"), "{material}");
-    visit.record = Some(ConversationSummary::new(covering.covers, covering.replaced, "done much".into()));
-    let view = lines(&shown(&seat, &context, &thread, &visit).unwrap());
+    visit.record =
+        Some(ConversationSummary::new(covering.covered_count, covering.replaced_count, "done much".into()));
+    let view = lines(&shown_messages(&seat, &context, &thread, &visit).unwrap());
     assert_eq!(view[1..4], ["user: short", "user: go", "user: [summary of 4 earlier messages] done much"]);
     assert_eq!(view.len(), 4 + 2 * 2);
-    visit.add("w".repeat(300), Vec::new(), Vec::new());
+    visit.add_reply("w".repeat(300), Vec::new(), Vec::new());
     let (covering, material) = asked(&thread, &visit).unwrap();
-    assert_eq!((covering.part, covering.covers, covering.replaced), (SummaryPart::Visit, 6, 6));
+    assert_eq!((covering.part, covering.covered_count, covering.replaced_count), (SummaryPart::Visit, 6, 6));
     assert!(material.starts_with("[record so far]: done much"), "{material}");
-    visit.store(&mut thread, false, false);
+    visit.commit_to(&mut thread, false, false);
     assert_eq!(thread.log.entries.len(), 1 + 1 + 7, "what it leaves behind is whole");
 }
 
@@ -916,7 +950,7 @@ mod properties {
                 _ => MessageAuthor::Human,
             };
             let role = if who == 1 { ChatRole::Assistant } else { ChatRole::User };
-            let mut entry = said(author, role, &"ä".repeat(length));
+            let mut entry = text_entry(author, role, &"ä".repeat(length));
             for at in 0..calls {
                 entry.calls.push(AnsweredCall {
                     call: ToolCall {
@@ -952,7 +986,7 @@ mod properties {
             let mut thread = LiveConversation::default();
             for (entry, aside) in entries {
                 if aside {
-                    thread.push_aside(AgentIx(0), !entry.calls.is_empty(), entry);
+                    thread.push_private(AgentIx(0), !entry.calls.is_empty(), entry);
                 } else {
                     thread.push(entry);
                 }
@@ -1025,7 +1059,7 @@ mod properties {
                 let away = (elsewhere..elsewhere + 5).contains(&at);
                 seat.choice.protocol = if away { ModelProtocol::Chat } else { ModelProtocol::Anthropic };
                 match kind {
-                    0 => thread.push_aside(AgentIx(at % 2), !entry.calls.is_empty(), entry),
+                    0 => thread.push_private(AgentIx(at % 2), !entry.calls.is_empty(), entry),
                     1 => visit.entries = vec![TurnEntry { entry, private: at % 2 == 0 }],
                     _ => thread.push(entry),
                 }
@@ -1034,15 +1068,15 @@ mod properties {
                     thread.summary = Some(ConversationSummary::new(covers, covers, "s".repeat(at * 9)));
                 }
                 sight = update_index(sight, &scene(&seat, &context, &thread, &visit));
-                let place = sight.begin();
+                let place = sight.start();
                 let mut fresh = update_index(ContextIndex::default(), &scene(&seat, &context, &thread, &visit));
-                fresh.begin_at(place);
+                fresh.set_start(place);
                 let seen = |sight: &ContextIndex| {
                     let mut known = thread.clone();
-                    known.sights.insert(AgentIx(0), sight.clone());
+                    known.context_indexes.insert(AgentIx(0), sight.clone());
                     // both compare with a look at everything
-                    let view = shown(&seat, &context, &known, &visit).map(|view| view.messages);
-                    (view, settled(&seat, &context, &known, &visit).0.sights[&AgentIx(0)].begin())
+                    let view = shown_messages(&seat, &context, &known, &visit).map(|view| view.messages);
+                    (view, settle_window(&seat, &context, &known, &visit).0.context_indexes[&AgentIx(0)].start())
                 };
                 let (grown, anew) = (seen(&sight), seen(&fresh));
                 prop_assert_eq!(&grown.0, &anew.0);
@@ -1051,18 +1085,18 @@ mod properties {
                 brief = update_index(brief, &scene(&seat, &context, &thread, &visit));
                 match &thread.summary {
                     Some(_) => brief = sight.clone(),
-                    None => brief.forget(context.pin_first),
+                    None => brief.drop_hidden(context.pin_first),
                 }
                 let told = |sight: &ContextIndex| {
                     let mut known = thread.clone();
-                    known.sights.insert(AgentIx(0), sight.clone());
+                    known.context_indexes.insert(AgentIx(0), sight.clone());
                     let scene = scene(&seat, &context, &known, &visit);
                     let (held, begin) = (current_start(&scene), required_start(&scene));
-                    let view = build_messages(&scene).map(|view| (view.messages, view.dropped, view.shortened));
-                    (held, begin, dropped_between(&scene, held, begin), outline(&scene), view)
+                    let view = build_messages(&scene).map(|view| (view.messages, view.dropped, view.shortened_count));
+                    (held, begin, dropped_between(&scene, held, begin), outline_messages(&scene), view)
                 };
                 prop_assert_eq!(told(&brief), told(&sight));
-                [&mut sight, &mut brief].into_iter().for_each(|sight| sight.begin_at(grown.1));
+                [&mut sight, &mut brief].into_iter().for_each(|sight| sight.set_start(grown.1));
             }
         }
 
@@ -1075,12 +1109,12 @@ mod properties {
             let seat = if user { agent("reviewer", ConversationSide::User) } else { agent("coder", ConversationSide::Assistant) };
             let visit = turn(&seat, Some("go"));
             let (limit, _) = context.limit();
-            let Ok(view) = shown(&seat, &context, &thread, &visit) else {
+            let Ok(view) = shown_messages(&seat, &context, &thread, &visit) else {
                 prop_assert!(context.pin_first > 0, "only pinned messages can be too much here");
                 return Ok(());
             };
             let newest = thread.log.entries.last().map_or(0, ContextEntry::length);
-            let newest = thread.asides.last().map_or(0, |aside| aside.entry.length()).max(newest);
+            let newest = thread.private_messages.last().map_or(0, |aside| aside.entry.length()).max(newest);
             let shown: usize = view.messages[1..].iter().map(|m| m.content.chars().count()).sum();
             prop_assert!(shown <= limit + newest + 40 * 60, "{shown} of {limit}");
             valid(&view)?;
@@ -1101,17 +1135,17 @@ mod properties {
                 let seat = &seats[at];
                 let input = input.then(|| "i".repeat(length));
                 let mut visit = AgentTurn { agent: AgentIx(at), ..turn(seat, input.as_deref()) };
-                let start = lines(&shown(seat, &context(50_000), &thread, &visit).unwrap());
+                let start = lines(&shown_messages(seat, &context(50_000), &thread, &visit).unwrap());
                 prop_assert!(start.starts_with(&before[at]), "{:?} then {:?}", before[at], start);
                 for _ in 0..rounds {
-                    visit.add(String::new(), used_tool(&seat.id).calls, Vec::new());
+                    visit.add_reply(String::new(), used_tool(&seat.id).calls, Vec::new());
                 }
-                visit.add("t".repeat(length), Vec::new(), Vec::new());
-                let end = lines(&shown(seat, &context(50_000), &thread, &visit).unwrap());
+                visit.add_reply("t".repeat(length), Vec::new(), Vec::new());
+                let end = lines(&shown_messages(seat, &context(50_000), &thread, &visit).unwrap());
                 prop_assert!(end.starts_with(&start));
                 let private = user && decides;
                 let loses = !memory && (private || visit.directive);
-                visit.store(&mut thread, private, memory);
+                visit.commit_to(&mut thread, private, memory);
                 before[at] = if loses { start[..start.len() - usize::from(user && input.is_some())].to_vec() } else { end };
             }
         }
@@ -1124,22 +1158,22 @@ mod properties {
             let mut thread = LiveConversation::default();
             let (mut before, mut said_since): (Vec<String>, Option<usize>) = (Vec::new(), None);
             for length in lengths {
-                thread.push(said(MessageAuthor::Human, ChatRole::User, &"w".repeat(length)));
+                thread.push(text_entry(MessageAuthor::Human, ChatRole::User, &"w".repeat(length)));
                 said_since = said_since.map(|since| since + length);
                 let visit = turn(&seat, None);
                 let covering = {
                     let scene = scene(&seat, &context, &thread, &visit);
-                    summary::covering(&scene)
+                    summary::summary_coverage(&scene)
                 };
                 if let Some(covering) = covering {
                     prop_assert!(said_since.is_none_or(|since| since > 200), "{said_since:?} characters after the last");
-                    let text = summary::within(&"s".repeat(2_000), covering);
-                    thread.summary = Some(ConversationSummary::new(covering.covers, covering.replaced, text));
+                    let text = summary::truncate_summary(&"s".repeat(2_000), covering);
+                    thread.summary = Some(ConversationSummary::new(covering.covered_count, covering.replaced_count, text));
                     said_since = Some(0);
                     before.clear();
                 }
-                let view = shown(&seat, &context, &thread, &visit).unwrap();
-                prop_assert_eq!((view.dropped, view.shortened), (0, 0));
+                let view = shown_messages(&seat, &context, &thread, &visit).unwrap();
+                prop_assert_eq!((view.dropped, view.shortened_count), (0, 0));
                 prop_assert!(lines(&view).starts_with(&before));
                 before = lines(&view);
             }

@@ -4,9 +4,9 @@
 //! A view keeps its beginning until it would pass the limit again: requests that begin alike are cached by providers.
 
 use super::limits::PromptBounds;
-use super::prompt_unit::{PromptUnit, TurnInput, range, sum, summary, visit};
-use super::render::said;
-use super::size::{sight, size};
+use super::prompt_unit::{PromptUnit, TurnInput, context_range, placed_summary, sum_units, turn_units};
+use super::render::entry_text;
+use super::size::{current_index, units_size};
 use super::sources::PromptSources;
 use crate::agent_turn::SummaryPart;
 use crate::context_index::{ContextIndex, EntryRef, SpanTotals};
@@ -37,42 +37,42 @@ pub struct WindowStart {
 pub struct DroppedEntries {
     pub entries: usize,
     /// As they were shown.
-    pub characters: usize,
+    pub char_count: usize,
     /// How the first and the last of them began.
-    pub first: String,
-    pub last: String,
+    pub first_preview: String,
+    pub last_preview: String,
 }
 
 /// Where the view of the scene's agent begins so far.
 pub fn current_start(scene: &PromptSources<'_>) -> WindowStart {
-    WindowStart { log: sight(scene).begin(), visit: scene.turn.begin }
+    WindowStart { log: current_index(scene).start(), visit: scene.agent_turn.window_start }
 }
 
 /// Where it has to begin now: there as well, as long as everything since fits.
 pub fn required_start(scene: &PromptSources<'_>) -> WindowStart {
-    let spoken = TurnInput::from_turn(scene.turn);
-    let sight = sight(scene);
-    let held = WindowStart { log: sight.begin(), visit: scene.turn.begin };
+    let spoken = TurnInput::from_turn(scene.agent_turn);
+    let sight = current_index(scene);
+    let held = WindowStart { log: sight.start(), visit: scene.agent_turn.window_start };
     let bounds = PromptBounds::from_sources(scene);
-    let range = range(scene, &sight);
-    let visit = visit(scene, &spoken);
-    let fixed = range.kept().plus(recorded(scene)).plus(sum(&visit));
-    let start = held.log.max(sight.owed());
-    let all = fixed.plus(range.rest(start));
-    if scene.context.trim == TrimPolicy::Error || bounds.hold(all) {
+    let range = context_range(scene, &sight);
+    let visit = turn_units(scene, &spoken);
+    let fixed = range.pinned_totals().sum_with(summary_totals(scene)).sum_with(sum_units(&visit));
+    let start = held.log.max(sight.min_start());
+    let all = fixed.sum_with(range.removable_totals_from(start));
+    if scene.context.trim == TrimPolicy::Error || bounds.has_room_for(all) {
         return WindowStart { log: start, ..held };
     }
-    let low = bounds.lowered(all, |limit| low(limit, scene));
+    let low = bounds.lowered_for(all, |limit| reduced_limit(limit, scene));
     // the newest is never left out
     let most = if visit.is_empty() { sight.len().saturating_sub(1) } else { sight.len() };
-    let log = range.fitting(|rest| low.hold(fixed.plus(rest)), most).max(start);
-    let mut total = fixed.plus(range.rest(log));
+    let log = range.first_fitting(|rest| low.has_room_for(fixed.sum_with(rest)), most).max(start);
+    let mut total = fixed.sum_with(range.removable_totals_from(log));
     let mut begin = WindowStart { log, ..held };
-    for group in visit.iter().rev().skip(1).rev().filter(|group| !group.keep) {
-        if !low.hold(total)
-            && let Some((SummaryPart::Visit, at)) = group.at
+    for group in visit.iter().rev().skip(1).rev().filter(|group| !group.is_pinned) {
+        if !low.has_room_for(total)
+            && let Some((SummaryPart::Visit, at)) = group.summary_position
         {
-            total = total.minus(group.size());
+            total = total.difference_from(group.size());
             begin.visit = at + 1;
         }
     }
@@ -80,39 +80,42 @@ pub fn required_start(scene: &PromptSources<'_>) -> WindowStart {
 }
 
 /// How long a view may be that has to lose something.
-fn low(limit: usize, scene: &PromptSources<'_>) -> usize {
+fn reduced_limit(limit: usize, scene: &PromptSources<'_>) -> usize {
     match limit {
         0..CACHED => limit,
-        CACHED..SMALL if scene.measures() => limit / 100 * KEPT_OF_SMALL,
+        CACHED..SMALL if scene.measures_everything() => limit / 100 * KEPT_OF_SMALL,
         _ => limit / 100 * KEPT,
     }
 }
 
 /// What a view loses that begins at `to` and no longer at `from`.
 pub fn dropped_between(scene: &PromptSources<'_>, from: WindowStart, to: WindowStart) -> DroppedEntries {
-    let sight = sight(scene);
-    let range = range(scene, &sight);
-    let gone = range.rest(from.log).length.saturating_sub(range.rest(to.log).length);
-    let mut lost = DroppedEntries { characters: gone, ..DroppedEntries::default() };
+    let sight = current_index(scene);
+    let range = context_range(scene, &sight);
+    let gone = range
+        .removable_totals_from(from.log)
+        .length
+        .saturating_sub(range.removable_totals_from(to.log).length);
+    let mut lost = DroppedEntries { char_count: gone, ..DroppedEntries::default() };
     let mut last = None;
-    let before = range.shown(from.log).take_while(|place| *place < to.log);
-    for place in before.filter(|place| !range.keeps(*place)) {
+    let before = range.shown_items(from.log).take_while(|place| *place < to.log);
+    for place in before.filter(|place| !range.is_pinned(*place)) {
         let Some((spot, ..)) = sight.item(place) else { continue };
         lost.entries += 1;
         let entry = match spot {
-            EntryRef::Aside(at) => scene.thread.asides.get(at).map(|aside| &aside.entry),
-            EntryRef::Log(at) => scene.thread.entry(at),
+            EntryRef::Aside(at) => scene.conversation.private_messages.get(at).map(|aside| &aside.entry),
+            EntryRef::Log(at) => scene.conversation.entry(at),
         };
         lost.record_entry(entry, &mut last);
     }
-    let covered = scene.turn.record.as_ref().map_or(0, |record| record.covers);
-    let visit = scene.turn.entries.iter().take(to.visit).skip(from.visit.max(covered));
+    let covered = scene.agent_turn.record.as_ref().map_or(0, |record| record.covered_count);
+    let visit = scene.agent_turn.entries.iter().take(to.visit).skip(from.visit.max(covered));
     for part in visit {
         lost.entries += 1;
-        lost.characters += PromptUnit::new(&part.entry, part.is_own(), scene).length;
+        lost.char_count += PromptUnit::new(&part.entry, part.is_own(), scene).length;
         lost.record_entry(Some(&part.entry), &mut last);
     }
-    lost.last = last.map(mark).unwrap_or_default();
+    lost.last_preview = last.map(entry_preview).unwrap_or_default();
     lost
 }
 
@@ -120,24 +123,26 @@ impl DroppedEntries {
     /// Entries go oldest first. Of those in between nothing is told.
     fn record_entry<'a>(&mut self, entry: Option<&'a ContextEntry>, last: &mut Option<&'a ContextEntry>) {
         let Some(entry) = entry else { return };
-        if self.first.is_empty() {
-            self.first = mark(entry);
+        if self.first_preview.is_empty() {
+            self.first_preview = entry_preview(entry);
         }
         *last = Some(entry);
     }
 }
 
 /// How an entry begins, in one line.
-fn mark(entry: &ContextEntry) -> String {
-    let text = said(entry);
+fn entry_preview(entry: &ContextEntry) -> String {
+    let text = entry_text(entry);
     if let Some(answered) = entry.calls.first().filter(|_| text.trim().is_empty()) {
-        return shortened(format!("{}(…)", answered.call.name).chars());
+        return shorten_to_preview(format!("{}(…)", answered.call.name).chars());
     }
     let blanks = std::iter::once("").chain(std::iter::repeat(" "));
-    shortened(blanks.zip(text.split_whitespace()).flat_map(|(blank, word)| blank.chars().chain(word.chars())))
+    shorten_to_preview(
+        blanks.zip(text.split_whitespace()).flat_map(|(blank, word)| blank.chars().chain(word.chars())),
+    )
 }
 
-fn shortened(mut text: impl Iterator<Item = char>) -> String {
+fn shorten_to_preview(mut text: impl Iterator<Item = char>) -> String {
     let mut mark: String = text.by_ref().take(MARK).collect();
     if text.next().is_some() {
         mark.push('…');
@@ -148,30 +153,32 @@ fn shortened(mut text: impl Iterator<Item = char>) -> String {
 /// What a view is made of without a look at its log, where it needs no cuts.
 pub(super) struct PromptWindow {
     /// Items of the log, and entries of the visit, that are left out.
-    pub(super) left_out: usize,
+    pub(super) left_out_count: usize,
     /// What the log and the visit come to in messages; `None` where something has to be cut.
     pub(super) messages: Option<usize>,
 }
 
 impl PromptWindow {
-    pub(super) fn measure(scene: &PromptSources<'_>, said: &TurnInput, sight: &ContextIndex) -> Self {
-        let range = range(scene, sight);
-        let visit = size(&visit(scene, said), scene);
-        let rest = range.rest(sight.begin());
-        let all = range.kept().plus(recorded(scene)).plus(visit).plus(rest);
+    pub(super) fn measure_window(scene: &PromptSources<'_>, said: &TurnInput, sight: &ContextIndex) -> Self {
+        let range = context_range(scene, sight);
+        let visit = units_size(&turn_units(scene, said), scene);
+        let rest = range.removable_totals_from(sight.start());
+        let all = range.pinned_totals().sum_with(summary_totals(scene)).sum_with(visit).sum_with(rest);
         let bounds = PromptBounds::from_sources(scene);
-        let fits = bounds.reads(all) && (scene.context.trim != TrimPolicy::Error || bounds.hold(all));
-        let covered = scene.turn.record.as_ref().map_or(0, |record| record.covers);
-        let left_out = range.rest(0).groups - rest.groups + scene.turn.begin.saturating_sub(covered);
-        Self { left_out, messages: fits.then_some(all.messages) }
+        let fits = bounds.has_readable_room_for(all)
+            && (scene.context.trim != TrimPolicy::Error || bounds.has_room_for(all));
+        let covered = scene.agent_turn.record.as_ref().map_or(0, |record| record.covered_count);
+        let left_out = range.removable_totals_from(0).groups - rest.groups
+            + scene.agent_turn.window_start.saturating_sub(covered);
+        Self { left_out_count: left_out, messages: fits.then_some(all.messages) }
     }
 }
 
 /// The summary of the log.
-fn recorded(scene: &PromptSources<'_>) -> SpanTotals {
-    summary(scene.thread).map_or_else(SpanTotals::default, |summary| {
+fn summary_totals(scene: &PromptSources<'_>) -> SpanTotals {
+    placed_summary(scene.conversation).map_or_else(SpanTotals::default, |summary| {
         let group = PromptUnit::summary(summary, scene);
-        let messages = super::render::messages(&group, ToolVisibility::None);
+        let messages = super::render::projected_count(&group, ToolVisibility::None);
         SpanTotals { messages, ..group.size() }
     })
 }

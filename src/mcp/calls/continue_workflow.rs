@@ -5,16 +5,16 @@ use serde_json::Value;
 
 use super::super::arguments::ToolArguments;
 use super::super::error::{McpCallError, ToolResultError, from_resume_error};
-use super::tool_call::{McpToolCall, run_of};
+use super::tool_call::{McpToolCall, find_run};
 use synthdev_domain::ids::CallId;
 use synthdev_domain::journal::{PauseReason, RunStatus, RunSummary};
 use synthdev_engine::input::UserAnswer;
 
 pub(super) async fn continue_workflow(mut call: McpToolCall<'_>) -> Result<Value, McpCallError> {
-    let mut arguments = ToolArguments::read(call.arguments.take(), &["workflowId"], &[])?;
+    let mut arguments = ToolArguments::from_request(call.arguments.take(), &["workflowId"], &[])?;
     let id = arguments.text("workflowId")?.unwrap_or_default();
-    let run = run_of(call.backend, &id)?;
-    let failed = failed(&run);
+    let run = find_run(call.backend, &id)?;
+    let failed = retryable_steps(&run);
     if run.progress.status != RunStatus::Interrupted && failed.is_empty() && !is_freely_paused(&run) {
         let detail = format!("it is {}, and nothing of it can be tried again", run.progress.status.as_str());
         let hint = match run.progress.status {
@@ -29,7 +29,7 @@ pub(super) async fn continue_workflow(mut call: McpToolCall<'_>) -> Result<Value
     going.answers = failed.into_iter().map(|call| (call, UserAnswer::Continue)).collect();
     let events = handle.subscribe(false);
     handle.resume(&run.id, going).await.map_err(|error| from_resume_error(&error))?;
-    call.follow(&run.id, events).await
+    call.follow_run(&run.id, events).await
 }
 
 /// It was paused, and nobody is asked anything.
@@ -39,7 +39,7 @@ fn is_freely_paused(run: &RunSummary) -> bool {
 }
 
 /// The steps of a failed run that can be tried again.
-fn failed(run: &RunSummary) -> Vec<CallId> {
+fn retryable_steps(run: &RunSummary) -> Vec<CallId> {
     let open = run.progress.pauses.iter().filter(|_| run.progress.status == RunStatus::Failed);
     open.filter(|pause| pause.reason == PauseReason::Error).map(|pause| pause.call).collect()
 }

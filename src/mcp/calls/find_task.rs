@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::super::backend::McpBackend;
 use super::super::error::McpCallError;
 use super::super::steps::SubAgentError;
-use super::tool_call::run_of;
+use super::tool_call::find_run;
 use synthdev_domain::ids::RunId;
 use synthdev_domain::journal::{RunQuery, RunStatus, RunSummary};
 use synthdev_runtime::task_queue::may_belong_to_run;
@@ -17,7 +17,7 @@ const LOOKS: usize = 200;
 /// The run of a task, and whether it is driven here.
 pub(super) struct FoundTask {
     pub(super) run: RunSummary,
-    pub(super) here: bool,
+    pub(super) is_driven_here: bool,
 }
 
 /// # Errors
@@ -26,13 +26,13 @@ pub(super) async fn find_task(backend: &dyn McpBackend, id: &str) -> Result<Foun
     let desk = backend.handle().task_broker();
     let run = desk
         .run_for_task(id)
-        .or_else(|| searched(backend, |run| may_belong_to_run(id, run)).map(|run| run.id))
-        .ok_or_else(SubAgentError::unknown)?;
+        .or_else(|| search_runs(backend, |run| may_belong_to_run(id, run)).map(|run| run.id))
+        .ok_or_else(SubAgentError::unknown_workflow)?;
     for look in 0..LOOKS {
-        let driven = backend.handle().running().contains(&run);
-        let run = run_of(backend, run.as_str()).map_err(|_| SubAgentError::unknown())?;
+        let driven = backend.handle().running_runs().contains(&run);
+        let run = find_run(backend, run.as_str()).map_err(|_| SubAgentError::unknown_workflow())?;
         if driven {
-            return known(backend, id, run, true);
+            return task_in_run(backend, id, run, true);
         }
         if is_resuming(backend, &run) {
             tokio::time::sleep(LOOK_AGAIN).await;
@@ -41,16 +41,16 @@ pub(super) async fn find_task(backend: &dyn McpBackend, id: &str) -> Result<Foun
         let stands = run.progress.status != RunStatus::Interrupted;
         // an id that is none of the run's sets nothing going
         if stands || desk.run_for_task(id).is_none() {
-            if !read(backend, &run).await? {
+            if !recover_task(backend, &run).await? {
                 tokio::time::sleep(LOOK_AGAIN).await;
                 continue;
             }
             if desk.run_for_task(id).is_none() {
-                return Err(SubAgentError::unknown());
+                return Err(SubAgentError::unknown_workflow());
             }
         }
         if stands {
-            return known(backend, id, run, false);
+            return task_in_run(backend, id, run, false);
         }
         let taken = resume_run(backend, &run).await;
         if let Err(fault) = taken
@@ -58,27 +58,27 @@ pub(super) async fn find_task(backend: &dyn McpBackend, id: &str) -> Result<Foun
         {
             return Err(fault);
         }
-        if !backend.handle().running().contains(&run.id) {
+        if !backend.handle().running_runs().contains(&run.id) {
             tokio::time::sleep(LOOK_AGAIN).await;
         }
     }
     Err(SubAgentError::new("not_running", "the workflow could not be taken up again; try once more"))
 }
 
-fn known(
+fn task_in_run(
     backend: &dyn McpBackend,
     id: &str,
     run: RunSummary,
     here: bool,
 ) -> Result<FoundTask, SubAgentError> {
     if backend.handle().task_broker().run_for_task(id).is_none() {
-        return Err(SubAgentError::unknown());
+        return Err(SubAgentError::unknown_workflow());
     }
-    Ok(FoundTask { run, here })
+    Ok(FoundTask { run, is_driven_here: here })
 }
 
 /// After a restart, ids are looked for among the runs of the project.
-pub(super) fn searched(backend: &dyn McpBackend, fits: impl Fn(&RunId) -> bool) -> Option<RunSummary> {
+pub(super) fn search_runs(backend: &dyn McpBackend, fits: impl Fn(&RunId) -> bool) -> Option<RunSummary> {
     let query = RunQuery { project: Some(backend.project().to_owned()), ..RunQuery::default() };
     let runs = backend.handle().ports().store.list(&query).ok()?;
     runs.into_iter().find(|run| fits(&run.id))
@@ -90,7 +90,7 @@ fn is_resuming(backend: &dyn McpBackend, run: &RunSummary) -> bool {
 }
 
 /// `false`: somebody takes the run up meanwhile.
-async fn read(backend: &dyn McpBackend, run: &RunSummary) -> Result<bool, SubAgentError> {
+async fn recover_task(backend: &dyn McpBackend, run: &RunSummary) -> Result<bool, SubAgentError> {
     let failed = |why: &str| SubAgentError::new("store", format!("the run cannot be read: {why}"));
     let (handle, run) = (backend.handle().clone(), run.clone());
     // others are served while a long journal is read
@@ -106,6 +106,8 @@ async fn resume_run(backend: &dyn McpBackend, run: &RunSummary) -> Result<(), Su
 }
 
 /// Errors of the protocol stay what they are; everything else is the tool's own answer.
-pub(super) fn worker(arguments: &mut super::super::arguments::ToolArguments) -> Result<String, McpCallError> {
+pub(super) fn worker_id(
+    arguments: &mut super::super::arguments::ToolArguments,
+) -> Result<String, McpCallError> {
     Ok(arguments.text("worker_id")?.unwrap_or_default())
 }

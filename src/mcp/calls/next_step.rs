@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::super::arguments::ToolArguments;
 use super::super::error::McpCallError;
 use super::super::steps::{MOST_STEPS, SubAgentError, completed_step_json, step_json};
-use super::find_task::{FoundTask, find_task, worker};
+use super::find_task::{FoundTask, find_task, worker_id};
 use super::tool_call::McpToolCall;
 use synthdev_domain::journal::RunStatus;
 use synthdev_runtime::task_queue::{NextAssignment, TaskOutcome};
@@ -20,15 +20,15 @@ const LATER_MS: u64 = 10_000;
 
 pub(super) async fn next_step(mut call: McpToolCall<'_>) -> Result<Value, McpCallError> {
     let optional = ["worker_id", "max_steps"];
-    let mut arguments = ToolArguments::read(call.arguments.take(), &["workflow_id"], &optional)?;
+    let mut arguments = ToolArguments::from_request(call.arguments.take(), &["workflow_id"], &optional)?;
     let id = arguments.text("workflow_id")?.unwrap_or_default();
-    let worker = worker(&mut arguments)?;
-    let most = arguments.count("max_steps", 1, MOST_STEPS)?;
-    Ok(next(&call, &id, &worker, most).await.unwrap_or_else(|fault| fault.into_json("error")))
+    let worker = worker_id(&mut arguments)?;
+    let most = arguments.take_count("max_steps", 1, MOST_STEPS)?;
+    Ok(next_steps(&call, &id, &worker, most).await.unwrap_or_else(|fault| fault.into_json("error")))
 }
 
 /// `most`: so many steps of one kind, where they are ready together.
-pub(super) async fn next(
+pub(super) async fn next_steps(
     call: &McpToolCall<'_>,
     id: &str,
     worker: &str,
@@ -42,7 +42,7 @@ pub(super) async fn next(
     loop {
         news.mark_unchanged();
         match desk.next_assignment(id, worker, most, handle.ports().clock.now()) {
-            NextAssignment::Unknown => return Err(SubAgentError::unknown()),
+            NextAssignment::Unknown => return Err(SubAgentError::unknown_workflow()),
             NextAssignment::Ended(TaskOutcome::Complete(result)) => {
                 return Ok(json!({"status": "complete", "final_result": result}));
             }
@@ -50,18 +50,18 @@ pub(super) async fn next(
                 return Err(SubAgentError::from_end(&code, &text));
             }
             NextAssignment::Told(told, further) => {
-                return Ok(pending(
+                return Ok(pending_step(
                     &completed_step_json(&told),
                     further.iter().map(completed_step_json).collect(),
                 ));
             }
-            NextAssignment::Step(..) | NextAssignment::Waiting if !reached.here => {
-                return elsewhere(&reached);
+            NextAssignment::Step(..) | NextAssignment::Waiting if !reached.is_driven_here => {
+                return driven_elsewhere_error(&reached);
             }
             NextAssignment::Step(handed, further) => {
-                let task = desk.task_status(id).map(|look| look.errand.name).unwrap_or_default();
+                let task = desk.task_status(id).map(|look| look.task.name).unwrap_or_default();
                 let further = further.iter().map(|handed| step_json(handed, id, &task)).collect();
-                return Ok(pending(&step_json(&handed, id, &task), further));
+                return Ok(pending_step(&step_json(&handed, id, &task), further));
             }
             NextAssignment::Waiting => {}
         }
@@ -74,7 +74,7 @@ pub(super) async fn next(
     Ok(json!({"status": "waiting", "retry_after_ms": RETRY_AFTER_MS}))
 }
 
-fn pending(step: &Value, further: Vec<Value>) -> Value {
+fn pending_step(step: &Value, further: Vec<Value>) -> Value {
     let mut told = json!({"status": "pending_step", "step": step});
     if !further.is_empty() {
         told["further_steps"] = Value::Array(further);
@@ -83,7 +83,7 @@ fn pending(step: &Value, further: Vec<Value>) -> Value {
 }
 
 /// The run is not driven here.
-fn elsewhere(reached: &FoundTask) -> Result<Value, SubAgentError> {
+fn driven_elsewhere_error(reached: &FoundTask) -> Result<Value, SubAgentError> {
     match reached.run.progress.status {
         RunStatus::Paused => {
             let message = "a person must decide something before the workflow goes on";

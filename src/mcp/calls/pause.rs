@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::super::arguments::ToolArguments;
 use super::super::error::{McpCallError, ToolResultError};
-use super::tool_call::{McpToolCall, run_of};
+use super::tool_call::{McpToolCall, find_run};
 use synthdev_domain::journal::RunStatus;
 use synthdev_runtime::control_requests::PauseOutcome;
 
@@ -16,10 +16,10 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const LATER: &str =
     "The workflow pauses when what is under way has come to its end. get_workflow_status tells.";
 
-pub(super) async fn pause(mut call: McpToolCall<'_>) -> Result<Value, McpCallError> {
-    let mut arguments = ToolArguments::read(call.arguments.take(), &["workflowId"], &[])?;
+pub(super) async fn pause_workflow(mut call: McpToolCall<'_>) -> Result<Value, McpCallError> {
+    let mut arguments = ToolArguments::from_request(call.arguments.take(), &["workflowId"], &[])?;
     let id = arguments.text("workflowId")?.unwrap_or_default();
-    let run = run_of(call.backend, &id)?;
+    let run = find_run(call.backend, &id)?;
     if run.progress.status != RunStatus::Running {
         let detail = format!("it is {}", run.progress.status.as_str());
         return Err(ToolResultError::new("not_paused", "There is nothing to pause", detail).into());
@@ -32,7 +32,7 @@ pub(super) async fn pause(mut call: McpToolCall<'_>) -> Result<Value, McpCallErr
     let told = handle.pause(&run.id, patience).await.map_err(|error| {
         ToolResultError::new("not_paused", "The run was not paused", error.message).hint(error.hint)
     })?;
-    let mut answer = call.now(&run.id)?;
+    let mut answer = call.current_status(&run.id)?;
     let running = answer["status"] == "running";
     match told {
         PauseOutcome::Told(_) if running => answer["message"] = json!(LATER),

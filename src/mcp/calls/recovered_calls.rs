@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 
 use super::super::backend::McpBackend;
-use super::find_task::searched;
+use super::find_task::search_runs;
 use synthdev_domain::ids::RunId;
 use synthdev_domain::journal::RunStatus;
 use synthdev_domain::model::ModelReply;
@@ -28,7 +28,7 @@ pub(super) async fn recover_call(
     id: &str,
     response: &Map<String, Value>,
 ) -> RecoveredCall {
-    let Some(run) = searched(backend, |run| may_belong_to_run(id, run)) else {
+    let Some(run) = search_runs(backend, |run| may_belong_to_run(id, run)) else {
         return RecoveredCall::Unknown;
     };
     let handle = backend.handle();
@@ -41,11 +41,12 @@ pub(super) async fn recover_call(
         // somebody else may take it up at the same moment
         let _ = handle.resume(&run.id, going).await;
     }
-    let answered = || recorded_replies(&*ports.store, &run.id).iter().any(|reply| is_said(reply, response));
+    let answered =
+        || recorded_replies(&*ports.store, &run.id).iter().any(|reply| is_same_reply(reply, response));
     for _ in 0..LOOKS {
         // read before the heir is looked for: what the run asks in between is found in the next look
         let (asks, runs) =
-            (backend.interactions().has_unclaimed_call(&run.id), handle.running().contains(&run.id));
+            (backend.interactions().has_unclaimed_call(&run.id), handle.running_runs().contains(&run.id));
         if let Some(heir) = backend.interactions().adopt_id(id, &run.id) {
             return RecoveredCall::Open(heir);
         }
@@ -59,7 +60,7 @@ pub(super) async fn recover_call(
 }
 
 /// Whether a reply of the journal is what a success says.
-fn is_said(reply: &ModelReply, response: &Map<String, Value>) -> bool {
+fn is_same_reply(reply: &ModelReply, response: &Map<String, Value>) -> bool {
     let Some(data) = response.get("data") else { return false };
     let calls = &reply.tool_calls;
     let arguments = |at: usize| -> Value {

@@ -4,54 +4,57 @@ use rmcp::model::JsonObject;
 use serde_json::{Value, json};
 
 use super::super::arguments::{ToolArguments, check_size, missing_arguments};
-use super::super::await_run::summary;
-use super::super::error::{McpCallError, NO_TOKEN, ToolResultError, from_token_error, invalid};
-use super::super::response::{ANSWER, action, may_answer};
+use super::super::await_run::run_summary;
+use super::super::error::{McpCallError, NO_TOKEN, ToolResultError, from_token_error, invalid_request_error};
+use super::super::response::{ANSWER, action_json, may_answer};
 use super::tool_call::McpToolCall;
 use synthdev_domain::journal::{OpenPause, PauseReason, RunStatus};
-use synthdev_runtime::resume_tokens::{TokenError, wrapped};
+use synthdev_runtime::resume_tokens::{TokenError, answer_key};
 
-pub(super) async fn resume(mut call: McpToolCall<'_>) -> Result<Value, McpCallError> {
-    let (token, results) = read(&mut call)?;
+pub(super) async fn resume_workflow(mut call: McpToolCall<'_>) -> Result<Value, McpCallError> {
+    let (token, results) = parse_arguments(&mut call)?;
     let backend = call.backend;
     let (run, pause) =
         backend.handle().pause_for_token(&token).map_err(|error| from_token_error(error, &[]))?;
-    let before = summary(backend.handle(), &run)?;
+    let before = run_summary(backend.handle(), &run)?;
     if before.project != backend.project() {
-        return Err(invalid(NO_TOKEN, json!({"type": "token_unknown"})));
+        return Err(invalid_request_error(NO_TOKEN, json!({"type": "token_unknown"})));
     }
     // one that nobody waits for any more was answered, or the run went on
     let pause = before.progress.pauses.iter().find(|open| open.call == pause);
     let pause = pause.filter(|_| before.progress.status == RunStatus::Paused);
-    let missing = pause.map(|pause| missing(pause, &results)).unwrap_or_default();
+    let missing = pause.map(|pause| missing_answers(pause, &results)).unwrap_or_default();
     let (handle, going) = backend.prepare_resume(&before)?;
     let events = handle.subscribe(false);
     // asked of the pause that is answered: a run that was cut off has open ones, too
     let remote = backend.remote_approvals();
     let (asked, given) = (results.clone(), results);
-    let may = |pause: &OpenPause| refused(pause, &given, remote).is_none();
+    let may = |pause: &OpenPause| refusal_reason(pause, &given, remote).is_none();
     let redeemed = handle.redeem(&token, asked, going, &may).await.map_err(|error| {
-        let why =
-            if let TokenError::Forbidden(pause) = &error { refused(pause, &given, remote) } else { None };
+        let why = if let TokenError::Forbidden(pause) = &error {
+            refusal_reason(pause, &given, remote)
+        } else {
+            None
+        };
         why.unwrap_or_else(|| from_token_error(error, &missing))
     })?;
-    let again = redeemed.duplicate.is_some();
-    let mut answer = if again && !handle.running().contains(&run) {
-        call.now(&run)?
+    let again = redeemed.earlier_answer.is_some();
+    let mut answer = if again && !handle.running_runs().contains(&run) {
+        call.current_status(&run)?
     } else {
-        call.follow(&run, events).await?
+        call.follow_run(&run, events).await?
     };
     if again {
         answer["duplicate"] = json!(true);
     }
-    if !redeemed.ignored.is_empty() {
-        answer["ignoredResults"] = json!(redeemed.ignored);
+    if !redeemed.ignored_names.is_empty() {
+        answer["ignoredResults"] = json!(redeemed.ignored_names);
     }
     Ok(answer)
 }
 
-fn read(call: &mut McpToolCall<'_>) -> Result<(String, Value), McpCallError> {
-    let given = call.arguments.take().map(gathered);
+fn parse_arguments(call: &mut McpToolCall<'_>) -> Result<(String, Value), McpCallError> {
+    let given = call.arguments.take().map(gather_results);
     let there =
         |name: &str| given.as_ref().and_then(|given| given.get(name)).is_some_and(|value| !value.is_null());
     let mut missing = Vec::new();
@@ -64,11 +67,14 @@ fn read(call: &mut McpToolCall<'_>) -> Result<(String, Value), McpCallError> {
     if !missing.is_empty() {
         return Err(missing_arguments(&missing));
     }
-    let mut arguments = ToolArguments::read(given, &["resumeToken"], &["results", "stepData"])?;
-    let name = match (arguments.has("results"), arguments.has("stepData")) {
+    let mut arguments = ToolArguments::from_request(given, &["resumeToken"], &["results", "stepData"])?;
+    let name = match (arguments.has_argument("results"), arguments.has_argument("stepData")) {
         (true, true) => {
             let message = "give `results` or `stepData`, not both";
-            return Err(invalid(message, json!({"type": "wrong_argument", "argument": "stepData"})));
+            return Err(invalid_request_error(
+                message,
+                json!({"type": "wrong_argument", "argument": "stepData"}),
+            ));
         }
         (true, false) => "results",
         (false, _) => "stepData",
@@ -76,7 +82,7 @@ fn read(call: &mut McpToolCall<'_>) -> Result<(String, Value), McpCallError> {
     let token = arguments.text("resumeToken")?.unwrap_or_default();
     let results = arguments.remove_value(name);
     if !results.is_object() {
-        return Err(invalid(
+        return Err(invalid_request_error(
             format!("`{name}` must be an object"),
             json!({"type": "wrong_argument", "argument": name}),
         ));
@@ -86,7 +92,7 @@ fn read(call: &mut McpToolCall<'_>) -> Result<(String, Value), McpCallError> {
 }
 
 /// Results that stand beside the token are the same as in `results`; the token may be called `workflowId` then.
-fn gathered(mut given: JsonObject) -> JsonObject {
+fn gather_results(mut given: JsonObject) -> JsonObject {
     let there = |name: &str| given.get(name).is_some_and(|value| !value.is_null());
     if there("results") || there("stepData") {
         return given;
@@ -103,7 +109,7 @@ fn gathered(mut given: JsonObject) -> JsonObject {
 }
 
 /// A token gives no right to decide what a person must.
-fn refused(pause: &OpenPause, results: &Value, remote_approvals: bool) -> Option<McpCallError> {
+fn refusal_reason(pause: &OpenPause, results: &Value, remote_approvals: bool) -> Option<McpCallError> {
     if !may_answer(pause, remote_approvals) {
         let detail = format!("state `{}` waits for a person: {}", pause.state, pause.message);
         let hint =
@@ -121,10 +127,10 @@ fn refused(pause: &OpenPause, results: &Value, remote_approvals: bool) -> Option
 }
 
 /// What is asked for and not there, by the names that the client was told.
-fn missing(pause: &OpenPause, results: &Value) -> Vec<String> {
-    let outputs = action(pause)["requiredOutputs"].clone();
+fn missing_answers(pause: &OpenPause, results: &Value) -> Vec<String> {
+    let outputs = action_json(pause)["requiredOutputs"].clone();
     let absent = |name: &&str| match *name {
-        ANSWER if pause.required_outputs.is_empty() => wrapped(results).is_none(),
+        ANSWER if pause.required_outputs.is_empty() => answer_key(results).is_none(),
         name => results.get(name).is_none_or(Value::is_null),
     };
     let names = outputs.as_array().into_iter().flatten().filter_map(Value::as_str);

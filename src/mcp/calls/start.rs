@@ -4,22 +4,22 @@ use serde_json::{Map, Value, json};
 
 use super::super::arguments::{ToolArguments, check_size, missing_arguments};
 use super::super::backend::{DelegationOptions, FileSharingMode, OfferedWorkflow};
-use super::super::error::{McpCallError, ToolResultError, invalid, short};
+use super::super::error::{McpCallError, ToolResultError, invalid_request_error, shorten_text};
 use super::tool_call::McpToolCall;
 use synthdev_config::inputs;
 use synthdev_domain::workflow::{SubAgents, WorkflowParameter};
 
-pub(super) async fn workflow(
+pub(super) async fn start_workflow_call(
     offered: &OfferedWorkflow,
     mut call: McpToolCall<'_>,
 ) -> Result<Value, McpCallError> {
     let given = call.arguments.take().unwrap_or_default();
-    let handed_out = DelegationOptions { to: SubAgents::Items, ack_steps: false };
-    start(offered, &given, (true, handed_out, FileSharingMode::default()), &call).await
+    let handed_out = DelegationOptions { sub_agents: SubAgents::Items, ack_steps: false };
+    start_workflow(offered, &given, (true, handed_out, FileSharingMode::default()), &call).await
 }
 
 pub(super) async fn by_name(mut call: McpToolCall<'_>) -> Result<Value, McpCallError> {
-    let mut arguments = ToolArguments::read(
+    let mut arguments = ToolArguments::from_request(
         call.arguments.take(),
         &["name"],
         &["inputs", "wait", "agent", "ack_steps", "files"],
@@ -32,19 +32,19 @@ pub(super) async fn by_name(mut call: McpToolCall<'_>) -> Result<Value, McpCallE
         Some("@task") => SubAgents::Run,
         Some(_) => {
             let data = json!({"type": "wrong_argument", "argument": "agent"});
-            return Err(invalid("`agent` must be @task, or left out", data));
+            return Err(invalid_request_error("`agent` must be @task, or left out", data));
         }
     };
-    let handed_out = DelegationOptions { to: sub_agents, ack_steps: arguments.flag("ack_steps", false)? };
-    let beside = beside(arguments.text("files")?.as_deref())?;
+    let handed_out = DelegationOptions { sub_agents, ack_steps: arguments.flag("ack_steps", false)? };
+    let beside = parse_sharing_mode(arguments.text("files")?.as_deref())?;
     let all = call.backend.workflows();
     let Some(offered) = all.iter().find(|one| one.name == name) else {
         return Err(not_offered(&name, &call));
     };
-    start(offered, &given, (wait, handed_out, beside), &call).await
+    start_workflow(offered, &given, (wait, handed_out, beside), &call).await
 }
 
-fn beside(files: Option<&str>) -> Result<FileSharingMode, McpCallError> {
+fn parse_sharing_mode(files: Option<&str>) -> Result<FileSharingMode, McpCallError> {
     Ok(match files {
         None | Some("alone") => FileSharingMode::Refused,
         Some("wait") => FileSharingMode::Waits,
@@ -52,29 +52,29 @@ fn beside(files: Option<&str>) -> Result<FileSharingMode, McpCallError> {
         Some("isolate") => FileSharingMode::Isolated,
         Some(_) => {
             let data = json!({"type": "wrong_argument", "argument": "files"});
-            return Err(invalid("`files` must be alone, wait, share or isolate", data));
+            return Err(invalid_request_error("`files` must be alone, wait, share or isolate", data));
         }
     })
 }
 
-async fn start(
+async fn start_workflow(
     offered: &OfferedWorkflow,
     given: &Map<String, Value>,
     (wait, handed_out, beside): (bool, DelegationOptions, FileSharingMode),
     call: &McpToolCall<'_>,
 ) -> Result<Value, McpCallError> {
     check_size("inputs", &Value::Object(given.clone()))?;
-    let values = values(&offered.inputs, given)?;
+    let values = input_values(&offered.inputs, given)?;
     let events = call.backend.handle().subscribe(false);
     let run = call.backend.start(&offered.name, values, handed_out, beside).await?;
-    let mut told = if wait { call.follow(&run, events).await? } else { call.now(&run)? };
+    let mut told = if wait { call.follow_run(&run, events).await? } else { call.current_status(&run)? };
     if !offered.start_warnings.is_empty() {
         told["warnings"] = json!(offered.start_warnings);
     }
     Ok(told)
 }
 
-fn values(
+fn input_values(
     declared: &[WorkflowParameter],
     given: &Map<String, Value>,
 ) -> Result<Map<String, Value>, McpCallError> {
@@ -85,21 +85,24 @@ fn values(
         return Err(missing_arguments(&missing));
     }
     inputs::from_values(declared, given).map_err(|error| {
-        let data = json!({"type": "wrong_argument", "argument": short(&error.parameter)});
-        invalid(format!("{}; {}", error.message, error.hint), data)
+        let data = json!({"type": "wrong_argument", "argument": shorten_text(&error.parameter)});
+        invalid_request_error(format!("{}; {}", error.message, error.hint), data)
     })
 }
 
 fn not_offered(name: &str, call: &McpToolCall<'_>) -> McpCallError {
     match call.backend.broken_workflows().iter().find(|broken| broken.name == name) {
         Some(broken) => {
-            ToolResultError::new("broken_workflow", "This workflow cannot be started", &broken.why)
+            ToolResultError::new("broken_workflow", "This workflow cannot be started", &broken.reason)
                 .hint(Some("`synthdev check` tells all that is wrong with it".to_owned()))
                 .into()
         }
         None => {
             let hint = "list_workflows has their names";
-            invalid(format!("Unknown workflow: {}; {hint}", short(name)), json!({"type": "unknown_workflow"}))
+            invalid_request_error(
+                format!("Unknown workflow: {}; {hint}", shorten_text(name)),
+                json!({"type": "unknown_workflow"}),
+            )
         }
     }
 }

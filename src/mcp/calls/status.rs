@@ -7,25 +7,25 @@ use serde_json::Value;
 use super::super::arguments::ToolArguments;
 use super::super::await_run;
 use super::super::error::McpCallError;
-use super::tool_call::{McpToolCall, run_of, status_json};
+use super::tool_call::{McpToolCall, find_run, status_json};
 use synthdev_domain::journal::{RunStatus, RunSummary};
 
 /// How often a run is looked at that another process drives.
 const LOOK_AGAIN: Duration = Duration::from_millis(250);
 
-pub(super) async fn status(mut call: McpToolCall<'_>) -> Result<Value, McpCallError> {
-    let mut arguments = ToolArguments::read(call.arguments.take(), &["workflowId"], &["wait"])?;
+pub(super) async fn workflow_status(mut call: McpToolCall<'_>) -> Result<Value, McpCallError> {
+    let mut arguments = ToolArguments::from_request(call.arguments.take(), &["workflowId"], &["wait"])?;
     let id = arguments.text("workflowId")?.unwrap_or_default();
     let wait = arguments.flag("wait", false)?;
     let handle = call.backend.handle();
     let events = handle.subscribe(false);
     // read after that: a run that works by then tells its end
-    let run = run_of(call.backend, &id)?;
-    let works = run.progress.status == RunStatus::Running && handle.running().contains(&run.id);
+    let run = find_run(call.backend, &id)?;
+    let works = run.progress.status == RunStatus::Running && handle.running_runs().contains(&run.id);
     if wait && works {
-        return call.watch(&run.id, events).await;
+        return call.watch_run(&run.id, events).await;
     }
-    let run = if wait && !works { elsewhere(&call, run).await? } else { run };
+    let run = if wait && !works { await_other_process(&call, run).await? } else { run };
     let over = [RunStatus::Completed, RunStatus::Failed, RunStatus::Cancelled];
     if over.contains(&run.progress.status) {
         await_run::await_release(handle, &run.id).await;
@@ -34,15 +34,18 @@ pub(super) async fn status(mut call: McpToolCall<'_>) -> Result<Value, McpCallEr
 }
 
 /// A run that another process drives is looked at until something comes of it, or the client waits no longer.
-async fn elsewhere(call: &McpToolCall<'_>, mut run: RunSummary) -> Result<RunSummary, McpCallError> {
+async fn await_other_process(
+    call: &McpToolCall<'_>,
+    mut run: RunSummary,
+) -> Result<RunSummary, McpCallError> {
     let asked = run.progress.pauses.clone();
     while run.progress.status == RunStatus::Running && run.progress.pauses == asked {
         tokio::select! {
-            () = call.client.presence.gone() => break,
+            () = call.client.presence.wait_gone() => break,
             () = call.client.context.ct.cancelled() => break,
             () = tokio::time::sleep(LOOK_AGAIN) => {}
         }
-        run = await_run::summary(call.backend.handle(), &run.id)?;
+        run = await_run::run_summary(call.backend.handle(), &run.id)?;
     }
     Ok(run)
 }

@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use super::super::arguments::ToolArguments;
-use super::super::error::{McpCallError, invalid};
+use super::super::error::{McpCallError, invalid_request_error};
 use super::super::steps::{MOST_BYTES, MOST_STEPS, SubAgentError, as_input};
-use super::find_task::{find_task, worker};
-use super::next_step::next;
+use super::find_task::{find_task, worker_id};
+use super::next_step::next_steps;
 use super::tool_call::McpToolCall;
 use synthdev_runtime::task_queue::{StepSubmission, SubmitOutcome};
 
@@ -18,30 +18,36 @@ pub(super) async fn submit_step(mut call: McpToolCall<'_>) -> Result<Value, McpC
     let given = call.arguments.take();
     let required = ["workflow_id", "step_id", "result"];
     let optional = ["worker_id", "expected_version", FURTHER, "next", "max_steps"];
-    let mut arguments = ToolArguments::read(given, &required, &optional)?;
+    let mut arguments = ToolArguments::from_request(given, &required, &optional)?;
     let id = arguments.text("workflow_id")?.unwrap_or_default();
     let step = arguments.text("step_id")?.unwrap_or_default();
-    let worker = worker(&mut arguments)?;
+    let worker = worker_id(&mut arguments)?;
     let goes_on = arguments.flag("next", false)?;
-    let most = arguments.count("max_steps", 1, MOST_STEPS)?;
-    let further = further(arguments.remove_value(FURTHER))?;
+    let most = arguments.take_count("max_steps", 1, MOST_STEPS)?;
+    let further = parse_further_results(arguments.remove_value(FURTHER))?;
     let expected = match arguments.remove_value("expected_version") {
         Value::Null => None,
         value => Some(value.as_u64().ok_or_else(|| {
             let data = json!({"type": "wrong_argument", "argument": "expected_version"});
-            invalid("`expected_version` must be a whole number", data)
+            invalid_request_error("`expected_version` must be a whole number", data)
         })?),
     };
     let result = arguments.remove_value("result");
-    let mut hand_in =
-        StepResultSubmitter { call: &call, id: &id, worker: &worker, expected, counted: BTreeSet::new() };
-    let mut told = hand_in.told(&step, &result).await;
+    let mut hand_in = StepResultSubmitter {
+        call: &call,
+        id: &id,
+        worker: &worker,
+        expected,
+        counted_steps: BTreeSet::new(),
+    };
+    let mut told = hand_in.submit_to_json(&step, &result).await;
     let accepted = told["status"] == "accepted";
     if !further.is_empty() {
-        told[FURTHER] = hand_in.each(&further).await;
+        told[FURTHER] = hand_in.submit_all(&further).await;
     }
     if goes_on && accepted {
-        told["next"] = next(&call, &id, &worker, most).await.unwrap_or_else(|fault| fault.into_json("error"));
+        told["next"] =
+            next_steps(&call, &id, &worker, most).await.unwrap_or_else(|fault| fault.into_json("error"));
     }
     Ok(told)
 }
@@ -50,10 +56,10 @@ pub(super) async fn submit_step(mut call: McpToolCall<'_>) -> Result<Value, McpC
 type SubmittedStepResult = (String, Value);
 
 /// What is no list of results is refused as a whole: nothing is handed in.
-fn further(given: Value) -> Result<Vec<SubmittedStepResult>, McpCallError> {
+fn parse_further_results(given: Value) -> Result<Vec<SubmittedStepResult>, McpCallError> {
     let wrong = |argument: &str, expected: &str| {
         let data = json!({"type": "wrong_argument", "argument": argument});
-        invalid(format!("`{argument}` must be {expected}"), data)
+        invalid_request_error(format!("`{argument}` must be {expected}"), data)
     };
     let most = MOST_STEPS - 1;
     let items = match given {
@@ -63,12 +69,12 @@ fn further(given: Value) -> Result<Vec<SubmittedStepResult>, McpCallError> {
     };
     let read = |(at, item): (usize, Value)| {
         let expected = "an object with `step_id`, a text, and `result`, and nothing else";
-        done(item).ok_or_else(|| wrong(&format!("{FURTHER}[{at}]"), expected))
+        parse_submitted(item).ok_or_else(|| wrong(&format!("{FURTHER}[{at}]"), expected))
     };
     items.into_iter().enumerate().map(read).collect()
 }
 
-fn done(item: Value) -> Option<SubmittedStepResult> {
+fn parse_submitted(item: Value) -> Option<SubmittedStepResult> {
     let Value::Object(mut fields) = item else { return None };
     let (step, result) = (fields.remove("step_id")?, fields.remove("result")?);
     let Value::String(step) = step else { return None };
@@ -83,15 +89,15 @@ struct StepResultSubmitter<'c> {
     /// By whoever calls, of the task before this call.
     expected: Option<u64>,
     /// Steps that this call has completed, or another one like it before: they do not count against what is expected.
-    counted: BTreeSet<String>,
+    counted_steps: BTreeSet<String>,
 }
 
 impl StepResultSubmitter<'_> {
-    async fn each(&mut self, results: &[SubmittedStepResult]) -> Value {
+    async fn submit_all(&mut self, results: &[SubmittedStepResult]) -> Value {
         let mut all = Vec::new();
         for (step, result) in results {
             let mut told = json!({"step_id": step});
-            let said = self.told(step, result).await;
+            let said = self.submit_to_json(step, result).await;
             if let (Some(told), Value::Object(said)) = (told.as_object_mut(), said) {
                 told.extend(said);
             }
@@ -100,15 +106,15 @@ impl StepResultSubmitter<'_> {
         Value::Array(all)
     }
 
-    async fn told(&mut self, step: &str, result: &Value) -> Value {
-        match self.submit(step, result).await {
+    async fn submit_to_json(&mut self, step: &str, result: &Value) -> Value {
+        match self.submit_result(step, result).await {
             Ok(SubmitOutcome::Accepted) => json!({"status": "accepted"}),
             Ok(SubmitOutcome::Duplicate) => json!({"status": "accepted", "duplicate": true}),
             Err(fault) => fault.into_json("message"),
         }
     }
 
-    async fn submit(&mut self, step: &str, result: &Value) -> Result<SubmitOutcome, SubAgentError> {
+    async fn submit_result(&mut self, step: &str, result: &Value) -> Result<SubmitOutcome, SubAgentError> {
         let bytes = result.to_string().len();
         if bytes > MOST_BYTES {
             let text = format!(
@@ -120,14 +126,14 @@ impl StepResultSubmitter<'_> {
         find_task(self.call.backend, id).await?;
         let handle = self.call.backend.handle();
         let now = handle.ports().clock.now();
-        if let Some(heard) = handle.task_broker().acknowledge(id, step, now) {
+        if let Some(heard) = handle.task_broker().acknowledge_step(id, step, now) {
             return heard.map_err(SubAgentError::from_submit_error);
         }
-        let expected = self.expected.map(|version| version.saturating_add(self.counted.len() as u64));
+        let expected = self.expected.map(|version| version.saturating_add(self.counted_steps.len() as u64));
         let who = (self.worker, expected);
         let taken = match handle
             .task_broker()
-            .submission(id, step, who, (result, now))
+            .check_submission(id, step, who, (result, now))
             .map_err(SubAgentError::from_submit_error)?
         {
             StepSubmission::Duplicate => SubmitOutcome::Duplicate,
@@ -140,16 +146,19 @@ impl StepResultSubmitter<'_> {
                         "the step stays yours: submit it again"
                     };
                     SubAgentError::new("validation_failed", format!("{why}; {next}"))
-                        .with("tries_left", json!(left))
+                        .with_field("tries_left", json!(left))
                 })?;
-                handle.submit(id, step, who, result, input).await.map_err(SubAgentError::from_submit_error)?
+                handle
+                    .submit_result(id, step, who, result, input)
+                    .await
+                    .map_err(SubAgentError::from_submit_error)?
             }
         };
         // whoever has looked at the task since an earlier call expects what that did to be done
         let stands = handle.task_broker().task_status(id).map_or(0, |look| look.version);
         let known = taken == SubmitOutcome::Duplicate && expected.is_some_and(|expected| expected >= stands);
         if !known {
-            self.counted.insert(step.to_owned());
+            self.counted_steps.insert(step.to_owned());
         }
         Ok(taken)
     }

@@ -21,33 +21,33 @@ pub(crate) struct McpToolCall<'c> {
 impl McpToolCall<'_> {
     /// Stays with a run until it stops or needs this client, and tells how it stands then. `events` were subscribed to
     /// before it was set going.
-    pub(super) async fn follow(&self, run: &RunId, events: EventReceiver) -> Result<Value, McpCallError> {
+    pub(super) async fn follow_run(&self, run: &RunId, events: EventReceiver) -> Result<Value, McpCallError> {
         let stands = await_run::await_run(self.backend, run, events, self.client).await?;
         Ok(status_json(self.backend, &stands))
     }
 
     /// The same for a run that somebody else has set going: cancelling this request leaves it alone.
-    pub(super) async fn watch(&self, run: &RunId, events: EventReceiver) -> Result<Value, McpCallError> {
+    pub(super) async fn watch_run(&self, run: &RunId, events: EventReceiver) -> Result<Value, McpCallError> {
         let stands = await_run::watch_run(self.backend, run, events, self.client).await?;
         Ok(status_json(self.backend, &stands))
     }
 
     /// How a run stands of which this was heard before; one that goes on here is waited for.
-    pub(super) async fn again(&self, run: &RunId) -> Result<Value, McpCallError> {
+    pub(super) async fn watch_if_running(&self, run: &RunId) -> Result<Value, McpCallError> {
         let events = self.backend.handle().subscribe(false);
-        if self.backend.handle().running().contains(run) {
-            return self.watch(run, events).await;
+        if self.backend.handle().running_runs().contains(run) {
+            return self.watch_run(run, events).await;
         }
-        self.now(run)
+        self.current_status(run)
     }
 
-    pub(super) fn now(&self, run: &RunId) -> Result<Value, McpCallError> {
-        Ok(status_json(self.backend, &await_run::summary(self.backend.handle(), run)?))
+    pub(super) fn current_status(&self, run: &RunId) -> Result<Value, McpCallError> {
+        Ok(status_json(self.backend, &await_run::run_summary(self.backend.handle(), run)?))
     }
 }
 
 /// A run of this project, by its whole id.
-pub(crate) fn run_of(backend: &dyn McpBackend, id: &str) -> Result<RunSummary, McpCallError> {
+pub(crate) fn find_run(backend: &dyn McpBackend, id: &str) -> Result<RunSummary, McpCallError> {
     let known = backend.handle().summary(id).ok();
     let run = known.filter(|run| run.id.as_str() == id && run.project == backend.project());
     run.ok_or_else(|| unknown_workflow_id(id))
@@ -60,26 +60,26 @@ pub(super) fn status_json(backend: &dyn McpBackend, run: &RunSummary) -> Value {
         _ => Vec::new(),
     };
     let now = backend.handle().ports().clock.now();
-    if let Some(asked) = response::directive(run, &open, now) {
+    if let Some(asked) = response::client_directive(run, &open, now) {
         return asked;
     }
-    let mut told = handed_out(backend, run)
-        .unwrap_or_else(|| response::run_status_json(run, &await_run::offers(backend, run)));
+    let mut told = delegated_tasks(backend, run)
+        .unwrap_or_else(|| response::run_status_json(run, &await_run::pending_actions(backend, run)));
     if let Some(other) =
         backend.handle().awaited_lock_holder(&run.id).filter(|_| run.progress.status == RunStatus::Running)
     {
-        response::queues(&mut told, &other);
+        response::add_lock_wait(&mut told, &other);
     }
     told
 }
 
 /// The tasks of a run for which somebody is to start sub-agents.
-fn handed_out(backend: &dyn McpBackend, run: &RunSummary) -> Option<Value> {
+fn delegated_tasks(backend: &dyn McpBackend, run: &RunSummary) -> Option<Value> {
     let handle = backend.handle();
     let tasks = handle.task_broker().open_tasks(&run.id);
     if run.progress.status != RunStatus::Running || tasks.is_empty() {
         return None;
     }
     let program = handle.load_record(run.id.as_str()).ok()?.program;
-    Some(steps::fields(run, &tasks, &program, backend.serial()))
+    Some(steps::add_task_fields(run, &tasks, &program, backend.is_serial()))
 }

@@ -9,20 +9,21 @@ use super::find_task::find_task;
 use super::tool_call::McpToolCall;
 
 pub(super) async fn workflow_state(mut call: McpToolCall<'_>) -> Result<Value, McpCallError> {
-    let mut arguments = ToolArguments::read(call.arguments.take(), &["workflow_id"], &[])?;
+    let mut arguments = ToolArguments::from_request(call.arguments.take(), &["workflow_id"], &[])?;
     let id = arguments.text("workflow_id")?.unwrap_or_default();
-    Ok(look(&call, &id).await.unwrap_or_else(|fault| fault.into_json("error")))
+    Ok(task_state(&call, &id).await.unwrap_or_else(|fault| fault.into_json("error")))
 }
 
-async fn look(call: &McpToolCall<'_>, id: &str) -> Result<Value, SubAgentError> {
+async fn task_state(call: &McpToolCall<'_>, id: &str) -> Result<Value, SubAgentError> {
     find_task(call.backend, id).await?;
-    let look = call.backend.handle().task_broker().task_status(id).ok_or_else(SubAgentError::unknown)?;
+    let look =
+        call.backend.handle().task_broker().task_status(id).ok_or_else(SubAgentError::unknown_workflow)?;
     let mut told = json!({
         "workflow_id": id,
-        "current_step": look.current,
-        "state": look.errand.data,
+        "current_step": look.current_step,
+        "state": look.task.data,
         "completed_steps": look.completed,
-        "remaining_steps": look.remaining,
+        "remaining_steps": look.remaining_steps,
     });
     if !look.points.is_empty() {
         told["checkpoints"] = json!(look.points);

@@ -26,20 +26,21 @@ impl RequestAuth {
 
     /// # Errors
     /// They are not let in.
-    pub(super) fn check(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), AuthRejection> {
+    pub(super) fn check_request(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), AuthRejection> {
         let host = match (uri.authority(), headers.get(HOST)) {
             (Some(authority), _) => Some(authority.clone()),
             (None, Some(value)) => Authority::try_from(value.as_bytes()).ok(),
             (None, None) => None,
         };
-        if !host.is_some_and(|host| is_here(host.host())) || headers.get_all(HOST).iter().count() > 1 {
+        if !host.is_some_and(|host| is_loopback_host(host.host())) || headers.get_all(HOST).iter().count() > 1
+        {
             return Err(AuthRejection::Host);
         }
-        if !headers.get_all(ORIGIN).iter().all(|origin| is_ours(origin.as_bytes())) {
+        if !headers.get_all(ORIGIN).iter().all(|origin| is_local_origin(origin.as_bytes())) {
             return Err(AuthRejection::Origin);
         }
         let mut given = headers.get_all(AUTHORIZATION).iter();
-        let token = given.next().and_then(|value| bearer(value.as_bytes())).unwrap_or_default();
+        let token = given.next().and_then(|value| bearer_token(value.as_bytes())).unwrap_or_default();
         if given.next().is_some() || !self.is_token(token) {
             return Err(AuthRejection::Token);
         }
@@ -54,21 +55,21 @@ impl RequestAuth {
     }
 }
 
-fn is_here(host: &str) -> bool {
+fn is_loopback_host(host: &str) -> bool {
     let host = host.trim_start_matches('[').trim_end_matches(']');
     host.eq_ignore_ascii_case("localhost")
         || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
 /// A page that was served by this machine.
-fn is_ours(origin: &[u8]) -> bool {
+fn is_local_origin(origin: &[u8]) -> bool {
     let uri = Uri::try_from(origin).ok();
     uri.is_some_and(|uri| {
-        matches!(uri.scheme_str(), Some("http" | "https")) && uri.host().is_some_and(is_here)
+        matches!(uri.scheme_str(), Some("http" | "https")) && uri.host().is_some_and(is_loopback_host)
     })
 }
 
-fn bearer(value: &[u8]) -> Option<&[u8]> {
+fn bearer_token(value: &[u8]) -> Option<&[u8]> {
     let (scheme, token) = value.split_at_checked(7)?;
     scheme.eq_ignore_ascii_case(b"Bearer ").then(|| token.trim_ascii())
 }
@@ -115,16 +116,16 @@ mod tests {
                 }
             }
             let uri = Uri::from_static("/mcp");
-            assert_eq!(gate.check(&uri, &headers), expected, "{host:?} {origin:?} {token:?}");
+            assert_eq!(gate.check_request(&uri, &headers), expected, "{host:?} {origin:?} {token:?}");
         }
         // said twice is not said
         let mut twice = HeaderMap::new();
         twice.insert(HOST, HeaderValue::from_static("localhost"));
         twice.append(AUTHORIZATION, HeaderValue::from_static("Bearer secret-token"));
         twice.append(AUTHORIZATION, HeaderValue::from_static("Bearer other"));
-        assert_eq!(gate.check(&Uri::from_static("/mcp"), &twice), Err(AuthRejection::Token));
+        assert_eq!(gate.check_request(&Uri::from_static("/mcp"), &twice), Err(AuthRejection::Token));
         // a name in the request line counts
         let elsewhere = Uri::from_static("http://evil.example/mcp");
-        assert_eq!(gate.check(&elsewhere, &HeaderMap::new()), Err(AuthRejection::Host));
+        assert_eq!(gate.check_request(&elsewhere, &HeaderMap::new()), Err(AuthRejection::Host));
     }
 }

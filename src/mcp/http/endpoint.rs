@@ -15,8 +15,8 @@ use tokio::sync::mpsc;
 
 use super::super::backend::McpBackend;
 use super::super::transport::{
-    ClientPresence, INVALID_REQUEST, LONGEST, OutgoingMessage, OutgoingReceiver, cancels, id_in_use,
-    message_in, refused,
+    ClientPresence, INVALID_REQUEST, LONGEST, OutgoingMessage, OutgoingReceiver, cancelled_request,
+    duplicate_id_error, error_response, parse_message,
 };
 use super::auth::{AuthRejection, RequestAuth};
 use super::headers::{self, EVENTS, JSON, SESSION, SessionMode};
@@ -34,7 +34,7 @@ const NO_SESSION: &str = "Not found: there is no such session (any more); begin 
 
 pub(super) struct McpHttpEndpoint {
     backend: Arc<dyn McpBackend>,
-    gate: RequestAuth,
+    auth: RequestAuth,
     sessions: McpSessionTable,
     /// Of all requests that come without a session.
     presence: Arc<ClientPresence>,
@@ -42,23 +42,23 @@ pub(super) struct McpHttpEndpoint {
 
 impl McpHttpEndpoint {
     pub(super) fn new(backend: Arc<dyn McpBackend>, gate: RequestAuth) -> Self {
-        Self { backend, gate, sessions: McpSessionTable::default(), presence: Arc::default() }
+        Self { backend, auth: gate, sessions: McpSessionTable::default(), presence: Arc::default() }
     }
 
-    pub(super) async fn answer(&self, request: Request<Incoming>) -> Response<McpResponseBody> {
-        if let Err(barred) = self.gate.check(request.uri(), request.headers()) {
-            return turned_away(barred);
+    pub(super) async fn answer_request(&self, request: Request<Incoming>) -> Response<McpResponseBody> {
+        if let Err(barred) = self.auth.check_request(request.uri(), request.headers()) {
+            return auth_rejection(barred);
         }
         if request.uri().path() != PATH {
-            return response_body::words(
+            return response_body::text_response(
                 StatusCode::NOT_FOUND,
                 &format!("Not found: the server is at {PATH}"),
             );
         }
         match *request.method() {
-            Method::POST => self.post(request).await,
-            Method::GET => self.listen(request.headers()),
-            Method::DELETE => self.end(request.headers()),
+            Method::POST => self.handle_post(request).await,
+            Method::GET => self.open_event_stream(request.headers()),
+            Method::DELETE => self.end_session(request.headers()),
             _ => not_allowed("GET, POST, DELETE"),
         }
     }
@@ -73,33 +73,33 @@ impl McpHttpEndpoint {
         self.sessions.close();
     }
 
-    async fn post(&self, request: Request<Incoming>) -> Response<McpResponseBody> {
+    async fn handle_post(&self, request: Request<Incoming>) -> Response<McpResponseBody> {
         let (head, body) = request.into_parts();
-        if !headers::takes(&head.headers, &[JSON, EVENTS]) {
+        if !headers::accepts_types(&head.headers, &[JSON, EVENTS]) {
             let text = format!("Not acceptable: a client takes both {JSON} and {EVENTS}");
-            return response_body::words(StatusCode::NOT_ACCEPTABLE, &text);
+            return response_body::text_response(StatusCode::NOT_ACCEPTABLE, &text);
         }
         if !headers::is_json(&head.headers) {
             let text = format!("Unsupported media type: messages are {JSON}");
-            return response_body::words(StatusCode::UNSUPPORTED_MEDIA_TYPE, &text);
+            return response_body::text_response(StatusCode::UNSUPPORTED_MEDIA_TYPE, &text);
         }
-        let bytes = match tokio::time::timeout(ARRIVAL, whole(&head.headers, body)).await {
+        let bytes = match tokio::time::timeout(ARRIVAL, read_body(&head.headers, body)).await {
             Ok(Ok(bytes)) => bytes,
             Ok(Err(refusal)) => return refusal,
             Err(_) => {
-                return response_body::words(
+                return response_body::text_response(
                     StatusCode::REQUEST_TIMEOUT,
                     "The message did not arrive in time",
                 );
             }
         };
-        let message = match message_in(&bytes) {
+        let message = match parse_message(&bytes) {
             Ok(message) => message,
-            Err(answer) => return response_body::refusal(StatusCode::BAD_REQUEST, &answer),
+            Err(answer) => return response_body::error_response(StatusCode::BAD_REQUEST, &answer),
         };
-        match headers::manner(&head.headers, Some(&message)) {
-            Err(answer) => response_body::refusal(StatusCode::BAD_REQUEST, &answer),
-            Ok(SessionMode::Alone) => self.alone(message).await,
+        match headers::session_mode(&head.headers, Some(&message)) {
+            Err(answer) => response_body::error_response(StatusCode::BAD_REQUEST, &answer),
+            Ok(SessionMode::Alone) => self.answer_single_request(message).await,
             Ok(SessionMode::Session) => self.in_session(&head.headers, message).await,
         }
     }
@@ -109,24 +109,27 @@ impl McpHttpEndpoint {
         headers: &HeaderMap,
         message: ClientJsonRpcMessage,
     ) -> Response<McpResponseBody> {
-        if let Some(id) = headers::text(headers, SESSION) {
+        if let Some(id) = headers::header_text(headers, SESSION) {
             return match self.sessions.get(id) {
                 Some(session) => forward_message(&session, message).await,
-                None => response_body::words(StatusCode::NOT_FOUND, NO_SESSION),
+                None => response_body::text_response(StatusCode::NOT_FOUND, NO_SESSION),
             };
         }
         match message {
             JsonRpcMessage::Request(request)
                 if matches!(request.request, ClientRequest::InitializeRequest(_)) =>
             {
-                self.greet(request).await
+                self.begin_session(request).await
             }
             JsonRpcMessage::Request(JsonRpcRequest { id, .. }) => {
                 let text = "Invalid request: no session: begin with initialize, then send Mcp-Session-Id";
                 let id = id.into_json_value();
-                response_body::refusal(StatusCode::BAD_REQUEST, &refused(id, INVALID_REQUEST, text))
+                response_body::error_response(
+                    StatusCode::BAD_REQUEST,
+                    &error_response(id, INVALID_REQUEST, text),
+                )
             }
-            _ => response_body::words(
+            _ => response_body::text_response(
                 StatusCode::BAD_REQUEST,
                 "Bad request: the header Mcp-Session-Id is missing",
             ),
@@ -134,28 +137,30 @@ impl McpHttpEndpoint {
     }
 
     /// A handshake begins a session.
-    async fn greet(&self, request: JsonRpcRequest<ClientRequest>) -> Response<McpResponseBody> {
+    async fn begin_session(&self, request: JsonRpcRequest<ClientRequest>) -> Response<McpResponseBody> {
         let session = McpSession::open_session(&self.backend);
-        let Some(mut waiting) = session.desk.expect(&request) else {
-            return response_body::nothing(StatusCode::BAD_REQUEST);
+        let Some(mut waiting) = session.router.register_request(&request) else {
+            return response_body::empty_response(StatusCode::BAD_REQUEST);
         };
         let answered = match session.inbox.send(JsonRpcMessage::Request(request)).await {
             Ok(()) => waiting.recv().await,
             Err(_) => None,
         };
-        let Some(event) = answered else { return response_body::nothing(StatusCode::INTERNAL_SERVER_ERROR) };
+        let Some(event) = answered else {
+            return response_body::empty_response(StatusCode::INTERNAL_SERVER_ERROR);
+        };
         if event.code.is_some() {
-            return response_body::message(StatusCode::OK, event.text);
+            return response_body::message_response(StatusCode::OK, event.text);
         }
         let ids = &self.backend.handle().ports().ids;
         let id = format!("{:016x}{:016x}", ids.seed(), ids.seed());
-        if self.sessions.insert(id.clone(), Arc::new(session)).is_none() {
-            return response_body::words(
+        if self.sessions.try_insert(id.clone(), Arc::new(session)).is_none() {
+            return response_body::text_response(
                 StatusCode::SERVICE_UNAVAILABLE,
                 "Too many clients are busy here: try later",
             );
         }
-        let mut response = response_body::message(StatusCode::OK, event.text);
+        let mut response = response_body::message_response(StatusCode::OK, event.text);
         if let Ok(id) = HeaderValue::from_str(&id) {
             response.headers_mut().insert(SESSION, id);
         }
@@ -163,65 +168,70 @@ impl McpHttpEndpoint {
     }
 
     /// A message that stands on its own. A client that goes away before the answer cancels its request.
-    async fn alone(&self, message: ClientJsonRpcMessage) -> Response<McpResponseBody> {
+    async fn answer_single_request(&self, message: ClientJsonRpcMessage) -> Response<McpResponseBody> {
         let JsonRpcMessage::Request(request) = message else {
-            return response_body::nothing(StatusCode::ACCEPTED);
+            return response_body::empty_response(StatusCode::ACCEPTED);
         };
         if let ClientRequest::PingRequest(_) = request.request {
             // newer versions of the protocol have it no more
             let id = request.id.into_json_value();
-            let answer = refused(id, ErrorCode::METHOD_NOT_FOUND.0, "ping");
-            return response_body::refusal(StatusCode::NOT_FOUND, &answer);
+            let answer = error_response(id, ErrorCode::METHOD_NOT_FOUND.0, "ping");
+            return response_body::error_response(StatusCode::NOT_FOUND, &answer);
         }
         let needed = ProtocolVersion::V_2026_07_28;
         let incomplete = !request.request.get_meta().missing_required_keys(&needed).is_empty();
-        let session = McpSession::alone(&self.backend, &self.presence);
-        let Some(mut waiting) = session.desk.expect(&request) else {
-            return response_body::nothing(StatusCode::BAD_REQUEST);
+        let session = McpSession::for_single_request(&self.backend, &self.presence);
+        let Some(mut waiting) = session.router.register_request(&request) else {
+            return response_body::empty_response(StatusCode::BAD_REQUEST);
         };
         let reader = CancelRequestGuard { inbox: session.inbox.clone(), id: request.id.clone() };
         if session.inbox.send(JsonRpcMessage::Request(request)).await.is_err() {
-            return response_body::nothing(StatusCode::INTERNAL_SERVER_ERROR);
+            return response_body::empty_response(StatusCode::INTERNAL_SERVER_ERROR);
         }
         match tokio::time::timeout(AT_ONCE, waiting.recv()).await {
-            Ok(Some(event)) if event.last => {
-                let status = event.code.map_or(StatusCode::OK, |code| status(code, incomplete));
-                response_body::message(status, event.text)
+            Ok(Some(event)) if event.is_last => {
+                let status = event.code.map_or(StatusCode::OK, |code| http_status(code, incomplete));
+                response_body::message_response(status, event.text)
             }
-            Ok(Some(event)) => response_body::stream(Some(event), waiting, reader),
-            Ok(None) => response_body::nothing(StatusCode::INTERNAL_SERVER_ERROR),
-            Err(_) => response_body::stream(None, waiting, reader),
+            Ok(Some(event)) => response_body::stream_response(Some(event), waiting, reader),
+            Ok(None) => response_body::empty_response(StatusCode::INTERNAL_SERVER_ERROR),
+            Err(_) => response_body::stream_response(None, waiting, reader),
         }
     }
 
     /// What belongs to no request: at most one stream of each session.
-    fn listen(&self, headers: &HeaderMap) -> Response<McpResponseBody> {
-        if !headers::takes(headers, &[EVENTS]) {
-            return response_body::words(
+    fn open_event_stream(&self, headers: &HeaderMap) -> Response<McpResponseBody> {
+        if !headers::accepts_types(headers, &[EVENTS]) {
+            return response_body::text_response(
                 StatusCode::NOT_ACCEPTABLE,
                 &format!("Not acceptable: there is only {EVENTS}"),
             );
         }
-        match headers::manner(headers, None) {
-            Err(answer) => return response_body::refusal(StatusCode::BAD_REQUEST, &answer),
+        match headers::session_mode(headers, None) {
+            Err(answer) => return response_body::error_response(StatusCode::BAD_REQUEST, &answer),
             Ok(SessionMode::Alone) => return not_allowed("POST"),
             Ok(SessionMode::Session) => {}
         }
-        let Some(id) = headers::text(headers, SESSION) else { return not_allowed("POST") };
+        let Some(id) = headers::header_text(headers, SESSION) else { return not_allowed("POST") };
         let Some(session) = self.sessions.get(id) else {
-            return response_body::words(StatusCode::NOT_FOUND, NO_SESSION);
+            return response_body::text_response(StatusCode::NOT_FOUND, NO_SESSION);
         };
-        match session.desk.listen() {
-            Some(waiting) => response_body::stream(None, waiting, ()),
-            None => response_body::words(StatusCode::CONFLICT, "Conflict: this session has a stream already"),
+        match session.router.subscribe_unsolicited() {
+            Some(waiting) => response_body::stream_response(None, waiting, ()),
+            None => response_body::text_response(
+                StatusCode::CONFLICT,
+                "Conflict: this session has a stream already",
+            ),
         }
     }
 
-    fn end(&self, headers: &HeaderMap) -> Response<McpResponseBody> {
-        match headers::text(headers, SESSION) {
-            Some(id) if self.sessions.remove_session(id) => response_body::nothing(StatusCode::NO_CONTENT),
-            Some(_) => response_body::words(StatusCode::NOT_FOUND, NO_SESSION),
-            None => response_body::words(
+    fn end_session(&self, headers: &HeaderMap) -> Response<McpResponseBody> {
+        match headers::header_text(headers, SESSION) {
+            Some(id) if self.sessions.remove_session(id) => {
+                response_body::empty_response(StatusCode::NO_CONTENT)
+            }
+            Some(_) => response_body::text_response(StatusCode::NOT_FOUND, NO_SESSION),
+            None => response_body::text_response(
                 StatusCode::BAD_REQUEST,
                 "Bad request: the header Mcp-Session-Id is missing",
             ),
@@ -249,50 +259,58 @@ async fn forward_message(session: &McpSession, message: ClientJsonRpcMessage) ->
     let request = match message {
         JsonRpcMessage::Request(request) => request,
         other => {
-            let cancelled = cancels(&other).cloned();
+            let cancelled = cancelled_request(&other).cloned();
             let taken = session.inbox.send(other).await;
             if let Some(id) = cancelled {
-                session.desk.forget(&id);
+                session.router.forget_request(&id);
             }
             return match taken {
-                Ok(()) => response_body::nothing(StatusCode::ACCEPTED),
-                Err(_) => response_body::words(StatusCode::NOT_FOUND, NO_SESSION),
+                Ok(()) => response_body::empty_response(StatusCode::ACCEPTED),
+                Err(_) => response_body::text_response(StatusCode::NOT_FOUND, NO_SESSION),
             };
         }
     };
-    let Some(mut waiting) = session.desk.expect(&request) else {
-        return response_body::refusal(StatusCode::BAD_REQUEST, &id_in_use(&request.id));
+    let Some(mut waiting) = session.router.register_request(&request) else {
+        return response_body::error_response(StatusCode::BAD_REQUEST, &duplicate_id_error(&request.id));
     };
     if session.inbox.send(JsonRpcMessage::Request(request)).await.is_err() {
-        return response_body::words(StatusCode::NOT_FOUND, NO_SESSION);
+        return response_body::text_response(StatusCode::NOT_FOUND, NO_SESSION);
     }
-    soon(&mut waiting).await.unwrap_or_else(|first| response_body::stream(first, waiting, ()))
+    answer_or_first_message(&mut waiting)
+        .await
+        .unwrap_or_else(|first| response_body::stream_response(first, waiting, ()))
 }
 
 /// The answer if it is there at once, else what came first.
-async fn soon(waiting: &mut OutgoingReceiver) -> Result<Response<McpResponseBody>, Option<OutgoingMessage>> {
+async fn answer_or_first_message(
+    waiting: &mut OutgoingReceiver,
+) -> Result<Response<McpResponseBody>, Option<OutgoingMessage>> {
     match tokio::time::timeout(AT_ONCE, waiting.recv()).await {
-        Ok(Some(event)) if event.last => Ok(response_body::message(StatusCode::OK, event.text)),
+        Ok(Some(event)) if event.is_last => Ok(response_body::message_response(StatusCode::OK, event.text)),
         Ok(first) => Err(first),
         Err(_) => Err(None),
     }
 }
 
 /// A message of bounded size.
-async fn whole(headers: &HeaderMap, mut body: Incoming) -> Result<Vec<u8>, Response<McpResponseBody>> {
+async fn read_body(headers: &HeaderMap, mut body: Incoming) -> Result<Vec<u8>, Response<McpResponseBody>> {
     let too_large = || {
         let text = format!("Invalid request: a message has at most {LONGEST} bytes");
-        response_body::refusal(StatusCode::PAYLOAD_TOO_LARGE, &refused(Value::Null, INVALID_REQUEST, &text))
+        response_body::error_response(
+            StatusCode::PAYLOAD_TOO_LARGE,
+            &error_response(Value::Null, INVALID_REQUEST, &text),
+        )
     };
-    let announced = headers::text(headers, CONTENT_LENGTH.as_str()).and_then(|text| text.parse().ok());
+    let announced = headers::header_text(headers, CONTENT_LENGTH.as_str()).and_then(|text| text.parse().ok());
     if announced.is_some_and(|bytes: u64| bytes > LONGEST as u64) {
         return Err(too_large());
     }
     let mut bytes = Vec::new();
-    while let Some(frame) = next(&mut body).await {
+    while let Some(frame) = next_chunk(&mut body).await {
         let frame = frame.map_err(|_| {
-            let answer = refused(Value::Null, INVALID_REQUEST, "Invalid request: the message was cut off");
-            response_body::refusal(StatusCode::BAD_REQUEST, &answer)
+            let answer =
+                error_response(Value::Null, INVALID_REQUEST, "Invalid request: the message was cut off");
+            response_body::error_response(StatusCode::BAD_REQUEST, &answer)
         })?;
         if bytes.len() + frame.len() > LONGEST {
             return Err(too_large());
@@ -302,7 +320,7 @@ async fn whole(headers: &HeaderMap, mut body: Incoming) -> Result<Vec<u8>, Respo
     Ok(bytes)
 }
 
-async fn next(body: &mut Incoming) -> Option<Result<Bytes, hyper::Error>> {
+async fn next_chunk(body: &mut Incoming) -> Option<Result<Bytes, hyper::Error>> {
     loop {
         let frame =
             std::future::poll_fn(|context| std::pin::Pin::new(&mut *body).poll_frame(context)).await?;
@@ -316,7 +334,7 @@ async fn next(body: &mut Incoming) -> Option<Result<Bytes, hyper::Error>> {
 }
 
 /// Newer clients are told by HTTP, too, what was wrong.
-fn status(code: i32, incomplete: bool) -> StatusCode {
+fn http_status(code: i32, incomplete: bool) -> StatusCode {
     match ErrorCode(code) {
         ErrorCode::METHOD_NOT_FOUND => StatusCode::NOT_FOUND,
         ErrorCode::UNSUPPORTED_PROTOCOL_VERSION
@@ -327,8 +345,8 @@ fn status(code: i32, incomplete: bool) -> StatusCode {
     }
 }
 
-fn turned_away(barred: AuthRejection) -> Response<McpResponseBody> {
-    let of = |status, text: &str| response_body::refusal(status, &json!({"error": text}));
+fn auth_rejection(barred: AuthRejection) -> Response<McpResponseBody> {
+    let of = |status, text: &str| response_body::error_response(status, &json!({"error": text}));
     match barred {
         AuthRejection::Host => of(StatusCode::FORBIDDEN, "the header Host is not this machine"),
         AuthRejection::Origin => of(StatusCode::FORBIDDEN, "pages of other machines are not served"),
@@ -342,7 +360,7 @@ fn turned_away(barred: AuthRejection) -> Response<McpResponseBody> {
 }
 
 fn not_allowed(allowed: &'static str) -> Response<McpResponseBody> {
-    let mut response = response_body::nothing(StatusCode::METHOD_NOT_ALLOWED);
+    let mut response = response_body::empty_response(StatusCode::METHOD_NOT_ALLOWED);
     response.headers_mut().insert(ALLOW, HeaderValue::from_static(allowed));
     response
 }

@@ -4,7 +4,7 @@ use hyper::header::{ACCEPT, CONTENT_TYPE, HeaderMap};
 use rmcp::model::{ClientJsonRpcMessage, ClientRequest, ErrorCode, GetMeta, JsonRpcMessage, ProtocolVersion};
 use serde_json::{Value, json};
 
-use super::super::transport::{INVALID_REQUEST, refused};
+use super::super::transport::{INVALID_REQUEST, error_response};
 
 pub(super) const SESSION: &str = "mcp-session-id";
 const VERSION: &str = "mcp-protocol-version";
@@ -14,7 +14,7 @@ pub(super) const JSON: &str = "application/json";
 pub(super) const EVENTS: &str = "text/event-stream";
 
 /// Whether a client takes both a message and a stream of them, as it must.
-pub(super) fn takes(headers: &HeaderMap, kinds: &[&str]) -> bool {
+pub(super) fn accepts_types(headers: &HeaderMap, kinds: &[&str]) -> bool {
     let accepted: Vec<String> = headers
         .get_all(ACCEPT)
         .iter()
@@ -30,11 +30,11 @@ pub(super) fn takes(headers: &HeaderMap, kinds: &[&str]) -> bool {
 }
 
 pub(super) fn is_json(headers: &HeaderMap) -> bool {
-    let kind = text(headers, CONTENT_TYPE.as_str()).unwrap_or_default();
+    let kind = header_text(headers, CONTENT_TYPE.as_str()).unwrap_or_default();
     kind.split(';').next().is_some_and(|kind| kind.trim().eq_ignore_ascii_case(JSON))
 }
 
-pub(super) fn text<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
+pub(super) fn header_text<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
     headers.get(name).and_then(|value| value.to_str().ok())
 }
 
@@ -47,12 +47,14 @@ pub(super) enum SessionMode {
 
 /// # Errors
 /// The answer to a request whose headers say something else than its message.
-pub(super) fn manner(
+pub(super) fn session_mode(
     headers: &HeaderMap,
     message: Option<&ClientJsonRpcMessage>,
 ) -> Result<SessionMode, Value> {
     let header = match headers.get(VERSION) {
-        Some(value) => Some(value.to_str().map_err(|_| mismatch(message, "the version is no text"))?),
+        Some(value) => {
+            Some(value.to_str().map_err(|_| header_mismatch_error(message, "the version is no text"))?)
+        }
         None => None,
     };
     let request = match message {
@@ -62,31 +64,37 @@ pub(super) fn manner(
     if let Some(ClientRequest::InitializeRequest(initialize)) = request {
         let wanted = initialize.params.protocol_version.as_str();
         if header.is_some_and(|header| header != wanted) {
-            return Err(invalid(message, "the header MCP-Protocol-Version and protocolVersion differ"));
+            return Err(invalid_request_error(
+                message,
+                "the header MCP-Protocol-Version and protocolVersion differ",
+            ));
         }
         return Ok(SessionMode::Session);
     }
     let inline = request.and_then(|request| request.get_meta().protocol_version());
     if let Some(inline) = inline {
         if header != Some(inline.as_str()) {
-            return Err(mismatch(message, "MCP-Protocol-Version and the protocolVersion of _meta differ"));
+            return Err(header_mismatch_error(
+                message,
+                "MCP-Protocol-Version and the protocolVersion of _meta differ",
+            ));
         }
-        agree(headers, message)?;
+        check_repeated_headers(headers, message)?;
         return Ok(SessionMode::Alone);
     }
     let Some(header) = header else { return Ok(SessionMode::Session) };
     if !ProtocolVersion::KNOWN_VERSIONS.iter().any(|known| known.as_str() == header) {
-        return Err(invalid(message, "this version of the protocol is not known here"));
+        return Err(invalid_request_error(message, "this version of the protocol is not known here"));
     }
     if header < ProtocolVersion::V_2026_07_28.as_str() {
         return Ok(SessionMode::Session);
     }
-    agree(headers, message)?;
+    check_repeated_headers(headers, message)?;
     Ok(SessionMode::Alone)
 }
 
 /// The headers that newer clients repeat a request's method and name in.
-fn agree(headers: &HeaderMap, message: Option<&ClientJsonRpcMessage>) -> Result<(), Value> {
+fn check_repeated_headers(headers: &HeaderMap, message: Option<&ClientJsonRpcMessage>) -> Result<(), Value> {
     let Some(JsonRpcMessage::Request(request)) = message else { return Ok(()) };
     let Ok(said) = serde_json::to_value(&request.request) else { return Ok(()) };
     let only = |name: &str| {
@@ -95,7 +103,7 @@ fn agree(headers: &HeaderMap, message: Option<&ClientJsonRpcMessage>) -> Result<
         if values.next().is_some() { None } else { first }
     };
     if only(METHOD) != said["method"].as_str() {
-        return Err(mismatch(message, "the header Mcp-Method is not the method of the message"));
+        return Err(header_mismatch_error(message, "the header Mcp-Method is not the method of the message"));
     }
     let name = match said["method"].as_str() {
         Some("tools/call" | "prompts/get") => &said["params"]["name"],
@@ -107,18 +115,18 @@ fn agree(headers: &HeaderMap, message: Option<&ClientJsonRpcMessage>) -> Result<
     if given.is_some_and(|given| given.starts_with("=?base64?")) || given == name.as_str() {
         return Ok(());
     }
-    Err(mismatch(message, "the header Mcp-Name is not the name in the message"))
+    Err(header_mismatch_error(message, "the header Mcp-Name is not the name in the message"))
 }
 
-fn mismatch(message: Option<&ClientJsonRpcMessage>, why: &str) -> Value {
-    refused(id(message), ErrorCode::HEADER_MISMATCH.0, &format!("Header mismatch: {why}"))
+fn header_mismatch_error(message: Option<&ClientJsonRpcMessage>, why: &str) -> Value {
+    error_response(message_id(message), ErrorCode::HEADER_MISMATCH.0, &format!("Header mismatch: {why}"))
 }
 
-fn invalid(message: Option<&ClientJsonRpcMessage>, why: &str) -> Value {
-    refused(id(message), INVALID_REQUEST, &format!("Invalid request: {why}"))
+fn invalid_request_error(message: Option<&ClientJsonRpcMessage>, why: &str) -> Value {
+    error_response(message_id(message), INVALID_REQUEST, &format!("Invalid request: {why}"))
 }
 
-fn id(message: Option<&ClientJsonRpcMessage>) -> Value {
+fn message_id(message: Option<&ClientJsonRpcMessage>) -> Value {
     match message {
         Some(JsonRpcMessage::Request(request)) => json!(request.id),
         _ => Value::Null,
@@ -148,7 +156,7 @@ mod tests {
             ("text/event-stream", false),
             ("", false),
         ] {
-            assert_eq!(takes(&headers(&[("accept", accept)]), &[JSON, EVENTS]), expected, "{accept}");
+            assert_eq!(accepts_types(&headers(&[("accept", accept)]), &[JSON, EVENTS]), expected, "{accept}");
         }
     }
 
@@ -187,7 +195,7 @@ mod tests {
             said["jsonrpc"] = json!("2.0");
             said["id"] = json!(1);
             let message: ClientJsonRpcMessage = serde_json::from_value(said.clone()).unwrap();
-            let found = manner(&headers(&sent), Some(&message));
+            let found = session_mode(&headers(&sent), Some(&message));
             let found = found.map_err(|answer| answer["error"]["code"].as_i64().unwrap());
             assert_eq!(found, expected, "{sent:?} {said}");
         }

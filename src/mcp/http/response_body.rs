@@ -23,11 +23,11 @@ pub(super) enum McpResponseBody {
 }
 
 pub(super) struct SseBodyStream {
-    first: Option<OutgoingMessage>,
-    waiting: OutgoingReceiver,
-    alive: Interval,
+    first_message: Option<OutgoingMessage>,
+    messages: OutgoingReceiver,
+    keep_alive: Interval,
     /// Is dropped with the stream, also when the client goes away.
-    _kept: Box<dyn Send + Sync>,
+    _session_guard: Box<dyn Send + Sync>,
 }
 
 impl Body for McpResponseBody {
@@ -42,13 +42,13 @@ impl Body for McpResponseBody {
         match self.get_mut() {
             Self::Whole(text) => Poll::Ready(text.take().map(|text| Ok(Frame::data(text)))),
             Self::Stream(stream) => {
-                if let Some(event) = stream.first.take() {
-                    return frame(told(&event));
+                if let Some(event) = stream.first_message.take() {
+                    return frame(sse_frame(&event));
                 }
-                match stream.waiting.poll_recv(context) {
-                    Poll::Ready(Some(event)) => frame(told(&event)),
+                match stream.messages.poll_recv(context) {
+                    Poll::Ready(Some(event)) => frame(sse_frame(&event)),
                     Poll::Ready(None) => Poll::Ready(None),
-                    Poll::Pending => match stream.alive.poll_tick(context) {
+                    Poll::Pending => match stream.keep_alive.poll_tick(context) {
                         Poll::Ready(_) => frame(": still here\n\n".to_owned()),
                         Poll::Pending => Poll::Pending,
                     },
@@ -69,12 +69,12 @@ impl Body for McpResponseBody {
     }
 }
 
-fn told(event: &OutgoingMessage) -> String {
+fn sse_frame(event: &OutgoingMessage) -> String {
     format!("event: message\ndata: {}\n\n", event.text)
 }
 
 /// A message, or several.
-pub(super) fn message(status: StatusCode, text: String) -> Response<McpResponseBody> {
+pub(super) fn message_response(status: StatusCode, text: String) -> Response<McpResponseBody> {
     let mut response = Response::new(McpResponseBody::Whole(Some(Bytes::from(text))));
     *response.status_mut() = status;
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(JSON));
@@ -82,33 +82,38 @@ pub(super) fn message(status: StatusCode, text: String) -> Response<McpResponseB
 }
 
 /// What is wrong with a request, as a message of the protocol.
-pub(super) fn refusal(status: StatusCode, answer: &Value) -> Response<McpResponseBody> {
-    message(status, answer.to_string())
+pub(super) fn error_response(status: StatusCode, answer: &Value) -> Response<McpResponseBody> {
+    message_response(status, answer.to_string())
 }
 
 /// Words for whoever looks at it.
-pub(super) fn words(status: StatusCode, text: &str) -> Response<McpResponseBody> {
+pub(super) fn text_response(status: StatusCode, text: &str) -> Response<McpResponseBody> {
     let mut response = Response::new(McpResponseBody::Whole(Some(Bytes::from(format!("{text}\n")))));
     *response.status_mut() = status;
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
     response
 }
 
-pub(super) fn nothing(status: StatusCode) -> Response<McpResponseBody> {
+pub(super) fn empty_response(status: StatusCode) -> Response<McpResponseBody> {
     let mut response = Response::new(McpResponseBody::Whole(None));
     *response.status_mut() = status;
     response
 }
 
 /// Messages as they come. `kept` lives as long as somebody reads them.
-pub(super) fn stream(
+pub(super) fn stream_response(
     first: Option<OutgoingMessage>,
     waiting: OutgoingReceiver,
     kept: impl Send + Sync + 'static,
 ) -> Response<McpResponseBody> {
     let mut alive = tokio::time::interval(ALIVE);
     alive.reset();
-    let stream = SseBodyStream { first, waiting, alive, _kept: Box::new(kept) };
+    let stream = SseBodyStream {
+        first_message: first,
+        messages: waiting,
+        keep_alive: alive,
+        _session_guard: Box::new(kept),
+    };
     let mut response = Response::new(McpResponseBody::Stream(stream));
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(EVENTS));

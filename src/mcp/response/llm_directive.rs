@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::super::timestamp::iso;
+use super::super::timestamp::to_rfc3339;
 use synthdev_domain::ids::{RunId, Timestamp};
 use synthdev_domain::journal::RunSummary;
 use synthdev_domain::message::ChatMessage;
@@ -23,20 +23,24 @@ pub(crate) fn required_decision(request: &ModelRequest) -> Option<&ParsingTool> 
     request.parsing_tools.iter().find(|tool| tool.name == *name)
 }
 
-pub(super) fn fields(run: &RunSummary, open: &[DelegatedCall], now: Timestamp) -> Option<Map<String, Value>> {
+pub(super) fn add_directive_fields(
+    run: &RunSummary,
+    open: &[DelegatedCall],
+    now: Timestamp,
+) -> Option<Map<String, Value>> {
     let first = open.first()?;
-    let mut fields = one(run, first, now);
+    let mut fields = directive_fields(run, first, now);
     if open.len() > 1 {
         let all: Vec<Value> =
-            open.iter().map(|interaction| Value::Object(one(run, interaction, now))).collect();
+            open.iter().map(|interaction| Value::Object(directive_fields(run, interaction, now))).collect();
         fields.insert("pendingInteractions".to_owned(), Value::Array(all));
     }
     Some(fields)
 }
 
-fn one(run: &RunSummary, interaction: &DelegatedCall, now: Timestamp) -> Map<String, Value> {
+fn directive_fields(run: &RunSummary, interaction: &DelegatedCall, now: Timestamp) -> Map<String, Value> {
     let id = &interaction.id;
-    let left = interaction.expires.0.saturating_sub(now.0).max(0).unsigned_abs().div_ceil(1_000);
+    let left = interaction.expires_at.0.saturating_sub(now.0).max(0).unsigned_abs().div_ceil(1_000);
     let fields = json!({
         "toolResponseSource": "taskmaster_to_agent",
         "status": PENDING,
@@ -44,7 +48,7 @@ fn one(run: &RunSummary, interaction: &DelegatedCall, now: Timestamp) -> Map<Str
         "llmRequestForAgent": llm_request_json(
             &interaction.request,
             &run.workflow,
-            &conversation(&interaction.request, &interaction.run),
+            &conversation_id(&interaction.request, &interaction.run),
         ),
         "interactionId": id,
         "pendingInteractionSignalToAgent": {
@@ -52,7 +56,7 @@ fn one(run: &RunSummary, interaction: &DelegatedCall, now: Timestamp) -> Map<Str
             "interactionId": id,
             "instructions": INSTRUCTIONS,
         },
-        "expiresAt": iso(interaction.expires),
+        "expiresAt": to_rfc3339(interaction.expires_at),
         "expiresInSeconds": left,
     });
     fields.as_object().cloned().unwrap_or_default()
@@ -66,7 +70,7 @@ pub(crate) fn llm_request_json(request: &ModelRequest, command: &str, conversati
     let mut asked = json!({
         "apiKey": null,
         "modelId": model,
-        "messages": request.messages.iter().map(message).collect::<Vec<_>>(),
+        "messages": request.messages.iter().map(message_json).collect::<Vec<_>>(),
         "maxTokens": choice.parameters.max_output_tokens,
         "temperature": choice.parameters.temperature,
         "originalCommand": command,
@@ -96,14 +100,14 @@ pub(crate) fn llm_request_json(request: &ModelRequest, command: &str, conversati
 }
 
 /// Branches talk to the same agent at the same time, each in a conversation of its own.
-fn conversation(request: &ModelRequest, run: &RunId) -> String {
+fn conversation_id(request: &ModelRequest, run: &RunId) -> String {
     match request.state.rsplit_once('/') {
         Some((branch, _)) => format!("{run}/{branch}/{}", request.agent),
         None => format!("{run}/{}", request.agent),
     }
 }
 
-fn message(message: &ChatMessage) -> Value {
+fn message_json(message: &ChatMessage) -> Value {
     let mut told = json!({"role": message.role.as_str(), "content": message.content});
     if !message.tool_calls.is_empty() {
         told["toolCalls"] = json!(message.tool_calls);

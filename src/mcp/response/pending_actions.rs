@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::super::timestamp::iso;
+use super::super::timestamp::to_rfc3339;
 use synthdev_domain::journal::{OpenPause, PauseReason, RunSummary};
 use synthdev_runtime::resume_tokens::ResumeToken;
 
@@ -35,15 +35,18 @@ pub(crate) fn may_answer(pause: &OpenPause, remote_approvals: bool) -> bool {
     }
 }
 
-pub(super) fn fields(run: &RunSummary, offers: &[PendingAction], fields: &mut Map<String, Value>) {
+pub(super) fn add_action_fields(run: &RunSummary, offers: &[PendingAction], fields: &mut Map<String, Value>) {
     if matches!(offers, [only] if only.pause.needs_no_answer()) {
         let message = "The workflow was paused. continue_workflow takes it up where it stands.";
         fields.insert("message".to_owned(), json!(message));
         return;
     }
-    let answerable: Vec<Value> = offers.iter().filter_map(asked).collect();
-    let left: Vec<Value> =
-        offers.iter().filter(|offer| offer.token.is_none()).map(|offer| left_open(&offer.pause)).collect();
+    let answerable: Vec<Value> = offers.iter().filter_map(answerable_action).collect();
+    let left: Vec<Value> = offers
+        .iter()
+        .filter(|offer| offer.token.is_none())
+        .map(|offer| open_pause_json(&offer.pause))
+        .collect();
     if let Some(first) = answerable.first().and_then(Value::as_object) {
         fields.extend(first.clone());
     } else {
@@ -59,8 +62,8 @@ pub(super) fn fields(run: &RunSummary, offers: &[PendingAction], fields: &mut Ma
 }
 
 /// Of a run that works; a person may be asked something in it where it is driven.
-pub(super) fn elsewhere(run: &RunSummary, fields: &mut Map<String, Value>) {
-    let open: Vec<Value> = run.progress.pauses.iter().map(left_open).collect();
+pub(super) fn add_running_fields(run: &RunSummary, fields: &mut Map<String, Value>) {
+    let open: Vec<Value> = run.progress.pauses.iter().map(open_pause_json).collect();
     let message = if open.is_empty() {
         "The workflow runs. Ask get_workflow_status for its result."
     } else {
@@ -72,10 +75,10 @@ pub(super) fn elsewhere(run: &RunSummary, fields: &mut Map<String, Value>) {
     }
 }
 
-fn asked(offer: &PendingAction) -> Option<Value> {
+fn answerable_action(offer: &PendingAction) -> Option<Value> {
     let PendingAction { pause, token, ttl_seconds } = offer;
     let token = token.as_ref()?;
-    let action = action(pause);
+    let action = action_json(pause);
     let outputs: Vec<&str> =
         action["requiredOutputs"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
     let what = if pause.action.is_some() { "Do what the prompt says" } else { "Ask your user" };
@@ -92,19 +95,19 @@ fn asked(offer: &PendingAction) -> Option<Value> {
     Some(json!({
         "state": pause.state,
         "resumeToken": token.text,
-        "expiresAt": iso(token.expires),
+        "expiresAt": to_rfc3339(token.expires_at),
         "expiresInSeconds": ttl_seconds,
         "action": action,
         "message": message,
     }))
 }
 
-fn left_open(pause: &OpenPause) -> Value {
+fn open_pause_json(pause: &OpenPause) -> Value {
     json!({"state": pause.state, "reason": pause.reason, "message": pause.message})
 }
 
 /// S3.7, field for field.
-pub(crate) fn action(pause: &OpenPause) -> Value {
+pub(crate) fn action_json(pause: &OpenPause) -> Value {
     let outputs = &pause.required_outputs;
     let mut action = match &pause.action {
         Some(asked) => json!({
@@ -114,10 +117,10 @@ pub(crate) fn action(pause: &OpenPause) -> Value {
             "requiredOutputs": outputs,
         }),
         None => json!({
-            "type": kind(pause),
+            "type": action_kind(pause),
             "description": pause.message,
-            "prompt": prompt(pause),
-            "requiredOutputs": if outputs.is_empty() { answer(pause) } else { outputs.clone() },
+            "prompt": action_prompt(pause),
+            "requiredOutputs": if outputs.is_empty() { answer_names(pause) } else { outputs.clone() },
         }),
     };
     let mut add = |name: &str, value: Option<Value>| {
@@ -135,7 +138,7 @@ pub(crate) fn action(pause: &OpenPause) -> Value {
 }
 
 /// Under which name a single answer comes; an object of which no key is asked for has none.
-fn answer(pause: &OpenPause) -> Vec<String> {
+fn answer_names(pause: &OpenPause) -> Vec<String> {
     match (pause.reason, pause.kind.as_deref()) {
         (PauseReason::Input, Some("outputs")) => Vec::new(),
         (PauseReason::Input, _) => vec![ANSWER.to_owned()],
@@ -143,7 +146,7 @@ fn answer(pause: &OpenPause) -> Vec<String> {
     }
 }
 
-fn kind(pause: &OpenPause) -> &'static str {
+fn action_kind(pause: &OpenPause) -> &'static str {
     match (pause.reason, pause.kind.as_deref()) {
         (PauseReason::Approval | PauseReason::UncertainEffect, _) | (_, Some("approval")) => "approval",
         (_, Some("choice")) => "decision",
@@ -151,7 +154,7 @@ fn kind(pause: &OpenPause) -> &'static str {
     }
 }
 
-fn prompt(pause: &OpenPause) -> String {
+fn action_prompt(pause: &OpenPause) -> String {
     let how = match (pause.reason, pause.kind.as_deref()) {
         (PauseReason::Approval, _) => {
             "Answer {\"decision\": \"allow\"} or {\"decision\": \"deny\", \"reason\": …}."

@@ -8,14 +8,14 @@ use synthdev_domain::workflow::plain_text;
 pub(crate) const SUB_AGENTS: &str = "awaiting_sub_agents";
 
 /// Everything that is needed to go on stands in it.
-pub(super) fn readable(answer: &Value) -> String {
+pub(super) fn readable_text(answer: &Value) -> String {
     let mut answer = answer.clone();
     let warnings = answer.as_object_mut().and_then(|fields| fields.remove("warnings")).unwrap_or_default();
     let warnings = warnings.as_array().into_iter().flatten().filter_map(Value::as_str);
-    warnings.fold(stands(&answer), |text, warning| format!("{text}\n\nWarning: {warning}"))
+    warnings.fold(status_sentence(&answer), |text, warning| format!("{text}\n\nWarning: {warning}"))
 }
 
-fn stands(answer: &Value) -> String {
+fn status_sentence(answer: &Value) -> String {
     let text = |name: &str| answer[name].as_str().unwrap_or_default();
     let (workflow, run) = (text("workflowName"), text("workflowId"));
     match text("status") {
@@ -27,11 +27,11 @@ fn stands(answer: &Value) -> String {
         "pending_step" | "complete" | "waiting" | "accepted" => plain_text(answer),
         "error" if answer["code"].is_string() => plain_text(answer),
         SUB_AGENTS => plain_text(answer),
-        "failed" | "error" => trouble(answer),
-        super::pending_actions::AWAITING => waits(answer, workflow),
+        "failed" | "error" => error_text(answer),
+        super::pending_actions::AWAITING => waiting_text(answer, workflow),
         super::llm_directive::PENDING => plain_text(answer),
         _ if answer["run"].is_object() => {
-            format!("{}: {}\n\n{}", text("status"), text("interactionId"), readable(&answer["run"]))
+            format!("{}: {}\n\n{}", text("status"), text("interactionId"), readable_text(&answer["run"]))
         }
         "" => plain_text(answer),
         status => [&format!("Workflow {workflow}, run {run}: {status}."), text("message")]
@@ -41,7 +41,7 @@ fn stands(answer: &Value) -> String {
     }
 }
 
-fn trouble(answer: &Value) -> String {
+fn error_text(answer: &Value) -> String {
     let error = &answer["error"];
     let mut lines = vec![format!("{}: {}", plain_text(&error["title"]), plain_text(&error["detail"]))];
     lines.extend(answer["failedStep"].as_str().map(|state| format!("It failed in the state {state}.")));
@@ -50,7 +50,7 @@ fn trouble(answer: &Value) -> String {
     lines.join("\n")
 }
 
-fn waits(answer: &Value, workflow: &str) -> String {
+fn waiting_text(answer: &Value, workflow: &str) -> String {
     let several = answer["pending"].as_array().map(Vec::as_slice);
     let all = several.unwrap_or(std::slice::from_ref(answer));
     let mut parts = vec![format!("Workflow {workflow} waits for you.")];

@@ -13,17 +13,17 @@ use synthdev_runtime::task_queue::DelegatedTaskInfo;
 /// Facts of an item that stand elsewhere in the prompt.
 const FACTS: [&str; 5] = ["item", "index", "total", "is_first", "is_last"];
 
-pub(super) fn prompt(task: &DelegatedTaskInfo, program: &WorkflowProgram, debug: bool) -> String {
-    let errand = &task.errand;
+pub(super) fn task_prompt(task: &DelegatedTaskInfo, program: &WorkflowProgram, debug: bool) -> String {
+    let errand = &task.task;
     let workflow = program.workflows.get(errand.workflow.0);
     let name = &errand.name;
     let ack_steps = program.workflows.first().is_some_and(|root| root.ack_steps);
-    let mut parts = vec![rules(&task.id, name, errand, ack_steps)];
-    parts.push(format!("## Your task\n{}", about(errand, workflow.map(|workflow| &**workflow))));
+    let mut parts = vec![prompt_rules(&task.id, name, errand, ack_steps)];
+    parts.push(format!("## Your task\n{}", task_description(errand, workflow.map(|workflow| &**workflow))));
     let scope = workflow.map(|workflow| TaskStates { workflow, prefix: &errand.scope });
-    parts.push(format!("## Available tools\n{}", scope.as_ref().map(tools).unwrap_or_default()));
-    parts.push(format!("## State\n{}", state(errand)));
-    parts.push(format!("## Success\n{}", success(errand, workflow.map(|workflow| &**workflow))));
+    parts.push(format!("## Available tools\n{}", scope.as_ref().map(needed_tools).unwrap_or_default()));
+    parts.push(format!("## State\n{}", visible_state_text(errand)));
+    parts.push(format!("## Success\n{}", success_instructions(errand, workflow.map(|workflow| &**workflow))));
     if debug {
         parts.push(HINTS.to_owned());
     }
@@ -35,7 +35,7 @@ const HINTS: &str = "## If something is wrong\n\
     get_workflow_state(workflow_id) shows your state, the step you are at and those that are done. An error has a `code` \
     and says what to do. Tasks are given out one at a time on this server.";
 
-fn rules(id: &str, name: &str, errand: &DelegatedTask, ack_steps: bool) -> String {
+fn prompt_rules(id: &str, name: &str, errand: &DelegatedTask, ack_steps: bool) -> String {
     let agent = errand.sub_agent.as_ref().map(|agent| format!("- Agent: {agent}\n")).unwrap_or_default();
     let own = if ack_steps {
         "- set_state: Acknowledge state updates (server handles internally): submit {}\n\
@@ -70,7 +70,7 @@ fn rules(id: &str, name: &str, errand: &DelegatedTask, ack_steps: bool) -> Strin
     )
 }
 
-fn about(errand: &DelegatedTask, workflow: Option<&Workflow>) -> String {
+fn task_description(errand: &DelegatedTask, workflow: Option<&Workflow>) -> String {
     let called = workflow.filter(|_| errand.scope.is_empty());
     let described = called.map(|workflow| workflow.description.as_str()).filter(|text| !text.is_empty());
     let name = &errand.name;
@@ -97,7 +97,7 @@ impl TaskStates<'_> {
 }
 
 /// What its steps need, by what kind of work it is.
-fn tools(scope: &TaskStates<'_>) -> String {
+fn needed_tools(scope: &TaskStates<'_>) -> String {
     let mut lines = vec!["- get_next_step, submit_step_result: always".to_owned()];
     let mut seen = BTreeSet::new();
     for state in scope.states() {
@@ -140,7 +140,7 @@ fn tools(scope: &TaskStates<'_>) -> String {
 }
 
 /// What the loop lets it see (`needs_state`), and nothing else.
-fn state(errand: &DelegatedTask) -> String {
+fn visible_state_text(errand: &DelegatedTask) -> String {
     let shown: Map<String, Value> = errand
         .data
         .iter()
@@ -156,7 +156,7 @@ fn state(errand: &DelegatedTask) -> String {
     }
 }
 
-fn success(errand: &DelegatedTask, workflow: Option<&Workflow>) -> String {
+fn success_instructions(errand: &DelegatedTask, workflow: Option<&Workflow>) -> String {
     let mut lines = vec![
         "Every step is done and submitted, and get_next_step answers {status: \"complete\"}. Its final_result is what \
          you return."

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::super::llm_reply::{error, located, reply};
+use super::super::llm_reply::{located_message, parse_error, parse_reply};
 use synthdev_domain::ids::CallId;
 use synthdev_domain::journal::OpenPause;
 use synthdev_domain::tool::{ToolInvocation, ToolOutcome};
@@ -22,19 +22,19 @@ pub(crate) fn as_input(step: &TaskStep, result: &Value) -> Result<Input, String>
     let call = step.call;
     match &step.work {
         TaskStepWork::Tool(invocation) if invocation.tool == "mcp" => {
-            mcp(invocation, step.schema.as_ref(), result).map(|outcome| Input::ToolDone { call, outcome })
+            mcp_outcome(invocation, step.schema.as_ref(), result)
+                .map(|outcome| Input::ToolDone { call, outcome })
         }
-        TaskStepWork::Tool(_) => shell(result).map(|outcome| Input::ToolDone { call, outcome }),
-        TaskStepWork::Prompt(pause) => {
-            prompt(pause, result).map(|value| Input::Answered { call, answer: UserAnswer::Value { value } })
-        }
+        TaskStepWork::Tool(_) => shell_outcome(result).map(|outcome| Input::ToolDone { call, outcome }),
+        TaskStepWork::Prompt(pause) => prompt_answer(pause, result)
+            .map(|value| Input::Answered { call, answer: UserAnswer::Value { value } }),
         TaskStepWork::Model(request) => match result.get("error").filter(|error| !error.is_null()) {
             Some(Value::Object(details)) => {
-                let error = error(details);
+                let error = parse_error(details);
                 Ok(Input::ModelFailed { call, error, attempts: 1, used: Vec::new(), again: false })
             }
             Some(_) => Err("`error` must be an object with `message` and `type`".to_owned()),
-            None => reply(&answer_id(call), request, result)
+            None => parse_reply(&answer_id(call), request, result)
                 .map(|reply| Input::Replied { call, reply })
                 // it is told of its own fields
                 .map_err(|why| why.replace("`data.", "`").replace("`data`", "the result")),
@@ -47,7 +47,7 @@ fn answer_id(call: CallId) -> String {
 }
 
 /// Whether an exit code is a failure is the state's to say.
-fn shell(result: &Value) -> Result<ToolOutcome, String> {
+fn shell_outcome(result: &Value) -> Result<ToolOutcome, String> {
     let mut problems = Vec::new();
     let mut text = |name: &str| match &result[name] {
         Value::String(text) => text.clone(),
@@ -79,11 +79,15 @@ fn shell(result: &Value) -> Result<ToolOutcome, String> {
 }
 
 /// What the tool answers is known where the state says what it takes.
-fn mcp(invocation: &ToolInvocation, schema: Option<&Value>, result: &Value) -> Result<ToolOutcome, String> {
+fn mcp_outcome(
+    invocation: &ToolInvocation,
+    schema: Option<&Value>,
+    result: &Value,
+) -> Result<ToolOutcome, String> {
     let given = |name: &str| result.get(name).filter(|value| !value.is_null());
     match (given("data"), given("error")) {
         (Some(data), None) => {
-            let problems = schema.map(|schema| misfits(schema, data)).unwrap_or_default();
+            let problems = schema.map(|schema| schema_mismatches(schema, data)).unwrap_or_default();
             if !problems.is_empty() {
                 return Err(format!("`data` does not fit what the step takes: {}", problems.join("; ")));
             }
@@ -106,15 +110,15 @@ fn mcp(invocation: &ToolInvocation, schema: Option<&Value>, result: &Value) -> R
 
 /// Everything that does not fit, with its place. A text may hold the JSON that is wanted, and a schema that cannot be
 /// used is for the run to complain of.
-fn misfits(schema: &Value, data: &Value) -> Vec<String> {
+fn schema_mismatches(schema: &Value, data: &Value) -> Vec<String> {
     let Ok(validator) = jsonschema::validator_for(schema) else { return Vec::new() };
     if data.is_string() {
         return Vec::new();
     }
-    validator.iter_errors(data).map(|error| located(&error)).collect()
+    validator.iter_errors(data).map(|error| located_message(&error)).collect()
 }
 
-fn prompt(pause: &OpenPause, result: &Value) -> Result<Value, String> {
+fn prompt_answer(pause: &OpenPause, result: &Value) -> Result<Value, String> {
     let kind = pause.kind.as_deref().unwrap_or("text");
     let parsed: PauseKind = serde_json::from_value(json!(kind)).unwrap_or(PauseKind::Text);
     let (names, expected): (&[&str], &str) = match parsed {
@@ -188,9 +192,9 @@ mod tests {
         }))
     }
 
-    fn judged(work: TaskStepWork, result: &Value) -> Result<Value, String> {
+    fn judge_result(work: TaskStepWork, result: &Value) -> Result<Value, String> {
         let schema = Some(json!({"properties": {"n": {"type": "integer"}}}));
-        let step = TaskStep { call: CallId(1), state: "s".to_owned(), work, schema, misfits: 0 };
+        let step = TaskStep { call: CallId(1), state: "s".to_owned(), work, schema, rejected_answers: 0 };
         as_input(&step, result).map(|input| match input {
             Input::ToolDone { outcome, .. } => json!([outcome.ok, outcome.data]),
             Input::Answered { answer: UserAnswer::Value { value }, .. } => value,
@@ -243,7 +247,7 @@ mod tests {
             (asks("outputs"), json!("x"), Err("an object")),
         ];
         for (work, result, expected) in rows {
-            let got = judged(work.clone(), &result);
+            let got = judge_result(work.clone(), &result);
             match (&got, &expected) {
                 (Ok(got), Ok(expected)) => assert_eq!(got, expected, "{work:?} {result}"),
                 (Err(why), Err(part)) => assert!(why.contains(part), "{why}\n{work:?} {result}"),

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::super::response::{action, llm_request_json};
+use super::super::response::{action_json, llm_request_json};
 use synthdev_domain::journal::OpenPause;
 use synthdev_runtime::task_queue::{
     AckedAction, AssignedAck, AssignedStep, TaskStepKind, TaskStepWork, step_id,
@@ -16,8 +16,8 @@ pub(crate) fn step_json(handed: &AssignedStep, id: &str, task: &str) -> Value {
     let parameters = match &step.work {
         TaskStepWork::Tool(invocation) => invocation.arguments.clone(),
         TaskStepWork::Model(request) => llm_request_json(request, task, &format!("{id}/{}", request.agent)),
-        TaskStepWork::Prompt(pause) if kind == TaskStepKind::Request => action(pause),
-        TaskStepWork::Prompt(pause) => prompt(pause),
+        TaskStepWork::Prompt(pause) if kind == TaskStepKind::Request => action_json(pause),
+        TaskStepWork::Prompt(pause) => prompt_message(pause),
     };
     let kind = match kind {
         TaskStepKind::Command => "shell",
@@ -30,7 +30,7 @@ pub(crate) fn step_json(handed: &AssignedStep, id: &str, task: &str) -> Value {
         "step_id": step_id(step.call),
         "type": kind,
         "parameters": parameters,
-        "timeout": handed.lasts_ms.div_ceil(1_000),
+        "timeout": handed.lease_ms.div_ceil(1_000),
         "state": step.state,
         "attempt": handed.attempt,
         "state_version": handed.version,
@@ -39,7 +39,7 @@ pub(crate) fn step_json(handed: &AssignedStep, id: &str, task: &str) -> Value {
 
 /// What the server has done itself: to be acknowledged, with whatever result.
 pub(crate) fn completed_step_json(told: &AssignedAck) -> Value {
-    let (kind, parameters) = match &told.ack.done {
+    let (kind, parameters) = match &told.ack.action {
         AckedAction::Set { set, removed } if removed.is_empty() => ("set_state", json!({"updates": set})),
         AckedAction::Set { set, removed } => ("set_state", json!({"updates": set, "removed": removed})),
         AckedAction::Returned(result) => ("return", json!({"result": result})),
@@ -48,14 +48,14 @@ pub(crate) fn completed_step_json(told: &AssignedAck) -> Value {
         "step_id": told.ack.id(),
         "type": kind,
         "parameters": parameters,
-        "timeout": told.lasts_ms.div_ceil(1_000),
+        "timeout": told.lease_ms.div_ceil(1_000),
         "state": told.ack.state,
         "attempt": 1,
         "state_version": told.version,
     })
 }
 
-fn prompt(pause: &OpenPause) -> Value {
+fn prompt_message(pause: &OpenPause) -> Value {
     let kind = pause.kind.as_deref().unwrap_or("text");
     let kind = if kind == "boolean" { "confirm" } else { kind };
     let mut parameters = json!({"prompt_type": kind, "message": pause.message});

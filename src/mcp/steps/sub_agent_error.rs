@@ -10,20 +10,20 @@ pub(crate) struct SubAgentError {
     pub(crate) code: String,
     pub(crate) text: String,
     /// More fields of the answer.
-    more: Value,
+    extra_fields: Value,
 }
 
 impl SubAgentError {
     pub(crate) fn new(code: &str, text: impl Into<String>) -> Self {
-        Self { code: code.to_owned(), text: text.into(), more: json!({}) }
+        Self { code: code.to_owned(), text: text.into(), extra_fields: json!({}) }
     }
 
-    pub(crate) fn with(mut self, name: &str, value: Value) -> Self {
-        self.more[name] = value;
+    pub(crate) fn with_field(mut self, name: &str, value: Value) -> Self {
+        self.extra_fields[name] = value;
         self
     }
 
-    pub(crate) fn unknown() -> Self {
+    pub(crate) fn unknown_workflow() -> Self {
         Self::from_submit_error(SubmitError::UnknownWorkflow)
     }
 
@@ -43,7 +43,7 @@ impl SubAgentError {
             SubmitError::Over(TaskOutcome::Failed { code, text }) => Self::new(&code, text),
             SubmitError::LeaseLost => Self::new("lease_lost", text),
             SubmitError::Version(version) => {
-                Self::new("version_conflict", text).with("state_version", json!(version))
+                Self::new("version_conflict", text).with_field("state_version", json!(version))
             }
             SubmitError::NotRunning => Self::new("not_running", text),
             SubmitError::NotRecorded => Self::new("not_recorded", text),
@@ -54,7 +54,7 @@ impl SubAgentError {
     pub(crate) fn into_json(self, field: &str) -> Value {
         let mut told = json!({"status": "error", "code": self.code});
         told[field] = json!(self.text);
-        if let (Some(told), Value::Object(more)) = (told.as_object_mut(), self.more) {
+        if let (Some(told), Value::Object(more)) = (told.as_object_mut(), self.extra_fields) {
             told.extend(more);
         }
         told

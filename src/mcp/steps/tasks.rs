@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
-use super::super::response::{SUB_AGENTS, head};
-use super::prompt::prompt;
+use super::super::response::{SUB_AGENTS, head_fields};
+use super::prompt::task_prompt;
 use synthdev_domain::journal::RunSummary;
 use synthdev_domain::workflow::WorkflowProgram;
 use synthdev_runtime::task_queue::DelegatedTaskInfo;
@@ -13,34 +13,34 @@ const MESSAGE: &str = "Start a sub-agent for each of subAgents that is not `star
     waits for you, or has new tasks.";
 
 /// `debug`: sub-agents are told how to look for what is wrong.
-pub(crate) fn fields(
+pub(crate) fn add_task_fields(
     run: &RunSummary,
     tasks: &[DelegatedTaskInfo],
     program: &WorkflowProgram,
     debug: bool,
 ) -> Value {
-    let mut fields: Map<String, Value> = head(SUB_AGENTS, run);
-    let all: Vec<Value> = tasks.iter().map(|task| one(task, program, debug)).collect();
+    let mut fields: Map<String, Value> = head_fields(SUB_AGENTS, run);
+    let all: Vec<Value> = tasks.iter().map(|task| task_json(task, program, debug)).collect();
     fields.insert("subAgents".to_owned(), Value::Array(all));
     fields.insert("message".to_owned(), json!(MESSAGE));
     Value::Object(fields)
 }
 
-fn one(task: &DelegatedTaskInfo, program: &WorkflowProgram, debug: bool) -> Value {
+fn task_json(task: &DelegatedTaskInfo, program: &WorkflowProgram, debug: bool) -> Value {
     let mut told = json!({
         "workflow_id": task.id,
-        "task": task.errand.name,
-        "started": task.met,
+        "task": task.task.name,
+        "started": task.has_contact,
     });
-    if let Some(name) = &task.errand.sub_agent {
+    if let Some(name) = &task.task.sub_agent {
         told["agent"] = json!(name);
     }
-    if let Some(index) = task.errand.index {
+    if let Some(index) = task.task.index {
         told["index"] = json!(index);
-        told["total"] = json!(task.errand.total);
+        told["total"] = json!(task.task.total);
     }
-    if !task.met {
-        told["prompt"] = json!(prompt(task, program, debug));
+    if !task.has_contact {
+        told["prompt"] = json!(task_prompt(task, program, debug));
     }
     told
 }

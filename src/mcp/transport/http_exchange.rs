@@ -13,7 +13,7 @@ use rmcp::model::{
 use rmcp::service::OriginatingRequestId;
 use tokio::sync::mpsc;
 
-use super::answers;
+use super::answered_request;
 
 /// Messages that wait to be read by the client, for each of its requests.
 const ROOM: usize = 256;
@@ -24,7 +24,7 @@ const KEPT: usize = 64;
 pub(crate) struct OutgoingMessage {
     pub(crate) text: String,
     /// It answers the request: nothing follows.
-    pub(crate) last: bool,
+    pub(crate) is_last: bool,
     /// The code of the error that it is.
     pub(crate) code: Option<i32>,
 }
@@ -41,82 +41,86 @@ pub(crate) struct ResponseRouter {
 #[derive(Default)]
 struct ResponseRouterState {
     /// There is one request only: everything belongs to it.
-    alone: bool,
-    open: HashMap<RequestId, OpenRequest>,
-    listening: Option<mpsc::Sender<OutgoingMessage>>,
-    kept: VecDeque<OutgoingMessage>,
+    single_request: bool,
+    open_requests: HashMap<RequestId, OpenRequest>,
+    event_stream: Option<mpsc::Sender<OutgoingMessage>>,
+    kept_messages: VecDeque<OutgoingMessage>,
 }
 
 struct OpenRequest {
-    to: mpsc::Sender<OutgoingMessage>,
+    sender: mpsc::Sender<OutgoingMessage>,
     progress: Option<ProgressToken>,
 }
 
 impl ResponseRouter {
     /// For one request.
-    pub(crate) fn alone() -> Self {
-        Self { state: Mutex::new(ResponseRouterState { alone: true, ..ResponseRouterState::default() }) }
+    pub(crate) fn for_single_request() -> Self {
+        Self {
+            state: Mutex::new(ResponseRouterState { single_request: true, ..ResponseRouterState::default() }),
+        }
     }
 
     /// Before a request is handed on; `None` if another one with this id is open.
-    pub(crate) fn expect<R: GetMeta<Metadata = rmcp::model::RequestMetaObject>>(
+    pub(crate) fn register_request<R: GetMeta<Metadata = rmcp::model::RequestMetaObject>>(
         &self,
         request: &JsonRpcRequest<R>,
     ) -> Option<OutgoingReceiver> {
         let mut state = self.state();
-        if state.open.contains_key(&request.id) {
+        if state.open_requests.contains_key(&request.id) {
             return None;
         }
         let (to, waiting) = mpsc::channel(ROOM);
         let progress = request.request.get_meta().get_progress_token();
-        state.open.insert(request.id.clone(), OpenRequest { to, progress });
+        state.open_requests.insert(request.id.clone(), OpenRequest { sender: to, progress });
         Some(waiting)
     }
 
     /// A request gets no answer any more.
-    pub(crate) fn forget(&self, id: &RequestId) {
-        self.state().open.remove(id);
+    pub(crate) fn forget_request(&self, id: &RequestId) {
+        self.state().open_requests.remove(id);
     }
 
     /// What belongs to no request; `None` if somebody listens already.
-    pub(crate) fn listen(&self) -> Option<OutgoingReceiver> {
+    pub(crate) fn subscribe_unsolicited(&self) -> Option<OutgoingReceiver> {
         let mut state = self.state();
-        if state.listening.as_ref().is_some_and(|listening| !listening.is_closed()) {
+        if state.event_stream.as_ref().is_some_and(|listening| !listening.is_closed()) {
             return None;
         }
         let (to, waiting) = mpsc::channel(ROOM);
-        for event in state.kept.drain(..) {
+        for event in state.kept_messages.drain(..) {
             let _ = to.try_send(event);
         }
-        state.listening = Some(to);
+        state.event_stream = Some(to);
         Some(waiting)
     }
 
     pub(crate) fn is_busy(&self) -> bool {
         let state = self.state();
-        let listening = state.listening.as_ref().is_some_and(|listening| !listening.is_closed());
-        listening || !state.open.is_empty()
+        let listening = state.event_stream.as_ref().is_some_and(|listening| !listening.is_closed());
+        listening || !state.open_requests.is_empty()
     }
 
     /// Nothing comes any more: everybody who waits is told so.
-    pub(crate) fn close(&self) {
+    pub(crate) fn close_all(&self) {
         let mut state = self.state();
-        state.open.clear();
-        state.listening = None;
+        state.open_requests.clear();
+        state.event_stream = None;
     }
 
     /// Whom a message is for. Without anybody it is kept, or nobody misses it.
-    fn place(
+    fn route_message(
         &self,
         message: &ServerJsonRpcMessage,
         event: OutgoingMessage,
     ) -> Option<(mpsc::Sender<OutgoingMessage>, OutgoingMessage)> {
         let mut state = self.state();
-        let of = |state: &ResponseRouterState, id: &RequestId| state.open.get(id).map(|open| open.to.clone());
+        let of = |state: &ResponseRouterState, id: &RequestId| {
+            state.open_requests.get(id).map(|open| open.sender.clone())
+        };
         let to = match message {
             JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) => {
-                let id = answers(message)?;
-                return state.open.remove(id).map(|open| (open.to, event));
+                let id = answered_request(message)?;
+                return state.open_requests.remove(id).map(|open| (open.sender, event));
             }
             JsonRpcMessage::Request(asked) => {
                 let origin = asked.request.extensions().get::<OriginatingRequestId>();
@@ -125,21 +129,28 @@ impl ResponseRouter {
             JsonRpcMessage::Notification(told) => match &told.notification {
                 ServerNotification::ProgressNotification(told) => {
                     let token = Some(&told.params.progress_token);
-                    let open = state.open.values().find(|open| open.progress.as_ref() == token)?;
-                    Some(open.to.clone())
+                    let open = state.open_requests.values().find(|open| open.progress.as_ref() == token)?;
+                    Some(open.sender.clone())
                 }
                 _ => None,
             },
         };
-        let listening = || state.listening.clone().filter(|listening| !listening.is_closed());
-        let only = || state.open.values().next().filter(|_| state.alone).map(|open| open.to.clone());
+        let listening = || state.event_stream.clone().filter(|listening| !listening.is_closed());
+        let only = || {
+            state
+                .open_requests
+                .values()
+                .next()
+                .filter(|_| state.single_request)
+                .map(|open| open.sender.clone())
+        };
         if let Some(to) = to.or_else(listening).or_else(only) {
             return Some((to, event));
         }
-        if state.kept.len() == KEPT {
-            state.kept.pop_front();
+        if state.kept_messages.len() == KEPT {
+            state.kept_messages.pop_front();
         }
-        state.kept.push_back(event);
+        state.kept_messages.push_back(event);
         None
     }
 
@@ -150,17 +161,17 @@ impl ResponseRouter {
 
 pub(crate) struct HttpExchange {
     pub(crate) inbox: mpsc::Receiver<ClientJsonRpcMessage>,
-    pub(crate) desk: Arc<ResponseRouter>,
+    pub(crate) router: Arc<ResponseRouter>,
 }
 
 impl HttpExchange {
     /// In the order of the calls, as long as the client reads.
     pub(super) fn send(&mut self, message: ServerJsonRpcMessage) -> BoxFuture<'static, io::Result<()>> {
-        let event = match event(&message) {
+        let event = match to_event(&message) {
             Ok(event) => event,
             Err(error) => return std::future::ready(Err(error)).boxed(),
         };
-        let Some((to, event)) = self.desk.place(&message, event) else {
+        let Some((to, event)) = self.router.route_message(&message, event) else {
             return std::future::ready(Ok(())).boxed();
         };
         let gone = || io::Error::new(io::ErrorKind::BrokenPipe, "the client listens no more");
@@ -178,11 +189,11 @@ impl HttpExchange {
     }
 }
 
-fn event(message: &ServerJsonRpcMessage) -> io::Result<OutgoingMessage> {
+fn to_event(message: &ServerJsonRpcMessage) -> io::Result<OutgoingMessage> {
     let text = serde_json::to_string(message).map_err(io::Error::other)?;
     let code = match message {
         JsonRpcMessage::Error(error) => Some(error.error.code.0),
         _ => None,
     };
-    Ok(OutgoingMessage { text, last: answers(message).is_some(), code })
+    Ok(OutgoingMessage { text, is_last: answered_request(message).is_some(), code })
 }

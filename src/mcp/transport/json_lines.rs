@@ -14,7 +14,10 @@ use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::sync::{Mutex, watch};
 
-use super::{ClientPresence, INVALID_REQUEST, LONGEST, answers, cancels, id_in_use, message_in, refused};
+use super::{
+    ClientPresence, INVALID_REQUEST, LONGEST, answered_request, cancelled_request, duplicate_id_error,
+    error_response, parse_message,
+};
 
 /// How long requests that came before the end of the input may take to be answered.
 const LAST_WORDS: Duration = Duration::from_millis(500);
@@ -27,7 +30,7 @@ pub(crate) struct JsonLineTransport {
     output: Arc<Mutex<JsonLineOutput>>,
     line: Vec<u8>,
     /// The rest of a line that is too long is skipped.
-    skipping: bool,
+    skips_line: bool,
     presence: Arc<ClientPresence>,
     unanswered: watch::Sender<UnansweredRequests>,
 }
@@ -36,12 +39,12 @@ pub(crate) struct JsonLineTransport {
 struct UnansweredRequests {
     requests: HashSet<RequestId>,
     /// Answers on their way.
-    own: usize,
+    pending_answers: usize,
 }
 
 impl UnansweredRequests {
     fn is_empty(&self) -> bool {
-        self.requests.is_empty() && self.own == 0
+        self.requests.is_empty() && self.pending_answers == 0
     }
 }
 
@@ -57,7 +60,7 @@ impl JsonLineTransport {
             input: BufReader::new(Box::new(input)),
             output: Arc::new(Mutex::new(Box::new(output))),
             line: Vec::new(),
-            skipping: false,
+            skips_line: false,
             presence,
             unanswered: watch::Sender::default(),
         }
@@ -67,58 +70,58 @@ impl JsonLineTransport {
         let (output, unanswered) = (Arc::clone(&self.output), self.unanswered.clone());
         async move {
             // whoever reads an answer may use its id again at once
-            let answered = answers(&message).is_some_and(|id| {
+            let answered = answered_request(&message).is_some_and(|id| {
                 unanswered.send_modify(|open| {
                     open.requests.remove(id);
-                    open.own += 1;
+                    open.pending_answers += 1;
                 });
                 true
             });
             let written = match serde_json::to_string(&message) {
-                Ok(text) => write(&output, text).await,
+                Ok(text) => write_line(&output, text).await,
                 Err(error) => Err(io::Error::other(error)),
             };
             if answered {
-                unanswered.send_modify(|open| open.own = open.own.saturating_sub(1));
+                unanswered.send_modify(|open| open.pending_answers = open.pending_answers.saturating_sub(1));
             }
             written
         }
         .boxed()
     }
 
-    pub(super) async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
+    pub(super) async fn receive_message(&mut self) -> Option<ClientJsonRpcMessage> {
         loop {
             let Some(line) = self.line().await else {
-                self.last_words().await;
+                self.drain_answers().await;
                 self.presence.mark_gone();
                 return None;
             };
             if line.is_err() {
                 let text = format!("Invalid request: a message has at most {LONGEST} bytes");
-                self.say(&refused(Value::Null, INVALID_REQUEST, &text));
+                self.send_value(&error_response(Value::Null, INVALID_REQUEST, &text));
                 continue;
             }
             let line = std::mem::take(&mut self.line);
             if line.iter().all(u8::is_ascii_whitespace) {
                 continue;
             }
-            match message_in(&line) {
+            match parse_message(&line) {
                 Ok(JsonRpcMessage::Request(request)) => {
                     let new =
                         self.unanswered.send_if_modified(|open| open.requests.insert(request.id.clone()));
                     if new {
                         return Some(JsonRpcMessage::Request(request));
                     }
-                    self.say(&id_in_use(&request.id));
+                    self.send_value(&duplicate_id_error(&request.id));
                 }
                 Ok(message) if self.presence.is_open() => {
-                    if let Some(id) = cancels(&message) {
+                    if let Some(id) = cancelled_request(&message) {
                         self.unanswered.send_if_modified(|open| open.requests.remove(id));
                     }
                     return Some(message);
                 }
                 Ok(_) => tracing::debug!("a message before any handshake was dropped"),
-                Err(answer) => self.say(&answer),
+                Err(answer) => self.send_value(&answer),
             }
         }
     }
@@ -137,19 +140,19 @@ impl JsonLineTransport {
             let end = read.iter().position(|byte| *byte == b'\n');
             let taken = end.map_or(read.len(), |at| at + 1);
             let room = self.line.len() + taken <= LONGEST;
-            if room && !self.skipping {
+            if room && !self.skips_line {
                 self.line.extend_from_slice(&read[..taken]);
             }
             self.input.consume(taken);
             if !room {
                 self.line.clear();
-                self.skipping = true;
+                self.skips_line = true;
             }
-            match (end, self.skipping) {
+            match (end, self.skips_line) {
                 (None, _) => {}
                 (Some(_), false) => return Some(Ok(())),
                 (Some(_), true) => {
-                    self.skipping = false;
+                    self.skips_line = false;
                     return Some(Err(LineTooLong));
                 }
             }
@@ -158,24 +161,24 @@ impl JsonLineTransport {
 
     /// Answers what is no request, on a task of its own: whoever waits for the next message may stop waiting at any
     /// point, and the answer must not be lost with that.
-    fn say(&self, value: &Value) {
+    fn send_value(&self, value: &Value) {
         let (output, unanswered, text) =
             (Arc::clone(&self.output), self.unanswered.clone(), value.to_string());
-        unanswered.send_modify(|open| open.own += 1);
+        unanswered.send_modify(|open| open.pending_answers += 1);
         tokio::spawn(async move {
-            let _ = write(&output, text).await;
-            unanswered.send_modify(|open| open.own = open.own.saturating_sub(1));
+            let _ = write_line(&output, text).await;
+            unanswered.send_modify(|open| open.pending_answers = open.pending_answers.saturating_sub(1));
         });
     }
 
     /// Requests that came before the end of the input are answered, as far as that takes no time.
-    async fn last_words(&mut self) {
+    async fn drain_answers(&mut self) {
         let mut left = self.unanswered.subscribe();
         let _ = tokio::time::timeout(LAST_WORDS, left.wait_for(UnansweredRequests::is_empty)).await;
     }
 }
 
-async fn write(output: &Mutex<JsonLineOutput>, mut text: String) -> io::Result<()> {
+async fn write_line(output: &Mutex<JsonLineOutput>, mut text: String) -> io::Result<()> {
     text.push('\n');
     let mut output = output.lock().await;
     output.write_all(text.as_bytes()).await?;

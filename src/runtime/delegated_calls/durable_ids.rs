@@ -26,9 +26,9 @@ const PROOF: usize = 32;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct DurableIdParts<'i> {
     tag: &'i str,
-    pub(super) what: &'i str,
+    pub(super) content_hash: &'i str,
     seconds: &'i str,
-    luck: &'i str,
+    random_part: &'i str,
     proof: &'i str,
 }
 
@@ -39,18 +39,18 @@ impl<'i> DurableIdParts<'i> {
         let (what, rest) = rest.split_at(WHAT);
         let (seconds, rest) = rest.split_at(SECONDS);
         let (luck, proof) = rest.split_at(LUCK);
-        Some(Self { tag, what, seconds, luck, proof })
+        Some(Self { tag, content_hash: what, seconds, random_part: luck, proof })
     }
 
-    fn made(&self, run: &RunId, seed: u64) -> String {
-        let Self { what, seconds, luck, .. } = self;
-        hex(&format!("interaction {seed:016x} {run} {what} {seconds} {luck}"), PROOF)
+    fn build_id(&self, run: &RunId, seed: u64) -> String {
+        let Self { content_hash: what, seconds, random_part: luck, .. } = self;
+        hex_digits(&format!("interaction {seed:016x} {run} {what} {seconds} {luck}"), PROOF)
     }
 }
 
 /// Whether an id can be one of this run.
 pub fn may_belong_to_run(id: &str, run: &RunId) -> bool {
-    DurableIdParts::parse(id).is_some_and(|parts| parts.tag == tag_of(run))
+    DurableIdParts::parse(id).is_some_and(|parts| parts.tag == run_tag(run))
 }
 
 /// Whether this run gave an id out, and it still counts.
@@ -59,12 +59,12 @@ pub fn is_id_valid(store: &dyn RunStore, run: &RunId, id: &str, now: Timestamp) 
     let Ok(seconds) = i64::from_str_radix(parts.seconds, 16) else { return false };
     let age = (now.0 / 1_000).saturating_sub(seconds);
     let fresh = u64::try_from(age).is_ok_and(|age| age <= TTL.as_secs());
-    fresh && seed_of(store, run).is_some_and(|seed| parts.made(run, seed) == parts.proof)
+    fresh && load_seed(store, run).is_some_and(|seed| parts.build_id(run, seed) == parts.proof)
 }
 
 /// What models have answered in a run, as far as it is written down.
 pub fn recorded_replies(store: &dyn RunStore, run: &RunId) -> Vec<ModelReply> {
-    let inputs = inputs(store, run).into_iter();
+    let inputs = read_inputs(store, run).into_iter();
     inputs
         .filter_map(|input| if let Input::Replied { reply, .. } = input { Some(reply) } else { None })
         .collect()
@@ -77,22 +77,29 @@ pub(super) struct RunSeedCache(OnceLock<u64>);
 impl RunSeedCache {
     /// `luck` stands in for one that cannot be read: the id then counts in this process only.
     pub(super) fn get_or_load(&self, store: &dyn RunStore, run: &RunId, luck: u64) -> u64 {
-        *self.0.get_or_init(|| seed_of(store, run).unwrap_or(luck))
+        *self.0.get_or_init(|| load_seed(store, run).unwrap_or(luck))
     }
 }
 
-pub(super) fn id_of(run: &RunId, seed: u64, request: &ModelRequest, now: Timestamp, luck: u64) -> String {
+pub(super) fn new_durable_id(
+    run: &RunId,
+    seed: u64,
+    request: &ModelRequest,
+    now: Timestamp,
+    luck: u64,
+) -> String {
     let said: Vec<(&str, &str)> =
         request.messages.iter().map(|message| (message.role.as_str(), message.content.as_str())).collect();
-    let what = hex(&format!("{} {} {said:?}", request.state, request.agent), WHAT);
+    let what = hex_digits(&format!("{} {} {said:?}", request.state, request.agent), WHAT);
     let seconds = format!("{:08x}", u32::try_from(now.0 / 1_000).unwrap_or(0));
-    let (tag, luck) = (tag_of(run), format!("{:08x}", luck & 0xffff_ffff));
-    let parts = DurableIdParts { tag: &tag, what: &what, seconds: &seconds, luck: &luck, proof: "" };
-    let proof = parts.made(run, seed);
+    let (tag, luck) = (run_tag(run), format!("{:08x}", luck & 0xffff_ffff));
+    let parts =
+        DurableIdParts { tag: &tag, content_hash: &what, seconds: &seconds, random_part: &luck, proof: "" };
+    let proof = parts.build_id(run, seed);
     [tag.as_str(), &what, &seconds, &luck, &proof].concat()
 }
 
-fn seed_of(store: &dyn RunStore, run: &RunId) -> Option<u64> {
+fn load_seed(store: &dyn RunStore, run: &RunId) -> Option<u64> {
     let mut first = FirstInput::default();
     store.read(run, &mut first).ok()?;
     if let Some(Input::Started { seed }) = first.0 { Some(seed) } else { None }
@@ -116,17 +123,17 @@ impl RunReader for FirstInput {
     }
 }
 
-fn inputs(store: &dyn RunStore, run: &RunId) -> Vec<Input> {
+fn read_inputs(store: &dyn RunStore, run: &RunId) -> Vec<Input> {
     let rows = store.load(run).map(|(_, rows)| rows).unwrap_or_default();
     let inputs = rows.iter().filter(|row| row.kind == JournalRowKind::Input);
     inputs.filter_map(|row| serde_json::from_str(&row.body).ok()).collect()
 }
 
-fn tag_of(run: &RunId) -> String {
-    hex(&format!("interactions of {run}"), TAG)
+fn run_tag(run: &RunId) -> String {
+    hex_digits(&format!("interactions of {run}"), TAG)
 }
 
-fn hex(text: &str, digits: usize) -> String {
+fn hex_digits(text: &str, digits: usize) -> String {
     let mut all: String = Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect();
     all.truncate(digits);
     all
@@ -149,24 +156,26 @@ mod tests {
             parsing_tools: Vec::new(),
             tool_choice: ToolChoice::Auto,
         };
-        let id = id_of(&one, 7, &request("a"), Timestamp(5_000), 9);
+        let id = new_durable_id(&one, 7, &request("a"), Timestamp(5_000), 9);
         assert!(may_belong_to_run(&id, &one) && !may_belong_to_run(&id, &other));
         let parts = DurableIdParts::parse(&id).unwrap();
-        assert_eq!((parts.made(&one, 7).as_str(), parts.seconds), (parts.proof, "00000005"));
+        assert_eq!((parts.build_id(&one, 7).as_str(), parts.seconds), (parts.proof, "00000005"));
         for (run, seed) in [(&one, 8), (&other, 7)] {
-            assert_ne!(parts.made(run, seed), parts.proof);
+            assert_ne!(parts.build_id(run, seed), parts.proof);
         }
         for forged in [
-            DurableIdParts { what: "0000000000000000", ..parts },
+            DurableIdParts { content_hash: "0000000000000000", ..parts },
             DurableIdParts { seconds: "00000006", ..parts },
         ] {
-            assert_ne!(forged.made(&one, 7), parts.proof);
+            assert_ne!(forged.build_id(&one, 7), parts.proof);
         }
-        let again = id_of(&one, 7, &request("a"), Timestamp(6_000), 1);
-        assert_eq!(DurableIdParts::parse(&again).unwrap().what, parts.what);
+        let again = new_durable_id(&one, 7, &request("a"), Timestamp(6_000), 1);
+        assert_eq!(DurableIdParts::parse(&again).unwrap().content_hash, parts.content_hash);
         assert_ne!(
-            DurableIdParts::parse(&id_of(&one, 7, &request("b"), Timestamp(5_000), 9)).unwrap().what,
-            parts.what
+            DurableIdParts::parse(&new_durable_id(&one, 7, &request("b"), Timestamp(5_000), 9))
+                .unwrap()
+                .content_hash,
+            parts.content_hash
         );
         for wrong in ["", "x", &id[1..], &"ä".repeat(40)] {
             assert_eq!(DurableIdParts::parse(wrong), None, "{wrong}");

@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 
 use super::bundle_format::{
-    BundleFormatLine, BundleLine, BundleRow, BundleRunHeader, BundleTrailer, FORMAT, VERSION, hex,
+    BundleFormatLine, BundleLine, BundleRow, BundleRunHeader, BundleTrailer, FORMAT, VERSION, to_hex,
 };
 use synthdev_domain::ids::Timestamp;
 use synthdev_domain::journal::{JournalRow, RunHeader, RunProgress};
@@ -18,15 +18,15 @@ const NOTE: &str =
     "a run of synthdev, to be taken in with `synthdev runs import FILE`; stored files are not in it";
 
 /// Gives the number of bytes.
-pub(super) fn bundle(
+pub(super) fn write_bundle(
     header: &RunHeader,
     progress: &RunProgress,
     rows: &[JournalRow],
     (program, at): (&str, Timestamp),
     out: &mut dyn Write,
 ) -> io::Result<u64> {
-    let mut out = ChecksumWriter { out, sum: Sha256::new(), bytes: 0 };
-    out.line(&BundleFormatLine {
+    let mut out = ChecksumWriter { writer: out, checksum: Sha256::new(), bytes: 0 };
+    out.write_line(&BundleFormatLine {
         format: FORMAT.to_owned(),
         version: VERSION,
         program: program.to_owned(),
@@ -34,28 +34,34 @@ pub(super) fn bundle(
         exported: Some(at),
         note: NOTE.to_owned(),
     })?;
-    out.line(&BundleLine::Head(BundleRunHeader {
+    out.write_line(&BundleLine::Head(BundleRunHeader {
         id: header.id.clone(),
         workflow: header.workflow.clone(),
         definition_hash: header.definition_hash.clone(),
         started: header.started,
         origin: header.origin.clone(),
         isolated: header.worktree.is_some(),
-        spec: raw(&header.spec)?,
+        spec: to_raw_json(&header.spec)?,
     }))?;
-    out.line(&BundleLine::Progress(Box::new(progress.clone())))?;
+    out.write_line(&BundleLine::Progress(Box::new(progress.clone())))?;
     for row in rows {
         let JournalRow { kind, at, call, digest, .. } = *row;
-        out.line(&BundleLine::Row(BundleRow { kind, at, call, digest, body: raw(&row.body)? }))?;
+        out.write_line(&BundleLine::Row(BundleRow {
+            kind,
+            at,
+            call,
+            digest,
+            body: to_raw_json(&row.body)?,
+        }))?;
     }
-    let sha256 = hex(&out.sum.clone().finalize());
-    out.line(&BundleLine::End(BundleTrailer { rows: rows.len(), sha256 }))?;
-    out.out.flush()?;
+    let sha256 = to_hex(&out.checksum.clone().finalize());
+    out.write_line(&BundleLine::End(BundleTrailer { rows: rows.len(), sha256 }))?;
+    out.writer.flush()?;
     Ok(out.bytes)
 }
 
 /// JSON text as it is. A line of a bundle has no line breaks, so text that has some is written anew.
-fn raw(text: &str) -> io::Result<Box<RawValue>> {
+fn to_raw_json(text: &str) -> io::Result<Box<RawValue>> {
     if text.contains(['\n', '\r']) {
         let value: serde_json::Value = serde_json::from_str(text)?;
         return Ok(serde_json::value::to_raw_value(&value)?);
@@ -64,19 +70,19 @@ fn raw(text: &str) -> io::Result<Box<RawValue>> {
 }
 
 struct ChecksumWriter<'a> {
-    out: &'a mut dyn Write,
-    sum: Sha256,
+    writer: &'a mut dyn Write,
+    checksum: Sha256,
     bytes: u64,
 }
 
 impl ChecksumWriter<'_> {
-    fn line(&mut self, line: &impl Serialize) -> io::Result<()> {
+    fn write_line(&mut self, line: &impl Serialize) -> io::Result<()> {
         let text = serde_json::to_string(line)?;
         // It may be printed, and is JSON all over: its value stays what it is.
         let mut text = terminal_safe::escape_json(&text).into_owned().into_bytes();
         text.push(b'\n');
-        self.sum.update(&text);
+        self.checksum.update(&text);
         self.bytes += text.len() as u64;
-        self.out.write_all(&text)
+        self.writer.write_all(&text)
     }
 }

@@ -46,14 +46,14 @@ fn larger_priorities_come_first_and_equal_ones_in_the_order_of_arrival() {
 fn a_worker_gets_the_same_step_until_it_is_done_and_others_get_others() {
     let mut leases = queue(&[(1, 0, &[]), (2, 0, &[])]);
     let first = leases.lease("a", at(0)).unwrap();
-    assert_eq!(first, StepLease { step: 1, attempt: 1, expires: at(1_000), lasts_ms: LONG });
+    assert_eq!(first, StepLease { step: 1, attempt: 1, expires_at: at(1_000), lease_ms: LONG });
     assert_eq!(leases.lease("a", at(500)), Some(first));
     assert_eq!(leases.lease("b", at(500)).map(|lease| lease.step), Some(2));
     assert_eq!(leases.lease("c", at(500)), None);
-    assert_eq!((leases.open(), leases.in_progress()), (2, 2));
+    assert_eq!((leases.open_count(), leases.in_progress()), (2, 2));
     assert!(leases.complete(1) && !leases.complete(1));
     assert_eq!(leases.lease("a", at(600)), None);
-    assert_eq!((leases.open(), leases.in_progress(), leases.completed()), (1, 1, 1));
+    assert_eq!((leases.open_count(), leases.in_progress(), leases.completed_count()), (1, 1, 1));
 }
 
 #[test]
@@ -64,9 +64,9 @@ fn a_lease_that_runs_out_is_given_to_whoever_comes_next_three_times() {
         assert_eq!(leases.lease("a", now).map(|lease| (lease.step, lease.attempt)), Some((1, attempt)));
         assert_eq!(leases.ownership(1, "a"), LeaseOwnership::Theirs);
         assert_eq!(leases.ownership(1, "b"), LeaseOwnership::Lost);
-        assert!(leases.expire(at(now.0 + 999)).is_empty());
+        assert!(leases.expire_leases(at(now.0 + 999)).is_empty());
         let spent = attempt == ATTEMPTS;
-        assert_eq!(leases.expire(at(now.0 + 1_000)), [ExpiredLease { step: 1, spent }]);
+        assert_eq!(leases.expire_leases(at(now.0 + 1_000)), [ExpiredLease { step: 1, is_exhausted: spent }]);
         let late = if spent { LeaseOwnership::Lost } else { LeaseOwnership::Theirs };
         assert_eq!(leases.ownership(1, "b"), late, "nobody has it");
     }
@@ -94,7 +94,7 @@ fn nothing_is_dropped_silently() {
 fn what_waited_for_a_step_that_is_withdrawn_goes_on() {
     let mut leases = queue(&[(1, 0, &[]), (2, 0, &[1]), (3, 0, &[])]);
     assert_eq!(leases.ownership(2, "w"), LeaseOwnership::Blocked);
-    assert!(leases.withdraw(1));
+    assert!(leases.withdraw_step(1));
     assert_eq!(leases.ownership(1, "w"), LeaseOwnership::Unknown);
     assert_eq!(order(&mut leases), [3, 2]);
 }
@@ -124,8 +124,8 @@ fn any_order_of_operations_loses_and_doubles_nothing() {
                 }
                 1 => now += i64::try_from(draw(20)).unwrap(),
                 2 => {
-                    let over = leases.expire(at(now));
-                    spent.extend(over.iter().filter(|over| over.spent).map(|over| over.step));
+                    let over = leases.expire_leases(at(now));
+                    spent.extend(over.iter().filter(|over| over.is_exhausted).map(|over| over.step));
                 }
                 _ => {
                     let worker = format!("w{}", draw(4));
@@ -140,7 +140,7 @@ fn any_order_of_operations_loses_and_doubles_nothing() {
                         if draw(3) == 0 {
                             continue;
                         }
-                        leases.renew_beside(lease.step, &worker, at(now));
+                        leases.renew_batch_leases(lease.step, &worker, at(now));
                         assert_eq!(leases.ownership(lease.step, &worker), LeaseOwnership::Theirs);
                         assert!(leases.complete(lease.step));
                         done.push(lease.step);
@@ -148,7 +148,7 @@ fn any_order_of_operations_loses_and_doubles_nothing() {
                 }
             }
         }
-        assert_eq!(done.len() + leases.open(), added.len(), "seed {seed}");
+        assert_eq!(done.len() + leases.open_count(), added.len(), "seed {seed}");
     }
 }
 
@@ -194,14 +194,14 @@ fn a_batch_stays_the_same_until_all_of_it_is_done() {
     assert!(leases.complete(2));
     assert_eq!(batch(&mut leases, "a", 9, 2), [1, 3]);
     assert!(leases.complete(1) && leases.complete(3) && leases.complete(4));
-    assert_eq!((batch(&mut leases, "a", 9, 3), leases.open(), leases.in_progress()), (vec![], 0, 0));
+    assert_eq!((batch(&mut leases, "a", 9, 3), leases.open_count(), leases.in_progress()), (vec![], 0, 0));
 }
 
 #[test]
 fn steps_of_a_batch_that_was_let_go_come_one_at_a_time() {
     let mut leases = queue(&[(1, 0, &[]), (2, 0, &[]), (3, 0, &[])]);
     assert_eq!(batch(&mut leases, "a", 9, 0), [1, 2, 3]);
-    assert_eq!(leases.expire(at(1_000)).len(), 3);
+    assert_eq!(leases.expire_leases(at(1_000)).len(), 3);
     assert_eq!(leases.ownership(2, "a"), LeaseOwnership::Theirs, "a late result counts (D5)");
     for id in [4, 5] {
         leases.enqueue(id, 0, &[], LONG).unwrap();
@@ -214,7 +214,7 @@ fn steps_of_a_batch_that_was_let_go_come_one_at_a_time() {
     let mut leases = queue(&[(1, 0, &[]), (2, -1, &[]), (3, -1, &[])]);
     assert_eq!((batch(&mut leases, "a", 1, 0), batch(&mut leases, "b", 1, 0)), (vec![1], vec![2]));
     assert!(leases.complete(1));
-    assert_eq!(leases.expire(at(1_000)).len(), 1);
+    assert_eq!(leases.expire_leases(at(1_000)).len(), 1);
     leases.enqueue(4, 0, &[], LONG).unwrap();
     assert_eq!(batch(&mut leases, "a", 9, 1_000), [4]);
 }
@@ -224,13 +224,13 @@ fn whoever_hands_in_one_step_of_a_batch_has_time_for_the_others() {
     let mut leases = queue(&[(1, 0, &[]), (2, 0, &[]), (3, 0, &[])]);
     assert_eq!(batch(&mut leases, "a", 2, 0), [1, 2]);
     assert_eq!(batch(&mut leases, "b", 1, 0), [3]);
-    leases.renew_beside(1, "a", at(900));
+    leases.renew_batch_leases(1, "a", at(900));
     // nobody renews by what is not theirs
-    leases.renew_beside(3, "a", at(950));
-    leases.renew_beside(2, "b", at(950));
+    leases.renew_batch_leases(3, "a", at(950));
+    leases.renew_batch_leases(2, "b", at(950));
     assert!(leases.complete(1));
-    let over: Vec<u64> = leases.expire(at(1_000)).iter().map(|over| over.step).collect();
+    let over: Vec<u64> = leases.expire_leases(at(1_000)).iter().map(|over| over.step).collect();
     assert_eq!((over, leases.next_end()), (vec![3], Some(at(1_900))));
     assert_eq!(batch(&mut leases, "a", 9, 1_899), [2]);
-    assert_eq!(leases.expire(at(1_900)), [ExpiredLease { step: 2, spent: false }]);
+    assert_eq!(leases.expire_leases(at(1_900)), [ExpiredLease { step: 2, is_exhausted: false }]);
 }

@@ -6,7 +6,7 @@ use synthdev_domain::ids::CallId;
 use synthdev_domain::journal::RunStatus;
 use synthdev_domain::message::ChatRole;
 
-fn started() -> RunEvent {
+fn run_started() -> RunEvent {
     RunEvent::RunStarted {
         workflow: "w".to_owned(),
         definition: String::new(),
@@ -17,7 +17,7 @@ fn started() -> RunEvent {
     }
 }
 
-fn said(text: &str) -> RunEvent {
+fn message_event(text: &str) -> RunEvent {
     RunEvent::MessageAdded {
         context: "c".to_owned(),
         author: MessageAuthor::Workflow,
@@ -27,7 +27,7 @@ fn said(text: &str) -> RunEvent {
     }
 }
 
-fn replied(agent: &str, model: &str, cost_usd: Option<f64>) -> RunEvent {
+fn model_replied(agent: &str, model: &str, cost_usd: Option<f64>) -> RunEvent {
     RunEvent::Replied {
         call: CallId(1),
         agent: agent.to_owned(),
@@ -43,11 +43,11 @@ fn replied(agent: &str, model: &str, cost_usd: Option<f64>) -> RunEvent {
     }
 }
 
-fn resumed() -> RunEvent {
+fn run_resumed() -> RunEvent {
     RunEvent::Resumed { present: true, again: Vec::new(), definition: None, notes: Vec::new() }
 }
 
-fn finished(path: usize) -> RunEvent {
+fn run_finished(path: usize) -> RunEvent {
     RunEvent::Finished {
         status: RunStatus::Paused,
         output: None,
@@ -67,7 +67,7 @@ fn at_each_second(events: Vec<RunEvent>) -> RecentEvents {
     ring
 }
 
-fn read(ring: &RecentEvents) -> Option<RunPreview> {
+fn stored_preview(ring: &RecentEvents) -> Option<RunPreview> {
     ring.to_preview_json().map(|text| {
         assert!(text.len() <= BYTES, "{}", text.len());
         serde_json::from_str(&text).unwrap()
@@ -79,8 +79,8 @@ fn the_last_events_are_kept_and_the_others_counted() {
     for (heard, kept) in
         [(0, None), (1, None), (EVENTS, None), (EVENTS + 1, Some(EVENTS)), (5_000, Some(EVENTS))]
     {
-        let events: Vec<RunEvent> = (0..heard).map(|at| said(&at.to_string())).collect();
-        let glance = read(&at_each_second(events.clone()));
+        let events: Vec<RunEvent> = (0..heard).map(|at| message_event(&at.to_string())).collect();
+        let glance = stored_preview(&at_each_second(events.clone()));
         assert_eq!(glance.as_ref().map(|glance| glance.events.len()), kept, "{heard}");
         let Some(glance) = glance else { continue };
         assert_eq!(glance.before.events as usize, heard - EVENTS);
@@ -91,7 +91,7 @@ fn the_last_events_are_kept_and_the_others_counted() {
 
 #[test]
 fn it_is_no_larger_than_allowed_whatever_happened() {
-    let long = said(&"\u{1}ü\"".repeat(TEXT));
+    let long = message_event(&"\u{1}ü\"".repeat(TEXT));
     let wide = RunEvent::DataChanged {
         state: "s".to_owned(),
         set: (0..50_000).map(|at| (format!("key {at}"), json!(at))).collect(),
@@ -102,15 +102,18 @@ fn it_is_no_larger_than_allowed_whatever_happened() {
         // a long text is cut, and many of them leave less room
         (vec![long.clone(); 8], None),
         (many(&long), Some(10)),
-        ([vec![started()], many(&said("short")), vec![long.clone()]].concat(), Some(EVENTS)),
+        ([vec![run_started()], many(&message_event("short")), vec![long.clone()]].concat(), Some(EVENTS)),
         // what can neither be cut nor has room ends it
-        ([many(&said("early")), vec![wide.clone()], vec![said("late"); 3]].concat(), Some(3)),
-        ([many(&said("early")), vec![wide.clone()]].concat(), None),
+        (
+            [many(&message_event("early")), vec![wide.clone()], vec![message_event("late"); 3]].concat(),
+            Some(3),
+        ),
+        ([many(&message_event("early")), vec![wide.clone()]].concat(), None),
         // a long path has no part in it
-        ([many(&said("early")), vec![finished(100_000)]].concat(), Some(EVENTS)),
+        ([many(&message_event("early")), vec![run_finished(100_000)]].concat(), Some(EVENTS)),
     ] {
         let heard = events.len();
-        let glance = read(&at_each_second(events));
+        let glance = stored_preview(&at_each_second(events));
         assert_eq!(glance.is_some(), least.is_some(), "{least:?}");
         let Some((glance, least)) = glance.zip(least) else { continue };
         assert!(glance.events.len() >= least, "{} of {least}", glance.events.len());
@@ -121,17 +124,17 @@ fn it_is_no_larger_than_allowed_whatever_happened() {
 #[test]
 fn what_was_left_out_is_summed_up() {
     let mut events = vec![
-        started(),
-        replied("coder", "m-1", Some(0.5)),
-        replied("reviewer", "m-2", None),
-        replied("coder", "m-3", Some(0.25)),
-        finished(3),
-        said("while nobody was there"),
-        resumed(),
+        run_started(),
+        model_replied("coder", "m-1", Some(0.5)),
+        model_replied("reviewer", "m-2", None),
+        model_replied("coder", "m-3", Some(0.25)),
+        run_finished(3),
+        message_event("while nobody was there"),
+        run_resumed(),
     ];
     let begun = events.len();
-    events.extend((0..EVENTS).map(|at| said(&at.to_string())));
-    let before = read(&at_each_second(events)).unwrap().before;
+    events.extend((0..EVENTS).map(|at| message_event(&at.to_string())));
+    let before = stored_preview(&at_each_second(events)).unwrap().before;
     assert_eq!(before.events as usize, begun);
     let sums: Vec<_> =
         before.agents.iter().map(|sum| (&*sum.name, &*sum.model, sum.usage.prompt, sum.cost_usd)).collect();
@@ -139,13 +142,18 @@ fn what_was_left_out_is_summed_up() {
     assert_eq!((before.worked_ms, before.since), (4_000, Some(Timestamp(6_000))));
     assert!(!before.chat);
     // a process that died worked until its last event
-    let events = [vec![started(), said("1"), said("2"), resumed()], vec![said("x"); EVENTS]].concat();
-    assert_eq!(read(&at_each_second(events)).unwrap().before.worked_ms, 2_000);
+    let events = [
+        vec![run_started(), message_event("1"), message_event("2"), run_resumed()],
+        vec![message_event("x"); EVENTS],
+    ]
+    .concat();
+    assert_eq!(stored_preview(&at_each_second(events)).unwrap().before.worked_ms, 2_000);
 }
 
 #[test]
 fn a_run_that_goes_on_keeps_what_it_had() {
-    let events: Vec<RunEvent> = [vec![started(), replied("coder", "m", None)], vec![said("x"); 400]].concat();
+    let events: Vec<RunEvent> =
+        [vec![run_started(), model_replied("coder", "m", None)], vec![message_event("x"); 400]].concat();
     let told = events.iter().cloned().enumerate();
     let again =
         RecentEvents::from_events(told.map(|(second, event)| (Timestamp(second as i64 * 1_000), event)));

@@ -10,38 +10,38 @@ const NOTICE: (&str, &str) = ("[… ", " bytes left out …]");
 impl SecretRedactor {
     /// Nothing is put in the place of what goes: a gap is there already.
     pub(super) fn without_cut_keys(&self, text: String) -> String {
-        if self.forms.is_empty() || !text.contains(CUT) {
+        if self.key_forms.is_empty() || !text.contains(CUT) {
             return text;
         }
         let mut clean = String::with_capacity(text.len());
         let (mut from, mut follows) = (0, false);
-        for (start, end) in notices(&text) {
-            clean.push_str(&self.between(&text[from..start], follows, true));
+        for (start, end) in notice_positions(&text) {
+            clean.push_str(&self.redact_between_gaps(&text[from..start], follows, true));
             clean.push_str(&text[start..end]);
             (from, follows) = (end, true);
         }
-        clean.push_str(&self.between(&text[from..], follows, false));
+        clean.push_str(&self.redact_between_gaps(&text[from..], follows, false));
         clean
     }
 
     /// A part of a text: whether it `follows` a gap, and whether one follows it.
-    fn between(&self, part: &str, follows: bool, before: bool) -> String {
+    fn redact_between_gaps(&self, part: &str, follows: bool, before: bool) -> String {
         let head = if follows { usize::from(part.starts_with('\n')).max(quoted_break(part)) } else { 0 };
         let tail = if before { break_at_end(&part[head..]) } else { 0 };
         let (first, rest) = part.split_at(head);
         let (body, last) = rest.split_at(rest.len() - tail);
-        let body = if follows { &body[self.end_of_key(body)..] } else { body };
-        let body = if before { &body[..self.begin_of_key(body)] } else { body };
+        let body = if follows { &body[self.end_of_leading_key(body)..] } else { body };
+        let body = if before { &body[..self.start_of_trailing_key(body)] } else { body };
         [first, &self.without_short_cuts(body), last].concat()
     }
 
     /// Where the ends of keys at the beginning of a text are over.
-    fn end_of_key(&self, text: &str) -> usize {
+    fn end_of_leading_key(&self, text: &str) -> usize {
         let mut start = text.len() - text.trim_start_matches(char::REPLACEMENT_CHARACTER).len();
         loop {
             let rest = &text.as_bytes()[start..];
-            let ends = self.forms.iter().flat_map(|form| {
-                (1..form.text.len()).filter_map(|from| match form.read(from, rest) {
+            let ends = self.key_forms.iter().flat_map(|form| {
+                (1..form.text.len()).filter_map(|from| match form.match_at(from, rest) {
                     KeyFormMatch::Whole(length) => Some(length),
                     KeyFormMatch::Open | KeyFormMatch::Other => None,
                 })
@@ -54,10 +54,10 @@ impl SecretRedactor {
     }
 
     /// Where the beginnings of keys at the end of a text start.
-    fn begin_of_key(&self, text: &str) -> usize {
+    fn start_of_trailing_key(&self, text: &str) -> usize {
         let mut end = text.trim_end_matches(char::REPLACEMENT_CHARACTER).len();
         loop {
-            match self.settled(&text[..end]) {
+            match self.settled_length(&text[..end]) {
                 at if at < end => end = at,
                 _ => return end,
             }
@@ -70,7 +70,7 @@ impl SecretRedactor {
         let mut from = 0;
         for (at, _) in text.match_indices(CUT) {
             let part = &text[from..at];
-            let settled = self.settled(part);
+            let settled = self.settled_length(part);
             if part.len() - settled >= SHORTEST {
                 clean.push_str(&part[..settled]);
                 clean.push_str(REDACTION_MARK);
@@ -84,7 +84,7 @@ impl SecretRedactor {
     }
 }
 
-fn notices(text: &str) -> Vec<(usize, usize)> {
+fn notice_positions(text: &str) -> Vec<(usize, usize)> {
     let notice = |(start, _): (usize, &str)| {
         let number = &text[start + NOTICE.0.len()..];
         let rest = number.trim_start_matches(|letter: char| letter.is_ascii_digit());

@@ -5,7 +5,7 @@
 pub(super) struct KeyForm {
     pub(super) text: String,
     /// Programs that write it begin new lines anywhere in it, as `base64` and `xxd` do.
-    pub(super) wrapped: bool,
+    pub(super) is_wrapped: bool,
 }
 
 /// What a text is to a form.
@@ -25,27 +25,27 @@ pub(super) const CUT: char = '…';
 const LONGEST_BREAK: usize = 64;
 
 impl KeyForm {
-    pub(super) fn plain(text: String) -> Self {
-        Self { text, wrapped: false }
+    pub(super) fn from_text(text: String) -> Self {
+        Self { text, is_wrapped: false }
     }
 
-    pub(super) fn wrapped(text: String) -> Self {
-        Self { text, wrapped: true }
+    pub(super) fn from_wrapped_text(text: String) -> Self {
+        Self { text, is_wrapped: true }
     }
 
     /// The same form, written differently.
-    pub(super) fn with(&self, text: String) -> Self {
-        Self { text, wrapped: self.wrapped }
+    pub(super) fn with_text(&self, text: String) -> Self {
+        Self { text, is_wrapped: self.is_wrapped }
     }
 
     /// The most bytes that it takes in a text.
-    pub(super) fn most(&self) -> usize {
-        if self.wrapped { self.text.len() * 4 + LONGEST_BREAK } else { self.text.len() }
+    pub(super) fn max_length(&self) -> usize {
+        if self.is_wrapped { self.text.len() * 4 + LONGEST_BREAK } else { self.text.len() }
     }
 
     /// Whether all of a text may be the beginning of it.
-    pub(super) fn may_begin(&self, text: &[u8]) -> bool {
-        match self.read(0, text) {
+    pub(super) fn may_start_in(&self, text: &[u8]) -> bool {
+        match self.match_at(0, text) {
             KeyFormMatch::Whole(length) => length == text.len(),
             KeyFormMatch::Open => true,
             KeyFormMatch::Other => false,
@@ -53,15 +53,15 @@ impl KeyForm {
     }
 
     /// Reads the form's letters behind `from` in a text.
-    pub(super) fn read(&self, from: usize, text: &[u8]) -> KeyFormMatch {
+    pub(super) fn match_at(&self, from: usize, text: &[u8]) -> KeyFormMatch {
         let mut at = 0;
         for (number, letter) in self.text.as_bytes().iter().enumerate().skip(from) {
-            if self.wrapped && number > 0 && text.get(at).is_some_and(|found| found != letter) {
+            if self.is_wrapped && number > 0 && text.get(at).is_some_and(|found| found != letter) {
                 at += line_break(&text[at..]);
             }
             match text.get(at) {
-                None if at <= self.most() => return KeyFormMatch::Open,
-                Some(found) if found == letter && at < self.most() => at += 1,
+                None if at <= self.max_length() => return KeyFormMatch::Open,
+                Some(found) if found == letter && at < self.max_length() => at += 1,
                 _ => return KeyFormMatch::Other,
             }
         }

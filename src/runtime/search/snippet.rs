@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use synthdev_domain::word_boundaries::is_word_of_its_own;
+use synthdev_domain::word_boundaries::is_cjk_letter;
 
 /// A part of a text, in one line.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
@@ -18,11 +18,11 @@ pub struct SearchSnippet {
 pub(super) struct SearchTerm {
     words: Vec<String>,
     /// The last word may go on.
-    open: bool,
+    is_prefix: bool,
 }
 
 /// As the index understands what was typed: words, and phrases in quotes; of the last one the beginning is enough.
-pub(super) fn terms(typed: &str) -> Vec<SearchTerm> {
+pub(super) fn parse_terms(typed: &str) -> Vec<SearchTerm> {
     let mut terms = Vec::new();
     let mut whole = true;
     for (at, piece) in typed.split('"').enumerate() {
@@ -33,12 +33,12 @@ pub(super) fn terms(typed: &str) -> Vec<SearchTerm> {
         for piece in pieces {
             let words: Vec<String> = tokens(piece).map(|(_, word)| word).collect();
             if !words.is_empty() {
-                terms.push(SearchTerm { words, open: false });
+                terms.push(SearchTerm { words, is_prefix: false });
             }
         }
     }
     if let Some(last) = terms.last_mut() {
-        last.open = !whole;
+        last.is_prefix = !whole;
     }
     terms
 }
@@ -48,7 +48,7 @@ pub(super) fn snippet_around(text: &str, terms: &[SearchTerm], width: usize) -> 
     let line: Vec<char> = text.split_whitespace().collect::<Vec<_>>().join(" ").chars().collect();
     let joined: String = line.iter().collect();
     let words: Vec<((usize, usize), String)> = tokens(&joined).collect();
-    let mut marks = marks(&words, terms);
+    let mut marks = find_matches(&words, terms);
     let first = marks.first().map_or(0, |mark| mark.0);
     // a third of the room before the first word, the rest behind it
     let room = width.saturating_sub(2);
@@ -78,7 +78,7 @@ pub(super) fn snippet_around(text: &str, terms: &[SearchTerm], width: usize) -> 
 }
 
 /// Places of all terms, in order, none inside another.
-fn marks(words: &[((usize, usize), String)], terms: &[SearchTerm]) -> Vec<(usize, usize)> {
+fn find_matches(words: &[((usize, usize), String)], terms: &[SearchTerm]) -> Vec<(usize, usize)> {
     let mut marks = Vec::new();
     let mut at = 0;
     while at < words.len() {
@@ -100,7 +100,7 @@ impl SearchTerm {
         words.len() > last
             && self.words.iter().enumerate().all(|(at, wanted)| {
                 let there = &words[at].1;
-                if at == last && self.open { there.starts_with(wanted) } else { there == wanted }
+                if at == last && self.is_prefix { there.starts_with(wanted) } else { there == wanted }
             })
     }
 }
@@ -114,11 +114,11 @@ fn tokens(text: &str) -> impl Iterator<Item = ((usize, usize), String)> + '_ {
         let start = chars.peek()?.0;
         let (mut end, mut word) = (start, String::new());
         while let Some((at, c)) =
-            chars.next_if(|(at, c)| c.is_alphanumeric() && (*at == start || !is_word_of_its_own(*c)))
+            chars.next_if(|(at, c)| c.is_alphanumeric() && (*at == start || !is_cjk_letter(*c)))
         {
             word.extend(c.to_lowercase());
             end = at + 1;
-            if is_word_of_its_own(c) {
+            if is_cjk_letter(c) {
                 break;
             }
         }
@@ -145,7 +145,7 @@ mod tests {
             ("v2版", "新v2版本", 40, "新[v2版]本"),
         ];
         for (typed, text, width, expected) in rows {
-            let snippet = snippet_around(text, &terms(typed), width);
+            let snippet = snippet_around(text, &parse_terms(typed), width);
             let mut shown: Vec<String> = snippet.text.chars().map(String::from).collect();
             for (start, end) in &snippet.marks {
                 shown[*start].insert(0, '[');

@@ -17,7 +17,7 @@ pub struct StepAck {
     pub number: u64,
     /// The state that did it, without what is around its errand.
     pub state: String,
-    pub done: AckedAction,
+    pub action: AckedAction,
 }
 
 #[derive(Clone, PartialEq, Debug)]
@@ -31,8 +31,8 @@ pub enum AckedAction {
 /// Those of one errand.
 #[derive(Clone, Default, Debug)]
 pub(super) struct PendingAcks {
-    open: VecDeque<StepAck>,
-    told: u64,
+    open_acks: VecDeque<StepAck>,
+    ack_count: u64,
 }
 
 impl StepAck {
@@ -49,43 +49,43 @@ pub(super) fn parse_ack_id(step_id: &str) -> Option<u64> {
 }
 
 impl PendingAcks {
-    pub(super) fn add(&mut self, state: String, done: AckedAction) {
-        self.told += 1;
-        self.open.push_back(StepAck { number: self.told, state, done });
+    pub(super) fn add_ack(&mut self, state: String, done: AckedAction) {
+        self.ack_count += 1;
+        self.open_acks.push_back(StepAck { number: self.ack_count, state, action: done });
     }
 
-    pub(super) fn first(&self) -> Option<&StepAck> {
-        self.open.front()
+    pub(super) fn first_open(&self) -> Option<&StepAck> {
+        self.open_acks.front()
     }
 
     /// The first and those of its kind that come right after it.
-    pub(super) fn first_alike(&self) -> impl Iterator<Item = &StepAck> {
-        let kind = self.first().map(|ack| discriminant(&ack.done));
-        self.open.iter().take_while(move |ack| Some(discriminant(&ack.done)) == kind)
+    pub(super) fn first_batch(&self) -> impl Iterator<Item = &StepAck> {
+        let kind = self.first_open().map(|ack| discriminant(&ack.action));
+        self.open_acks.iter().take_while(move |ack| Some(discriminant(&ack.action)) == kind)
     }
 
     pub(super) fn open_count(&self) -> usize {
-        self.open.len()
+        self.open_acks.len()
     }
 
     /// Somebody says that it has heard of one: whether it was the first time. `None`: there is no such one.
     pub(super) fn acknowledge(&mut self, number: u64) -> Option<bool> {
-        if let Some(at) = self.open.iter().position(|ack| ack.number == number) {
-            self.open.remove(at);
+        if let Some(at) = self.open_acks.iter().position(|ack| ack.number == number) {
+            self.open_acks.remove(at);
             return Some(true);
         }
-        (1..=self.told).contains(&number).then_some(false)
+        (1..=self.ack_count).contains(&number).then_some(false)
     }
 
     /// Whoever has done a later step has heard of all.
-    pub(super) fn pass(&mut self) {
-        self.open.clear();
+    pub(super) fn clear_open(&mut self) {
+        self.open_acks.clear();
     }
 
     /// What was heard of `before` the journal was read needs not be told again.
     pub(super) fn drop_acknowledged(&mut self, before: &Self) {
-        self.open.retain(|ack| {
-            ack.number > before.told || before.open.iter().any(|open| open.number == ack.number)
+        self.open_acks.retain(|ack| {
+            ack.number > before.ack_count || before.open_acks.iter().any(|open| open.number == ack.number)
         });
     }
 }
@@ -94,48 +94,48 @@ impl PendingAcks {
 mod tests {
     use super::*;
 
-    fn told(count: u64) -> PendingAcks {
+    fn pending_acks(count: u64) -> PendingAcks {
         let mut acks = PendingAcks::default();
         for number in 1..=count {
-            acks.add(format!("s{number}"), AckedAction::Returned(Value::Null));
+            acks.add_ack(format!("s{number}"), AckedAction::Returned(Value::Null));
         }
         acks
     }
 
     #[test]
     fn each_is_told_once_and_in_order() {
-        let mut acks = told(2);
-        assert_eq!(acks.first().map(StepAck::id).as_deref(), Some("ack-1"));
+        let mut acks = pending_acks(2);
+        assert_eq!(acks.first_open().map(StepAck::id).as_deref(), Some("ack-1"));
         let rows = [(0, None), (1, Some(true)), (1, Some(false)), (3, None)];
         for (number, expected) in rows {
             assert_eq!(acks.acknowledge(number), expected, "{number}");
         }
-        assert_eq!((acks.open_count(), acks.first().map(|ack| ack.number)), (1, Some(2)));
-        acks.pass();
+        assert_eq!((acks.open_count(), acks.first_open().map(|ack| ack.number)), (1, Some(2)));
+        acks.clear_open();
         assert_eq!((acks.open_count(), acks.acknowledge(2)), (0, Some(false)));
     }
 
     #[test]
     fn what_was_heard_is_not_told_again() {
-        let mut before = told(3);
+        let mut before = pending_acks(3);
         before.acknowledge(2);
-        let mut read = told(4);
+        let mut read = pending_acks(4);
         read.drop_acknowledged(&before);
-        let left: Vec<u64> = read.open.iter().map(|ack| ack.number).collect();
+        let left: Vec<u64> = read.open_acks.iter().map(|ack| ack.number).collect();
         assert_eq!(left, [1, 3, 4]);
     }
 
     #[test]
     fn those_of_one_kind_come_together() {
-        let mut acks = told(2);
-        acks.add("set".to_owned(), AckedAction::Set { set: Map::new(), removed: Vec::new() });
-        acks.add("end".to_owned(), AckedAction::Returned(Value::Null));
-        let first = |acks: &PendingAcks| acks.first_alike().map(|ack| ack.number).collect::<Vec<_>>();
+        let mut acks = pending_acks(2);
+        acks.add_ack("set".to_owned(), AckedAction::Set { set: Map::new(), removed: Vec::new() });
+        acks.add_ack("end".to_owned(), AckedAction::Returned(Value::Null));
+        let first = |acks: &PendingAcks| acks.first_batch().map(|ack| ack.number).collect::<Vec<_>>();
         assert_eq!(first(&acks), [1, 2]);
         acks.acknowledge(1);
         acks.acknowledge(2);
         assert_eq!(first(&acks), [3]);
-        acks.pass();
+        acks.clear_open();
         assert!(first(&acks).is_empty());
     }
 

@@ -18,7 +18,7 @@ pub struct AssignedStep {
     pub step: TaskStep,
     pub attempt: u32,
     /// How long a lease of it lasts.
-    pub lasts_ms: u64,
+    pub lease_ms: u64,
     /// Steps of the errand that are done.
     pub version: u64,
 }
@@ -27,7 +27,7 @@ pub struct AssignedStep {
 #[derive(Clone, PartialEq, Debug)]
 pub struct AssignedAck {
     pub ack: StepAck,
-    pub lasts_ms: u64,
+    pub lease_ms: u64,
     /// As of a step.
     pub version: u64,
 }
@@ -47,29 +47,29 @@ pub enum NextAssignment {
 /// What is known of an errand.
 #[derive(Clone, PartialEq, Debug)]
 pub struct DelegatedTaskStatus {
-    pub errand: DelegatedTask,
-    pub current: Option<String>,
+    pub task: DelegatedTask,
+    pub current_step: Option<String>,
     pub completed: Vec<String>,
     /// Steps that are known and open; nothing is known while the run works on what follows.
-    pub remaining: Option<usize>,
+    pub remaining_steps: Option<usize>,
     /// Points to which it can go back.
     pub points: Vec<String>,
     /// By which the run knows it.
-    pub lane: u64,
+    pub branch_id: u64,
     /// Steps that are done.
     pub version: u64,
     /// How often it went back.
-    pub went_back: u64,
-    pub ended: Option<TaskOutcome>,
+    pub restore_count: u64,
+    pub outcome: Option<TaskOutcome>,
 }
 
 /// An errand as whoever gives it out is told of it.
 #[derive(Clone, PartialEq, Debug)]
 pub struct DelegatedTaskInfo {
     pub id: String,
-    pub errand: DelegatedTask,
+    pub task: DelegatedTask,
     /// A sub-agent has come for it.
-    pub met: bool,
+    pub has_contact: bool,
 }
 
 /// What an input answered.
@@ -77,9 +77,9 @@ pub struct DelegatedTaskInfo {
 pub(crate) struct AppliedAnswer {
     pub(crate) call: Option<CallId>,
     /// What makes it the same as another result, if a sub-agent gave it.
-    pub(crate) mark: Option<String>,
+    pub(crate) dedup_mark: Option<String>,
     /// It could not be written down so far.
-    pub(crate) unwritten: bool,
+    pub(crate) is_unwritten: bool,
 }
 
 #[derive(Default)]
@@ -88,71 +88,71 @@ pub(super) struct BrokerState {
     /// Whose errand an id is.
     pub(super) ids: HashMap<String, RunId>,
     /// Runs that are being taken up here, and by how many at once.
-    pub(super) rising: HashMap<RunId, usize>,
+    pub(super) resuming: HashMap<RunId, usize>,
     /// Runs that nobody drives here; what was used last comes last.
-    pub(super) idle: VecDeque<RunId>,
+    pub(super) idle_runs: VecDeque<RunId>,
     /// Milliseconds; 0 while no sub-agent can be reached.
     pub(super) lease_ms: u64,
     /// So long a task waits for the sub-agent that begins it.
-    begin_ms: u64,
+    begin_timeout_ms: u64,
 }
 
 pub struct TaskBroker {
     table: Mutex<BrokerState>,
-    news: watch::Sender<u64>,
+    change_counter: watch::Sender<u64>,
 }
 
 impl Default for TaskBroker {
     fn default() -> Self {
-        Self { table: Mutex::default(), news: watch::Sender::new(0) }
+        Self { table: Mutex::default(), change_counter: watch::Sender::new(0) }
     }
 }
 
 impl TaskBroker {
     /// Sub-agents can be reached from now on.
-    pub(crate) fn enable(&self, patience: TaskTimeouts) {
+    pub(crate) fn enable_tasks(&self, patience: TaskTimeouts) {
         let ms = |given: Option<u64>, usual: u64| given.unwrap_or(usual).max(1).saturating_mul(1_000);
-        let mut table = self.table();
+        let mut table = self.lock_state();
         table.lease_ms = ms(patience.lease_seconds, LEASE_SECONDS);
-        table.begin_ms = ms(patience.begin_seconds, BEGIN_SECONDS);
+        table.begin_timeout_ms = ms(patience.begin_seconds, BEGIN_SECONDS);
     }
 
     pub(crate) fn is_enabled(&self) -> bool {
-        self.table().lease_ms > 0
+        self.lock_state().lease_ms > 0
     }
 
-    pub(super) fn table(&self) -> MutexGuard<'_, BrokerState> {
+    pub(super) fn lock_state(&self) -> MutexGuard<'_, BrokerState> {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Something may be ready.
     pub(super) fn notify_watchers(&self) {
-        self.news.send_modify(|news| *news += 1);
+        self.change_counter.send_modify(|news| *news += 1);
     }
 
     /// Changes whenever a step may have become ready, or an errand has come up or ended.
     pub fn watch(&self) -> watch::Receiver<u64> {
-        self.news.subscribe()
+        self.change_counter.subscribe()
     }
 
     /// The run of an errand, if it is known here.
     pub fn run_for_task(&self, id: &str) -> Option<RunId> {
-        self.table().ids.get(id).cloned()
+        self.lock_state().ids.get(id).cloned()
     }
 
     /// Errands of a run that are not done, in the order of their items.
     pub fn open_tasks(&self, run: &RunId) -> Vec<DelegatedTaskInfo> {
-        let table = self.table();
+        let table = self.lock_state();
         let Some(book) = table.runs.get(run) else { return Vec::new() };
         let open = book.entries.values().filter(|entry| book.task_outcome(entry).is_none());
         let task = |entry: &QueuedTask| DelegatedTaskInfo {
             id: entry.id.clone(),
-            errand: entry.errand.clone(),
-            met: entry.met,
+            task: entry.task.clone(),
+            has_contact: entry.has_contact,
         };
         let mut tasks: Vec<DelegatedTaskInfo> = open.map(task).collect();
         tasks.sort_by(|one, other| {
-            let place = |task: &DelegatedTaskInfo| (task.errand.owner.clone(), task.errand.index);
+            let place = |task: &DelegatedTaskInfo| (task.task.owner.clone(), task.task.index);
             place(one).cmp(&place(other))
         });
         tasks
@@ -160,43 +160,46 @@ impl TaskBroker {
 
     /// Whether an errand waits for somebody to come for it.
     pub fn has_unclaimed_task(&self, run: &RunId) -> bool {
-        let table = self.table();
+        let table = self.lock_state();
         let Some(book) = table.runs.get(run) else { return false };
-        book.entries
-            .values()
-            .any(|entry| !entry.met && !entry.open.is_empty() && book.task_outcome(entry).is_none())
+        book.entries.values().any(|entry| {
+            !entry.has_contact && !entry.open_steps.is_empty() && book.task_outcome(entry).is_none()
+        })
     }
 
     /// The next step of an errand for this worker, or so many at most of one kind. Whoever does not say who it is
     /// is leased one at a time.
     pub fn next_assignment(&self, id: &str, worker: &str, most: usize, now: Timestamp) -> NextAssignment {
-        let mut table = self.table();
+        let mut table = self.lock_state();
         let lasts_ms = table.lease_ms;
-        let Some(book) = table.book(id) else { return NextAssignment::Unknown };
-        let (over, ending) = (book.run_outcome(), book.ending);
-        let Some(entry) = book.entry(id) else { return NextAssignment::Unknown };
-        (entry.contact, entry.met) = (now, true);
+        let Some(book) = table.tasks_mut(id) else { return NextAssignment::Unknown };
+        let (over, ending) = (book.run_outcome(), book.is_ending);
+        let Some(entry) = book.task_mut(id) else { return NextAssignment::Unknown };
+        (entry.last_contact, entry.has_contact) = (now, true);
         if ending {
             return NextAssignment::Waiting;
         }
-        let version = entry.done.len() as u64;
-        if !entry.leases.holds(worker, now) {
-            let told = |ack: &StepAck| AssignedAck { ack: ack.clone(), lasts_ms, version };
-            let mut acks = entry.acks.first_alike().take(most).map(told);
+        let version = entry.finished_steps.len() as u64;
+        if !entry.leases.has_lease(worker, now) {
+            let told = |ack: &StepAck| AssignedAck { ack: ack.clone(), lease_ms: lasts_ms, version };
+            let mut acks = entry.acks.first_batch().take(most).map(told);
             if let Some(first) = acks.next() {
                 return NextAssignment::Told(Box::new(first), acks.collect());
             }
         }
-        if let Some(ended) = entry.ended.clone().or(over) {
+        if let Some(ended) = entry.outcome.clone().or(over) {
             return NextAssignment::Ended(ended);
         }
         let most = if worker.is_empty() { 1 } else { most };
-        let mut steps = entry.lease(worker, most, now).filter_map(|lease| {
-            let step = entry.open.get(&lease.step).filter(|step| !entry.in_flight.contains(&step.call))?;
+        let mut steps = entry.lease_steps(worker, most, now).filter_map(|lease| {
+            let step = entry
+                .open_steps
+                .get(&lease.step)
+                .filter(|step| !entry.in_flight_steps.contains(&step.call))?;
             Some(AssignedStep {
                 step: step.clone(),
                 attempt: lease.attempt,
-                lasts_ms: lease.lasts_ms,
+                lease_ms: lease.lease_ms,
                 version,
             })
         });
@@ -210,39 +213,42 @@ impl TaskBroker {
 
     /// How an errand stands, for whoever looks for what is wrong.
     pub fn task_status(&self, id: &str) -> Option<DelegatedTaskStatus> {
-        let mut table = self.table();
-        let book = table.book(id)?;
-        let lane = *book.lanes.get(id)?;
+        let mut table = self.lock_state();
+        let book = table.tasks_mut(id)?;
+        let lane = *book.branch_ids.get(id)?;
         let entry = book.entries.get(&lane)?;
         let ended = book.task_outcome(entry);
-        let open = entry.open.len() + entry.acks.open_count();
+        let open = entry.open_steps.len() + entry.acks.open_count();
         let known = ended.is_some() || open > 0;
         // where the end is being written, nothing more is handed out
-        let remaining = if book.ending { Some(0) } else { known.then_some(open) };
-        let current =
-            entry.acks.first().map(StepAck::id).or_else(|| entry.open.keys().next().copied().map(step_id));
-        let completed = entry.done.iter().map(|(call, _)| step_id(*call)).collect();
+        let remaining = if book.is_ending { Some(0) } else { known.then_some(open) };
+        let current = entry
+            .acks
+            .first_open()
+            .map(StepAck::id)
+            .or_else(|| entry.open_steps.keys().next().copied().map(step_id));
+        let completed = entry.finished_steps.iter().map(|(call, _)| step_id(*call)).collect();
         Some(DelegatedTaskStatus {
-            errand: entry.errand.clone(),
-            current: current.filter(|_| !book.ending),
+            task: entry.task.clone(),
+            current_step: current.filter(|_| !book.is_ending),
             completed,
-            remaining,
+            remaining_steps: remaining,
             points: entry.points.clone(),
-            lane,
-            version: entry.done.len() as u64,
-            went_back: entry.went_back,
-            ended,
+            branch_id: lane,
+            version: entry.finished_steps.len() as u64,
+            restore_count: entry.restore_count,
+            outcome: ended,
         })
     }
 
     /// Counts an answer that does not fit; how many more may come. After the last one the run is told that the step has
     /// failed.
     pub fn count_misfit(&self, id: &str, call: CallId) -> u32 {
-        let mut table = self.table();
-        let step = table.book(id).and_then(|book| book.entry(id)?.open.get_mut(&call));
+        let mut table = self.lock_state();
+        let step = table.tasks_mut(id).and_then(|book| book.task_mut(id)?.open_steps.get_mut(&call));
         step.map_or(0, |step| {
-            step.misfits += 1;
-            super::TRIES.saturating_sub(step.misfits)
+            step.rejected_answers += 1;
+            super::TRIES.saturating_sub(step.rejected_answers)
         })
     }
 
@@ -254,17 +260,17 @@ impl TaskBroker {
         answered: AppliedAnswer,
         output: &MachineOutput,
     ) {
-        let mut table = self.table();
+        let mut table = self.lock_state();
         let lease_ms = table.lease_ms;
-        if lease_ms == 0 || !machine.is_served() && !table.runs.contains_key(run) {
+        if lease_ms == 0 || !machine.has_sub_agents() && !table.runs.contains_key(run) {
             return;
         }
         let book = table.runs.entry(run.clone()).or_insert_with(|| RunTasks::new(run.clone(), lease_ms));
-        (book.read_as, book.ending) = (None, false);
-        let AppliedAnswer { call, mark, unwritten } = answered;
+        (book.journal_revision, book.is_ending) = (None, false);
+        let AppliedAnswer { call, dedup_mark: mark, is_unwritten: unwritten } = answered;
         if let Some(call) = call {
             if unwritten && mark.is_some() {
-                book.unwritten.insert(call);
+                book.unwritten_steps.insert(call);
             }
             book.complete_step(call, None, mark);
         }
@@ -273,7 +279,7 @@ impl TaskBroker {
         for effect in &output.effects {
             book.offer_effect(machine, effect);
         }
-        table.name(run);
+        table.register_ids(run);
         drop(table);
         self.notify_watchers();
     }
@@ -281,30 +287,32 @@ impl TaskBroker {
     /// The end of a run is about to be written down: whoever reads of it there is handed no step of it any more, and is
     /// told of it here when it is written.
     pub(crate) fn mark_ending(&self, run: &RunId) {
-        if let Some(book) = self.table().runs.get_mut(run) {
-            book.ending = true;
+        if let Some(book) = self.lock_state().runs.get_mut(run) {
+            book.is_ending = true;
         }
     }
 
     /// All that is known of the run stands in its journal.
     pub(crate) fn mark_written(&self, run: &RunId) {
-        if let Some(book) = self.table().runs.get_mut(run) {
-            book.unwritten.clear();
+        if let Some(book) = self.lock_state().runs.get_mut(run) {
+            book.unwritten_steps.clear();
         }
     }
 
     /// Another process drives the run by now.
-    pub(crate) fn forget(&self, run: &RunId) {
-        self.table().runs.remove(run);
+    pub(crate) fn forget_run(&self, run: &RunId) {
+        self.lock_state().runs.remove(run);
     }
 
     /// Inputs for runs whose steps nobody does.
     pub(crate) fn fail_overdue_steps(&self, now: Timestamp) -> Vec<(RunId, Input)> {
-        let mut table = self.table();
-        let begin_ms = table.begin_ms;
+        let mut table = self.lock_state();
+        let begin_ms = table.begin_timeout_ms;
         let swept = table.runs.iter_mut();
         let failing: Vec<(RunId, Input)> = swept
-            .flat_map(|(run, book)| book.sweep(now, begin_ms).into_iter().map(|input| (run.clone(), input)))
+            .flat_map(|(run, book)| {
+                book.fail_overdue_steps(now, begin_ms).into_iter().map(|input| (run.clone(), input))
+            })
             .collect();
         drop(table);
         // what was given back may be taken
@@ -314,12 +322,12 @@ impl TaskBroker {
 }
 
 impl BrokerState {
-    pub(super) fn book(&mut self, id: &str) -> Option<&mut RunTasks> {
+    pub(super) fn tasks_mut(&mut self, id: &str) -> Option<&mut RunTasks> {
         self.runs.get_mut(self.ids.get(id)?)
     }
 
-    pub(super) fn name(&mut self, run: &RunId) {
+    pub(super) fn register_ids(&mut self, run: &RunId) {
         let Some(book) = self.runs.get_mut(run) else { return };
-        self.ids.extend(book.fresh.drain(..).map(|id| (id, run.clone())));
+        self.ids.extend(book.unannounced_ids.drain(..).map(|id| (id, run.clone())));
     }
 }

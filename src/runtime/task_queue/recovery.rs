@@ -21,37 +21,37 @@ pub(crate) struct JournaledInput<'j> {
     pub(crate) at: Timestamp,
     pub(crate) input: &'j Input,
     /// What makes it the same as another result, if a sub-agent gave it.
-    pub(crate) submitted: Option<&'j str>,
+    pub(crate) dedup_mark: Option<&'j str>,
 }
 
 /// A run is being taken up: as long as this lives, only who does it tells the desk of the run.
 pub(crate) struct ResumeGuard<'d> {
-    desk: &'d TaskBroker,
+    broker: &'d TaskBroker,
     run: RunId,
 }
 
 impl Drop for ResumeGuard<'_> {
     fn drop(&mut self) {
-        let mut table = self.desk.table();
-        let left = table.rising.remove(&self.run).unwrap_or(0).saturating_sub(1);
+        let mut table = self.broker.lock_state();
+        let left = table.resuming.remove(&self.run).unwrap_or(0).saturating_sub(1);
         if left > 0 {
-            table.rising.insert(self.run.clone(), left);
+            table.resuming.insert(self.run.clone(), left);
         }
         drop(table);
-        self.desk.notify_watchers();
+        self.broker.notify_watchers();
     }
 }
 
 impl TaskBroker {
     /// Before a run is claimed; to be kept until it is driven, or will not be.
     pub(crate) fn begin_resume(&self, run: &RunId) -> ResumeGuard<'_> {
-        *self.table().rising.entry(run.clone()).or_insert(0) += 1;
-        ResumeGuard { desk: self, run: run.clone() }
+        *self.lock_state().resuming.entry(run.clone()).or_insert(0) += 1;
+        ResumeGuard { broker: self, run: run.clone() }
     }
 
     /// Whether the run is just being taken up here.
     pub(crate) fn is_resuming(&self, run: &RunId) -> bool {
-        self.table().rising.contains_key(run)
+        self.lock_state().resuming.contains_key(run)
     }
 
     /// Until nobody here is taking the run up: only then it is known whether it is driven here.
@@ -70,10 +70,10 @@ impl TaskBroker {
         spec: &Arc<RunSpec>,
         journal: impl Iterator<Item = JournaledInput<'j>> + Clone,
     ) {
-        let Some(book) = self.replayed((now, run), spec, journal) else { return };
-        let mut table = self.table();
-        table.idle.retain(|idle| idle != run);
-        table.place(run, book);
+        let Some(book) = self.replay_tasks((now, run), spec, journal) else { return };
+        let mut table = self.lock_state();
+        table.idle_runs.retain(|idle| idle != run);
+        table.insert_tasks(run, book);
         drop(table);
         self.notify_watchers();
     }
@@ -87,14 +87,14 @@ impl TaskBroker {
         journal: impl Iterator<Item = JournaledInput<'j>> + Clone,
         driven: impl Fn(&RunId) -> bool,
     ) -> bool {
-        let Some(mut book) = self.replayed((now, run), spec, journal) else { return true };
-        book.read_as = Some(stand);
-        let mut table = self.table();
-        if table.rising.contains_key(run) || driven(run) {
+        let Some(mut book) = self.replay_tasks((now, run), spec, journal) else { return true };
+        book.journal_revision = Some(stand);
+        let mut table = self.lock_state();
+        if table.resuming.contains_key(run) || driven(run) {
             return false;
         }
-        table.place(run, book);
-        table.rest(run, driven);
+        table.insert_tasks(run, book);
+        table.keep_idle(run, driven);
         drop(table);
         self.notify_watchers();
         true
@@ -102,30 +102,31 @@ impl TaskBroker {
 
     /// Whether nothing has happened to a run since its journal was read.
     pub(crate) fn is_current(&self, run: &RunId, stand: RunRevision) -> bool {
-        self.table().runs.get(run).is_some_and(|book| book.read_as == Some(stand))
+        self.lock_state().runs.get(run).is_some_and(|book| book.journal_revision == Some(stand))
     }
 
     /// Nobody drives the run here any more.
     pub(crate) fn mark_idle(&self, run: &RunId, driven: impl Fn(&RunId) -> bool) {
-        self.table().rest(run, driven);
+        self.lock_state().keep_idle(run, driven);
     }
 
-    fn replayed<'j>(
+    fn replay_tasks<'j>(
         &self,
         (now, run): (Timestamp, &RunId),
         spec: &Arc<RunSpec>,
         journal: impl Iterator<Item = JournaledInput<'j>> + Clone,
     ) -> Option<RunTasks> {
-        let lease_ms = Some(self.table().lease_ms).filter(|lease_ms| *lease_ms > 0)?;
+        let lease_ms = Some(self.lock_state().lease_ms).filter(|lease_ms| *lease_ms > 0)?;
         let mut book = RunTasks::new(run.clone(), lease_ms);
-        let mut tape = StepwiseReplay::sparing(Arc::clone(spec), journal.clone().map(|past| past.input));
+        let mut tape =
+            StepwiseReplay::skipping_answered(Arc::clone(spec), journal.clone().map(|past| past.input));
         let mut journal = journal.peekable();
-        while let Some(JournaledInput { at, input, submitted }) = journal.next() {
+        while let Some(JournaledInput { at, input, dedup_mark: submitted }) = journal.next() {
             let answered = input.answered_call().zip(submitted);
             let whose = answered.and_then(|(call, _)| tape.machine.task_for_call(call));
             let next = journal.peek().map(|next| next.input);
-            let told = tape.feed(at, input.clone(), next).iter().map(|(_, event)| event);
-            let events: Vec<RunEvent> = told.filter(|event| tells(event)).cloned().collect();
+            let told = tape.feed_input(at, input.clone(), next).iter().map(|(_, event)| event);
+            let events: Vec<RunEvent> = told.filter(|event| affects_tasks(event)).cloned().collect();
             if let Some((call, mark)) = answered {
                 book.complete_step(call, whose, Some(mark.to_owned()));
                 book.acknowledge_all(whose);
@@ -134,52 +135,52 @@ impl TaskBroker {
             book.sync_with_machine(now, &tape.machine);
         }
         let machine = &tape.machine;
-        tape.open().for_each(|effect| book.offer_effect(machine, effect));
+        tape.open_effects().for_each(|effect| book.offer_effect(machine, effect));
         Some(book)
     }
 }
 
 impl BrokerState {
-    fn place(&mut self, run: &RunId, book: RunTasks) {
+    fn insert_tasks(&mut self, run: &RunId, book: RunTasks) {
         let before = self.runs.insert(run.clone(), book);
         let mut before = before.map(|before| before.entries).unwrap_or_default();
         for (lane, entry) in self.runs.get_mut(run).into_iter().flat_map(|book| &mut book.entries) {
             match before.remove(lane) {
                 Some(known) => {
                     // whoever had come still is there
-                    entry.met |= known.met;
+                    entry.has_contact |= known.has_contact;
                     entry.acks.drop_acknowledged(&known.acks);
                 }
                 // who comes for what has ended wants the result
-                None if entry.ended.is_some() => entry.acks.pass(),
+                None if entry.outcome.is_some() => entry.acks.clear_open(),
                 None => {}
             }
         }
-        self.name(run);
+        self.register_ids(run);
     }
 
     /// Keeps what was told last of runs without a driver.
-    fn rest(&mut self, run: &RunId, driven: impl Fn(&RunId) -> bool) {
+    fn keep_idle(&mut self, run: &RunId, driven: impl Fn(&RunId) -> bool) {
         if !self.runs.contains_key(run) {
             return;
         }
-        self.idle.retain(|idle| idle != run);
-        self.idle.push_back(run.clone());
-        if self.idle.len() <= KEPT {
+        self.idle_runs.retain(|idle| idle != run);
+        self.idle_runs.push_back(run.clone());
+        if self.idle_runs.len() <= KEPT {
             return;
         }
-        let Some(oldest) = self.idle.pop_front() else { return };
-        if self.rising.contains_key(&oldest) || driven(&oldest) {
+        let Some(oldest) = self.idle_runs.pop_front() else { return };
+        if self.resuming.contains_key(&oldest) || driven(&oldest) {
             return;
         }
         let book = self.runs.remove(&oldest);
-        for id in book.iter().flat_map(|book| book.lanes.keys()) {
+        for id in book.iter().flat_map(|book| book.branch_ids.keys()) {
             self.ids.remove(id);
         }
     }
 }
 
-fn tells(event: &RunEvent) -> bool {
+fn affects_tasks(event: &RunEvent) -> bool {
     matches!(
         event,
         RunEvent::DataChanged { .. }

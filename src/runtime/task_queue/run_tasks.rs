@@ -27,7 +27,7 @@ pub struct TaskStep {
     /// What the state takes for a result, where it says that.
     pub schema: Option<Value>,
     /// Answers so far that did not fit.
-    pub misfits: u32,
+    pub rejected_answers: u32,
 }
 
 #[derive(Clone, PartialEq, Debug)]
@@ -64,27 +64,27 @@ impl TaskStepWork {
 /// One errand.
 pub(super) struct QueuedTask {
     pub(super) id: String,
-    pub(super) errand: DelegatedTask,
+    pub(super) task: DelegatedTask,
     pub(super) leases: LeaseQueue<CallId>,
-    pub(super) open: BTreeMap<CallId, TaskStep>,
+    pub(super) open_steps: BTreeMap<CallId, TaskStep>,
     /// Open steps for which the queue has no room yet: none is lost.
-    later: VecDeque<CallId>,
+    waiting_steps: VecDeque<CallId>,
     /// In the order in which they were done, with what makes a result the same.
-    pub(super) done: Vec<(CallId, String)>,
+    pub(super) finished_steps: Vec<(CallId, String)>,
     /// Results on their way into the journal.
-    pub(super) in_flight: BTreeSet<CallId>,
+    pub(super) in_flight_steps: BTreeSet<CallId>,
     /// What the run did itself, if its sub-agent is to be told of that.
     pub(super) acks: PendingAcks,
     /// Points to which it can go back.
     pub(super) points: Vec<String>,
     /// How often it went back.
-    pub(super) went_back: u64,
+    pub(super) restore_count: u64,
     /// When a sub-agent was last heard of, or the errand came up.
-    pub(super) contact: Timestamp,
+    pub(super) last_contact: Timestamp,
     /// A sub-agent has come for it.
-    pub(super) met: bool,
-    pub(super) losses: u32,
-    pub(super) ended: Option<TaskOutcome>,
+    pub(super) has_contact: bool,
+    pub(super) lost_leases: u32,
+    pub(super) outcome: Option<TaskOutcome>,
 }
 
 /// If it is the same at two times, nothing has happened to the run between them.
@@ -95,22 +95,22 @@ pub(super) struct RunTasks {
     pub(super) lease_ms: u64,
     /// By lane.
     pub(super) entries: BTreeMap<u64, QueuedTask>,
-    pub(super) lanes: HashMap<String, u64>,
+    pub(super) branch_ids: HashMap<String, u64>,
     /// Items that are under way: the loop's name, the position.
-    owners: HashMap<(String, usize), u64>,
+    item_owners: HashMap<(String, usize), u64>,
     steps: HashMap<CallId, u64>,
     /// Ids that nobody was told yet.
-    pub(super) fresh: Vec<String>,
+    pub(super) unannounced_ids: Vec<String>,
     /// Steps whose results count and could not be written down so far.
-    pub(super) unwritten: BTreeSet<CallId>,
+    pub(super) unwritten_steps: BTreeSet<CallId>,
     /// How the run stood when all this was read from its journal, unless it went on here since.
-    pub(super) read_as: Option<RunRevision>,
+    pub(super) journal_revision: Option<RunRevision>,
     /// The run itself has ended.
-    over: Option<TaskOutcome>,
+    run_outcome: Option<TaskOutcome>,
     /// The run is about to fail: nothing more is given out.
-    failing: Option<TaskOutcome>,
+    failing_outcome: Option<TaskOutcome>,
     /// Its end is being written down.
-    pub(super) ending: bool,
+    pub(super) is_ending: bool,
 }
 
 impl RunTasks {
@@ -119,51 +119,51 @@ impl RunTasks {
             run,
             lease_ms,
             entries: BTreeMap::new(),
-            lanes: HashMap::new(),
-            owners: HashMap::new(),
+            branch_ids: HashMap::new(),
+            item_owners: HashMap::new(),
             steps: HashMap::new(),
-            fresh: Vec::new(),
-            unwritten: BTreeSet::new(),
-            read_as: None,
-            over: None,
-            failing: None,
-            ending: false,
+            unannounced_ids: Vec::new(),
+            unwritten_steps: BTreeSet::new(),
+            journal_revision: None,
+            run_outcome: None,
+            failing_outcome: None,
+            is_ending: false,
         }
     }
 
-    pub(super) fn entry(&mut self, id: &str) -> Option<&mut QueuedTask> {
-        self.entries.get_mut(self.lanes.get(id)?)
+    pub(super) fn task_mut(&mut self, id: &str) -> Option<&mut QueuedTask> {
+        self.entries.get_mut(self.branch_ids.get(id)?)
     }
 
     pub(super) fn task_outcome(&self, entry: &QueuedTask) -> Option<TaskOutcome> {
-        entry.ended.clone().or_else(|| self.run_outcome())
+        entry.outcome.clone().or_else(|| self.run_outcome())
     }
 
     /// How the run itself has ended, or is about to.
     pub(super) fn run_outcome(&self) -> Option<TaskOutcome> {
-        self.over.clone().or_else(|| self.failing.clone())
+        self.run_outcome.clone().or_else(|| self.failing_outcome.clone())
     }
 
     /// A step was answered, by a sub-agent if there is a mark; in whose errand is looked up if it is not said.
     pub(super) fn complete_step(&mut self, call: CallId, lane: Option<u64>, mark: Option<String>) {
         let Some(lane) = self.steps.remove(&call).or(lane) else { return };
         let Some(entry) = self.entries.get_mut(&lane) else { return };
-        entry.open.remove(&call);
-        entry.in_flight.remove(&call);
+        entry.open_steps.remove(&call);
+        entry.in_flight_steps.remove(&call);
         match mark {
             Some(mark) => {
                 entry.leases.complete(call);
-                entry.done.push((call, mark));
+                entry.finished_steps.push((call, mark));
             }
-            None => drop(entry.leases.withdraw(call)),
+            None => drop(entry.leases.withdraw_step(call)),
         }
-        entry.move_up(self.lease_ms);
+        entry.enqueue_waiting(self.lease_ms);
     }
 
     /// Whoever has done a step in this errand had heard of what was done before.
     pub(super) fn acknowledge_all(&mut self, lane: Option<u64>) {
         if let Some(entry) = lane.and_then(|lane| self.entries.get_mut(&lane)) {
-            entry.acks.pass();
+            entry.acks.clear_open();
         }
     }
 
@@ -178,32 +178,33 @@ impl RunTasks {
                 RunEvent::DataChanged { state, set, removed } => {
                     let Some(entry) = self.entry_around(state) else { continue };
                     for key in removed {
-                        entry.errand.data.shift_remove(key);
+                        entry.task.data.shift_remove(key);
                     }
-                    entry.errand.data.extend(set.clone());
-                    if told && let Some(local) = bookkeeping(program, &entry.errand, state) {
+                    entry.task.data.extend(set.clone());
+                    if told && let Some(local) = data_only_state(program, &entry.task, state) {
                         let done = AckedAction::Set { set: set.clone(), removed: removed.clone() };
-                        entry.acks.add(local, done);
+                        entry.acks.add_ack(local, done);
                     }
                 }
                 RunEvent::BranchFinished { state, index, output, error, .. } => {
-                    let Some(lane) = self.owners.remove(&(state.clone(), *index)) else { continue };
+                    let Some(lane) = self.item_owners.remove(&(state.clone(), *index)) else { continue };
                     let ended = match error {
                         Some(failure) => failure_outcome(failure),
                         None => TaskOutcome::Complete(output.clone().unwrap_or_default()),
                     };
                     if told {
-                        self.tell_return(lane, &ended);
+                        self.ack_result(lane, &ended);
                     }
-                    self.end(lane, ended);
+                    self.end_task(lane, ended);
                 }
                 RunEvent::Finished { status, output, error, .. } => {
                     if told && *status == RunStatus::Completed {
-                        self.tell_return(0, &TaskOutcome::Complete(output.clone().unwrap_or_default()));
+                        self.ack_result(0, &TaskOutcome::Complete(output.clone().unwrap_or_default()));
                     }
-                    self.over = over(*status, output.clone().unwrap_or_default(), error.as_deref());
+                    self.run_outcome =
+                        run_status_outcome(*status, output.clone().unwrap_or_default(), error.as_deref());
                 }
-                RunEvent::Resumed { .. } => self.go_on(),
+                RunEvent::Resumed { .. } => self.reset_contacts(),
                 _ => {}
             }
         }
@@ -217,28 +218,28 @@ impl RunTasks {
                 continue;
             }
             if let Some(errand) = machine.delegated_task(*lane) {
-                self.begin(now, machine.seed(), *lane, errand);
+                self.add_task(now, machine.random_seed(), *lane, errand);
             }
         }
-        self.failing = machine.withdrawn().as_ref().map(failure_outcome);
+        self.failing_outcome = machine.withdrawal_reason().as_ref().map(failure_outcome);
         for (lane, entry) in &mut self.entries {
-            entry.points = machine.points(*lane).map(str::to_owned).collect();
-            entry.went_back = machine.went_back(*lane);
+            entry.points = machine.checkpoint_names(*lane).map(str::to_owned).collect();
+            entry.restore_count = machine.restore_count(*lane);
         }
         let open: BTreeSet<u64> = lanes.into_iter().collect();
         let gone = |(lane, entry): (&u64, &QueuedTask)| {
-            (entry.ended.is_none() && !open.contains(lane)).then_some(*lane)
+            (entry.outcome.is_none() && !open.contains(lane)).then_some(*lane)
         };
-        let gone: Vec<u64> = if machine.is_over() || !machine.is_served() {
+        let gone: Vec<u64> = if machine.is_idle_for_good() || !machine.has_sub_agents() {
             Vec::new()
         } else {
             self.entries.iter().filter_map(gone).collect()
         };
         for lane in gone {
             let text = "the loop went on without this item".to_owned();
-            self.end(lane, TaskOutcome::Failed { code: "workflow_cancelled".to_owned(), text });
+            self.end_task(lane, TaskOutcome::Failed { code: "workflow_cancelled".to_owned(), text });
         }
-        self.ask(machine);
+        self.sync_prompts(machine);
     }
 
     /// What the machine wants of somebody, if it is for a sub-agent.
@@ -253,83 +254,85 @@ impl RunTasks {
             Effect::CallModel { call, request } => {
                 (*call, request.state.clone(), TaskStepWork::Model(request.clone()))
             }
-            Effect::RunTool { call, invocation, .. } => {
-                (*call, machine.state_of(*call).unwrap_or_default(), TaskStepWork::Tool(invocation.clone()))
-            }
+            Effect::RunTool { call, invocation, .. } => (
+                *call,
+                machine.state_for_call(*call).unwrap_or_default(),
+                TaskStepWork::Tool(invocation.clone()),
+            ),
             _ => return,
         };
         if let Some(lane) = machine.task_for_call(call) {
-            let schema = machine.schema_of(call);
-            self.put(lane, TaskStep { call, state, work, schema, misfits: 0 });
+            let schema = machine.output_schema_for_call(call);
+            self.enqueue_step(lane, TaskStep { call, state, work, schema, rejected_answers: 0 });
         }
     }
 
     /// The run goes on: who was told of its end has gone.
-    fn go_on(&mut self) {
-        if self.over.take().is_none() {
+    fn reset_contacts(&mut self) {
+        if self.run_outcome.take().is_none() {
             return;
         }
-        for entry in self.entries.values_mut().filter(|entry| entry.ended.is_none()) {
-            (entry.met, entry.losses) = (false, 0);
+        for entry in self.entries.values_mut().filter(|entry| entry.outcome.is_none()) {
+            (entry.has_contact, entry.lost_leases) = (false, 0);
         }
     }
 
-    fn begin(&mut self, now: Timestamp, seed: u64, lane: u64, errand: DelegatedTask) {
+    fn add_task(&mut self, now: Timestamp, seed: u64, lane: u64, errand: DelegatedTask) {
         let id = task_id(&self.run, seed, lane);
-        self.lanes.insert(id.clone(), lane);
-        self.fresh.push(id.clone());
+        self.branch_ids.insert(id.clone(), lane);
+        self.unannounced_ids.push(id.clone());
         if let Some(index) = errand.index {
-            self.owners.insert((errand.owner.clone(), index), lane);
+            self.item_owners.insert((errand.owner.clone(), index), lane);
         }
         let entry = QueuedTask {
             id,
-            errand,
+            task: errand,
             leases: LeaseQueue::default(),
-            open: BTreeMap::new(),
-            later: VecDeque::new(),
-            done: Vec::new(),
-            in_flight: BTreeSet::new(),
+            open_steps: BTreeMap::new(),
+            waiting_steps: VecDeque::new(),
+            finished_steps: Vec::new(),
+            in_flight_steps: BTreeSet::new(),
             acks: PendingAcks::default(),
             points: Vec::new(),
-            went_back: 0,
-            contact: now,
-            met: false,
-            losses: 0,
-            ended: None,
+            restore_count: 0,
+            last_contact: now,
+            has_contact: false,
+            lost_leases: 0,
+            outcome: None,
         };
         self.entries.insert(lane, entry);
     }
 
-    fn end(&mut self, lane: u64, ended: TaskOutcome) {
+    fn end_task(&mut self, lane: u64, ended: TaskOutcome) {
         let Some(entry) = self.entries.get_mut(&lane) else { return };
-        for call in std::mem::take(&mut entry.open).into_keys() {
-            entry.leases.withdraw(call);
+        for call in std::mem::take(&mut entry.open_steps).into_keys() {
+            entry.leases.withdraw_step(call);
             self.steps.remove(&call);
         }
-        entry.ended = Some(ended);
+        entry.outcome = Some(ended);
     }
 
-    fn put(&mut self, lane: u64, mut step: TaskStep) {
+    fn enqueue_step(&mut self, lane: u64, mut step: TaskStep) {
         let Some(entry) = self.entries.get_mut(&lane) else { return };
-        let own = entry.errand.index.map(|index| format!("{}[{index}]/", entry.errand.owner));
+        let own = entry.task.index.map(|index| format!("{}[{index}]/", entry.task.owner));
         let state = own.as_deref().and_then(|own| step.state.strip_prefix(own)).map(str::to_owned);
         step.state = state.unwrap_or(step.state);
         let call = step.call;
-        if entry.open.contains_key(&call) {
+        if entry.open_steps.contains_key(&call) {
             return;
         }
-        if entry.queue(&step, self.lease_ms) == Err(EnqueueError::Full) {
-            entry.later.push_back(call);
+        if entry.queue_step(&step, self.lease_ms) == Err(EnqueueError::Full) {
+            entry.waiting_steps.push_back(call);
         }
         self.steps.insert(call, lane);
-        entry.open.insert(call, step);
+        entry.open_steps.insert(call, step);
     }
 
     /// Questions come and go without an effect: nobody at this end is asked.
-    fn ask(&mut self, machine: &Machine) {
-        let prompts = machine.prompts();
+    fn sync_prompts(&mut self, machine: &Machine) {
+        let prompts = machine.delegated_prompts();
         let asked = |entry: &QueuedTask| -> Vec<CallId> {
-            let open = entry.open.values().filter(|step| matches!(step.work, TaskStepWork::Prompt(_)));
+            let open = entry.open_steps.values().filter(|step| matches!(step.work, TaskStepWork::Prompt(_)));
             open.map(|step| step.call).collect()
         };
         let before: Vec<CallId> = self.entries.values().flat_map(asked).collect();
@@ -341,25 +344,25 @@ impl RunTasks {
         for (lane, pause) in prompts {
             let (call, state) = (pause.call, pause.state.clone());
             let work = TaskStepWork::Prompt(Box::new(pause));
-            self.put(lane, TaskStep { call, state, work, schema: None, misfits: 0 });
+            self.enqueue_step(lane, TaskStep { call, state, work, schema: None, rejected_answers: 0 });
         }
     }
 
-    fn tell_return(&mut self, lane: u64, ended: &TaskOutcome) {
+    fn ack_result(&mut self, lane: u64, ended: &TaskOutcome) {
         if let (Some(entry), TaskOutcome::Complete(result)) = (self.entries.get_mut(&lane), ended) {
-            entry.acks.add(String::new(), AckedAction::Returned(result.clone()));
+            entry.acks.add_ack(String::new(), AckedAction::Returned(result.clone()));
         }
     }
 
     fn entry_around(&mut self, state: &str) -> Option<&mut QueuedTask> {
-        let around = |entry: &QueuedTask| match entry.errand.index {
+        let around = |entry: &QueuedTask| match entry.task.index {
             Some(index) => {
-                let inner = state.strip_prefix(&entry.errand.owner)?.strip_prefix(&format!("[{index}]/"));
-                inner.map(|_| entry.errand.owner.len() + 1)
+                let inner = state.strip_prefix(&entry.task.owner)?.strip_prefix(&format!("[{index}]/"));
+                inner.map(|_| entry.task.owner.len() + 1)
             }
             None => Some(0),
         };
-        let open = self.entries.iter().filter(|(_, entry)| entry.ended.is_none());
+        let open = self.entries.iter().filter(|(_, entry)| entry.outcome.is_none());
         let found = open.filter_map(|(lane, entry)| Some((around(entry)?, *lane))).max()?;
         self.entries.get_mut(&found.1)
     }
@@ -367,7 +370,7 @@ impl RunTasks {
 
 impl QueuedTask {
     /// Questions take long, so they come first.
-    fn queue(&mut self, step: &TaskStep, lease_ms: u64) -> Result<(), EnqueueError> {
+    fn queue_step(&mut self, step: &TaskStep, lease_ms: u64) -> Result<(), EnqueueError> {
         let (priority, own) = match &step.work {
             TaskStepWork::Tool(invocation) => (0, invocation.arguments["timeout_seconds"].as_u64()),
             TaskStepWork::Model(_) => (0, None),
@@ -378,30 +381,30 @@ impl QueuedTask {
     }
 
     /// What a worker has of it, or is handed out of one kind.
-    pub(super) fn lease(
+    pub(super) fn lease_steps(
         &mut self,
         worker: &str,
         most: usize,
         now: Timestamp,
     ) -> impl Iterator<Item = StepLease<CallId>> + use<> {
-        let kind = |call: CallId| self.open.get(&call).map(|step| step.work.kind());
+        let kind = |call: CallId| self.open_steps.get(&call).map(|step| step.work.kind());
         let alike = |one: CallId, other: CallId| kind(one) == kind(other);
         self.leases.lease_batch(worker, now, most, alike).into_iter()
     }
 
     /// There may be room in the queue.
-    fn move_up(&mut self, lease_ms: u64) {
-        while let Some(call) = self.later.pop_front() {
-            let Some(step) = self.open.get(&call).cloned() else { continue };
-            if self.queue(&step, lease_ms) == Err(EnqueueError::Full) {
-                return self.later.push_front(call);
+    fn enqueue_waiting(&mut self, lease_ms: u64) {
+        while let Some(call) = self.waiting_steps.pop_front() {
+            let Some(step) = self.open_steps.get(&call).cloned() else { continue };
+            if self.queue_step(&step, lease_ms) == Err(EnqueueError::Full) {
+                return self.waiting_steps.push_front(call);
             }
         }
     }
 }
 
 /// The name of a state of an errand, if it does nothing but change values.
-fn bookkeeping(program: &WorkflowProgram, errand: &DelegatedTask, path: &str) -> Option<String> {
+fn data_only_state(program: &WorkflowProgram, errand: &DelegatedTask, path: &str) -> Option<String> {
     let local = match errand.index {
         Some(index) => path.strip_prefix(&format!("{}[{index}]/", errand.owner))?,
         None => path,
@@ -415,7 +418,7 @@ fn bookkeeping(program: &WorkflowProgram, errand: &DelegatedTask, path: &str) ->
     (state.script.is_some() && state.work == flow::StateBody::None).then(|| local.to_owned())
 }
 
-fn over(status: RunStatus, output: Value, error: Option<&RunError>) -> Option<TaskOutcome> {
+fn run_status_outcome(status: RunStatus, output: Value, error: Option<&RunError>) -> Option<TaskOutcome> {
     let failed =
         |code: &str, text: &str| TaskOutcome::Failed { code: code.to_owned(), text: text.to_owned() };
     match status {

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::super::leases::ExpiredLease;
 use super::run_tasks::{QueuedTask, RunTasks, TaskStep, TaskStepWork};
-use super::{LOSSES, TRIES, later};
+use super::{LOSSES, TRIES, time_after};
 use synthdev_domain::ids::{CallId, Timestamp};
 use synthdev_domain::model::ModelError;
 use synthdev_domain::tool::ToolOutcome;
@@ -13,35 +13,41 @@ use synthdev_engine::input::{Input, UserAnswer};
 impl RunTasks {
     /// Steps whose sub-agent did not do them, as the run is to hear of it. A task that no sub-agent has begun waits as long
     /// as those of its run are heard of, and `begin_ms` longer: clients may play one after the other.
-    pub(super) fn sweep(&mut self, now: Timestamp, begin_ms: u64) -> Vec<Input> {
+    pub(super) fn fail_overdue_steps(&mut self, now: Timestamp, begin_ms: u64) -> Vec<Input> {
         let mut failing = Vec::new();
         if self.run_outcome().is_some() {
             return failing;
         }
         let silence = self.lease_ms.saturating_mul(u64::from(LOSSES));
-        for entry in self.entries.values_mut().filter(|entry| entry.ended.is_none()) {
-            let over = entry.leases.expire(now);
+        for entry in self.entries.values_mut().filter(|entry| entry.outcome.is_none()) {
+            let over = entry.leases.expire_leases(now);
             // whoever has a step is at work on it, however long that may take
             if !over.is_empty() || entry.leases.next_end().is_some() {
-                entry.contact = entry.contact.max(now);
-            } else if entry.met && now >= later(entry.contact, silence) && !entry.open.is_empty() {
-                entry.contact = now;
-                entry.losses += 1;
+                entry.last_contact = entry.last_contact.max(now);
+            } else if entry.has_contact
+                && now >= time_after(entry.last_contact, silence)
+                && !entry.open_steps.is_empty()
+            {
+                entry.last_contact = now;
+                entry.lost_leases += 1;
             }
-            if entry.losses >= LOSSES {
-                entry.losses = 0;
+            if entry.lost_leases >= LOSSES {
+                entry.lost_leases = 0;
                 failing.extend(entry.fail_all("its sub-agent fell silent"));
             } else {
-                let spent =
-                    over.iter().filter(|over: &&ExpiredLease<CallId>| over.spent).map(|over| over.step);
-                failing.extend(entry.fail(spent, "no sub-agent did it in time"));
+                let spent = over
+                    .iter()
+                    .filter(|over: &&ExpiredLease<CallId>| over.is_exhausted)
+                    .map(|over| over.step);
+                failing.extend(entry.fail_steps(spent, "no sub-agent did it in time"));
             }
         }
-        let heard = self.entries.values().filter(|entry| entry.met).map(|entry| entry.contact).max();
-        for entry in self.entries.values_mut().filter(|entry| entry.ended.is_none() && !entry.met) {
-            let since = heard.map_or(entry.contact, |heard| heard.max(entry.contact));
-            if now >= later(since, begin_ms) && !entry.open.is_empty() {
-                entry.contact = now;
+        let heard =
+            self.entries.values().filter(|entry| entry.has_contact).map(|entry| entry.last_contact).max();
+        for entry in self.entries.values_mut().filter(|entry| entry.outcome.is_none() && !entry.has_contact) {
+            let since = heard.map_or(entry.last_contact, |heard| heard.max(entry.last_contact));
+            if now >= time_after(since, begin_ms) && !entry.open_steps.is_empty() {
+                entry.last_contact = now;
                 failing.extend(entry.fail_all("no sub-agent has begun its task in time"));
             }
         }
@@ -51,33 +57,33 @@ impl RunTasks {
 
 impl QueuedTask {
     fn fail_all(&self, why: &'static str) -> Vec<Input> {
-        self.fail(self.open.keys().copied(), why)
+        self.fail_steps(self.open_steps.keys().copied(), why)
     }
 
     /// A result on its way counts.
-    fn fail(&self, steps: impl Iterator<Item = CallId>, why: &'static str) -> Vec<Input> {
-        let steps = steps.filter(|call| !self.in_flight.contains(call));
-        steps.filter_map(|call| self.open.get(&call)).map(|step| not_done(step, why)).collect()
+    fn fail_steps(&self, steps: impl Iterator<Item = CallId>, why: &'static str) -> Vec<Input> {
+        let steps = steps.filter(|call| !self.in_flight_steps.contains(call));
+        steps.filter_map(|call| self.open_steps.get(&call)).map(|step| missed_step_input(step, why)).collect()
     }
 }
 
 /// D4 and D17, as the state sees it.
-fn not_done(step: &TaskStep, why: &str) -> Input {
+fn missed_step_input(step: &TaskStep, why: &str) -> Input {
     let detail = format!("step {} was not done: {why}", super::step_id(step.call));
-    failing(step, why, detail.clone(), ModelError::Timeout { detail }, json!({"timed_out": true}))
+    step_failure_input(step, why, detail.clone(), ModelError::Timeout { detail }, json!({"timed_out": true}))
 }
 
 /// A step fails after so many results that are none. Of a question the default does not count: what its person did not
 /// say is no answer.
-pub(super) fn unfit(step: &TaskStep, why: &str) -> Input {
+pub(super) fn unfit_result_input(step: &TaskStep, why: &str) -> Input {
     let detail = format!("a sub-agent gave {TRIES} results that do not fit: {why}");
     if matches!(step.work, TaskStepWork::Prompt(_)) {
         return Input::Answered { call: step.call, answer: UserAnswer::Unfit { detail } };
     }
-    failing(step, why, detail.clone(), ModelError::Unfit { detail }, json!({}))
+    step_failure_input(step, why, detail.clone(), ModelError::Unfit { detail }, json!({}))
 }
 
-fn failing(step: &TaskStep, why: &str, detail: String, error: ModelError, data: Value) -> Input {
+fn step_failure_input(step: &TaskStep, why: &str, detail: String, error: ModelError, data: Value) -> Input {
     let call = step.call;
     match &step.work {
         TaskStepWork::Model(_) => {

@@ -9,12 +9,12 @@ use tokio::sync::oneshot;
 use super::super::driver_message::{DriverMessage, SubmittedResult};
 use super::super::handle::RuntimeHandle;
 use super::super::journal_replay::{self, JournaledRun};
-use super::super::resume_tokens::{hash, sorted};
+use super::super::resume_tokens::{hash_text, sort_keys};
 use super::acknowledgements::parse_ack_id;
 use super::broker::TaskBroker;
 use super::recovery::JournaledInput;
 use super::run_tasks::TaskStep;
-use super::step_failures::unfit;
+use super::step_failures::unfit_result_input;
 use super::{BEGIN_SECONDS, LEASE_SECONDS, TaskOutcome, TaskTimeouts, parse_step_id};
 use crate::leases::LeaseOwnership;
 use synthdev_domain::ids::{CallId, RunId, Timestamp};
@@ -68,32 +68,32 @@ impl TaskBroker {
     ///
     /// # Errors
     /// It may not; nothing was changed.
-    pub fn submission(
+    pub fn check_submission(
         &self,
         id: &str,
         step_id: &str,
         who: (&str, Option<u64>),
         (result, now): (&Value, Timestamp),
     ) -> Result<StepSubmission, SubmitError> {
-        match self.claim(id, step_id, who, (result, now), false)? {
+        match self.claim_step(id, step_id, who, (result, now), false)? {
             SubmissionClaim::Open(step) => Ok(StepSubmission::Open(step)),
             SubmissionClaim::Busy | SubmissionClaim::Duplicate => Ok(StepSubmission::Duplicate),
         }
     }
 
     /// Somebody has heard of what the run did itself. `None`: that is not what the id is for.
-    pub fn acknowledge(
+    pub fn acknowledge_step(
         &self,
         id: &str,
         step_id: &str,
         now: Timestamp,
     ) -> Option<Result<SubmitOutcome, SubmitError>> {
         let number = parse_ack_id(step_id)?;
-        let mut table = self.table();
-        let Some(entry) = table.book(id).and_then(|book| book.entry(id)) else {
+        let mut table = self.lock_state();
+        let Some(entry) = table.tasks_mut(id).and_then(|book| book.task_mut(id)) else {
             return Some(Err(SubmitError::UnknownWorkflow));
         };
-        (entry.contact, entry.met) = (now, true);
+        (entry.last_contact, entry.has_contact) = (now, true);
         let taken = match entry.acks.acknowledge(number) {
             Some(true) => Ok(SubmitOutcome::Accepted),
             Some(false) => Ok(SubmitOutcome::Duplicate),
@@ -104,7 +104,7 @@ impl TaskBroker {
         Some(taken)
     }
 
-    fn claim(
+    fn claim_step(
         &self,
         id: &str,
         step_id: &str,
@@ -112,25 +112,25 @@ impl TaskBroker {
         (result, now): (&Value, Timestamp),
         take: bool,
     ) -> Result<SubmissionClaim, SubmitError> {
-        let mut table = self.table();
-        let book = table.book(id).ok_or(SubmitError::UnknownWorkflow)?;
-        let (over, ending) = (book.run_outcome(), book.ending);
-        let unwritten = parse_step_id(step_id).is_some_and(|call| book.unwritten.contains(&call));
-        let entry = book.entry(id).ok_or(SubmitError::UnknownWorkflow)?;
-        (entry.contact, entry.met) = (now, true);
+        let mut table = self.lock_state();
+        let book = table.tasks_mut(id).ok_or(SubmitError::UnknownWorkflow)?;
+        let (over, ending) = (book.run_outcome(), book.is_ending);
+        let unwritten = parse_step_id(step_id).is_some_and(|call| book.unwritten_steps.contains(&call));
+        let entry = book.task_mut(id).ok_or(SubmitError::UnknownWorkflow)?;
+        (entry.last_contact, entry.has_contact) = (now, true);
         let call = parse_step_id(step_id).ok_or(SubmitError::UnknownStep)?;
-        if let Some((_, mark)) = entry.done.iter().find(|(done, _)| *done == call) {
+        if let Some((_, mark)) = entry.finished_steps.iter().find(|(done, _)| *done == call) {
             return match *mark == result_hash(result) {
                 true if unwritten => Err(SubmitError::NotRecorded),
                 true => Ok(SubmissionClaim::Duplicate),
                 false => Err(SubmitError::Completed),
             };
         }
-        if let Some(ended) = entry.ended.clone().or(over) {
+        if let Some(ended) = entry.outcome.clone().or(over) {
             return Err(SubmitError::Over(ended));
         }
-        let step = entry.open.get(&call).ok_or(SubmitError::UnknownStep)?;
-        if take && (ending || entry.in_flight.contains(&call)) {
+        let step = entry.open_steps.get(&call).ok_or(SubmitError::UnknownStep)?;
+        if take && (ending || entry.in_flight_steps.contains(&call)) {
             return Ok(SubmissionClaim::Busy);
         }
         match entry.leases.ownership(call, worker) {
@@ -138,21 +138,21 @@ impl TaskBroker {
             LeaseOwnership::Lost => return Err(SubmitError::LeaseLost),
             LeaseOwnership::Blocked | LeaseOwnership::Unknown => return Err(SubmitError::UnknownStep),
         }
-        let version = entry.done.len() as u64;
+        let version = entry.finished_steps.len() as u64;
         if expected.is_some_and(|expected| expected != version) {
             return Err(SubmitError::Version(version));
         }
         let step = Box::new(step.clone());
         if take {
-            entry.in_flight.insert(call);
-            entry.leases.renew_beside(call, worker, now);
+            entry.in_flight_steps.insert(call);
+            entry.leases.renew_batch_leases(call, worker, now);
         }
         Ok(SubmissionClaim::Open(step))
     }
 
-    fn put_back(&self, id: &str, call: CallId) {
-        if let Some(entry) = self.table().book(id).and_then(|book| book.entry(id)) {
-            entry.in_flight.remove(&call);
+    fn unclaim_step(&self, id: &str, call: CallId) {
+        if let Some(entry) = self.lock_state().tasks_mut(id).and_then(|book| book.task_mut(id)) {
+            entry.in_flight_steps.remove(&call);
         }
     }
 }
@@ -166,20 +166,20 @@ enum SubmissionClaim {
 
 impl RuntimeHandle {
     pub fn task_broker(&self) -> &TaskBroker {
-        &self.shared.desk
+        &self.context.task_broker
     }
 
     /// Sub-agents can be reached from now on: runs that are started or taken up here hand out what is meant for them.
     pub fn serve_sub_agents(&self, patience: TaskTimeouts) {
-        self.shared.desk.enable(patience);
-        let shared = Arc::clone(&self.shared);
+        self.context.task_broker.enable_tasks(patience);
+        let shared = Arc::clone(&self.context);
         let TaskTimeouts { lease_seconds, begin_seconds } = patience;
         let shortest = lease_seconds.unwrap_or(LEASE_SECONDS).min(begin_seconds.unwrap_or(BEGIN_SECONDS));
         let pace = (Duration::from_secs(shortest) / 8).clamp(SWEEPS.0, SWEEPS.1);
         tokio::spawn(async move {
             loop {
                 tokio::time::sleep(pace).await;
-                for (run, input) in shared.desk.fail_overdue_steps(shared.ports.clock.now()) {
+                for (run, input) in shared.task_broker.fail_overdue_steps(shared.ports.clock.now()) {
                     shared.send(&run, DriverMessage::Input(input));
                 }
             }
@@ -192,23 +192,23 @@ impl RuntimeHandle {
     /// # Errors
     /// Unknown or unreadable.
     pub fn load_tasks(&self, run: &RunSummary) -> Result<bool, StoreError> {
-        let (desk, stand) = (&self.shared.desk, (run.progress.status, run.progress.updated));
+        let (desk, stand) = (&self.context.task_broker, (run.progress.status, run.progress.updated));
         // what another process drives goes on without a trace in its summary
         if run.progress.status != RunStatus::Running && desk.is_current(&run.id, stand) {
             return Ok(true);
         }
-        let story = journal_replay::read(&*self.ports().store, &run.id)?;
+        let story = journal_replay::load_journaled_run(&*self.ports().store, &run.id)?;
         let now = self.ports().clock.now();
-        let driven = |run: &RunId| self.shared.drives(run);
-        Ok(desk.recover_idle_tasks((now, &run.id, stand), &story.spec, past(&story), driven))
+        let driven = |run: &RunId| self.context.drives_run(run);
+        Ok(desk.recover_idle_tasks((now, &run.id, stand), &story.spec, journaled_inputs(&story), driven))
     }
 
     /// Tells the desk what a run has come to that is taken up here.
     pub(crate) fn recover_resumed_tasks(&self, story: &JournaledRun) {
-        self.shared.desk.recover_tasks(
+        self.context.task_broker.recover_tasks(
             (self.ports().clock.now(), &story.header.id),
             &story.spec,
-            past(story),
+            journaled_inputs(story),
         );
     }
 
@@ -216,7 +216,7 @@ impl RuntimeHandle {
     ///
     /// # Errors
     /// It does not count; nothing was changed.
-    pub async fn submit(
+    pub async fn submit_result(
         &self,
         id: &str,
         step_id: &str,
@@ -224,17 +224,17 @@ impl RuntimeHandle {
         result: &Value,
         input: Input,
     ) -> Result<SubmitOutcome, SubmitError> {
-        let desk = &self.shared.desk;
+        let desk = &self.context.task_broker;
         let run = desk.run_for_task(id).ok_or(SubmitError::UnknownWorkflow)?;
         for _ in 0..LOOKS {
             let now = self.ports().clock.now();
-            match desk.claim(id, step_id, who, (result, now), true)? {
+            match desk.claim_step(id, step_id, who, (result, now), true)? {
                 SubmissionClaim::Duplicate => return Ok(SubmitOutcome::Duplicate),
                 SubmissionClaim::Busy => tokio::time::sleep(Duration::from_millis(LOOK_AGAIN_MS)).await,
                 SubmissionClaim::Open(step) => {
-                    let written = self.deliver(&run, step.call, result_hash(result), input).await;
+                    let written = self.deliver_result(&run, step.call, result_hash(result), input).await;
                     if written.is_err() {
-                        desk.put_back(id, step.call);
+                        desk.unclaim_step(id, step.call);
                     }
                     return written.map(|()| SubmitOutcome::Accepted);
                 }
@@ -245,16 +245,16 @@ impl RuntimeHandle {
 
     /// An answer to a step did not fit; how many more may come. After the last one the step fails.
     pub fn reject_result(&self, id: &str, step: &TaskStep, why: &str) -> u32 {
-        let left = self.shared.desk.count_misfit(id, step.call);
+        let left = self.context.task_broker.count_misfit(id, step.call);
         if left == 0
-            && let Some(run) = self.shared.desk.run_for_task(id)
+            && let Some(run) = self.context.task_broker.run_for_task(id)
         {
-            self.shared.send(&run, DriverMessage::Input(unfit(step, why)));
+            self.context.send(&run, DriverMessage::Input(unfit_result_input(step, why)));
         }
         left
     }
 
-    async fn deliver(
+    async fn deliver_result(
         &self,
         run: &RunId,
         call: CallId,
@@ -262,8 +262,9 @@ impl RuntimeHandle {
         input: Input,
     ) -> Result<(), SubmitError> {
         let (answer, written) = oneshot::channel();
-        let mail = DriverMessage::Submitted(Box::new(SubmittedResult { call, input, mark, answer }));
-        if !self.shared.send(run, mail) {
+        let mail =
+            DriverMessage::Submitted(Box::new(SubmittedResult { call, input, dedup_mark: mark, answer }));
+        if !self.context.send(run, mail) {
             return Err(SubmitError::NotRunning);
         }
         match written.await {
@@ -274,15 +275,15 @@ impl RuntimeHandle {
     }
 }
 
-fn past(story: &JournaledRun) -> impl Iterator<Item = JournaledInput<'_>> + Clone {
+fn journaled_inputs(story: &JournaledRun) -> impl Iterator<Item = JournaledInput<'_>> + Clone {
     story.entries.iter().map(|entry| JournaledInput {
         at: entry.at,
         input: &entry.input,
-        submitted: entry.submitted.as_deref(),
+        dedup_mark: entry.dedup_mark.as_deref(),
     })
 }
 
 /// What makes two results the same: their content, in whatever order.
 fn result_hash(result: &Value) -> String {
-    hash(&sorted(result.clone()).to_string())
+    hash_text(&sort_keys(result.clone()).to_string())
 }

@@ -19,7 +19,7 @@ pub fn split_mention(word: &str) -> Option<(&str, &str)> {
 }
 
 /// What fits the word before the cursor, the best first. In a command only the name is inserted.
-pub fn complete(
+pub fn complete_mention(
     word: &str,
     names: &CompletionNames,
     states: &[String],
@@ -43,8 +43,8 @@ pub fn complete(
         states.iter().for_each(|state| search.add_match("state", state, ""));
     }
     let candidates: Vec<CompletionCandidate> =
-        search.best().into_iter().map(|found| candidate(before, &found, command)).collect();
-    (!candidates.is_empty()).then_some(CompletionPopup { candidates, selected: 0, chosen: false })
+        search.best_matches().into_iter().map(|found| to_candidate(before, &found, command)).collect();
+    (!candidates.is_empty()).then_some(CompletionPopup { candidates, selected: 0, moved_by_hand: false })
 }
 
 /// What can be written before a colon, to see only those.
@@ -54,25 +54,25 @@ struct MentionMatch<'a> {
     rank: (bool, u32),
     kind: &'static str,
     name: &'a str,
-    about: &'a str,
+    description: &'a str,
 }
 
 struct MentionSearch<'a> {
-    wanted: String,
+    search_text: String,
     pattern: Pattern,
     matcher: Matcher,
     buffer: Vec<char>,
-    found: Vec<MentionMatch<'a>>,
+    matches: Vec<MentionMatch<'a>>,
 }
 
 impl<'a> MentionSearch<'a> {
     fn new(wanted: &str) -> Self {
         Self {
-            wanted: wanted.to_lowercase(),
+            search_text: wanted.to_lowercase(),
             pattern: Pattern::new(wanted, CaseMatching::Ignore, Normalization::Smart, AtomKind::Fuzzy),
             matcher: Matcher::new(Config::DEFAULT.match_paths()),
             buffer: Vec::new(),
-            found: Vec::new(),
+            matches: Vec::new(),
         }
     }
 
@@ -81,30 +81,30 @@ impl<'a> MentionSearch<'a> {
         let Some(score) = score else { return };
         // who types the beginning of a file's name wants that file
         let last = name.rsplit('/').next().unwrap_or(name);
-        let starts = !self.wanted.is_empty() && last.to_lowercase().starts_with(&self.wanted);
-        self.found.push(MentionMatch { rank: (starts, score), kind, name, about });
+        let starts = !self.search_text.is_empty() && last.to_lowercase().starts_with(&self.search_text);
+        self.matches.push(MentionMatch { rank: (starts, score), kind, name, description: about });
     }
 
-    fn best(mut self) -> Vec<MentionMatch<'a>> {
+    fn best_matches(mut self) -> Vec<MentionMatch<'a>> {
         let shorter = |found: &MentionMatch<'_>| std::cmp::Reverse(found.name.len());
-        if self.wanted.is_empty() {
+        if self.search_text.is_empty() {
             // all are as good: a few of each
             let mut seen = std::collections::BTreeMap::new();
-            self.found.retain(|found| {
+            self.matches.retain(|found| {
                 let count = seen.entry(found.kind).or_insert(0_usize);
                 *count += 1;
                 *count <= MOST / KINDS.len()
             });
         } else {
-            self.found.sort_by_key(|found| std::cmp::Reverse((found.rank, shorter(found))));
+            self.matches.sort_by_key(|found| std::cmp::Reverse((found.rank, shorter(found))));
         }
-        self.found.truncate(MOST);
-        self.found
+        self.matches.truncate(MOST);
+        self.matches
     }
 }
 
-fn candidate(before: &str, found: &MentionMatch<'_>, command: bool) -> CompletionCandidate {
-    let MentionMatch { kind, name, about, .. } = found;
+fn to_candidate(before: &str, found: &MentionMatch<'_>, command: bool) -> CompletionCandidate {
+    let MentionMatch { kind, name, description: about, .. } = found;
     let text = match *kind {
         "file" if name.contains(char::is_whitespace) && before.is_empty() => format!("\"{name}\""),
         "run" if !command => format!("run {name} ({about})"),
@@ -118,9 +118,9 @@ fn candidate(before: &str, found: &MentionMatch<'_>, command: bool) -> Completio
     CompletionCandidate {
         line: format!("{before}{text} "),
         label: (*name).to_owned(),
-        about,
+        description: about,
         word: true,
-        blocked: None,
+        unavailable_reason: None,
     }
 }
 
@@ -139,7 +139,7 @@ mod tests {
             ..CompletionNames::default()
         };
         let check = |word: &str, command: bool, expected: &[&str]| {
-            let found = complete(word, &names, &["review".to_owned()], command);
+            let found = complete_mention(word, &names, &["review".to_owned()], command);
             let lines: Vec<String> = found
                 .map(|popup| popup.candidates.into_iter().map(|one| one.line).collect())
                 .unwrap_or_default();

@@ -28,11 +28,11 @@ impl ComposerDraft {
     pub fn text(&self) -> String {
         let text = self.area.lines().join("\n");
         #[cfg(test)]
-        tests::looked_at(text.len());
+        tests::note_amount(text.len());
         text
     }
 
-    pub fn chars(&self) -> Vec<char> {
+    pub fn to_chars(&self) -> Vec<char> {
         self.text().chars().collect()
     }
 
@@ -42,10 +42,10 @@ impl ComposerDraft {
         (cursor.0, cursor.1)
     }
 
-    pub fn place(&self) -> usize {
+    pub fn cursor_offset(&self) -> usize {
         let (row, column) = self.cursor();
         #[cfg(test)]
-        tests::looked_at(row);
+        tests::note_amount(row);
         self.area.lines()[..row].iter().map(|line| line.chars().count() + 1).sum::<usize>() + column
     }
 
@@ -61,7 +61,7 @@ impl ComposerDraft {
     }
 
     /// Another text, with the cursor at its end; nothing of before can be brought back.
-    pub fn set(&mut self, text: &str) {
+    pub fn set_text(&mut self, text: &str) {
         self.area = new_area(text);
         self.area.move_cursor(CursorMove::Bottom);
         self.area.move_cursor(CursorMove::End);
@@ -69,36 +69,36 @@ impl ComposerDraft {
     }
 
     /// Another text, as a change that can be undone.
-    pub fn replace(&mut self, text: &str, place: usize) {
+    pub fn replace_text(&mut self, text: &str, place: usize) {
         let (before, cursor) = (self.text(), self.cursor());
         let undo = std::mem::take(&mut self.undo);
-        self.set(text);
+        self.set_text(text);
         self.undo = undo;
-        self.go(place);
-        self.undo.note(before, cursor, DraftChangeKind::Other);
+        self.move_to(place);
+        self.undo.note_change(before, cursor, DraftChangeKind::Other);
     }
 
     /// To a place; `false`: the cursor cannot get there, which only texts of absurd size have.
-    pub fn go(&mut self, place: usize) -> bool {
+    pub fn move_to(&mut self, place: usize) -> bool {
         self.area.cancel_selection();
-        self.jump(place) && {
-            self.snap();
+        self.jump_to_offset(place) && {
+            self.snap_to_letter();
             true
         }
     }
 
     /// Between two places everything is marked.
-    pub fn mark(&mut self, from: usize, to: usize) {
+    pub fn mark_range(&mut self, from: usize, to: usize) {
         self.area.cancel_selection();
-        if from != to && self.jump(from) {
+        if from != to && self.jump_to_offset(from) {
             self.area.start_selection();
-            self.jump(to);
+            self.jump_to_offset(to);
         } else {
-            self.go(to);
+            self.move_to(to);
         }
     }
 
-    fn jump(&mut self, place: usize) -> bool {
+    fn jump_to_offset(&mut self, place: usize) -> bool {
         let (mut row, mut left) = (0, place);
         for line in self.area.lines() {
             let length = line.chars().count();
@@ -119,32 +119,32 @@ impl ComposerDraft {
     }
 
     /// Takes out what stands between two places; gives it.
-    pub fn cut(&mut self, from: usize, to: usize) -> String {
+    pub fn cut_range(&mut self, from: usize, to: usize) -> String {
         let taken: String = self.text().chars().skip(from).take(to.saturating_sub(from)).collect();
         if taken.is_empty() {
             return taken;
         }
         let (before, cursor) = (self.text(), self.cursor());
         self.area.cancel_selection();
-        if !self.jump(from) {
+        if !self.jump_to_offset(from) {
             return String::new();
         }
         self.area.delete_str(taken.chars().count());
-        self.snap();
-        self.undo.note(before, cursor, DraftChangeKind::Other);
+        self.snap_to_letter();
+        self.undo.note_change(before, cursor, DraftChangeKind::Other);
         taken
     }
 
-    pub fn insert(&mut self, text: &str) {
-        self.changed(DraftChangeKind::Other, |area| area.insert_str(text));
+    pub fn insert_text(&mut self, text: &str) {
+        self.record_change(DraftChangeKind::Other, |area| area.insert_str(text));
     }
 
     /// What was cut last, once more.
-    pub fn yank(&mut self) {
-        self.changed(DraftChangeKind::Other, |area| area.paste());
+    pub fn paste_cut_text(&mut self) {
+        self.record_change(DraftChangeKind::Other, |area| area.paste());
     }
 
-    pub fn newline(&mut self) {
+    pub fn insert_newline(&mut self) {
         self.in_line(DraftChangeKind::Other, |area| {
             area.insert_newline();
             true
@@ -152,28 +152,28 @@ impl ComposerDraft {
     }
 
     /// A key of the widget; a letter belongs to the word before it.
-    pub fn key(&mut self, key: KeyEvent, change: DraftChangeKind) {
+    pub fn on_key(&mut self, key: KeyEvent, change: DraftChangeKind) {
         match key.code {
             KeyCode::Char(_) => self.in_line(change, |area| area.input_without_shortcuts(key)),
-            _ => self.changed(change, |area| area.input_without_shortcuts(key)),
+            _ => self.record_change(change, |area| area.input_without_shortcuts(key)),
         }
     }
 
     /// A key with everything that the widget knows.
-    pub fn shortcut(&mut self, key: KeyEvent) {
-        self.undo.pause();
-        self.changed(DraftChangeKind::Other, |area| area.input(key));
+    pub fn on_widget_key(&mut self, key: KeyEvent) {
+        self.undo.end_undo_group();
+        self.record_change(DraftChangeKind::Other, |area| area.input(key));
     }
 
-    pub fn to(&mut self, movement: CursorMove) {
-        self.undo.pause();
+    pub fn move_cursor(&mut self, movement: CursorMove) {
+        self.undo.end_undo_group();
         self.area.cancel_selection();
         self.area.move_cursor(movement);
-        self.snap();
+        self.snap_to_letter();
     }
 
     /// A place, or the nearest one behind it (before it) that is not inside of a letter.
-    pub fn boundary(&self, place: usize, behind: bool) -> usize {
+    pub fn nearest_boundary(&self, place: usize, behind: bool) -> usize {
         let text = self.text();
         let byte = byte_at(&text, place);
         let mut ends = text.grapheme_indices(true).map(|(at, _)| at).chain([text.len()]);
@@ -183,88 +183,93 @@ impl ComposerDraft {
     }
 
     /// One letter back; whether there was one.
-    pub fn back(&mut self) -> bool {
-        self.undo.pause();
-        let place = self.place();
+    pub fn move_back(&mut self) -> bool {
+        self.undo.end_undo_group();
+        let place = self.cursor_offset();
         let letter = self.line_before().graphemes(true).next_back().map_or(1, |one| one.chars().count());
-        place > 0 && self.go(place - letter.min(place))
+        place > 0 && self.move_to(place - letter.min(place))
     }
 
     /// One letter on.
-    pub fn forward(&mut self) {
-        self.undo.pause();
-        let place = self.place();
+    pub fn move_forward(&mut self) {
+        self.undo.end_undo_group();
+        let place = self.cursor_offset();
         let letter = self.line_after().graphemes(true).next().map_or(1, |one| one.chars().count());
-        self.go(place + letter);
+        self.move_to(place + letter);
     }
 
     /// Takes the letter before the cursor away, or what is marked.
-    pub fn delete_back(&mut self) {
+    pub fn delete_before_cursor(&mut self) {
         if self.area.is_selecting() {
-            return self.changed(DraftChangeKind::Other, |area| area.delete_char());
+            return self.record_change(DraftChangeKind::Other, |area| area.delete_char());
         }
-        let place = self.place();
+        let place = self.cursor_offset();
         let letter = self.line_before().graphemes(true).next_back().map_or(1, |one| one.chars().count());
-        self.silently(|draft| draft.cut(place.saturating_sub(letter), place));
+        self.without_yank(|draft| draft.cut_range(place.saturating_sub(letter), place));
     }
 
     pub fn delete_forward(&mut self) {
         if self.area.is_selecting() {
-            return self.changed(DraftChangeKind::Other, |area| area.delete_char());
+            return self.record_change(DraftChangeKind::Other, |area| area.delete_char());
         }
-        let place = self.place();
+        let place = self.cursor_offset();
         let letter = self.line_after().graphemes(true).next().map_or(1, |one| one.chars().count());
-        self.silently(|draft| draft.cut(place, place + letter));
+        self.without_yank(|draft| draft.cut_range(place, place + letter));
     }
 
     pub fn undo(&mut self) -> bool {
         let mut undo = std::mem::take(&mut self.undo);
-        let before = undo.undo(|before| self.against(before));
+        let before = undo.undo(|before| self.undo_record_against(before));
         self.undo = undo;
-        self.bring_back(before)
+        self.restore_record(before)
     }
 
     pub fn redo(&mut self) -> bool {
         let mut undo = std::mem::take(&mut self.undo);
-        let after = undo.redo(|after| self.against(after));
+        let after = undo.redo(|after| self.undo_record_against(after));
         self.undo = undo;
-        self.bring_back(after)
+        self.restore_record(after)
     }
 
     /// What is typed next can be undone by itself.
-    pub fn pause(&mut self) {
-        self.undo.pause();
+    pub fn end_undo_group(&mut self) {
+        self.undo.end_undo_group();
     }
 
     /// What is typed next is undone together with the change before.
-    pub fn go_on(&mut self) {
-        self.undo.go_on();
+    pub fn merge_next_change(&mut self) {
+        self.undo.merge_next_change();
     }
 
     /// What brings back what is there now, when that has brought back what was there before.
-    fn against(&self, held: &UndoRecord) -> UndoRecord {
-        let UndoRecord::Lines(ReplacedLines { from, over, before }, _) = held else {
+    fn undo_record_against(&self, held: &UndoRecord) -> UndoRecord {
+        let UndoRecord::Lines(ReplacedLines { first_line: from, line_count: over, lines_before: before }, _) =
+            held
+        else {
             return UndoRecord::Whole(self.text(), self.cursor());
         };
         let now = self.area.lines().iter().skip(*from).take(*over).cloned().collect();
-        UndoRecord::Lines(ReplacedLines { from: *from, over: before.len(), before: now }, self.cursor())
+        UndoRecord::Lines(
+            ReplacedLines { first_line: *from, line_count: before.len(), lines_before: now },
+            self.cursor(),
+        )
     }
 
-    fn bring_back(&mut self, held: Option<UndoRecord>) -> bool {
+    fn restore_record(&mut self, held: Option<UndoRecord>) -> bool {
         let (text, cursor) = match held {
             None => return false,
             Some(UndoRecord::Whole(text, cursor)) => (text, cursor),
             Some(UndoRecord::Lines(lines, cursor)) => {
-                (lines.put_back(self.area.lines().iter().map(String::as_str)), cursor)
+                (lines.restore_text(self.area.lines().iter().map(String::as_str)), cursor)
             }
         };
         let undo = std::mem::take(&mut self.undo);
         let cut = self.area.yank_text();
-        self.set(&text);
+        self.set_text(&text);
         self.area.set_yank_text(cut);
         self.undo = undo;
         self.jump_to(cursor) && {
-            self.snap();
+            self.snap_to_letter();
             true
         }
     }
@@ -272,38 +277,38 @@ impl ComposerDraft {
     /// A change of the cursor's line alone, which may become two; only that line is looked at.
     fn in_line(&mut self, change: DraftChangeKind, act: impl FnOnce(&mut TextArea<'static>) -> bool) {
         if self.area.is_selecting() {
-            return self.changed(change, act);
+            return self.record_change(change, act);
         }
         let (cursor, count) = (self.cursor(), self.area.lines().len());
         let before = self.area.lines()[cursor.0].clone();
         act(&mut self.area);
-        self.snap();
+        self.snap_to_letter();
         let lines = self.area.lines();
         let over = 1 + lines.len().saturating_sub(count);
         if over > 1 || lines[cursor.0] != before {
-            let own = ReplacedLines { from: cursor.0, over, before: vec![before] };
+            let own = ReplacedLines { first_line: cursor.0, line_count: over, lines_before: vec![before] };
             self.undo.note_line(change, own, cursor, lines);
         }
     }
 
-    fn changed(&mut self, change: DraftChangeKind, act: impl FnOnce(&mut TextArea<'static>) -> bool) {
+    fn record_change(&mut self, change: DraftChangeKind, act: impl FnOnce(&mut TextArea<'static>) -> bool) {
         let (before, cursor) = (self.text(), self.cursor());
         act(&mut self.area);
-        self.snap();
+        self.snap_to_letter();
         if self.text() != before {
-            self.undo.note(before, cursor, change);
+            self.undo.note_change(before, cursor, change);
         }
     }
 
     /// What single letters leave is nothing that `yank` should bring.
-    fn silently(&mut self, act: impl FnOnce(&mut Self) -> String) {
+    fn without_yank(&mut self, act: impl FnOnce(&mut Self) -> String) {
         let cut = self.area.yank_text();
         act(self);
         self.area.set_yank_text(cut);
     }
 
     /// Out of the middle of a letter, to its end.
-    fn snap(&mut self) {
+    fn snap_to_letter(&mut self) {
         let (row, column) = self.cursor();
         let line = &self.area.lines()[row];
         if line.is_ascii() {

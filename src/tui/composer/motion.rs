@@ -5,7 +5,7 @@
 pub struct VimMotion {
     pub key: char,
     /// What `f`, `t`, `F` and `T` look for.
-    pub wanted: char,
+    pub target_char: char,
 }
 
 /// How far an operator reaches when it uses a motion.
@@ -20,11 +20,11 @@ pub enum MotionReach {
 }
 
 impl VimMotion {
-    pub const fn plain(key: char) -> Self {
-        Self { key, wanted: '\0' }
+    pub const fn from_key(key: char) -> Self {
+        Self { key, target_char: '\0' }
     }
 
-    pub fn reach(self) -> MotionReach {
+    pub fn motion_reach(self) -> MotionReach {
         match self.key {
             'e' | 'E' | 'f' | 't' => MotionReach::With,
             'j' | 'k' | 'G' | 'g' => MotionReach::Lines,
@@ -33,7 +33,7 @@ impl VimMotion {
     }
 
     /// The place after the movement; `None`: there is none, nothing moves.
-    pub fn end(self, text: &[char], at: usize, count: Option<usize>) -> Option<usize> {
+    pub fn target(self, text: &[char], at: usize, count: Option<usize>) -> Option<usize> {
         let times = count.unwrap_or(1);
         let line = line_start(text, at);
         match self.key {
@@ -41,14 +41,14 @@ impl VimMotion {
             'l' => (at < line_end(text, at)).then(|| (at + times).min(line_end(text, at))),
             '0' => Some(line),
             '^' => Some(first_letter(text, at)),
-            '$' => Some(line_end(text, lines_down(text, at, times - 1)?)),
-            'j' => lines_down(text, at, times),
-            'k' => lines_up(text, at, times),
+            '$' => Some(line_end(text, move_lines_down(text, at, times - 1)?)),
+            'j' => move_lines_down(text, at, times),
+            'k' => move_lines_up(text, at, times),
             'G' => Some(count.map_or_else(|| first_letter(text, text.len()), |line| nth_line(text, line))),
             'g' => Some(nth_line(text, count.unwrap_or(1))),
-            'w' | 'W' => again(at, times, |at| word_after(text, at, self.key == 'W')),
-            'b' | 'B' => again(at, times, |at| word_before(text, at, self.key == 'B')),
-            'e' | 'E' => again(at, times, |at| word_end(text, at, self.key == 'E')),
+            'w' | 'W' => repeat_step(at, times, |at| word_after(text, at, self.key == 'W')),
+            'b' | 'B' => repeat_step(at, times, |at| word_before(text, at, self.key == 'B')),
+            'e' | 'E' => repeat_step(at, times, |at| word_end(text, at, self.key == 'E')),
             'f' | 't' => self.find_after(text, at, times),
             'F' | 'T' => self.find_before(text, at, times),
             _ => None,
@@ -59,7 +59,7 @@ impl VimMotion {
         let end = line_end(text, at);
         // `t` stands before one already: that one does not count
         let from = (at + if self.key == 't' { 2 } else { 1 }).min(end);
-        let mut hits = (from..end).filter(|place| text[*place] == self.wanted);
+        let mut hits = (from..end).filter(|place| text[*place] == self.target_char);
         let hit = hits.nth(times - 1)?;
         Some(if self.key == 't' { hit - 1 } else { hit })
     }
@@ -67,7 +67,7 @@ impl VimMotion {
     fn find_before(self, text: &[char], at: usize, times: usize) -> Option<usize> {
         let start = line_start(text, at);
         let to = at.saturating_sub(usize::from(self.key == 'T')).max(start);
-        let hit = (start..to).rev().filter(|place| text[*place] == self.wanted).nth(times - 1)?;
+        let hit = (start..to).rev().filter(|place| text[*place] == self.target_char).nth(times - 1)?;
         Some(if self.key == 'T' { hit + 1 } else { hit })
     }
 }
@@ -92,8 +92,10 @@ pub fn first_letter(text: &[char], at: usize) -> usize {
 /// The beginning of the next word.
 pub fn word_after(text: &[char], at: usize, big: bool) -> usize {
     let mut to = at;
-    if let Some(here) = text.get(at).map(|c| kind(*c, big)).filter(|kind| *kind != MotionCharClass::Blank) {
-        while text.get(to).is_some_and(|c| kind(*c, big) == here) {
+    if let Some(here) =
+        text.get(at).map(|c| char_class(*c, big)).filter(|kind| *kind != MotionCharClass::Blank)
+    {
+        while text.get(to).is_some_and(|c| char_class(*c, big) == here) {
             to += 1;
         }
     }
@@ -113,8 +115,8 @@ pub fn word_before(text: &[char], at: usize, big: bool) -> usize {
     while to > 0 && text[to - 1].is_whitespace() {
         to -= 1;
     }
-    let Some(here) = to.checked_sub(1).map(|last| kind(text[last], big)) else { return 0 };
-    while to > 0 && kind(text[to - 1], big) == here {
+    let Some(here) = to.checked_sub(1).map(|last| char_class(text[last], big)) else { return 0 };
+    while to > 0 && char_class(text[to - 1], big) == here {
         to -= 1;
     }
     to
@@ -122,17 +124,17 @@ pub fn word_before(text: &[char], at: usize, big: bool) -> usize {
 
 /// The last character of this word, or of the next.
 pub fn word_end(text: &[char], at: usize, big: bool) -> usize {
-    word_rest(text, at + 1, big).saturating_sub(1)
+    rest_of_word(text, at + 1, big).saturating_sub(1)
 }
 
 /// Behind the rest of this word, or behind the next word.
-pub fn word_rest(text: &[char], at: usize, big: bool) -> usize {
+pub fn rest_of_word(text: &[char], at: usize, big: bool) -> usize {
     let mut to = at.min(text.len());
     while text.get(to).is_some_and(|c| c.is_whitespace()) {
         to += 1;
     }
-    let Some(here) = text.get(to).map(|c| kind(*c, big)) else { return to };
-    while text.get(to).is_some_and(|c| kind(*c, big) == here) {
+    let Some(here) = text.get(to).map(|c| char_class(*c, big)) else { return to };
+    while text.get(to).is_some_and(|c| char_class(*c, big) == here) {
         to += 1;
     }
     to
@@ -140,8 +142,8 @@ pub fn word_rest(text: &[char], at: usize, big: bool) -> usize {
 
 /// The word around a place, or the blanks there; `around`: with the blanks behind it.
 pub fn word_at(text: &[char], at: usize, around: bool) -> Option<(usize, usize)> {
-    let here = kind(*text.get(at)?, false);
-    let same = |place: usize| kind(text[place], false) == here && text[place] != '\n';
+    let here = char_class(*text.get(at)?, false);
+    let same = |place: usize| char_class(text[place], false) == here && text[place] != '\n';
     if text[at] == '\n' {
         return None;
     }
@@ -160,7 +162,7 @@ enum MotionCharClass {
     Mark,
 }
 
-fn kind(c: char, big: bool) -> MotionCharClass {
+fn char_class(c: char, big: bool) -> MotionCharClass {
     match c {
         _ if c.is_whitespace() => MotionCharClass::Blank,
         // marks that belong to a letter stay with it
@@ -170,7 +172,7 @@ fn kind(c: char, big: bool) -> MotionCharClass {
     }
 }
 
-fn again(at: usize, times: usize, step: impl Fn(usize) -> usize) -> Option<usize> {
+fn repeat_step(at: usize, times: usize, step: impl Fn(usize) -> usize) -> Option<usize> {
     let mut to = at;
     for _ in 0..times {
         let next = step(to);
@@ -182,7 +184,7 @@ fn again(at: usize, times: usize, step: impl Fn(usize) -> usize) -> Option<usize
     (to != at).then_some(to)
 }
 
-fn lines_down(text: &[char], at: usize, times: usize) -> Option<usize> {
+fn move_lines_down(text: &[char], at: usize, times: usize) -> Option<usize> {
     let column = at - line_start(text, at);
     let mut start = line_start(text, at);
     for _ in 0..times {
@@ -195,7 +197,7 @@ fn lines_down(text: &[char], at: usize, times: usize) -> Option<usize> {
     Some((start + column).min(line_end(text, start)))
 }
 
-fn lines_up(text: &[char], at: usize, times: usize) -> Option<usize> {
+fn move_lines_up(text: &[char], at: usize, times: usize) -> Option<usize> {
     let column = at - line_start(text, at);
     let mut start = line_start(text, at);
     for _ in 0..times {

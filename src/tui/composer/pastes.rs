@@ -15,24 +15,24 @@ const KEPT_BYTES: usize = 32 << 20;
 pub struct FoldedPastes {
     /// Placeholder and what it stands for, the oldest first.
     list: Vec<(String, String)>,
-    made: usize,
+    fold_count: usize,
 }
 
 impl FoldedPastes {
     /// The placeholder for a text; `None`: it is short enough to be shown.
-    pub fn fold(&mut self, text: &str) -> Option<String> {
+    pub fn fold_text(&mut self, text: &str) -> Option<String> {
         let lines = text.lines().count();
         if lines < FOLD_LINES && text.len() < FOLD_BYTES {
             return None;
         }
-        self.made += 1;
-        let name = format!("[pasted {} #{}]", format_count(lines as u64, "line"), self.made);
+        self.fold_count += 1;
+        let name = format!("[pasted {} #{}]", format_count(lines as u64, "line"), self.fold_count);
         self.list.push((name.clone(), text.to_owned()));
         Some(name)
     }
 
     /// The text with everything that was pasted into it.
-    pub fn expand(&self, shown: &str) -> String {
+    pub fn expand_all(&self, shown: &str) -> String {
         let mut text = String::with_capacity(shown.len());
         let mut rest = shown;
         // One pass from the left, so that a placeholder inside a pasted text stays as it is.
@@ -51,14 +51,14 @@ impl FoldedPastes {
     }
 
     /// The placeholder that ends at the end of `before`.
-    pub fn ending(&self, before: &str) -> Option<&str> {
+    pub fn placeholder_before(&self, before: &str) -> Option<&str> {
         self.list.iter().map(|(name, _)| name.as_str()).find(|name| before.ends_with(name))
     }
 
     /// The placeholder to be shown as what it stands for: the one at this byte, else the last; with its place.
     /// # Errors
     /// There is none, or it is too long for the box.
-    pub fn at(&self, text: &str, byte: usize) -> Result<(usize, &str, &str), String> {
+    pub fn placeholder_at(&self, text: &str, byte: usize) -> Result<(usize, &str, &str), String> {
         let places = self.list.iter().filter_map(|(name, whole)| Some((text.rfind(name)?, name, whole)));
         let places: Vec<(usize, &String, &String)> = places.collect();
         let here = places.iter().find(|(at, name, _)| (*at..=*at + name.len()).contains(&byte));
@@ -72,7 +72,7 @@ impl FoldedPastes {
     }
 
     /// Forgets the oldest when they weigh too much; the placeholders of those that are gone.
-    pub fn trim(&mut self) -> Vec<String> {
+    pub fn trim_oldest(&mut self) -> Vec<String> {
         let mut weight: usize = self.list.iter().map(|(_, text)| text.len()).sum();
         let mut gone = Vec::new();
         while weight > KEPT_BYTES && self.list.len() > 1 {

@@ -15,10 +15,10 @@ pub enum UndoRecord {
 /// What stood in the place of some lines.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ReplacedLines {
-    pub from: usize,
+    pub first_line: usize,
     /// In the place of so many.
-    pub over: usize,
-    pub before: Vec<String>,
+    pub line_count: usize,
+    pub lines_before: Vec<String>,
 }
 
 /// As many are kept, and as many bytes.
@@ -35,20 +35,20 @@ pub enum DraftChangeKind {
 
 #[derive(Clone, Debug, Default)]
 pub struct UndoHistory {
-    past: Vec<UndoRecord>,
+    undo_records: Vec<UndoRecord>,
     future: Vec<UndoRecord>,
-    last: DraftChangeKind,
+    last_change: DraftChangeKind,
 }
 
 impl UndoHistory {
     /// What was there before a change: all of it.
-    pub fn note(&mut self, before: String, cursor: DraftCursor, change: DraftChangeKind) {
-        if self.goes_on(change) {
-            if let Some(UndoRecord::Lines(lines, cursor)) = self.past.last() {
-                let whole = lines.put_back(before.split('\n'));
+    pub fn note_change(&mut self, before: String, cursor: DraftCursor, change: DraftChangeKind) {
+        if self.continues_last_change(change) {
+            if let Some(UndoRecord::Lines(lines, cursor)) = self.undo_records.last() {
+                let whole = lines.restore_text(before.split('\n'));
                 let held = UndoRecord::Whole(whole, *cursor);
-                self.past.pop();
-                self.past.push(held);
+                self.undo_records.pop();
+                self.undo_records.push(held);
             }
             return;
         }
@@ -63,54 +63,56 @@ impl UndoHistory {
         cursor: DraftCursor,
         lines: &[String],
     ) {
-        if !self.goes_on(change) {
+        if !self.continues_last_change(change) {
             return self.push(UndoRecord::Lines(own, cursor));
         }
-        if let Some(UndoRecord::Lines(known, _)) = self.past.last_mut() {
-            known.widen(own, lines);
+        if let Some(UndoRecord::Lines(known, _)) = self.undo_records.last_mut() {
+            known.widen_to(own, lines);
         }
     }
 
     /// Whether a change belongs to the one before; it is the last one from now on.
-    fn goes_on(&mut self, change: DraftChangeKind) -> bool {
+    fn continues_last_change(&mut self, change: DraftChangeKind) -> bool {
         self.future.clear();
-        let goes_on =
-            change == DraftChangeKind::Typed && self.last == DraftChangeKind::Typed && !self.past.is_empty();
-        self.last = change;
+        let goes_on = change == DraftChangeKind::Typed
+            && self.last_change == DraftChangeKind::Typed
+            && !self.undo_records.is_empty();
+        self.last_change = change;
         goes_on
     }
 
     fn push(&mut self, held: UndoRecord) {
-        self.past.push(held);
-        while self.past.len() > MOST
-            || self.past.len() > 1 && self.past.iter().map(UndoRecord::bytes).sum::<usize>() > MOST_BYTES
+        self.undo_records.push(held);
+        while self.undo_records.len() > MOST
+            || self.undo_records.len() > 1
+                && self.undo_records.iter().map(UndoRecord::bytes).sum::<usize>() > MOST_BYTES
         {
-            self.past.remove(0);
+            self.undo_records.remove(0);
         }
     }
 
     /// What comes next is a change of its own.
-    pub fn pause(&mut self) {
-        self.last = DraftChangeKind::Other;
+    pub fn end_undo_group(&mut self) {
+        self.last_change = DraftChangeKind::Other;
     }
 
     /// What comes next belongs to the change before.
-    pub fn go_on(&mut self) {
-        self.last = DraftChangeKind::Typed;
+    pub fn merge_next_change(&mut self) {
+        self.last_change = DraftChangeKind::Typed;
     }
 
     /// `now` gives what brings back what is there now.
     pub fn undo(&mut self, now: impl FnOnce(&UndoRecord) -> UndoRecord) -> Option<UndoRecord> {
-        self.pause();
-        let before = self.past.pop()?;
+        self.end_undo_group();
+        let before = self.undo_records.pop()?;
         self.future.push(now(&before));
         Some(before)
     }
 
     pub fn redo(&mut self, now: impl FnOnce(&UndoRecord) -> UndoRecord) -> Option<UndoRecord> {
-        self.pause();
+        self.end_undo_group();
         let after = self.future.pop()?;
-        self.past.push(now(&after));
+        self.undo_records.push(now(&after));
         Some(after)
     }
 }
@@ -119,37 +121,40 @@ impl UndoRecord {
     fn bytes(&self) -> usize {
         match self {
             Self::Whole(text, _) => text.len(),
-            Self::Lines(lines, _) => lines.before.iter().map(|line| line.len() + size_of::<String>()).sum(),
+            Self::Lines(lines, _) => {
+                lines.lines_before.iter().map(|line| line.len() + size_of::<String>()).sum()
+            }
         }
     }
 }
 
 impl ReplacedLines {
     /// The text as it was, from the lines of now.
-    pub fn put_back<'a>(&'a self, lines: impl Iterator<Item = &'a str> + Clone) -> String {
-        let behind = lines.clone().skip(self.from + self.over);
-        let all = lines.take(self.from).chain(self.before.iter().map(String::as_str)).chain(behind);
+    pub fn restore_text<'a>(&'a self, lines: impl Iterator<Item = &'a str> + Clone) -> String {
+        let behind = lines.clone().skip(self.first_line + self.line_count);
+        let all =
+            lines.take(self.first_line).chain(self.lines_before.iter().map(String::as_str)).chain(behind);
         all.collect::<Vec<_>>().join("\n")
     }
 
     /// A later change of a line is taken in. What is between both did not change; `now` are all lines behind it.
-    fn widen(&mut self, own: Self, now: &[String]) {
-        let end = self.from + self.over;
-        let more = own.over - own.before.len();
+    fn widen_to(&mut self, own: Self, now: &[String]) {
+        let end = self.first_line + self.line_count;
+        let more = own.line_count - own.lines_before.len();
         let between = |from: usize, to: usize| now.get(from..to).unwrap_or_default().to_vec();
-        if own.from >= end {
-            self.before.extend(between(end, own.from));
-            self.before.extend(own.before);
-            self.over = own.from + own.over - self.from;
-        } else if own.from < self.from {
-            let mut before = own.before;
-            before.extend(between(own.from + own.over, self.from + more));
-            before.append(&mut self.before);
-            self.before = before;
-            self.over += more + self.from - own.from;
-            self.from = own.from;
+        if own.first_line >= end {
+            self.lines_before.extend(between(end, own.first_line));
+            self.lines_before.extend(own.lines_before);
+            self.line_count = own.first_line + own.line_count - self.first_line;
+        } else if own.first_line < self.first_line {
+            let mut before = own.lines_before;
+            before.extend(between(own.first_line + own.line_count, self.first_line + more));
+            before.append(&mut self.lines_before);
+            self.lines_before = before;
+            self.line_count += more + self.first_line - own.first_line;
+            self.first_line = own.first_line;
         } else {
-            self.over += more;
+            self.line_count += more;
         }
     }
 }

@@ -4,7 +4,7 @@
 
 mod command;
 
-use self::command::{VimCommandParse, VimVerb, read};
+use self::command::{VimCommandParse, VimVerb, parse_vim_command};
 use super::draft::ComposerDraft;
 use super::motion::{MotionReach, VimMotion, first_letter, line_end, line_start, word_at};
 
@@ -36,17 +36,17 @@ pub enum VimHostAction {
 pub struct VimState {
     pub mode: VimMode,
     /// Letters of a command that is not complete.
-    typed: String,
+    pending_letters: String,
     /// What was cut or copied last; with a newline at its end it is lines.
     register: String,
-    found: Option<VimMotion>,
+    last_find: Option<VimMotion>,
     /// The command that changed the text last, and the one that is being read.
-    last: String,
+    last_change: String,
 }
 
 impl VimState {
     /// For the prompt.
-    pub fn sign(&self) -> &'static str {
+    pub fn mode_sign(&self) -> &'static str {
         match self.mode {
             VimMode::Insert => "I",
             VimMode::Normal => "N",
@@ -55,29 +55,29 @@ impl VimState {
     }
 
     /// A command has begun.
-    pub fn waits(&self) -> bool {
-        !self.typed.is_empty()
+    pub fn is_command_pending(&self) -> bool {
+        !self.pending_letters.is_empty()
     }
 
     /// The command that changed the text last.
-    pub fn last(&self) -> &str {
-        &self.last
+    pub fn last_change(&self) -> &str {
+        &self.last_change
     }
 
     /// Esc: out of what was begun. `false`: there was nothing to leave.
-    pub fn escape(&mut self, draft: &mut ComposerDraft) -> bool {
-        let begun = !std::mem::take(&mut self.typed).is_empty();
+    pub fn on_escape(&mut self, draft: &mut ComposerDraft) -> bool {
+        let begun = !std::mem::take(&mut self.pending_letters).is_empty();
         match self.mode {
             VimMode::Insert => {
                 self.mode = VimMode::Normal;
                 if draft.cursor().1 > 0 {
-                    draft.back();
+                    draft.move_back();
                 }
-                draft.pause();
+                draft.end_undo_group();
                 true
             }
             VimMode::Visual { .. } => {
-                self.go_normal(draft, draft.place());
+                self.enter_normal_mode(draft, draft.cursor_offset());
                 true
             }
             VimMode::Normal => begun,
@@ -85,17 +85,17 @@ impl VimState {
     }
 
     /// A letter in the normal or the visual mode.
-    pub fn letter(&mut self, c: char, draft: &mut ComposerDraft) -> VimHostAction {
-        self.typed.push(c);
+    pub fn on_letter(&mut self, c: char, draft: &mut ComposerDraft) -> VimHostAction {
+        self.pending_letters.push(c);
         let visual = matches!(self.mode, VimMode::Visual { .. });
-        match read(&self.typed, visual) {
+        match parse_vim_command(&self.pending_letters, visual) {
             VimCommandParse::More => VimHostAction::Nothing,
             VimCommandParse::Nonsense => {
-                self.typed.clear();
+                self.pending_letters.clear();
                 VimHostAction::Nothing
             }
             VimCommandParse::Command { count, verb } => {
-                let typed = std::mem::take(&mut self.typed);
+                let typed = std::mem::take(&mut self.pending_letters);
                 let before = draft.text();
                 let wish = if visual {
                     self.in_visual(count, verb, draft)
@@ -104,101 +104,106 @@ impl VimState {
                 };
                 let inserts = self.mode == VimMode::Insert;
                 if !visual && (inserts || draft.text() != before) && wish == VimHostAction::Nothing {
-                    self.last = typed;
+                    self.last_change = typed;
                 }
-                self.settle(draft);
+                self.settle_cursor(draft);
                 wish
             }
         }
     }
 
     /// The cursor of the normal mode stands on a letter, not behind the last one.
-    pub fn settle(&self, draft: &mut ComposerDraft) {
+    pub fn settle_cursor(&self, draft: &mut ComposerDraft) {
         match self.mode {
             VimMode::Insert => {}
             VimMode::Normal => {
-                let (text, at) = (draft.chars(), draft.place());
+                let (text, at) = (draft.to_chars(), draft.cursor_offset());
                 if at == line_end(&text, at) && at > line_start(&text, at) {
-                    draft.back();
+                    draft.move_back();
                 }
             }
             VimMode::Visual { anchor, lines } => {
-                let (text, at) = (draft.chars(), draft.place());
-                let (from, _) = marked(&text, anchor, at, lines);
+                let (text, at) = (draft.to_chars(), draft.cursor_offset());
+                let (from, _) = marked_range(&text, anchor, at, lines);
                 // the letter under the cursor is shown by the cursor
-                draft.mark(if at < anchor { anchor + 1 } else { from }.min(text.len()), at);
+                draft.mark_range(if at < anchor { anchor + 1 } else { from }.min(text.len()), at);
             }
         }
     }
 
     fn in_normal(&mut self, count: Option<usize>, verb: VimVerb, draft: &mut ComposerDraft) -> VimHostAction {
-        let (text, at) = (draft.chars(), draft.place());
+        let (text, at) = (draft.to_chars(), draft.cursor_offset());
         match verb {
-            VimVerb::Move(motion) => return self.step(motion, count, draft),
+            VimVerb::Move(motion) => return self.run_motion(motion, count, draft),
             VimVerb::Over(operator, motion) => {
                 let motion = match (operator, motion.key) {
                     // as in vi: the blank behind the word stays
-                    ('c', 'w') if text.get(at).is_some_and(|c| !c.is_whitespace()) => VimMotion::plain('e'),
-                    ('c', 'W') if text.get(at).is_some_and(|c| !c.is_whitespace()) => VimMotion::plain('E'),
+                    ('c', 'w') if text.get(at).is_some_and(|c| !c.is_whitespace()) => {
+                        VimMotion::from_key('e')
+                    }
+                    ('c', 'W') if text.get(at).is_some_and(|c| !c.is_whitespace()) => {
+                        VimMotion::from_key('E')
+                    }
                     _ => motion,
                 };
-                if let Some((from, to)) = self.passed(&text, at, motion, count) {
-                    let lines = motion.reach() == MotionReach::Lines;
-                    self.operate(operator, (from, to), lines, draft);
+                if let Some((from, to)) = self.passed_range(&text, at, motion, count) {
+                    let lines = motion.motion_reach() == MotionReach::Lines;
+                    self.run_operator(operator, (from, to), lines, draft);
                 }
             }
             VimVerb::Lines(operator) => {
-                let last = VimMotion::plain('j').end(&text, at, Some(count.unwrap_or(1).saturating_sub(1)));
+                let last =
+                    VimMotion::from_key('j').target(&text, at, Some(count.unwrap_or(1).saturating_sub(1)));
                 let last = last.unwrap_or(text.len());
-                self.operate(operator, (line_start(&text, at), line_end(&text, last)), true, draft);
+                self.run_operator(operator, (line_start(&text, at), line_end(&text, last)), true, draft);
             }
             VimVerb::Word(operator, around) => {
                 if let Some(word) = word_at(&text, at, around) {
-                    self.operate(operator, word, false, draft);
+                    self.run_operator(operator, word, false, draft);
                 }
             }
             VimVerb::Replace(c) => {
                 let end = at + count.unwrap_or(1);
                 if end <= line_end(&text, at) {
-                    draft.cut(at, end);
-                    draft.insert(&c.to_string().repeat(end - at));
-                    draft.go(end - 1);
+                    draft.cut_range(at, end);
+                    draft.insert_text(&c.to_string().repeat(end - at));
+                    draft.move_to(end - 1);
                 }
             }
-            VimVerb::Single(c) => return self.single(c, count, draft),
+            VimVerb::Single(c) => return self.run_single_command(c, count, draft),
         }
         VimHostAction::Nothing
     }
 
     fn in_visual(&mut self, count: Option<usize>, verb: VimVerb, draft: &mut ComposerDraft) -> VimHostAction {
         let VimMode::Visual { anchor, lines } = self.mode else { return VimHostAction::Nothing };
-        let (text, at) = (draft.chars(), draft.place());
-        let range = marked(&text, anchor, at, lines);
+        let (text, at) = (draft.to_chars(), draft.cursor_offset());
+        let range = marked_range(&text, anchor, at, lines);
         match verb {
             VimVerb::Move(motion) => {
-                if let Some(to) = self.found(motion).end(&text, at, count) {
-                    draft.go(to);
+                if let Some(to) = self.resolve_repeat_find(motion).target(&text, at, count) {
+                    draft.move_to(to);
                 }
             }
-            VimVerb::Lines(operator) => self.operate(operator, range, lines, draft),
-            VimVerb::Single('v') if !lines => self.go_normal(draft, at),
-            VimVerb::Single('V') if lines => self.go_normal(draft, at),
+            VimVerb::Lines(operator) => self.run_operator(operator, range, lines, draft),
+            VimVerb::Single('v') if !lines => self.enter_normal_mode(draft, at),
+            VimVerb::Single('V') if lines => self.enter_normal_mode(draft, at),
             VimVerb::Single('v') => self.mode = VimMode::Visual { anchor, lines: false },
             VimVerb::Single('V') => self.mode = VimMode::Visual { anchor, lines: true },
             VimVerb::Single('o') => {
-                draft.go(anchor);
+                draft.move_to(anchor);
                 self.mode = VimMode::Visual { anchor: at, lines };
             }
-            VimVerb::Single('x') => self.operate('d', range, lines, draft),
-            VimVerb::Single('s') => self.operate('c', range, lines, draft),
+            VimVerb::Single('x') => self.run_operator('d', range, lines, draft),
+            VimVerb::Single('s') => self.run_operator('c', range, lines, draft),
             VimVerb::Single('~') => {
                 swap_case(draft, range);
-                self.go_normal(draft, range.0);
+                self.enter_normal_mode(draft, range.0);
             }
             VimVerb::Single('p') => {
                 let put = self.register.clone();
-                self.operate('d', range, lines, draft);
-                draft.insert(put.trim_end_matches('\n'));
+                self.run_operator('d', range, lines, draft);
+                draft.insert_text(put.trim_end_matches('\n'));
             }
             VimVerb::Over(..) | VimVerb::Word(..) | VimVerb::Replace(_) | VimVerb::Single(_) => {}
         }
@@ -206,40 +211,45 @@ impl VimState {
     }
 
     /// A command of one letter.
-    fn single(&mut self, c: char, count: Option<usize>, draft: &mut ComposerDraft) -> VimHostAction {
-        let (text, at) = (draft.chars(), draft.place());
+    fn run_single_command(
+        &mut self,
+        c: char,
+        count: Option<usize>,
+        draft: &mut ComposerDraft,
+    ) -> VimHostAction {
+        let (text, at) = (draft.to_chars(), draft.cursor_offset());
         let times = count.unwrap_or(1);
         let (start, end) = (line_start(&text, at), line_end(&text, at));
         match c {
-            'x' => self.operate('d', (at, (at + times).min(end)), false, draft),
-            's' => self.operate('c', (at, (at + times).min(end)), false, draft),
-            'X' => self.operate('d', (at.saturating_sub(times).max(start), at), false, draft),
-            'D' => self.operate('d', (at, end), false, draft),
-            'C' => self.operate('c', (at, end), false, draft),
-            'S' => self.operate('c', (start, end), true, draft),
-            'Y' => self.operate('y', (start, end), true, draft),
-            'p' | 'P' => self.put(c == 'P', times, draft),
-            'i' => self.insert(draft, at),
-            'I' => self.insert(draft, first_letter(&text, at)),
-            'a' => self.insert(draft, (at + 1).min(end)),
-            'A' => self.insert(draft, end),
+            'x' => self.run_operator('d', (at, (at + times).min(end)), false, draft),
+            's' => self.run_operator('c', (at, (at + times).min(end)), false, draft),
+            'X' => self.run_operator('d', (at.saturating_sub(times).max(start), at), false, draft),
+            'D' => self.run_operator('d', (at, end), false, draft),
+            'C' => self.run_operator('c', (at, end), false, draft),
+            'S' => self.run_operator('c', (start, end), true, draft),
+            'Y' => self.run_operator('y', (start, end), true, draft),
+            'p' | 'P' => self.put_text(c == 'P', times, draft),
+            'i' => self.enter_insert_mode(draft, at),
+            'I' => self.enter_insert_mode(draft, first_letter(&text, at)),
+            'a' => self.enter_insert_mode(draft, (at + 1).min(end)),
+            'A' => self.enter_insert_mode(draft, end),
             'o' => {
-                draft.go(end);
-                draft.newline();
-                self.insert(draft, end + 1);
+                draft.move_to(end);
+                draft.insert_newline();
+                self.enter_insert_mode(draft, end + 1);
             }
             'O' => {
-                draft.go(start);
-                draft.newline();
-                self.insert(draft, start);
+                draft.move_to(start);
+                draft.insert_newline();
+                self.enter_insert_mode(draft, start);
             }
             'v' | 'V' => self.mode = VimMode::Visual { anchor: at, lines: c == 'V' },
             '~' => {
                 let to = (at + times).min(end);
                 swap_case(draft, (at, to));
-                draft.go(to);
+                draft.move_to(to);
             }
-            'J' => join(draft, &text, at),
+            'J' => join_lines(draft, &text, at),
             'u' => return VimHostAction::Undo,
             '.' => return VimHostAction::Again(times),
             _ => {}
@@ -247,16 +257,21 @@ impl VimState {
         VimHostAction::Nothing
     }
 
-    fn step(&mut self, motion: VimMotion, count: Option<usize>, draft: &mut ComposerDraft) -> VimHostAction {
-        let (text, at) = (draft.chars(), draft.place());
-        draft.pause();
+    fn run_motion(
+        &mut self,
+        motion: VimMotion,
+        count: Option<usize>,
+        draft: &mut ComposerDraft,
+    ) -> VimHostAction {
+        let (text, at) = (draft.to_chars(), draft.cursor_offset());
+        draft.end_undo_group();
         if matches!(motion.key, 'h' | 'l') {
-            letters(motion.key == 'l', count.unwrap_or(1), draft);
+            move_letters(motion.key == 'l', count.unwrap_or(1), draft);
             return VimHostAction::Nothing;
         }
-        match self.found(motion).end(&text, at, count) {
+        match self.resolve_repeat_find(motion).target(&text, at, count) {
             Some(to) => {
-                draft.go(to);
+                draft.move_to(to);
             }
             // as the arrow keys do
             None if motion.key == 'k' => return VimHostAction::Older,
@@ -267,17 +282,17 @@ impl VimState {
     }
 
     /// What a motion passes.
-    fn passed(
+    fn passed_range(
         &mut self,
         text: &[char],
         at: usize,
         motion: VimMotion,
         count: Option<usize>,
     ) -> Option<(usize, usize)> {
-        let motion = self.found(motion);
-        let to = motion.end(text, at, count)?;
+        let motion = self.resolve_repeat_find(motion);
+        let to = motion.target(text, at, count)?;
         let (from, to) = (at.min(to), at.max(to));
-        Some(match motion.reach() {
+        Some(match motion.motion_reach() {
             MotionReach::Before if matches!(motion.key, 'w' | 'W') && text[from..to].contains(&'\n') => {
                 // the last word of a line does not take the line with it
                 let end = line_end(text, from);
@@ -290,10 +305,10 @@ impl VimState {
     }
 
     /// `;` and `,` are what was found last, once more and the other way.
-    fn found(&mut self, motion: VimMotion) -> VimMotion {
-        match (motion.key, self.found) {
+    fn resolve_repeat_find(&mut self, motion: VimMotion) -> VimMotion {
+        match (motion.key, self.last_find) {
             ('f' | 't' | 'F' | 'T', _) => {
-                self.found = Some(motion);
+                self.last_find = Some(motion);
                 motion
             }
             (';', Some(last)) => last,
@@ -310,88 +325,89 @@ impl VimState {
         }
     }
 
-    fn operate(
+    fn run_operator(
         &mut self,
         operator: char,
         (from, to): (usize, usize),
         lines: bool,
         draft: &mut ComposerDraft,
     ) {
-        let text = draft.chars();
-        let (from, to) = (draft.boundary(from, false), draft.boundary(to.min(text.len()), true));
+        let text = draft.to_chars();
+        let (from, to) =
+            (draft.nearest_boundary(from, false), draft.nearest_boundary(to.min(text.len()), true));
         self.register = text[from..to].iter().collect();
         if lines {
             self.register.push('\n');
         }
         match operator {
-            'y' => self.go_normal(draft, from),
+            'y' => self.enter_normal_mode(draft, from),
             'c' => {
-                draft.cut(from, to);
-                self.insert(draft, from);
-                draft.go_on();
+                draft.cut_range(from, to);
+                self.enter_insert_mode(draft, from);
+                draft.merge_next_change();
             }
             _ if lines => {
                 // the newline goes as well: the one behind, at the end of the text the one before
                 let (from, to) = if to < text.len() { (from, to + 1) } else { (from.saturating_sub(1), to) };
-                draft.cut(from, to);
-                let text = draft.chars();
-                self.go_normal(draft, first_letter(&text, from.min(text.len())));
+                draft.cut_range(from, to);
+                let text = draft.to_chars();
+                self.enter_normal_mode(draft, first_letter(&text, from.min(text.len())));
             }
             _ => {
-                draft.cut(from, to);
-                self.go_normal(draft, from);
+                draft.cut_range(from, to);
+                self.enter_normal_mode(draft, from);
             }
         }
     }
 
-    fn put(&mut self, before: bool, times: usize, draft: &mut ComposerDraft) {
+    fn put_text(&mut self, before: bool, times: usize, draft: &mut ComposerDraft) {
         if self.register.is_empty() || self.register.len().saturating_mul(times) > 1 << 20 {
             return;
         }
-        let (text, at) = (draft.chars(), draft.place());
+        let (text, at) = (draft.to_chars(), draft.cursor_offset());
         let put = self.register.repeat(times);
         match (put.strip_suffix('\n'), before) {
             (Some(lines), false) => {
                 let end = line_end(&text, at);
-                draft.go(end);
-                draft.insert(&format!("\n{lines}"));
-                draft.go(end + 1);
+                draft.move_to(end);
+                draft.insert_text(&format!("\n{lines}"));
+                draft.move_to(end + 1);
             }
             (Some(_), true) => {
                 let start = line_start(&text, at);
-                draft.go(start);
-                draft.insert(&put);
-                draft.go(start);
+                draft.move_to(start);
+                draft.insert_text(&put);
+                draft.move_to(start);
             }
             (None, _) => {
                 let place = if before { at } else { (at + 1).min(line_end(&text, at)) };
-                draft.go(place);
-                draft.insert(&put);
-                draft.go(place + put.chars().count() - 1);
+                draft.move_to(place);
+                draft.insert_text(&put);
+                draft.move_to(place + put.chars().count() - 1);
             }
         }
     }
 
-    fn insert(&mut self, draft: &mut ComposerDraft, place: usize) {
-        draft.go(place);
+    fn enter_insert_mode(&mut self, draft: &mut ComposerDraft, place: usize) {
+        draft.move_to(place);
         self.mode = VimMode::Insert;
     }
 
-    fn go_normal(&mut self, draft: &mut ComposerDraft, place: usize) {
+    fn enter_normal_mode(&mut self, draft: &mut ComposerDraft, place: usize) {
         self.mode = VimMode::Normal;
-        draft.go(place);
+        draft.move_to(place);
     }
 }
 
 /// So many letters on or back, in the line.
-fn letters(on: bool, times: usize, draft: &mut ComposerDraft) {
-    let (text, at) = (draft.chars(), draft.place());
+fn move_letters(on: bool, times: usize, draft: &mut ComposerDraft) {
+    let (text, at) = (draft.to_chars(), draft.cursor_offset());
     let (start, end) = (line_start(&text, at), line_end(&text, at));
     for _ in 0..times {
-        match (draft.place(), on) {
-            (at, true) if at < end => draft.forward(),
+        match (draft.cursor_offset(), on) {
+            (at, true) if at < end => draft.move_forward(),
             (at, false) if at > start => {
-                draft.back();
+                draft.move_back();
             }
             _ => break,
         }
@@ -399,7 +415,7 @@ fn letters(on: bool, times: usize, draft: &mut ComposerDraft) {
 }
 
 /// What is marked between two places, both with their letter.
-fn marked(text: &[char], anchor: usize, at: usize, lines: bool) -> (usize, usize) {
+fn marked_range(text: &[char], anchor: usize, at: usize, lines: bool) -> (usize, usize) {
     let (from, to) = (anchor.min(at).min(text.len()), anchor.max(at).min(text.len()));
     if lines {
         return (line_start(text, from), line_end(text, to));
@@ -411,18 +427,18 @@ fn swap_case(draft: &mut ComposerDraft, (from, to): (usize, usize)) {
     let other = |c: char| -> String {
         if c.is_uppercase() { c.to_lowercase().collect() } else { c.to_uppercase().collect() }
     };
-    let swapped: String = draft.cut(from, to).chars().map(other).collect();
-    draft.go(from);
-    draft.insert(&swapped);
+    let swapped: String = draft.cut_range(from, to).chars().map(other).collect();
+    draft.move_to(from);
+    draft.insert_text(&swapped);
 }
 
-fn join(draft: &mut ComposerDraft, text: &[char], at: usize) {
+fn join_lines(draft: &mut ComposerDraft, text: &[char], at: usize) {
     let end = line_end(text, at);
     if end < text.len() {
         let next = first_letter(text, end + 1);
-        draft.cut(end, next);
-        draft.go(end);
-        draft.insert(" ");
-        draft.go(end);
+        draft.cut_range(end, next);
+        draft.move_to(end);
+        draft.insert_text(" ");
+        draft.move_to(end);
     }
 }

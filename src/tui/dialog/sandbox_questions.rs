@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::{DialogKind, QuestionDialog};
 use synthdev_domain::ids::{CallId, RunId};
-use synthdev_domain::question_text::{QuestionLine, approval_lines, own_lines};
+use synthdev_domain::question_text::{QuestionLine, approval_lines, program_lines};
 use synthdev_domain::terminal_safe::escape_invisible_name;
 use synthdev_domain::tool::ToolPreview;
 use synthdev_engine::event::RunEvent;
@@ -14,24 +14,25 @@ impl QuestionDialog {
     pub fn about_sandbox(run: &RunId, event: RunEvent) -> Option<Self> {
         match event {
             RunEvent::NetworkAsked { call, agent, tool, arguments } => {
-                Some(Self::network(run.clone(), call, (&agent, &tool), &arguments))
+                Some(Self::for_network(run.clone(), call, (&agent, &tool), &arguments))
             }
             RunEvent::UnsandboxedAsked { call, agent, tool, arguments, preview, reason, until } => {
                 let asked = (agent.as_str(), tool.as_str(), reason.as_str());
-                let dialog = Self::unsandboxed(run.clone(), call, asked, &arguments, preview.as_deref());
-                Some(Self { until, ..dialog })
+                let dialog =
+                    Self::for_unsandboxed_command(run.clone(), call, asked, &arguments, preview.as_deref());
+                Some(Self { deadline: until, ..dialog })
             }
             _ => None,
         }
     }
 
     /// The command has failed without the network.
-    fn network(run: RunId, call: CallId, asked: (&str, &str), arguments: &Value) -> Self {
+    fn for_network(run: RunId, call: CallId, asked: (&str, &str), arguments: &Value) -> Self {
         let (agent, tool) = (escape_invisible_name(asked.0), escape_invisible_name(asked.1));
         let mut body =
-            own_lines("The sandbox keeps the network off. With it, the command is executed once more.");
+            program_lines("The sandbox keeps the network off. With it, the command is executed once more.");
         body.extend(approval_lines(asked.1, arguments, None));
-        Self::of_lines(
+        Self::from_lines(
             DialogKind::Network { run, call },
             format!("Allow {agent} the network for {tool}?"),
             body,
@@ -39,7 +40,7 @@ impl QuestionDialog {
     }
 
     /// No sandbox works here: each command is a question of its own.
-    fn unsandboxed(
+    fn for_unsandboxed_command(
         run: RunId,
         call: CallId,
         asked: (&str, &str, &str),
@@ -51,9 +52,9 @@ impl QuestionDialog {
             "this command runs WITHOUT A SANDBOX: it reaches all that you reach, files and network"
                 .to_owned(),
         )];
-        body.extend(own_lines(asked.2));
+        body.extend(program_lines(asked.2));
         body.extend(approval_lines(asked.1, arguments, preview));
         let title = format!("Execute {tool} for {agent} without a sandbox?");
-        Self::of_lines(DialogKind::Unsandboxed { run, call }, title, body)
+        Self::from_lines(DialogKind::Unsandboxed { run, call }, title, body)
     }
 }

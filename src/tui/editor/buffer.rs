@@ -5,7 +5,7 @@
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui_textarea::{CursorMove, DataCursor, Input, TextArea};
 
-use super::json_lexer::{EditorTokenKind, tokens};
+use super::json_lexer::{EditorTokenKind, editor_tokens};
 
 /// Changes that can be taken back.
 const UNDO: usize = 2_000;
@@ -31,7 +31,7 @@ impl EditorBuffer {
         let text = if windows { text.replace("\r\n", "\n") } else { text.to_owned() };
         let mut area = TextArea::new(text.split('\n').map(str::to_owned).collect());
         area.set_max_histories(UNDO);
-        let indent = indent_of(&text);
+        let indent = first_indent(&text);
         Self { area, version: 0, windows, indent }
     }
 
@@ -41,7 +41,7 @@ impl EditorBuffer {
     }
 
     /// As it is written to a file.
-    pub fn stored(&self) -> String {
+    pub fn to_file_text(&self) -> String {
         self.area.lines().join(if self.windows { "\r\n" } else { "\n" })
     }
 
@@ -66,66 +66,66 @@ impl EditorBuffer {
     /// Byte of the text at which the cursor is.
     pub fn offset(&self) -> usize {
         let (row, column) = self.cursor();
-        self.offset_of(row, column)
+        self.offset_at(row, column)
     }
 
-    pub fn offset_of(&self, row: usize, column: usize) -> usize {
+    pub fn offset_at(&self, row: usize, column: usize) -> usize {
         let before: usize = self.area.lines().iter().take(row).map(|line| line.len() + 1).sum();
         before + self.area.lines().get(row).map_or(0, |line| byte_at(line, column))
     }
 
-    pub fn selection(&self) -> Option<((usize, usize), (usize, usize))> {
+    pub fn selection_range(&self) -> Option<((usize, usize), (usize, usize))> {
         self.area.selection_range().filter(|(from, to)| from != to)
     }
 
-    pub fn selected(&self) -> Option<String> {
-        let (from, to) = self.selection()?;
-        let (from, to) = (self.offset_of(from.0, from.1), self.offset_of(to.0, to.1));
+    pub fn selected_text(&self) -> Option<String> {
+        let (from, to) = self.selection_range()?;
+        let (from, to) = (self.offset_at(from.0, from.1), self.offset_at(to.0, to.1));
         self.text().get(from..to).map(str::to_owned)
     }
 
     /// To a row and column from 0; past an end means that end.
-    pub fn go(&mut self, row: usize, column: usize) {
+    pub fn move_to(&mut self, row: usize, column: usize) {
         self.area.cancel_selection();
-        self.jump(row, column);
+        self.jump_to(row, column);
     }
 
-    pub fn go_to(&mut self, offset: usize) {
+    pub fn move_to_offset(&mut self, offset: usize) {
         let (row, column) = self.position(offset);
-        self.go(row, column);
+        self.move_to(row, column);
     }
 
     /// Rows up or down, as with a page key.
-    pub fn scroll(&mut self, rows: isize) {
+    pub fn scroll_rows(&mut self, rows: isize) {
         let (row, column) = self.cursor();
-        self.go(row.saturating_add_signed(rows), column);
+        self.move_to(row.saturating_add_signed(rows), column);
     }
 
     /// Puts a text in the place of these bytes.
-    pub fn replace(&mut self, range: std::ops::Range<usize>, text: &str) {
-        self.go_to(range.start);
+    pub fn replace_range(&mut self, range: std::ops::Range<usize>, text: &str) {
+        self.move_to_offset(range.start);
         if !range.is_empty() {
             let (row, column) = self.position(range.end);
             self.area.start_selection();
-            self.jump(row, column);
+            self.jump_to(row, column);
         }
-        self.insert(text);
+        self.insert_text(text);
     }
 
     pub fn replace_all(&mut self, text: &str) {
         let (row, column) = self.cursor();
         self.area.select_all();
-        self.insert(&text.replace("\r\n", "\n"));
-        self.go(row, column);
+        self.insert_text(&text.replace("\r\n", "\n"));
+        self.move_to(row, column);
     }
 
-    pub fn insert(&mut self, text: &str) {
+    pub fn insert_text(&mut self, text: &str) {
         self.area.insert_str(text);
         self.version += 1;
     }
 
-    pub fn paste(&mut self, text: &str) {
-        self.insert(&text.replace("\r\n", "\n").replace('\r', "\n"));
+    pub fn paste_text(&mut self, text: &str) {
+        self.insert_text(&text.replace("\r\n", "\n").replace('\r', "\n"));
     }
 
     pub fn undo(&mut self) -> bool {
@@ -141,15 +141,15 @@ impl EditorBuffer {
     }
 
     /// Takes the selection away; what it was.
-    pub fn cut(&mut self) -> Option<String> {
-        let text = self.selected()?;
+    pub fn cut_selection(&mut self) -> Option<String> {
+        let text = self.selected_text()?;
         self.area.cut();
         self.version += 1;
         Some(text)
     }
 
-    pub fn copy(&mut self) -> Option<String> {
-        let text = self.selected();
+    pub fn copy_selection(&mut self) -> Option<String> {
+        let text = self.selected_text();
         if text.is_some() {
             self.area.copy();
         }
@@ -157,7 +157,7 @@ impl EditorBuffer {
     }
 
     /// What was cut or copied here last.
-    pub fn put_back(&mut self) {
+    pub fn paste_clipboard(&mut self) {
         self.version += u64::from(self.area.paste());
     }
 
@@ -166,7 +166,7 @@ impl EditorBuffer {
     }
 
     /// A new line, as far in as this one; after an opening bracket one level more.
-    pub fn newline(&mut self) {
+    pub fn insert_newline(&mut self) {
         let (_, column) = self.cursor();
         let line = self.line();
         let before = &line[..byte_at(line, column)];
@@ -174,16 +174,16 @@ impl EditorBuffer {
         let deeper = before.trim_end().ends_with(['{', '[']);
         let between = deeper && line[before.len()..].trim_start().starts_with(['}', ']']);
         let more = if deeper { self.indent.as_str() } else { "" };
-        self.insert(&format!("\n{blanks}{more}"));
+        self.insert_text(&format!("\n{blanks}{more}"));
         if between {
             let (row, column) = self.cursor();
-            self.insert(&format!("\n{blanks}"));
-            self.go(row, column);
+            self.insert_text(&format!("\n{blanks}"));
+            self.move_to(row, column);
         }
     }
 
     /// Any other key.
-    pub fn key(&mut self, key: KeyEvent) {
+    pub fn on_key(&mut self, key: KeyEvent) {
         let control = key.modifiers.contains(KeyModifiers::CONTROL);
         let shift = key.modifiers.contains(KeyModifiers::SHIFT);
         match key.code {
@@ -199,11 +199,11 @@ impl EditorBuffer {
                 if column == first || first == self.line().chars().count() {
                     self.move_by(&[CursorMove::Head], shift);
                 } else {
-                    self.move_by(&[to(row, first)], shift);
+                    self.move_by(&[cursor_move(row, first)], shift);
                 }
             }
-            KeyCode::Tab => self.insert(&self.indent.clone()),
-            KeyCode::Backspace if self.selection().is_none() && self.in_margin() => {
+            KeyCode::Tab => self.insert_text(&self.indent.clone()),
+            KeyCode::Backspace if self.selection_range().is_none() && self.in_margin() => {
                 for _ in 0..self.indent.len() {
                     self.area.delete_char();
                 }
@@ -215,9 +215,9 @@ impl EditorBuffer {
 
     /// Goes to the next place of these words, from the cursor on and around the end; how many places there are, and
     /// the number of this one. Case counts only if a capital is among them.
-    pub fn find(&mut self, words: &str, way: EditorSearchStart) -> Option<(usize, usize)> {
+    pub fn find_next(&mut self, words: &str, way: EditorSearchStart) -> Option<(usize, usize)> {
         let text = self.text();
-        let all = places(&text, words);
+        let all = find_places(&text, words);
         let here = self.offset();
         let at = match way {
             EditorSearchStart::Here => all.iter().position(|at| *at >= here).unwrap_or(0),
@@ -226,7 +226,7 @@ impl EditorBuffer {
                 all.iter().rposition(|at| *at < here).unwrap_or(all.len().saturating_sub(1))
             }
         };
-        self.go_to(*all.get(at)?);
+        self.move_to_offset(*all.get(at)?);
         Some((at + 1, all.len()))
     }
 
@@ -277,8 +277,8 @@ impl EditorBuffer {
         moves.iter().for_each(|one| self.area.move_cursor(*one));
     }
 
-    fn jump(&mut self, row: usize, column: usize) {
-        self.area.move_cursor(to(row, column));
+    fn jump_to(&mut self, row: usize, column: usize) {
+        self.area.move_cursor(cursor_move(row, column));
     }
 }
 
@@ -292,14 +292,14 @@ pub enum EditorSearchStart {
 }
 
 /// What the first line that is further in than the others begins with.
-fn indent_of(text: &str) -> String {
+fn first_indent(text: &str) -> String {
     let blanks = |line: &str| line.len() - line.trim_start_matches([' ', '\t']).len();
     let inner = text.lines().find(|line| blanks(line) > 0 && !line.trim().is_empty());
     let found = inner.map(|line| &line[..blanks(line)]).filter(|indent| indent.len() <= WIDEST);
     found.unwrap_or(INDENT).to_owned()
 }
 
-fn to(row: usize, column: usize) -> CursorMove {
+fn cursor_move(row: usize, column: usize) -> CursorMove {
     let short = |number: usize| u16::try_from(number).unwrap_or(u16::MAX);
     CursorMove::Jump(short(row), short(column))
 }
@@ -309,7 +309,7 @@ pub fn byte_at(line: &str, column: usize) -> usize {
     line.char_indices().nth(column).map_or(line.len(), |(at, _)| at)
 }
 
-fn places(text: &str, words: &str) -> Vec<usize> {
+fn find_places(text: &str, words: &str) -> Vec<usize> {
     if words.is_empty() {
         return Vec::new();
     }
@@ -327,7 +327,7 @@ fn places(text: &str, words: &str) -> Vec<usize> {
 
 fn other_bracket(text: &str, here: usize) -> Option<usize> {
     let mut open: Vec<usize> = Vec::new();
-    for token in tokens(text, false) {
+    for token in editor_tokens(text, false) {
         match token.kind {
             EditorTokenKind::Open(_) => open.push(token.range.start),
             EditorTokenKind::Close(_) => {
@@ -351,7 +351,7 @@ mod tests {
 
     fn press(buffer: &mut EditorBuffer, keys: &[(KeyCode, KeyModifiers)]) {
         for (code, modifiers) in keys {
-            buffer.key(KeyEvent::new(*code, *modifiers));
+            buffer.on_key(KeyEvent::new(*code, *modifiers));
         }
     }
 
@@ -360,8 +360,8 @@ mod tests {
         let check = |marked: &str, expected: &str| {
             let at = marked.find('|').unwrap();
             let mut buffer = EditorBuffer::new(&marked.replace('|', ""));
-            buffer.go_to(at);
-            buffer.newline();
+            buffer.move_to_offset(at);
+            buffer.insert_newline();
             let (mut text, at) = (buffer.text(), buffer.offset());
             text.insert(at, '|');
             assert_eq!(text, expected, "{marked}");
@@ -378,7 +378,7 @@ mod tests {
     #[test]
     fn changes_are_taken_back_and_counted() {
         let mut buffer = EditorBuffer::new("{\n  \"a\": 1\n}");
-        buffer.replace(4..7, "\"name\"");
+        buffer.replace_range(4..7, "\"name\"");
         assert_eq!(buffer.text(), "{\n  \"name\": 1\n}");
         let version = buffer.version();
         while buffer.undo() {}
@@ -395,9 +395,9 @@ mod tests {
     fn windows_line_ends_stay() {
         let mut buffer = EditorBuffer::new("a\r\nb\r\n");
         assert_eq!(buffer.text(), "a\nb\n");
-        buffer.insert("x\ny");
-        assert_eq!(buffer.stored(), "x\r\nya\r\nb\r\n");
-        assert_eq!(EditorBuffer::new("a\r\nb\n").stored(), "a\r\nb\n");
+        buffer.insert_text("x\ny");
+        assert_eq!(buffer.to_file_text(), "x\r\nya\r\nb\r\n");
+        assert_eq!(EditorBuffer::new("a\r\nb\n").to_file_text(), "a\r\nb\n");
     }
 
     #[test]
@@ -411,7 +411,7 @@ mod tests {
             EditorSearchStart::Next,
             EditorSearchStart::Back,
         ] {
-            seen.push((buffer.find("state", way), buffer.cursor()));
+            seen.push((buffer.find_next("state", way), buffer.cursor()));
         }
         let expected = [
             (Some((1, 3)), (0, 0)),
@@ -421,16 +421,16 @@ mod tests {
             (Some((3, 3)), (1, 0)),
         ];
         assert_eq!(seen, expected);
-        assert_eq!(buffer.find("State", EditorSearchStart::Next), Some((1, 1)));
-        assert_eq!(buffer.find("é S", EditorSearchStart::Next), Some((1, 1)));
-        assert_eq!(buffer.find("none", EditorSearchStart::Next), None);
+        assert_eq!(buffer.find_next("State", EditorSearchStart::Next), Some((1, 1)));
+        assert_eq!(buffer.find_next("é S", EditorSearchStart::Next), Some((1, 1)));
+        assert_eq!(buffer.find_next("none", EditorSearchStart::Next), None);
     }
 
     #[test]
     fn brackets_find_each_other_outside_of_texts() {
         let mut buffer = EditorBuffer::new("{\"a\": [\"]\", {}]}");
         let mut check = |at: usize, expected: Option<[usize; 2]>| {
-            buffer.go_to(at);
+            buffer.move_to_offset(at);
             let found = buffer.pair().map(|pair| pair.map(|(_, column)| column));
             assert_eq!(found, expected, "{at}");
         };
@@ -446,11 +446,11 @@ mod tests {
     fn a_selection_is_cut_and_put_back() {
         let mut buffer = EditorBuffer::new("one two");
         press(&mut buffer, &[(KeyCode::Right, KeyModifiers::CONTROL | KeyModifiers::SHIFT)]);
-        assert_eq!(buffer.cut().as_deref(), Some("one "));
+        assert_eq!(buffer.cut_selection().as_deref(), Some("one "));
         assert_eq!(buffer.text(), "two");
         press(&mut buffer, &[(KeyCode::End, KeyModifiers::NONE)]);
-        buffer.put_back();
+        buffer.paste_clipboard();
         assert_eq!(buffer.text(), "twoone ");
-        assert_eq!(buffer.cut(), None);
+        assert_eq!(buffer.cut_selection(), None);
     }
 }

@@ -13,7 +13,7 @@ const MOST: usize = 200;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct EditorCandidate {
     pub label: String,
-    pub about: String,
+    pub description: String,
     /// What is written in the place of the range.
     pub text: String,
 }
@@ -21,14 +21,14 @@ pub struct EditorCandidate {
 /// The candidates at a place, and the bytes that one takes the place of.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct EditorCompletion {
-    pub from: usize,
-    pub to: usize,
+    pub start: usize,
+    pub end: usize,
     pub list: Vec<EditorCandidate>,
     pub selected: usize,
 }
 
 /// What fits at byte `at`; `None`: nothing is known.
-pub fn complete(
+pub fn complete_at(
     text: &str,
     at: usize,
     schema: &Value,
@@ -37,7 +37,7 @@ pub fn complete(
 ) -> Option<EditorCompletion> {
     let tree = EditorJsonTree::parse_text(text);
     let empty = EditorJsonTree::Other { range: 0..0 };
-    let spot = tree.as_ref().unwrap_or(&empty).spot(at);
+    let spot = tree.as_ref().unwrap_or(&empty).position_at(at);
     let written = text.get(spot.range.start.min(at)..at).unwrap_or_default();
     if spot.slot == EditorJsonSlot::Value
         && written.starts_with('"')
@@ -46,27 +46,27 @@ pub fn complete(
         return Some(offer);
     }
     let typed = written.trim_start_matches('"').to_lowercase();
-    let meaning = SchemaLookup::at_path(schema, tree.as_ref(), &spot.path, &spot.around);
+    let meaning = SchemaLookup::at_path(schema, tree.as_ref(), &spot.path, &spot.enclosing);
     let mut list = match spot.slot {
-        EditorJsonSlot::Key => keys(&meaning, &spot, text),
-        EditorJsonSlot::Value => values(&meaning, &spot, tree.as_ref(), known, what),
+        EditorJsonSlot::Key => key_candidates(&meaning, &spot, text),
+        EditorJsonSlot::Value => value_candidates(&meaning, &spot, tree.as_ref(), known, what),
     };
     list.retain(|candidate| candidate.label.to_lowercase().contains(&typed));
     list.sort_by_key(|candidate| !candidate.label.to_lowercase().starts_with(&typed));
     list.truncate(MOST);
     (!list.is_empty()).then_some(EditorCompletion {
-        from: spot.range.start,
-        to: spot.range.end.min(text.len()),
+        start: spot.range.start,
+        end: spot.range.end.min(text.len()),
         list,
         selected: 0,
     })
 }
 
 /// The description of what is at byte `at`: of a key, or of the key whose value it is.
-pub fn describe(text: &str, at: usize, schema: &Value) -> Option<String> {
+pub fn describe_at(text: &str, at: usize, schema: &Value) -> Option<String> {
     let tree = EditorJsonTree::parse_text(text)?;
-    let mut spot = tree.spot(at);
-    let mut here = spot.around.last().map(|object| object.entries()).unwrap_or_default().iter();
+    let mut spot = tree.position_at(at);
+    let mut here = spot.enclosing.last().map(|object| object.entries()).unwrap_or_default().iter();
     let key = here.find(|entry| entry.key_range == spot.range).filter(|_| spot.slot == EditorJsonSlot::Key);
     // between keys it is the object itself
     spot.path.extend(key.map(|entry| EditorJsonStep::Key(entry.key.clone())));
@@ -74,23 +74,27 @@ pub fn describe(text: &str, at: usize, schema: &Value) -> Option<String> {
         EditorJsonStep::Key(key) => Some(key.clone()),
         EditorJsonStep::Item => None,
     })?;
-    let meaning = SchemaLookup::at_path(schema, Some(&tree), &spot.path, &spot.around);
-    meaning.about().map(|about| format!("{last}: {about}"))
+    let meaning = SchemaLookup::at_path(schema, Some(&tree), &spot.path, &spot.enclosing);
+    meaning.description().map(|about| format!("{last}: {about}"))
 }
 
-fn keys(meaning: &SchemaLookup<'_>, spot: &EditorJsonPosition<'_>, text: &str) -> Vec<EditorCandidate> {
+fn key_candidates(
+    meaning: &SchemaLookup<'_>,
+    spot: &EditorJsonPosition<'_>,
+    text: &str,
+) -> Vec<EditorCandidate> {
     let here = text.get(spot.range.clone()).unwrap_or_default().trim_matches('"');
-    let colon = if spot.colon { "" } else { ": " };
-    let fits = meaning.keys(spot.around.last().copied(), Some(here)).into_iter();
+    let colon = if spot.has_colon { "" } else { ": " };
+    let fits = meaning.missing_keys(spot.enclosing.last().copied(), Some(here)).into_iter();
     fits.map(|fit| EditorCandidate {
         text: format!("\"{}\"{colon}", fit.word),
-        about: if fit.required { format!("needed · {}", fit.about) } else { fit.about },
+        description: if fit.required { format!("needed · {}", fit.description) } else { fit.description },
         label: fit.word,
     })
     .collect()
 }
 
-fn values(
+fn value_candidates(
     meaning: &SchemaLookup<'_>,
     spot: &EditorJsonPosition<'_>,
     tree: Option<&EditorJsonTree>,
@@ -100,12 +104,10 @@ fn values(
     let words = meaning.values().into_iter().map(|fit| EditorCandidate {
         label: fit.word.trim_matches('"').to_owned(),
         text: fit.word,
-        about: fit.about,
+        description: fit.description,
     });
-    let names = names(&spot.path, tree, known, what).into_iter().map(|(name, about)| EditorCandidate {
-        text: Value::String(name.clone()).to_string(),
-        label: name,
-        about,
+    let names = name_candidates(&spot.path, tree, known, what).into_iter().map(|(name, about)| {
+        EditorCandidate { text: Value::String(name.clone()).to_string(), label: name, description: about }
     });
     let mut list: Vec<EditorCandidate> = Vec::new();
     for candidate in names.chain(words) {
@@ -117,7 +119,7 @@ fn values(
 }
 
 /// Names that a value of this key can be, with a word about each.
-fn names(
+fn name_candidates(
     path: &[EditorJsonStep],
     tree: Option<&EditorJsonTree>,
     known: &CatalogSymbols,
@@ -130,29 +132,29 @@ fn names(
     let in_agents = path.iter().any(|step| *step == EditorJsonStep::Key("agents".to_owned()));
     match last.unwrap_or_default() {
         "target" | "on_limit" | "on_timeout" | "on_error" | "on_no_match" => {
-            own(tree, "states", "name", "state")
+            names_in_list(tree, "states", "name", "state")
         }
-        "agent" if what == EditFileKind::Workflow => agents(tree),
-        "context" if in_agents => own(tree, "contexts", "name", "context"),
+        "agent" if what == EditFileKind::Workflow => agent_names(tree),
+        "context" if in_agents => names_in_list(tree, "contexts", "name", "context"),
         "agent_role" => known.roles.clone(),
         "sub_workflow" => known.workflows.clone(),
         "tool" => {
             let mut all = used_tools(tree);
-            all.extend(known.tools.iter().map(|tool| (tool.name.clone(), tool.about.clone())));
+            all.extend(known.tools.iter().map(|tool| (tool.name.clone(), tool.description.clone())));
             all
         }
         "included_tools" | "excluded_tools" | "includedTools" | "excludedTools" => {
-            known.tools.iter().map(|tool| (tool.name.clone(), tool.about.clone())).collect()
+            known.tools.iter().map(|tool| (tool.name.clone(), tool.description.clone())).collect()
         }
         _ => Vec::new(),
     }
 }
 
 /// What the objects of every list of this name are called.
-fn own(tree: Option<&EditorJsonTree>, list: &str, key: &str, word: &str) -> Vec<(String, String)> {
+fn names_in_list(tree: Option<&EditorJsonTree>, list: &str, key: &str, word: &str) -> Vec<(String, String)> {
     let mut found: Vec<(String, String)> = Vec::new();
     if let Some(tree) = tree {
-        tree.objects("", &mut |at, object| {
+        tree.for_each_object("", &mut |at, object| {
             let name = object.get(key).and_then(EditorJsonTree::text).filter(|_| at == list);
             if let Some(name) = name.filter(|name| !found.iter().any(|(known, _)| known == name)) {
                 found.push((name.to_owned(), word.to_owned()));
@@ -165,10 +167,10 @@ fn own(tree: Option<&EditorJsonTree>, list: &str, key: &str, word: &str) -> Vec<
     found
 }
 
-fn agents(tree: Option<&EditorJsonTree>) -> Vec<(String, String)> {
+fn agent_names(tree: Option<&EditorJsonTree>) -> Vec<(String, String)> {
     let mut found = Vec::new();
     if let Some(tree) = tree {
-        tree.objects("", &mut |at, object| {
+        tree.for_each_object("", &mut |at, object| {
             let name = object.get("name").or_else(|| object.get("agent_role")).and_then(EditorJsonTree::text);
             if let Some(name) = name.filter(|_| at == "agents") {
                 let role = object.get("agent_role").and_then(EditorJsonTree::text).unwrap_or_default();
@@ -183,7 +185,7 @@ fn agents(tree: Option<&EditorJsonTree>) -> Vec<(String, String)> {
 fn used_tools(tree: Option<&EditorJsonTree>) -> Vec<(String, String)> {
     let mut found = Vec::new();
     if let Some(tree) = tree {
-        tree.objects("", &mut |at, object| {
+        tree.for_each_object("", &mut |at, object| {
             if at == "use"
                 && let Some(tools) = object.get("tools")
             {
@@ -212,29 +214,31 @@ fn in_script(
         names.iter().map(|name| (name.clone(), about.to_owned())).collect()
     };
     let all: Vec<(String, String)> = match chain {
-        ["function", _] => known.functions().map(|tool| (tool.name.clone(), tool.about.clone())).collect(),
+        ["function", _] => {
+            known.function_tools().map(|tool| (tool.name.clone(), tool.description.clone())).collect()
+        }
         ["function", _, _] => vec![("arguments".to_owned(), "what it was called with".to_owned())],
         ["function", name, "arguments", _] => {
-            let tool = known.functions().find(|tool| tool.name == *name)?;
+            let tool = known.function_tools().find(|tool| tool.name == *name)?;
             plain(&tool.arguments, "argument")
         }
-        ["common_data", _] => data(tree),
+        ["common_data", _] => data_names(tree),
         _ => return None,
     };
     let typed = chain.last().copied().unwrap_or_default();
     let fitting = all.into_iter().filter(|(name, _)| name.to_lowercase().starts_with(&typed.to_lowercase()));
     let list: Vec<EditorCandidate> = fitting
-        .map(|(name, about)| EditorCandidate { label: name.clone(), about, text: name })
+        .map(|(name, about)| EditorCandidate { label: name.clone(), description: about, text: name })
         .take(MOST)
         .collect();
-    (!list.is_empty()).then_some(EditorCompletion { from: at - typed.len(), to: at, list, selected: 0 })
+    (!list.is_empty()).then_some(EditorCompletion { start: at - typed.len(), end: at, list, selected: 0 })
 }
 
 /// Variables and inputs.
-fn data(tree: Option<&EditorJsonTree>) -> Vec<(String, String)> {
-    let mut found = own(tree, "input", "name", "input");
+fn data_names(tree: Option<&EditorJsonTree>) -> Vec<(String, String)> {
+    let mut found = names_in_list(tree, "input", "name", "input");
     if let Some(tree) = tree {
-        tree.objects("", &mut |_, object| {
+        tree.for_each_object("", &mut |_, object| {
             let variables = object.get("variables").map(EditorJsonTree::entries).unwrap_or_default();
             found.extend(variables.iter().map(|entry| (entry.key.clone(), "variable".to_owned())));
         });
@@ -248,10 +252,10 @@ mod tests {
     use super::*;
     use synthdev_config::schema::FileSchema;
 
-    fn known() -> CatalogSymbols {
+    fn catalog_symbols() -> CatalogSymbols {
         let tool = |name: &str, arguments: &[&str]| ToolSymbol {
             name: name.into(),
-            about: "a tool".into(),
+            description: "a tool".into(),
             arguments: arguments.iter().map(|name| (*name).to_owned()).collect(),
         };
         CatalogSymbols {
@@ -262,18 +266,18 @@ mod tests {
         }
     }
 
-    fn offered(marked: &str, schema: FileSchema) -> Vec<String> {
+    fn offered_words(marked: &str, schema: FileSchema) -> Vec<String> {
         let at = marked.find('|').unwrap();
         let text = marked.replace('|', "");
         let what = if schema == FileSchema::Role { EditFileKind::Role } else { EditFileKind::Workflow };
-        let offer = complete(&text, at, &schema.value(), &known(), what).unwrap_or_default();
+        let offer = complete_at(&text, at, &schema.value(), &catalog_symbols(), what).unwrap_or_default();
         offer.list.into_iter().map(|candidate| candidate.text).collect()
     }
 
     #[test]
     fn keys_words_and_names_are_offered_where_they_fit() {
         let check = |marked: &str, expected: &[&str]| {
-            assert_eq!(offered(marked, FileSchema::Workflow), expected, "{marked}");
+            assert_eq!(offered_words(marked, FileSchema::Workflow), expected, "{marked}");
         };
         check("{\"workflow_na|\"}", &["\"workflow_name\": "]);
         check("{\"limi|\": {}}", &["\"limits\"", "\"on_limit\""]);
@@ -305,7 +309,7 @@ mod tests {
                 "{{\"input\": {{\"name\": \"task\"}}, \"variables\": {{\"tries\": 0}}, \
                  \"states\": [{{\"transition\": [{{\"condition\": \"{script}\"}}]}}]}}"
             );
-            assert_eq!(offered(&text, FileSchema::Workflow), expected, "{script}");
+            assert_eq!(offered_words(&text, FileSchema::Workflow), expected, "{script}");
         };
         check("!function.re|", &["review_work", "read_file"]);
         check("function.review_work.a|", &["arguments"]);
@@ -317,12 +321,15 @@ mod tests {
 
     #[test]
     fn roles_have_their_own_keys() {
-        assert_eq!(offered("{\"mine\": {\"lev|\"}}", FileSchema::Role), ["\"level\": "]);
+        assert_eq!(offered_words("{\"mine\": {\"lev|\"}}", FileSchema::Role), ["\"level\": "]);
         assert_eq!(
-            offered("{\"mine\": {\"level\": \"s|\"}}", FileSchema::Role),
+            offered_words("{\"mine\": {\"level\": \"s|\"}}", FileSchema::Role),
             ["\"smart\"", "\"base\"", "\"fast\""]
         );
-        assert_eq!(offered("{\"mine\": {\"includedTools\": [|]}}", FileSchema::Role), ["\"read_file\""]);
+        assert_eq!(
+            offered_words("{\"mine\": {\"includedTools\": [|]}}", FileSchema::Role),
+            ["\"read_file\""]
+        );
     }
 
     #[test]
@@ -330,7 +337,7 @@ mod tests {
         let schema = FileSchema::Workflow.value();
         let check = |marked: &str, expected: &str| {
             let at = marked.find('|').unwrap();
-            let found = describe(&marked.replace('|', ""), at, &schema).unwrap_or_default();
+            let found = describe_at(&marked.replace('|', ""), at, &schema).unwrap_or_default();
             assert!(
                 found.starts_with(expected) && !expected.is_empty() || found == expected,
                 "{marked}: {found}"

@@ -29,14 +29,14 @@ pub struct EditorToken {
 /// The tokens of a text, in order.
 pub struct EditorTokenizer<'a> {
     bytes: &'a [u8],
-    at: usize,
+    offset: usize,
     /// Inside a comment of several lines.
-    pub inside: bool,
+    pub in_block_comment: bool,
 }
 
 /// `inside`: the text begins in a comment of several lines.
-pub fn tokens(text: &str, inside: bool) -> EditorTokenizer<'_> {
-    EditorTokenizer { bytes: text.as_bytes(), at: 0, inside }
+pub fn editor_tokens(text: &str, inside: bool) -> EditorTokenizer<'_> {
+    EditorTokenizer { bytes: text.as_bytes(), offset: 0, in_block_comment: inside }
 }
 
 /// Whether each line begins inside a comment; empty if none does.
@@ -48,48 +48,48 @@ pub fn inside_comments(lines: &[String]) -> Vec<bool> {
     let mut all = Vec::with_capacity(lines.len());
     for line in lines {
         all.push(inside);
-        let mut tokens = tokens(line, inside);
+        let mut tokens = editor_tokens(line, inside);
         while tokens.next().is_some() {}
-        inside = tokens.inside;
+        inside = tokens.in_block_comment;
     }
     all
 }
 
 impl EditorTokenizer<'_> {
     fn comment(&mut self, from: usize) -> EditorToken {
-        let rest = self.bytes.get(self.at..).unwrap_or_default();
+        let rest = self.bytes.get(self.offset..).unwrap_or_default();
         match rest.windows(2).position(|two| two == b"*/") {
             Some(end) => {
-                self.at += end + 2;
-                self.inside = false;
+                self.offset += end + 2;
+                self.in_block_comment = false;
             }
             None => {
-                self.at = self.bytes.len();
-                self.inside = true;
+                self.offset = self.bytes.len();
+                self.in_block_comment = true;
             }
         }
-        EditorToken { kind: EditorTokenKind::Comment, range: from..self.at }
+        EditorToken { kind: EditorTokenKind::Comment, range: from..self.offset }
     }
 
     /// To the quote, or to the end of the line.
     fn text(&mut self) {
         let mut escaped = false;
-        while let Some(byte) = self.bytes.get(self.at) {
+        while let Some(byte) = self.bytes.get(self.offset) {
             match byte {
                 b'\n' => return,
                 b'"' if !escaped => {
-                    self.at += 1;
+                    self.offset += 1;
                     return;
                 }
                 _ => escaped = *byte == b'\\' && !escaped,
             }
-            self.at += 1;
+            self.offset += 1;
         }
     }
 
-    fn until(&mut self, ends: impl Fn(u8) -> bool) {
-        while self.bytes.get(self.at).is_some_and(|byte| !ends(*byte)) {
-            self.at += 1;
+    fn skip_until(&mut self, ends: impl Fn(u8) -> bool) {
+        while self.bytes.get(self.offset).is_some_and(|byte| !ends(*byte)) {
+            self.offset += 1;
         }
     }
 }
@@ -99,13 +99,13 @@ impl Iterator for EditorTokenizer<'_> {
 
     fn next(&mut self) -> Option<EditorToken> {
         let blank = |byte: u8| byte.is_ascii_whitespace();
-        if self.inside && self.at < self.bytes.len() {
-            return Some(self.comment(self.at));
+        if self.in_block_comment && self.offset < self.bytes.len() {
+            return Some(self.comment(self.offset));
         }
-        self.until(|byte| !blank(byte));
-        let from = self.at;
+        self.skip_until(|byte| !blank(byte));
+        let from = self.offset;
         let first = *self.bytes.get(from)?;
-        self.at += 1;
+        self.offset += 1;
         let kind = match first {
             b'{' | b'[' => EditorTokenKind::Open(first),
             b'}' | b']' => EditorTokenKind::Close(first),
@@ -115,16 +115,16 @@ impl Iterator for EditorTokenizer<'_> {
                 self.text();
                 EditorTokenKind::Text
             }
-            b'/' if self.bytes.get(self.at) == Some(&b'*') => {
-                self.at += 1;
+            b'/' if self.bytes.get(self.offset) == Some(&b'*') => {
+                self.offset += 1;
                 return Some(self.comment(from));
             }
-            b'/' if self.bytes.get(self.at) == Some(&b'/') => {
-                self.until(|byte| byte == b'\n');
+            b'/' if self.bytes.get(self.offset) == Some(&b'/') => {
+                self.skip_until(|byte| byte == b'\n');
                 EditorTokenKind::Comment
             }
             _ => {
-                self.until(|byte| blank(byte) || b"{}[],:\"/".contains(&byte));
+                self.skip_until(|byte| blank(byte) || b"{}[],:\"/".contains(&byte));
                 if first.is_ascii_digit() || first == b'-' {
                     EditorTokenKind::Number
                 } else {
@@ -132,7 +132,7 @@ impl Iterator for EditorTokenizer<'_> {
                 }
             }
         };
-        Some(EditorToken { kind, range: from..self.at })
+        Some(EditorToken { kind, range: from..self.offset })
     }
 }
 
@@ -140,14 +140,15 @@ impl Iterator for EditorTokenizer<'_> {
 mod tests {
     use super::*;
 
-    fn read(text: &str) -> Vec<(EditorTokenKind, &str)> {
-        tokens(text, false).map(|token| (token.kind, &text[token.range])).collect()
+    fn token_kinds(text: &str) -> Vec<(EditorTokenKind, &str)> {
+        editor_tokens(text, false).map(|token| (token.kind, &text[token.range])).collect()
     }
 
     #[test]
     fn texts_are_taken_apart_whatever_they_are() {
-        let check =
-            |text: &str, expected: &[(EditorTokenKind, &str)]| assert_eq!(read(text), expected, "{text}");
+        let check = |text: &str, expected: &[(EditorTokenKind, &str)]| {
+            assert_eq!(token_kinds(text), expected, "{text}")
+        };
         check(
             "{\"a\": -1.5, // x",
             &[

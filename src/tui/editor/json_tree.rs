@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-use super::json_lexer::{EditorToken, EditorTokenKind, tokens};
+use super::json_lexer::{EditorToken, EditorTokenKind, editor_tokens};
 
 /// Deeper than any file that means something.
 const DEEPEST: usize = 128;
@@ -34,7 +34,7 @@ pub struct EditorJsonEntry {
     pub key: String,
     pub key_range: Range<usize>,
     /// Where its colon ends.
-    pub colon: Option<usize>,
+    pub colon_end: Option<usize>,
     pub value: Option<EditorJsonTree>,
     /// Where what belongs to it ends.
     pub end: usize,
@@ -61,19 +61,19 @@ pub struct EditorJsonPosition<'a> {
     pub path: Vec<EditorJsonStep>,
     pub slot: EditorJsonSlot,
     /// Objects and arrays on the way, from outside.
-    pub around: Vec<&'a EditorJsonTree>,
+    pub enclosing: Vec<&'a EditorJsonTree>,
     /// What is written there already, with its quotes.
     pub range: Range<usize>,
     /// The key has its colon.
-    pub colon: bool,
+    pub has_colon: bool,
 }
 
 impl EditorJsonTree {
     /// Of a whole text; `None`: nothing is written.
     pub fn parse_text(text: &str) -> Option<Self> {
         let all: Vec<EditorToken> =
-            tokens(text, false).filter(|token| token.kind != EditorTokenKind::Comment).collect();
-        EditorJsonParser { text, tokens: &all, at: 0 }.value(0)
+            editor_tokens(text, false).filter(|token| token.kind != EditorTokenKind::Comment).collect();
+        EditorJsonParser { text, tokens: &all, offset: 0 }.parse_value(0)
     }
 
     pub fn range(&self) -> &Range<usize> {
@@ -102,48 +102,48 @@ impl EditorJsonTree {
     }
 
     /// Every object below, itself included, with the key that leads to it or to its list.
-    pub fn objects<'a>(&'a self, key: &'a str, seen: &mut impl FnMut(&'a str, &'a Self)) {
+    pub fn for_each_object<'a>(&'a self, key: &'a str, seen: &mut impl FnMut(&'a str, &'a Self)) {
         match self {
             Self::Object { entries, .. } => {
                 seen(key, self);
                 for entry in entries {
                     if let Some(value) = &entry.value {
-                        value.objects(&entry.key, seen);
+                        value.for_each_object(&entry.key, seen);
                     }
                 }
             }
-            Self::Array { items, .. } => items.iter().for_each(|item| item.objects(key, seen)),
+            Self::Array { items, .. } => items.iter().for_each(|item| item.for_each_object(key, seen)),
             Self::Text { .. } | Self::Other { .. } => {}
         }
     }
 
     /// Where byte `at` is.
-    pub fn spot(&self, at: usize) -> EditorJsonPosition<'_> {
+    pub fn position_at(&self, at: usize) -> EditorJsonPosition<'_> {
         let mut spot = EditorJsonPosition {
             path: Vec::new(),
             slot: EditorJsonSlot::Value,
-            around: Vec::new(),
+            enclosing: Vec::new(),
             range: at..at,
-            colon: false,
+            has_colon: false,
         };
         let mut here = self;
         loop {
             match here {
                 Self::Text { range, .. } | Self::Other { range } => {
-                    if touches(range, at) {
+                    if touches_range(range, at) {
                         spot.range = range.clone();
                     }
                     return spot;
                 }
                 Self::Object { entries, .. } => {
-                    spot.around.push(here);
+                    spot.enclosing.push(here);
                     let Some(below) = in_object(entries, at, &mut spot) else { return spot };
                     here = below;
                 }
                 Self::Array { items, .. } => {
-                    spot.around.push(here);
+                    spot.enclosing.push(here);
                     spot.path.push(EditorJsonStep::Item);
-                    let Some(below) = items.iter().find(|item| within(item, at)) else { return spot };
+                    let Some(below) = items.iter().find(|item| is_within(item, at)) else { return spot };
                     here = below;
                 }
             }
@@ -158,55 +158,55 @@ fn in_object<'a>(
 ) -> Option<&'a EditorJsonTree> {
     spot.slot = EditorJsonSlot::Key;
     let entry = entries.iter().find(|entry| at > entry.key_range.start && at <= entry.end)?;
-    if touches(&entry.key_range, at) {
-        (spot.range, spot.colon) = (entry.key_range.clone(), entry.colon.is_some());
+    if touches_range(&entry.key_range, at) {
+        (spot.range, spot.has_colon) = (entry.key_range.clone(), entry.colon_end.is_some());
         return None;
     }
-    if entry.colon.is_none_or(|colon| at < colon) {
+    if entry.colon_end.is_none_or(|colon| at < colon) {
         return None;
     }
     spot.slot = EditorJsonSlot::Value;
     spot.path.push(EditorJsonStep::Key(entry.key.clone()));
-    entry.value.as_ref().filter(|value| within(value, at))
+    entry.value.as_ref().filter(|value| is_within(value, at))
 }
 
-fn touches(range: &Range<usize>, at: usize) -> bool {
+fn touches_range(range: &Range<usize>, at: usize) -> bool {
     at >= range.start && at <= range.end
 }
 
 /// Of a list or object the inside, of others also the edges.
-fn within(tree: &EditorJsonTree, at: usize) -> bool {
+fn is_within(tree: &EditorJsonTree, at: usize) -> bool {
     let range = tree.range();
     match tree {
         EditorJsonTree::Object { .. } | EditorJsonTree::Array { .. } => at > range.start && at < range.end,
-        EditorJsonTree::Text { .. } | EditorJsonTree::Other { .. } => touches(range, at),
+        EditorJsonTree::Text { .. } | EditorJsonTree::Other { .. } => touches_range(range, at),
     }
 }
 
 struct EditorJsonParser<'a> {
     text: &'a str,
     tokens: &'a [EditorToken],
-    at: usize,
+    offset: usize,
 }
 
 impl EditorJsonParser<'_> {
-    fn peek(&self) -> Option<&EditorToken> {
-        self.tokens.get(self.at)
+    fn peek_token(&self) -> Option<&EditorToken> {
+        self.tokens.get(self.offset)
     }
 
     fn kind(&self) -> Option<EditorTokenKind> {
-        self.peek().map(|token| token.kind)
+        self.peek_token().map(|token| token.kind)
     }
 
-    fn value(&mut self, depth: usize) -> Option<EditorJsonTree> {
-        let token = self.peek()?.clone();
-        self.at += 1;
+    fn parse_value(&mut self, depth: usize) -> Option<EditorJsonTree> {
+        let token = self.peek_token()?.clone();
+        self.offset += 1;
         match token.kind {
             EditorTokenKind::Open(_) if depth > DEEPEST => None,
-            EditorTokenKind::Open(b'{') => Some(self.object(token.range.start, depth)),
-            EditorTokenKind::Open(_) => Some(self.array(token.range.start, depth)),
+            EditorTokenKind::Open(b'{') => Some(self.parse_object(token.range.start, depth)),
+            EditorTokenKind::Open(_) => Some(self.parse_array(token.range.start, depth)),
             EditorTokenKind::Text => Some(EditorJsonTree::Text {
-                text: unquoted(&self.text[token.range.clone()]),
+                text: unquote_text(&self.text[token.range.clone()]),
                 range: token.range,
             }),
             EditorTokenKind::Number | EditorTokenKind::Word => {
@@ -220,10 +220,10 @@ impl EditorJsonParser<'_> {
     }
 
     /// The end of a list or object: after its bracket, or where the next part begins that is none of it.
-    fn closed(&mut self, bracket: u8) -> usize {
-        match self.peek().cloned() {
+    fn close_bracket(&mut self, bracket: u8) -> usize {
+        match self.peek_token().cloned() {
             Some(token) if token.kind == EditorTokenKind::Close(bracket) => {
-                self.at += 1;
+                self.offset += 1;
                 token.range.end
             }
             Some(token) => token.range.start,
@@ -232,45 +232,47 @@ impl EditorJsonParser<'_> {
         }
     }
 
-    fn array(&mut self, start: usize, depth: usize) -> EditorJsonTree {
+    fn parse_array(&mut self, start: usize, depth: usize) -> EditorJsonTree {
         let mut items = Vec::new();
         while let Some(kind) = self.kind() {
             match kind {
                 EditorTokenKind::Close(_) => break,
-                _ => items.extend(self.value(depth + 1)),
+                _ => items.extend(self.parse_value(depth + 1)),
             }
         }
-        EditorJsonTree::Array { range: start..self.closed(b']'), items }
+        EditorJsonTree::Array { range: start..self.close_bracket(b']'), items }
     }
 
-    fn object(&mut self, start: usize, depth: usize) -> EditorJsonTree {
+    fn parse_object(&mut self, start: usize, depth: usize) -> EditorJsonTree {
         let mut entries = Vec::new();
-        while let Some(token) = self.peek().cloned() {
+        while let Some(token) = self.peek_token().cloned() {
             match token.kind {
                 EditorTokenKind::Close(_) => break,
                 EditorTokenKind::Text | EditorTokenKind::Word | EditorTokenKind::Number => {
-                    self.at += 1;
-                    entries.push(self.entry(token.range, depth));
+                    self.offset += 1;
+                    entries.push(self.parse_entry(token.range, depth));
                 }
                 // nothing that has a key: passed over whole
-                _ => drop(self.value(depth + 1)),
+                _ => drop(self.parse_value(depth + 1)),
             }
         }
-        EditorJsonTree::Object { range: start..self.closed(b'}'), entries }
+        EditorJsonTree::Object { range: start..self.close_bracket(b'}'), entries }
     }
 
-    fn entry(&mut self, key_range: Range<usize>, depth: usize) -> EditorJsonEntry {
-        let key = unquoted(&self.text[key_range.clone()]);
-        let mut entry = EditorJsonEntry { key, end: key_range.end, key_range, colon: None, value: None };
-        let Some(colon) =
-            self.peek().filter(|token| token.kind == EditorTokenKind::Colon).map(|token| token.range.end)
+    fn parse_entry(&mut self, key_range: Range<usize>, depth: usize) -> EditorJsonEntry {
+        let key = unquote_text(&self.text[key_range.clone()]);
+        let mut entry = EditorJsonEntry { key, end: key_range.end, key_range, colon_end: None, value: None };
+        let Some(colon) = self
+            .peek_token()
+            .filter(|token| token.kind == EditorTokenKind::Colon)
+            .map(|token| token.range.end)
         else {
             return entry;
         };
-        self.at += 1;
-        entry.colon = Some(colon);
+        self.offset += 1;
+        entry.colon_end = Some(colon);
         let next_is_key = self.kind() == Some(EditorTokenKind::Text)
-            && self.tokens.get(self.at + 1).is_some_and(|after| after.kind == EditorTokenKind::Colon);
+            && self.tokens.get(self.offset + 1).is_some_and(|after| after.kind == EditorTokenKind::Colon);
         let begins = matches!(
             self.kind(),
             Some(
@@ -281,17 +283,17 @@ impl EditorJsonParser<'_> {
             )
         );
         if begins && !next_is_key {
-            entry.value = self.value(depth + 1);
+            entry.value = self.parse_value(depth + 1);
         }
         // up to what follows: a value can still be written there
-        let next = self.peek().map_or(self.text.len(), |token| token.range.start);
+        let next = self.peek_token().map_or(self.text.len(), |token| token.range.start);
         entry.end = entry.value.as_ref().map_or(next, |value| value.range().end);
         entry
     }
 }
 
 /// What stands between the quotes.
-fn unquoted(text: &str) -> String {
+fn unquote_text(text: &str) -> String {
     let Some(inner) = text.strip_prefix('"') else { return text.to_owned() };
     let inner = inner.strip_suffix('"').unwrap_or(inner);
     if !inner.contains('\\') {
@@ -305,24 +307,24 @@ mod tests {
     use super::*;
 
     /// `|` is the place.
-    fn spot(marked: &str) -> (String, EditorJsonSlot, String, bool) {
+    fn position_text(marked: &str) -> (String, EditorJsonSlot, String, bool) {
         let at = marked.find('|').unwrap();
         let text = marked.replace('|', "");
         let tree = EditorJsonTree::parse_text(&text).unwrap();
-        let spot = tree.spot(at);
+        let spot = tree.position_at(at);
         let path = spot.path.iter().map(|step| match step {
             EditorJsonStep::Key(key) => format!(".{key}"),
             EditorJsonStep::Item => "[]".to_owned(),
         });
         let written = text.get(spot.range.clone()).unwrap_or_default().to_owned();
-        (path.collect(), spot.slot, written, spot.colon)
+        (path.collect(), spot.slot, written, spot.has_colon)
     }
 
     #[test]
     fn places_are_found_in_whole_and_broken_texts() {
         let check = |marked: &str, path: &str, slot: EditorJsonSlot, written: &str, colon: bool| {
             let expected = (path.to_owned(), slot, written.to_owned(), colon);
-            assert_eq!(spot(marked), expected, "{marked}");
+            assert_eq!(position_text(marked), expected, "{marked}");
         };
         check("{|}", "", EditorJsonSlot::Key, "", false);
         check("{ \"sta|\": 1}", "", EditorJsonSlot::Key, "\"sta\"", true);
@@ -347,7 +349,7 @@ mod tests {
         for text in ["}", "{]", "{:,:}", "[[[[", "{\"a\"\"b\":}", "{\"a\":{\"b\":[}", "é\"", "{1:2}"] {
             let tree = EditorJsonTree::parse_text(text);
             for at in 0..=text.len() + 2 {
-                let _ = tree.as_ref().map(|tree| tree.spot(at));
+                let _ = tree.as_ref().map(|tree| tree.position_at(at));
             }
         }
         let deep = EditorJsonTree::parse_text(&"[".repeat(100_000)).unwrap();

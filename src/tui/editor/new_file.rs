@@ -6,11 +6,11 @@ use synthdev_domain::source_location::ConfigLayer;
 /// A text that a new file can begin with.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct NewFileTemplate {
-    pub what: EditFileKind,
+    pub file_kind: EditFileKind,
     pub name: String,
-    pub about: String,
+    pub description: String,
     /// The file whose workflow or role is copied; `None`: a small pattern made for this.
-    pub from: Option<String>,
+    pub copied_from: Option<String>,
 }
 
 /// What can be begun with.
@@ -37,38 +37,40 @@ pub struct NewFileNaming {
     /// Why the name cannot be had.
     pub problem: Option<String>,
     /// Whether it is free is being looked up.
-    pub asked: bool,
+    pub check_pending: bool,
 }
 
 /// In front of everything else, as the list of files.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct NewFilePicker {
     pub patterns: NewFileTemplates,
-    pub typed: String,
+    pub typed_filter: String,
     pub selected: usize,
     /// The name that was wanted from the start.
-    pub wanted: String,
-    pub naming: Option<NewFileNaming>,
+    pub requested_name: String,
+    pub naming_step: Option<NewFileNaming>,
 }
 
 impl NewFilePicker {
     /// The patterns that fit what was typed.
-    pub fn fitting(&self) -> Vec<&NewFileTemplate> {
-        let wanted = self.typed.to_lowercase();
+    pub fn matching_templates(&self) -> Vec<&NewFileTemplate> {
+        let wanted = self.typed_filter.to_lowercase();
         let fits = |pattern: &&NewFileTemplate| {
-            [&pattern.name, &pattern.about].into_iter().any(|text| text.to_lowercase().contains(&wanted))
+            [&pattern.name, &pattern.description]
+                .into_iter()
+                .any(|text| text.to_lowercase().contains(&wanted))
         };
         self.patterns.list.iter().filter(fits).collect()
     }
 
-    pub fn layer(&self) -> ConfigLayer {
+    pub fn selected_layer(&self) -> ConfigLayer {
         if self.patterns.project { ConfigLayer::Project } else { ConfigLayer::User }
     }
 
     /// The file that comes of it.
     pub fn file(&self) -> Option<String> {
-        let naming = self.naming.as_ref()?;
-        Some(file_name(naming.pattern.what, self.layer(), &naming.name))
+        let naming = self.naming_step.as_ref()?;
+        Some(file_name(naming.pattern.file_kind, self.selected_layer(), &naming.name))
     }
 }
 

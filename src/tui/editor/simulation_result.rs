@@ -1,6 +1,6 @@
 //! What a simulation of the text came to, as lines for the pane beside it.
 
-use crate::text::{format_count, wrap};
+use crate::text::{format_count, wrap_line};
 use crate::transcript::item::ItemTone;
 use synthdev_domain::terminal_safe;
 
@@ -12,7 +12,7 @@ const PATH: usize = 200;
 pub struct EditorSimulatedRun {
     pub workflow: String,
     /// The test whose replies were played; `None`: answers were made up.
-    pub test: Option<String>,
+    pub test_name: Option<String>,
     /// As runs have it, or why it was not played.
     pub status: String,
     pub path: Vec<String>,
@@ -33,12 +33,12 @@ pub struct EditorSimulation {
     pub version: u64,
     /// `None`: it is being played.
     pub result: Option<Result<Vec<EditorSimulatedRun>, String>>,
-    pub top: usize,
+    pub top_row: usize,
 }
 
 impl EditorSimulation {
     pub fn new(version: u64) -> Self {
-        Self { version, result: None, top: 0 }
+        Self { version, result: None, top_row: 0 }
     }
 
     /// The pane's lines; `version`: of the text as it is.
@@ -55,7 +55,7 @@ impl EditorSimulation {
             }
         }
         let wrapped =
-            lines.into_iter().flat_map(|(tone, text)| folded(&text, columns).map(move |row| (tone, row)));
+            lines.into_iter().flat_map(|(tone, text)| fold_text(&text, columns).map(move |row| (tone, row)));
         wrapped.collect()
     }
 }
@@ -82,8 +82,10 @@ pub fn result_lines(all: &[EditorSimulatedRun]) -> Vec<(ItemTone, String)> {
 
 fn push_run_lines(one: &EditorSimulatedRun, lines: &mut Vec<(ItemTone, String)>) {
     let (sign, tone) = if one.problems.is_empty() { ("✓", ItemTone::Good) } else { ("✗", ItemTone::Bad) };
-    let by =
-        one.test.as_ref().map_or_else(|| "with made-up answers".to_owned(), |test| format!("test {test}"));
+    let by = one
+        .test_name
+        .as_ref()
+        .map_or_else(|| "with made-up answers".to_owned(), |test| format!("test {test}"));
     lines.push((tone, format!("{sign} {} · {by}", one.workflow)));
     lines.push((
         ItemTone::Plain,
@@ -107,18 +109,18 @@ fn push_run_lines(one: &EditorSimulatedRun, lines: &mut Vec<(ItemTone, String)>)
     lines.extend(one.problems.iter().map(|problem| (ItemTone::Bad, problem.trim_end().to_owned())));
     let tone = |note: &str| if note.starts_with("warning") { ItemTone::Warning } else { ItemTone::Dim };
     lines.extend(one.notes.iter().map(|note| (tone(note), note.clone())));
-    if one.test.is_none() {
+    if one.test_name.is_none() {
         let text = "Texts are made up and tools are not run; a NAME.test.json beside the file says what is answered.";
         lines.push((ItemTone::Dim, text.to_owned()));
     }
 }
 
-fn folded(text: &str, columns: usize) -> impl Iterator<Item = String> + use<> {
+fn fold_text(text: &str, columns: usize) -> impl Iterator<Item = String> + use<> {
     let clean = terminal_safe::escape_controls(text).into_owned();
     let rows: Vec<String> = clean
         .split('\n')
         .flat_map(|line| {
-            wrap(line, columns.max(1)).into_iter().map(|row| line[row].to_owned()).collect::<Vec<_>>()
+            wrap_line(line, columns.max(1)).into_iter().map(|row| line[row].to_owned()).collect::<Vec<_>>()
         })
         .collect();
     rows.into_iter()

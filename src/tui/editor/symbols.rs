@@ -10,7 +10,7 @@ pub enum EditFileKind {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ToolSymbol {
     pub name: String,
-    pub about: String,
+    pub description: String,
     pub arguments: Vec<String>,
 }
 
@@ -26,7 +26,7 @@ pub struct CatalogSymbols {
 
 impl CatalogSymbols {
     /// What a script can ask for after `function.`.
-    pub fn functions(&self) -> impl Iterator<Item = &ToolSymbol> {
+    pub fn function_tools(&self) -> impl Iterator<Item = &ToolSymbol> {
         self.parsing.iter().chain(&self.tools)
     }
 }

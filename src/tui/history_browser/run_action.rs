@@ -54,9 +54,9 @@ impl RunAction {
     }
 
     /// Why it cannot be done with a run, as far as the list knows.
-    pub fn why_not(self, run: &RunRow, step: Option<u32>) -> Option<String> {
+    pub fn unavailable_reason(self, run: &RunRow, step: Option<u32>) -> Option<String> {
         let id = &run.id;
-        let elsewhere = || self.elsewhere(run, step);
+        let elsewhere = || self.other_project_hint(run, step);
         let found = match self {
             Self::Export | Self::Compare | Self::Why => None,
             Self::Pause => (run.status != RunStatus::Running)
@@ -75,7 +75,7 @@ impl RunAction {
             }
             Self::Undo => elsewhere().or_else(|| in_worktree(run, self)).or_else(|| {
                 let none = || format!("run {id} cannot be undone: no snapshot was taken before it");
-                (!run.undoable).then(none)
+                (!run.can_undo).then(none)
             }),
         };
         let stepless = || match self {
@@ -86,8 +86,8 @@ impl RunAction {
     }
 
     /// A run of another project: what to type instead.
-    fn elsewhere(self, run: &RunRow, step: Option<u32>) -> Option<String> {
-        let project = run.elsewhere.as_ref()?;
+    fn other_project_hint(self, run: &RunRow, step: Option<u32>) -> Option<String> {
+        let project = run.other_project.as_ref()?;
         let id = &run.id;
         let step = step.map_or_else(|| "STEP".to_owned(), |step| step.to_string());
         let command = match self {
@@ -119,7 +119,7 @@ fn not_resumed(run: &RunRow) -> Option<String> {
         status @ (RunStatus::Completed | RunStatus::Cancelled) => {
             Some(format!("run {id} is {}: fork or rewind begins at one of its steps", status.as_str()))
         }
-        RunStatus::Failed if !run.again => Some(format!(
+        RunStatus::Failed if !run.can_retry => Some(format!(
             "run {id} has failed where nothing can be tried again: fork or rewind begins at one of its steps"
         )),
         RunStatus::Failed | RunStatus::Paused | RunStatus::Interrupted => None,

@@ -16,7 +16,7 @@ pub struct StepLine {
     pub step: u32,
     pub at: Timestamp,
     /// Milliseconds; `None`: it was not left.
-    pub took: Option<u64>,
+    pub duration_ms: Option<u64>,
     /// A long run has few names for many steps: equal ones are one text.
     pub state: Arc<str>,
     pub visit: u32,
@@ -24,12 +24,12 @@ pub struct StepLine {
     pub messages: u32,
     pub tools: u32,
     /// Variables that it set or removed.
-    pub changed: u32,
+    pub changed_variables: u32,
     pub tokens: u64,
     /// `None`: a price is not known.
     pub cost_usd: Option<f64>,
     /// What went wrong in it, last.
-    pub bad: Option<Box<str>>,
+    pub error_text: Option<Box<str>>,
 }
 
 /// To which step an event belongs: branches run at the same time.
@@ -44,14 +44,14 @@ pub struct EventStepTracker {
 /// Folds events into steps.
 #[derive(Clone, Debug, Default)]
 pub struct StepListBuilder {
-    belongs: EventStepTracker,
+    step_tracker: EventStepTracker,
     steps: Vec<StepLine>,
     names: BTreeSet<Arc<str>>,
 }
 
 impl EventStepTracker {
     /// 0: it comes before the first step.
-    pub fn step(&mut self, event: &RunEvent) -> u32 {
+    pub fn step_of_event(&mut self, event: &RunEvent) -> u32 {
         match event {
             RunEvent::StateEntered { state, agent, .. } => {
                 self.steps += 1;
@@ -62,15 +62,15 @@ impl EventStepTracker {
                 self.steps
             }
             RunEvent::ModelCalled { call, state, agent, .. } => {
-                let step = self.of_state(state);
+                let step = self.step_for_state(state);
                 self.agents.insert(agent.clone(), step);
-                self.begun(*call, step)
+                self.record_call_start(*call, step)
             }
             RunEvent::SummaryCalled { call, agent, .. }
             | RunEvent::ToolStarted { call, agent, .. }
             | RunEvent::ApprovalAsked { call, agent, .. } => {
-                let step = self.calls.get(call).copied().unwrap_or_else(|| self.of_agent(agent));
-                self.begun(*call, step)
+                let step = self.calls.get(call).copied().unwrap_or_else(|| self.step_for_agent(agent));
+                self.record_call_start(*call, step)
             }
             RunEvent::Replied { call, .. }
             | RunEvent::ContextSummarized { call, .. }
@@ -80,22 +80,24 @@ impl EventStepTracker {
             // the tool that was allowed has the same number
             RunEvent::ApprovalAnswered { call, .. } => self.calls.get(call).copied().unwrap_or(self.steps),
             RunEvent::PersonAnswered { call } => self.calls.remove(call).unwrap_or(self.steps),
-            RunEvent::ToolRefused { agent, .. } | RunEvent::Decided { agent, .. } => self.of_agent(agent),
-            RunEvent::MessageAdded { author: MessageAuthor::Agent(agent), .. } => self.of_agent(agent),
+            RunEvent::ToolRefused { agent, .. } | RunEvent::Decided { agent, .. } => {
+                self.step_for_agent(agent)
+            }
+            RunEvent::MessageAdded { author: MessageAuthor::Agent(agent), .. } => self.step_for_agent(agent),
             RunEvent::PersonAsked { call, question } => {
                 let step = match question {
                     UserQuestion::Pause { state, .. } | UserQuestion::Uncertain { state, .. } => {
-                        self.of_state(state)
+                        self.step_for_state(state)
                     }
                     UserQuestion::Failed { failure } => {
-                        failure.state.as_ref().map_or(self.steps, |state| self.of_state(state))
+                        failure.state.as_ref().map_or(self.steps, |state| self.step_for_state(state))
                     }
                     UserQuestion::Message
                     | UserQuestion::Limit { .. }
                     | UserQuestion::NoSnapshot { .. }
                     | UserQuestion::Break { .. } => self.steps,
                 };
-                self.begun(*call, step)
+                self.record_call_start(*call, step)
             }
             RunEvent::Transitioned { from: state, .. }
             | RunEvent::DataChanged { state, .. }
@@ -109,63 +111,66 @@ impl EventStepTracker {
             | RunEvent::Retrying { state, .. }
             | RunEvent::Caught { state, .. }
             | RunEvent::Stored { state, .. }
-            | RunEvent::Waiting { state, .. } => self.of_state(state),
+            | RunEvent::Waiting { state, .. } => self.step_for_state(state),
             _ => self.steps,
         }
     }
 
-    fn begun(&mut self, call: CallId, step: u32) -> u32 {
+    fn record_call_start(&mut self, call: CallId, step: u32) -> u32 {
         self.calls.insert(call, step);
         step
     }
 
-    fn of_state(&self, state: &str) -> u32 {
+    fn step_for_state(&self, state: &str) -> u32 {
         self.states.get(state).copied().unwrap_or(self.steps)
     }
 
-    fn of_agent(&self, agent: &str) -> u32 {
+    fn step_for_agent(&self, agent: &str) -> u32 {
         self.agents.get(agent).copied().unwrap_or(self.steps)
     }
 }
 
 impl StepListBuilder {
-    pub fn event(&mut self, at: Timestamp, event: &RunEvent) {
-        let step = self.belongs.step(event);
+    pub fn apply_event(&mut self, at: Timestamp, event: &RunEvent) {
+        let step = self.step_tracker.step_of_event(event);
         if let RunEvent::StateEntered { state, visit, agent, .. } = event {
-            let (state, agent) = (self.name(state), agent.as_ref().map(|agent| self.name(agent)));
+            let (state, agent) =
+                (self.intern_name(state), agent.as_ref().map(|agent| self.intern_name(agent)));
             let line = StepLine { step, at, state, visit: *visit, agent, ..StepLine::default() };
             return self.steps.push(StepLine { cost_usd: Some(0.0), ..line });
         }
         if let RunEvent::Finished { error, .. } = event {
-            return self.finished(at, error.as_deref().map(|error| (error.state.as_deref(), &error.title)));
+            return self
+                .on_run_finished(at, error.as_deref().map(|error| (error.state.as_deref(), &error.title)));
         }
         let Some(line) = (step as usize).checked_sub(1).and_then(|at| self.steps.get_mut(at)) else { return };
         match event {
-            RunEvent::Transitioned { .. } | RunEvent::Caught { target: Some(_), .. } => line.left(at),
+            RunEvent::Transitioned { .. } | RunEvent::Caught { target: Some(_), .. } => line.record_left(at),
             // a run that was taken back stands before the state
             RunEvent::DataChanged { set, removed, .. } => {
-                line.changed =
-                    line.changed.saturating_add(u32::try_from(set.len() + removed.len()).unwrap_or(0));
+                line.changed_variables = line
+                    .changed_variables
+                    .saturating_add(u32::try_from(set.len() + removed.len()).unwrap_or(0));
             }
-            RunEvent::Stored { .. } => line.changed += 1,
+            RunEvent::Stored { .. } => line.changed_variables += 1,
             RunEvent::MessageAdded { .. } => line.messages += 1,
             RunEvent::Replied { usage, cost_usd, .. }
             | RunEvent::ContextSummarized { usage, cost_usd, .. } => {
-                line.paid(usage, *cost_usd);
+                line.add_usage(usage, *cost_usd);
             }
             RunEvent::ModelFailed { spent, reason, .. } => {
-                spent.iter().for_each(|entry| line.paid(&entry.usage, entry.cost_usd));
-                line.bad = Some(reason.as_str().into());
+                spent.iter().for_each(|entry| line.add_usage(&entry.usage, entry.cost_usd));
+                line.error_text = Some(reason.as_str().into());
             }
             RunEvent::ModelStopped { spent, .. } => {
-                spent.iter().for_each(|entry| line.paid(&entry.usage, entry.cost_usd));
+                spent.iter().for_each(|entry| line.add_usage(&entry.usage, entry.cost_usd));
             }
             RunEvent::ToolStarted { .. } => line.tools += 1,
-            RunEvent::Retrying { error, .. } => line.bad = Some(error.title.as_str().into()),
+            RunEvent::Retrying { error, .. } => line.error_text = Some(error.title.as_str().into()),
             _ => {}
         }
         if let RunEvent::Caught { error, .. } = event {
-            line.bad = Some(error.title.as_str().into());
+            line.error_text = Some(error.title.as_str().into());
         }
     }
 
@@ -173,7 +178,7 @@ impl StepListBuilder {
         self.steps
     }
 
-    fn name(&mut self, name: &str) -> Arc<str> {
+    fn intern_name(&mut self, name: &str) -> Arc<str> {
         if let Some(known) = self.names.get(name) {
             return Arc::clone(known);
         }
@@ -182,7 +187,7 @@ impl StepListBuilder {
         name
     }
 
-    fn finished(&mut self, at: Timestamp, error: Option<(Option<&str>, &String)>) {
+    fn on_run_finished(&mut self, at: Timestamp, error: Option<(Option<&str>, &String)>) {
         if let Some((state, title)) = error {
             let named =
                 state.and_then(|state| self.steps.iter_mut().rev().find(|line| *line.state == *state));
@@ -191,22 +196,22 @@ impl StepListBuilder {
                 None => self.steps.last_mut(),
             };
             if let Some(line) = line {
-                line.bad = Some(title.as_str().into());
+                line.error_text = Some(title.as_str().into());
             }
         }
         if let Some(line) = self.steps.last_mut() {
-            line.left(at);
+            line.record_left(at);
         }
     }
 }
 
 impl StepLine {
-    fn left(&mut self, at: Timestamp) {
+    fn record_left(&mut self, at: Timestamp) {
         let took = u64::try_from(at.0.saturating_sub(self.at.0)).unwrap_or(0);
-        self.took.get_or_insert(took);
+        self.duration_ms.get_or_insert(took);
     }
 
-    fn paid(&mut self, usage: &TokenUsage, cost_usd: Option<f64>) {
+    fn add_usage(&mut self, usage: &TokenUsage, cost_usd: Option<f64>) {
         self.tokens += usage.total();
         self.cost_usd = self.cost_usd.zip(cost_usd).map(|(sum, one)| sum + one);
     }

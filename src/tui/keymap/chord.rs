@@ -41,7 +41,7 @@ impl KeyChord {
     /// What the terminal sent.
     pub fn from_event(key: KeyEvent) -> Self {
         let known = KeyModifiers::CONTROL | KeyModifiers::ALT | KeyModifiers::SHIFT;
-        Self::plain(key.code, key.modifiers & known)
+        Self::without_redundant_shift(key.code, key.modifiers & known)
     }
 
     /// Reads `Ctrl+Shift+X`; modifiers and named keys in any case.
@@ -61,7 +61,7 @@ impl KeyChord {
                 _ => return Err(format!("`{part}` is no modifier: those are Ctrl, Alt and Shift")),
             };
         }
-        Ok(Self::plain(code(name)?, modifiers))
+        Ok(Self::without_redundant_shift(parse_key_code(name)?, modifiers))
     }
 
     /// It would be typed as text.
@@ -70,7 +70,7 @@ impl KeyChord {
             && !self.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT)
     }
 
-    fn plain(code: KeyCode, mut modifiers: KeyModifiers) -> Self {
+    fn without_redundant_shift(code: KeyCode, mut modifiers: KeyModifiers) -> Self {
         let code = match code {
             KeyCode::BackTab => {
                 modifiers |= KeyModifiers::SHIFT;
@@ -109,7 +109,7 @@ impl fmt::Display for KeyChord {
     }
 }
 
-fn code(name: &str) -> Result<KeyCode, String> {
+fn parse_key_code(name: &str) -> Result<KeyCode, String> {
     let mut letters = name.chars();
     if let (Some(letter), None) = (letters.next(), letters.next()) {
         return Ok(KeyCode::Char(letter));

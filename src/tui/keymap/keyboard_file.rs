@@ -5,7 +5,7 @@
 use std::ops::Range;
 
 use super::{ACTIONS, KeyBindingOrigin, KeyBindingScope, KeyBindings, KeyChord};
-use synthdev_config::did_you_mean::or_list;
+use synthdev_config::did_you_mean::suggest_or_list;
 use synthdev_config::json::JsonNode;
 use synthdev_config::source::{FileDiagnostics, SourceFile};
 use synthdev_domain::diagnostic::Diagnostic;
@@ -20,13 +20,13 @@ struct KeyBindingOverride {
 }
 
 /// The keys with what the file changes, and what is wrong with the file.
-pub fn read(file: &SourceFile) -> (KeyBindings, Vec<Diagnostic>) {
+pub fn read_keyboard_file(file: &SourceFile) -> (KeyBindings, Vec<Diagnostic>) {
     let mut findings = FileDiagnostics::new(file);
     let mut keymap = KeyBindings::default();
     let Some(root) = JsonNode::parse(file, &mut findings) else { return (keymap, findings.list) };
     let Some(members) = root.members() else {
         let found = format!("must be an object of actions and keys, found {}", root.kind_name());
-        findings.error("K01", root.span.clone(), found, None);
+        findings.add_error("K01", root.span.clone(), found, None);
         return (keymap, findings.list);
     };
     let mut wanted: Vec<KeyBindingOverride> = Vec::new();
@@ -34,16 +34,16 @@ pub fn read(file: &SourceFile) -> (KeyBindings, Vec<Diagnostic>) {
         let Some(action) = ACTIONS.iter().position(|row| row.name == member.key) else {
             let names: Vec<&str> = ACTIONS.iter().map(|row| row.name).collect();
             let message = format!("there is no action `{}`", member.key);
-            let hint = or_list(&member.key, "actions", &names);
-            findings.error("K01", member.key_span.clone(), message, hint);
+            let hint = suggest_or_list(&member.key, "actions", &names);
+            findings.add_error("K01", member.key_span.clone(), message, hint);
             continue;
         };
-        if ACTIONS[action].fixed {
+        if ACTIONS[action].is_fixed {
             let message = format!("the key of `{}` cannot be changed", member.key);
-            findings.error("K02", member.key_span.clone(), message, None);
+            findings.add_error("K02", member.key_span.clone(), message, None);
             continue;
         }
-        if let Some(chords) = chords(action, &member.value, &mut findings) {
+        if let Some(chords) = read_chords(action, &member.value, &mut findings) {
             wanted.push(KeyBindingOverride { action, chords });
         }
     }
@@ -57,7 +57,7 @@ pub fn read(file: &SourceFile) -> (KeyBindings, Vec<Diagnostic>) {
 }
 
 /// The chords of one action; `None`: one cannot be used, and the built-in keys stay.
-fn chords(
+fn read_chords(
     action: usize,
     value: &JsonNode,
     findings: &mut FileDiagnostics<'_>,
@@ -71,10 +71,10 @@ fn chords(
     for item in items {
         let read = item.as_str().ok_or_else(|| format!("a key must be a text, found {}", item.kind_name()));
         let read = read.and_then(KeyChord::parse).and_then(|chord| match chord {
-            chord if chord.is_text() && !row.place.takes_letters() => {
+            chord if chord.is_text() && !row.binding_scope.accepts_letters() => {
                 Err(format!("`{chord}` would be typed: use it with Ctrl or Alt"))
             }
-            chord if reserved(chord, row.place) => {
+            chord if is_reserved(chord, row.binding_scope) => {
                 Err(format!("`{chord}` has a meaning that cannot be changed"))
             }
             chord => Ok(chord),
@@ -82,7 +82,7 @@ fn chords(
         match read {
             Ok(chord) => chords.push((chord, item.span.clone())),
             Err(message) => {
-                findings.error("K03", item.span.clone(), message, None);
+                findings.add_error("K03", item.span.clone(), message, None);
                 return None;
             }
         }
@@ -91,9 +91,9 @@ fn chords(
 }
 
 /// Keys that stop, leave and send there.
-fn reserved(chord: KeyChord, place: KeyBindingScope) -> bool {
+fn is_reserved(chord: KeyChord, place: KeyBindingScope) -> bool {
     let there = ACTIONS.iter().filter(|row| {
-        row.fixed && (row.place == KeyBindingScope::Editor) == (place == KeyBindingScope::Editor)
+        row.is_fixed && (row.binding_scope == KeyBindingScope::Editor) == (place == KeyBindingScope::Editor)
     });
     let fixed = there.flat_map(|row| row.keys).copied();
     fixed
@@ -108,14 +108,20 @@ fn without_conflicts(
 ) -> Vec<KeyBindingOverride> {
     let mut free: Vec<KeyBindingOverride> = Vec::new();
     for mut one in wanted {
-        let place = ACTIONS[one.action].place;
+        let place = ACTIONS[one.action].binding_scope;
         one.chords.retain(|(chord, span)| {
             let taken = free.iter().find(|other| {
-                ACTIONS[other.action].place.meets(place) && other.chords.iter().any(|(key, _)| key == chord)
+                ACTIONS[other.action].binding_scope.overlaps_with(place)
+                    && other.chords.iter().any(|(key, _)| key == chord)
             });
             if let Some(other) = taken {
                 let message = format!("{chord} is already the key of `{}`", ACTIONS[other.action].name);
-                findings.error("K04", span.clone(), message, Some("give each a key of its own".to_owned()));
+                findings.add_error(
+                    "K04",
+                    span.clone(),
+                    message,
+                    Some("give each a key of its own".to_owned()),
+                );
             }
             taken.is_none()
         });
@@ -131,10 +137,10 @@ fn take_from_built_in(
     findings: &mut FileDiagnostics<'_>,
 ) {
     for one in free.iter() {
-        let place = ACTIONS[one.action].place;
+        let place = ACTIONS[one.action].binding_scope;
         for (at, row) in ACTIONS.iter().enumerate() {
             let theirs = free.iter().any(|other| other.action == at);
-            if theirs || !row.place.meets(place) {
+            if theirs || !row.binding_scope.overlaps_with(place) {
                 continue;
             }
             keymap.keys[at].0.retain(|key| {
@@ -143,7 +149,7 @@ fn take_from_built_in(
                     let message =
                         format!("{chord} is now `{}` and no longer `{}`", ACTIONS[one.action].name, row.name);
                     let hint = format!("\"{}\": [\"…\"] gives that another key", row.name);
-                    findings.warning("K05", span.clone(), message, Some(hint));
+                    findings.add_warning("K05", span.clone(), message, Some(hint));
                 }
                 taken.is_none()
             });
@@ -158,15 +164,16 @@ mod tests {
     use crate::layout::PaneKind;
     use synthdev_domain::source_location::ConfigLayer;
 
-    fn of(text: &str) -> (KeyBindings, Vec<String>) {
-        let (keymap, found) = read(&SourceFile::new(ConfigLayer::User, "user:keyboard.json", text));
+    fn keys_from_text(text: &str) -> (KeyBindings, Vec<String>) {
+        let (keymap, found) =
+            read_keyboard_file(&SourceFile::new(ConfigLayer::User, "user:keyboard.json", text));
         (keymap, found.into_iter().map(|one| format!("{} {}", one.code, one.message)).collect())
     }
 
     #[test]
     fn a_file_changes_keys_or_says_why_not() {
         let check = |text: &str, expected: &[&str]| {
-            let (_, found) = of(text);
+            let (_, found) = keys_from_text(text);
             assert_eq!(found.len(), expected.len(), "{text}: {found:?}");
             for (found, expected) in found.iter().zip(expected) {
                 assert!(found.contains(expected), "{text}: {found} instead of {expected}");
@@ -200,7 +207,8 @@ mod tests {
 
     #[test]
     fn keys_of_the_file_are_used() {
-        let (keymap, _) = of("{\"graph\": [\"Alt+G\"], \"costs\": [\"Alt+3\"], \"data\": [\"bad\"]}");
+        let (keymap, _) =
+            keys_from_text("{\"graph\": [\"Alt+G\"], \"costs\": [\"Alt+3\"], \"data\": [\"bad\"]}");
         let meant = |key: &str| keymap.action(KeyChord::parse(key).unwrap(), KeyFocusState::default());
         assert_eq!(meant("Alt+G"), Some(KeyAction::Show(PaneKind::Graph)));
         assert_eq!(meant("Alt+2"), None, "its built-in key is gone");
@@ -208,7 +216,7 @@ mod tests {
         assert_eq!(meant("F4"), Some(KeyAction::Show(PaneKind::Agents)), "its other key stays");
         assert_eq!(meant("Alt+4"), Some(KeyAction::Show(PaneKind::Data)), "a bad line changes nothing");
         assert!(keymap.table().contains("user:keyboard.json"));
-        let (broken, _) = of("{\"graph\": ");
+        let (broken, _) = keys_from_text("{\"graph\": ");
         assert_eq!(
             broken.action(KeyChord::parse("Alt+2").unwrap(), KeyFocusState::default()),
             Some(KeyAction::Show(PaneKind::Graph))

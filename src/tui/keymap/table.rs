@@ -6,322 +6,412 @@ use crate::editor::action::EditorAction;
 use crate::history_browser::RunAction;
 use crate::layout::PaneKind;
 
-const fn row(
+const fn action_row(
     action: KeyAction,
     name: &'static str,
     about: &'static str,
     place: KeyBindingScope,
     keys: &'static [&'static str],
 ) -> KeyActionRow {
-    KeyActionRow { action, name, about, place, keys, fixed: false }
+    KeyActionRow { action, name, description: about, binding_scope: place, keys, is_fixed: false }
 }
 
-const fn fixed(
+const fn fixed_row(
     action: KeyAction,
     name: &'static str,
     about: &'static str,
     place: KeyBindingScope,
     keys: &'static [&'static str],
 ) -> KeyActionRow {
-    KeyActionRow { fixed: true, ..row(action, name, about, place, keys) }
+    KeyActionRow { is_fixed: true, ..action_row(action, name, about, place, keys) }
 }
 
 /// In the order in which help shows them.
 pub const ACTIONS: &[KeyActionRow] = &[
-    fixed(KeyAction::Send, "send", "send", KeyBindingScope::Input, &["Enter"]),
-    row(
+    fixed_row(KeyAction::Send, "send", "send", KeyBindingScope::Input, &["Enter"]),
+    action_row(
         KeyAction::NewLine,
         "new_line",
         "new line",
         KeyBindingScope::Input,
         &["Alt+Enter", "Shift+Enter", "Ctrl+J"],
     ),
-    fixed(KeyAction::Stop, "stop", "stop what runs", KeyBindingScope::Input, &["Esc"]),
-    row(KeyAction::Leave, "leave", "leave, on an empty line", KeyBindingScope::Empty, &["Ctrl+D"]),
-    row(KeyAction::Edit(ComposerEdit::Undo), "text_undo", "undo", KeyBindingScope::Input, &["Ctrl+Z"]),
-    row(KeyAction::Edit(ComposerEdit::Redo), "text_redo", "redo", KeyBindingScope::Input, &["Ctrl+Y"]),
-    row(
+    fixed_row(KeyAction::Stop, "stop", "stop what runs", KeyBindingScope::Input, &["Esc"]),
+    action_row(KeyAction::Leave, "leave", "leave, on an empty line", KeyBindingScope::Empty, &["Ctrl+D"]),
+    action_row(KeyAction::Edit(ComposerEdit::Undo), "text_undo", "undo", KeyBindingScope::Input, &["Ctrl+Z"]),
+    action_row(KeyAction::Edit(ComposerEdit::Redo), "text_redo", "redo", KeyBindingScope::Input, &["Ctrl+Y"]),
+    action_row(
         KeyAction::Edit(ComposerEdit::WordBack),
         "word_back",
         "a word back",
         KeyBindingScope::Input,
         &["Ctrl+Left", "Alt+B"],
     ),
-    row(
+    action_row(
         KeyAction::Edit(ComposerEdit::WordForward),
         "word_forward",
         "a word on",
         KeyBindingScope::Input,
         &["Ctrl+Right", "Alt+F"],
     ),
-    row(
+    action_row(
         KeyAction::Edit(ComposerEdit::DeleteWord),
         "delete_word",
         "delete a word",
         KeyBindingScope::Input,
         &["Ctrl+W", "Alt+Backspace"],
     ),
-    row(
+    action_row(
         KeyAction::Edit(ComposerEdit::DeleteNextWord),
         "delete_next_word",
         "delete the next word",
         KeyBindingScope::Input,
         &["Alt+D", "Ctrl+Delete"],
     ),
-    row(
+    action_row(
         KeyAction::Edit(ComposerEdit::DeleteToStart),
         "delete_to_start",
         "delete to the start",
         KeyBindingScope::Input,
         &["Ctrl+U"],
     ),
-    row(
+    action_row(
         KeyAction::Edit(ComposerEdit::DeleteToEnd),
         "delete_to_end",
         "delete to the end",
         KeyBindingScope::Input,
         &["Ctrl+K"],
     ),
-    row(
+    action_row(
         KeyAction::Edit(ComposerEdit::Yank),
         "yank",
         "insert the deleted",
         KeyBindingScope::Input,
         &["Alt+Y"],
     ),
-    row(
+    action_row(
         KeyAction::Edit(ComposerEdit::SearchHistory),
         "search_history",
         "search what was sent",
         KeyBindingScope::Input,
         &["Ctrl+R"],
     ),
-    row(
+    action_row(
         KeyAction::Edit(ComposerEdit::Unfold),
         "unfold",
         "show a folded paste",
         KeyBindingScope::Input,
         &["Alt+U"],
     ),
-    row(
+    action_row(
         KeyAction::EditElsewhere,
         "edit_elsewhere",
         "text in your editor",
         KeyBindingScope::Input,
         &["Ctrl+G"],
     ),
-    row(KeyAction::PageUp, "page_up", "page up", KeyBindingScope::Input, &["PgUp"]),
-    row(KeyAction::PageDown, "page_down", "page down", KeyBindingScope::Input, &["PgDn"]),
-    row(KeyAction::LineUp, "line_up", "line up", KeyBindingScope::Screen, &["Ctrl+Up"]),
-    row(KeyAction::LineDown, "line_down", "line down", KeyBindingScope::Screen, &["Ctrl+Down"]),
-    row(KeyAction::Oldest, "oldest", "oldest message", KeyBindingScope::Empty, &["Home"]),
-    row(KeyAction::Newest, "newest", "newest message", KeyBindingScope::Empty, &["End"]),
-    row(KeyAction::Details, "details", "details: outputs, data", KeyBindingScope::Anywhere, &["Ctrl+O"]),
-    row(KeyAction::SidePanel, "side_panel", "side panel", KeyBindingScope::Anywhere, &["F2"]),
-    row(KeyAction::Repaint, "repaint", "draw it all anew", KeyBindingScope::Anywhere, &["Ctrl+L"]),
-    row(
+    action_row(KeyAction::PageUp, "page_up", "page up", KeyBindingScope::Input, &["PgUp"]),
+    action_row(KeyAction::PageDown, "page_down", "page down", KeyBindingScope::Input, &["PgDn"]),
+    action_row(KeyAction::LineUp, "line_up", "line up", KeyBindingScope::Screen, &["Ctrl+Up"]),
+    action_row(KeyAction::LineDown, "line_down", "line down", KeyBindingScope::Screen, &["Ctrl+Down"]),
+    action_row(KeyAction::Oldest, "oldest", "oldest message", KeyBindingScope::Empty, &["Home"]),
+    action_row(KeyAction::Newest, "newest", "newest message", KeyBindingScope::Empty, &["End"]),
+    action_row(
+        KeyAction::Details,
+        "details",
+        "details: outputs, data",
+        KeyBindingScope::Anywhere,
+        &["Ctrl+O"],
+    ),
+    action_row(KeyAction::SidePanel, "side_panel", "side panel", KeyBindingScope::Anywhere, &["F2"]),
+    action_row(KeyAction::Repaint, "repaint", "draw it all anew", KeyBindingScope::Anywhere, &["Ctrl+L"]),
+    action_row(
         KeyAction::Show(PaneKind::Conversation),
         "conversation",
         "conversation",
         KeyBindingScope::Anywhere,
         &["Alt+1"],
     ),
-    row(
+    action_row(
         KeyAction::Show(PaneKind::Graph),
         "graph",
         "graph of the states",
         KeyBindingScope::Anywhere,
         &["Alt+2", "F3"],
     ),
-    row(KeyAction::Show(PaneKind::Agents), "agents", "agents", KeyBindingScope::Anywhere, &["Alt+3", "F4"]),
-    row(KeyAction::Show(PaneKind::Data), "data", "common_data", KeyBindingScope::Anywhere, &["Alt+4", "F5"]),
-    row(
+    action_row(
+        KeyAction::Show(PaneKind::Agents),
+        "agents",
+        "agents",
+        KeyBindingScope::Anywhere,
+        &["Alt+3", "F4"],
+    ),
+    action_row(
+        KeyAction::Show(PaneKind::Data),
+        "data",
+        "common_data",
+        KeyBindingScope::Anywhere,
+        &["Alt+4", "F5"],
+    ),
+    action_row(
         KeyAction::Show(PaneKind::Tools),
         "tools",
         "tools and approvals",
         KeyBindingScope::Anywhere,
         &["Alt+5", "F7"],
     ),
-    row(
+    action_row(
         KeyAction::Show(PaneKind::Timeline),
         "timeline",
         "timeline",
         KeyBindingScope::Anywhere,
         &["Alt+6", "F8"],
     ),
-    row(
+    action_row(
         KeyAction::Show(PaneKind::Costs),
         "costs",
         "costs and budget",
         KeyBindingScope::Anywhere,
         &["Alt+7", "F9"],
     ),
-    row(KeyAction::History, "history", "history of runs", KeyBindingScope::Screen, &["Alt+8"]),
-    row(KeyAction::NextPane, "next_pane", "next pane", KeyBindingScope::Free, &["Tab", "F6"]),
-    row(
+    action_row(KeyAction::History, "history", "history of runs", KeyBindingScope::Screen, &["Alt+8"]),
+    action_row(KeyAction::NextPane, "next_pane", "next pane", KeyBindingScope::Free, &["Tab", "F6"]),
+    action_row(
         KeyAction::PreviousPane,
         "previous_pane",
         "previous pane",
         KeyBindingScope::Free,
         &["Shift+Tab", "Shift+F6"],
     ),
-    row(KeyAction::Zoom, "zoom", "one pane, whole screen", KeyBindingScope::Anywhere, &["Alt+Z", "F10"]),
-    row(KeyAction::NextRun, "next_run", "panes: the next run", KeyBindingScope::Anywhere, &["Alt+N"]),
-    row(
+    action_row(
+        KeyAction::Zoom,
+        "zoom",
+        "one pane, whole screen",
+        KeyBindingScope::Anywhere,
+        &["Alt+Z", "F10"],
+    ),
+    action_row(KeyAction::NextRun, "next_run", "panes: the next run", KeyBindingScope::Anywhere, &["Alt+N"]),
+    action_row(
         KeyAction::PreviousRun,
         "previous_run",
         "panes: the run before",
         KeyBindingScope::Anywhere,
         &["Alt+P"],
     ),
-    row(KeyAction::NextQuestion, "next_question", "the next question", KeyBindingScope::Anywhere, &["Alt+A"]),
-    row(KeyAction::RowUp, "row_up", "row up", KeyBindingScope::Pane, &["Up", "k"]),
-    row(KeyAction::RowDown, "row_down", "row down", KeyBindingScope::Pane, &["Down", "j"]),
-    row(KeyAction::PaneUp, "pane_up", "page up", KeyBindingScope::Pane, &["PgUp"]),
-    row(KeyAction::PaneDown, "pane_down", "page down", KeyBindingScope::Pane, &["PgDn", "Space"]),
-    row(KeyAction::First, "first", "first row", KeyBindingScope::Pane, &["Home", "g"]),
-    row(KeyAction::Last, "last", "last row", KeyBindingScope::Pane, &["End", "G"]),
-    row(KeyAction::Open, "open", "opens or closes", KeyBindingScope::Pane, &["Enter"]),
-    row(KeyAction::NextItem, "next_item", "next message or call", KeyBindingScope::Pane, &["]"]),
-    row(KeyAction::PreviousItem, "previous_item", "the one before", KeyBindingScope::Pane, &["["]),
-    row(KeyAction::Search, "search", "search", KeyBindingScope::Pane, &["/"]),
-    row(KeyAction::NextHit, "next_hit", "next hit", KeyBindingScope::Pane, &["n"]),
-    row(KeyAction::PreviousHit, "previous_hit", "hit before", KeyBindingScope::Pane, &["N"]),
-    row(KeyAction::Mark, "mark", "mark rows", KeyBindingScope::Pane, &["v"]),
-    row(KeyAction::Copy, "copy", "copy", KeyBindingScope::Pane, &["y"]),
-    row(KeyAction::CopyAll, "copy_all", "copy all", KeyBindingScope::Pane, &["Y"]),
-    fixed(KeyAction::Back, "back", "back to the input", KeyBindingScope::Pane, &["Esc"]),
-    row(KeyAction::ByStatus, "by_status", "of one status", KeyBindingScope::History, &["s"]),
-    row(KeyAction::ByWorkflow, "by_workflow", "of one workflow", KeyBindingScope::History, &["o"]),
-    row(KeyAction::ByProject, "by_project", "of this project", KeyBindingScope::History, &["p"]),
-    row(KeyAction::Deed(RunAction::Why), "why", "why a step was taken", KeyBindingScope::History, &["w"]),
-    row(KeyAction::Deed(RunAction::Compare), "compare", "compare two runs", KeyBindingScope::History, &["c"]),
-    row(KeyAction::Deed(RunAction::Resume), "resume", "resume", KeyBindingScope::History, &["r"]),
-    row(
+    action_row(
+        KeyAction::NextQuestion,
+        "next_question",
+        "the next question",
+        KeyBindingScope::Anywhere,
+        &["Alt+A"],
+    ),
+    action_row(KeyAction::RowUp, "row_up", "row up", KeyBindingScope::Pane, &["Up", "k"]),
+    action_row(KeyAction::RowDown, "row_down", "row down", KeyBindingScope::Pane, &["Down", "j"]),
+    action_row(KeyAction::PaneUp, "pane_up", "page up", KeyBindingScope::Pane, &["PgUp"]),
+    action_row(KeyAction::PaneDown, "pane_down", "page down", KeyBindingScope::Pane, &["PgDn", "Space"]),
+    action_row(KeyAction::First, "first", "first row", KeyBindingScope::Pane, &["Home", "g"]),
+    action_row(KeyAction::Last, "last", "last row", KeyBindingScope::Pane, &["End", "G"]),
+    action_row(KeyAction::Open, "open", "opens or closes", KeyBindingScope::Pane, &["Enter"]),
+    action_row(KeyAction::NextItem, "next_item", "next message or call", KeyBindingScope::Pane, &["]"]),
+    action_row(KeyAction::PreviousItem, "previous_item", "the one before", KeyBindingScope::Pane, &["["]),
+    action_row(KeyAction::Search, "search", "search", KeyBindingScope::Pane, &["/"]),
+    action_row(KeyAction::NextHit, "next_hit", "next hit", KeyBindingScope::Pane, &["n"]),
+    action_row(KeyAction::PreviousHit, "previous_hit", "hit before", KeyBindingScope::Pane, &["N"]),
+    action_row(KeyAction::Mark, "mark", "mark rows", KeyBindingScope::Pane, &["v"]),
+    action_row(KeyAction::Copy, "copy", "copy", KeyBindingScope::Pane, &["y"]),
+    action_row(KeyAction::CopyAll, "copy_all", "copy all", KeyBindingScope::Pane, &["Y"]),
+    fixed_row(KeyAction::Back, "back", "back to the input", KeyBindingScope::Pane, &["Esc"]),
+    action_row(KeyAction::ByStatus, "by_status", "of one status", KeyBindingScope::History, &["s"]),
+    action_row(KeyAction::ByWorkflow, "by_workflow", "of one workflow", KeyBindingScope::History, &["o"]),
+    action_row(KeyAction::ByProject, "by_project", "of this project", KeyBindingScope::History, &["p"]),
+    action_row(
+        KeyAction::Deed(RunAction::Why),
+        "why",
+        "why a step was taken",
+        KeyBindingScope::History,
+        &["w"],
+    ),
+    action_row(
+        KeyAction::Deed(RunAction::Compare),
+        "compare",
+        "compare two runs",
+        KeyBindingScope::History,
+        &["c"],
+    ),
+    action_row(KeyAction::Deed(RunAction::Resume), "resume", "resume", KeyBindingScope::History, &["r"]),
+    action_row(
         KeyAction::Deed(RunAction::Pause),
         "pause",
         "pause, wherever it runs",
         KeyBindingScope::History,
         &["P"],
     ),
-    row(
+    action_row(
         KeyAction::Deed(RunAction::Cancel),
         "cancel_run",
         "end for good, wherever it runs",
         KeyBindingScope::History,
         &["x"],
     ),
-    row(KeyAction::Deed(RunAction::Retry), "retry", "retry", KeyBindingScope::History, &["t"]),
-    row(KeyAction::Deed(RunAction::Fork), "fork", "fork at a step", KeyBindingScope::History, &["f"]),
-    row(KeyAction::Deed(RunAction::Rewind), "rewind", "rewind to a step", KeyBindingScope::History, &["b"]),
-    row(KeyAction::Deed(RunAction::Undo), "undo", "undo its files", KeyBindingScope::History, &["u"]),
-    row(KeyAction::Deed(RunAction::Export), "export", "export", KeyBindingScope::History, &["e"]),
-    fixed(
+    action_row(KeyAction::Deed(RunAction::Retry), "retry", "retry", KeyBindingScope::History, &["t"]),
+    action_row(KeyAction::Deed(RunAction::Fork), "fork", "fork at a step", KeyBindingScope::History, &["f"]),
+    action_row(
+        KeyAction::Deed(RunAction::Rewind),
+        "rewind",
+        "rewind to a step",
+        KeyBindingScope::History,
+        &["b"],
+    ),
+    action_row(KeyAction::Deed(RunAction::Undo), "undo", "undo its files", KeyBindingScope::History, &["u"]),
+    action_row(KeyAction::Deed(RunAction::Export), "export", "export", KeyBindingScope::History, &["e"]),
+    fixed_row(
         KeyAction::Editor(EditorAction::Leave),
         "editor_leave",
         "leave",
         KeyBindingScope::Editor,
         &["Esc", "Ctrl+Q"],
     ),
-    row(KeyAction::Editor(EditorAction::Help), "editor_help", "these keys", KeyBindingScope::Editor, &["F1"]),
-    row(KeyAction::Editor(EditorAction::Save), "editor_save", "save", KeyBindingScope::Editor, &["Ctrl+S"]),
-    row(
+    action_row(
+        KeyAction::Editor(EditorAction::Help),
+        "editor_help",
+        "these keys",
+        KeyBindingScope::Editor,
+        &["F1"],
+    ),
+    action_row(
+        KeyAction::Editor(EditorAction::Save),
+        "editor_save",
+        "save",
+        KeyBindingScope::Editor,
+        &["Ctrl+S"],
+    ),
+    action_row(
         KeyAction::Editor(EditorAction::External),
         "editor_external",
         "your own editor",
         KeyBindingScope::Editor,
         &["Ctrl+O"],
     ),
-    row(KeyAction::Editor(EditorAction::Undo), "editor_undo", "undo", KeyBindingScope::Editor, &["Ctrl+Z"]),
-    row(KeyAction::Editor(EditorAction::Redo), "editor_redo", "redo", KeyBindingScope::Editor, &["Ctrl+Y"]),
-    row(KeyAction::Editor(EditorAction::Cut), "editor_cut", "cut", KeyBindingScope::Editor, &["Ctrl+X"]),
-    row(KeyAction::Editor(EditorAction::Copy), "editor_copy", "copy", KeyBindingScope::Editor, &["Ctrl+C"]),
-    row(
+    action_row(
+        KeyAction::Editor(EditorAction::Undo),
+        "editor_undo",
+        "undo",
+        KeyBindingScope::Editor,
+        &["Ctrl+Z"],
+    ),
+    action_row(
+        KeyAction::Editor(EditorAction::Redo),
+        "editor_redo",
+        "redo",
+        KeyBindingScope::Editor,
+        &["Ctrl+Y"],
+    ),
+    action_row(
+        KeyAction::Editor(EditorAction::Cut),
+        "editor_cut",
+        "cut",
+        KeyBindingScope::Editor,
+        &["Ctrl+X"],
+    ),
+    action_row(
+        KeyAction::Editor(EditorAction::Copy),
+        "editor_copy",
+        "copy",
+        KeyBindingScope::Editor,
+        &["Ctrl+C"],
+    ),
+    action_row(
         KeyAction::Editor(EditorAction::Paste),
         "editor_paste",
         "paste what was cut",
         KeyBindingScope::Editor,
         &["Ctrl+V"],
     ),
-    row(
+    action_row(
         KeyAction::Editor(EditorAction::SelectAll),
         "editor_select_all",
         "select all",
         KeyBindingScope::Editor,
         &["Ctrl+A"],
     ),
-    row(KeyAction::Editor(EditorAction::Find), "editor_find", "find", KeyBindingScope::Editor, &["Ctrl+F"]),
-    row(
+    action_row(
+        KeyAction::Editor(EditorAction::Find),
+        "editor_find",
+        "find",
+        KeyBindingScope::Editor,
+        &["Ctrl+F"],
+    ),
+    action_row(
         KeyAction::Editor(EditorAction::FindNext),
         "editor_find_next",
         "the next hit",
         KeyBindingScope::Editor,
         &["F3", "Ctrl+G"],
     ),
-    row(
+    action_row(
         KeyAction::Editor(EditorAction::FindBack),
         "editor_find_back",
         "the hit before",
         KeyBindingScope::Editor,
         &["Shift+F3", "F15"],
     ),
-    row(
+    action_row(
         KeyAction::Editor(EditorAction::Offer),
         "editor_offer",
         "what fits here",
         KeyBindingScope::Editor,
         &["Ctrl+Space"],
     ),
-    row(
+    action_row(
         KeyAction::Editor(EditorAction::Describe),
         "editor_describe",
         "what this key means",
         KeyBindingScope::Editor,
         &["F2"],
     ),
-    row(
+    action_row(
         KeyAction::Editor(EditorAction::NextFinding),
         "editor_next_finding",
         "the next finding",
         KeyBindingScope::Editor,
         &["F8"],
     ),
-    row(
+    action_row(
         KeyAction::Editor(EditorAction::FindingBack),
         "editor_finding_back",
         "the one before",
         KeyBindingScope::Editor,
         &["Shift+F8", "F20"],
     ),
-    row(
+    action_row(
         KeyAction::Editor(EditorAction::Findings),
         "editor_findings",
         "all findings",
         KeyBindingScope::Editor,
         &["F4"],
     ),
-    row(
+    action_row(
         KeyAction::Editor(EditorAction::Simulate),
         "editor_simulate",
         "simulate, no model",
         KeyBindingScope::Editor,
         &["F5"],
     ),
-    row(
+    action_row(
         KeyAction::Editor(EditorAction::Graph),
         "editor_graph",
         "the graph",
         KeyBindingScope::Editor,
         &["F6"],
     ),
-    row(
+    action_row(
         KeyAction::Editor(EditorAction::GraphUp),
         "editor_graph_up",
         "scroll the graph up",
         KeyBindingScope::Editor,
         &["Alt+Up"],
     ),
-    row(
+    action_row(
         KeyAction::Editor(EditorAction::GraphDown),
         "editor_graph_down",
         "scroll it down",

@@ -1,19 +1,19 @@
 //! An entry of the conversation as lines: who, where, what. `None` while it is not finished.
 
-use crate::text::{duration, format_count};
+use crate::text::{format_count, format_duration};
 use crate::transcript::item::{AgentReplyItem, ToolItem, ToolStatus, TranscriptBlock, TranscriptItem};
 
 /// Lines of a tool's result that are told; the rest is counted.
 const RESULT: usize = 20;
 
 /// `state`: where the run is; `details`: results and data as well.
-pub(super) fn lines(item: &TranscriptItem, state: &str, details: bool) -> Option<Vec<String>> {
+pub(super) fn item_lines(item: &TranscriptItem, state: &str, details: bool) -> Option<Vec<String>> {
     Some(match item {
-        TranscriptItem::Block(block) => of_block(block),
+        TranscriptItem::Block(block) => block_lines(block),
         TranscriptItem::Reply(reply) if reply.open => return None,
-        TranscriptItem::Reply(reply) => of_reply(reply, state),
+        TranscriptItem::Reply(reply) => reply_lines(reply, state),
         TranscriptItem::Tool(tool) if tool.status == ToolStatus::Running => return None,
-        TranscriptItem::Tool(tool) => of_tool(tool, state, details),
+        TranscriptItem::Tool(tool) => tool_lines(tool, state, details),
         TranscriptItem::Line { text, .. } => text.lines().map(str::to_owned).collect(),
         TranscriptItem::Rule(text) => vec![format!("state: {text}")],
         TranscriptItem::Detail(text) if details => text.lines().map(str::to_owned).collect(),
@@ -21,7 +21,7 @@ pub(super) fn lines(item: &TranscriptItem, state: &str, details: bool) -> Option
     })
 }
 
-fn of_block(block: &TranscriptBlock) -> Vec<String> {
+fn block_lines(block: &TranscriptBlock) -> Vec<String> {
     let mut body = block.body.lines();
     let mut lines = match (block.title.is_empty(), body.clone().count()) {
         (true, _) => Vec::new(),
@@ -34,9 +34,9 @@ fn of_block(block: &TranscriptBlock) -> Vec<String> {
     lines
 }
 
-fn of_reply(reply: &AgentReplyItem, state: &str) -> Vec<String> {
+fn reply_lines(reply: &AgentReplyItem, state: &str) -> Vec<String> {
     let place = if reply.branch.is_empty() { state } else { &reply.branch };
-    let who = who(&reply.agent, place);
+    let who = speaker_label(&reply.agent, place);
     let end = if reply.interrupted { " — interrupted" } else { "" };
     let text = reply.text.trim_end();
     let mut said = text.lines();
@@ -49,15 +49,15 @@ fn of_reply(reply: &AgentReplyItem, state: &str) -> Vec<String> {
     lines
 }
 
-fn of_tool(tool: &ToolItem, state: &str, details: bool) -> Vec<String> {
+fn tool_lines(tool: &ToolItem, state: &str, details: bool) -> Vec<String> {
     let how = match tool.status {
         ToolStatus::Done | ToolStatus::Running => "done",
         ToolStatus::Failed => "failed",
         ToolStatus::Stopped => "stopped",
     };
-    let took = tool.took_ms.map(|ms| format!(", {}", duration(ms))).unwrap_or_default();
+    let took = tool.took_ms.map(|ms| format!(", {}", format_duration(ms))).unwrap_or_default();
     let summary = if tool.summary.is_empty() { how.to_owned() } else { format!("{how}, {}", tool.summary) };
-    let who = who(&tool.agent, state);
+    let who = speaker_label(&tool.agent, state);
     let mut lines = vec![format!("{who}: {} {}: {summary}{took}", tool.tool, tool.arguments)];
     if details {
         let all: Vec<&str> = tool.content.lines().collect();
@@ -69,7 +69,7 @@ fn of_tool(tool: &ToolItem, state: &str, details: bool) -> Vec<String> {
     lines
 }
 
-fn who(agent: &str, state: &str) -> String {
+fn speaker_label(agent: &str, state: &str) -> String {
     match (agent.is_empty(), state.is_empty()) {
         (true, true) => "step".to_owned(),
         (true, false) => state.to_owned(),

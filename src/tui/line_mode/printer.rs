@@ -12,64 +12,64 @@ use synthdev_domain::terminal_safe;
 #[derive(Default)]
 pub(super) struct LineModePrinter {
     /// Entries that were looked at, counted from the first there ever was.
-    seen: usize,
+    items_seen: usize,
     /// Of those, the ones that were not finished, with the run that they are of.
-    waiting: Vec<(usize, Option<RunId>)>,
+    unfinished_items: Vec<(usize, Option<RunId>)>,
     /// The run whose lines are printed, while there are several.
-    voice: Option<RunId>,
+    last_printed_run: Option<RunId>,
     /// The question that was asked last.
-    asked: Option<(String, Vec<QuestionLine>, bool)>,
+    last_question: Option<(String, Vec<QuestionLine>, bool)>,
     problem: Option<String>,
     queued: usize,
     /// There is somebody to ask.
-    watched: bool,
+    user_present: bool,
     /// The prompt stands at the beginning of the line.
-    prompted: bool,
+    prompt_shown: bool,
     /// Lines that are to be printed.
-    out: Vec<String>,
+    pending_lines: Vec<String>,
 }
 
 impl LineModePrinter {
     pub(super) fn new(watched: bool) -> Self {
-        Self { watched, ..Self::default() }
+        Self { user_present: watched, ..Self::default() }
     }
 
     /// A line was typed behind the prompt: the cursor stands below it.
-    pub(super) fn answered(&mut self) {
-        self.prompted = false;
+    pub(super) fn on_line_typed(&mut self) {
+        self.prompt_shown = false;
     }
 
     /// Takes what is new and finished; after every event, so that it is told where the run was then.
     /// `of`: the run that the event was about.
-    pub(super) fn collect(&mut self, model: &mut UiModel, of: Option<&RunId>) {
-        let mut out = std::mem::take(&mut self.out);
-        self.entries(model, of, &mut out);
+    pub(super) fn collect_new_items(&mut self, model: &mut UiModel, of: Option<&RunId>) {
+        let mut out = std::mem::take(&mut self.pending_lines);
+        self.collect_entries(model, of, &mut out);
         // the next event may take it away
         out.extend(model.hint.take().map(|hint| format!("note: {hint}")));
-        self.out = out;
+        self.pending_lines = out;
     }
 
     /// # Errors
     /// It cannot be written.
-    pub(super) fn print(&mut self, model: &mut UiModel) -> io::Result<()> {
-        self.collect(model, None);
-        let mut out = std::mem::take(&mut self.out);
+    pub(super) fn print_items(&mut self, model: &mut UiModel) -> io::Result<()> {
+        self.collect_new_items(model, None);
+        let mut out = std::mem::take(&mut self.pending_lines);
         if model.queued.len() > self.queued {
             out.push("note: this waits until it is wanted".to_owned());
         }
         self.queued = model.queued.len();
-        self.question(model, &mut out);
+        self.collect_question(model, &mut out);
         for line in out {
-            self.line(&line)?;
+            self.print_line(&line)?;
         }
         io::stdout().lock().flush()
     }
 
     /// # Errors
     /// It cannot be written.
-    pub(super) fn line(&mut self, text: &str) -> io::Result<()> {
+    pub(super) fn print_line(&mut self, text: &str) -> io::Result<()> {
         let mut out = io::stdout().lock();
-        if std::mem::take(&mut self.prompted) {
+        if std::mem::take(&mut self.prompt_shown) {
             writeln!(out)?;
         }
         writeln!(out, "{}", terminal_safe::strip_escape_sequences(text))
@@ -78,13 +78,13 @@ impl LineModePrinter {
     /// Says that a line is waited for.
     /// # Errors
     /// It cannot be written.
-    pub(super) fn prompt(&mut self, model: &UiModel, ready: bool) -> io::Result<()> {
-        if !self.watched || !ready || self.prompted {
+    pub(super) fn print_prompt(&mut self, model: &UiModel, ready: bool) -> io::Result<()> {
+        if !self.user_present || !ready || self.prompt_shown {
             return Ok(());
         }
-        self.prompted = true;
+        self.prompt_shown = true;
         let what = match model.dialogs.front() {
-            Some(dialog) => questions::wanted(dialog),
+            Some(dialog) => questions::answer_hint(dialog),
             None => model.mode(),
         };
         let mut out = io::stdout().lock();
@@ -92,61 +92,61 @@ impl LineModePrinter {
         out.flush()
     }
 
-    fn entries(&mut self, model: &UiModel, of: Option<&RunId>, out: &mut Vec<String>) {
-        let (gone, all) = (model.transcript.gone(), model.transcript.len());
-        if self.seen > gone + all {
+    fn collect_entries(&mut self, model: &UiModel, of: Option<&RunId>, out: &mut Vec<String>) {
+        let (gone, all) = (model.transcript.forgotten_count(), model.transcript.len());
+        if self.items_seen > gone + all {
             // the conversation began anew
-            self.seen = gone;
-            self.waiting.clear();
+            self.items_seen = gone;
+            self.unfinished_items.clear();
         }
-        let new = (self.seen.max(gone)..gone + all).map(|at| (at, of.cloned()));
-        let waiting = std::mem::take(&mut self.waiting);
+        let new = (self.items_seen.max(gone)..gone + all).map(|at| (at, of.cloned()));
+        let waiting = std::mem::take(&mut self.unfinished_items);
         for (at, run) in waiting.into_iter().chain(new) {
-            let view = run.as_ref().or(model.workflow.as_ref()).and_then(|id| model.run(id));
+            let view = run.as_ref().or(model.workflow.as_ref()).and_then(|id| model.find_run(id));
             let state = view.filter(|view| !view.chat).map_or("", |view| view.state.as_str());
             let item = at.checked_sub(gone).and_then(|at| model.transcript.get(at));
-            match item.map_or(Some(Vec::new()), |item| item_lines::lines(item, state, model.details)) {
+            match item.map_or(Some(Vec::new()), |item| item_lines::item_lines(item, state, model.details)) {
                 Some(lines) if lines.is_empty() => {}
                 Some(lines) => {
-                    out.extend(self.named(model, run));
+                    out.extend(self.run_heading(model, run));
                     out.extend(lines);
                 }
-                None => self.waiting.push((at, run)),
+                None => self.unfinished_items.push((at, run)),
             }
         }
-        self.seen = gone + all;
+        self.items_seen = gone + all;
     }
 
     /// The line that says of which run the next ones are, where that has to be said.
-    fn named(&mut self, model: &UiModel, run: Option<RunId>) -> Option<String> {
-        let several = model.several();
-        let Some(view) = run.as_ref().and_then(|id| model.run(id)).filter(|view| !view.chat) else {
-            self.voice = self.voice.take().filter(|_| !several);
+    fn run_heading(&mut self, model: &UiModel, run: Option<RunId>) -> Option<String> {
+        let several = model.has_several_live_runs();
+        let Some(view) = run.as_ref().and_then(|id| model.find_run(id)).filter(|view| !view.chat) else {
+            self.last_printed_run = self.last_printed_run.take().filter(|_| !several);
             return None;
         };
-        let other = self.voice.as_ref().is_some_and(|last| *last != view.id);
-        let named = several && self.voice.is_none() || other;
+        let other = self.last_printed_run.as_ref().is_some_and(|last| *last != view.id);
+        let named = several && self.last_printed_run.is_none() || other;
         if several || other {
-            self.voice = run;
+            self.last_printed_run = run;
         }
-        named.then(|| speaker_lines::line(&view.workflow, &view.id))
+        named.then(|| speaker_lines::run_label(&view.workflow, &view.id))
     }
 
-    fn question(&mut self, model: &mut UiModel, out: &mut Vec<String>) {
+    fn collect_question(&mut self, model: &mut UiModel, out: &mut Vec<String>) {
         let Some(dialog) = model.dialogs.front_mut() else {
-            (self.asked, self.problem) = (None, None);
+            (self.last_question, self.problem) = (None, None);
             return;
         };
         // all of it is printed before the next line is taken
-        dialog.read = true;
+        dialog.read_to_end = true;
         let now = (dialog.title.clone(), dialog.body.clone(), dialog.reason.is_some());
-        if self.asked.as_ref() != Some(&now) {
+        if self.last_question.as_ref() != Some(&now) {
             if dialog.reason.is_none() {
                 out.extend(questions::question_lines(dialog));
             } else {
-                out.push(format!("type {}", questions::wanted(dialog)));
+                out.push(format!("type {}", questions::answer_hint(dialog)));
             }
-            self.asked = Some(now);
+            self.last_question = Some(now);
         }
         if dialog.problem != self.problem {
             out.extend(dialog.problem.iter().map(|problem| format!("note: {problem}")));
@@ -161,13 +161,13 @@ mod tests {
     use crate::msg::UiMessage;
     use crate::run_view::RunView;
     use crate::transcript::item::TranscriptItem;
-    use crate::update::update;
+    use crate::update::update_model;
     use synthdev_domain::context::MessageAuthor;
     use synthdev_domain::ids::Timestamp;
     use synthdev_domain::message::ChatRole;
     use synthdev_engine::event::{PublishedEvent, RunEvent};
 
-    fn said(text: &str) -> RunEvent {
+    fn message_event(text: &str) -> RunEvent {
         let (context, text) = ("main".to_owned(), text.to_owned());
         RunEvent::MessageAdded {
             context,
@@ -180,14 +180,14 @@ mod tests {
 
     #[test]
     fn lines_of_several_runs_are_told_apart() {
-        let mut model = UiModel { linear: true, ..UiModel::default() };
+        let mut model = UiModel { line_mode: true, ..UiModel::default() };
         let mut printer = LineModePrinter::default();
         let mut hear = |model: &mut UiModel, run: &str, text: &str| {
             let run = RunId::from(run);
-            let event = PublishedEvent { run: run.clone(), at: Timestamp(1), event: said(text) };
-            update(model, UiMessage::Run(event));
-            printer.collect(model, Some(&run));
-            std::mem::take(&mut printer.out)
+            let event = PublishedEvent { run: run.clone(), at: Timestamp(1), event: message_event(text) };
+            update_model(model, UiMessage::Run(event));
+            printer.collect_new_items(model, Some(&run));
+            std::mem::take(&mut printer.pending_lines)
         };
         model.runs.push(RunView::new(RunId::from("r1"), "one", false));
         assert_eq!(hear(&mut model, "r1", "a"), ["script: a"], "alone, it needs no name");
@@ -195,10 +195,10 @@ mod tests {
         assert_eq!(hear(&mut model, "r1", "b"), ["run one r1", "script: b"]);
         assert_eq!(hear(&mut model, "r1", "c"), ["script: c"]);
         assert_eq!(hear(&mut model, "r2", "d"), ["run two r2", "script: d"]);
-        model.runs[1].over = true;
+        model.runs[1].is_over = true;
         assert_eq!(hear(&mut model, "r1", "e"), ["run one r1", "script: e"]);
         assert_eq!(hear(&mut model, "r1", "f"), ["script: f"]);
-        model.say(TranscriptItem::note("an answer to the person"));
+        model.add_item(TranscriptItem::note_item("an answer to the person"));
         assert_eq!(hear(&mut model, "r1", "g"), ["an answer to the person", "script: g"]);
     }
 }

@@ -11,9 +11,9 @@ pub(super) fn question_lines(dialog: &QuestionDialog) -> Vec<String> {
     let mut lines = vec![format!("question: {}", dialog.title)];
     lines.extend(plain_rows(&dialog.body, COLUMNS).iter().map(|line| format!("  {line}")));
     lines.extend(dialog.fields().into_iter().flat_map(AnswerFields::lines).map(|line| format!("  {line}")));
-    let choices = choices(dialog);
+    let choices = choice_keys(dialog);
     if choices.is_empty() {
-        lines.push(format!("  ({})", wanted(dialog)));
+        lines.push(format!("  ({})", answer_hint(dialog)));
     }
     let numbered = choices.iter().enumerate();
     lines.extend(numbered.map(|(at, (label, _))| format!("  {}. {label}", at + 1)));
@@ -21,7 +21,7 @@ pub(super) fn question_lines(dialog: &QuestionDialog) -> Vec<String> {
 }
 
 /// What is to be typed.
-pub(super) fn wanted(dialog: &QuestionDialog) -> String {
+pub(super) fn answer_hint(dialog: &QuestionDialog) -> String {
     if dialog.reason.is_some() {
         return "the reason, or an empty line".to_owned();
     }
@@ -30,25 +30,25 @@ pub(super) fn wanted(dialog: &QuestionDialog) -> String {
             "your answer; an empty line takes the default; /later leaves the question open".to_owned()
         }
         DialogKind::Write { .. } => "your answer; /later leaves the question open".to_owned(),
-        _ => format!("a number from 1 to {}", choices(dialog).len()),
+        _ => format!("a number from 1 to {}", choice_keys(dialog).len()),
     }
 }
 
 /// The keys that a line stands for.
 /// # Errors
 /// It is no choice.
-pub(super) fn choice(dialog: &QuestionDialog, text: &str) -> Result<Vec<KeyCode>, String> {
+pub(super) fn parse_choice(dialog: &QuestionDialog, text: &str) -> Result<Vec<KeyCode>, String> {
     let text = text.trim();
     if text.is_empty() && matches!(dialog.kind, DialogKind::Decide { default: Some(_), .. }) {
         return Ok(vec![KeyCode::Enter]);
     }
-    let choices = choices(dialog);
+    let choices = choice_keys(dialog);
     let at = text.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
     let chosen = at.and_then(|at| choices.into_iter().nth(at));
-    chosen.map(|(_, keys)| keys).ok_or_else(|| format!("`{text}` is no answer: type {}", wanted(dialog)))
+    chosen.map(|(_, keys)| keys).ok_or_else(|| format!("`{text}` is no answer: type {}", answer_hint(dialog)))
 }
 
-fn choices(dialog: &QuestionDialog) -> Vec<(String, Vec<KeyCode>)> {
+fn choice_keys(dialog: &QuestionDialog) -> Vec<(String, Vec<KeyCode>)> {
     let row = |label: &str, letter: char| (label.to_owned(), vec![KeyCode::Char(letter)]);
     let later = || ("later: the question stays open".to_owned(), vec![KeyCode::Esc]);
     if let Some((choices, selected)) = dialog.choices() {
@@ -74,7 +74,9 @@ fn choices(dialog: &QuestionDialog) -> Vec<(String, Vec<KeyCode>)> {
             }
             rows
         }
-        DialogKind::GoOn { parks: true, .. } => vec![row("yes, go on", 'y'), row("leave it for later", 'n')],
+        DialogKind::GoOn { suspends_run: true, .. } => {
+            vec![row("yes, go on", 'y'), row("leave it for later", 'n')]
+        }
         DialogKind::GoOn { .. } => vec![row("yes, go on", 'y'), row("no, stop", 'n')],
         DialogKind::Decide { .. } => vec![row("yes", 'y'), row("no", 'n'), later()],
         DialogKind::Network { .. } => vec![
@@ -107,7 +109,7 @@ mod tests {
             choices: vec!["a".into(), "b".into(), "c".into()],
             selected: 1,
         };
-        let mut dialog = QuestionDialog::confirm("Which?", "text\u{1b}[2J", UiCommand::Names);
+        let mut dialog = QuestionDialog::for_confirmation("Which?", "text\u{1b}[2J", UiCommand::Names);
         dialog.kind = choose;
         assert_eq!(
             question_lines(&dialog),
@@ -121,7 +123,7 @@ mod tests {
             ]
         );
         let check = |text: &str, expected: Result<&[KeyCode], &str>| {
-            let found = choice(&dialog, text);
+            let found = parse_choice(&dialog, text);
             assert_eq!(found.as_deref().map_err(String::as_str), expected, "{text}");
         };
         check("2", Ok(&[KeyCode::Enter]));
@@ -131,8 +133,8 @@ mod tests {
         check("5", Err("`5` is no answer: type a number from 1 to 4"));
         check("0", Err("`0` is no answer: type a number from 1 to 4"));
         check("yes", Err("`yes` is no answer: type a number from 1 to 4"));
-        let confirm = QuestionDialog::confirm("Sure?", "", UiCommand::Names);
-        assert_eq!(choice(&confirm, "1"), Ok(vec![KeyCode::Char('y')]));
-        assert_eq!(choice(&confirm, "2"), Ok(vec![KeyCode::Char('n')]));
+        let confirm = QuestionDialog::for_confirmation("Sure?", "", UiCommand::Names);
+        assert_eq!(parse_choice(&confirm, "1"), Ok(vec![KeyCode::Char('y')]));
+        assert_eq!(parse_choice(&confirm, "2"), Ok(vec![KeyCode::Char('n')]));
     }
 }

@@ -13,11 +13,11 @@ const LONGEST: u64 = 1 << 20;
 pub(super) struct StdinLine {
     pub(super) text: String,
     /// It was longer than what is taken.
-    pub(super) cut: bool,
+    pub(super) is_truncated: bool,
 }
 
 /// Somebody sits at the other end.
-pub(super) fn typed() -> bool {
+pub(super) fn is_interactive() -> bool {
     io::stdin().is_terminal()
 }
 
@@ -26,11 +26,11 @@ pub(super) fn is_watched() -> bool {
     io::stdin().is_terminal() && io::stdout().is_terminal()
 }
 
-pub(super) fn read() -> UnboundedReceiver<StdinLine> {
+pub(super) fn read_stdin_lines() -> UnboundedReceiver<StdinLine> {
     let (sender, receiver) = unbounded_channel();
     thread::spawn(move || {
         let mut input = io::stdin().lock();
-        while let Ok(Some(line)) = next(&mut input) {
+        while let Ok(Some(line)) = next_line(&mut input) {
             if sender.send(line).is_err() {
                 break;
             }
@@ -40,7 +40,7 @@ pub(super) fn read() -> UnboundedReceiver<StdinLine> {
 }
 
 /// The next line; `None`: there is none.
-fn next(input: &mut impl BufRead) -> io::Result<Option<StdinLine>> {
+fn next_line(input: &mut impl BufRead) -> io::Result<Option<StdinLine>> {
     let mut bytes = Vec::new();
     if input.by_ref().take(LONGEST).read_until(b'\n', &mut bytes)? == 0 {
         return Ok(None);
@@ -50,7 +50,7 @@ fn next(input: &mut impl BufRead) -> io::Result<Option<StdinLine>> {
         skip_line(input)?;
     }
     let text = String::from_utf8_lossy(&bytes);
-    Ok(Some(StdinLine { text: text.trim_end_matches(['\n', '\r']).to_owned(), cut }))
+    Ok(Some(StdinLine { text: text.trim_end_matches(['\n', '\r']).to_owned(), is_truncated: cut }))
 }
 
 fn skip_line(input: &mut impl BufRead) -> io::Result<()> {
@@ -78,8 +78,8 @@ mod tests {
         let text = format!("one\r\n\n{long}\nlast \u{e9}");
         let mut input = io::Cursor::new(text.into_bytes());
         let mut lines = Vec::new();
-        while let Some(line) = next(&mut input).unwrap() {
-            lines.push((line.text.chars().take(6).collect::<String>(), line.text.len(), line.cut));
+        while let Some(line) = next_line(&mut input).unwrap() {
+            lines.push((line.text.chars().take(6).collect::<String>(), line.text.len(), line.is_truncated));
         }
         let row = |text: &str, length: usize, cut: bool| (text.to_owned(), length, cut);
         let longest = usize::try_from(LONGEST).unwrap();

@@ -4,10 +4,10 @@ use ratatui::text::{Line, Span};
 
 use super::body::PaneRow;
 use crate::run_view::{AgentActivity, AgentLine, RunView};
-use crate::text::{dollars, fit, format_count, short_number, width};
+use crate::text::{display_width, fit_to_columns, format_count, format_dollars, short_number};
 use crate::theme::ColorTheme;
 
-pub fn rows(run: &RunView, columns: usize, theme: ColorTheme) -> Vec<PaneRow> {
+pub fn agents_pane_rows(run: &RunView, columns: usize, theme: ColorTheme) -> Vec<PaneRow> {
     let mut rows = Vec::new();
     for agent in &run.agents {
         if !rows.is_empty() {
@@ -15,14 +15,14 @@ pub fn rows(run: &RunView, columns: usize, theme: ColorTheme) -> Vec<PaneRow> {
         }
         agent_rows(run, agent, columns, theme, &mut rows);
     }
-    let tree = run.watch.tree.lines();
+    let tree = run.pane_data.tree.lines();
     if !tree.is_empty() {
         rows.push(PaneRow::default());
     }
     for line in tree {
-        let text = fit(&format!("{}{}", line.joint, line.text), columns).into_owned();
-        let style = if line.works { theme.warning() } else { theme.dim() };
-        rows.push(PaneRow::new(Line::styled(text, style)).copied(line.text));
+        let text = fit_to_columns(&format!("{}{}", line.connector, line.text), columns).into_owned();
+        let style = if line.is_working { theme.warning_style() } else { theme.dim_style() };
+        rows.push(PaneRow::new(Line::styled(text, style)).with_copy_text(line.text));
     }
     rows
 }
@@ -32,31 +32,35 @@ fn agent_rows(run: &RunView, agent: &AgentLine, columns: usize, theme: ColorThem
     rows.push(
         PaneRow::new(Line::from(vec![
             Span::styled(
-                fit(&agent.name, columns.saturating_sub(width(&seat))).into_owned(),
-                theme.seat(agent.side),
+                fit_to_columns(&agent.name, columns.saturating_sub(display_width(&seat))).into_owned(),
+                theme.side_style(agent.side),
             ),
-            Span::styled(seat, theme.dim()),
+            Span::styled(seat, theme.dim_style()),
         ]))
-        .copied(agent.name.clone()),
+        .with_copy_text(agent.name.clone()),
     );
-    let model = fit(&agent.model, columns.saturating_sub(2)).into_owned();
-    rows.push(PaneRow::new(format!("  {model}")).copied(agent.model.clone()));
-    if let Some(asked) = &agent.instead_of {
+    let model = fit_to_columns(&agent.model, columns.saturating_sub(2)).into_owned();
+    rows.push(PaneRow::new(format!("  {model}")).with_copy_text(agent.model.clone()));
+    if let Some(asked) = &agent.requested_model {
         let text = format!("  ! {asked} was asked for");
-        rows.push(PaneRow::new(Line::styled(fit(&text, columns).into_owned(), theme.warning())));
+        rows.push(PaneRow::new(Line::styled(
+            fit_to_columns(&text, columns).into_owned(),
+            theme.warning_style(),
+        )));
     }
-    let sum = run.watch.spending.agents.get(&agent.name);
+    let sum = run.pane_data.run_costs.agents.get(&agent.name);
     let tokens = format!("{} tok", short_number(agent.usage.total()));
-    let more = sum.map(|sum| format!(" · {} · {}", dollars(sum.cost_usd), format_count(sum.calls, "call")));
+    let more =
+        sum.map(|sum| format!(" · {} · {}", format_dollars(sum.cost_usd), format_count(sum.calls, "call")));
     let text = format!("  {tokens}{}", more.unwrap_or_default());
-    rows.push(PaneRow::new(fit(&text, columns).into_owned()));
-    let (text, style) = match &agent.doing {
-        AgentActivity::Nothing if run.over => return,
-        AgentActivity::Nothing => ("idle".to_owned(), theme.dim()),
-        AgentActivity::Thinks => ("thinks".to_owned(), theme.warning()),
-        AgentActivity::Writes => ("writes".to_owned(), theme.warning()),
-        AgentActivity::Runs(tool) => (format!("runs {tool}"), theme.warning()),
+    rows.push(PaneRow::new(fit_to_columns(&text, columns).into_owned()));
+    let (text, style) = match &agent.activity {
+        AgentActivity::Nothing if run.is_over => return,
+        AgentActivity::Nothing => ("idle".to_owned(), theme.dim_style()),
+        AgentActivity::Thinks => ("thinks".to_owned(), theme.warning_style()),
+        AgentActivity::Writes => ("writes".to_owned(), theme.warning_style()),
+        AgentActivity::Runs(tool) => (format!("runs {tool}"), theme.warning_style()),
         AgentActivity::WaitsFor(tool) => (format!("waits for your yes to {tool}"), theme.human()),
     };
-    rows.push(PaneRow::new(Line::styled(fit(&format!("  {text}"), columns).into_owned(), style)));
+    rows.push(PaneRow::new(Line::styled(fit_to_columns(&format!("  {text}"), columns).into_owned(), style)));
 }

@@ -8,7 +8,7 @@ use ratatui::text::{Line, Span};
 
 use crate::run_view::run_graph::RunGraphDrawing;
 use crate::run_view::timeline::{RunTimeline, TimelineDuration, TimelineKind};
-use crate::text::{duration, fit, thousands, width, wrap};
+use crate::text::{display_width, fit_to_columns, format_duration, format_thousands, wrap_line};
 use crate::theme::ColorTheme;
 use synthdev_config::graph::terminal::GraphSheetColumns;
 use synthdev_domain::ids::Timestamp;
@@ -24,7 +24,7 @@ pub struct PaneRow {
     /// What Enter opens or closes.
     pub key: Option<String>,
     /// The text above goes on here: it is not copied twice.
-    pub continued: bool,
+    pub is_continuation: bool,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -48,7 +48,7 @@ impl PaneRow {
     }
 
     #[must_use]
-    pub fn copied(mut self, text: impl Into<String>) -> Self {
+    pub fn with_copy_text(mut self, text: impl Into<String>) -> Self {
         self.copied = Some(PaneRowCopy::Text(text.into()));
         self
     }
@@ -64,7 +64,7 @@ impl PaneBody<'_> {
     pub fn len(&self) -> usize {
         match self {
             Self::Rows(rows) => rows.len(),
-            Self::Timeline(timeline, _) => timeline.len() + usize::from(timeline.earlier() > 0),
+            Self::Timeline(timeline, _) => timeline.len() + usize::from(timeline.dropped_count() > 0),
             Self::Graph(drawing, _) => drawing.len(),
         }
     }
@@ -76,7 +76,7 @@ impl PaneBody<'_> {
     pub fn line(&self, at: usize, columns: usize, theme: ColorTheme) -> Line<'static> {
         match self {
             Self::Rows(rows) => rows.get(at).map(|row| row.line.clone()).unwrap_or_default(),
-            Self::Timeline(timeline, now) => moment(timeline, at, *now, columns, theme),
+            Self::Timeline(timeline, now) => moment_row(timeline, at, *now, columns, theme),
             Self::Graph(drawing, looks) => {
                 let spans = drawing.line(at, looks).into_iter();
                 spans.map(|span| Span::styled(span.text, theme.graph(span.tone))).collect::<Vec<_>>().into()
@@ -89,18 +89,18 @@ impl PaneBody<'_> {
         match self {
             Self::Rows(rows) => match rows.get(at).map(|row| (&row.copied, &row.line)) {
                 Some((Some(PaneRowCopy::Text(text)), _)) => text.clone(),
-                Some((_, line)) => plain(line),
+                Some((_, line)) => plain_text(line),
                 None => String::new(),
             },
-            Self::Timeline(_, _) => plain(&self.line(at, usize::MAX, ColorTheme::default())),
-            Self::Graph(..) => plain(&self.line(at, 0, ColorTheme::default())),
+            Self::Timeline(_, _) => plain_text(&self.line(at, usize::MAX, ColorTheme::default())),
+            Self::Graph(..) => plain_text(&self.line(at, 0, ColorTheme::default())),
         }
     }
 
     /// Rows as text, those that only go on left out.
     pub fn texts(&self, rows: impl Iterator<Item = usize>) -> String {
         let goes_on = |at: usize| match self {
-            Self::Rows(rows) => rows.get(at).is_some_and(|row| row.continued),
+            Self::Rows(rows) => rows.get(at).is_some_and(|row| row.is_continuation),
             Self::Timeline(..) | Self::Graph(..) => false,
         };
         let rows = rows.filter(|at| *at < self.len() && !goes_on(*at)).map(|at| self.text(at));
@@ -108,9 +108,9 @@ impl PaneBody<'_> {
     }
 
     /// Whether a row holds the words, which are in lower case.
-    pub fn holds(&self, at: usize, words: &str) -> bool {
+    pub fn row_contains(&self, at: usize, words: &str) -> bool {
         let text: Cow<'_, str> = match self {
-            Self::Timeline(timeline, _) => match place(timeline, at).and_then(|at| timeline.row(at)) {
+            Self::Timeline(timeline, _) => match row_index(timeline, at).and_then(|at| timeline.row(at)) {
                 Some(row) => Cow::Borrowed(&*row.text),
                 None => return false,
             },
@@ -121,20 +121,25 @@ impl PaneBody<'_> {
 }
 
 /// Without its styles.
-pub fn plain(line: &Line<'_>) -> String {
+pub fn plain_text(line: &Line<'_>) -> String {
     let text: String = line.spans.iter().map(|span| span.content.as_ref()).collect();
     text.trim_end().to_owned()
 }
 
 /// A text below a row: wrapped, moved in, each line copied as a whole.
-pub fn paragraph(text: &str, indent: usize, columns: usize, style: ratatui::style::Style) -> Vec<PaneRow> {
+pub fn paragraph_rows(
+    text: &str,
+    indent: usize,
+    columns: usize,
+    style: ratatui::style::Style,
+) -> Vec<PaneRow> {
     let room = columns.saturating_sub(indent).max(8);
     let mut rows = Vec::new();
     for line in text.lines() {
-        for (at, range) in wrap(line, room).into_iter().enumerate() {
+        for (at, range) in wrap_line(line, room).into_iter().enumerate() {
             let shown = format!("{}{}", " ".repeat(indent), line[range].trim_end());
-            let row = PaneRow::new(Line::styled(shown, style)).copied(line);
-            rows.push(PaneRow { continued: at > 0, ..row });
+            let row = PaneRow::new(Line::styled(shown, style)).with_copy_text(line);
+            rows.push(PaneRow { is_continuation: at > 0, ..row });
         }
     }
     rows
@@ -144,48 +149,53 @@ pub fn paragraph(text: &str, indent: usize, columns: usize, style: ratatui::styl
 const NARROW: usize = 32;
 
 /// `… 12 earlier` is the first row where rows were dropped.
-fn place(timeline: &RunTimeline, at: usize) -> Option<usize> {
-    at.checked_sub(usize::from(timeline.earlier() > 0))
+fn row_index(timeline: &RunTimeline, at: usize) -> Option<usize> {
+    at.checked_sub(usize::from(timeline.dropped_count() > 0))
 }
 
 /// ` 1:02.3  state     review ×2            4.2 s`
-fn moment(
+fn moment_row(
     timeline: &RunTimeline,
     at: usize,
     now: Timestamp,
     columns: usize,
     theme: ColorTheme,
 ) -> Line<'static> {
-    let Some(row) = place(timeline, at).and_then(|at| timeline.row(at)) else {
-        return Line::styled(format!("… {} earlier", thousands(timeline.earlier())), theme.dim());
+    let Some(row) = row_index(timeline, at).and_then(|at| timeline.row(at)) else {
+        return Line::styled(
+            format!("… {} earlier", format_thousands(timeline.dropped_count())),
+            theme.dim_style(),
+        );
     };
     let since = |from: Timestamp, to: Timestamp| u64::try_from(to.0.saturating_sub(from.0)).unwrap_or(0);
-    let (took, took_style) = match row.took {
-        TimelineDuration::Moment => (String::new(), theme.dim()),
-        TimelineDuration::Open => (format!("{} …", duration(since(row.at, now))), theme.warning()),
-        TimelineDuration::Ms(ms) => (duration(ms), theme.dim()),
-        TimelineDuration::Never => ("cut off".to_owned(), theme.bad()),
+    let (took, took_style) = match row.duration {
+        TimelineDuration::Moment => (String::new(), theme.dim_style()),
+        TimelineDuration::Open => {
+            (format!("{} …", format_duration(since(row.at, now))), theme.warning_style())
+        }
+        TimelineDuration::Ms(ms) => (format_duration(ms), theme.dim_style()),
+        TimelineDuration::Never => ("cut off".to_owned(), theme.bad_style()),
     };
     let style = match row.kind {
-        _ if row.bad => theme.bad(),
-        TimelineKind::State | TimelineKind::Begin | TimelineKind::End => theme.accent(),
+        _ if row.is_failed => theme.bad_style(),
+        TimelineKind::State | TimelineKind::Begin | TimelineKind::End => theme.accent_style(),
         TimelineKind::Question | TimelineKind::Approval => theme.human(),
-        TimelineKind::Wait | TimelineKind::Retry | TimelineKind::Problem => theme.warning(),
+        TimelineKind::Wait | TimelineKind::Retry | TimelineKind::Problem => theme.warning_style(),
         TimelineKind::Model | TimelineKind::Tool | TimelineKind::Snapshot => theme.text(),
     };
-    let start = clock(since(timeline.begun(), row.at));
+    let start = format_clock(since(timeline.start_time(), row.at));
     let head = if columns < NARROW { String::new() } else { format!("{start:>8} ") };
     let head = format!("{head}{:<8} ", row.kind.word());
-    let tail = if took.is_empty() { 0 } else { width(&took) + 2 };
-    let room = columns.saturating_sub(width(&head) + tail);
-    let text = fit(&row.text, room).into_owned();
+    let tail = if took.is_empty() { 0 } else { display_width(&took) + 2 };
+    let room = columns.saturating_sub(display_width(&head) + tail);
+    let text = fit_to_columns(&row.text, room).into_owned();
     let gap = match columns {
         usize::MAX => 2,
-        _ => room.saturating_sub(width(&text)) + 2,
+        _ => room.saturating_sub(display_width(&text)) + 2,
     };
     let gap = if took.is_empty() { String::new() } else { " ".repeat(gap) };
     Line::from(vec![
-        Span::styled(head, theme.dim()),
+        Span::styled(head, theme.dim_style()),
         Span::styled(text, style),
         Span::raw(gap),
         Span::styled(took, took_style),
@@ -193,7 +203,7 @@ fn moment(
 }
 
 /// `0:04.2`, `12:03`, `1:02:03` since the run began.
-pub fn clock(ms: u64) -> String {
+pub fn format_clock(ms: u64) -> String {
     let (seconds, minutes, hours) = (ms / 1_000 % 60, ms / 60_000 % 60, ms / 3_600_000);
     match (hours, minutes) {
         (0, 0) => format!("0:{seconds:02}.{}", ms / 100 % 10),

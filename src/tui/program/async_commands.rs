@@ -9,21 +9,25 @@ use crate::terminal;
 use synthdev_domain::ids::RunId;
 
 /// What takes a while, away from the screen; outside, what is answered from memory.
-pub(super) fn later(
+pub(super) fn start_async_command(
     backend: &dyn SessionBackend,
     cmd: UiCommand,
 ) -> Result<BoxFuture<'static, BackendReply>, UiCommand> {
     Ok(match cmd {
         UiCommand::Runs(filter, wanted) => {
             let list = backend.runs(filter);
-            Box::pin(async move { BackendReply::Runs { wanted, list: list.await, at: terminal::now() } })
+            Box::pin(async move {
+                BackendReply::Runs { list_purpose: wanted, list: list.await, at: terminal::current_time() }
+            })
         }
         UiCommand::Search(words) => {
-            let lines = backend.search(words.clone());
-            Box::pin(async move { BackendReply::Found { words, lines: lines.await, at: terminal::now() } })
+            let lines = backend.search_history(words.clone());
+            Box::pin(async move {
+                BackendReply::Found { search_words: words, lines: lines.await, at: terminal::current_time() }
+            })
         }
         UiCommand::Past(run) => {
-            let (glance, whole) = (backend.load_run_preview(run.clone()), whole(backend, run));
+            let (glance, whole) = (backend.load_run_preview(run.clone()), full_run_reply(backend, run));
             Box::pin(async move {
                 match glance.await {
                     Some(glance) => BackendReply::Glance(Box::new(glance)),
@@ -31,13 +35,13 @@ pub(super) fn later(
                 }
             })
         }
-        UiCommand::Whole(run) => whole(backend, run.0),
+        UiCommand::Whole(run) => full_run_reply(backend, run.0),
         UiCommand::Earlier(run, before) => {
             let items = backend.load_earlier_items(run.clone(), before);
-            Box::pin(async move { BackendReply::Earlier { run, before, items: items.await } })
+            Box::pin(async move { BackendReply::Earlier { run, before_entry: before, items: items.await } })
         }
-        UiCommand::Resume(run) => resumed(backend.resume(run.clone()), run),
-        UiCommand::Retry(run) => resumed(backend.retry(run.clone()), run),
+        UiCommand::Resume(run) => resume_reply(backend.resume_run(run.clone()), run),
+        UiCommand::Retry(run) => resume_reply(backend.retry_run(run.clone()), run),
         UiCommand::Archive(number, asked) => {
             let told = backend.request_history(*asked);
             Box::pin(async move { BackendReply::Archive(number, Box::new(told.await)) })
@@ -67,12 +71,12 @@ pub(super) fn later(
             let told = backend.request_setup(*asked);
             Box::pin(async move { BackendReply::Setup(number, told.await) })
         }
-        UiCommand::Edit(number, asked) => edit(backend, number, *asked),
-        other => return looked_up(backend, other),
+        UiCommand::Edit(number, asked) => edit_reply(backend, number, *asked),
+        other => return start_lookup(backend, other),
     })
 }
 
-fn looked_up(
+fn start_lookup(
     backend: &dyn SessionBackend,
     cmd: UiCommand,
 ) -> Result<BoxFuture<'static, BackendReply>, UiCommand> {
@@ -91,27 +95,27 @@ fn looked_up(
         }
         UiCommand::Shell(command, sure) => {
             let told = backend.run_shell_command(command.clone(), sure);
-            Box::pin(async move { BackendReply::Shell { command, told: told.await } })
+            Box::pin(async move { BackendReply::Shell { command, outcome: told.await } })
         }
         UiCommand::Task(deed) => {
             let told = backend.apply_task_deed(deed.clone());
-            Box::pin(async move { BackendReply::Tasks { deed, told: told.await } })
+            Box::pin(async move { BackendReply::Tasks { command: deed, outcome: told.await } })
         }
         UiCommand::Suggest(number, words) => {
             let told = backend.suggest_shell_command(words);
-            Box::pin(async move { BackendReply::Suggested(number, told.await, terminal::now()) })
+            Box::pin(async move { BackendReply::Suggested(number, told.await, terminal::current_time()) })
         }
         UiCommand::Index(number, asked) => {
             let told = backend.request_indexing(asked);
-            Box::pin(async move { BackendReply::Index(number, told.await, terminal::now()) })
+            Box::pin(async move { BackendReply::Index(number, told.await, terminal::current_time()) })
         }
         UiCommand::Control(run, control) => {
-            let told = backend.control(run, control);
+            let told = backend.control_run(run, control);
             Box::pin(async move { BackendReply::Controlled(control, told.await) })
         }
         UiCommand::Definition(run) => {
             let found = backend.definition(run.clone());
-            Box::pin(async move { BackendReply::Defined { run, found: found.await.map(Box::new) } })
+            Box::pin(async move { BackendReply::Defined { run, definition: found.await.map(Box::new) } })
         }
         other => return Err(other),
     })
@@ -125,17 +129,24 @@ fn allow_always(
     Box::pin(async move { BackendReply::AllowedAlways(saved.await) })
 }
 
-fn resumed(result: BoxFuture<'static, Result<(), String>>, run: RunId) -> BoxFuture<'static, BackendReply> {
+fn resume_reply(
+    result: BoxFuture<'static, Result<(), String>>,
+    run: RunId,
+) -> BoxFuture<'static, BackendReply> {
     Box::pin(async move { BackendReply::Resumed { run, result: result.await } })
 }
 
-fn edit(backend: &dyn SessionBackend, number: u64, asked: EditAsked) -> BoxFuture<'static, BackendReply> {
+fn edit_reply(
+    backend: &dyn SessionBackend,
+    number: u64,
+    asked: EditAsked,
+) -> BoxFuture<'static, BackendReply> {
     let told = backend.request_edit(asked);
     Box::pin(async move { BackendReply::Edit(number, told.await) })
 }
 
 /// Nothing is read before it is asked for its answer.
-fn whole(backend: &dyn SessionBackend, run: String) -> BoxFuture<'static, BackendReply> {
+fn full_run_reply(backend: &dyn SessionBackend, run: String) -> BoxFuture<'static, BackendReply> {
     let past = backend.load_past_run(run.clone());
-    Box::pin(async move { BackendReply::Past { run, past: past.await.map(Box::new) } })
+    Box::pin(async move { BackendReply::Past { run, past_run: past.await.map(Box::new) } })
 }

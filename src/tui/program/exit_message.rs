@@ -3,15 +3,16 @@
 use std::io::{self, Write as _};
 
 use crate::model::UiModel;
-use crate::text::{dollars, thousands};
+use crate::text::{format_dollars, format_thousands};
 
 /// What stays in the terminal after the screen is gone.
-pub fn farewell(model: &UiModel) -> Option<String> {
+pub fn exit_message(model: &UiModel) -> Option<String> {
     let used = model.usage().total();
-    let spent = (used > 0).then(|| format!("{} tokens · {}", thousands(used), dollars(model.cost_usd())));
-    let left = model.left.iter();
+    let spent = (used > 0)
+        .then(|| format!("{} tokens · {}", format_thousands(used), format_dollars(model.cost_usd())));
+    let left = model.runs_left.iter();
     let left = left.map(|(name, run)| format!("left: {name} {run}; /resume takes it up again"));
-    let lines: Vec<String> = model.parting.clone().into_iter().chain(left).chain(spent).collect();
+    let lines: Vec<String> = model.exit_line.clone().into_iter().chain(left).chain(spent).collect();
     (!lines.is_empty()).then(|| lines.join("\n"))
 }
 

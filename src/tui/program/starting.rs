@@ -7,7 +7,7 @@ use crate::backend::{ConcurrentRunMode, DeferredStart, WorkflowStart};
 use crate::msg::{BackendReply, PendingStart};
 
 impl UiCommandRunner {
-    pub(super) fn start(
+    pub(super) fn start_workflow(
         &self,
         name: String,
         input: String,
@@ -21,7 +21,7 @@ impl UiCommandRunner {
             Ok(WorkflowStart::Running(run)) => Ok(run),
             Ok(WorkflowStart::Later(waits_for, begun)) => {
                 self.replies.push(workflow_later(name.clone(), input, begun));
-                return BackendReply::Beginning(PendingStart { name, chat: false, waits_for });
+                return BackendReply::Beginning(PendingStart { name, chat: false, preparation: waits_for });
             }
             Err(error) => Err(error),
         };
@@ -33,7 +33,11 @@ impl UiCommandRunner {
             Ok(WorkflowStart::Running(run)) => Ok(run),
             Ok(WorkflowStart::Later(waits_for, begun)) => {
                 self.replies.push(chat_later(role.clone(), begun));
-                return BackendReply::Beginning(PendingStart { name: role, chat: true, waits_for });
+                return BackendReply::Beginning(PendingStart {
+                    name: role,
+                    chat: true,
+                    preparation: waits_for,
+                });
             }
             Err(error) => Err(error),
         };

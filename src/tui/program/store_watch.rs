@@ -9,14 +9,14 @@ use crate::backend::SessionBackend;
 pub struct StoreChangeWatch(Option<Fuse<BoxStream<'static, ()>>>);
 
 impl StoreChangeWatch {
-    pub fn listen(&mut self, looks: bool, backend: &dyn SessionBackend) {
+    pub fn set_active(&mut self, looks: bool, backend: &dyn SessionBackend) {
         if looks != self.0.is_some() {
             self.0 = looks.then(|| backend.store_changes().fuse());
         }
     }
 
     /// `None`: nothing is listened to, or nothing can be heard.
-    pub async fn next(&mut self) -> Option<()> {
+    pub async fn next_change(&mut self) -> Option<()> {
         match &mut self.0 {
             Some(stirs) => stirs.next().await,
             None => None,

@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
-use super::table;
+use super::align_table;
 use crate::run_view::{AgentActivity, AgentLine, RunView};
-use crate::text::{dollars, duration, format_count, thousands};
+use crate::text::{format_count, format_dollars, format_duration, format_thousands};
 use crate::transcript::item::TranscriptItem;
 use synthdev_domain::limits::Budget;
 
@@ -12,10 +12,10 @@ use synthdev_domain::limits::Budget;
 const LAST: usize = 5;
 
 /// Every agent of every run of the session, the newest run last.
-pub fn all(runs: &[RunView]) -> String {
+pub fn all_agents_text(runs: &[RunView]) -> String {
     let mut text = String::new();
     for run in runs {
-        let state = if run.over { "over".to_owned() } else { run.state.clone() };
+        let state = if run.is_over { "over".to_owned() } else { run.state.clone() };
         let place = if state.is_empty() { String::new() } else { format!(" · {state}") };
         let _ = writeln!(text, "{} {}{place}", run.workflow, run.id);
         if run.agents.is_empty() {
@@ -27,35 +27,40 @@ pub fn all(runs: &[RunView]) -> String {
             .map(|agent| {
                 vec![
                     format!("  {}", agent.name),
-                    doing(run, agent),
+                    agent_activity(run, agent),
                     agent.model.clone(),
-                    format!("{} tok", thousands(agent.usage.total())),
+                    format!("{} tok", format_thousands(agent.usage.total())),
                 ]
             })
             .collect();
-        text.push_str(&table(&rows));
-        for line in run.watch.tree.lines() {
-            let _ = writeln!(text, "  {}{}", line.joint, line.text);
+        text.push_str(&align_table(&rows));
+        for line in run.pane_data.tree.lines() {
+            let _ = writeln!(text, "  {}{}", line.connector, line.text);
         }
     }
     text
 }
 
 /// What an agent is and what it said last; `None`: the run has no such agent.
-pub fn one<'a>(
+pub fn agent_text<'a>(
     run: &RunView,
     name: &str,
     items: impl DoubleEndedIterator<Item = &'a TranscriptItem>,
 ) -> Option<String> {
     let agent = run.agents.iter().find(|agent| agent.name == name)?;
-    let mut text =
-        format!("of {} {}, {} seat, {}\n", run.workflow, run.id, agent.side.as_str(), doing(run, agent));
+    let mut text = format!(
+        "of {} {}, {} seat, {}\n",
+        run.workflow,
+        run.id,
+        agent.side.as_str(),
+        agent_activity(run, agent)
+    );
     let asked =
-        agent.instead_of.as_ref().map(|asked| format!(" ({asked} was asked for)")).unwrap_or_default();
+        agent.requested_model.as_ref().map(|asked| format!(" ({asked} was asked for)")).unwrap_or_default();
     let _ = writeln!(text, "model {}{asked}", agent.model);
-    let _ = write!(text, "{} tokens", thousands(agent.usage.total()));
-    if let Some(sum) = run.watch.spending.agents.get(&agent.name) {
-        let _ = write!(text, " · {} · {}", dollars(sum.cost_usd), format_count(sum.calls, "call"));
+    let _ = write!(text, "{} tokens", format_thousands(agent.usage.total()));
+    if let Some(sum) = run.pane_data.run_costs.agents.get(&agent.name) {
+        let _ = write!(text, " · {} · {}", format_dollars(sum.cost_usd), format_count(sum.calls, "call"));
     }
     let said = items.rev().filter_map(|item| match item {
         TranscriptItem::Reply(reply) if reply.agent == name && !reply.text.trim().is_empty() => {
@@ -72,29 +77,29 @@ pub fn one<'a>(
 }
 
 /// What a run may spend and has spent.
-pub fn budget(run: &RunView) -> String {
+pub fn budget_text(run: &RunView) -> String {
     let Budget { tokens, cost_usd, duration_ms } = run.budget;
     let used = run.ledger.usage().total();
     let of = |end: Option<String>| end.map_or_else(|| "no end set".to_owned(), |end| format!("of {end}"));
     let rows = vec![
-        vec!["tokens".to_owned(), thousands(used), of(tokens.hard.map(thousands))],
+        vec!["tokens".to_owned(), format_thousands(used), of(tokens.hard.map(format_thousands))],
         vec![
             "dollars".to_owned(),
-            dollars(run.ledger.cost_usd()),
-            of(cost_usd.hard.map(|end| dollars(Some(end)))),
+            format_dollars(run.ledger.cost_usd()),
+            of(cost_usd.hard.map(|end| format_dollars(Some(end)))),
         ],
         vec![
             "time".to_owned(),
-            run.elapsed(run.last_at).map_or_else(|| "none yet".to_owned(), duration),
-            of(duration_ms.hard.map(duration)),
+            run.elapsed_ms(run.last_event_at).map_or_else(|| "none yet".to_owned(), format_duration),
+            of(duration_ms.hard.map(format_duration)),
         ],
     ];
-    format!("{} {}\n{}", run.workflow, run.id, table(&rows))
+    format!("{} {}\n{}", run.workflow, run.id, align_table(&rows))
 }
 
-fn doing(run: &RunView, agent: &AgentLine) -> String {
-    match &agent.doing {
-        AgentActivity::Nothing if run.over => "done".to_owned(),
+fn agent_activity(run: &RunView, agent: &AgentLine) -> String {
+    match &agent.activity {
+        AgentActivity::Nothing if run.is_over => "done".to_owned(),
         AgentActivity::Nothing => "idle".to_owned(),
         AgentActivity::Thinks => "thinks".to_owned(),
         AgentActivity::Writes => "writes".to_owned(),

@@ -2,16 +2,16 @@
 
 use std::fmt::Write as _;
 
-use super::table;
+use super::align_table;
 use crate::answer_fields::AnswerFields;
 use crate::backend::{RunStepList, SearchHitLine};
 use crate::history_browser::RunRow;
-use crate::text::{dollars, fit, one_line, thousands, width};
+use crate::text::{display_width, fit_to_columns, format_dollars, format_thousands, one_line};
 use synthdev_domain::ids::Timestamp;
 use synthdev_domain::journal::{OpenPause, PauseReason, RunStatus, RunSummary};
 
 /// `just now`, `5 min ago`, `3 h ago`, `2 days ago`. A clock that went back tells nothing.
-pub fn ago(then: Timestamp, now: Timestamp) -> String {
+pub fn format_age(then: Timestamp, now: Timestamp) -> String {
     let seconds = now.0.saturating_sub(then.0).max(0) / 1_000;
     match seconds {
         0..60 => "just now".to_owned(),
@@ -26,7 +26,7 @@ const COLUMNS: usize = 76;
 const LEAST: usize = 8;
 
 /// The newest runs of `/runs`.
-pub fn runs(list: &[RunSummary], now: Timestamp) -> String {
+pub fn runs_text(list: &[RunSummary], now: Timestamp) -> String {
     if list.is_empty() {
         return "none found".to_owned();
     }
@@ -36,21 +36,21 @@ pub fn runs(list: &[RunSummary], now: Timestamp) -> String {
             vec![
                 run.id.to_string(),
                 run.progress.status.as_str().to_owned(),
-                fit(&one_line(&run.workflow), 16).into_owned(),
-                ago(run.started, now).trim_end_matches(" ago").to_owned(),
-                thousands(run.progress.usage.total()),
-                run.progress.cost_usd.map_or_else(|| "?".to_owned(), |usd| dollars(Some(usd))),
+                fit_to_columns(&one_line(&run.workflow), 16).into_owned(),
+                format_age(run.started, now).trim_end_matches(" ago").to_owned(),
+                format_thousands(run.progress.usage.total()),
+                run.progress.cost_usd.map_or_else(|| "?".to_owned(), |usd| format_dollars(Some(usd))),
             ]
         })
         .collect();
-    let beside = table(&rows);
-    let used = beside.lines().map(width).max().unwrap_or(0) + 2;
+    let beside = align_table(&rows);
+    let used = beside.lines().map(display_width).max().unwrap_or(0) + 2;
     let room = COLUMNS.saturating_sub(used).max(LEAST);
     let mut text = String::new();
     for (line, run) in beside.lines().zip(list) {
-        let gap = " ".repeat(used - width(line));
+        let gap = " ".repeat(used - display_width(line));
         let input = one_line(&run.input);
-        let _ = writeln!(text, "{}", format!("{line}{gap}{}", fit(&input, room)).trim_end());
+        let _ = writeln!(text, "{}", format!("{line}{gap}{}", fit_to_columns(&input, room)).trim_end());
     }
     let unknown =
         if list.iter().any(|run| run.progress.cost_usd.is_none()) { " (? no price is known)" } else { "" };
@@ -58,24 +58,24 @@ pub fn runs(list: &[RunSummary], now: Timestamp) -> String {
 }
 
 /// One line a run: id, workflow, how long ago it stopped, where it stands.
-pub fn waiting(list: &[RunSummary], now: Timestamp) -> String {
+pub fn waiting_runs_text(list: &[RunSummary], now: Timestamp) -> String {
     let rows: Vec<Vec<String>> = list
         .iter()
         .map(|run| {
             vec![
                 run.id.to_string(),
-                fit(&one_line(&run.workflow), 24).into_owned(),
-                ago(run.progress.updated, now),
+                fit_to_columns(&one_line(&run.workflow), 24).into_owned(),
+                format_age(run.progress.updated, now),
                 status_text(run),
             ]
         })
         .collect();
-    table(&rows)
+    align_table(&rows)
 }
 
 /// Everything that waits for an answer: what is `asked` on screen, then each question of runs that stand still, with
 /// what it wants. `None`: nothing does.
-pub fn pending<'a>(
+pub fn pending_text<'a>(
     asked: impl Iterator<Item = &'a str>,
     list: &[RunSummary],
     now: Timestamp,
@@ -86,11 +86,12 @@ pub fn pending<'a>(
     for run in list {
         for pause in &run.progress.pauses {
             let (workflow, state) = (one_line(&run.workflow), one_line(&pause.state));
-            let since = ago(pause.since, now);
+            let since = format_age(pause.since, now);
             let place =
                 if run.progress.status == RunStatus::Running { ", asked in another process" } else { "" };
-            let _ = writeln!(text, "{} {workflow}, {state}: {}, {since}{place}", run.id, wish(pause));
-            let _ = writeln!(text, "   {}", fit(&one_line(&pause.message), SHOWN));
+            let _ =
+                writeln!(text, "{} {workflow}, {state}: {}, {since}{place}", run.id, expected_answer(pause));
+            let _ = writeln!(text, "   {}", fit_to_columns(&one_line(&pause.message), SHOWN));
             if !pause.required_outputs.is_empty() {
                 let fields = AnswerFields::from_schema(&pause.required_outputs, pause.schema.as_ref());
                 let wanted: Vec<String> = fields.words().collect();
@@ -113,8 +114,12 @@ pub fn pending<'a>(
 
 /// For the completion of ids.
 pub fn name_and_state(run: &RunSummary, now: Timestamp) -> (String, String) {
-    let about =
-        format!("{} · {} · {}", one_line(&run.workflow), ago(run.progress.updated, now), status_text(run));
+    let about = format!(
+        "{} · {} · {}",
+        one_line(&run.workflow),
+        format_age(run.progress.updated, now),
+        status_text(run)
+    );
     (run.id.to_string(), about)
 }
 
@@ -125,14 +130,14 @@ fn status_text(run: &RunSummary) -> String {
     match (progress.status, progress.pauses.as_slice()) {
         (RunStatus::Paused | RunStatus::Failed | RunStatus::Running, [first, more @ ..]) => {
             let more = if more.is_empty() { String::new() } else { format!(" (+{} more)", more.len()) };
-            format!("waits in {}: {}{more}", one_line(&first.state), wish(first))
+            format!("waits in {}: {}{more}", one_line(&first.state), expected_answer(first))
         }
         (status, _) => format!("{}{state}", status.as_str()),
     }
 }
 
 /// A run for the list of the history. `here` is this project; `text` what stands in the place of the input.
-pub fn row(run: RunSummary, here: &str, text: Option<String>) -> RunRow {
+pub fn history_run_row(run: RunSummary, here: &str, text: Option<String>) -> RunRow {
     /// Characters that are kept of a text.
     const KEPT: usize = 240;
     let short = |text: &str| one_line(&text.chars().take(KEPT).collect::<String>());
@@ -146,7 +151,7 @@ pub fn row(run: RunSummary, here: &str, text: Option<String>) -> RunRow {
     let progress = run.progress;
     RunRow {
         text: text.map_or_else(|| short(&run.input), |text| short(&text)),
-        stands,
+        status_text: stands,
         workflow: short(&run.workflow),
         status: progress.status,
         started: run.started,
@@ -154,15 +159,15 @@ pub fn row(run: RunSummary, here: &str, text: Option<String>) -> RunRow {
         tokens: progress.usage.total(),
         cost_usd: progress.cost_usd,
         origin: run.origin.map(|origin| origin.run),
-        again: !progress.pauses.is_empty(),
-        elsewhere: Some(run.project).filter(|project| project != here),
+        can_retry: !progress.pauses.is_empty(),
+        other_project: Some(run.project).filter(|project| project != here),
         worktree: run.worktree.map(|tree| one_line(&tree.path)),
-        undoable: progress.snapshot.is_some(),
+        can_undo: progress.snapshot.is_some(),
         id: run.id,
     }
 }
 
-fn wish(pause: &OpenPause) -> &'static str {
+fn expected_answer(pause: &OpenPause) -> &'static str {
     match pause.reason {
         PauseReason::Input if pause.kind.as_deref() == Some("approval") => "your approval",
         PauseReason::Approval => "your approval",
@@ -177,20 +182,20 @@ fn wish(pause: &OpenPause) -> &'static str {
 }
 
 /// Two lines a hit: where it is, and what stands there.
-pub fn found(lines: &[SearchHitLine], now: Timestamp) -> String {
+pub fn search_hits_text(lines: &[SearchHitLine], now: Timestamp) -> String {
     if lines.is_empty() {
         return "nothing".to_owned();
     }
     let line = |hit: &SearchHitLine| {
-        let when = ago(hit.at, now);
-        let place = format!("{}  {}  {when}  {}", hit.run, one_line(&hit.workflow), one_line(&hit.what));
+        let when = format_age(hit.at, now);
+        let place = format!("{}  {}  {when}  {}", hit.run, one_line(&hit.workflow), one_line(&hit.location));
         format!("{place}\n    {}", one_line(&hit.text))
     };
     lines.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
 /// The steps of a run, and how to go back to one.
-pub fn steps(steps: &RunStepList) -> String {
+pub fn steps_text(steps: &RunStepList) -> String {
     if steps.steps.is_empty() {
         return "it has entered no state yet".to_owned();
     }
@@ -205,7 +210,7 @@ pub fn steps(steps: &RunStepList) -> String {
     let run = &steps.run;
     format!(
         "{}→ /rewind {run} STEP goes back before one, /fork {run} STEP makes a new run from there",
-        table(&rows)
+        align_table(&rows)
     )
 }
 
@@ -216,7 +221,7 @@ mod tests {
     #[test]
     fn how_long_ago() {
         let check = |seconds: i64, expected: &str| {
-            assert_eq!(ago(Timestamp(0), Timestamp(seconds * 1_000)), expected, "{seconds}");
+            assert_eq!(format_age(Timestamp(0), Timestamp(seconds * 1_000)), expected, "{seconds}");
         };
         check(-5, "just now");
         check(59, "just now");

@@ -16,7 +16,7 @@ pub struct BranchTree {
     parts: Vec<BranchTreeNode>,
     /// Calls under way, with the part and the agent.
     calls: HashMap<CallId, (String, String)>,
-    gone: usize,
+    dropped_count: usize,
 }
 
 /// A called workflow, a branch or an item.
@@ -28,7 +28,7 @@ struct BranchTreeNode {
     /// The last part of the name of the state it is in.
     state: String,
     /// Whether it went well, if it is over.
-    over: Option<bool>,
+    succeeded: Option<bool>,
     agents: Vec<BranchAgent>,
 }
 
@@ -38,17 +38,17 @@ struct BranchAgent {
     model: String,
     tokens: u64,
     /// Calls of it under way.
-    asked: usize,
+    pending_calls: usize,
 }
 
 /// A line of the tree.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TreeLine {
     /// What joins it to the one above.
-    pub joint: String,
+    pub connector: String,
     pub text: String,
     /// Something goes on there.
-    pub works: bool,
+    pub is_working: bool,
 }
 
 impl BranchTree {
@@ -60,45 +60,46 @@ impl BranchTree {
     pub fn apply_event(&mut self, event: &RunEvent) -> bool {
         match event {
             RunEvent::ChildStarted { state, workflow, .. } => {
-                self.begin(
-                    format!("{}{workflow}/", above(state)),
+                self.start_node(
+                    format!("{}{workflow}/", parent_path(state)),
                     format!("workflow {}", one_line(workflow)),
                 );
             }
             RunEvent::ChildFinished { state, workflow, .. } => {
-                self.end(&format!("{}{workflow}/", above(state)), true);
+                self.end_node(&format!("{}{workflow}/", parent_path(state)), true);
             }
             RunEvent::BranchStarted { state, branch, .. } => {
                 let kind = if branch.starts_with('[') { "item" } else { "branch" };
-                let name = format!("{kind} {}{}", one_line(last(state)), one_line(&joined(branch)));
-                self.begin(format!("{state}{}/", joined(branch)), name);
+                let name =
+                    format!("{kind} {}{}", one_line(last_segment(state)), one_line(&branch_label(branch)));
+                self.start_node(format!("{state}{}/", branch_label(branch)), name);
             }
             RunEvent::BranchFinished { state, branch, error, .. } => {
-                self.end(&format!("{state}{}/", joined(branch)), error.is_none());
+                self.end_node(&format!("{state}{}/", branch_label(branch)), error.is_none());
             }
-            RunEvent::StateEntered { state, .. } => match self.part_mut(above(state)) {
-                Some(part) => part.state = one_line(last(state)),
+            RunEvent::StateEntered { state, .. } => match self.part_mut(parent_path(state)) {
+                Some(part) => part.state = one_line(last_segment(state)),
                 None => return false,
             },
             RunEvent::ModelCalled { call, state, agent, model, .. } => {
-                let prefix = above(state).to_owned();
+                let prefix = parent_path(state).to_owned();
                 let Some(part) = self.part_mut(&prefix) else { return false };
                 let (agent, model) = (one_line(agent), one_line(model));
-                part.worker(&agent).asked += 1;
-                part.worker(&agent).model = model;
+                part.agent_mut(&agent).pending_calls += 1;
+                part.agent_mut(&agent).model = model;
                 self.calls.insert(*call, (prefix, agent));
             }
             RunEvent::Replied { call, model, usage, .. } => {
-                return self.answered(*call, usage.total(), Some(one_line(model)));
+                return self.record_reply(*call, usage.total(), Some(one_line(model)));
             }
             RunEvent::ModelFailed { call, .. } | RunEvent::ModelStopped { call, .. } => {
-                return self.answered(*call, 0, None);
+                return self.record_reply(*call, 0, None);
             }
             RunEvent::Finished { .. } => {
                 self.calls.clear();
-                for part in self.parts.iter_mut().filter(|part| part.over.is_none()) {
-                    part.over = Some(false);
-                    part.agents.iter_mut().for_each(|worker| worker.asked = 0);
+                for part in self.parts.iter_mut().filter(|part| part.succeeded.is_none()) {
+                    part.succeeded = Some(false);
+                    part.agents.iter_mut().for_each(|worker| worker.pending_calls = 0);
                 }
             }
             _ => return false,
@@ -109,82 +110,90 @@ impl BranchTree {
     /// Everything below the run itself, in the order in which it began.
     pub fn lines(&self) -> Vec<TreeLine> {
         let mut lines = Vec::new();
-        self.below("", "", &mut lines);
-        if self.gone > 0 {
-            let text = format!("{} that are over are left out", self.gone);
-            lines.push(TreeLine { joint: "  ".to_owned(), text, works: false });
+        self.push_lines_below("", "", &mut lines);
+        if self.dropped_count > 0 {
+            let text = format!("{} that are over are left out", self.dropped_count);
+            lines.push(TreeLine { connector: "  ".to_owned(), text, is_working: false });
         }
         lines
     }
 
-    fn below(&self, prefix: &str, indent: &str, lines: &mut Vec<TreeLine>) {
+    fn push_lines_below(&self, prefix: &str, indent: &str, lines: &mut Vec<TreeLine>) {
         let own: Vec<&BranchTreeNode> =
-            self.parts.iter().filter(|part| self.parent_of(part) == prefix).collect();
+            self.parts.iter().filter(|part| self.parent_prefix(part) == prefix).collect();
         for (at, part) in own.iter().enumerate() {
             let (joint, next) = if at + 1 == own.len() { ("└ ", "  ") } else { ("├ ", "│ ") };
-            let doing = match part.over {
+            let doing = match part.succeeded {
                 Some(true) => "done".to_owned(),
                 Some(false) => "not finished".to_owned(),
                 None if part.state.is_empty() => "begins".to_owned(),
                 None => format!("in {}", part.state),
             };
             let text = format!("{} · {doing}", part.name);
-            lines.push(TreeLine { joint: format!("{indent}{joint}"), text, works: part.over.is_none() });
+            lines.push(TreeLine {
+                connector: format!("{indent}{joint}"),
+                text,
+                is_working: part.succeeded.is_none(),
+            });
             for worker in &part.agents {
-                let asked = if worker.asked > 0 { " · works" } else { "" };
+                let asked = if worker.pending_calls > 0 { " · works" } else { "" };
                 let tokens = short_number(worker.tokens);
                 let text = format!("{}{asked} · {} · {tokens} tok", worker.name, worker.model);
-                lines.push(TreeLine { joint: format!("{indent}{next}  "), text, works: worker.asked > 0 });
+                lines.push(TreeLine {
+                    connector: format!("{indent}{next}  "),
+                    text,
+                    is_working: worker.pending_calls > 0,
+                });
             }
-            self.below(&part.prefix, &format!("{indent}{next}"), lines);
+            self.push_lines_below(&part.prefix, &format!("{indent}{next}"), lines);
         }
     }
 
     /// The longest other prefix that its own begins with.
-    fn parent_of(&self, part: &BranchTreeNode) -> &str {
+    fn parent_prefix(&self, part: &BranchTreeNode) -> &str {
         let around = self.parts.iter().filter(|other| {
             other.prefix.len() < part.prefix.len() && part.prefix.starts_with(other.prefix.as_str())
         });
         around.map(|other| other.prefix.as_str()).max_by_key(|prefix| prefix.len()).unwrap_or_default()
     }
 
-    fn begin(&mut self, prefix: String, name: String) {
+    fn start_node(&mut self, prefix: String, name: String) {
         if let Some(part) = self.part_mut(&prefix) {
             // once more: what it used before counts
-            (part.over, part.state) = (None, String::new());
+            (part.succeeded, part.state) = (None, String::new());
             return;
         }
         if self.parts.len() >= MOST
-            && let Some(at) = self.parts.iter().position(|part| part.over.is_some())
+            && let Some(at) = self.parts.iter().position(|part| part.succeeded.is_some())
         {
             self.parts.remove(at);
-            self.gone += 1;
+            self.dropped_count += 1;
         }
         if self.parts.len() < MOST {
             self.parts.push(BranchTreeNode {
                 prefix,
                 name,
                 state: String::new(),
-                over: None,
+                succeeded: None,
                 agents: Vec::new(),
             });
         } else {
-            self.gone += 1;
+            self.dropped_count += 1;
         }
     }
 
-    fn end(&mut self, prefix: &str, well: bool) {
+    fn end_node(&mut self, prefix: &str, well: bool) {
         let within = self.parts.iter_mut().filter(|part| part.prefix.starts_with(prefix));
-        for part in within.filter(|part| part.over.is_none()) {
-            part.over = Some(well);
+        for part in within.filter(|part| part.succeeded.is_none()) {
+            part.succeeded = Some(well);
         }
     }
 
-    fn answered(&mut self, call: CallId, tokens: u64, model: Option<String>) -> bool {
+    fn record_reply(&mut self, call: CallId, tokens: u64, model: Option<String>) -> bool {
         let Some((prefix, agent)) = self.calls.remove(&call) else { return false };
         let Some(part) = self.part_mut(&prefix) else { return false };
-        let worker = part.worker(&agent);
-        worker.asked = worker.asked.saturating_sub(1);
+        let worker = part.agent_mut(&agent);
+        worker.pending_calls = worker.pending_calls.saturating_sub(1);
         worker.tokens = worker.tokens.saturating_add(tokens);
         if let Some(model) = model {
             worker.model = model;
@@ -198,9 +207,10 @@ impl BranchTree {
 }
 
 impl BranchTreeNode {
-    fn worker(&mut self, name: &str) -> &mut BranchAgent {
+    fn agent_mut(&mut self, name: &str) -> &mut BranchAgent {
         let at = self.agents.iter().position(|worker| worker.name == name).unwrap_or_else(|| {
-            let worker = BranchAgent { name: name.to_owned(), model: String::new(), tokens: 0, asked: 0 };
+            let worker =
+                BranchAgent { name: name.to_owned(), model: String::new(), tokens: 0, pending_calls: 0 };
             self.agents.push(worker);
             self.agents.len() - 1
         });
@@ -209,16 +219,16 @@ impl BranchTreeNode {
 }
 
 /// What a state's path name begins with; empty: it is a state of the run itself.
-fn above(state: &str) -> &str {
+fn parent_path(state: &str) -> &str {
     state.rfind('/').map_or("", |end| &state[..=end])
 }
 
-fn last(state: &str) -> &str {
+fn last_segment(state: &str) -> &str {
     state.rsplit('/').next().unwrap_or(state)
 }
 
 /// `[3]`, `.alpha`
-fn joined(branch: &str) -> String {
+fn branch_label(branch: &str) -> String {
     if branch.starts_with('[') { branch.to_owned() } else { format!(".{branch}") }
 }
 
@@ -230,7 +240,7 @@ mod tests {
     use synthdev_domain::context::ConversationSide;
     use synthdev_domain::cost::TokenUsage;
 
-    fn called(call: u64, state: &str, agent: &str) -> RunEvent {
+    fn model_called(call: u64, state: &str, agent: &str) -> RunEvent {
         RunEvent::ModelCalled {
             call: CallId(call),
             state: state.into(),
@@ -243,7 +253,7 @@ mod tests {
         }
     }
 
-    fn replied(call: u64, agent: &str, prompt: u64) -> RunEvent {
+    fn model_replied(call: u64, agent: &str, prompt: u64) -> RunEvent {
         RunEvent::Replied {
             call: CallId(call),
             agent: agent.into(),
@@ -267,29 +277,29 @@ mod tests {
         RunEvent::BranchStarted { state: state.into(), branch: branch.into(), index }
     }
 
-    fn entered(state: &str) -> RunEvent {
+    fn state_entered(state: &str) -> RunEvent {
         RunEvent::StateEntered { state: state.into(), visit: 1, step: 1, agent: None, context: None }
     }
 
     fn text(tree: &BranchTree) -> Vec<String> {
-        tree.lines().into_iter().map(|line| format!("{}{}", line.joint, line.text)).collect()
+        tree.lines().into_iter().map(|line| format!("{}{}", line.connector, line.text)).collect()
     }
 
     #[test]
     fn what_runs_inside_of_what_is_drawn_with_who_works_there() {
         let mut tree = BranchTree::default();
         let events = [
-            entered("start"),
-            called(1, "start", "boss"),
+            state_entered("start"),
+            model_called(1, "start", "boss"),
             child("plan", "planning"),
-            entered("planning/draft"),
-            called(2, "planning/draft", "architect"),
+            state_entered("planning/draft"),
+            model_called(2, "planning/draft", "architect"),
             branch("planning/split", "alpha", 0),
             branch("planning/split", "beta", 1),
-            entered("planning/split.alpha/look"),
-            called(3, "planning/split.alpha/look", "scout"),
-            replied(3, "scout", 1_500),
-            called(4, "planning/split.alpha/look", "scout"),
+            state_entered("planning/split.alpha/look"),
+            model_called(3, "planning/split.alpha/look", "scout"),
+            model_replied(3, "scout", 1_500),
+            model_called(4, "planning/split.alpha/look", "scout"),
             RunEvent::BranchFinished {
                 state: "planning/split".into(),
                 branch: "beta".into(),

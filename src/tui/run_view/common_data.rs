@@ -22,9 +22,9 @@ pub struct RunCommonData {
     /// Steps so far; what changed in the last one is fresh.
     steps: u64,
     /// In which step a value changed last, by scope and JSON pointer.
-    changed: HashMap<(String, String), u64>,
+    change_steps: HashMap<(String, String), u64>,
     /// The workflow's own variables are among them.
-    seeded: bool,
+    is_seeded: bool,
     /// Removed before the variables were known.
     removed: Vec<String>,
     /// Counts changes.
@@ -42,12 +42,12 @@ pub enum DataChangeAge {
 }
 
 impl RunCommonData {
-    pub fn scopes(&self) -> impl Iterator<Item = (&str, &Map<String, Value>)> {
+    pub fn scope_data(&self) -> impl Iterator<Item = (&str, &Map<String, Value>)> {
         self.scopes.iter().map(|(scope, data)| (scope.as_str(), data))
     }
 
-    pub fn age(&self, scope: &str, pointer: &str) -> DataChangeAge {
-        match self.changed.get(&(scope.to_owned(), pointer.to_owned())).map(|step| self.steps - step) {
+    pub fn change_age(&self, scope: &str, pointer: &str) -> DataChangeAge {
+        match self.change_steps.get(&(scope.to_owned(), pointer.to_owned())).map(|step| self.steps - step) {
             Some(0) => DataChangeAge::New,
             Some(1) => DataChangeAge::Recent,
             _ => DataChangeAge::Old,
@@ -55,14 +55,14 @@ impl RunCommonData {
     }
 
     /// What the workflow begins with, told once it is known.
-    pub fn seed(&mut self, variables: &Map<String, Value>) {
-        if std::mem::replace(&mut self.seeded, true) {
+    pub fn set_initial(&mut self, variables: &Map<String, Value>) {
+        if std::mem::replace(&mut self.is_seeded, true) {
             return;
         }
         let told = self.scopes.remove("").unwrap_or_default();
         let mut all = Map::new();
         for (key, value) in variables.iter().filter(|(key, _)| !self.removed.contains(key)) {
-            all.insert(key.clone(), kept(value));
+            all.insert(key.clone(), shortened_value(value));
         }
         all.extend(told);
         self.scopes.insert(String::new(), all);
@@ -74,13 +74,13 @@ impl RunCommonData {
         match event {
             RunEvent::RunStarted { inputs, .. } => {
                 let root = self.scopes.entry(String::new()).or_default();
-                root.extend(inputs.iter().map(|(key, value)| (key.clone(), kept(value))));
+                root.extend(inputs.iter().map(|(key, value)| (key.clone(), shortened_value(value))));
             }
-            RunEvent::DataChanged { state, set, removed } => self.change(state, set, removed),
+            RunEvent::DataChanged { state, set, removed } => self.apply_change(state, set, removed),
             RunEvent::Transitioned { .. } | RunEvent::Caught { target: Some(_), .. } => {
                 self.steps += 1;
                 let steps = self.steps;
-                self.changed.retain(|_, step| steps - *step <= 1);
+                self.change_steps.retain(|_, step| steps - *step <= 1);
             }
             RunEvent::ChildFinished { state, workflow, .. } => {
                 let parent = state.rfind('/').map_or("", |end| &state[..=end]);
@@ -100,55 +100,55 @@ impl RunCommonData {
         self.version += 1;
     }
 
-    fn change(&mut self, state: &str, set: &Map<String, Value>, removed: &[String]) {
+    fn apply_change(&mut self, state: &str, set: &Map<String, Value>, removed: &[String]) {
         let scope = state.rfind('/').map_or("", |end| &state[..=end]);
         if !self.scopes.contains_key(scope) && self.scopes.len() >= SCOPES {
             return;
         }
-        if scope.is_empty() && !self.seeded {
+        if scope.is_empty() && !self.is_seeded {
             self.removed.retain(|key| !set.contains_key(key));
             self.removed.extend(removed.iter().cloned());
         }
         let data = self.scopes.entry(scope.to_owned()).or_default();
         let mut pointers = Vec::new();
         for (key, value) in set {
-            let value = kept(value);
-            let pointer = below("", key);
-            differ(data.get(key), &value, pointer, &mut pointers);
+            let value = shortened_value(value);
+            let pointer = child_pointer("", key);
+            collect_differences(data.get(key), &value, pointer, &mut pointers);
             data.insert(key.clone(), value);
         }
         for key in removed {
             data.shift_remove(key);
         }
         let steps = self.steps;
-        self.changed.extend(pointers.into_iter().map(|pointer| ((scope.to_owned(), pointer), steps)));
+        self.change_steps.extend(pointers.into_iter().map(|pointer| ((scope.to_owned(), pointer), steps)));
     }
 
     fn drop_below(&mut self, path: &str) {
         self.scopes.retain(|scope, _| !scope.starts_with(path));
-        self.changed.retain(|(scope, _), _| scope.is_empty() || !scope.starts_with(path));
+        self.change_steps.retain(|(scope, _), _| scope.is_empty() || !scope.starts_with(path));
     }
 }
 
 /// The JSON pointer of a child.
-pub fn below(pointer: &str, key: &str) -> String {
+pub fn child_pointer(pointer: &str, key: &str) -> String {
     format!("{pointer}/{}", key.replace('~', "~0").replace('/', "~1"))
 }
 
 /// Notes every value that is another than before, and what it stands in.
-fn differ(old: Option<&Value>, new: &Value, pointer: String, into: &mut Vec<String>) {
+fn collect_differences(old: Option<&Value>, new: &Value, pointer: String, into: &mut Vec<String>) {
     if old == Some(new) {
         return;
     }
     match (old, new) {
         (Some(Value::Object(before)), Value::Object(after)) => {
             for (key, value) in after {
-                differ(before.get(key), value, below(&pointer, key), into);
+                collect_differences(before.get(key), value, child_pointer(&pointer, key), into);
             }
         }
         (Some(Value::Array(before)), Value::Array(after)) => {
             for (at, value) in after.iter().enumerate() {
-                differ(before.get(at), value, below(&pointer, &at.to_string()), into);
+                collect_differences(before.get(at), value, child_pointer(&pointer, &at.to_string()), into);
             }
         }
         _ => {}
@@ -156,14 +156,14 @@ fn differ(old: Option<&Value>, new: &Value, pointer: String, into: &mut Vec<Stri
     into.push(pointer);
 }
 
-fn kept(value: &Value) -> Value {
+fn shortened_value(value: &Value) -> Value {
     match value {
         Value::String(text) if text.len() > TEXT => {
             let end = text.floor_char_boundary(TEXT);
             Value::from(format!("{}… {}", &text[..end], format_count((text.len() - end) as u64, "more byte")))
         }
-        Value::Array(items) => items.iter().map(kept).collect(),
-        Value::Object(map) => map.iter().map(|(key, value)| (key.clone(), kept(value))).collect(),
+        Value::Array(items) => items.iter().map(shortened_value).collect(),
+        Value::Object(map) => map.iter().map(|(key, value)| (key.clone(), shortened_value(value))).collect(),
         other => other.clone(),
     }
 }

@@ -16,12 +16,12 @@ pub struct RunPaneData {
     pub timeline: RunTimeline,
     pub calls: ToolCallLog,
     pub data: RunCommonData,
-    pub spending: RunCostView,
+    pub run_costs: RunCostView,
     /// Called workflows, branches and items.
     pub tree: BranchTree,
     /// Counts changes of agents.
     pub agents: u64,
-    pub drawing: RunDefinitionState,
+    pub definition: RunDefinitionState,
     trail: RunTrace,
     trail_version: u64,
 }
@@ -57,16 +57,16 @@ impl RunPaneData {
             | RunEvent::Joined { .. }
             | RunEvent::Replied { .. } => self.trail_version += 1,
             // the drawing was of what the workflow was
-            RunEvent::Resumed { definition: Some(_), .. } => self.drawing = RunDefinitionState::Unasked,
+            RunEvent::Resumed { definition: Some(_), .. } => self.definition = RunDefinitionState::Unasked,
             _ => {}
         }
     }
 
     /// What the run's definition says came.
-    pub fn define(&mut self, found: Result<RunDefinitionView, String>) {
-        self.drawing = match found {
+    pub fn set_definition(&mut self, found: Result<RunDefinitionView, String>) {
+        self.definition = match found {
             Ok(found) => {
-                self.data.seed(&found.variables);
+                self.data.set_initial(&found.variables);
                 RunDefinitionState::Known(Box::new(RunGraphDrawing::from_graphs(found.graphs)))
             }
             Err(why) => RunDefinitionState::Unknown(why),
@@ -75,9 +75,9 @@ impl RunPaneData {
     }
 
     /// Puts onto the drawing where the run has been, if that changed since it was done last.
-    pub fn mark(&mut self) {
-        if let RunDefinitionState::Known(drawing) = &mut self.drawing {
-            drawing.mark(&self.trail, self.trail_version);
+    pub fn mark_graph(&mut self) {
+        if let RunDefinitionState::Known(drawing) = &mut self.definition {
+            drawing.mark_trace(&self.trail, self.trail_version);
         }
     }
 }

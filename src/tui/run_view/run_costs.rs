@@ -26,7 +26,7 @@ pub struct CostSubtotal {
 #[derive(Clone, Debug, Default)]
 pub struct CostSubtotals {
     list: Vec<CostSubtotal>,
-    places: HashMap<String, usize>,
+    indexes: HashMap<String, usize>,
 }
 
 impl CostSubtotals {
@@ -35,13 +35,13 @@ impl CostSubtotals {
     }
 
     pub fn get(&self, name: &str) -> Option<&CostSubtotal> {
-        self.list.get(*self.places.get(name)?)
+        self.list.get(*self.indexes.get(name)?)
     }
 
-    fn add(&mut self, name: &str, usage: &TokenUsage, cost_usd: Option<f64>) {
-        let known = self.places.get(name).copied();
+    fn add_usage(&mut self, name: &str, usage: &TokenUsage, cost_usd: Option<f64>) {
+        let known = self.indexes.get(name).copied();
         let name = if known.is_none() && self.list.len() >= NAMES { "others" } else { name };
-        let at = known.or_else(|| self.places.get(name).copied()).unwrap_or_else(|| {
+        let at = known.or_else(|| self.indexes.get(name).copied()).unwrap_or_else(|| {
             let sum = CostSubtotal {
                 name: name.to_owned(),
                 calls: 0,
@@ -49,7 +49,7 @@ impl CostSubtotals {
                 cost_usd: Some(0.0),
             };
             self.list.push(sum);
-            self.places.insert(name.to_owned(), self.list.len() - 1);
+            self.indexes.insert(name.to_owned(), self.list.len() - 1);
             self.list.len() - 1
         });
         let sum = &mut self.list[at];
@@ -75,9 +75,9 @@ pub struct RunCostView {
     pub states: CostSubtotals,
     points: Vec<CostCurvePoint>,
     /// Calls between two points, and since the last one.
-    apart: u64,
-    since: u64,
-    last: Option<CostCurvePoint>,
+    point_interval: u64,
+    calls_since_point: u64,
+    last_point: Option<CostCurvePoint>,
     /// Counts changes.
     pub version: u64,
 }
@@ -85,24 +85,24 @@ pub struct RunCostView {
 impl RunCostView {
     pub fn from_entries(entries: impl IntoIterator<Item: Borrow<CostEntry>>) -> Self {
         let mut spending = Self::default();
-        entries.into_iter().for_each(|entry| spending.add(entry.borrow()));
+        entries.into_iter().for_each(|entry| spending.add_entry(entry.borrow()));
         spending
     }
 
-    pub fn add(&mut self, entry: &CostEntry) {
-        self.agents.add(&entry.agent, &entry.usage, entry.cost_usd);
-        self.models.add(&entry.model, &entry.usage, entry.cost_usd);
-        self.states.add(&without_items(&entry.state), &entry.usage, entry.cost_usd);
-        let before = self.last.map_or((0, 0.0), |point| (point.tokens, point.cost_usd));
+    pub fn add_entry(&mut self, entry: &CostEntry) {
+        self.agents.add_usage(&entry.agent, &entry.usage, entry.cost_usd);
+        self.models.add_usage(&entry.model, &entry.usage, entry.cost_usd);
+        self.states.add_usage(&without_items(&entry.state), &entry.usage, entry.cost_usd);
+        let before = self.last_point.map_or((0, 0.0), |point| (point.tokens, point.cost_usd));
         let point = CostCurvePoint {
             at: entry.at,
             tokens: before.0.saturating_add(entry.usage.total()),
             cost_usd: before.1 + entry.cost_usd.unwrap_or(0.0),
         };
-        self.last = Some(point);
-        self.since += 1;
-        if self.since >= self.apart.max(1) {
-            self.since = 0;
+        self.last_point = Some(point);
+        self.calls_since_point += 1;
+        if self.calls_since_point >= self.point_interval.max(1) {
+            self.calls_since_point = 0;
             self.points.push(point);
         }
         if self.points.len() > POINTS {
@@ -111,19 +111,19 @@ impl RunCostView {
                 keep = !keep;
                 keep
             });
-            self.apart = self.apart.max(1) * 2;
+            self.point_interval = self.point_interval.max(1) * 2;
         }
         self.version += 1;
     }
 
     /// Of the calls that have a price: the budget counts no others either.
-    pub fn known_usd(&self) -> f64 {
-        self.last.map_or(0.0, |point| point.cost_usd)
+    pub fn known_cost_usd(&self) -> f64 {
+        self.last_point.map_or(0.0, |point| point.cost_usd)
     }
 
     /// The curve, oldest first, up to now.
-    pub fn points(&self) -> impl Iterator<Item = CostCurvePoint> {
-        let last = self.last.filter(|last| self.points.last() != Some(last));
+    pub fn curve_points(&self) -> impl Iterator<Item = CostCurvePoint> {
+        let last = self.last_point.filter(|last| self.points.last() != Some(last));
         self.points.iter().copied().chain(last)
     }
 }

@@ -18,10 +18,10 @@ pub struct RunDefinitionView {
 /// One workflow after the other: the one that was started, then those that it calls.
 #[derive(Clone, Debug, Default)]
 pub struct RunGraphDrawing {
-    sheets: Vec<(WorkflowGraph, GraphSheet)>,
+    graph_sheets: Vec<(WorkflowGraph, GraphSheet)>,
     /// Of the trail that is marked.
-    marked: u64,
-    current: Option<usize>,
+    marked_version: u64,
+    current_line: Option<usize>,
 }
 
 /// Where the columns of each sheet are.
@@ -33,47 +33,47 @@ impl RunGraphDrawing {
             let sheet = GraphSheet::from_graph(&graph);
             (graph, sheet)
         };
-        Self { sheets: graphs.into_iter().map(sheet).collect(), marked: 0, current: None }
+        Self { graph_sheets: graphs.into_iter().map(sheet).collect(), marked_version: 0, current_line: None }
     }
 
     /// Counts changes.
     pub fn version(&self) -> u64 {
-        self.marked
+        self.marked_version
     }
 
-    pub fn mark(&mut self, trail: &RunTrace, version: u64) {
-        if self.marked == version {
+    pub fn mark_trace(&mut self, trail: &RunTrace, version: u64) {
+        if self.marked_version == version {
             return;
         }
-        self.marked = version;
-        for (at, (graph, _)) in self.sheets.iter_mut().enumerate() {
+        self.marked_version = version;
+        for (at, (graph, _)) in self.graph_sheets.iter_mut().enumerate() {
             let name = graph.workflow.clone();
             graph.overlay_trail(trail, if at == 0 { TraceScope::Root } else { TraceScope::Called(&name) });
         }
-        self.current = self.find_current();
+        self.current_line = self.find_current();
     }
 
-    pub fn looks(&self, columns: usize) -> RunGraphLayout {
-        self.sheets.iter().map(|(graph, sheet)| sheet.layout_columns(graph, columns)).collect()
+    pub fn layout_for(&self, columns: usize) -> RunGraphLayout {
+        self.graph_sheets.iter().map(|(graph, sheet)| sheet.layout_columns(graph, columns)).collect()
     }
 
     /// Names of all states, as events call them.
     pub fn states(&self) -> impl Iterator<Item = &str> {
-        self.sheets.iter().flat_map(|(graph, _)| graph.nodes.iter().map(|node| node.name.as_str()))
+        self.graph_sheets.iter().flat_map(|(graph, _)| graph.nodes.iter().map(|node| node.name.as_str()))
     }
 
     /// Lines of all sheets, an empty one between two.
     pub fn len(&self) -> usize {
-        self.sheets.iter().map(|(_, sheet)| sheet.len() + 1).sum::<usize>().saturating_sub(1)
+        self.graph_sheets.iter().map(|(_, sheet)| sheet.len() + 1).sum::<usize>().saturating_sub(1)
     }
 
     pub fn is_empty(&self) -> bool {
-        self.sheets.is_empty()
+        self.graph_sheets.is_empty()
     }
 
     pub fn line(&self, at: usize, looks: &[GraphSheetColumns]) -> GraphLine {
         let mut at = at;
-        for ((graph, sheet), look) in self.sheets.iter().zip(looks) {
+        for ((graph, sheet), look) in self.graph_sheets.iter().zip(looks) {
             if at < sheet.len() {
                 return sheet.line(graph, at, *look);
             }
@@ -87,15 +87,15 @@ impl RunGraphDrawing {
     }
 
     /// The line of the state where the run is; the innermost, if it is in a called workflow.
-    pub fn current(&self) -> Option<usize> {
-        self.current
+    pub fn current_line(&self) -> Option<usize> {
+        self.current_line
     }
 
     fn find_current(&self) -> Option<usize> {
         let mut first = 0;
         let mut found = None;
-        for (graph, sheet) in &self.sheets {
-            found = sheet.current(graph).map(|at| first + at).or(found);
+        for (graph, sheet) in &self.graph_sheets {
+            found = sheet.current_line(graph).map(|at| first + at).or(found);
             first += sheet.len() + 1;
         }
         found

@@ -5,7 +5,7 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
-use crate::text::{fit, one_line};
+use crate::text::{fit_to_columns, one_line};
 use synthdev_domain::ids::{CallId, Timestamp};
 use synthdev_domain::journal::RunStatus;
 use synthdev_engine::effect::UserQuestion;
@@ -67,11 +67,11 @@ pub enum TimelineDuration {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TimelineRow {
     pub at: Timestamp,
-    pub took: TimelineDuration,
+    pub duration: TimelineDuration,
     pub kind: TimelineKind,
     pub text: Arc<str>,
     /// It failed or was refused.
-    pub bad: bool,
+    pub is_failed: bool,
 }
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -84,12 +84,12 @@ enum TimelineKey {
 pub struct RunTimeline {
     rows: VecDeque<TimelineRow>,
     /// Rows before the first of `rows`.
-    earlier: u64,
+    dropped_rows: u64,
     /// Number of the row of everything that goes on.
-    open: HashMap<TimelineKey, u64>,
+    open_rows: HashMap<TimelineKey, u64>,
     texts: HashSet<Arc<str>>,
     /// When the first event came: times are shown from there.
-    begun: Option<Timestamp>,
+    started_at: Option<Timestamp>,
 }
 
 impl RunTimeline {
@@ -101,28 +101,28 @@ impl RunTimeline {
         self.rows.is_empty()
     }
 
-    pub fn earlier(&self) -> u64 {
-        self.earlier
+    pub fn dropped_count(&self) -> u64 {
+        self.dropped_rows
     }
 
     pub fn row(&self, at: usize) -> Option<&TimelineRow> {
         self.rows.get(at)
     }
 
-    pub fn begun(&self) -> Timestamp {
-        self.begun.unwrap_or_default()
+    pub fn start_time(&self) -> Timestamp {
+        self.started_at.unwrap_or_default()
     }
 
     pub fn apply_event(&mut self, at: Timestamp, event: &RunEvent) {
-        self.begun.get_or_insert(at);
+        self.started_at.get_or_insert(at);
         match event {
             RunEvent::RunStarted { workflow, .. } => {
-                self.moment(at, TimelineKind::Begin, &format!("{workflow} begins"));
+                self.add_moment(at, TimelineKind::Begin, &format!("{workflow} begins"));
             }
-            RunEvent::Resumed { .. } => self.moment(at, TimelineKind::Begin, "taken up again"),
+            RunEvent::Resumed { .. } => self.add_moment(at, TimelineKind::Begin, "taken up again"),
             RunEvent::Returned { step, state, .. } => {
                 self.close_all(at);
-                self.moment(at, TimelineKind::Begin, &format!("back before step {step}: {state}"));
+                self.add_moment(at, TimelineKind::Begin, &format!("back before step {step}: {state}"));
             }
             RunEvent::Finished { status, error, .. } => {
                 self.close_all(at);
@@ -138,13 +138,13 @@ impl RunTimeline {
             }
             RunEvent::StateEntered { state, visit, .. } => {
                 let text = if *visit > 1 { format!("{state} ×{visit}") } else { state.clone() };
-                self.begin(at, TimelineKey::State(state.clone()), TimelineKind::State, &text);
+                self.start_row(at, TimelineKey::State(state.clone()), TimelineKind::State, &text);
             }
-            RunEvent::Transitioned { from, .. } => self.end(at, &TimelineKey::State(from.clone()), false),
+            RunEvent::Transitioned { from, .. } => self.end_row(at, &TimelineKey::State(from.clone()), false),
             RunEvent::Caught { state, error, target, .. } => {
-                self.bad(at, TimelineKind::Problem, &format!("{state}: {}", error.title));
+                self.add_failed_moment(at, TimelineKind::Problem, &format!("{state}: {}", error.title));
                 if target.is_some() {
-                    self.end(at, &TimelineKey::State(state.clone()), true);
+                    self.end_row(at, &TimelineKey::State(state.clone()), true);
                 }
             }
             RunEvent::ChildFinished { state, workflow, .. } => {
@@ -156,21 +156,21 @@ impl RunTimeline {
                 self.close_below(at, &format!("{state}{dot}{branch}/"));
                 if let Some(error) = error {
                     let text = format!("{state}{dot}{branch}: {}", error.title);
-                    self.bad(at, TimelineKind::Problem, &text);
+                    self.add_failed_moment(at, TimelineKind::Problem, &text);
                 }
             }
             RunEvent::Joined { state, .. } => {
                 self.close_below(at, &format!("{state}["));
                 self.close_below(at, &format!("{state}."));
             }
-            other => self.hear_calls(at, other),
+            other => self.apply_call_event(at, other),
         }
     }
 
-    fn hear_calls(&mut self, at: Timestamp, event: &RunEvent) {
+    fn apply_call_event(&mut self, at: Timestamp, event: &RunEvent) {
         match event {
             RunEvent::ModelCalled { call, agent, model, .. } => {
-                self.begin(
+                self.start_row(
                     at,
                     TimelineKey::Call(*call),
                     TimelineKind::Model,
@@ -178,7 +178,7 @@ impl RunTimeline {
                 );
             }
             RunEvent::SummaryCalled { call, agent, context, .. } => {
-                self.begin(
+                self.start_row(
                     at,
                     TimelineKey::Call(*call),
                     TimelineKind::Model,
@@ -186,28 +186,33 @@ impl RunTimeline {
                 );
             }
             RunEvent::Replied { call, .. } | RunEvent::ContextSummarized { call, .. } => {
-                self.end(at, &TimelineKey::Call(*call), false);
+                self.end_row(at, &TimelineKey::Call(*call), false);
             }
-            RunEvent::ModelFailed { call, .. } => self.end(at, &TimelineKey::Call(*call), true),
+            RunEvent::ModelFailed { call, .. } => self.end_row(at, &TimelineKey::Call(*call), true),
             RunEvent::ModelRetry { agent, attempt, reason, .. } => {
-                self.moment(at, TimelineKind::Retry, &format!("{agent}, attempt {attempt}: {reason}"));
+                self.add_moment(at, TimelineKind::Retry, &format!("{agent}, attempt {attempt}: {reason}"));
             }
             RunEvent::ToolStarted { call, agent, tool, .. } => {
-                self.begin(at, TimelineKey::Call(*call), TimelineKind::Tool, &format!("{agent} {tool}"));
+                self.start_row(at, TimelineKey::Call(*call), TimelineKind::Tool, &format!("{agent} {tool}"));
             }
-            RunEvent::ToolFinished { call, ok, .. } => self.end(at, &TimelineKey::Call(*call), !ok),
+            RunEvent::ToolFinished { call, ok, .. } => self.end_row(at, &TimelineKey::Call(*call), !ok),
             RunEvent::ToolRefused { agent, tool, reason } => {
                 let text = format!("{agent} {tool} refused: {reason}");
-                self.bad(at, TimelineKind::Tool, &text);
+                self.add_failed_moment(at, TimelineKind::Tool, &text);
             }
             RunEvent::ApprovalAsked { call, agent, tool, .. } => {
-                self.begin(at, TimelineKey::Call(*call), TimelineKind::Approval, &format!("{agent} {tool}"));
+                self.start_row(
+                    at,
+                    TimelineKey::Call(*call),
+                    TimelineKind::Approval,
+                    &format!("{agent} {tool}"),
+                );
             }
             RunEvent::PersonAsked { call, question } => {
-                self.begin(at, TimelineKey::Call(*call), TimelineKind::Question, asked(question));
+                self.start_row(at, TimelineKey::Call(*call), TimelineKind::Question, question_text(question));
             }
             RunEvent::ApprovalAnswered { call, .. } | RunEvent::PersonAnswered { call } => {
-                self.end(at, &TimelineKey::Call(*call), false);
+                self.end_row(at, &TimelineKey::Call(*call), false);
             }
             RunEvent::Waiting { state, until } => {
                 let ms = u64::try_from(until.0.saturating_sub(at.0)).unwrap_or(0);
@@ -215,63 +220,63 @@ impl RunTimeline {
             }
             RunEvent::Retrying { state, attempt, max_attempts, error, .. } => {
                 let text = format!("{state}, attempt {attempt} of {max_attempts}: {}", error.title);
-                self.moment(at, TimelineKind::Retry, &text);
+                self.add_moment(at, TimelineKind::Retry, &text);
             }
-            RunEvent::SnapshotTaken { label, .. } => self.moment(at, TimelineKind::Snapshot, label),
+            RunEvent::SnapshotTaken { label, .. } => self.add_moment(at, TimelineKind::Snapshot, label),
             RunEvent::SnapshotFailed { reason } => {
-                self.bad(at, TimelineKind::Snapshot, &format!("none: {reason}"));
+                self.add_failed_moment(at, TimelineKind::Snapshot, &format!("none: {reason}"));
             }
-            RunEvent::Warning { text, .. } => self.bad(at, TimelineKind::Problem, text),
+            RunEvent::Warning { text, .. } => self.add_failed_moment(at, TimelineKind::Problem, text),
             RunEvent::BudgetWarning { scope, what, .. } => {
                 let text = format!("budget of {scope}: {what}");
-                self.bad(at, TimelineKind::Problem, &text);
+                self.add_failed_moment(at, TimelineKind::Problem, &text);
             }
             _ => {}
         }
     }
 
-    fn moment(&mut self, at: Timestamp, kind: TimelineKind, text: &str) {
+    fn add_moment(&mut self, at: Timestamp, kind: TimelineKind, text: &str) {
         self.push(at, kind, text, TimelineDuration::Moment, false);
     }
 
-    fn bad(&mut self, at: Timestamp, kind: TimelineKind, text: &str) {
+    fn add_failed_moment(&mut self, at: Timestamp, kind: TimelineKind, text: &str) {
         self.push(at, kind, text, TimelineDuration::Moment, true);
     }
 
-    fn begin(&mut self, at: Timestamp, key: TimelineKey, kind: TimelineKind, text: &str) {
+    fn start_row(&mut self, at: Timestamp, key: TimelineKey, kind: TimelineKind, text: &str) {
         let number = self.push(at, kind, text, TimelineDuration::Open, false);
-        self.open.insert(key, number);
+        self.open_rows.insert(key, number);
     }
 
-    fn end(&mut self, at: Timestamp, key: &TimelineKey, bad: bool) {
-        let Some(number) = self.open.remove(key) else { return };
-        self.finish(number, at, bad);
+    fn end_row(&mut self, at: Timestamp, key: &TimelineKey, bad: bool) {
+        let Some(number) = self.open_rows.remove(key) else { return };
+        self.finish_row(number, at, bad);
     }
 
-    fn finish(&mut self, number: u64, at: Timestamp, bad: bool) {
-        let place = number.checked_sub(self.earlier).and_then(|place| usize::try_from(place).ok());
+    fn finish_row(&mut self, number: u64, at: Timestamp, bad: bool) {
+        let place = number.checked_sub(self.dropped_rows).and_then(|place| usize::try_from(place).ok());
         if let Some(row) = place.and_then(|place| self.rows.get_mut(place)) {
-            row.took = TimelineDuration::Ms(u64::try_from(at.0.saturating_sub(row.at.0)).unwrap_or(0));
-            row.bad |= bad;
+            row.duration = TimelineDuration::Ms(u64::try_from(at.0.saturating_sub(row.at.0)).unwrap_or(0));
+            row.is_failed |= bad;
         }
     }
 
     /// States that began with a path are over; only what goes on is looked through.
     fn close_below(&mut self, at: Timestamp, path: &str) {
         let inside = |key: &TimelineKey| matches!(key, TimelineKey::State(state) if state.starts_with(path));
-        let ended: Vec<TimelineKey> = self.open.keys().filter(|key| inside(key)).cloned().collect();
-        ended.iter().for_each(|key| self.end(at, key, false));
+        let ended: Vec<TimelineKey> = self.open_rows.keys().filter(|key| inside(key)).cloned().collect();
+        ended.iter().for_each(|key| self.end_row(at, key, false));
     }
 
     /// The run stands still: a state lasted until now, an answer that is missing will not come.
     fn close_all(&mut self, at: Timestamp) {
-        for (key, number) in std::mem::take(&mut self.open) {
+        for (key, number) in std::mem::take(&mut self.open_rows) {
             match key {
-                TimelineKey::State(_) => self.finish(number, at, false),
+                TimelineKey::State(_) => self.finish_row(number, at, false),
                 TimelineKey::Call(_) => {
-                    let place = number.checked_sub(self.earlier).and_then(|at| usize::try_from(at).ok());
+                    let place = number.checked_sub(self.dropped_rows).and_then(|at| usize::try_from(at).ok());
                     if let Some(row) = place.and_then(|place| self.rows.get_mut(place)) {
-                        row.took = TimelineDuration::Never;
+                        row.duration = TimelineDuration::Never;
                     }
                 }
             }
@@ -287,18 +292,18 @@ impl RunTimeline {
         took: TimelineDuration,
         bad: bool,
     ) -> u64 {
-        let text = self.shared(text);
+        let text = self.intern_text(text);
         if self.rows.len() >= MOST {
             self.rows.pop_front();
-            self.earlier += 1;
+            self.dropped_rows += 1;
         }
-        self.rows.push_back(TimelineRow { at, took, kind, text, bad });
-        self.earlier + self.rows.len() as u64 - 1
+        self.rows.push_back(TimelineRow { at, duration: took, kind, text, is_failed: bad });
+        self.dropped_rows + self.rows.len() as u64 - 1
     }
 
-    fn shared(&mut self, text: &str) -> Arc<str> {
+    fn intern_text(&mut self, text: &str) -> Arc<str> {
         let line = one_line(text);
-        let line = fit(&line, TEXT);
+        let line = fit_to_columns(&line, TEXT);
         if let Some(known) = self.texts.get(&*line) {
             return Arc::clone(known);
         }
@@ -311,7 +316,7 @@ impl RunTimeline {
     }
 }
 
-fn asked(question: &UserQuestion) -> &str {
+fn question_text(question: &UserQuestion) -> &str {
     match question {
         UserQuestion::Message => "the next message",
         UserQuestion::Limit { .. } => "go on past a limit?",

@@ -7,7 +7,7 @@ use std::collections::{HashMap, VecDeque};
 use serde_json::Value;
 
 use crate::json_text;
-use crate::text::{clean, format_count, one_line};
+use crate::text::{clean_text, format_count, one_line};
 use synthdev_domain::approval::ApprovalDecision;
 use synthdev_domain::ids::{CallId, Timestamp};
 use synthdev_engine::event::RunEvent;
@@ -50,7 +50,7 @@ pub struct ToolCallEntry {
     pub status: ToolCallStatus,
     pub approval: Option<CallApproval>,
     /// `path=src/lib.rs`, one line.
-    pub short: String,
+    pub arguments_line: String,
     /// In full, a line each.
     pub arguments: String,
     pub summary: String,
@@ -61,16 +61,16 @@ pub struct ToolCallEntry {
 #[derive(Clone, Debug, Default)]
 pub struct ToolCallLog {
     calls: VecDeque<ToolCallEntry>,
-    earlier: u64,
+    dropped_count: u64,
     /// By the call that asks or runs.
-    open: HashMap<CallId, u64>,
+    open_calls: HashMap<CallId, u64>,
     /// Counts changes.
     pub version: u64,
 }
 
 impl ToolCallLog {
-    pub fn earlier(&self) -> u64 {
-        self.earlier
+    pub fn dropped_count(&self) -> u64 {
+        self.dropped_count
     }
 
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = &ToolCallEntry> {
@@ -78,7 +78,7 @@ impl ToolCallLog {
     }
 
     /// Calls that wait for a yes.
-    pub fn asked(&self) -> usize {
+    pub fn pending_approval_count(&self) -> usize {
         self.calls.iter().filter(|call| call.status == ToolCallStatus::Asked).count()
     }
 
@@ -87,10 +87,10 @@ impl ToolCallLog {
             RunEvent::ApprovalAsked { call, agent, tool, arguments, .. } => {
                 self.push(*call, at, (agent, tool), arguments, ToolCallStatus::Asked);
             }
-            RunEvent::ApprovalAnswered { call, decision, .. } => self.answered(*call, decision),
+            RunEvent::ApprovalAnswered { call, decision, .. } => self.on_answered(*call, decision),
             RunEvent::PersonAnswered { call } => {
                 // withdrawn: nobody waits for it
-                self.change(*call, |call| {
+                self.change_call(*call, |call| {
                     if call.status == ToolCallStatus::Asked {
                         call.status = ToolCallStatus::Stopped;
                     }
@@ -104,30 +104,30 @@ impl ToolCallLog {
                 match self.calls.iter_mut().rev().find(allowed) {
                     Some(known) => {
                         (known.status, known.at) = (ToolCallStatus::Running, at);
-                        self.open.insert(*call, known.number);
+                        self.open_calls.insert(*call, known.number);
                         self.version += 1;
                     }
                     None => self.push(*call, at, (&agent, &tool), arguments, ToolCallStatus::Running),
                 }
             }
             RunEvent::ToolFinished { call, ok, summary, content, duration_ms, .. } => {
-                self.change(*call, |call| {
+                self.change_call(*call, |call| {
                     call.status = if *ok { ToolCallStatus::Done } else { ToolCallStatus::Failed };
                     call.summary = one_line(summary);
-                    call.content = cut(content);
+                    call.content = cut_text(content);
                     call.duration_ms = Some(*duration_ms);
                 });
             }
-            RunEvent::ToolRefused { agent, tool, reason } => self.refused(at, agent, tool, reason),
+            RunEvent::ToolRefused { agent, tool, reason } => self.on_refused(at, agent, tool, reason),
             RunEvent::Finished { .. } | RunEvent::Returned { .. } => {
-                for number in std::mem::take(&mut self.open).into_values() {
+                for number in std::mem::take(&mut self.open_calls).into_values() {
                     let running = |call: &&mut ToolCallEntry| {
                         matches!(
                             call.status,
                             ToolCallStatus::Asked | ToolCallStatus::Allowed | ToolCallStatus::Running
                         )
                     };
-                    if let Some(call) = self.numbered(number).filter(running) {
+                    if let Some(call) = self.find_by_number(number).filter(running) {
                         call.status = ToolCallStatus::Stopped;
                     }
                 }
@@ -137,8 +137,8 @@ impl ToolCallLog {
         }
     }
 
-    fn answered(&mut self, call: CallId, decision: &ApprovalDecision) {
-        self.change(call, |call| {
+    fn on_answered(&mut self, call: CallId, decision: &ApprovalDecision) {
+        self.change_call(call, |call| {
             (call.status, call.approval) = match decision {
                 ApprovalDecision::Allow => (ToolCallStatus::Allowed, Some(CallApproval::Allowed)),
                 ApprovalDecision::AllowTool => (ToolCallStatus::Allowed, Some(CallApproval::Always)),
@@ -156,7 +156,7 @@ impl ToolCallLog {
     }
 
     /// A denied call is told once more, with the reason that the model gets.
-    fn refused(&mut self, at: Timestamp, agent: &str, tool: &str, reason: &str) {
+    fn on_refused(&mut self, at: Timestamp, agent: &str, tool: &str, reason: &str) {
         let (agent, tool, reason) = (one_line(agent), one_line(tool), one_line(reason));
         let told = self.calls.back_mut().filter(|call| {
             call.approval == Some(CallApproval::Denied) && call.agent == agent && call.tool == tool
@@ -166,8 +166,8 @@ impl ToolCallLog {
             self.version += 1;
             return;
         }
-        let number = self.add(at, (&agent, &tool), &Value::Null, ToolCallStatus::Refused);
-        if let Some(call) = self.numbered(number) {
+        let number = self.add_call(at, (&agent, &tool), &Value::Null, ToolCallStatus::Refused);
+        if let Some(call) = self.find_by_number(number) {
             call.summary = reason;
         }
     }
@@ -180,11 +180,11 @@ impl ToolCallLog {
         arguments: &Value,
         status: ToolCallStatus,
     ) {
-        let number = self.add(at, who, arguments, status);
-        self.open.insert(call, number);
+        let number = self.add_call(at, who, arguments, status);
+        self.open_calls.insert(call, number);
     }
 
-    fn add(
+    fn add_call(
         &mut self,
         at: Timestamp,
         (agent, tool): (&str, &str),
@@ -193,10 +193,10 @@ impl ToolCallLog {
     ) -> u64 {
         if self.calls.len() >= MOST {
             self.calls.pop_front();
-            self.earlier += 1;
+            self.dropped_count += 1;
         }
         self.version += 1;
-        let number = self.earlier + self.calls.len() as u64;
+        let number = self.dropped_count + self.calls.len() as u64;
         self.calls.push_back(ToolCallEntry {
             number,
             at,
@@ -204,8 +204,12 @@ impl ToolCallLog {
             tool: one_line(tool),
             status,
             approval: None,
-            short: if arguments.is_null() { String::new() } else { json_text::arguments(arguments) },
-            arguments: lines(arguments),
+            arguments_line: if arguments.is_null() {
+                String::new()
+            } else {
+                json_text::arguments_line(arguments)
+            },
+            arguments: argument_lines(arguments),
             summary: String::new(),
             content: String::new(),
             duration_ms: None,
@@ -213,31 +217,31 @@ impl ToolCallLog {
         number
     }
 
-    fn change(&mut self, call: CallId, change: impl FnOnce(&mut ToolCallEntry)) {
-        let number = self.open.remove(&call);
-        if let Some(call) = number.and_then(|number| self.numbered(number)) {
+    fn change_call(&mut self, call: CallId, change: impl FnOnce(&mut ToolCallEntry)) {
+        let number = self.open_calls.remove(&call);
+        if let Some(call) = number.and_then(|number| self.find_by_number(number)) {
             change(call);
             self.version += 1;
         }
     }
 
-    fn numbered(&mut self, number: u64) -> Option<&mut ToolCallEntry> {
-        let at = number.checked_sub(self.earlier).and_then(|at| usize::try_from(at).ok())?;
+    fn find_by_number(&mut self, number: u64) -> Option<&mut ToolCallEntry> {
+        let at = number.checked_sub(self.dropped_count).and_then(|at| usize::try_from(at).ok())?;
         self.calls.get_mut(at)
     }
 }
 
 /// `path: src/lib.rs`, a line each; longer texts below their name.
-fn lines(arguments: &Value) -> String {
+fn argument_lines(arguments: &Value) -> String {
     let Value::Object(map) = arguments else { return String::new() };
     let lines = map.iter().map(|(name, value)| format!("{name}: {}", json_text::value_text(value)));
-    cut(&lines.collect::<Vec<_>>().join("\n"))
+    cut_text(&lines.collect::<Vec<_>>().join("\n"))
 }
 
-fn cut(text: &str) -> String {
+fn cut_text(text: &str) -> String {
     let end = text.floor_char_boundary(TEXT);
     let rest = text.len() - end;
-    let cut = clean(text[..end].trim_end());
+    let cut = clean_text(text[..end].trim_end());
     if rest > 0 {
         format!(
             "{cut}\n… {}: see the conversation with the details on",

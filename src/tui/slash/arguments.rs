@@ -9,7 +9,7 @@ use crate::backend::LookupPage;
 pub struct RunStepArgument<'a> {
     pub run: Option<String>,
     pub step: Option<u32>,
-    pub rest: &'a str,
+    pub remainder: &'a str,
 }
 
 /// `[RUN] [STEP] …`: a number is a step, anything else a run's id.
@@ -17,20 +17,20 @@ pub struct RunStepArgument<'a> {
 /// # Errors
 /// What stands after the run is no number of a step.
 pub fn parse_run_step(text: &str) -> Result<RunStepArgument<'_>, String> {
-    let (first, rest) = word(text);
+    let (first, rest) = split_word(text);
     if first.is_empty() {
-        return Ok(RunStepArgument { run: None, step: None, rest });
+        return Ok(RunStepArgument { run: None, step: None, remainder: rest });
     }
-    if let Some(step) = number(first)? {
-        return Ok(RunStepArgument { run: None, step: Some(step), rest });
+    if let Some(step) = parse_step_number(first)? {
+        return Ok(RunStepArgument { run: None, step: Some(step), remainder: rest });
     }
-    let (second, after) = word(rest);
+    let (second, after) = split_word(rest);
     let run = Some(first.to_owned());
     if second.is_empty() {
-        return Ok(RunStepArgument { run, step: None, rest });
+        return Ok(RunStepArgument { run, step: None, remainder: rest });
     }
-    match number(second)? {
-        Some(step) => Ok(RunStepArgument { run, step: Some(step), rest: after }),
+    match parse_step_number(second)? {
+        Some(step) => Ok(RunStepArgument { run, step: Some(step), remainder: after }),
         None => {
             Err(format!("`{second}` is no step: steps are numbers from 1, and /rewind {first} lists them"))
         }
@@ -41,23 +41,23 @@ pub fn parse_run_step(text: &str) -> Result<RunStepArgument<'_>, String> {
 pub struct EditArgument {
     pub name: Option<String>,
     /// In the person's own editor.
-    pub external: bool,
+    pub in_external_editor: bool,
     /// It is not there yet.
-    pub new: bool,
+    pub is_new: bool,
 }
 
 /// `[NAME] [--external]` or `--new [NAME]`
-pub fn definition(text: &str) -> EditArgument {
+pub fn parse_edit_target(text: &str) -> EditArgument {
     let (options, names): (Vec<&str>, Vec<&str>) =
         text.split_whitespace().partition(|word| matches!(*word, "--external" | "-e" | "--new"));
     let name = names.first().map(|name| (*name).to_owned());
     let new = options.contains(&"--new");
-    EditArgument { name, external: !new && !options.is_empty(), new }
+    EditArgument { name, in_external_editor: !new && !options.is_empty(), is_new: new }
 }
 
 /// `[RUN] [FILE]`: a word with a dot or a slash in it is a file.
-pub fn export(text: &str) -> LookupPage {
-    let (first, rest) = word(text);
+pub fn parse_export(text: &str) -> LookupPage {
+    let (first, rest) = split_word(text);
     let file = |name: &str| (!name.is_empty()).then(|| name.to_owned());
     if first.contains(['.', '/']) {
         return LookupPage::Export { run: None, file: file(text.trim()) };
@@ -69,7 +69,7 @@ pub fn export(text: &str) -> LookupPage {
 ///
 /// # Errors
 /// A pair without `=`, an empty name, JSON that breaks off.
-pub fn changes(text: &str) -> Result<Vec<(Vec<String>, Value)>, String> {
+pub fn parse_changes(text: &str) -> Result<Vec<(Vec<String>, Value)>, String> {
     let mut left = text.trim();
     let mut set = Vec::new();
     while !left.is_empty() {
@@ -82,14 +82,14 @@ pub fn changes(text: &str) -> Result<Vec<(Vec<String>, Value)>, String> {
         if path.iter().any(String::is_empty) {
             return Err(format!("`{name}` is no name of a variable"));
         }
-        let (value, rest) = value(after).map_err(|problem| format!("{name}: {problem}"))?;
+        let (value, rest) = parse_value(after).map_err(|problem| format!("{name}: {problem}"))?;
         set.push((path, value));
         left = rest.trim_start();
     }
     Ok(set)
 }
 
-fn value(text: &str) -> Result<(Value, &str), String> {
+fn parse_value(text: &str) -> Result<(Value, &str), String> {
     if text.starts_with(['{', '[', '"']) {
         let mut values = serde_json::Deserializer::from_str(text).into_iter::<Value>();
         let value = values.next().unwrap_or(Ok(Value::Null)).map_err(|error| format!("no JSON: {error}"))?;
@@ -101,7 +101,7 @@ fn value(text: &str) -> Result<(Value, &str), String> {
 }
 
 /// Numbers of steps begin at 1; a longer row of digits is an id.
-fn number(word: &str) -> Result<Option<u32>, String> {
+fn parse_step_number(word: &str) -> Result<Option<u32>, String> {
     match word.parse::<u32>() {
         Ok(0) => Err("steps are counted from 1".to_owned()),
         Ok(step) => Ok(Some(step)),
@@ -110,13 +110,13 @@ fn number(word: &str) -> Result<Option<u32>, String> {
 }
 
 /// The first word, and what follows it.
-pub fn word(text: &str) -> (&str, &str) {
+pub fn split_word(text: &str) -> (&str, &str) {
     let text = text.trim_start();
     text.split_once(char::is_whitespace).unwrap_or((text, ""))
 }
 
 /// Removes one matching outer pair of quotes.
-pub fn unquote(text: &str) -> &str {
+pub fn strip_quotes(text: &str) -> &str {
     for quote in ['"', '\''] {
         if let Some(inner) = text.strip_prefix(quote).and_then(|rest| rest.strip_suffix(quote)) {
             return inner;
@@ -136,7 +136,7 @@ mod tests {
         let check = |text: &str, expected: Result<(Option<&str>, Option<u32>, &str), &str>| {
             let found = parse_run_step(text);
             let found =
-                found.as_ref().map(|at| (at.run.as_deref(), at.step, at.rest)).map_err(String::as_str);
+                found.as_ref().map(|at| (at.run.as_deref(), at.step, at.remainder)).map_err(String::as_str);
             assert_eq!(found, expected, "{text}");
         };
         check("", Ok((None, None, "")));
@@ -152,7 +152,7 @@ mod tests {
     #[test]
     fn changes_are_understood() {
         let check = |text: &str, expected: Value| {
-            let found = changes(text).unwrap();
+            let found = parse_changes(text).unwrap();
             let found: Vec<Value> = found.into_iter().map(|(path, value)| json!([path, value])).collect();
             assert_eq!(Value::from(found), expected, "{text}");
         };
@@ -165,7 +165,7 @@ mod tests {
         );
         check("url=a=b", json!([[["url"], "a=b"]]));
         for bad in ["a", "x a=1", "=1", "a..b=1", "a={\"b\""] {
-            assert!(changes(bad).is_err(), "{bad}");
+            assert!(parse_changes(bad).is_err(), "{bad}");
         }
     }
 }

@@ -4,11 +4,11 @@
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct SlashCommandContext {
     /// Something runs, is being read or copied.
-    pub busy: bool,
+    pub is_busy: bool,
     /// There is a run to show something of.
     pub run: bool,
     /// Lines come and go instead of a screen.
-    pub linear: bool,
+    pub line_mode: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -41,9 +41,9 @@ const NEEDS: &[(&str, SlashCommandNeed)] = &[
 ];
 
 /// Why a command can do nothing now, as half a sentence.
-pub fn blocked(name: &str, now: SlashCommandContext) -> Option<&'static str> {
+pub fn unavailable_reason(name: &str, now: SlashCommandContext) -> Option<&'static str> {
     let needed = NEEDS.iter().filter(|(command, _)| *command == name).map(|(_, need)| *need);
-    needed.filter_map(|need| missing(need, now)).next()
+    needed.filter_map(|need| missing_need_reason(need, now)).next()
 }
 
 /// Why a command makes no sense where lines come and go: with what to do instead.
@@ -58,11 +58,11 @@ pub fn without_screen(name: &str) -> Option<String> {
     })
 }
 
-fn missing(need: SlashCommandNeed, now: SlashCommandContext) -> Option<&'static str> {
+fn missing_need_reason(need: SlashCommandNeed, now: SlashCommandContext) -> Option<&'static str> {
     match need {
-        SlashCommandNeed::Quiet if now.busy => Some("something is running"),
+        SlashCommandNeed::Quiet if now.is_busy => Some("something is running"),
         SlashCommandNeed::Run if !now.run => Some("nothing has run in this session"),
-        SlashCommandNeed::Screen if now.linear => Some("it needs the screen"),
+        SlashCommandNeed::Screen if now.line_mode => Some("it needs the screen"),
         SlashCommandNeed::Quiet | SlashCommandNeed::Run | SlashCommandNeed::Screen => None,
     }
 }
@@ -78,16 +78,18 @@ mod tests {
             assert!(COMMANDS.iter().any(|command| command.name == *name), "{name}");
         }
         let check = |name: &str, now: SlashCommandContext, expected: Option<&str>| {
-            assert_eq!(blocked(name, now), expected, "{name} {now:?}");
+            assert_eq!(unavailable_reason(name, now), expected, "{name} {now:?}");
         };
-        let (quiet, busy) =
-            (SlashCommandContext::default(), SlashCommandContext { busy: true, run: true, linear: false });
+        let (quiet, busy) = (
+            SlashCommandContext::default(),
+            SlashCommandContext { is_busy: true, run: true, line_mode: false },
+        );
         check("help", busy, None);
         check("role", quiet, None);
         check("role", busy, Some("something is running"));
         check("agents", quiet, Some("nothing has run in this session"));
         check("agents", busy, None);
         check("mouse", quiet, None);
-        check("mouse", SlashCommandContext { linear: true, ..quiet }, Some("it needs the screen"));
+        check("mouse", SlashCommandContext { line_mode: true, ..quiet }, Some("it needs the screen"));
     }
 }

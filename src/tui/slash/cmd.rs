@@ -20,7 +20,7 @@ pub const SHELL_WORDS: [(&str, &str); 2] =
 
 /// # Errors
 /// Nothing says what a model shall write.
-pub(super) fn parse(rest: &str) -> Result<ShellLine, String> {
+pub(super) fn parse_cmd(rest: &str) -> Result<ShellLine, String> {
     if let Some(words) = rest.strip_prefix('?') {
         return match words.trim_start_matches('?').trim() {
             "" => Err("say what the command shall do: /cmd ??? the ten largest files".to_owned()),
@@ -51,7 +51,7 @@ mod tests {
             ("???", Err(())),
             ("? ", Err(())),
         ] {
-            assert_eq!(parse(rest).map_err(drop), expected, "{rest}");
+            assert_eq!(parse_cmd(rest).map_err(drop), expected, "{rest}");
         }
     }
 }

@@ -44,7 +44,7 @@ pub enum SlashAction {
         name: String,
         input: String,
         /// Although another one works on the same files.
-        beside: Option<ConcurrentRunMode>,
+        sharing_mode: Option<ConcurrentRunMode>,
     },
     Workflows,
     Role(String),
@@ -55,7 +55,7 @@ pub enum SlashAction {
     Review(Option<String>),
     Runs {
         statuses: Vec<RunStatus>,
-        words: Option<String>,
+        search_words: Option<String>,
     },
     Search(String),
     Resume(Option<String>),
@@ -77,7 +77,7 @@ pub enum SlashAction {
     /// A workflow, role or file; without one: the list of files.
     Edit {
         name: Option<String>,
-        external: bool,
+        in_external_editor: bool,
     },
     /// A new workflow or role, with its name if one is wanted.
     EditNew(Option<String>),
@@ -106,10 +106,12 @@ pub enum SlashAction {
 }
 
 impl SlashAction {
-    pub(super) fn edit(wanted: EditArgument) -> Self {
+    pub(super) fn edit_action(wanted: EditArgument) -> Self {
         match wanted {
-            EditArgument { name, new: true, .. } => Self::EditNew(name),
-            EditArgument { name, external, .. } => Self::Edit { name, external },
+            EditArgument { name, is_new: true, .. } => Self::EditNew(name),
+            EditArgument { name, in_external_editor: external, .. } => {
+                Self::Edit { name, in_external_editor: external }
+            }
         }
     }
 }
@@ -119,11 +121,11 @@ pub struct SlashCommand {
     pub aliases: &'static [&'static str],
     /// The arguments, as help shows them.
     pub usage: &'static str,
-    pub about: &'static str,
+    pub description: &'static str,
     /// More, for `/help NAME`.
-    pub more: &'static str,
+    pub long_help: &'static str,
     pub argument: SlashArgument,
-    pub(super) parse: fn(&str) -> Result<SlashAction, String>,
+    pub(super) parse_arguments: fn(&str) -> Result<SlashAction, String>,
 }
 
 impl SlashCommand {
@@ -134,6 +136,14 @@ impl SlashCommand {
         argument: SlashArgument,
         parse: fn(&str) -> Result<SlashAction, String>,
     ) -> Self {
-        Self { name, aliases: &[], usage, about, more, argument, parse }
+        Self {
+            name,
+            aliases: &[],
+            usage,
+            description: about,
+            long_help: more,
+            argument,
+            parse_arguments: parse,
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! How far two words are apart.
 
 /// Edits from one word to the other, a swap of neighbours counting once.
-pub fn distance(a: &str, b: &str) -> usize {
+pub fn edit_distance(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     let mut rows = vec![vec![0; b.len() + 1]; a.len() + 1];
     for i in 0..=a.len() {
@@ -22,10 +22,10 @@ pub fn distance(a: &str, b: &str) -> usize {
 }
 
 /// The most similar name, if one is similar at all.
-pub fn closest<'a>(word: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+pub fn closest_name<'a>(word: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let word = word.to_lowercase();
     names
-        .map(|name| (distance(&word, &name.to_lowercase()), name))
+        .map(|name| (edit_distance(&word, &name.to_lowercase()), name))
         .filter(|(distance, name)| *distance <= (name.chars().count() / 3).max(1))
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, name)| name)

@@ -1,8 +1,8 @@
 //! Commands about runs of before and stored files: to find them, to go on, to go back.
 
-use super::arguments::{self, unquote, word};
+use super::arguments::{self, split_word, strip_quotes};
 use super::command::{SlashAction, SlashArgument, SlashCommand};
-use super::simple_arguments::named;
+use super::simple_arguments::optional_name;
 use super::snapshots;
 use crate::backend::TimeTravelRequest;
 use synthdev_domain::journal::RunStatus;
@@ -11,33 +11,33 @@ pub(super) const RUNS: SlashCommand = SlashCommand {
     name: "runs",
     aliases: &[],
     usage: "[STATUS …] [WORDS]",
-    about: "the newest runs, of a status or with words",
-    more: "Statuses: running, paused, completed, failed, cancelled, interrupted. Words are a part of the id, \
+    description: "the newest runs, of a status or with words",
+    long_help: "Statuses: running, paused, completed, failed, cancelled, interrupted. Words are a part of the id, \
            the workflow's name or the input.\nExample: /runs failed paused parser",
     argument: SlashArgument::Status,
-    parse: |rest| Ok(parse_runs(rest)),
+    parse_arguments: |rest| Ok(parse_runs(rest)),
 };
 
 pub(super) const HISTORY: SlashCommand = SlashCommand {
     name: "history",
     aliases: &["hist"],
     usage: "",
-    about: "the runs in full: steps, why, compare, undo, fork",
-    more: "Opens the list of all runs; / finds words in them, Enter opens a run and then a step of it. The last line \
+    description: "the runs in full: steps, why, compare, undo, fork",
+    long_help: "Opens the list of all runs; / finds words in them, Enter opens a run and then a step of it. The last line \
            names the keys of what can be done with a run; what cannot says why. Esc goes back one level.",
     argument: SlashArgument::None,
-    parse: |_| Ok(SlashAction::History),
+    parse_arguments: |_| Ok(SlashAction::History),
 };
 
 pub(super) const SEARCH: SlashCommand = SlashCommand {
     name: "search",
     aliases: &[],
     usage: "WORDS",
-    about: "what was said and done in all runs",
-    more: "Every word must be there; \"a phrase\" in quotes must be there as it is; of the last word the \
+    description: "what was said and done in all runs",
+    long_help: "Every word must be there; \"a phrase\" in quotes must be there as it is; of the last word the \
            beginning is enough.",
     argument: SlashArgument::None,
-    parse: |rest| match rest {
+    parse_arguments: |rest| match rest {
         "" => Err("/search needs words to look for".to_owned()),
         words => Ok(SlashAction::Search(words.to_owned())),
     },
@@ -47,36 +47,36 @@ pub(super) const RESUME: SlashCommand = SlashCommand {
     name: "resume",
     aliases: &[],
     usage: "[RUN]",
-    about: "go on with a run that waits or was interrupted",
-    more: "Without an id: the run that was left last, else the one of this project that waits. What it did \
+    description: "go on with a run that waits or was interrupted",
+    long_help: "Without an id: the run that was left last, else the one of this project that waits. What it did \
            before is shown first. An id may be shortened.",
     argument: SlashArgument::Run,
-    parse: |rest| Ok(SlashAction::Resume(named(rest))),
+    parse_arguments: |rest| Ok(SlashAction::Resume(optional_name(rest))),
 };
 
 pub(super) const UNDO: SlashCommand = SlashCommand {
     name: "undo",
     aliases: &[],
     usage: "[RUN]",
-    about: "bring the files back to before a run",
-    more: "Lists the files and asks first; the present is snapshotted before anything changes. Without an id: \
+    description: "bring the files back to before a run",
+    long_help: "Lists the files and asks first; the present is snapshotted before anything changes. Without an id: \
            the last run.",
     argument: SlashArgument::Run,
-    parse: |rest| Ok(SlashAction::Travel(TimeTravelRequest::Undo { run: named(rest) })),
+    parse_arguments: |rest| Ok(SlashAction::Travel(TimeTravelRequest::Undo { run: optional_name(rest) })),
 };
 
 pub(super) const REWIND: SlashCommand = SlashCommand {
     name: "rewind",
     aliases: &[],
     usage: "[RUN] [STEP]",
-    about: "conversation, data and files as before a step",
-    more: "Without a step: lists the steps. Lists the files and asks first; /resume goes on from there. What \
+    description: "conversation, data and files as before a step",
+    long_help: "Without a step: lists the steps. Lists the files and asks first; /resume goes on from there. What \
            came later no longer counts, but stays paid.\nExample: /rewind 3",
     argument: SlashArgument::Run,
-    parse: |rest| {
+    parse_arguments: |rest| {
         let place = arguments::parse_run_step(rest)?;
-        if !place.rest.trim().is_empty() {
-            return Err(format!("/rewind takes a run and a step, not `{}`", place.rest.trim()));
+        if !place.remainder.trim().is_empty() {
+            return Err(format!("/rewind takes a run and a step, not `{}`", place.remainder.trim()));
         }
         let run = place.run;
         Ok(place.step.map_or(SlashAction::Steps(run.clone()), |step| {
@@ -89,15 +89,15 @@ pub(super) const FORK: SlashCommand = SlashCommand {
     name: "fork",
     aliases: &[],
     usage: "[RUN] [STEP] [NAME=VALUE …]",
-    about: "a new run from a step, with other data",
-    more: "Without a step: lists the steps. Values are JSON or a plain word; names are those of common_data. The \
+    description: "a new run from a step, with other data",
+    long_help: "Without a step: lists the steps. Values are JSON or a plain word; names are those of common_data. The \
            other run stays, and so do the files. /resume sets the new one going.\n\
            Example: /fork 3 limit=5 plan={\"parts\": 2}",
     argument: SlashArgument::Run,
-    parse: |rest| {
+    parse_arguments: |rest| {
         let place = arguments::parse_run_step(rest)?;
         let Some(step) = place.step else { return Ok(SlashAction::Steps(place.run)) };
-        let set = arguments::changes(place.rest)?;
+        let set = arguments::parse_changes(place.remainder)?;
         Ok(SlashAction::Travel(TimeTravelRequest::Fork { run: place.run, step, set }))
     },
 };
@@ -106,11 +106,11 @@ pub(super) const SNAPSHOT: SlashCommand = SlashCommand {
     name: "snapshot",
     aliases: &["snap"],
     usage: "list | create [LABEL] | show ID | diff ID | restore ID | delete ID",
-    about: "stored states of the project's files",
-    more: "show lists the files that a restore would change, diff shows how. restore asks first, and \
+    description: "stored states of the project's files",
+    long_help: "show lists the files that a restore would change, diff shows how. restore asks first, and \
            snapshots the present before it changes anything. An id may be shortened.",
     argument: SlashArgument::Snapshot,
-    parse: parse_snapshot,
+    parse_arguments: parse_snapshot,
 };
 
 pub(super) const EXPORT: SlashCommand = SlashCommand::new(
@@ -120,22 +120,22 @@ pub(super) const EXPORT: SlashCommand = SlashCommand::new(
          everything of the run, for synthdev runs import. Without a file: RUN.md. Without a run: the one that is \
          shown. A file that is there is left as it is.",
     SlashArgument::Run,
-    |rest| Ok(SlashAction::Page(arguments::export(rest))),
+    |rest| Ok(SlashAction::Page(arguments::parse_export(rest))),
 );
 
 /// Words of statuses first, then anything.
 fn parse_runs(rest: &str) -> SlashAction {
     let (mut statuses, mut left) = (Vec::new(), rest.trim());
     loop {
-        let (word, after) = word(left);
+        let (word, after) = split_word(left);
         let Some(status) = RunStatus::ALL.into_iter().find(|status| status.as_str() == word) else { break };
         statuses.push(status);
         left = after.trim();
     }
-    SlashAction::Runs { statuses, words: named(unquote(left)) }
+    SlashAction::Runs { statuses, search_words: optional_name(strip_quotes(left)) }
 }
 
 fn parse_snapshot(rest: &str) -> Result<SlashAction, String> {
     let help = || SlashAction::Help(Some("snapshot".to_owned()));
-    snapshots::parse(rest).map(|command| command.map_or_else(help, SlashAction::Snapshot))
+    snapshots::parse_snapshot_command(rest).map(|command| command.map_or_else(help, SlashAction::Snapshot))
 }

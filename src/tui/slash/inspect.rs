@@ -1,49 +1,49 @@
 //! Commands that look at something: what runs and ran here, what there is, what it costs.
 
 use super::command::{SlashAction, SlashArgument, SlashCommand};
-use super::simple_arguments::named;
+use super::simple_arguments::optional_name;
 use crate::backend::LookupPage;
 
 pub(super) const TOOLS: SlashCommand = SlashCommand {
     name: "tools",
     aliases: &[],
     usage: "",
-    about: "tools of the current role, and which ask first",
-    more: "",
+    description: "tools of the current role, and which ask first",
+    long_help: "",
     argument: SlashArgument::None,
-    parse: |_| Ok(SlashAction::Tools),
+    parse_arguments: |_| Ok(SlashAction::Tools),
 };
 
 pub(super) const COST: SlashCommand = SlashCommand {
     name: "cost",
     aliases: &[],
     usage: "",
-    about: "tokens and dollars by model, role, agent, state and run",
-    more: "",
+    description: "tokens and dollars by model, role, agent, state and run",
+    long_help: "",
     argument: SlashArgument::None,
-    parse: |_| Ok(SlashAction::Cost),
+    parse_arguments: |_| Ok(SlashAction::Cost),
 };
 
 pub(super) const REVIEW: SlashCommand = SlashCommand {
     name: "review",
     aliases: &[],
     usage: "[AGENT]",
-    about: "what a model was asked last, and its answer",
-    more: "Of the run that is shown; without an agent: of the one that was asked last. Keys are left out. \
+    description: "what a model was asked last, and its answer",
+    long_help: "Of the run that is shown; without an agent: of the one that was asked last. Keys are left out. \
            synthdev runs show RUN --request STEP shows earlier ones.",
     argument: SlashArgument::Agent,
-    parse: |rest| Ok(SlashAction::Review(named(rest))),
+    parse_arguments: |rest| Ok(SlashAction::Review(optional_name(rest))),
 };
 
 pub(super) const WATCH: SlashCommand = SlashCommand {
     name: "watch",
     aliases: &[],
     usage: "[RUN]",
-    about: "the run that the panes show; without one: which there are",
-    more: "Of the runs of this session; the id may be shortened, the workflow's name will do. Alt+N and Alt+P go \
+    description: "the run that the panes show; without one: which there are",
+    long_help: "Of the runs of this session; the id may be shortened, the workflow's name will do. Alt+N and Alt+P go \
            through them.",
     argument: SlashArgument::None,
-    parse: |rest| Ok(SlashAction::Watch(named(rest))),
+    parse_arguments: |rest| Ok(SlashAction::Watch(optional_name(rest))),
 };
 
 pub(super) const AGENTS: SlashCommand = SlashCommand::new(
@@ -67,7 +67,7 @@ pub(super) const GRAPH: SlashCommand = SlashCommand::new(
     "the graph of the run that is shown, or of a workflow",
     "",
     SlashArgument::Workflow,
-    |rest| Ok(SlashAction::Graph(named(rest))),
+    |rest| Ok(SlashAction::Graph(optional_name(rest))),
 );
 
 pub(super) const SIMULATE: SlashCommand = SlashCommand::new(
@@ -95,7 +95,7 @@ pub(super) const MODELS: SlashCommand = SlashCommand::new(
     "models that can be had, from whom, at which price",
     "Asks the servers whose keys are known.",
     SlashArgument::None,
-    |rest| Ok(SlashAction::Page(LookupPage::Models(named(rest)))),
+    |rest| Ok(SlashAction::Page(LookupPage::Models(optional_name(rest)))),
 );
 
 pub(super) const SANDBOX: SlashCommand = SlashCommand::new(
@@ -103,7 +103,7 @@ pub(super) const SANDBOX: SlashCommand = SlashCommand::new(
     "what commands of agents can reach, or what they may do with a path",
     "The settings below `sandbox` decide it; docs/security.md tells what holds it.",
     SlashArgument::None,
-    |rest| Ok(SlashAction::Page(LookupPage::Sandbox(named(rest)))),
+    |rest| Ok(SlashAction::Page(LookupPage::Sandbox(optional_name(rest)))),
 );
 
 pub(super) const CONFIG: SlashCommand = SlashCommand::new(
@@ -111,5 +111,5 @@ pub(super) const CONFIG: SlashCommand = SlashCommand::new(
     "every setting, or where one is from",
     "Keys are never shown. /configure sets up a model.",
     SlashArgument::None,
-    |rest| Ok(SlashAction::Page(LookupPage::Config(named(rest)))),
+    |rest| Ok(SlashAction::Page(LookupPage::Config(optional_name(rest)))),
 );

@@ -8,32 +8,34 @@ pub(super) const HELP: SlashCommand = SlashCommand {
     name: "help",
     aliases: &["h", "?"],
     usage: "[COMMAND]",
-    about: "commands and keys, or one command in full",
-    more: "",
+    description: "commands and keys, or one command in full",
+    long_help: "",
     argument: SlashArgument::Command,
-    parse: |rest| Ok(SlashAction::Help((!rest.is_empty()).then(|| rest.trim_start_matches('/').to_owned()))),
+    parse_arguments: |rest| {
+        Ok(SlashAction::Help((!rest.is_empty()).then(|| rest.trim_start_matches('/').to_owned())))
+    },
 };
 
 pub(super) const CLEAR: SlashCommand = SlashCommand {
     name: "clear",
     aliases: &[],
     usage: "",
-    about: "empty the screen, start a new conversation",
-    more: "",
+    description: "empty the screen, start a new conversation",
+    long_help: "",
     argument: SlashArgument::None,
-    parse: |_| Ok(SlashAction::Clear),
+    parse_arguments: |_| Ok(SlashAction::Clear),
 };
 
 pub(super) const EDIT: SlashCommand = SlashCommand {
     name: "edit",
     aliases: &[],
     usage: "[NAME | --new [NAME]]",
-    about: "edit a workflow or role; without a name: which there are",
-    more: "Findings, the graph and what fits are shown while you type; F1 lists the keys. A run that goes on \
+    description: "edit a workflow or role; without a name: which there are",
+    long_help: "Findings, the graph and what fits are shown while you type; F1 lists the keys. A run that goes on \
            keeps its own version.\n/edit NAME --external opens it in $VISUAL or $EDITOR. /edit --new begins another \
            one, from a pattern or as a copy.",
     argument: SlashArgument::Definition,
-    parse: |rest| Ok(SlashAction::edit(arguments::definition(rest))),
+    parse_arguments: |rest| Ok(SlashAction::edit_action(arguments::parse_edit_target(rest))),
 };
 
 pub(super) const PANE: SlashCommand = SlashCommand::new(
@@ -59,15 +61,15 @@ pub(super) const CMD: SlashCommand = SlashCommand::new(
      /cmd add puts the last command and its answer there, to be sent; with the setting \"cmd\": {\"add_output\": true} \
      answers go along with your next text.\nExample: /cmd ??? the ten largest files below src",
     SlashArgument::Shell,
-    |rest| Ok(SlashAction::Shell(cmd::parse(rest)?)),
+    |rest| Ok(SlashAction::Shell(cmd::parse_cmd(rest)?)),
 );
 
 pub(super) const EXIT: SlashCommand = SlashCommand {
     name: "exit",
     aliases: &["quit", "q"],
     usage: "",
-    about: "leave (also Ctrl+D on an empty line)",
-    more: "",
+    description: "leave (also Ctrl+D on an empty line)",
+    long_help: "",
     argument: SlashArgument::None,
-    parse: |_| Ok(SlashAction::Quit),
+    parse_arguments: |_| Ok(SlashAction::Quit),
 };

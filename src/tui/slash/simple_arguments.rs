@@ -1,14 +1,14 @@
 //! What single words behind a command mean.
 
 /// Nothing is no name.
-pub(super) fn named(rest: &str) -> Option<String> {
+pub(super) fn optional_name(rest: &str) -> Option<String> {
     (!rest.is_empty()).then(|| rest.to_owned())
 }
 
 /// `on`, `off`, or nothing: the other way.
 /// # Errors
 /// It is another word.
-pub(super) fn switch(name: &str, rest: &str) -> Result<Option<bool>, String> {
+pub(super) fn parse_switch(name: &str, rest: &str) -> Result<Option<bool>, String> {
     match rest {
         "" => Ok(None),
         "on" => Ok(Some(true)),

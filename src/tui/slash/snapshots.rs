@@ -1,7 +1,7 @@
 //! What `/snapshot` is asked for.
 
-use super::arguments::{unquote, word};
-use super::edit_distance::closest;
+use super::arguments::{split_word, strip_quotes};
+use super::edit_distance::closest_name;
 use crate::backend::SnapshotOperation;
 
 pub const SNAPSHOT_WORDS: &[&str] = &["list", "create", "show", "diff", "restore", "delete", "help"];
@@ -10,8 +10,8 @@ pub const SNAPSHOT_WORDS: &[&str] = &["list", "create", "show", "diff", "restore
 ///
 /// # Errors
 /// What is missing, or the word that was meant.
-pub fn parse(rest: &str) -> Result<Option<SnapshotOperation>, String> {
-    let (first, rest) = word(rest);
+pub fn parse_snapshot_command(rest: &str) -> Result<Option<SnapshotOperation>, String> {
+    let (first, rest) = split_word(rest);
     let rest = rest.trim();
     let id = || match rest {
         "" => Err(format!("/snapshot {first} needs an id — /snapshot list shows them")),
@@ -19,14 +19,14 @@ pub fn parse(rest: &str) -> Result<Option<SnapshotOperation>, String> {
     };
     let command = match first {
         "" | "list" | "ls" => SnapshotOperation::List,
-        "create" => SnapshotOperation::Create { label: unquote(rest).to_owned() },
+        "create" => SnapshotOperation::Create { label: strip_quotes(rest).to_owned() },
         "show" => SnapshotOperation::Show { id: id()? },
         "diff" => SnapshotOperation::Diff { id: id()? },
         "restore" => SnapshotOperation::Restore { id: id()? },
         "delete" => SnapshotOperation::Delete { id: id()? },
         "help" => return Ok(None),
         _ => {
-            let known = closest(first, SNAPSHOT_WORDS.iter().copied());
+            let known = closest_name(first, SNAPSHOT_WORDS.iter().copied());
             let tail = known.map_or_else(
                 || format!("it is one of {}", SNAPSHOT_WORDS.join(", ")),
                 |known| format!("did you mean {known}?"),

@@ -1,6 +1,6 @@
 //! Commands that start something: a workflow, a conversation with another role.
 
-use super::arguments::{unquote, word};
+use super::arguments::{split_word, strip_quotes};
 use super::command::{SlashAction, SlashArgument, SlashCommand};
 use super::steering;
 use crate::backend::ConcurrentRunMode;
@@ -9,33 +9,33 @@ pub(super) const WORKFLOW: SlashCommand = SlashCommand {
     name: "workflow",
     aliases: &["wf"],
     usage: "NAME [\"INPUT\"]",
-    about: "start a workflow",
-    more: "Everything after the name is the input; one pair of quotes around it is removed. Without an \
+    description: "start a workflow",
+    long_help: "Everything after the name is the input; one pair of quotes around it is removed. Without an \
            input the next text is taken, if the workflow wants one. Beside another one that works in this project: \
            --share works on the same files, --isolate in a git worktree.\nExample: /workflow coder_reviewer \
            \"add a --json flag\"",
     argument: SlashArgument::Workflow,
-    parse: parse_workflow,
+    parse_arguments: parse_workflow,
 };
 
 pub(super) const WORKFLOWS: SlashCommand = SlashCommand {
     name: "workflows",
     aliases: &["wfs"],
     usage: "",
-    about: "all workflows, broken ones with the reason",
-    more: "",
+    description: "all workflows, broken ones with the reason",
+    long_help: "",
     argument: SlashArgument::None,
-    parse: |_| Ok(SlashAction::Workflows),
+    parse_arguments: |_| Ok(SlashAction::Workflows),
 };
 
 pub(super) const ROLE: SlashCommand = SlashCommand {
     name: "role",
     aliases: &[],
     usage: "NAME",
-    about: "talk to another role, in a new conversation",
-    more: "Prompt, model and tools change with the role. Without a name: see /roles.",
+    description: "talk to another role, in a new conversation",
+    long_help: "Prompt, model and tools change with the role. Without a name: see /roles.",
     argument: SlashArgument::Role,
-    parse: |rest| {
+    parse_arguments: |rest| {
         if rest.is_empty() {
             Ok(SlashAction::Roles(String::new()))
         } else {
@@ -48,25 +48,29 @@ pub(super) const ROLES: SlashCommand = SlashCommand {
     name: "roles",
     aliases: &[],
     usage: "[GROUP|all]",
-    about: "roles without a group, of one group, or all",
-    more: "",
+    description: "roles without a group, of one group, or all",
+    long_help: "",
     argument: SlashArgument::RoleGroup,
-    parse: |rest| Ok(SlashAction::Roles(rest.to_owned())),
+    parse_arguments: |rest| Ok(SlashAction::Roles(rest.to_owned())),
 };
 
 fn parse_workflow(rest: &str) -> Result<SlashAction, String> {
-    let (name, input) = word(rest);
+    let (name, input) = split_word(rest);
     if name.is_empty() {
         return Ok(SlashAction::Workflows);
     }
     if let Some(steer) = steering::parse_workflow_word(name).filter(|_| input.trim().is_empty()) {
         return Ok(SlashAction::Steer(steer));
     }
-    let (word, after) = word(input.trim());
+    let (word, after) = split_word(input.trim());
     let (beside, input) = match word {
         "--share" => (Some(ConcurrentRunMode::Share), after),
         "--isolate" => (Some(ConcurrentRunMode::Isolate), after),
         _ => (None, input),
     };
-    Ok(SlashAction::Workflow { beside, name: name.to_owned(), input: unquote(input.trim()).to_owned() })
+    Ok(SlashAction::Workflow {
+        sharing_mode: beside,
+        name: name.to_owned(),
+        input: strip_quotes(input.trim()).to_owned(),
+    })
 }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::slash::arguments::word;
+use crate::slash::arguments::split_word;
 use synthdev_engine::steering::Breakpoint;
 use synthdev_runtime::command::ControlAction;
 
@@ -24,7 +24,7 @@ pub enum SteerAction {
         path: Vec<String>,
         value: Value,
         /// Also if it is of another kind than what stands there.
-        anyway: bool,
+        force: bool,
     },
     Pending(PendingTextAction),
     /// Everything that waits for an answer, or what is said to one of them.
@@ -60,20 +60,20 @@ pub struct SteeringCommand {
     pub name: &'static str,
     pub aliases: &'static [&'static str],
     pub usage: &'static str,
-    pub about: &'static str,
-    pub more: &'static str,
+    pub description: &'static str,
+    pub long_help: &'static str,
     /// It may name a run.
     pub run: bool,
 }
 
 const NONE: SteeringCommand =
-    SteeringCommand { name: "", aliases: &[], usage: "", about: "", more: "", run: false };
+    SteeringCommand { name: "", aliases: &[], usage: "", description: "", long_help: "", run: false };
 
 pub const PAUSE: SteeringCommand = SteeringCommand {
     name: "pause",
     usage: "[RUN]",
-    about: "let the state end, then stand still",
-    more: "What is under way ends; the run stands before its next state. /step goes one state on, /continue goes on, /set \
+    description: "let the state end, then stand still",
+    long_help: "What is under way ends; the run stands before its next state. /step goes one state on, /continue goes on, /set \
            changes common_data. Esc stops the model in the middle of a word, /stop ends the run at once. A run of another \
            process, named by its id, is paused there; /resume takes it up here.",
     run: true,
@@ -83,36 +83,36 @@ pub const PAUSE: SteeringCommand = SteeringCommand {
 pub const CONTINUE: SteeringCommand = SteeringCommand {
     name: "continue",
     aliases: &["cont"],
-    about: "go on with a run that stands still",
-    more: "It leaves step mode; breakpoints stay.",
+    description: "go on with a run that stands still",
+    long_help: "It leaves step mode; breakpoints stay.",
     ..NONE
 };
 
 pub const STEP: SteeringCommand = SteeringCommand {
     name: "step",
-    about: "go on to the next state, and stand still there",
-    more: "While no workflow runs: the next one that is started stands before each of its states.",
+    description: "go on to the next state, and stand still there",
+    long_help: "While no workflow runs: the next one that is started stands before each of its states.",
     ..NONE
 };
 
 pub const STOP: SteeringCommand = SteeringCommand {
     name: "stop",
     usage: "[RUN]",
-    about: "end the workflow that runs",
-    more: "What it did stays in its history, and /undo brings the files back. A run that waits, or that another process \
+    description: "end the workflow that runs",
+    long_help: "What it did stays in its history, and /undo brings the files back. A run that waits, or that another process \
            drives, is ended by its id.",
     run: true,
     ..NONE
 };
 
 pub const STATUS: SteeringCommand =
-    SteeringCommand { name: "status", about: "where the run is, what it costs, what waits", ..NONE };
+    SteeringCommand { name: "status", description: "where the run is, what it costs, what waits", ..NONE };
 
 pub const BREAK: SteeringCommand = SteeringCommand {
     name: "break",
     usage: "STATE | tool NAME | spend DOLLARS",
-    about: "stand still before a state or tool, or when so much was spent",
-    more: "A state is named as in the graph; inside of a called workflow or a branch its own name is enough. An amount \
+    description: "stand still before a state or tool, or when so much was spent",
+    long_help: "A state is named as in the graph; inside of a called workflow or a branch its own name is enough. An amount \
            counts once. While no workflow runs: for the next one that is started. /breaks lists them.\n\
            Examples: /break review · /break tool execute_terminal · /break spend 0.50",
     ..NONE
@@ -121,15 +121,15 @@ pub const BREAK: SteeringCommand = SteeringCommand {
 pub const BREAKS: SteeringCommand = SteeringCommand {
     name: "breaks",
     usage: "[remove NUMBER|all]",
-    about: "breakpoints; take one or all away",
+    description: "breakpoints; take one or all away",
     ..NONE
 };
 
 pub const SET: SteeringCommand = SteeringCommand {
     name: "set",
     usage: "common_data.NAME = JSON",
-    about: "change a variable while the run stands still",
-    more: "What is no JSON is a text. A value of another kind than before is refused; /set --anyway NAME = VALUE takes \
+    description: "change a variable while the run stands still",
+    long_help: "What is no JSON is a text. A value of another kind than before is refused; /set --anyway NAME = VALUE takes \
            it. The change is recorded with the run.\n\
            Examples: /set common_data.limit = 5 · /set task.title = \"a new title\"",
     ..NONE
@@ -138,8 +138,8 @@ pub const SET: SteeringCommand = SteeringCommand {
 pub const PENDING: SteeringCommand = SteeringCommand {
     name: "pending",
     usage: "[edit [N] | drop N|all]",
-    about: "what you typed and the run has not read yet, and what runs wait for",
-    more: "Up on an empty line takes the last one back to change it. Of runs that stand still: each question and each \
+    description: "what you typed and the run has not read yet, and what runs wait for",
+    long_help: "Up on an empty line takes the last one back to change it. Of runs that stand still: each question and each \
            step that was handed to you, with the values that it wants; /resume asks again.",
     ..NONE
 };
@@ -147,8 +147,8 @@ pub const PENDING: SteeringCommand = SteeringCommand {
 pub const APPROVALS: SteeringCommand = SteeringCommand {
     name: "approvals",
     usage: "[N [allow|run|session|always|deny]]",
-    about: "everything that waits for your answer in this session",
-    more: "With a number that question is asked now, or answered: allow (this call), run, session or always (also later \
+    description: "everything that waits for your answer in this session",
+    long_help: "With a number that question is asked now, or answered: allow (this call), run, session or always (also later \
            calls of the tool: in this run, until you leave, or saved in your settings), deny. Alt+A goes through the \
            questions.",
     ..NONE
@@ -158,7 +158,7 @@ pub const APPROVALS: SteeringCommand = SteeringCommand {
 ///
 /// # Errors
 /// What is missing or wrong.
-pub fn parse(name: &str, rest: &str) -> Option<Result<SteerAction, String>> {
+pub fn parse_steering(name: &str, rest: &str) -> Option<Result<SteerAction, String>> {
     Some(match name {
         "pause" => parse_run(rest, SteerAction::Pause, ControlAction::Pause),
         "continue" => Ok(SteerAction::Continue),
@@ -176,7 +176,7 @@ pub fn parse(name: &str, rest: &str) -> Option<Result<SteerAction, String>> {
 
 /// Without a run the one in front is meant.
 fn parse_run(rest: &str, front: SteerAction, control: ControlAction) -> Result<SteerAction, String> {
-    match word(rest) {
+    match split_word(rest) {
         ("", _) => Ok(front),
         (run, "") => Ok(SteerAction::Control(run.to_owned(), control)),
         (_, more) => Err(format!("one run is meant, by its id, and nothing else: not `{}`", more.trim())),
@@ -195,34 +195,34 @@ pub fn parse_workflow_word(word: &str) -> Option<SteerAction> {
 }
 
 fn parse_break(rest: &str) -> Result<SteerAction, String> {
-    let (first, after) = word(rest);
+    let (first, after) = split_word(rest);
     let after = after.trim();
     let point = match (first, after) {
         ("", _) => return Ok(SteerAction::Breaks),
         ("tool", "") => return Err("/break tool needs the name of a tool: /tools lists them".to_owned()),
-        ("tool", tool) => Breakpoint::tool(tool),
-        ("spend", amount) => spend(amount)?,
-        ("state", state) if !state.is_empty() => Breakpoint::state(state),
-        (state, "") => Breakpoint::state(state),
+        ("tool", tool) => Breakpoint::before_tool(tool),
+        ("spend", amount) => parse_spend_breakpoint(amount)?,
+        ("state", state) if !state.is_empty() => Breakpoint::before_state(state),
+        (state, "") => Breakpoint::before_state(state),
         _ => return Err(format!("/break takes a state, `tool NAME` or `spend DOLLARS`, not `{rest}`")),
     };
     Ok(SteerAction::Break(point))
 }
 
 /// `0.50`, `$0.50`
-fn spend(amount: &str) -> Result<Breakpoint, String> {
+fn parse_spend_breakpoint(amount: &str) -> Result<Breakpoint, String> {
     let dollars = amount.strip_prefix('$').unwrap_or(amount).parse::<f64>().ok();
     dollars
-        .and_then(Breakpoint::spend)
+        .and_then(Breakpoint::after_spending)
         .ok_or_else(|| format!("/break spend needs an amount of dollars such as 0.50, not `{amount}`"))
 }
 
 fn parse_breaks(rest: &str) -> Result<SteerAction, String> {
-    let (first, after) = word(rest);
+    let (first, after) = split_word(rest);
     match (first, after.trim()) {
         ("" | "list", _) => Ok(SteerAction::Breaks),
         ("remove" | "rm" | "clear", "all") | ("clear", "") => Ok(SteerAction::Unbreak(None)),
-        ("remove" | "rm" | "clear", at) => Ok(SteerAction::Unbreak(Some(number(at)?))),
+        ("remove" | "rm" | "clear", at) => Ok(SteerAction::Unbreak(Some(parse_number(at)?))),
         _ => Err(format!(
             "/breaks lists them, /breaks remove 2 and /breaks remove all take away, not `{first}`"
         )),
@@ -249,17 +249,17 @@ fn parse_set(rest: &str) -> Result<SteerAction, String> {
         }
         Err(_) => Value::from(value),
     };
-    Ok(SteerAction::Set { path, value, anyway })
+    Ok(SteerAction::Set { path, value, force: anyway })
 }
 
 fn parse_pending(rest: &str) -> Result<SteerAction, String> {
-    let (first, after) = word(rest);
+    let (first, after) = split_word(rest);
     let which = match (first, after.trim()) {
         ("" | "list", _) => PendingTextAction::List,
         ("edit", "") => PendingTextAction::Edit(None),
-        ("edit", at) => PendingTextAction::Edit(Some(number(at)?)),
+        ("edit", at) => PendingTextAction::Edit(Some(parse_number(at)?)),
         ("drop" | "remove", "all") => PendingTextAction::Drop(None),
-        ("drop" | "remove", at) => PendingTextAction::Drop(Some(number(at)?)),
+        ("drop" | "remove", at) => PendingTextAction::Drop(Some(parse_number(at)?)),
         _ => {
             return Err(format!(
                 "/pending lists them, /pending edit 1 and /pending drop 1 change them, not `{first}`"
@@ -270,7 +270,7 @@ fn parse_pending(rest: &str) -> Result<SteerAction, String> {
 }
 
 fn parse_approvals(rest: &str) -> Result<SteerAction, String> {
-    let (first, after) = word(rest);
+    let (first, after) = split_word(rest);
     if first.is_empty() {
         return Ok(SteerAction::Approvals(None));
     }
@@ -283,11 +283,11 @@ fn parse_approvals(rest: &str) -> Result<SteerAction, String> {
         "deny" => ApprovalAction::Deny,
         other => return Err(format!("an approval is allow, run, session, always or deny, not `{other}`")),
     };
-    Ok(SteerAction::Approvals(Some((number(first)?, verdict))))
+    Ok(SteerAction::Approvals(Some((parse_number(first)?, verdict))))
 }
 
 /// Lists count from 1.
-fn number(word: &str) -> Result<usize, String> {
+fn parse_number(word: &str) -> Result<usize, String> {
     match word.parse::<usize>() {
         Ok(at) if at > 0 => Ok(at),
         _ => Err(format!("`{word}` is no number of the list")),
@@ -304,12 +304,12 @@ mod tests {
     #[test]
     fn commands_that_steer_are_understood() {
         let check = |line: &str, expected: SteerAction| {
-            assert_eq!(slash::parse(line), Ok(SlashAction::Steer(expected)), "{line}")
+            assert_eq!(slash::parse_command_line(line), Ok(SlashAction::Steer(expected)), "{line}")
         };
         let set = |path: &[&str], value: Value, anyway| SteerAction::Set {
             path: path.iter().map(|key| (*key).to_owned()).collect(),
             value,
-            anyway,
+            force: anyway,
         };
         check("/pause", SteerAction::Pause);
         check("/cont", SteerAction::Continue);
@@ -318,9 +318,9 @@ mod tests {
         check("/workflow stop", SteerAction::Stop);
         check("/workflow status", SteerAction::Status);
         check("/break", SteerAction::Breaks);
-        check("/break review", SteerAction::Break(Breakpoint::state("review")));
-        check("/break tool run_it", SteerAction::Break(Breakpoint::tool("run_it")));
-        check("/break spend $0.50", SteerAction::Break(Breakpoint::spend(0.5).unwrap()));
+        check("/break review", SteerAction::Break(Breakpoint::before_state("review")));
+        check("/break tool run_it", SteerAction::Break(Breakpoint::before_tool("run_it")));
+        check("/break spend $0.50", SteerAction::Break(Breakpoint::after_spending(0.5).unwrap()));
         check("/breaks remove 2", SteerAction::Unbreak(Some(2)));
         check("/breaks clear", SteerAction::Unbreak(None));
         check("/set common_data.a.b = {\"c\": 1}", set(&["a", "b"], json!({"c": 1}), false));
@@ -346,7 +346,7 @@ mod tests {
             ("/pending edit 0", "no number"),
             ("/approvals 1 perhaps", "perhaps"),
         ] {
-            let told = slash::parse(line).unwrap_err();
+            let told = slash::parse_command_line(line).unwrap_err();
             assert!(told.contains(part), "{line}: {told}");
         }
     }

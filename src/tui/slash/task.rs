@@ -1,20 +1,20 @@
 //! `/task`: the person's list of what is to be done in this project.
 
-use super::arguments::{unquote, word};
+use super::arguments::{split_word, strip_quotes};
 use super::command::{SlashAction, SlashArgument, SlashCommand};
-use super::edit_distance::closest;
+use super::edit_distance::closest_name;
 use synthdev_domain::task_list::TaskListCommand;
 
 pub(super) const TASK: SlashCommand = SlashCommand {
     name: "task",
     aliases: &["tasks", "t"],
     usage: "add WORDS | edit N WORDS | done N | remove N | use N [WORKFLOW]",
-    about: "what is to be done in this project",
-    more: "Without a word: lists the tasks. They are yours, kept for this project in your data directory, not among its \
+    description: "what is to be done in this project",
+    long_help: "Without a word: lists the tasks. They are yours, kept for this project in your data directory, not among its \
            files. done once more opens a task again. use puts the text of a task into the input box, as the input of a \
            workflow if one is named.\nExample: /task use 2 coder_reviewer",
     argument: SlashArgument::Task,
-    parse: |rest| Ok(SlashAction::Task(parse(rest)?)),
+    parse_arguments: |rest| Ok(SlashAction::Task(parse_task_command(rest)?)),
 };
 
 /// Words that stand behind it, and what they do.
@@ -27,10 +27,10 @@ pub const TASK_WORDS: [(&str, &str); 6] = [
     ("use", "its text into the input box"),
 ];
 
-fn parse(rest: &str) -> Result<TaskListCommand, String> {
-    let (verb, rest) = word(rest);
+fn parse_task_command(rest: &str) -> Result<TaskListCommand, String> {
+    let (verb, rest) = split_word(rest);
     let rest = rest.trim();
-    let (number, after) = word(rest);
+    let (number, after) = split_word(rest);
     let numbered = || match number.parse::<u64>() {
         Ok(number) => Ok(number),
         Err(_) if number.is_empty() => {
@@ -45,24 +45,24 @@ fn parse(rest: &str) -> Result<TaskListCommand, String> {
     match verb {
         "" | "list" if rest.is_empty() => Ok(TaskListCommand::List),
         "list" => Err("/task list takes nothing more".to_owned()),
-        "add" => match unquote(rest).trim() {
+        "add" => match strip_quotes(rest).trim() {
             "" => Err("/task add needs words: what is to be done".to_owned()),
             text => Ok(TaskListCommand::Add(text.to_owned())),
         },
-        "edit" => match (numbered()?, unquote(after.trim()).trim()) {
+        "edit" => match (numbered()?, strip_quotes(after.trim()).trim()) {
             (number, "") => Err(format!("/task edit {number} needs the new words")),
             (number, text) => Ok(TaskListCommand::Edit(number, text.to_owned())),
         },
         "done" => alone(TaskListCommand::Done(numbered()?)),
         "remove" => alone(TaskListCommand::Remove(numbered()?)),
         "use" => {
-            let (workflow, more) = word(after.trim());
+            let (workflow, more) = split_word(after.trim());
             if !more.trim().is_empty() {
                 return Err(format!("/task use takes a number and a workflow, not `{}`, too", more.trim()));
             }
             Ok(TaskListCommand::Use(numbered()?, (!workflow.is_empty()).then(|| workflow.to_owned())))
         }
-        other => Err(match closest(other, TASK_WORDS.iter().map(|(word, _)| *word)) {
+        other => Err(match closest_name(other, TASK_WORDS.iter().map(|(word, _)| *word)) {
             Some(word) => format!("unknown: /task {other} — did you mean {word}?"),
             None => format!("unknown: /task {other} — to add a task: /task add {other} …"),
         }),
@@ -96,7 +96,7 @@ mod tests {
             ("remov 1", Err("did you mean remove?")),
             ("write the parser", Err("unknown: /task write")),
         ] {
-            match (parse(rest), expected) {
+            match (parse_task_command(rest), expected) {
                 (Ok(found), Ok(wanted)) => assert_eq!(found, wanted, "{rest}"),
                 (Err(found), Err(part)) => assert!(found.contains(part), "{rest}: {found}"),
                 (found, _) => panic!("{rest}: {found:?}"),

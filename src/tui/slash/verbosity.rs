@@ -8,11 +8,11 @@ pub(super) const VERBOSITY: SlashCommand = SlashCommand::new(
     "For this session; the setting \"verbosity\" keeps it. 0 logs nothing, 1 errors, 2 warnings, 3 runs, 4 states, models \
      and tools, 5 everything; what was said is never logged. From 3 on results and data are shown, too, as with Ctrl+O.",
     SlashArgument::Level,
-    |rest| verbosity(rest).map(SlashAction::Verbosity),
+    |rest| parse_verbosity(rest).map(SlashAction::Verbosity),
 );
 
 /// `/verbosity [0-5]`
-fn verbosity(rest: &str) -> Result<Option<u8>, String> {
+fn parse_verbosity(rest: &str) -> Result<Option<u8>, String> {
     if rest.is_empty() {
         return Ok(None);
     }

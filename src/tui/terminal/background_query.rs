@@ -19,7 +19,7 @@ const BEFORE: &str = "11;rgb";
 /// Events that could be the beginning of an answer.
 #[derive(Default)]
 pub(super) struct BackgroundReplyParser {
-    held: Vec<Event>,
+    held_events: Vec<Event>,
     text: String,
 }
 
@@ -32,20 +32,20 @@ enum BackgroundReplyPart {
 }
 
 impl BackgroundReplyParser {
-    pub(super) fn holds(&self) -> bool {
-        !self.held.is_empty()
+    pub(super) fn has_pending(&self) -> bool {
+        !self.held_events.is_empty()
     }
 
     /// They were keys.
-    pub(super) fn release(&mut self) -> Vec<TerminalEvent> {
+    pub(super) fn release_as_keys(&mut self) -> Vec<TerminalEvent> {
         self.text.clear();
-        std::mem::take(&mut self.held).into_iter().map(TerminalEvent::Event).collect()
+        std::mem::take(&mut self.held_events).into_iter().map(TerminalEvent::Event).collect()
     }
 
     /// What is known now: keys, an answer, or nothing yet.
     pub(super) fn feed_event(&mut self, event: Event) -> Vec<TerminalEvent> {
-        let part = part(&event);
-        self.held.push(event);
+        let part = reply_part(&event);
+        self.held_events.push(event);
         let ended = match part {
             // a new one begins, whatever was before
             BackgroundReplyPart::Escape(Some(']')) if self.text.is_empty() => {
@@ -53,7 +53,7 @@ impl BackgroundReplyParser {
                 return self.all_but_last();
             }
             BackgroundReplyPart::Escape(None) if self.text.is_empty() => return self.all_but_last(),
-            BackgroundReplyPart::Letter(']') if self.text.is_empty() && self.held.len() == 2 => {
+            BackgroundReplyPart::Letter(']') if self.text.is_empty() && self.held_events.len() == 2 => {
                 self.text.push(']');
                 false
             }
@@ -67,39 +67,39 @@ impl BackgroundReplyParser {
             }
             // the end may come in two
             BackgroundReplyPart::Escape(None) => false,
-            _ => return self.release(),
+            _ => return self.release_as_keys(),
         };
         if ended {
             let light = is_light(&self.text);
             return match light {
                 Some(light) => {
                     self.text.clear();
-                    self.held.clear();
+                    self.held_events.clear();
                     vec![TerminalEvent::Light(light)]
                 }
-                None => self.release(),
+                None => self.release_as_keys(),
             };
         }
         let body = self.text.trim_start_matches(']');
         let fits = body.starts_with(BEFORE) || BEFORE.starts_with(body);
-        if fits && self.held.len() < LONGEST { Vec::new() } else { self.release() }
+        if fits && self.held_events.len() < LONGEST { Vec::new() } else { self.release_as_keys() }
     }
 
     /// What came before the last event were keys.
     fn all_but_last(&mut self) -> Vec<TerminalEvent> {
-        let last = self.held.pop();
-        let before = std::mem::take(&mut self.held).into_iter().map(TerminalEvent::Event).collect();
-        self.held.extend(last);
+        let last = self.held_events.pop();
+        let before = std::mem::take(&mut self.held_events).into_iter().map(TerminalEvent::Event).collect();
+        self.held_events.extend(last);
         before
     }
 
     fn ends_open(&self) -> bool {
-        let before = self.held.len().checked_sub(2).map(|at| part(&self.held[at]));
+        let before = self.held_events.len().checked_sub(2).map(|at| reply_part(&self.held_events[at]));
         !self.text.is_empty() && matches!(before, Some(BackgroundReplyPart::Escape(None)))
     }
 }
 
-fn part(event: &Event) -> BackgroundReplyPart {
+fn reply_part(event: &Event) -> BackgroundReplyPart {
     let Event::Key(KeyEvent { code, modifiers, .. }) = event else { return BackgroundReplyPart::Other };
     match (code, *modifiers) {
         (KeyCode::Esc, KeyModifiers::NONE) => BackgroundReplyPart::Escape(None),
@@ -114,13 +114,13 @@ fn part(event: &Event) -> BackgroundReplyPart {
 fn is_light(text: &str) -> Option<bool> {
     let colour = text.strip_prefix("]11;rgb")?;
     let colour = colour.strip_prefix('a').unwrap_or(colour).strip_prefix(':')?;
-    let parts: Vec<f64> = colour.split('/').take(3).map(share).collect::<Option<_>>()?;
+    let parts: Vec<f64> = colour.split('/').take(3).map(hex_fraction).collect::<Option<_>>()?;
     let [red, green, blue] = parts.as_slice() else { return None };
     Some(0.299 * red + 0.587 * green + 0.114 * blue > 0.5)
 }
 
 /// One to four hexadecimal digits, of the largest number they could be.
-fn share(digits: &str) -> Option<f64> {
+fn hex_fraction(digits: &str) -> Option<f64> {
     if !(1..=4).contains(&digits.len()) {
         return None;
     }
@@ -158,7 +158,7 @@ mod tests {
             let mut listener = BackgroundReplyParser::default();
             let mut heard: Vec<TerminalEvent> =
                 events(text).into_iter().flat_map(|e| listener.feed_event(e)).collect();
-            heard.extend(listener.release());
+            heard.extend(listener.release_as_keys());
             let found = heard.iter().find_map(|heard| match heard {
                 TerminalEvent::Light(light) => Some(*light),
                 TerminalEvent::Event(_) => None,

@@ -14,10 +14,10 @@ pub(super) enum WatchedTerminal {
 
 /// Ends when the terminal that keys come from has gone away. Without one, never.
 #[cfg(target_os = "linux")]
-pub(super) fn hangup(watched: WatchedTerminal) -> impl Future<Output = ()> {
+pub(super) fn wait_hangup(watched: WatchedTerminal) -> impl Future<Output = ()> {
     let (sender, receiver) = tokio::sync::oneshot::channel();
     std::thread::spawn(move || {
-        if linux::wait(watched) {
+        if linux::block_until_hangup(watched) {
             // the program ends already
             let _ = sender.send(());
         }
@@ -54,23 +54,23 @@ mod linux {
     use super::WatchedTerminal;
 
     /// Waits for the end of the terminal. `false`: there is none, or that cannot be known.
-    pub(super) fn wait(watched: WatchedTerminal) -> bool {
+    pub(super) fn block_until_hangup(watched: WatchedTerminal) -> bool {
         if io::stdin().is_terminal() {
-            return hung_up(io::stdin(), None);
+            return is_hung_up(io::stdin(), None);
         }
         if watched == WatchedTerminal::Stdin {
             return false;
         }
         let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC;
-        open("/dev/tty", flags, Mode::empty()).is_ok_and(|terminal| hung_up(terminal, None))
+        open("/dev/tty", flags, Mode::empty()).is_ok_and(|terminal| is_hung_up(terminal, None))
     }
 
     pub(super) fn is_stdin_hung_up() -> bool {
-        hung_up(io::stdin(), Some(&Timespec { tv_sec: 0, tv_nsec: 0 }))
+        is_hung_up(io::stdin(), Some(&Timespec { tv_sec: 0, tv_nsec: 0 }))
     }
 
     /// Asks for no event: only the end of the other side is told then.
-    fn hung_up(terminal: impl AsFd, patience: Option<&Timespec>) -> bool {
+    fn is_hung_up(terminal: impl AsFd, patience: Option<&Timespec>) -> bool {
         loop {
             let mut polled = [PollFd::new(&terminal, PollFlags::empty())];
             match poll(&mut polled, patience) {

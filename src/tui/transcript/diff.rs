@@ -3,15 +3,15 @@
 use ratatui::style::Style;
 use ratatui::text::Line;
 
-use super::line_wrap::{LinePrefix, TextLayoutOptions, blank, push, put};
+use super::line_wrap::{LinePrefix, TextLayoutOptions, blank_columns, push, push_wrapped};
 use crate::theme::ColorTheme;
 
 /// Colours of a unified diff's line.
 pub fn diff_style(line: &str, theme: ColorTheme) -> Style {
     match line.as_bytes().first() {
-        Some(b'+') => theme.good(),
-        Some(b'-') => theme.bad(),
-        Some(b'@') => theme.accent(),
+        Some(b'+') => theme.good_style(),
+        Some(b'-') => theme.bad_style(),
+        Some(b'@') => theme.accent_style(),
         _ => theme.text(),
     }
 }
@@ -22,57 +22,66 @@ const LONGEST: usize = 1 << 30;
 /// Where the next lines of a part stand in both files, and how many it still has.
 #[derive(Clone, Copy, Default)]
 struct DiffHunkPosition {
-    old: usize,
-    new: usize,
-    old_left: usize,
-    new_left: usize,
+    old_line: usize,
+    new_line: usize,
+    old_remaining: usize,
+    new_remaining: usize,
 }
 
 /// Lays out cleaned lines. What is no part of a diff is shown as it is. `shift` is added to every number; the lines that
 /// say where a part begins are then left out, as they would be wrong.
-pub fn layout<'a>(
+pub fn layout_diff<'a>(
     lines: impl Iterator<Item = &'a str>,
     shift: Option<usize>,
     page: TextLayoutOptions,
     rows: &mut Vec<Line<'static>>,
 ) {
-    let mut numbers = LineNumbers { place: DiffHunkPosition::default(), shift };
+    let mut numbers = LineNumbers { hunk_position: DiffHunkPosition::default(), shift };
     for line in lines {
-        numbers.lay(line, page, rows);
+        numbers.layout_line(line, page, rows);
     }
 }
 
 /// Where a diff that is laid out line by line stands.
 #[derive(Clone, Copy, Default)]
 pub struct LineNumbers {
-    place: DiffHunkPosition,
+    hunk_position: DiffHunkPosition,
     shift: Option<usize>,
 }
 
 impl LineNumbers {
     /// Lays out the next line.
-    pub fn lay(&mut self, line: &str, page: TextLayoutOptions, rows: &mut Vec<Line<'static>>) {
+    pub fn layout_line(&mut self, line: &str, page: TextLayoutOptions, rows: &mut Vec<Line<'static>>) {
         let theme = page.theme;
-        if let Some(next) = part(line, self.shift.unwrap_or(0)) {
-            let first = self.place.new == 0;
-            self.place = next;
+        if let Some(next) = parse_hunk_header(line, self.shift.unwrap_or(0)) {
+            let first = self.hunk_position.new_line == 0;
+            self.hunk_position = next;
             return match self.shift {
-                None => push(&[(theme.accent(), line)], page.columns, page.indent, 0, rows),
+                None => push(&[(theme.accent_style(), line)], page.columns, page.indent, 0, rows),
                 Some(_) if first => {}
-                Some(_) => push(&[(theme.dim(), "⋯")], page.columns, page.indent, 0, rows),
+                Some(_) => push(&[(theme.dim_style(), "⋯")], page.columns, page.indent, 0, rows),
             };
         }
         let style = diff_style(line, theme);
-        match number(line, &mut self.place) {
+        match line_number(line, &mut self.hunk_position) {
             Some(number) => {
                 let (digits, columns) = (number.to_string(), 5);
-                let left =
-                    format!("{}{}{digits} ", blank(page.indent), blank(columns - digits.len().min(columns)));
-                let lead = LinePrefix { style: theme.dim(), first: &left, rest: blank(left.len() + 1) };
-                put(&[(style, line)], lead, page.columns, rows);
+                let left = format!(
+                    "{}{}{digits} ",
+                    blank_columns(page.indent),
+                    blank_columns(columns - digits.len().min(columns))
+                );
+                let lead = LinePrefix {
+                    style: theme.dim_style(),
+                    first_row: &left,
+                    other_rows: blank_columns(left.len() + 1),
+                };
+                push_wrapped(&[(style, line)], lead, page.columns, rows);
             }
-            None if self.place.is_over() && (line.starts_with("+++ ") || line.starts_with("--- ")) => {
-                push(&[(theme.bold(), line)], page.columns, page.indent, 0, rows);
+            None if self.hunk_position.is_complete()
+                && (line.starts_with("+++ ") || line.starts_with("--- ")) =>
+            {
+                push(&[(theme.bold_style(), line)], page.columns, page.indent, 0, rows);
             }
             None => push(&[(style, line)], page.columns, page.indent, 0, rows),
         }
@@ -80,30 +89,30 @@ impl LineNumbers {
 }
 
 impl DiffHunkPosition {
-    fn is_over(self) -> bool {
-        self.old_left == 0 && self.new_left == 0
+    fn is_complete(self) -> bool {
+        self.old_remaining == 0 && self.new_remaining == 0
     }
 }
 
 /// The number of a line inside of a part: that of the file which has it, of the new one if both do.
-fn number(line: &str, place: &mut DiffHunkPosition) -> Option<usize> {
+fn line_number(line: &str, place: &mut DiffHunkPosition) -> Option<usize> {
     let (old, new) = match line.as_bytes().first() {
         Some(b'+') => (0, 1),
         Some(b'-') => (1, 0),
         Some(b' ') | None => (1, 1),
         _ => return None,
     };
-    if place.old_left < old || place.new_left < new {
+    if place.old_remaining < old || place.new_remaining < new {
         return None;
     }
-    let number = if new == 1 { place.new } else { place.old };
-    (place.old, place.new) = (place.old + old, place.new + new);
-    (place.old_left, place.new_left) = (place.old_left - old, place.new_left - new);
+    let number = if new == 1 { place.new_line } else { place.old_line };
+    (place.old_line, place.new_line) = (place.old_line + old, place.new_line + new);
+    (place.old_remaining, place.new_remaining) = (place.old_remaining - old, place.new_remaining - new);
     Some(number)
 }
 
 /// `@@ -12,3 +12,4 @@`
-fn part(line: &str, shift: usize) -> Option<DiffHunkPosition> {
+fn parse_hunk_header(line: &str, shift: usize) -> Option<DiffHunkPosition> {
     let rest = line.strip_prefix("@@ -")?;
     let (old, rest) = rest.split_once(" +")?;
     let (new, _) = rest.split_once(" @@")?;
@@ -113,7 +122,7 @@ fn part(line: &str, shift: usize) -> Option<DiffHunkPosition> {
         Some((number(first)? + shift.min(LONGEST), number(count)?))
     };
     let ((old, old_left), (new, new_left)) = (pair(old)?, pair(new)?);
-    Some(DiffHunkPosition { old, new, old_left, new_left })
+    Some(DiffHunkPosition { old_line: old, new_line: new, old_remaining: old_left, new_remaining: new_left })
 }
 
 #[cfg(test)]
@@ -124,7 +133,7 @@ mod tests {
         let page =
             TextLayoutOptions { columns: 20, indent: 0, base: Style::new(), theme: ColorTheme::default() };
         let mut rows = Vec::new();
-        layout(text.lines(), shift, page, &mut rows);
+        layout_diff(text.lines(), shift, page, &mut rows);
         let shown: Vec<String> = rows.iter().map(ToString::to_string).collect();
         assert_eq!(shown, expected, "{text}");
     }

@@ -8,7 +8,7 @@ use crate::theme::ColorTheme;
 
 mod languages;
 
-pub use languages::{LanguageSyntax, language};
+pub use languages::{LanguageSyntax, find_language};
 
 /// What is open at the end of a line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -31,7 +31,7 @@ enum HighlightKind {
 }
 
 /// The line in pieces.
-pub fn pieces<'a>(
+pub fn highlight_line<'a>(
     line: &'a str,
     language: &LanguageSyntax,
     lex: &mut HighlightState,
@@ -42,12 +42,12 @@ pub fn pieces<'a>(
     let mut plain = 0;
     let mut at = 0;
     while at < line.len() {
-        let (kind, end) = token(line, at, language, lex);
+        let (kind, end) = next_token(line, at, language, lex);
         if !matches!(kind, HighlightKind::Plain) {
             if plain < at {
                 pieces.push((base, &line[plain..at]));
             }
-            pieces.push((base.patch(style(kind, theme)), &line[at..end]));
+            pieces.push((base.patch(highlight_style(kind, theme)), &line[at..end]));
             plain = end;
         }
         at = end;
@@ -58,19 +58,19 @@ pub fn pieces<'a>(
     pieces
 }
 
-fn style(kind: HighlightKind, theme: ColorTheme) -> Style {
+fn highlight_style(kind: HighlightKind, theme: ColorTheme) -> Style {
     match kind {
         HighlightKind::Plain => theme.text(),
-        HighlightKind::Comment => theme.dim(),
-        HighlightKind::Text => theme.good(),
-        HighlightKind::Number => theme.warning(),
-        HighlightKind::Word => theme.bold(),
-        HighlightKind::Type => theme.accent(),
+        HighlightKind::Comment => theme.dim_style(),
+        HighlightKind::Text => theme.good_style(),
+        HighlightKind::Number => theme.warning_style(),
+        HighlightKind::Word => theme.bold_style(),
+        HighlightKind::Type => theme.accent_style(),
     }
 }
 
 /// What begins at a byte, and where it ends: always behind it.
-fn token(
+fn next_token(
     line: &str,
     at: usize,
     language: &LanguageSyntax,
@@ -88,7 +88,7 @@ fn token(
             return (HighlightKind::Comment, end.unwrap_or(line.len()));
         }
         HighlightState::Text(close) => {
-            let end = upto(closing(rest, close), close);
+            let end = upto(find_closing_mark(rest, close), close);
             if end.is_some() {
                 *lex = HighlightState::Code;
             }
@@ -108,21 +108,21 @@ fn token(
         return (HighlightKind::Comment, line.len());
     }
     if let Some(quote) = language.long_quotes.iter().find(|quote| rest.starts_with(**quote)) {
-        let end = closing(&rest[quote.len()..], quote).map(|end| at + end + 2 * quote.len());
+        let end = find_closing_mark(&rest[quote.len()..], quote).map(|end| at + end + 2 * quote.len());
         if end.is_none() {
             *lex = HighlightState::Text(quote);
         }
         return (HighlightKind::Text, end.unwrap_or(line.len()));
     }
-    word(line, at, language)
+    next_word(line, at, language)
 }
 
 /// Strings of one line, numbers, words; anything else is one character of no kind.
-fn word(line: &str, at: usize, language: &LanguageSyntax) -> (HighlightKind, usize) {
+fn next_word(line: &str, at: usize, language: &LanguageSyntax) -> (HighlightKind, usize) {
     let rest = &line[at..];
     let Some(first) = rest.chars().next() else { return (HighlightKind::Plain, line.len()) };
-    if language.quotes.contains(first)
-        && let Some(end) = quoted(rest, first, language)
+    if language.quote_chars.contains(first)
+        && let Some(end) = string_end(rest, first, language)
     {
         return (HighlightKind::Text, at + end);
     }
@@ -135,8 +135,8 @@ fn word(line: &str, at: usize, language: &LanguageSyntax) -> (HighlightKind, usi
     }
     let end = run(|c| c.is_alphanumeric() || c == '_');
     let text = &line[at..end];
-    let known = language.words.contains(&text)
-        || language.any_case && language.words.contains(&text.to_ascii_lowercase().as_str());
+    let known = language.keywords.contains(&text)
+        || language.ignores_case && language.keywords.contains(&text.to_ascii_lowercase().as_str());
     let kind = match first {
         _ if known => HighlightKind::Word,
         'A'..='Z' if language.types => HighlightKind::Type,
@@ -146,16 +146,16 @@ fn word(line: &str, at: usize, language: &LanguageSyntax) -> (HighlightKind, usi
 }
 
 /// Where a string of one line ends. `'a` of Rust opens nothing, and neither does a quote that nothing closes.
-fn quoted(rest: &str, quote: char, language: &LanguageSyntax) -> Option<usize> {
+fn string_end(rest: &str, quote: char, language: &LanguageSyntax) -> Option<usize> {
     let close = &rest[..1];
-    let end = 1 + closing(&rest[1..], close)? + 1;
-    let lifetime = quote == '\'' && language.lifetimes;
+    let end = 1 + find_closing_mark(&rest[1..], close)? + 1;
+    let lifetime = quote == '\'' && language.has_lifetimes;
     let inner = &rest[1..end - 1];
     (!lifetime || inner.starts_with('\\') || inner.chars().count() == 1).then_some(end)
 }
 
 /// The first `mark` that has no backslash before it.
-fn closing(text: &str, mark: &str) -> Option<usize> {
+fn find_closing_mark(text: &str, mark: &str) -> Option<usize> {
     let bytes = text.as_bytes();
     let mut at = 0;
     while at < bytes.len() {
@@ -177,15 +177,15 @@ mod tests {
     /// Pieces that stand out, with the sign of their kind.
     fn check(name: &str, lines: &[(&str, &[(&str, HighlightKind)])]) {
         let theme = ColorTheme::default();
-        let language = language(name).unwrap();
+        let language = find_language(name).unwrap();
         let mut lex = HighlightState::default();
         for (line, expected) in lines {
-            let found = pieces(line, language, &mut lex, Style::new(), theme);
+            let found = highlight_line(line, language, &mut lex, Style::new(), theme);
             assert_eq!(found.iter().map(|piece| piece.1).collect::<String>(), *line);
             let loud: Vec<StyledPiece<'_>> =
                 found.into_iter().filter(|piece| piece.0 != Style::new()).collect();
             let expected: Vec<StyledPiece<'_>> =
-                expected.iter().map(|(text, kind)| (style(*kind, theme), *text)).collect();
+                expected.iter().map(|(text, kind)| (highlight_style(*kind, theme), *text)).collect();
             assert_eq!(loud, expected, "{name}: {line}");
         }
     }
@@ -222,6 +222,6 @@ mod tests {
             "js",
             &[("const a = `x", &[("const", Word), ("`x", Text)]), ("y` + 1", &[("y`", Text), ("1", Number)])],
         );
-        assert!(language("nonsense").is_none());
+        assert!(find_language("nonsense").is_none());
     }
 }

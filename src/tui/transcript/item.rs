@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use similar::TextDiff;
 
-use crate::text::{clean, one_line};
+use crate::text::{clean_text, one_line};
 use synthdev_domain::context::ConversationSide;
 
 /// Two texts that have little in common are not compared for longer.
@@ -108,10 +108,10 @@ pub enum TranscriptItem {
 
 impl ToolItem {
     /// It ended: how, and what it said.
-    pub fn finish(&mut self, ok: bool, summary: &str, content: &str, took_ms: u64) {
+    pub fn finish_call(&mut self, ok: bool, summary: &str, content: &str, took_ms: u64) {
         self.status = if ok { ToolStatus::Done } else { ToolStatus::Failed };
         self.summary = one_line(summary);
-        self.content = clean(content).into_owned();
+        self.content = clean_text(content).into_owned();
         self.took_ms = Some(took_ms);
         if let Some(change) = &mut self.change {
             let about = self.content.lines().next().and_then(|line| serde_json::from_str::<Value>(line).ok());
@@ -127,8 +127,9 @@ impl ToolFileDiff {
 
     /// Of a call that puts one text in the place of another.
     pub fn from_arguments(arguments: &Value) -> Option<Self> {
-        let text =
-            |name: &str| arguments.get(name).and_then(Value::as_str).map(|text| clean(text).into_owned());
+        let text = |name: &str| {
+            arguments.get(name).and_then(Value::as_str).map(|text| clean_text(text).into_owned())
+        };
         let (old, new) = (text("old_text")?, text("new_text").unwrap_or_default());
         if old.len() + new.len() > Self::MOST {
             return None;
@@ -145,7 +146,7 @@ impl TranscriptBlock {
         Self {
             tone,
             title: one_line(title),
-            body: clean(body.trim_end()).into_owned(),
+            body: clean_text(body.trim_end()).into_owned(),
             style: BlockBodyStyle::Plain,
             foot: Vec::new(),
         }
@@ -158,22 +159,22 @@ impl TranscriptBlock {
     }
 
     #[must_use]
-    pub fn foot(mut self, line: impl AsRef<str>) -> Self {
-        self.foot.push(clean(line.as_ref()).into_owned());
+    pub fn with_footer(mut self, line: impl AsRef<str>) -> Self {
+        self.foot.push(clean_text(line.as_ref()).into_owned());
         self
     }
 }
 
 impl TranscriptItem {
     pub fn line(tone: ItemTone, text: &str) -> Self {
-        Self::Line { tone, text: clean(text).into_owned() }
+        Self::Line { tone, text: clean_text(text).into_owned() }
     }
 
-    pub fn warning(text: &str) -> Self {
+    pub fn warning_item(text: &str) -> Self {
         Self::line(ItemTone::Warning, &format!("! {text}"))
     }
 
-    pub fn note(text: &str) -> Self {
+    pub fn note_item(text: &str) -> Self {
         Self::line(ItemTone::Dim, text)
     }
 
@@ -181,11 +182,11 @@ impl TranscriptItem {
         Self::Rule(one_line(text))
     }
 
-    pub fn detail(text: &str) -> Self {
-        Self::Detail(clean(text).into_owned())
+    pub fn detail_item(text: &str) -> Self {
+        Self::Detail(clean_text(text).into_owned())
     }
 
-    pub fn report(title: &str, body: &str) -> Self {
+    pub fn report_item(title: &str, body: &str) -> Self {
         Self::Block(TranscriptBlock::new(ItemTone::Accent, title, body))
     }
 

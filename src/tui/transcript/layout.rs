@@ -4,14 +4,14 @@ use ratatui::style::Style;
 use ratatui::text::Line;
 
 use super::item::{BlockBodyStyle, ItemTone, TranscriptBlock, TranscriptItem};
-use super::layout_options::{INDENT, lay_more, lay_plain};
+use super::layout_options::{INDENT, layout_fold_line, layout_plain};
 use super::line_wrap::push;
 use super::{diff, markdown};
-use crate::text::{fit, width};
+use crate::text::{display_width, fit_to_columns};
 use crate::theme::ColorTheme;
 
 pub use super::layout_options::ItemLayoutOptions;
-pub use reply::{ReplyLayoutTail, extend};
+pub use reply::{ReplyLayoutTail, extend_reply};
 
 mod reply;
 mod tool;
@@ -25,7 +25,7 @@ const DIFF_FROM: usize = 60;
 const DIFF_SHOWN: usize = 40;
 
 /// The rows of an item, of a reply those of about `most` bytes; one that is open or longer also says where its text goes on.
-pub fn layout(
+pub fn layout_item(
     item: &TranscriptItem,
     look: ItemLayoutOptions,
     most: usize,
@@ -33,15 +33,15 @@ pub fn layout(
     let mut rows = Vec::new();
     let mut tail = None;
     match item {
-        TranscriptItem::Block(block) => lay_block(block, look, &mut rows),
-        TranscriptItem::Reply(reply) => tail = reply::layout(reply, look, most, &mut rows),
-        TranscriptItem::Tool(tool) => tool::layout(tool, look, &mut rows),
+        TranscriptItem::Block(block) => layout_block(block, look, &mut rows),
+        TranscriptItem::Reply(reply) => tail = reply::layout_reply(reply, look, most, &mut rows),
+        TranscriptItem::Tool(tool) => tool::layout_tool(tool, look, &mut rows),
         TranscriptItem::Line { tone, text } => {
-            lay_plain(text, style_of(*tone, look.theme), look.columns, INDENT, &mut rows);
+            layout_plain(text, tone_style(*tone, look.theme), look.columns, INDENT, &mut rows);
         }
-        TranscriptItem::Rule(text) => rows.push(rule(text, look)),
+        TranscriptItem::Rule(text) => rows.push(rule_line(text, look)),
         TranscriptItem::Detail(text) if look.details => {
-            lay_plain(text, look.theme.dim(), look.columns, INDENT, &mut rows);
+            layout_plain(text, look.theme.dim_style(), look.columns, INDENT, &mut rows);
         }
         TranscriptItem::Detail(_) => {}
     }
@@ -49,9 +49,9 @@ pub fn layout(
 }
 
 /// Opening it would show more, or less.
-pub fn folds(item: &TranscriptItem) -> bool {
+pub fn is_foldable(item: &TranscriptItem) -> bool {
     match item {
-        TranscriptItem::Block(block) => hidden(block).is_some(),
+        TranscriptItem::Block(block) => fold_point(block).is_some(),
         TranscriptItem::Reply(reply) => !reply.reasoning.is_empty(),
         TranscriptItem::Tool(tool) => !tool.content.is_empty() || tool.change.is_some(),
         TranscriptItem::Detail(_) => true,
@@ -59,35 +59,37 @@ pub fn folds(item: &TranscriptItem) -> bool {
     }
 }
 
-fn lay_block(block: &TranscriptBlock, look: ItemLayoutOptions, rows: &mut Vec<Line<'static>>) {
+fn layout_block(block: &TranscriptBlock, look: ItemLayoutOptions, rows: &mut Vec<Line<'static>>) {
     let theme = look.theme;
     if !block.title.is_empty() {
-        let style = style_of(block.tone, theme).patch(theme.bold());
+        let style = tone_style(block.tone, theme).patch(theme.bold_style());
         push(&[(style, &block.title)], look.columns, 0, INDENT, rows);
     }
-    let folded = hidden(block).filter(|_| !look.details);
+    let folded = fold_point(block).filter(|_| !look.details);
     let shown = folded.map_or(block.body.as_str(), |(end, _)| &block.body[..end]);
     if !block.body.is_empty() {
         match block.style {
-            BlockBodyStyle::Plain => lay_plain(shown, theme.text(), look.columns, INDENT, rows),
-            BlockBodyStyle::Dim => lay_plain(shown, theme.dim(), look.columns, INDENT, rows),
-            BlockBodyStyle::Markdown => markdown::layout(shown, look.page(INDENT, theme.text()), rows),
+            BlockBodyStyle::Plain => layout_plain(shown, theme.text(), look.columns, INDENT, rows),
+            BlockBodyStyle::Dim => layout_plain(shown, theme.dim_style(), look.columns, INDENT, rows),
+            BlockBodyStyle::Markdown => {
+                markdown::layout_markdown(shown, look.text_options(INDENT, theme.text()), rows)
+            }
             BlockBodyStyle::Diff => {
-                diff::layout(shown.split('\n'), None, look.page(INDENT, theme.text()), rows)
+                diff::layout_diff(shown.split('\n'), None, look.text_options(INDENT, theme.text()), rows)
             }
         }
     }
     if let Some((_, lines)) = folded {
-        lay_more(lines, look, INDENT, rows);
+        layout_fold_line(lines, look, INDENT, rows);
     }
     for line in &block.foot {
-        lay_plain(line, theme.dim(), look.columns, INDENT, rows);
+        layout_plain(line, theme.dim_style(), look.columns, INDENT, rows);
     }
 }
 
 /// Where a long text is folded, and how many lines that hides: what a person pasted is no news to them, and nobody
 /// reads a long diff by the way.
-fn hidden(block: &TranscriptBlock) -> Option<(usize, usize)> {
+fn fold_point(block: &TranscriptBlock) -> Option<(usize, usize)> {
     let (from, shown) = match block.style {
         BlockBodyStyle::Diff => (DIFF_FROM, DIFF_SHOWN),
         _ if block.tone == ItemTone::Human => (FOLD_FROM, FOLD_SHOWN),
@@ -98,22 +100,22 @@ fn hidden(block: &TranscriptBlock) -> Option<(usize, usize)> {
     (shown + lines > from).then_some((end, lines))
 }
 
-fn rule(text: &str, look: ItemLayoutOptions) -> Line<'static> {
-    let text = fit(text, look.columns.saturating_sub(4)).into_owned();
-    let fill = look.columns.saturating_sub(width(&text) + 4);
+fn rule_line(text: &str, look: ItemLayoutOptions) -> Line<'static> {
+    let text = fit_to_columns(text, look.columns.saturating_sub(4)).into_owned();
+    let fill = look.columns.saturating_sub(display_width(&text) + 4);
     let line = format!("── {text} {}", "─".repeat(fill));
-    Line::styled(fit(&line, look.columns).into_owned(), look.theme.dim())
+    Line::styled(fit_to_columns(&line, look.columns).into_owned(), look.theme.dim_style())
 }
 
 /// How a tone looks.
-pub fn style_of(tone: ItemTone, theme: ColorTheme) -> Style {
+pub fn tone_style(tone: ItemTone, theme: ColorTheme) -> Style {
     match tone {
         ItemTone::Plain => theme.text(),
-        ItemTone::Dim => theme.dim(),
+        ItemTone::Dim => theme.dim_style(),
         ItemTone::Human => theme.human(),
-        ItemTone::Accent => theme.accent(),
-        ItemTone::Good => theme.good(),
-        ItemTone::Warning => theme.warning(),
-        ItemTone::Bad => theme.bad(),
+        ItemTone::Accent => theme.accent_style(),
+        ItemTone::Good => theme.good_style(),
+        ItemTone::Warning => theme.warning_style(),
+        ItemTone::Bad => theme.bad_style(),
     }
 }

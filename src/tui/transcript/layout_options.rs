@@ -21,19 +21,19 @@ pub struct ItemLayoutOptions {
 
 impl ItemLayoutOptions {
     /// A text at that look.
-    pub fn page(self, indent: usize, base: Style) -> TextLayoutOptions {
+    pub fn text_options(self, indent: usize, base: Style) -> TextLayoutOptions {
         TextLayoutOptions { columns: self.columns, indent, base, theme: self.theme }
     }
 }
 
 /// Says how much is folded.
-pub fn lay_more(lines: usize, look: ItemLayoutOptions, indent: usize, rows: &mut Vec<Line<'static>>) {
+pub fn layout_fold_line(lines: usize, look: ItemLayoutOptions, indent: usize, rows: &mut Vec<Line<'static>>) {
     let more = format!("… {} (Ctrl+O)", format_count(lines as u64, "more line"));
-    lay_plain(&more, look.theme.dim(), look.columns, indent, rows);
+    layout_plain(&more, look.theme.dim_style(), look.columns, indent, rows);
 }
 
 /// Lays out a cleaned text as it is; wrapped rows keep their line's indentation.
-pub fn lay_plain(text: &str, style: Style, columns: usize, indent: usize, rows: &mut Vec<Line<'static>>) {
+pub fn layout_plain(text: &str, style: Style, columns: usize, indent: usize, rows: &mut Vec<Line<'static>>) {
     for line in text.split('\n') {
         let own = line.len() - line.trim_start_matches(' ').len();
         push(&[(style, line)], columns, indent, own, rows);

@@ -11,10 +11,10 @@ use ratatui::text::Line;
 
 use super::diff::diff_style;
 use super::highlight::{self, HighlightState, LanguageSyntax};
-use super::line_wrap::{LinePrefix, TextLayoutOptions, blank, put};
-use crate::text::width;
-use inline::inline;
-use segments::{LineSegment, segment};
+use super::line_wrap::{LinePrefix, TextLayoutOptions, blank_columns, push_wrapped};
+use crate::text::display_width;
+use inline::inline_pieces;
+use segments::{LineSegment, parse_segment};
 use table::MarkdownTable;
 
 mod inline;
@@ -28,23 +28,23 @@ pub struct MarkdownTail {
     byte: usize,
     state: MarkdownState,
     /// There is more than was laid out at once.
-    pub more: bool,
+    pub has_more: bool,
 }
 
 /// What earlier lines say about the next.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 struct MarkdownState {
-    fence: Option<CodeFence>,
+    open_fence: Option<CodeFence>,
     /// With the quotes around it.
     table: Option<(Arc<MarkdownTable>, usize)>,
     /// The next segment goes on with a line.
-    within: bool,
+    continues_line: bool,
 }
 
 /// An open block of code.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct CodeFence {
-    mark: u8,
+    fence_byte: u8,
     length: usize,
     indent: usize,
     /// Quotes around it.
@@ -65,18 +65,18 @@ const QUOTES: usize = 8;
 const DEEPEST: usize = 24;
 
 impl MarkdownTail {
-    pub fn at(row: usize) -> Self {
+    pub fn at_row(row: usize) -> Self {
         Self { row, ..Self::default() }
     }
 }
 
 /// Lays out a cleaned text.
-pub fn layout(text: &str, page: TextLayoutOptions, rows: &mut Vec<Line<'static>>) {
-    extend(text, MarkdownTail::at(rows.len()), page, usize::MAX, rows);
+pub fn layout_markdown(text: &str, page: TextLayoutOptions, rows: &mut Vec<Line<'static>>) {
+    extend_layout(text, MarkdownTail::at_row(rows.len()), page, usize::MAX, rows);
 }
 
 /// Lays out what came since `tail`, and no more than about `most` bytes of it; empty lines at both ends are left out.
-pub fn extend(
+pub fn extend_layout(
     text: &str,
     tail: MarkdownTail,
     page: TextLayoutOptions,
@@ -89,216 +89,239 @@ pub fn extend(
     if tail.byte == 0 {
         tail.byte = text.len() - text.trim_start_matches('\n').len();
     }
-    tail.more = false;
+    tail.has_more = false;
     if tail.byte >= text.len() {
         return tail;
     }
     let until = tail.byte.saturating_add(most);
-    MarkdownLayouter { text, page, until, state: tail.state.clone(), settled: tail, hold: None, rows }.read()
+    MarkdownLayouter {
+        text,
+        page,
+        layout_end: until,
+        state: tail.state.clone(),
+        settled_tail: tail,
+        held_tail: None,
+        rows,
+    }
+    .layout_text()
 }
 
 struct MarkdownLayouter<'a, 'r> {
     text: &'a str,
     page: TextLayoutOptions,
     /// No line that begins here or later is laid out now.
-    until: usize,
+    layout_end: usize,
     state: MarkdownState,
-    settled: MarkdownTail,
+    settled_tail: MarkdownTail,
     /// What the line before may still become depends on this one: until it is whole, nothing after this is settled.
-    hold: Option<MarkdownTail>,
+    held_tail: Option<MarkdownTail>,
     rows: &'r mut Vec<Line<'static>>,
 }
 
 impl<'a> MarkdownLayouter<'a, '_> {
-    fn read(mut self) -> MarkdownTail {
-        let mut next = Some(self.settled.byte);
+    fn layout_text(mut self) -> MarkdownTail {
+        let mut next = Some(self.settled_tail.byte);
         while let Some(start) = next {
-            let here =
-                MarkdownTail { row: self.rows.len(), byte: start, state: self.state.clone(), more: false };
-            if start >= self.until {
-                return MarkdownTail { more: true, ..here };
+            let here = MarkdownTail {
+                row: self.rows.len(),
+                byte: start,
+                state: self.state.clone(),
+                has_more: false,
+            };
+            if start >= self.layout_end {
+                return MarkdownTail { has_more: true, ..here };
             }
-            let segment = segment(self.text, start);
-            self.settled = match self.hold.take() {
-                Some(held) if segment.next.is_none() => held,
+            let segment = parse_segment(self.text, start);
+            self.settled_tail = match self.held_tail.take() {
+                Some(held) if segment.next_start.is_none() => held,
                 _ => here.clone(),
             };
-            let within = std::mem::replace(&mut self.state.within, segment.broken);
-            next = segment.next;
+            let within = std::mem::replace(&mut self.state.continues_line, segment.is_continued);
+            next = segment.next_start;
             if within {
-                self.go_on(segment.text);
-            } else if let Some(end) = self.table(&segment, &here) {
+                self.continue_line(segment.text);
+            } else if let Some(end) = self.layout_table(&segment, &here) {
                 next = end;
             } else {
-                self.line(segment.text);
+                self.layout_line(segment.text);
             }
         }
-        self.settled
+        self.settled_tail
     }
 
     /// A later part of a line that was cut.
-    fn go_on(&mut self, text: &'a str) {
+    fn continue_line(&mut self, text: &'a str) {
         if text.is_empty() {
             return;
         }
-        match self.state.fence.take() {
+        match self.state.open_fence.take() {
             Some(mut fence) => {
-                self.code(text, &mut fence);
-                self.state.fence = Some(fence);
+                self.layout_code(text, &mut fence);
+                self.state.open_fence = Some(fence);
             }
             None => {
-                let left = self.gutter(0);
-                let lead = LinePrefix { style: self.page.theme.dim(), first: &left, rest: &left };
-                put(&inline(text, self.page.base, self.page.theme), lead, self.page.columns, self.rows);
+                let left = self.gutter_text(0);
+                let lead =
+                    LinePrefix { style: self.page.theme.dim_style(), first_row: &left, other_rows: &left };
+                push_wrapped(
+                    &inline_pieces(text, self.page.base, self.page.theme),
+                    lead,
+                    self.page.columns,
+                    self.rows,
+                );
             }
         }
     }
 
     /// A table that begins here, as far as it has a say in its widths; gives where to read on.
-    fn table(&mut self, segment: &LineSegment<'a>, here: &MarkdownTail) -> Option<Option<usize>> {
-        let (depth, header) = quoted(segment.text, QUOTES);
-        if self.state.fence.is_some()
+    fn layout_table(&mut self, segment: &LineSegment<'a>, here: &MarkdownTail) -> Option<Option<usize>> {
+        let (depth, header) = count_quotes(segment.text, QUOTES);
+        if self.state.open_fence.is_some()
             || self.state.table.is_some()
-            || segment.broken
+            || segment.is_continued
             || !table::is_row(header)
         {
             return None;
         }
-        let second = segment.next.map(|next| self.segment_of(next))?;
-        let (rule_depth, rule) = quoted(second.text, QUOTES);
-        if second.next.is_none() {
+        let second = segment.next_start.map(|next| self.segment_from(next))?;
+        let (rule_depth, rule) = count_quotes(second.text, QUOTES);
+        if second.next_start.is_none() {
             // it is not whole
-            self.hold = Some(here.clone());
+            self.held_tail = Some(here.clone());
         }
-        let room = self.room(depth);
+        let room = self.room_at_depth(depth);
         let mut table = MarkdownTable::parse_header(header, rule, room).filter(|_| rule_depth == depth)?;
         let mut lines = vec![header];
-        let mut next = second.next;
-        while let Some(row) = next.map(|next| self.segment_of(next)).filter(|_| lines.len() < table::MEASURED)
+        let mut next = second.next_start;
+        while let Some(row) =
+            next.map(|next| self.segment_from(next)).filter(|_| lines.len() < table::MEASURED)
         {
-            let (row_depth, text) = quoted(row.text, QUOTES);
-            if row_depth != depth || row.broken || !table::is_row(text) {
+            let (row_depth, text) = count_quotes(row.text, QUOTES);
+            if row_depth != depth || row.is_continued || !table::is_row(text) {
                 break;
             }
             lines.push(text);
-            next = row.next;
+            next = row.next_start;
         }
-        table.measure(lines.iter().copied(), room);
+        table.measure_columns(lines.iter().copied(), room);
         self.state.table = Some((Arc::new(table), depth));
         for (at, line) in lines.iter().enumerate() {
-            self.row(line, depth, at == 0);
+            self.layout_row(line, depth, at == 0);
         }
         if lines.len() < table::MEASURED {
-            self.hold = Some(here.clone());
+            self.held_tail = Some(here.clone());
         }
         if next.is_none() {
-            self.settled = here.clone();
+            self.settled_tail = here.clone();
         }
         Some(next)
     }
 
-    fn segment_of(&self, start: usize) -> LineSegment<'a> {
-        segment(self.text, start)
+    fn segment_from(&self, start: usize) -> LineSegment<'a> {
+        parse_segment(self.text, start)
     }
 
-    fn row(&mut self, line: &str, depth: usize, header: bool) {
+    fn layout_row(&mut self, line: &str, depth: usize, header: bool) {
         let Some((table, _)) = self.state.table.clone() else { return };
-        let left = self.gutter(depth);
-        let lead = LinePrefix { style: self.page.theme.dim(), first: &left, rest: &left };
-        table.put(line, (self.page.base, header), lead, self.page.theme, self.rows);
+        let left = self.gutter_text(depth);
+        let lead = LinePrefix { style: self.page.theme.dim_style(), first_row: &left, other_rows: &left };
+        table.layout_row(line, (self.page.base, header), lead, self.page.theme, self.rows);
     }
 
     /// A whole line, or its first part.
-    fn line(&mut self, line: &'a str) {
-        if let Some(mut fence) = self.state.fence.take() {
-            let (depth, text) = quoted(line, fence.depth);
+    fn layout_line(&mut self, line: &'a str) {
+        if let Some(mut fence) = self.state.open_fence.take() {
+            let (depth, text) = count_quotes(line, fence.depth);
             if depth == fence.depth {
-                if !closes(text, &fence) {
-                    self.code(text, &mut fence);
-                    self.state.fence = Some(fence);
+                if !closes_fence(text, &fence) {
+                    self.layout_code(text, &mut fence);
+                    self.state.open_fence = Some(fence);
                 }
                 return;
             }
         }
-        let (depth, text) = quoted(line, QUOTES);
+        let (depth, text) = count_quotes(line, QUOTES);
         self.state.table =
             self.state.table.take().filter(|(_, around)| *around == depth && table::is_row(text));
         if self.state.table.is_some() {
-            return self.row(text, depth, false);
+            return self.layout_row(text, depth, false);
         }
-        if let Some((fence, language)) = opens(text, depth) {
-            self.state.fence = Some(fence);
+        if let Some((fence, language)) = opening_fence(text, depth) {
+            self.state.open_fence = Some(fence);
             if !language.is_empty() {
-                let left = format!("{}  ", self.gutter(depth));
-                let lead = LinePrefix { style: self.page.theme.dim(), first: &left, rest: &left };
-                put(&[(self.page.theme.dim(), language)], lead, self.page.columns, self.rows);
+                let left = format!("{}  ", self.gutter_text(depth));
+                let lead =
+                    LinePrefix { style: self.page.theme.dim_style(), first_row: &left, other_rows: &left };
+                push_wrapped(&[(self.page.theme.dim_style(), language)], lead, self.page.columns, self.rows);
             }
             return;
         }
-        self.block(text, depth);
+        self.layout_block(text, depth);
     }
 
-    fn code(&mut self, line: &str, fence: &mut CodeFence) {
+    fn layout_code(&mut self, line: &str, fence: &mut CodeFence) {
         let own = line.len() - line.trim_start_matches(' ').len();
         let line = &line[own.min(fence.indent)..];
         let (base, theme) = (self.page.base, self.page.theme);
         let pieces = match &mut fence.code {
-            CodeFenceKind::Plain => vec![(base.patch(theme.accent()), line)],
+            CodeFenceKind::Plain => vec![(base.patch(theme.accent_style()), line)],
             CodeFenceKind::Diff => vec![(base.patch(diff_style(line, theme)), line)],
-            CodeFenceKind::Known(language, lex) => highlight::pieces(line, language, lex, base, theme),
+            CodeFenceKind::Known(language, lex) => {
+                highlight::highlight_line(line, language, lex, base, theme)
+            }
         };
-        let left = format!("{}  ", self.gutter(fence.depth));
-        put(
+        let left = format!("{}  ", self.gutter_text(fence.depth));
+        push_wrapped(
             &pieces,
-            LinePrefix { style: theme.dim(), first: &left, rest: &left },
+            LinePrefix { style: theme.dim_style(), first_row: &left, other_rows: &left },
             self.page.columns,
             self.rows,
         );
     }
 
     /// Headings, rules, items of lists, paragraphs.
-    fn block(&mut self, text: &'a str, depth: usize) {
+    fn layout_block(&mut self, text: &'a str, depth: usize) {
         let theme = self.page.theme;
-        let gutter = self.gutter(depth);
+        let gutter = self.gutter_text(depth);
         let own = text.len() - text.trim_start_matches(' ').len();
         let body = &text[own..];
-        let lead = LinePrefix { style: theme.dim(), first: &gutter, rest: &gutter };
-        if let Some((level, title)) = heading(body) {
-            let style = self.page.base.patch(theme.bold());
-            let style = if level <= 2 { style.patch(theme.accent()) } else { style };
-            return put(&inline(title, style, theme), lead, self.page.columns, self.rows);
+        let lead = LinePrefix { style: theme.dim_style(), first_row: &gutter, other_rows: &gutter };
+        if let Some((level, title)) = parse_heading(body) {
+            let style = self.page.base.patch(theme.bold_style());
+            let style = if level <= 2 { style.patch(theme.accent_style()) } else { style };
+            return push_wrapped(&inline_pieces(title, style, theme), lead, self.page.columns, self.rows);
         }
         if is_rule(body) {
-            let line = "─".repeat(self.room(depth));
-            return put(&[(theme.dim(), &line)], lead, self.page.columns, self.rows);
+            let line = "─".repeat(self.room_at_depth(depth));
+            return push_wrapped(&[(theme.dim_style(), &line)], lead, self.page.columns, self.rows);
         }
         let own = own.min(DEEPEST);
-        let left = format!("{gutter}{}", blank(own));
-        let (mark, rest) = marker(body).unwrap_or((Cow::Borrowed(""), body));
-        let others = format!("{left}{}", blank(width(&mark)));
+        let left = format!("{gutter}{}", blank_columns(own));
+        let (mark, rest) = list_marker(body).unwrap_or((Cow::Borrowed(""), body));
+        let others = format!("{left}{}", blank_columns(display_width(&mark)));
         let mut pieces = vec![(self.page.base, &*mark)];
-        pieces.extend(inline(rest, self.page.base, theme));
-        put(
+        pieces.extend(inline_pieces(rest, self.page.base, theme));
+        push_wrapped(
             &pieces,
-            LinePrefix { style: theme.dim(), first: &left, rest: &others },
+            LinePrefix { style: theme.dim_style(), first_row: &left, other_rows: &others },
             self.page.columns,
             self.rows,
         );
     }
 
     /// The free columns on the left, and a bar for each quote.
-    fn gutter(&self, depth: usize) -> Cow<'static, str> {
-        let free = blank(self.page.indent);
+    fn gutter_text(&self, depth: usize) -> Cow<'static, str> {
+        let free = blank_columns(self.page.indent);
         if depth == 0 { Cow::Borrowed(free) } else { Cow::Owned(format!("{free}{}", "│ ".repeat(depth))) }
     }
 
-    fn room(&self, depth: usize) -> usize {
+    fn room_at_depth(&self, depth: usize) -> usize {
         self.page.columns.saturating_sub(self.page.indent + 2 * depth)
     }
 }
 
 /// How many quotes a line stands in, at most so many, and what is left of it.
-fn quoted(line: &str, most: usize) -> (usize, &str) {
+fn count_quotes(line: &str, most: usize) -> (usize, &str) {
     let (mut depth, mut rest) = (0, line);
     while depth < most {
         let body = rest.trim_start_matches(' ');
@@ -313,7 +336,7 @@ fn quoted(line: &str, most: usize) -> (usize, &str) {
     (depth, rest)
 }
 
-fn opens(text: &str, depth: usize) -> Option<(CodeFence, &str)> {
+fn opening_fence(text: &str, depth: usize) -> Option<(CodeFence, &str)> {
     let body = text.trim_start_matches(' ');
     let mark = body.bytes().next().filter(|byte| matches!(byte, b'`' | b'~'))?;
     let length = body.bytes().take_while(|byte| *byte == mark).count();
@@ -322,20 +345,20 @@ fn opens(text: &str, depth: usize) -> Option<(CodeFence, &str)> {
         return None;
     }
     let name = info.split([' ', ',', '{']).next().unwrap_or_default();
-    let code = match highlight::language(name) {
+    let code = match highlight::find_language(name) {
         _ if matches!(name, "diff" | "patch") => CodeFenceKind::Diff,
         Some(language) => CodeFenceKind::Known(language, HighlightState::default()),
         None => CodeFenceKind::Plain,
     };
-    Some((CodeFence { mark, length, indent: text.len() - body.len(), depth, code }, info))
+    Some((CodeFence { fence_byte: mark, length, indent: text.len() - body.len(), depth, code }, info))
 }
 
-fn closes(text: &str, fence: &CodeFence) -> bool {
+fn closes_fence(text: &str, fence: &CodeFence) -> bool {
     let body = text.trim();
-    body.len() >= fence.length && body.bytes().all(|byte| byte == fence.mark)
+    body.len() >= fence.length && body.bytes().all(|byte| byte == fence.fence_byte)
 }
 
-fn heading(body: &str) -> Option<(usize, &str)> {
+fn parse_heading(body: &str) -> Option<(usize, &str)> {
     let level = body.bytes().take_while(|byte| *byte == b'#').count();
     let rest = &body[level..];
     if !(1..=6).contains(&level) || !rest.starts_with(' ') {
@@ -359,7 +382,7 @@ fn is_rule(body: &str) -> bool {
 }
 
 /// The marker of a list's item as it is shown, and what follows.
-fn marker(body: &str) -> Option<(Cow<'_, str>, &str)> {
+fn list_marker(body: &str) -> Option<(Cow<'_, str>, &str)> {
     let digits = body.bytes().take_while(u8::is_ascii_digit).count();
     let bullet = matches!(body.as_bytes().first(), Some(b'-' | b'*' | b'+'));
     let length = match body.as_bytes().get(digits) {

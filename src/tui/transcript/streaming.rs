@@ -4,22 +4,22 @@ use std::borrow::Cow;
 
 use super::TranscriptList;
 use super::item::TranscriptItem;
-use crate::text::{clean, clean_first};
+use crate::text::{clean_first, clean_text};
 use synthdev_domain::terminal_safe;
 
 impl TranscriptList {
     /// Appends what streams to an open reply, cleaned; only what may still change is laid out again.
-    pub fn append(&mut self, at: usize, text: &str) {
-        self.grow(at, 0, text);
+    pub fn append_to_reply(&mut self, at: usize, text: &str) {
+        self.grow_part(at, 0, text);
     }
 
     /// As `append`, for what it thinks.
     pub fn append_reasoning(&mut self, at: usize, text: &str) {
-        self.grow(at, 1, text);
+        self.grow_part(at, 1, text);
     }
 
     /// A reply is whole. What streamed as it is in the end is not laid out again.
-    pub fn close(&mut self, at: usize, model: &str, text: Cow<'_, str>, reasoning: Cow<'_, str>) {
+    pub fn close_reply(&mut self, at: usize, model: &str, text: Cow<'_, str>, reasoning: Cow<'_, str>) {
         let Some(entry) = self.entries.get_mut(at) else { return };
         let TranscriptItem::Reply(reply) = &mut entry.item else { return };
         let same = reply.model == model && !text.is_empty() && reply.text.trim_end() == text;
@@ -29,7 +29,7 @@ impl TranscriptList {
             reply.text.truncate(text.len());
             return;
         }
-        self.edit(at, |item| {
+        self.edit_item(at, |item| {
             if let TranscriptItem::Reply(reply) = item {
                 model.clone_into(&mut reply.model);
                 (reply.text, reply.reasoning) = (text.into_owned(), reasoning.into_owned());
@@ -38,20 +38,20 @@ impl TranscriptList {
     }
 
     /// A reply was cut off. What is laid out of it stays.
-    pub fn interrupt(&mut self, at: usize) {
+    pub fn interrupt_reply(&mut self, at: usize) {
         let Some(entry) = self.entries.get_mut(at) else { return };
         let TranscriptItem::Reply(reply) = &mut entry.item else { return };
-        (reply.open, reply.interrupted, entry.grown) = (false, true, true);
+        (reply.open, reply.interrupted, entry.has_grown) = (false, true, true);
     }
 
-    fn grow(&mut self, at: usize, part: usize, text: &str) {
+    fn grow_part(&mut self, at: usize, part: usize, text: &str) {
         let Some(entry) = self.entries.get_mut(at) else { return };
         let TranscriptItem::Reply(reply) = &mut entry.item else { return };
         let before = reply.text.len() + reply.reasoning.len();
         let to = if part == 0 { &mut reply.text } else { &mut reply.reasoning };
         let held = &mut reply.held[part];
         if held.is_empty() && terminal_safe::complete_prefix_length(text) == text.len() {
-            to.push_str(&clean(text));
+            to.push_str(&clean_text(text));
         } else {
             held.push_str(text);
             let end = terminal_safe::complete_prefix_length(held);
@@ -59,6 +59,6 @@ impl TranscriptList {
             held.drain(..end);
         }
         self.weight += reply.text.len() + reply.reasoning.len() - before;
-        entry.grown = true;
+        entry.has_grown = true;
     }
 }

@@ -1,22 +1,22 @@
 use super::item::{ItemTone, ToolFileDiff, TranscriptBlock};
 use super::*;
-use crate::text::clean;
+use crate::text::clean_text;
 use synthdev_domain::context::ConversationSide;
 
 fn shown(transcript: &TranscriptList) -> Vec<String> {
-    transcript.visible().map(|row| row.map(ToString::to_string).unwrap_or_default()).collect()
+    transcript.visible_rows().map(|row| row.map(ToString::to_string).unwrap_or_default()).collect()
 }
 
 fn numbered(count: usize) -> TranscriptList {
     let mut transcript = TranscriptList::default();
     for at in 0..count {
-        transcript.push(TranscriptItem::note(&format!("n{at}")));
+        transcript.push(TranscriptItem::note_item(&format!("n{at}")));
     }
     transcript
 }
 
 fn arrange(transcript: &mut TranscriptList, columns: usize, height: usize) -> Vec<String> {
-    transcript.arrange(ItemLayoutOptions { columns, ..ItemLayoutOptions::default() }, height);
+    transcript.arrange_rows(ItemLayoutOptions { columns, ..ItemLayoutOptions::default() }, height);
     shown(transcript)
 }
 
@@ -24,43 +24,44 @@ fn arrange(transcript: &mut TranscriptList, columns: usize, height: usize) -> Ve
 fn follows_until_scrolled_and_again_at_the_end() {
     let mut list = numbered(10);
     assert_eq!(arrange(&mut list, 20, 3), ["  n7", "  n8", "  n9"]);
-    list.up(2);
+    list.scroll_up(2);
     assert_eq!(arrange(&mut list, 20, 3), ["  n5", "  n6", "  n7"]);
-    list.push(TranscriptItem::note("new"));
+    list.push(TranscriptItem::note_item("new"));
     assert_eq!(arrange(&mut list, 20, 3), ["  n5", "  n6", "  n7"], "reading is not disturbed");
-    list.up(100);
+    list.scroll_up(100);
     assert_eq!(arrange(&mut list, 20, 3), ["  n0", "  n1", "  n2"]);
-    list.down(7);
+    list.scroll_down(7);
     assert_eq!(arrange(&mut list, 20, 3), ["  n7", "  n8", "  n9"]);
-    assert!(!list.following());
-    list.down(5);
+    assert!(!list.is_following());
+    list.scroll_down(5);
     assert_eq!(arrange(&mut list, 20, 3), ["  n8", "  n9", "  new"]);
-    assert!(list.following());
+    assert!(list.is_following());
 }
 
 #[test]
 fn what_takes_the_place_of_other_items_moves_nothing_on_screen() {
-    let notes =
-        |range: std::ops::Range<usize>| range.map(|at| TranscriptItem::note(&format!("n{at}"))).collect();
+    let notes = |range: std::ops::Range<usize>| {
+        range.map(|at| TranscriptItem::note_item(&format!("n{at}"))).collect()
+    };
     // 10 to 19 are known first, behind what was there; two lines come later
     let list = |up: usize| {
         let mut list = numbered(2);
-        list.push(TranscriptItem::note("reading"));
-        list.replace(3..3, notes(10..20));
-        list.push(TranscriptItem::note("later"));
-        list.push(TranscriptItem::note("last"));
+        list.push(TranscriptItem::note_item("reading"));
+        list.replace_items(3..3, notes(10..20));
+        list.push(TranscriptItem::note_item("later"));
+        list.push(TranscriptItem::note_item("last"));
         arrange(&mut list, 20, 3);
         if up > 0 {
-            list.up(up);
+            list.scroll_up(up);
         }
         (arrange(&mut list, 20, 3), list)
     };
     for up in [0, 1, 2, 5, 9] {
         for whole in [0..20, 10..20, 5..20] {
             let (before, mut list) = list(up);
-            list.replace(2..13, notes(whole));
+            list.replace_items(2..13, notes(whole));
             assert_eq!(arrange(&mut list, 20, 3), before, "{up}");
-            assert_eq!(list.following(), up == 0);
+            assert_eq!(list.is_following(), up == 0);
         }
     }
     for (up, whole, expected) in [
@@ -74,7 +75,7 @@ fn what_takes_the_place_of_other_items_moves_nothing_on_screen() {
         (9, 18..20, ["  n18", "  n19", "  later"]),
     ] {
         let (_, mut list) = list(up);
-        list.replace(2..13, notes(whole));
+        list.replace_items(2..13, notes(whole));
         assert_eq!(arrange(&mut list, 20, 3), expected, "{up}");
     }
 }
@@ -83,23 +84,23 @@ fn what_takes_the_place_of_other_items_moves_nothing_on_screen() {
 fn only_what_is_on_screen_is_laid_out() {
     let mut list = numbered(1000);
     arrange(&mut list, 20, 5);
-    let laid = |list: &TranscriptList| list.entries.iter().filter(|entry| entry.look.is_some()).count();
+    let laid = |list: &TranscriptList| list.entries.iter().filter(|entry| entry.row_layout.is_some()).count();
     assert_eq!(laid(&list), 5);
     arrange(&mut list, 30, 5);
-    let wide = list.entries.iter().filter(|entry| entry.look.is_some_and(|look| look.columns == 30));
+    let wide = list.entries.iter().filter(|entry| entry.row_layout.is_some_and(|look| look.columns == 30));
     assert_eq!(wide.count(), 5);
 }
 
 #[test]
 fn blocks_are_set_apart_and_hidden_details_take_no_room() {
     let mut list = TranscriptList::default();
-    list.push(TranscriptItem::report("one", ""));
-    list.push(TranscriptItem::detail("data"));
-    list.push(TranscriptItem::note("a"));
-    list.push(TranscriptItem::note("b"));
+    list.push(TranscriptItem::report_item("one", ""));
+    list.push(TranscriptItem::detail_item("data"));
+    list.push(TranscriptItem::note_item("a"));
+    list.push(TranscriptItem::note_item("b"));
     list.push(TranscriptItem::rule("r"));
     assert_eq!(arrange(&mut list, 8, 20), ["one", "", "  a", "  b", "", "── r ───"]);
-    list.arrange(
+    list.arrange_rows(
         ItemLayoutOptions { columns: 8, details: true, theme: crate::theme::ColorTheme::default() },
         20,
     );
@@ -112,14 +113,14 @@ fn a_flood_is_laid_out_piece_by_piece_to_its_end() {
         let mut list = numbered(3);
         let at = list.push(open_reply("writer", ConversationSide::Assistant, "m", None));
         let lines: String = (0..60_000).map(|line| format!("line {line}\n")).collect();
-        list.append(at, &lines);
+        list.append_to_reply(at, &lines);
         if !open {
-            list.close(at, "m", lines.trim_end().into(), "".into());
+            list.close_reply(at, "m", lines.trim_end().into(), "".into());
         }
         arrange(&mut list, 40, 4);
         assert!(list.is_behind(), "not all at once");
         if interrupted {
-            list.interrupt(at);
+            list.interrupt_reply(at);
         }
         let mut frames = 1;
         while list.is_behind() {
@@ -137,7 +138,7 @@ fn a_flood_is_laid_out_piece_by_piece_to_its_end() {
         arrange(&mut other, 40, 4);
         other.to_start();
         arrange(&mut other, 40, 4);
-        other.down(50_000);
+        other.scroll_down(50_000);
         assert_eq!(arrange(&mut other, 40, 4)[0], "  line 49999");
         assert!(!other.is_behind());
     }
@@ -150,12 +151,12 @@ fn a_stream_looks_the_same_in_pieces_and_whole() {
         let mut pieces = TranscriptList::default();
         let at = pieces.push(open_reply("coder", ConversationSide::Assistant, "m", None));
         for c in text.chars() {
-            pieces.append(at, c.encode_utf8(&mut [0; 4]));
+            pieces.append_to_reply(at, c.encode_utf8(&mut [0; 4]));
             arrange(&mut pieces, columns, 50);
         }
         let mut whole = TranscriptList::default();
         let at = whole.push(open_reply("coder", ConversationSide::Assistant, "m", None));
-        whole.append(at, text);
+        whole.append_to_reply(at, text);
         assert_eq!(shown(&pieces), arrange(&mut whole, columns, 50), "{columns}");
     }
 }
@@ -171,7 +172,7 @@ fn tool_done(content: &str) -> TranscriptItem {
         took_ms: None,
         change: None,
     };
-    tool.finish(true, "fine", content, 1_500);
+    tool.finish_call(true, "fine", content, 1_500);
     TranscriptItem::Tool(tool)
 }
 
@@ -189,7 +190,7 @@ fn what_the_sandbox_denied_is_shown_with_its_path() {
         let TranscriptItem::Tool(mut call) = tool_done("") else { panic!("a call") };
         call.tool = tool.to_owned();
         call.arguments = format!("path={path} content=some text that is written there");
-        call.finish(ok, &summary, &content, 10);
+        call.finish_call(ok, &summary, &content, 10);
         let mut list = TranscriptList::default();
         list.push(TranscriptItem::Tool(call));
         let rows = arrange(&mut list, 80, 20);
@@ -203,9 +204,9 @@ fn calls_and_thoughts_are_one_line_until_they_are_opened() {
     let mut list = TranscriptList::default();
     let reply = list.push(open_reply("coder", ConversationSide::Assistant, "m", None));
     list.append_reasoning(reply, "first\nsecond");
-    list.append(reply, "said");
+    list.append_to_reply(reply, "said");
     let tool = list.push(tool_done("one\ntwo\nthree"));
-    let note = list.push(TranscriptItem::note("n"));
+    let note = list.push(TranscriptItem::note_item("n"));
     let folded = [
         "coder m",
         "  ∴ thought, 2 lines (Ctrl+O)",
@@ -215,61 +216,67 @@ fn calls_and_thoughts_are_one_line_until_they_are_opened() {
         "  n",
     ];
     assert_eq!(arrange(&mut list, 60, 20), folded);
-    assert!(list.toggle(tool));
+    assert!(list.toggle_fold(tool));
     let opened = ["  ✓ run x=1 — fine · 1.5 s", "    one", "    two", "    three", "  n"];
     assert_eq!(arrange(&mut list, 60, 20)[4..], opened);
-    assert!(list.toggle(reply) && list.toggle(tool) && !list.toggle(note) && !list.toggle(99));
+    assert!(
+        list.toggle_fold(reply) && list.toggle_fold(tool) && !list.toggle_fold(note) && !list.toggle_fold(99)
+    );
     let opened = ["coder m", "  ∴ thought, 2 lines", "    first", "    second", "  said"];
     assert_eq!(arrange(&mut list, 60, 20)[..5], opened);
     // the switch of all is stronger than what was done by hand
     let look = ItemLayoutOptions { columns: 60, details: true, ..ItemLayoutOptions::default() };
-    list.arrange(look, 20);
-    list.arrange(ItemLayoutOptions { details: false, ..look }, 20);
+    list.arrange_rows(look, 20);
+    list.arrange_rows(ItemLayoutOptions { details: false, ..look }, 20);
     assert_eq!(shown(&list), folded);
 }
 
 #[test]
 fn what_is_chosen_comes_on_screen() {
     let mut list = numbered(30);
-    list.push(TranscriptItem::detail("hidden"));
+    list.push(TranscriptItem::detail_item("hidden"));
     list.push(TranscriptItem::Block(TranscriptBlock::new(ItemTone::Plain, "", "a\nb\nc\nd\ne\nf")));
     arrange(&mut list, 20, 4);
     assert_eq!(list.selected_rows(), None);
-    list.select(SelectionStep::Previous);
+    list.select_item(SelectionStep::Previous);
     assert_eq!(
-        (list.selected(), arrange(&mut list, 20, 4)),
+        (list.selected_index(), arrange(&mut list, 20, 4)),
         (Some(31), vec!["  a".into(), "  b".into(), "  c".into(), "  d".into()])
     );
-    list.select(SelectionStep::Previous);
-    assert_eq!((list.selected(), list.selected_rows()), (Some(29), None), "a hidden one is passed over");
+    list.select_item(SelectionStep::Previous);
+    assert_eq!(
+        (list.selected_index(), list.selected_rows()),
+        (Some(29), None),
+        "a hidden one is passed over"
+    );
     assert_eq!(arrange(&mut list, 20, 4), ["  n29", "", "  a", "  b"]);
     assert_eq!(list.selected_rows(), Some(0..1));
     for _ in 0..3 {
-        list.select(SelectionStep::Previous);
+        list.select_item(SelectionStep::Previous);
         arrange(&mut list, 20, 4);
     }
-    assert_eq!((list.selected(), list.selected_rows()), (Some(26), Some(0..1)));
-    list.select(SelectionStep::Next);
+    assert_eq!((list.selected_index(), list.selected_rows()), (Some(26), Some(0..1)));
+    list.select_item(SelectionStep::Next);
     assert_eq!(arrange(&mut list, 20, 4), ["  n26", "  n27", "  n28", "  n29"], "it is there already");
     assert_eq!(list.selected_rows(), Some(1..2));
     for _ in 0..9 {
-        list.select(SelectionStep::Next);
+        list.select_item(SelectionStep::Next);
         arrange(&mut list, 20, 4);
     }
-    assert_eq!(list.selected(), Some(31), "the last one stays chosen");
+    assert_eq!(list.selected_index(), Some(31), "the last one stays chosen");
     assert_eq!(shown(&list), ["  a", "  b", "  c", "  d"]);
-    list.deselect();
-    assert_eq!(list.selected(), None);
+    list.clear_selection();
+    assert_eq!(list.selected_index(), None);
 }
 
 #[test]
 fn a_copy_has_no_breaks_of_the_screen() {
     let mut list = numbered(1);
     let at = list.push(open_reply("coder", ConversationSide::Assistant, "m", None));
-    list.append(at, "a **long** line that the screen breaks\n- item");
-    list.push(TranscriptItem::detail(""));
-    assert_eq!(list.plain(0..9), "n0\n\na **long** line that the screen breaks\n- item");
-    assert_eq!(list.plain(5..9), "");
+    list.append_to_reply(at, "a **long** line that the screen breaks\n- item");
+    list.push(TranscriptItem::detail_item(""));
+    assert_eq!(list.plain_text(0..9), "n0\n\na **long** line that the screen breaks\n- item");
+    assert_eq!(list.plain_text(5..9), "");
 }
 
 #[test]
@@ -281,12 +288,12 @@ fn thoughts_look_the_same_in_pieces_and_whole() {
         let at = pieces.push(open_reply("coder", ConversationSide::Assistant, "m", None));
         let (mut thought_so_far, mut said) = (String::new(), String::new());
         let compare = |pieces: &mut TranscriptList, thought: &str, said: &str| {
-            pieces.arrange(look, 40);
+            pieces.arrange_rows(look, 40);
             let mut whole = TranscriptList::default();
             let at = whole.push(open_reply("coder", ConversationSide::Assistant, "m", None));
             whole.append_reasoning(at, thought);
-            whole.append(at, said);
-            whole.arrange(look, 40);
+            whole.append_to_reply(at, said);
+            whole.arrange_rows(look, 40);
             assert_eq!(shown(pieces), shown(&whole), "{thought:?} {said:?}");
         };
         for c in thought.chars() {
@@ -295,7 +302,7 @@ fn thoughts_look_the_same_in_pieces_and_whole() {
             compare(&mut pieces, &thought_so_far, "");
         }
         for c in "Done:\n```\nx".chars() {
-            pieces.append(at, c.encode_utf8(&mut [0; 4]));
+            pieces.append_to_reply(at, c.encode_utf8(&mut [0; 4]));
             said.push(c);
             compare(&mut pieces, &thought_so_far, &said);
         }
@@ -310,10 +317,10 @@ fn an_answer_that_streamed_as_it_is_stays_as_it_was_laid_out() {
     let answer = |whole: &str| {
         let mut list = TranscriptList::default();
         let at = list.push(open_reply("coder", ConversationSide::Assistant, "m", None));
-        list.append(at, "some **text**\n\n");
+        list.append_to_reply(at, "some **text**\n\n");
         arrange(&mut list, 20, 9);
-        list.close(at, "m", whole.into(), "".into());
-        let kept = list.entries[at].look.is_some();
+        list.close_reply(at, "m", whole.into(), "".into());
+        let kept = list.entries[at].row_layout.is_some();
         (kept, arrange(&mut list, 20, 9))
     };
     assert_eq!(answer("some **text**"), (true, vec!["coder m".into(), "  some text".into()]));
@@ -325,10 +332,10 @@ fn rows_far_from_the_screen_are_not_kept() {
     let mut list = numbered(2_000);
     arrange(&mut list, 20, 5);
     for _ in 0..400 {
-        list.up(4);
+        list.scroll_up(4);
         arrange(&mut list, 20, 5);
     }
-    let laid = list.entries.iter().filter(|entry| entry.look.is_some()).count();
+    let laid = list.entries.iter().filter(|entry| entry.row_layout.is_some()).count();
     assert!(laid < 300, "{laid}");
     assert_eq!(shown(&list), ["  n395", "  n396", "  n397", "  n398", "  n399"]);
 }
@@ -338,10 +345,10 @@ fn the_first_items_go_when_all_weigh_too_much() {
     let mut list = numbered(1_000);
     let most = list.weight / 2;
     arrange(&mut list, 60, 3);
-    let gone = list.trim(most);
+    let gone = list.trim_to_weight(most);
     assert!((500..700).contains(&gone), "{gone}");
     assert!(list.weight <= most && list.len() == 1_000 - gone);
-    assert_eq!(list.trim(most), 0);
+    assert_eq!(list.trim_to_weight(most), 0);
     list.to_start();
     let first = format!("  … {} earlier entries are not kept on the screen;", gone + 1);
     let rows = arrange(&mut list, 60, 3);
@@ -358,7 +365,7 @@ fn changes_show_their_lines_with_numbers() {
         _ => unreachable!(),
     };
     tool.change = ToolFileDiff::from_arguments(&arguments).map(Box::new);
-    tool.finish(true, "edited", "{\"success\":true,\"line\":41}\n", 0);
+    tool.finish_call(true, "edited", "{\"success\":true,\"line\":41}\n", 0);
     let mut list = TranscriptList::default();
     list.push(TranscriptItem::Tool(tool));
     let expected =
@@ -371,7 +378,7 @@ mod any_text {
     use proptest::test_runner::RngSeed;
 
     use super::*;
-    use crate::text::width;
+    use crate::text::display_width;
 
     fn texts() -> impl Strategy<Value = String> {
         let scrap = prop::sample::select(vec![
@@ -411,7 +418,9 @@ mod any_text {
 
     fn items(text: &str) -> Vec<TranscriptItem> {
         let block = |style| {
-            TranscriptItem::Block(TranscriptBlock::new(ItemTone::Human, text, text).style(style).foot(text))
+            TranscriptItem::Block(
+                TranscriptBlock::new(ItemTone::Human, text, text).style(style).with_footer(text),
+            )
         };
         let change = ToolFileDiff::from_arguments(
             &serde_json::json!({"old_text": text, "new_text": format!("{text}\nmore")}),
@@ -425,11 +434,11 @@ mod any_text {
         let mut list = TranscriptList::default();
         let at = list.push(open_reply(text, ConversationSide::User, text, Some(text)));
         list.append_reasoning(at, text);
-        list.append(at, text);
+        list.append_to_reply(at, text);
         let mut items = vec![
-            TranscriptItem::note(text),
+            TranscriptItem::note_item(text),
             TranscriptItem::rule(text),
-            TranscriptItem::detail(text),
+            TranscriptItem::detail_item(text),
             TranscriptItem::Tool(tool),
         ];
         items.extend(
@@ -448,9 +457,13 @@ mod any_text {
     fn fits(text: &str, columns: usize, details: bool) {
         let look = ItemLayoutOptions { columns, details, ..ItemLayoutOptions::default() };
         for item in items(text) {
-            for row in layout::layout(&item, look, usize::MAX).0 {
+            for row in layout::layout_item(&item, look, usize::MAX).0 {
                 let row = row.to_string();
-                assert!(width(&row) <= columns, "{} of {columns}: {row:?} of {item:?}", width(&row));
+                assert!(
+                    display_width(&row) <= columns,
+                    "{} of {columns}: {row:?} of {item:?}",
+                    display_width(&row)
+                );
                 assert!(!row.contains(|c: char| c.is_control()), "{row:?}");
             }
         }
@@ -472,10 +485,10 @@ mod any_text {
         #[test]
         fn plain_text_is_shown_whole_and_in_order(text in texts(), columns in 8_usize..60) {
             let look = ItemLayoutOptions { columns, ..ItemLayoutOptions::default() };
-            let rows = layout::layout(&TranscriptItem::note(&text), look, usize::MAX).0;
+            let rows = layout::layout_item(&TranscriptItem::note_item(&text), look, usize::MAX).0;
             let shown: String = rows.iter().map(ToString::to_string).collect();
             let solid = |text: &str| text.replace([' ', '\n'], "");
-            prop_assert_eq!(solid(&shown), solid(&clean(&text)));
+            prop_assert_eq!(solid(&shown), solid(&clean_text(&text)));
         }
 
         #[test]
@@ -484,11 +497,11 @@ mod any_text {
             let at = list.push(open_reply("a", ConversationSide::Assistant, "m", None));
             let chars: Vec<char> = text.chars().collect();
             for piece in chars.chunks(size) {
-                list.append(at, &piece.iter().collect::<String>());
+                list.append_to_reply(at, &piece.iter().collect::<String>());
             }
             let Some(TranscriptItem::Reply(reply)) = list.get(at) else { unreachable!() };
-            let streamed = format!("{}{}", reply.text, clean(&reply.held[0]));
-            prop_assert_eq!(streamed, clean(&text));
+            let streamed = format!("{}{}", reply.text, clean_text(&reply.held[0]));
+            prop_assert_eq!(streamed, clean_text(&text));
         }
     }
 
@@ -499,7 +512,7 @@ mod any_text {
             let mut list = TranscriptList::default();
             let at = list.push(open_reply("a", ConversationSide::Assistant, "m", None));
             for piece in text.chars().collect::<Vec<char>>().chunks(size) {
-                list.append(at, &piece.iter().collect::<String>());
+                list.append_to_reply(at, &piece.iter().collect::<String>());
             }
             assert_eq!(arrange(&mut list, 20, 9)[1..], ["  word red"], "{size}");
         }

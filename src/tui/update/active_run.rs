@@ -10,19 +10,19 @@ use synthdev_runtime::command::RunCommand;
 
 pub fn active_run(model: &UiModel) -> Option<&RunView> {
     if let Some(id) = &model.workflow {
-        return model.run(id).filter(|run| !run.over);
+        return model.find_run(id).filter(|run| !run.is_over);
     }
     // one that is being read is on screen already: what is typed there is for it
-    let opening = model.opening.as_ref().filter(|opening| opening.lent)?;
-    model.run(&opening.run).filter(|run| !run.chat)
+    let opening = model.opening_run.as_ref().filter(|opening| opening.view_from_preview)?;
+    model.find_run(&opening.run).filter(|run| !run.chat)
 }
 
-pub fn send(run: RunId, steering: SteeringAction) -> Vec<UiCommand> {
+pub fn steer_commands(run: RunId, steering: SteeringAction) -> Vec<UiCommand> {
     vec![UiCommand::Send(run, RunCommand::Steer(steering))]
 }
 
-pub fn nothing_runs(model: &mut UiModel) -> Vec<UiCommand> {
-    model.say(TranscriptItem::warning(
+pub fn report_no_active_run(model: &mut UiModel) -> Vec<UiCommand> {
+    model.add_item(TranscriptItem::warning_item(
         "no workflow runs: /workflow NAME starts one, /resume takes one up again",
     ));
     Vec::new()

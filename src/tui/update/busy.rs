@@ -9,13 +9,13 @@ use synthdev_runtime::command::RunCommand;
 /// Says what is in the way, if something is.
 pub fn refuse_while_busy(model: &mut UiModel, what: &str) -> bool {
     let Some(why) = busy_reason(model, what) else { return false };
-    model.say(TranscriptItem::warning(&why));
+    model.add_item(TranscriptItem::warning_item(&why));
     true
 }
 
 /// What is in the way, in words.
 pub fn busy_reason(model: &UiModel, what: &str) -> Option<String> {
-    if let Some(PendingStart { name, waits_for, .. }) = &model.beginning {
+    if let Some(PendingStart { name, preparation: waits_for, .. }) = &model.pending_start {
         return Some(match waits_for {
             StartPreparation::Files => format!("cannot {what} while the files for {name} are copied"),
             StartPreparation::Windows => {
@@ -23,15 +23,15 @@ pub fn busy_reason(model: &UiModel, what: &str) -> Option<String> {
             }
         });
     }
-    if let Some(opening) = &model.opening {
+    if let Some(opening) = &model.opening_run {
         return Some(format!("cannot {what} while run {} is being read", opening.run));
     }
     let run = model.busy_run()?;
-    if let Some(stand) = run.stands.first() {
+    if let Some(stand) = run.stopped_at.first() {
         return Some(format!(
             "cannot {what} while {} stands {} — /continue or /stop",
             run.workflow,
-            stand.place()
+            stand.stop_location()
         ));
     }
     let name =
@@ -41,7 +41,7 @@ pub fn busy_reason(model: &UiModel, what: &str) -> Option<String> {
 
 /// Something is in the way of taking up a run.
 pub fn is_busy(model: &UiModel) -> bool {
-    model.beginning.is_some() || model.opening.is_some() || model.busy_run().is_some()
+    model.pending_start.is_some() || model.opening_run.is_some() || model.busy_run().is_some()
 }
 
 /// Leaves the conversation; the next text starts one.

@@ -7,7 +7,7 @@ use crate::text::format_count;
 const MOST: usize = 64 << 10;
 
 /// Nothing goes there if there is nothing to copy.
-pub fn copied(mut text: String) -> (Option<UiCommand>, String) {
+pub fn copy_command(mut text: String) -> (Option<UiCommand>, String) {
     if text.trim().is_empty() {
         return (None, "there is nothing to copy".to_owned());
     }

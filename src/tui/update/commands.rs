@@ -13,20 +13,22 @@ use crate::theme;
 use crate::transcript::item::{ItemTone, TranscriptItem};
 
 /// Runs a command line; one that is not understood says why and changes nothing.
-pub fn run(model: &mut UiModel, line: &str) -> Vec<UiCommand> {
-    match slash::parse(line) {
-        Ok(action) => act(model, action),
+pub fn run_command_line(model: &mut UiModel, line: &str) -> Vec<UiCommand> {
+    match slash::parse_command_line(line) {
+        Ok(action) => run_slash_action(model, action),
         Err(reason) => {
-            model.say(TranscriptItem::line(ItemTone::Bad, &reason));
+            model.add_item(TranscriptItem::line(ItemTone::Bad, &reason));
             Vec::new()
         }
     }
 }
 
-fn act(model: &mut UiModel, action: SlashAction) -> Vec<UiCommand> {
+fn run_slash_action(model: &mut UiModel, action: SlashAction) -> Vec<UiCommand> {
     match action {
-        SlashAction::Help(name) => help(model, name.as_deref()),
-        SlashAction::Workflow { name, input, beside } => workflow(model, name, input, beside),
+        SlashAction::Help(name) => show_help(model, name.as_deref()),
+        SlashAction::Workflow { name, input, sharing_mode: beside } => {
+            start_workflow(model, name, input, beside)
+        }
         SlashAction::Workflows => vec![UiCommand::Workflows],
         SlashAction::Role(name) => {
             if refuse_while_busy(model, "change the role") {
@@ -41,74 +43,76 @@ fn act(model: &mut UiModel, action: SlashAction) -> Vec<UiCommand> {
             let models: BTreeSet<String> = model.ledger().entries.iter().map(|entry| entry.model).collect();
             vec![UiCommand::Prices(models.into_iter().collect())]
         }
-        SlashAction::Review(agent) => review(model, agent),
-        SlashAction::Runs { statuses, words } => {
+        SlashAction::Review(agent) => review_call(model, agent),
+        SlashAction::Runs { statuses, search_words: words } => {
             panes::show_live_runs(model);
-            vec![history::runs(statuses, words)]
+            vec![history::list_runs_command(statuses, words)]
         }
         SlashAction::Search(words) => vec![UiCommand::Search(words)],
         // typed twice while a run is being taken up, it does not let it go on from where it stands
-        SlashAction::Resume(None) if model.is_workflow_stopped() && model.rising.is_empty() => {
+        SlashAction::Resume(None) if model.is_workflow_stopped() && model.resuming_runs.is_empty() => {
             steering::continue_run(model)
         }
-        SlashAction::Resume(run) => history::resume(model, run),
-        SlashAction::Steps(run) => history::steps(model, run),
-        SlashAction::Travel(travel) => history::travel(model, travel),
-        SlashAction::Snapshot(command) => snapshot(model, command),
-        SlashAction::Configure(level) => setup::open(model, level),
+        SlashAction::Resume(run) => history::resume_run(model, run),
+        SlashAction::Steps(run) => history::show_steps(model, run),
+        SlashAction::Travel(travel) => history::time_travel(model, travel),
+        SlashAction::Snapshot(command) => run_snapshot_command(model, command),
+        SlashAction::Configure(level) => setup::open_setup(model, level),
         SlashAction::Keys => {
             let table = model.keymap.table();
-            model.answer("Keys", &table);
+            model.show_answer("Keys", &table);
             Vec::new()
         }
         SlashAction::Theme(Some(name)) => {
-            model.background.wanted = name == "auto";
+            model.terminal_background.follow_background = name == "auto";
             vec![UiCommand::Theme(name)]
         }
         SlashAction::Theme(None) => {
-            model.say(TranscriptItem::note(&theme::list(model.theme)));
+            model.add_item(TranscriptItem::note_item(&theme::theme_list_text(model.theme)));
             Vec::new()
         }
-        SlashAction::Mouse(wanted) => mouse(model, wanted),
-        SlashAction::Steer(steer) => steering::act(model, steer),
+        SlashAction::Mouse(wanted) => set_mouse(model, wanted),
+        SlashAction::Steer(steer) => steering::run_steer_action(model, steer),
         SlashAction::Watch(wanted) => {
             panes::watch_named(model, wanted.as_deref());
             Vec::new()
         }
-        SlashAction::Edit { name, external } => editor::open(model, name, external),
+        SlashAction::Edit { name, in_external_editor: external } => {
+            editor::open_editor(model, name, external)
+        }
         SlashAction::EditNew(name) => editor::open_fresh(model, name),
-        SlashAction::History => history_browser::open(model),
-        SlashAction::Clear => clear(model),
-        SlashAction::Quit => super::leave(model),
-        aside => lookups::act(model, aside),
+        SlashAction::History => history_browser::open_browser(model),
+        SlashAction::Clear => clear_conversation(model),
+        SlashAction::Quit => super::leave_program(model),
+        aside => lookups::run_lookup(model, aside),
     }
 }
 
-fn mouse(model: &mut UiModel, wanted: Option<bool>) -> Vec<UiCommand> {
+fn set_mouse(model: &mut UiModel, wanted: Option<bool>) -> Vec<UiCommand> {
     model.mouse = wanted.unwrap_or(!model.mouse);
     let text = if model.mouse { "the mouse scrolls and chooses panes" } else { "the mouse selects text" };
-    model.say(TranscriptItem::note(text));
+    model.add_item(TranscriptItem::note_item(text));
     vec![UiCommand::Mouse(model.mouse)]
 }
 
-fn review(model: &mut UiModel, agent: Option<String>) -> Vec<UiCommand> {
+fn review_call(model: &mut UiModel, agent: Option<String>) -> Vec<UiCommand> {
     let Some(run) = model.shown_run().map(|run| run.id.clone()) else {
-        model.say(TranscriptItem::line(ItemTone::Bad, "nothing was asked so far"));
+        model.add_item(TranscriptItem::line(ItemTone::Bad, "nothing was asked so far"));
         return Vec::new();
     };
     vec![UiCommand::Review { run, agent }]
 }
 
-fn help(model: &mut UiModel, name: Option<&str>) -> Vec<UiCommand> {
-    match slash::help::help(name, &model.keymap.help()) {
-        Ok((title, text)) => model.answer(&title, &text),
-        Err(reason) => drop(model.say(TranscriptItem::line(ItemTone::Bad, &reason))),
+fn show_help(model: &mut UiModel, name: Option<&str>) -> Vec<UiCommand> {
+    match slash::help::help_text(name, &model.keymap.help_text()) {
+        Ok((title, text)) => model.show_answer(&title, &text),
+        Err(reason) => drop(model.add_item(TranscriptItem::line(ItemTone::Bad, &reason))),
     }
     Vec::new()
 }
 
 /// A workflow may begin while others go on; the backend says if it would change their files.
-fn workflow(
+fn start_workflow(
     model: &mut UiModel,
     name: String,
     input: String,
@@ -121,13 +125,13 @@ fn workflow(
         return Vec::new();
     }
     vec![match beside {
-        Some(beside) => UiCommand::StartBeside { name, input, beside },
+        Some(beside) => UiCommand::StartBeside { name, input, sharing_mode: beside },
         None if input.is_empty() => UiCommand::ChooseWorkflow(name),
         None => UiCommand::StartWorkflow { name, input },
     }]
 }
 
-fn snapshot(model: &mut UiModel, command: SnapshotOperation) -> Vec<UiCommand> {
+fn run_snapshot_command(model: &mut UiModel, command: SnapshotOperation) -> Vec<UiCommand> {
     match command {
         SnapshotOperation::Restore { id } => {
             if refuse_while_busy(model, "restore files") {
@@ -138,7 +142,7 @@ fn snapshot(model: &mut UiModel, command: SnapshotOperation) -> Vec<UiCommand> {
         SnapshotOperation::Delete { id } => {
             let title = format!("Delete snapshot {id}?");
             let cmd = UiCommand::Snapshot(SnapshotOperation::Delete { id }, SnapshotPurpose::Show);
-            model.dialogs.push_back(QuestionDialog::confirm(
+            model.dialogs.push_back(QuestionDialog::for_confirmation(
                 &title,
                 "The files of the project stay as they are.",
                 cmd,
@@ -150,19 +154,19 @@ fn snapshot(model: &mut UiModel, command: SnapshotOperation) -> Vec<UiCommand> {
 }
 
 /// The screen is emptied and the conversation starts anew; the role stays. A workflow goes on.
-fn clear(model: &mut UiModel) -> Vec<UiCommand> {
+fn clear_conversation(model: &mut UiModel) -> Vec<UiCommand> {
     for run in &mut model.runs {
         run.replies.clear();
         run.tools.clear();
         run.retry.clear();
     }
-    if let Some(opening) = &mut model.opening {
-        opening.shown = None;
+    if let Some(opening) = &mut model.opening_run {
+        opening.preview_range = None;
     }
-    model.transcript.clear();
+    model.transcript.clear_items();
     // the line that named who spoke last is gone, too
-    model.voice = None;
-    model.shell.forget_along();
+    model.last_speaking_run = None;
+    model.shell.discard_pending_output();
     // what still grows goes on below
     model.runs.iter_mut().for_each(|view| view.remap_positions(|_| None));
     if model.workflow.is_some() {

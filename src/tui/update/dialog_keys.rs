@@ -8,7 +8,7 @@ use crate::dialog::{DialogKind, QuestionDialog, REPEAT};
 use crate::model::UiModel;
 use crate::msg::UiCommand;
 use crate::slash;
-use crate::text::{fit, one_line};
+use crate::text::{fit_to_columns, one_line};
 use synthdev_domain::approval::ApprovalDecision;
 use synthdev_domain::ids::{CallId, RunId};
 use synthdev_engine::input::UserAnswer;
@@ -16,7 +16,7 @@ use synthdev_runtime::command::RunCommand;
 use synthdev_runtime::network_access::NetworkAnswer;
 
 /// Whether a dialog waits for this key; any other letter is the beginning of a text.
-pub fn is_meant(dialog: &QuestionDialog, key: KeyEvent) -> bool {
+pub fn accepts_key(dialog: &QuestionDialog, key: KeyEvent) -> bool {
     match key.code {
         KeyCode::Char(' ') if dialog.reason.is_none() => turns_page(dialog, key),
         KeyCode::Char(c) if dialog.reason.is_none() => {
@@ -40,11 +40,11 @@ pub fn is_meant(dialog: &QuestionDialog, key: KeyEvent) -> bool {
 
 /// Space shows more of a long text.
 pub fn turns_page(dialog: &QuestionDialog, key: KeyEvent) -> bool {
-    key.code == KeyCode::Char(' ') && dialog.overflows() && dialog.reason.is_none() && !dialog.is_written()
+    key.code == KeyCode::Char(' ') && dialog.has_overflow() && dialog.reason.is_none() && !dialog.is_written()
 }
 
 /// Whether the key allows, trusts, goes on: what is asked must have been seen to its end.
-pub fn says_yes(dialog: &QuestionDialog, key: KeyEvent) -> bool {
+pub fn is_yes_key(dialog: &QuestionDialog, key: KeyEvent) -> bool {
     let KeyCode::Char(c) = key.code else {
         let yes = matches!(
             dialog.kind,
@@ -66,16 +66,16 @@ pub fn says_yes(dialog: &QuestionDialog, key: KeyEvent) -> bool {
     plain && dialog.reason.is_none() && yes.contains(c.to_ascii_lowercase())
 }
 
-pub fn press(model: &mut UiModel, key: KeyEvent) -> Vec<UiCommand> {
+pub fn on_dialog_key(model: &mut UiModel, key: KeyEvent) -> Vec<UiCommand> {
     let Some(dialog) = model.dialogs.front_mut() else { return Vec::new() };
     if dialog.reason.is_some() {
         return type_reason(model, key);
     }
     match key.code {
         KeyCode::Up | KeyCode::Down if dialog.choices().is_some() => {
-            choose(dialog, key.code == KeyCode::Down);
+            move_choice(dialog, key.code == KeyCode::Down);
         }
-        KeyCode::Enter => return confirm(model),
+        KeyCode::Enter => return confirm_choice(model),
         KeyCode::Up => dialog.scroll = dialog.scroll.saturating_sub(1),
         KeyCode::Down => dialog.scroll = dialog.scroll.saturating_add(1),
         KeyCode::PageUp => dialog.turn_page(false),
@@ -83,9 +83,9 @@ pub fn press(model: &mut UiModel, key: KeyEvent) -> Vec<UiCommand> {
         KeyCode::Char(' ') if turns_page(dialog, key) => dialog.turn_page(true),
         KeyCode::Home => dialog.scroll = 0,
         KeyCode::End => dialog.scroll = usize::MAX,
-        KeyCode::Esc => return refuse(model),
+        KeyCode::Esc => return dismiss_dialog(model),
         KeyCode::Char(c) if !key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT) => {
-            return letter(model, c.to_ascii_lowercase());
+            return on_letter(model, c.to_ascii_lowercase());
         }
         _ => {}
     }
@@ -93,7 +93,7 @@ pub fn press(model: &mut UiModel, key: KeyEvent) -> Vec<UiCommand> {
 }
 
 /// No, stop, leave it: what Esc means in the dialog on screen.
-pub fn refuse(model: &mut UiModel) -> Vec<UiCommand> {
+pub fn dismiss_dialog(model: &mut UiModel) -> Vec<UiCommand> {
     match model.dialogs.front().map(|dialog| &dialog.kind) {
         // no answer at all is neither yes nor no
         Some(
@@ -101,20 +101,20 @@ pub fn refuse(model: &mut UiModel) -> Vec<UiCommand> {
             | DialogKind::Choose { .. }
             | DialogKind::Look { .. }
             | DialogKind::Write { .. },
-        ) => reply(model, UserAnswer::Stop),
-        _ => answer(model, false, ApprovalDecision::Deny { reason: None }),
+        ) => reply_to_dialog(model, UserAnswer::Stop),
+        _ => answer_yes_or_no(model, false, ApprovalDecision::Deny { reason: None }),
     }
 }
 
 /// Enter in the input box while a question wants a text. `None`: it is a command.
-pub fn write(model: &mut UiModel) -> Option<Vec<UiCommand>> {
+pub fn submit_written_answer(model: &mut UiModel) -> Option<Vec<UiCommand>> {
     let Some(DialogKind::Write { form, .. }) = model.dialogs.front_mut().map(|dialog| &mut dialog.kind)
     else {
         return None;
     };
     if form.draft == Some(true) {
         form.draft = Some(false);
-        model.composer.put_aside();
+        model.composer.clear_into_history();
         model.hint = Some("kept in the history: Up brings it back".to_owned());
         return Some(Vec::new());
     }
@@ -123,9 +123,9 @@ pub fn write(model: &mut UiModel) -> Option<Vec<UiCommand>> {
     }
     let text = model.composer.take_text().unwrap_or_default();
     // what a workflow asks for may be for nobody else's eyes
-    model.composer.keep_here();
+    model.composer.discard_unsaved_texts();
     match form.accept_text(&text) {
-        Ok(Some(value)) => Some(reply(model, UserAnswer::Value { value })),
+        Ok(Some(value)) => Some(reply_to_dialog(model, UserAnswer::Value { value })),
         Ok(None) => {
             if let Some(dialog) = model.dialogs.front_mut() {
                 (dialog.problem, dialog.scroll) = (None, usize::MAX);
@@ -159,27 +159,28 @@ pub fn refuse_words(model: &mut UiModel) -> bool {
         return false;
     }
     let word = one_line(text.trim());
-    dialog.problem = Some(format!("`{}` is no answer: press one of the keys below", fit(&word, 24)));
-    model.composer.put_aside();
+    dialog.problem =
+        Some(format!("`{}` is no answer: press one of the keys below", fit_to_columns(&word, 24)));
+    model.composer.clear_into_history();
     model.popup = None;
     true
 }
 
 /// Enter: what was chosen, or the default.
-fn confirm(model: &mut UiModel) -> Vec<UiCommand> {
+fn confirm_choice(model: &mut UiModel) -> Vec<UiCommand> {
     let Some(dialog) = model.dialogs.front() else { return Vec::new() };
     if let Some((_, selected)) = dialog.choices() {
-        return pick(model, selected);
+        return pick_choice(model, selected);
     }
     match dialog.kind {
         DialogKind::Decide { default: Some(yes), .. } => {
-            reply(model, UserAnswer::Value { value: yes.into() })
+            reply_to_dialog(model, UserAnswer::Value { value: yes.into() })
         }
         _ => Vec::new(),
     }
 }
 
-fn choose(dialog: &mut QuestionDialog, down: bool) {
+fn move_choice(dialog: &mut QuestionDialog, down: bool) {
     let count = dialog.choices().map_or(1, |(choices, _)| choices.len().max(1));
     if let DialogKind::Choose { selected, .. } | DialogKind::Look { selected, .. } = &mut dialog.kind {
         *selected = (*selected + if down { 1 } else { count - 1 }) % count;
@@ -187,7 +188,7 @@ fn choose(dialog: &mut QuestionDialog, down: bool) {
 }
 
 /// One of the choices; that a tool is done may be told with its result.
-fn pick(model: &mut UiModel, at: usize) -> Vec<UiCommand> {
+fn pick_choice(model: &mut UiModel, at: usize) -> Vec<UiCommand> {
     let Some(dialog) = model.dialogs.front() else { return Vec::new() };
     let picked = dialog.choices().and_then(|(choices, _)| choices.get(at).map(|choice| (*choice).to_owned()));
     let Some(picked) = picked else { return Vec::new() };
@@ -197,67 +198,67 @@ fn pick(model: &mut UiModel, at: usize) -> Vec<UiCommand> {
         }
         return Vec::new();
     }
-    reply(model, UserAnswer::Value { value: picked.into() })
+    reply_to_dialog(model, UserAnswer::Value { value: picked.into() })
 }
 
 /// Answers the question on screen and takes it off.
-fn reply(model: &mut UiModel, answer: UserAnswer) -> Vec<UiCommand> {
+fn reply_to_dialog(model: &mut UiModel, answer: UserAnswer) -> Vec<UiCommand> {
     match model.dialogs.pop_front().map(|dialog| dialog.kind) {
         Some(
             DialogKind::Decide { run, call, .. }
             | DialogKind::Choose { run, call, .. }
             | DialogKind::Look { run, call, .. }
             | DialogKind::Write { run, call, .. },
-        ) => send(model, run, call, answer),
+        ) => send_answer(model, run, call, answer),
         _ => Vec::new(),
     }
 }
 
-fn send(model: &mut UiModel, run: RunId, call: CallId, answer: UserAnswer) -> Vec<UiCommand> {
+fn send_answer(model: &mut UiModel, run: RunId, call: CallId, answer: UserAnswer) -> Vec<UiCommand> {
     if let Some(view) = model.run_mut(&run) {
-        view.left_open = answer == UserAnswer::Stop;
+        view.question_left_open = answer == UserAnswer::Stop;
     }
     vec![UiCommand::Send(run, RunCommand::Answer { call, answer })]
 }
 
-fn letter(model: &mut UiModel, c: char) -> Vec<UiCommand> {
+fn on_letter(model: &mut UiModel, c: char) -> Vec<UiCommand> {
     match model.dialogs.front().map(|dialog| &dialog.kind) {
         Some(DialogKind::Decide { .. }) => {
             return match c {
-                'y' => reply(model, UserAnswer::Value { value: true.into() }),
-                'n' => reply(model, UserAnswer::Value { value: false.into() }),
+                'y' => reply_to_dialog(model, UserAnswer::Value { value: true.into() }),
+                'n' => reply_to_dialog(model, UserAnswer::Value { value: false.into() }),
                 _ => Vec::new(),
             };
         }
         Some(DialogKind::Network { .. }) => {
             return match c {
-                'y' => network(model, NetworkAnswer::Call),
-                'a' => network(model, NetworkAnswer::Run),
+                'y' => answer_network(model, NetworkAnswer::Call),
+                'a' => answer_network(model, NetworkAnswer::Run),
                 '4' => network_always(model),
-                'n' => refuse(model),
+                'n' => dismiss_dialog(model),
                 _ => Vec::new(),
             };
         }
         Some(DialogKind::Unsandboxed { .. }) => {
             return match c {
-                'y' => answer(model, true, ApprovalDecision::Allow),
-                'n' => refuse(model),
+                'y' => answer_yes_or_no(model, true, ApprovalDecision::Allow),
+                'n' => dismiss_dialog(model),
                 _ => Vec::new(),
             };
         }
         Some(DialogKind::Choose { .. } | DialogKind::Look { .. }) => {
             let at = c.to_digit(10).and_then(|digit| usize::try_from(digit).ok()?.checked_sub(1));
-            return at.map_or_else(Vec::new, |at| pick(model, at));
+            return at.map_or_else(Vec::new, |at| pick_choice(model, at));
         }
         _ => {}
     }
     let approval = matches!(model.dialogs.front().map(|d| &d.kind), Some(DialogKind::Approval { .. }));
     match c {
-        'y' => answer(model, true, ApprovalDecision::Allow),
-        'a' if approval => answer(model, true, ApprovalDecision::AllowTool),
-        'c' if !approval => answer(model, true, ApprovalDecision::Allow),
-        'n' => refuse(model),
-        's' if !approval => refuse(model),
+        'y' => answer_yes_or_no(model, true, ApprovalDecision::Allow),
+        'a' if approval => answer_yes_or_no(model, true, ApprovalDecision::AllowTool),
+        'c' if !approval => answer_yes_or_no(model, true, ApprovalDecision::Allow),
+        'n' => dismiss_dialog(model),
+        's' if !approval => dismiss_dialog(model),
         'r' if approval => {
             if let Some(dialog) = model.dialogs.front_mut() {
                 dialog.reason = Some(String::new());
@@ -268,7 +269,7 @@ fn letter(model: &mut UiModel, c: char) -> Vec<UiCommand> {
     }
 }
 
-fn network(model: &mut UiModel, answer: NetworkAnswer) -> Vec<UiCommand> {
+fn answer_network(model: &mut UiModel, answer: NetworkAnswer) -> Vec<UiCommand> {
     match model.dialogs.pop_front().map(|dialog| dialog.kind) {
         Some(DialogKind::Network { run, call }) => {
             vec![UiCommand::Send(run, RunCommand::AllowNetwork { call, answer })]
@@ -279,7 +280,7 @@ fn network(model: &mut UiModel, answer: NetworkAnswer) -> Vec<UiCommand> {
 
 /// For this run, and from the settings for every later one.
 fn network_always(model: &mut UiModel) -> Vec<UiCommand> {
-    let mut cmds = network(model, NetworkAnswer::Run);
+    let mut cmds = answer_network(model, NetworkAnswer::Run);
     cmds.push(UiCommand::AllowAlways(StandingPermission::Network));
     cmds
 }
@@ -290,7 +291,7 @@ fn type_reason(model: &mut UiModel, key: KeyEvent) -> Vec<UiCommand> {
     match key.code {
         KeyCode::Enter => {
             let reason = Some(reason.trim().to_owned()).filter(|text| !text.is_empty());
-            return answer(model, false, ApprovalDecision::Deny { reason });
+            return answer_yes_or_no(model, false, ApprovalDecision::Deny { reason });
         }
         KeyCode::Esc => dialog.reason = None,
         KeyCode::Backspace => {
@@ -304,28 +305,32 @@ fn type_reason(model: &mut UiModel, key: KeyEvent) -> Vec<UiCommand> {
 
 /// Takes the dialog off the screen and sends what was decided.
 /// Yes to the tool that waits in front.
-pub fn allow(model: &mut UiModel, decision: ApprovalDecision) -> Vec<UiCommand> {
-    answer(model, true, decision)
+pub fn decide_tool_call(model: &mut UiModel, decision: ApprovalDecision) -> Vec<UiCommand> {
+    answer_yes_or_no(model, true, decision)
 }
 
-fn answer(model: &mut UiModel, yes: bool, decision: ApprovalDecision) -> Vec<UiCommand> {
+fn answer_yes_or_no(model: &mut UiModel, yes: bool, decision: ApprovalDecision) -> Vec<UiCommand> {
     let Some(dialog) = model.dialogs.pop_front() else { return Vec::new() };
     match dialog.kind {
         DialogKind::Approval { run, call } => {
             vec![UiCommand::Send(run, RunCommand::Approve { call, decision })]
         }
-        DialogKind::GoOn { run, call, parks, .. } => {
-            let cmds =
-                send(model, run.clone(), call, if yes { UserAnswer::Continue } else { UserAnswer::Stop });
+        DialogKind::GoOn { run, call, suspends_run: parks, .. } => {
+            let cmds = send_answer(
+                model,
+                run.clone(),
+                call,
+                if yes { UserAnswer::Continue } else { UserAnswer::Stop },
+            );
             if let Some(view) = model.run_mut(&run) {
-                view.left_open &= parks;
+                view.question_left_open &= parks;
             }
             cmds
         }
         DialogKind::Decide { run, call, .. }
         | DialogKind::Choose { run, call, .. }
         | DialogKind::Look { run, call, .. }
-        | DialogKind::Write { run, call, .. } => send(model, run, call, UserAnswer::Stop),
+        | DialogKind::Write { run, call, .. } => send_answer(model, run, call, UserAnswer::Stop),
         DialogKind::Network { run, call } => {
             vec![UiCommand::Send(run, RunCommand::AllowNetwork { call, answer: NetworkAnswer::Deny })]
         }
@@ -335,7 +340,7 @@ fn answer(model: &mut UiModel, yes: bool, decision: ApprovalDecision) -> Vec<UiC
         DialogKind::Trust => vec![UiCommand::Trust(yes)],
         DialogKind::Confirm(cmd) => {
             if yes {
-                index::agreed(model, cmd)
+                index::start_agreed_indexing(model, cmd)
             } else {
                 model.hint = Some("nothing was changed".to_owned());
                 Vec::new()

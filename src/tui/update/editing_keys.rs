@@ -16,16 +16,19 @@ const LARGEST: usize = 64_000;
 
 /// Keys that mean something else than the table says: a search goes on, or they are vi's.
 pub fn handle_special_key(model: &mut UiModel, key: KeyEvent) -> bool {
-    let taken =
-        if model.composer.searching() { model.composer.search_key(key) } else { model.composer.vim_key(key) };
+    let taken = if model.composer.is_searching() {
+        model.composer.search_key(key)
+    } else {
+        model.composer.vim_key(key)
+    };
     if taken {
         model.popup = None;
     }
     taken
 }
 
-pub fn edit(model: &mut UiModel, edit: ComposerEdit) {
-    if let Err(reason) = model.composer.edit(edit) {
+pub fn apply_edit(model: &mut UiModel, edit: ComposerEdit) {
+    if let Err(reason) = model.composer.apply_edit(edit) {
         model.hint = Some(reason);
     }
 }
@@ -38,20 +41,20 @@ pub fn open_external_editor(model: &mut UiModel) -> Vec<UiCommand> {
 }
 
 /// The text as the person's own editor left it.
-pub fn written_elsewhere(model: &mut UiModel, result: Result<String, String>) {
-    model.repaint = true;
+pub fn apply_external_text(model: &mut UiModel, result: Result<String, String>) {
+    model.needs_repaint = true;
     match result {
         Ok(text) if text.len() > LARGEST => {
-            model.composer.set("");
-            model.composer.paste(text.trim_end_matches('\n'));
+            model.composer.set_text("");
+            model.composer.paste_text(text.trim_end_matches('\n'));
         }
-        Ok(text) => model.composer.rewrite(&text),
+        Ok(text) => model.composer.replace_undoably(&text),
         Err(reason) => model.hint = Some(reason),
     }
 }
 
 /// `/vim`
-pub fn vim(model: &mut UiModel, wanted: Option<bool>) {
+pub fn set_vim_mode(model: &mut UiModel, wanted: Option<bool>) {
     let on = wanted.unwrap_or(!model.composer.uses_vim());
     model.composer.use_vim(on);
     let text = if on {
@@ -59,5 +62,5 @@ pub fn vim(model: &mut UiModel, wanted: Option<bool>) {
     } else {
         "keys as usual"
     };
-    model.say(TranscriptItem::note(text));
+    model.add_item(TranscriptItem::note_item(text));
 }

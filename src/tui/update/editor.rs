@@ -22,23 +22,24 @@ mod new_file;
 mod prompt;
 mod simulate;
 
-pub use new_file::open as open_fresh;
+pub use new_file::open_picker as open_fresh;
 
 /// Rows that one step of the wheel moves.
 const WHEEL: isize = 3;
 
 /// `/edit [NAME]`.
-pub fn open(model: &mut UiModel, name: Option<String>, external: bool) -> Vec<UiCommand> {
+pub fn open_editor(model: &mut UiModel, name: Option<String>, external: bool) -> Vec<UiCommand> {
     model.edits += 1;
-    let asked = name.map_or(EditorRequest::Files, |name| EditorRequest::Open { name, external });
+    let asked =
+        name.map_or(EditorRequest::Files, |name| EditorRequest::Open { name, in_external_editor: external });
     vec![UiCommand::Edit(model.edits, Box::new(asked))]
 }
 
 /// A key while the editor is in front.
-pub fn press(model: &mut UiModel, key: KeyEvent) -> Vec<UiCommand> {
+pub fn on_key(model: &mut UiModel, key: KeyEvent) -> Vec<UiCommand> {
     let chord = KeyChord::from_event(key);
-    if model.keymap.has(KeyAction::Repaint, chord) {
-        model.repaint = true;
+    if model.keymap.has_binding(KeyAction::Repaint, chord) {
+        model.needs_repaint = true;
         return Vec::new();
     }
     let meant = model.keymap.action(chord, KeyFocusState { editor: true, ..KeyFocusState::default() });
@@ -52,10 +53,10 @@ pub fn press(model: &mut UiModel, key: KeyEvent) -> Vec<UiCommand> {
                 model.edit = None;
                 Vec::new()
             }
-            FileListChoice::File(name) => open(model, Some(name), false),
-            FileListChoice::New => new_file::open(model, None),
+            FileListChoice::File(name) => open_editor(model, Some(name), false),
+            FileListChoice::New => new_file::open_picker(model, None),
         },
-        Some(EditorScreen::Fresh(dialog)) => match new_file::press(dialog, key) {
+        Some(EditorScreen::Fresh(dialog)) => match new_file::on_key(dialog, key) {
             new_file::NewFileKeyOutcome::Stay => Vec::new(),
             new_file::NewFileKeyOutcome::Leave => {
                 model.edit = None;
@@ -66,9 +67,13 @@ pub fn press(model: &mut UiModel, key: KeyEvent) -> Vec<UiCommand> {
             }
         },
         Some(EditorScreen::Text(editor)) => {
-            let mut cmds = keys::press(editor, key, meant, &help);
-            cmds.extend(settle(editor));
-            if editor.leaves && editor.prompt.is_none() && !editor.saving && !editor.wants_save {
+            let mut cmds = keys::on_key(editor, key, meant, &help);
+            cmds.extend(settle_changes(editor));
+            if editor.close_when_saved
+                && editor.prompt.is_none()
+                && !editor.is_saving
+                && !editor.save_when_checked
+            {
                 model.edit = None;
             }
             cmds
@@ -76,39 +81,39 @@ pub fn press(model: &mut UiModel, key: KeyEvent) -> Vec<UiCommand> {
     }
 }
 
-pub fn paste(model: &mut UiModel, text: &str) -> Vec<UiCommand> {
+pub fn on_paste(model: &mut UiModel, text: &str) -> Vec<UiCommand> {
     match &mut model.edit {
         Some(EditorScreen::Text(editor)) => {
             match &mut editor.prompt {
                 Some(EditorPrompt::Find(words)) => words.push_str(text.lines().next().unwrap_or_default()),
                 Some(_) => {}
                 None if editor.buffer.text().len() + text.len() > LARGEST => {
-                    editor.note = Some("too long: texts of up to 1 MB are edited here".to_owned());
+                    editor.status_note = Some("too long: texts of up to 1 MB are edited here".to_owned());
                 }
-                None => editor.buffer.paste(text),
+                None => editor.buffer.paste_text(text),
             }
-            settle(editor)
+            settle_changes(editor)
         }
         Some(EditorScreen::List(listing)) => {
-            listing.typed.push_str(text.lines().next().unwrap_or_default());
+            listing.typed_filter.push_str(text.lines().next().unwrap_or_default());
             Vec::new()
         }
         Some(EditorScreen::Fresh(dialog)) => {
-            new_file::paste(dialog, text);
+            new_file::on_paste(dialog, text);
             Vec::new()
         }
         None => Vec::new(),
     }
 }
 
-pub fn wheel(model: &mut UiModel, kind: MouseEventKind) {
+pub fn on_wheel(model: &mut UiModel, kind: MouseEventKind) {
     let rows = match kind {
         MouseEventKind::ScrollUp => -WHEEL,
         MouseEventKind::ScrollDown => WHEEL,
         _ => return,
     };
     if let Some(EditorScreen::Text(editor)) = &mut model.edit {
-        editor.buffer.scroll(rows);
+        editor.buffer.scroll_rows(rows);
     }
 }
 
@@ -122,16 +127,16 @@ pub fn handle_reply(model: &mut UiModel, number: u64, told: EditorReply) -> Vec<
         EditorReply::Opened(Ok(opened)) if number == model.edits => opened_one(model, number, *opened),
         EditorReply::Files(Err(reason)) | EditorReply::Opened(Err(reason)) if number == model.edits => {
             model.edit = None;
-            model.say(TranscriptItem::line(ItemTone::Bad, &reason));
+            model.add_item(TranscriptItem::line(ItemTone::Bad, &reason));
             Vec::new()
         }
         EditorReply::Patterns(found) if number == model.edits => {
-            new_file::offered(model, found);
+            new_file::on_templates_loaded(model, found);
             Vec::new()
         }
         EditorReply::Begun(result) if number == model.edits => {
             match new_file::create_editor(model, number, result) {
-                Some(editor) => put_in_front(model, editor),
+                Some(editor) => show_editor(model, editor),
                 None => Vec::new(),
             }
         }
@@ -140,37 +145,41 @@ pub fn handle_reply(model: &mut UiModel, number: u64, told: EditorReply) -> Vec<
         }
         EditorReply::Simulated { version, result } => {
             if let Some(editor) = editor_by_number(model, number) {
-                simulate::done(editor, version, result);
+                simulate::finish_simulation(editor, version, result);
             }
             Vec::new()
         }
         EditorReply::Checked { version, report } => {
             let Some(editor) = editor_by_number(model, number) else { return Vec::new() };
-            checked(editor, version, *report);
-            settle(editor)
+            on_checked(editor, version, *report);
+            settle_changes(editor)
         }
-        EditorReply::Saved(result) => saved(model, number, result),
+        EditorReply::Saved(result) => on_saved(model, number, result),
     }
 }
 
 /// The text as the person's own editor left it.
-pub fn edited(model: &mut UiModel, number: u64, result: Result<String, String>) -> Vec<UiCommand> {
-    model.repaint = true;
+pub fn on_externally_edited(
+    model: &mut UiModel,
+    number: u64,
+    result: Result<String, String>,
+) -> Vec<UiCommand> {
+    model.needs_repaint = true;
     let Some(editor) = editor_by_number(model, number) else { return Vec::new() };
     match result {
         Ok(text) if text.len() > LARGEST => {
-            editor.note = Some("left as it was: the text is now larger than 1 MB".to_owned());
+            editor.status_note = Some("left as it was: the text is now larger than 1 MB".to_owned());
         }
         Ok(text) if text.replace("\r\n", "\n") == editor.buffer.text() => {
-            editor.note = Some("nothing was changed".to_owned());
+            editor.status_note = Some("nothing was changed".to_owned());
         }
         Ok(text) => {
             editor.buffer.replace_all(&text);
-            editor.note = Some("taken over; Ctrl+S saves it".to_owned());
+            editor.status_note = Some("taken over; Ctrl+S saves it".to_owned());
         }
-        Err(reason) => editor.note = Some(reason),
+        Err(reason) => editor.status_note = Some(reason),
     }
-    settle(editor)
+    settle_changes(editor)
 }
 
 fn editor_by_number(model: &mut UiModel, number: u64) -> Option<&mut DefinitionEditor> {
@@ -184,84 +193,88 @@ fn opened_one(model: &mut UiModel, number: u64, opened: OpenedEditFile) -> Vec<U
     if opened.text.len() > LARGEST {
         model.edit = None;
         let text = format!("{} is larger than 1 MB: edit it with a program of your own", opened.file.name);
-        model.say(TranscriptItem::line(ItemTone::Bad, &text));
+        model.add_item(TranscriptItem::line(ItemTone::Bad, &text));
         return Vec::new();
     }
-    let external = opened.external;
+    let external = opened.in_external_editor;
     let editor = DefinitionEditor::new(number, opened);
-    let elsewhere = external.then(|| actions::external(&editor));
-    let mut cmds = put_in_front(model, editor);
+    let elsewhere = external.then(|| actions::external_edit_command(&editor));
+    let mut cmds = show_editor(model, editor);
     cmds.extend(elsewhere);
     cmds
 }
 
-fn put_in_front(model: &mut UiModel, mut editor: DefinitionEditor) -> Vec<UiCommand> {
-    let cmds = settle(&mut editor);
+fn show_editor(model: &mut UiModel, mut editor: DefinitionEditor) -> Vec<UiCommand> {
+    let cmds = settle_changes(&mut editor);
     model.popup = None;
     model.edit = Some(EditorScreen::Text(Box::new(editor)));
     cmds
 }
 
-fn checked(editor: &mut DefinitionEditor, version: u64, report: EditorCheckReport) {
-    editor.checking = None;
+fn on_checked(editor: &mut DefinitionEditor, version: u64, report: EditorCheckReport) {
+    editor.checking_version = None;
     // an older text's findings still say more than none
-    editor.checked = Some(version);
+    editor.checked_version = Some(version);
     editor.findings = report.findings;
     editor.findings.sort_by_key(|finding| (finding.place.line, finding.place.column));
-    editor.outdated = report.graphs.is_empty();
+    editor.graph_outdated = report.graphs.is_empty();
     if !report.graphs.is_empty() {
-        editor.drawing = Some(RunGraphDrawing::from_graphs(report.graphs));
+        editor.graph_drawing = Some(RunGraphDrawing::from_graphs(report.graphs));
     }
 }
 
-fn saved(model: &mut UiModel, number: u64, result: Result<SavedEditFile, EditorSaveError>) -> Vec<UiCommand> {
-    let note = result.as_ref().ok().map(|saved| saved.note.clone());
+fn on_saved(
+    model: &mut UiModel,
+    number: u64,
+    result: Result<SavedEditFile, EditorSaveError>,
+) -> Vec<UiCommand> {
+    let note = result.as_ref().ok().map(|saved| saved.message.clone());
     // the workflows and roles are other ones now: names, and what the status line says
     let again = if note.is_some() { vec![UiCommand::Names, UiCommand::Status] } else { Vec::new() };
     let Some(editor) = editor_by_number(model, number) else { return again };
-    editor.saving = false;
+    editor.is_saving = false;
     match result {
         Ok(saved) => {
-            editor.saved = saved.version;
+            editor.saved_version = saved.version;
             editor.base = Some(saved.text);
-            editor.note = Some(saved.note);
+            editor.status_note = Some(saved.message);
         }
         Err(EditorSaveError::Changed(text)) => editor.prompt = Some(EditorPrompt::Conflict(text)),
         Err(EditorSaveError::Failed(reason)) => {
-            editor.leaves = false;
-            editor.note = Some(reason);
+            editor.close_when_saved = false;
+            editor.status_note = Some(reason);
         }
     }
-    let done = editor.leaves && note.is_some();
+    let done = editor.close_when_saved && note.is_some();
     if let Some(note) = note.filter(|_| done) {
         model.edit = None;
-        model.say(TranscriptItem::note(&note));
+        model.add_item(TranscriptItem::note_item(&note));
     }
     again
 }
 
 /// What follows from a change: it is checked, one text after the other, and saved once that is known to be right.
-fn settle(editor: &mut DefinitionEditor) -> Vec<UiCommand> {
-    editor.refresh();
-    if let Some(offer) = editor.offer.take() {
-        editor.offer = actions::again(editor, offer.selected);
+fn settle_changes(editor: &mut DefinitionEditor) -> Vec<UiCommand> {
+    editor.refresh_colours();
+    if let Some(offer) = editor.completion.take() {
+        editor.completion = actions::refresh_completion(editor, offer.selected);
     }
     let mut cmds = Vec::new();
-    if !editor.is_checked() && editor.checking.is_none() {
+    if !editor.is_checked() && editor.checking_version.is_none() {
         let version = editor.buffer.version();
-        editor.checking = Some(version);
+        editor.checking_version = Some(version);
         let text = editor.buffer.text().into();
         let asked = EditorRequest::Check { file: editor.file.clone(), text, version };
         cmds.push(UiCommand::Edit(editor.number, Box::new(asked)));
     }
-    if editor.wants_save && editor.is_checked() {
-        editor.wants_save = false;
-        let errors = editor.count(DiagnosticSeverity::Error);
+    if editor.save_when_checked && editor.is_checked() {
+        editor.save_when_checked = false;
+        let errors = editor.count_findings(DiagnosticSeverity::Error);
         if errors > 0 {
             editor.prompt = Some(EditorPrompt::Force);
-            editor.note = Some(format_count(errors as u64, "error"));
+            editor.status_note = Some(format_count(errors as u64, "error"));
         } else {
-            cmds.push(actions::save(editor, false));
+            cmds.push(actions::save_command(editor, false));
         }
     }
     cmds
@@ -275,7 +288,7 @@ enum FileListChoice {
 }
 
 fn in_list(listing: &mut EditFileList, key: KeyEvent) -> FileListChoice {
-    let count = listing.fitting().len().max(1);
+    let count = listing.matching_files().len().max(1);
     let control = key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT);
     match key.code {
         KeyCode::Esc => return FileListChoice::Leave,
@@ -286,19 +299,19 @@ fn in_list(listing: &mut EditFileList, key: KeyEvent) -> FileListChoice {
         KeyCode::PageUp => listing.selected = listing.selected.saturating_sub(10),
         KeyCode::PageDown => listing.selected = (listing.selected + 10).min(count - 1),
         KeyCode::Enter => {
-            let chosen = listing.fitting().get(listing.selected).map(|file| file.name.clone());
+            let chosen = listing.matching_files().get(listing.selected).map(|file| file.name.clone());
             return chosen.map_or(FileListChoice::Nothing, FileListChoice::File);
         }
         KeyCode::Backspace => {
-            listing.typed.pop();
+            listing.typed_filter.pop();
             listing.selected = 0;
         }
         KeyCode::Char('u') if key.modifiers.contains(KeyModifiers::CONTROL) => {
-            listing.typed.clear();
+            listing.typed_filter.clear();
             listing.selected = 0;
         }
         KeyCode::Char(c) if !control => {
-            listing.typed.push(c);
+            listing.typed_filter.push(c);
             listing.selected = 0;
         }
         _ => {}

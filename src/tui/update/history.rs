@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::{busy, history_browser, mention, open_run, resuming, unread_input};
 use crate::backend::{RunFilter, TimeTravelOutcome, TimeTravelPreview, TimeTravelRequest};
-use crate::complete::complete;
+use crate::complete::complete_input;
 use crate::dialog::QuestionDialog;
 use crate::model::UiModel;
 use crate::msg::{BackendReply, RunListPurpose, UiCommand};
@@ -23,39 +23,48 @@ const OFFERED: usize = 5;
 const COUNTED: usize = 200;
 
 /// Asks for the runs of this project that can be taken up again.
-pub fn offer() -> UiCommand {
-    UiCommand::Runs(waiting(), RunListPurpose::Offer)
+pub fn offer_command() -> UiCommand {
+    UiCommand::Runs(waiting_filter(), RunListPurpose::Offer)
 }
 
 /// For the completion of ids.
-pub fn names() -> UiCommand {
-    UiCommand::Runs(RunFilter { here: true, limit: LISTED, ..RunFilter::default() }, RunListPurpose::Names)
+pub fn run_names_command() -> UiCommand {
+    UiCommand::Runs(
+        RunFilter { this_project_only: true, limit: LISTED, ..RunFilter::default() },
+        RunListPurpose::Names,
+    )
 }
 
-pub fn runs(statuses: Vec<RunStatus>, words: Option<String>) -> UiCommand {
-    UiCommand::Runs(RunFilter { here: false, statuses, words, limit: LISTED }, RunListPurpose::Show)
+pub fn list_runs_command(statuses: Vec<RunStatus>, words: Option<String>) -> UiCommand {
+    UiCommand::Runs(
+        RunFilter { this_project_only: false, statuses, search_words: words, limit: LISTED },
+        RunListPurpose::Show,
+    )
 }
 
 /// What runs of this project wait for, step by step.
-pub fn pending() -> UiCommand {
+pub fn pending_command() -> UiCommand {
     let statuses = vec![RunStatus::Paused, RunStatus::Running];
-    UiCommand::Runs(RunFilter { here: true, statuses, words: None, limit: LISTED }, RunListPurpose::Pending)
+    UiCommand::Runs(
+        RunFilter { this_project_only: true, statuses, search_words: None, limit: LISTED },
+        RunListPurpose::Pending,
+    )
 }
 
 /// Without an id: the run that was left here last, else what waits in this project.
-pub fn resume(model: &mut UiModel, run: Option<String>) -> Vec<UiCommand> {
+pub fn resume_run(model: &mut UiModel, run: Option<String>) -> Vec<UiCommand> {
     if busy::refuse_while_busy(model, "take up a run") {
         return Vec::new();
     }
-    let named = run.or_else(|| model.standing.as_ref().map(ToString::to_string));
+    let named = run.or_else(|| model.last_left_run.as_ref().map(ToString::to_string));
     match named {
         Some(name) => open_run::start_opening(model, name),
-        None => vec![UiCommand::Runs(waiting(), RunListPurpose::Resume)],
+        None => vec![UiCommand::Runs(waiting_filter(), RunListPurpose::Resume)],
     }
 }
 
 /// Without an id, the workflow of this session that was on last is meant.
-pub fn travel(model: &mut UiModel, mut travel: TimeTravelRequest) -> Vec<UiCommand> {
+pub fn time_travel(model: &mut UiModel, mut travel: TimeTravelRequest) -> Vec<UiCommand> {
     let (run, what) = match &mut travel {
         TimeTravelRequest::Undo { run } => (run, "undo a run"),
         TimeTravelRequest::Rewind { run, .. } => (run, "rewind a run"),
@@ -75,53 +84,63 @@ pub fn travel(model: &mut UiModel, mut travel: TimeTravelRequest) -> Vec<UiComma
     }]
 }
 
-pub fn steps(model: &UiModel, run: Option<String>) -> Vec<UiCommand> {
+pub fn show_steps(model: &UiModel, run: Option<String>) -> Vec<UiCommand> {
     vec![UiCommand::Steps(run.or_else(|| default_run_id(model)))]
 }
 
-pub fn reply(model: &mut UiModel, reply: BackendReply) -> Vec<UiCommand> {
+pub fn on_history_reply(model: &mut UiModel, reply: BackendReply) -> Vec<UiCommand> {
     let Some(reply) = history_browser::handle_time_travel_reply(model, reply) else { return Vec::new() };
     match reply {
-        BackendReply::Runs { wanted, list: Ok(list), at } => {
+        BackendReply::Runs { list_purpose: wanted, list: Ok(list), at } => {
             model.now = model.now.max(at);
             return match wanted {
                 RunListPurpose::Offer | RunListPurpose::Resume => on_offer(model, wanted, list),
-                RunListPurpose::Show | RunListPurpose::Names => listed(model, wanted, &list),
-                RunListPurpose::Pending => waits(model, &list),
+                RunListPurpose::Show | RunListPurpose::Names => on_runs_listed(model, wanted, &list),
+                RunListPurpose::Pending => show_pending(model, &list),
             };
         }
-        BackendReply::Runs { wanted: RunListPurpose::Names, .. } => {}
-        BackendReply::Runs { list: Err(reason), .. } => bad(model, "The runs cannot be listed", &reason),
-        BackendReply::Found { words, lines: Ok(lines), at } => {
-            let title = format!("Found: {words}");
-            model.say(TranscriptItem::report(&title, &report::found(&lines, at)));
+        BackendReply::Runs { list_purpose: RunListPurpose::Names, .. } => {}
+        BackendReply::Runs { list: Err(reason), .. } => {
+            show_error(model, "The runs cannot be listed", &reason)
         }
-        BackendReply::Found { lines: Err(reason), .. } => bad(model, "Nothing could be searched", &reason),
+        BackendReply::Found { search_words: words, lines: Ok(lines), at } => {
+            let title = format!("Found: {words}");
+            model.add_item(TranscriptItem::report_item(&title, &report::search_hits_text(&lines, at)));
+        }
+        BackendReply::Found { lines: Err(reason), .. } => {
+            show_error(model, "Nothing could be searched", &reason)
+        }
         BackendReply::Glance(past) => return open_run::show_preview(model, *past),
-        BackendReply::Past { past: Ok(past), .. } => return resume_past_run(model, *past),
-        BackendReply::Past { run, past: Err(reason) } => {
-            model.retrying = None;
+        BackendReply::Past { past_run: Ok(past), .. } => return resume_past_run(model, *past),
+        BackendReply::Past { run, past_run: Err(reason) } => {
+            model.retrying_run = None;
             if let Some(opening) = open_run::take_opening(model, &RunId::from(run.as_str())) {
                 open_run::abort_opening(model, opening);
             }
-            bad(model, &format!("run {run} is not taken up"), &reason);
+            show_error(model, &format!("run {run} is not taken up"), &reason);
             unread_input::return_to_input(model);
         }
-        BackendReply::Earlier { run, before, items } => open_run::earlier(model, &run, before, items),
+        BackendReply::Earlier { run, before_entry: before, items } => {
+            open_run::insert_earlier_items(model, &run, before, items)
+        }
         BackendReply::Resumed { run, result: Ok(()) } => return resuming::release_held_commands(model, &run),
         BackendReply::Resumed { run, result: Err(reason) } => not_resumed(model, &run, &reason),
         BackendReply::Steps(Ok(steps)) => {
             let title = format!("Steps of {} {}", steps.workflow, steps.run);
-            model.say(TranscriptItem::report(&title, &report::steps(&steps)));
+            model.add_item(TranscriptItem::report_item(&title, &report::steps_text(&steps)));
         }
         BackendReply::Planned(Ok(TimeTravelPreview { travel, title, body })) => {
-            model.dialogs.push_back(QuestionDialog::confirm(&title, &body, UiCommand::Travel(travel)));
+            model.dialogs.push_back(QuestionDialog::for_confirmation(
+                &title,
+                &body,
+                UiCommand::Travel(travel),
+            ));
         }
-        BackendReply::Travelled(Ok(done)) => travelled(model, done),
+        BackendReply::Travelled(Ok(done)) => on_travelled(model, done),
         BackendReply::Steps(Err(reason))
         | BackendReply::Planned(Err(reason))
         | BackendReply::Travelled(Err(reason)) => {
-            bad(model, "Nothing was changed", &reason);
+            show_error(model, "Nothing was changed", &reason);
         }
         _ => {}
     }
@@ -129,50 +148,50 @@ pub fn reply(model: &mut UiModel, reply: BackendReply) -> Vec<UiCommand> {
 }
 
 /// Failed runs are among them that cannot be tried again: see `can_go_on`.
-fn waiting() -> RunFilter {
+fn waiting_filter() -> RunFilter {
     let statuses = vec![RunStatus::Interrupted, RunStatus::Paused, RunStatus::Failed];
-    RunFilter { here: true, statuses, words: None, limit: COUNTED }
+    RunFilter { this_project_only: true, statuses, search_words: None, limit: COUNTED }
 }
 
-fn can_go_on(run: &RunSummary) -> bool {
+fn can_resume(run: &RunSummary) -> bool {
     run.progress.status != RunStatus::Failed || !run.progress.pauses.is_empty()
 }
 
 fn default_run_id(model: &UiModel) -> Option<String> {
     let last = model.runs.iter().rev().find(|run| !run.chat).map(|run| &run.id);
-    model.standing.as_ref().or(last).map(ToString::to_string)
+    model.last_left_run.as_ref().or(last).map(ToString::to_string)
 }
 
-fn bad(model: &mut UiModel, title: &str, reason: &str) {
-    model.say(TranscriptItem::error(title, reason));
+fn show_error(model: &mut UiModel, title: &str, reason: &str) {
+    model.add_item(TranscriptItem::error(title, reason));
 }
 
 /// Questions that are on screen first: they are answered there.
-fn waits(model: &mut UiModel, list: &[RunSummary]) -> Vec<UiCommand> {
-    let asked = model.dialogs.iter().filter(|dialog| dialog.run().is_some());
+fn show_pending(model: &mut UiModel, list: &[RunSummary]) -> Vec<UiCommand> {
+    let asked = model.dialogs.iter().filter(|dialog| dialog.run_id().is_some());
     // what is asked in runs of this session is known better here
-    let known = |run: &RunSummary| model.run(&run.id).is_some_and(|view| !view.over);
+    let known = |run: &RunSummary| model.find_run(&run.id).is_some_and(|view| !view.is_over);
     let list: Vec<RunSummary> = list.iter().filter(|run| !known(run)).cloned().collect();
-    let text = report::pending(asked.map(|dialog| dialog.title.as_str()), &list, model.now);
-    model.say(match text {
-        Some(text) => TranscriptItem::report("Waits for an answer", &text),
-        None => TranscriptItem::note("no run of this project waits for an answer"),
+    let text = report::pending_text(asked.map(|dialog| dialog.title.as_str()), &list, model.now);
+    model.add_item(match text {
+        Some(text) => TranscriptItem::report_item("Waits for an answer", &text),
+        None => TranscriptItem::note_item("no run of this project waits for an answer"),
     });
     Vec::new()
 }
 
-fn listed(model: &mut UiModel, wanted: RunListPurpose, list: &[RunSummary]) -> Vec<UiCommand> {
+fn on_runs_listed(model: &mut UiModel, wanted: RunListPurpose, list: &[RunSummary]) -> Vec<UiCommand> {
     let now = model.now;
     if wanted == RunListPurpose::Show {
-        model.say(TranscriptItem::report("Runs", &report::runs(list, now)));
+        model.add_item(TranscriptItem::report_item("Runs", &report::runs_text(list, now)));
         return Vec::new();
     }
     model.names.runs = list.iter().map(|run| report::name_and_state(run, now)).collect();
-    if mention::refresh(model).is_some() {
+    if mention::refresh_mentions(model).is_some() {
         return Vec::new();
     }
     if let Some(before) = model.composer.before_cursor() {
-        model.popup = complete(before, &model.names);
+        model.popup = complete_input(before, &model.names);
     }
     Vec::new()
 }
@@ -180,12 +199,12 @@ fn listed(model: &mut UiModel, wanted: RunListPurpose, list: &[RunSummary]) -> V
 /// Runs that can be taken up again: all are counted, the newest are shown.
 fn on_offer(model: &mut UiModel, wanted: RunListPurpose, mut list: Vec<RunSummary>) -> Vec<UiCommand> {
     let most = list.len() >= COUNTED;
-    list.retain(can_go_on);
+    list.retain(can_resume);
     match (wanted, list.as_slice()) {
         (RunListPurpose::Resume, []) => {
             let note =
                 "no run of this project waits or was interrupted — /runs lists all, /resume ID takes one";
-            model.say(TranscriptItem::note(note));
+            model.add_item(TranscriptItem::note_item(note));
         }
         (RunListPurpose::Resume, [only]) => return open_run::start_opening(model, only.id.to_string()),
         (_, []) => {}
@@ -193,7 +212,7 @@ fn on_offer(model: &mut UiModel, wanted: RunListPurpose, mut list: Vec<RunSummar
             let shown = if wanted == RunListPurpose::Offer { OFFERED } else { LISTED }.min(list.len());
             let least = if most { "at least " } else { "" };
             let title = format!("{least}{} can be taken up again", format_count(list.len() as u64, "run"));
-            let mut text = report::waiting(&list[..shown], model.now);
+            let mut text = report::waiting_runs_text(&list[..shown], model.now);
             if list.len() > shown {
                 let lists = if wanted == RunListPurpose::Offer { "/resume" } else { "/runs" };
                 let _ = write!(text, "… {} more: {lists}", list.len() - shown);
@@ -202,8 +221,8 @@ fn on_offer(model: &mut UiModel, wanted: RunListPurpose, mut list: Vec<RunSummar
                 [_] => "→ /resume goes on".to_owned(),
                 list => format!("→ /resume {} goes on with the newest", list[0].id),
             };
-            model.say(TranscriptItem::Block(
-                TranscriptBlock::new(ItemTone::Warning, &title, &text).foot(hint),
+            model.add_item(TranscriptItem::Block(
+                TranscriptBlock::new(ItemTone::Warning, &title, &text).with_footer(hint),
             ));
         }
     }
@@ -214,7 +233,7 @@ fn on_offer(model: &mut UiModel, wanted: RunListPurpose, mut list: Vec<RunSummar
 fn resume_past_run(model: &mut UiModel, past: PastRun) -> Vec<UiCommand> {
     let run = past.view.id.clone();
     let opening = open_run::take_opening(model, &run);
-    let retry = model.retrying.take().is_some_and(|wanted| wanted == run);
+    let retry = model.retrying_run.take().is_some_and(|wanted| wanted == run);
     if busy::refuse_while_busy(model, "take up a run") {
         opening.into_iter().for_each(|opening| open_run::abort_opening(model, opening));
         unread_input::return_to_input(model);
@@ -236,21 +255,21 @@ fn resume_past_run(model: &mut UiModel, past: PastRun) -> Vec<UiCommand> {
         model.workflow = Some(run.clone());
     }
     // what it asked then it asks again; nobody hears an answer before
-    (view.over, view.waiting) = (false, None);
+    (view.is_over, view.awaiting_text) = (false, None);
     model.runs.retain(|known| known.id != run);
     model.runs.push(view);
-    model.standing = None;
+    model.last_left_run = None;
     resuming::start_resuming(model, &run);
     cmds.push(if retry { UiCommand::Retry(run) } else { UiCommand::Resume(run) });
-    model.meanwhile = lines;
+    model.held_lines = lines;
     cmds
 }
 
 fn not_resumed(model: &mut UiModel, run: &RunId, reason: &str) {
     resuming::abort_resuming(model, run);
     if let Some(view) = model.run_mut(run) {
-        view.over = true;
-        (view.stopping, view.interrupting) = (false, false);
+        view.is_over = true;
+        (view.is_cancelling, view.is_interrupting) = (false, false);
         view.activity.clear();
         let texts = std::mem::take(&mut view.outbox);
         model.queued.extend(texts);
@@ -260,40 +279,41 @@ fn not_resumed(model: &mut UiModel, run: &RunId, reason: &str) {
             *slot = None;
         }
     }
-    bad(model, &format!("run {run} does not go on"), reason);
+    show_error(model, &format!("run {run} does not go on"), reason);
     unread_input::return_to_input(model);
 }
 
-fn travelled(model: &mut UiModel, done: TimeTravelOutcome) {
-    let TimeTravelOutcome { text, stands } = done;
+fn on_travelled(model: &mut UiModel, done: TimeTravelOutcome) {
+    let TimeTravelOutcome { text, resumable_run: stands } = done;
     let mut block = TranscriptBlock::new(ItemTone::Good, "Done", &text);
     if let Some(run) = stands {
-        block = block.foot(format!("→ /resume goes on with {run}"));
-        model.standing = Some(run);
+        block = block.with_footer(format!("→ /resume goes on with {run}"));
+        model.last_left_run = Some(run);
     }
-    model.say(TranscriptItem::Block(block));
+    model.add_item(TranscriptItem::Block(block));
 }
 
 /// Of a run that was taken up: it goes on from now.
-pub fn resumed(model: &mut UiModel, run: &RunId, at: Timestamp, again: usize, notes: &[String]) {
+pub fn on_resumed(model: &mut UiModel, run: &RunId, at: Timestamp, again: usize, notes: &[String]) {
     let Some(view) = model.run_mut(run) else { return };
     if !view.chat {
         // a process that died left the time open
-        view.worked_ms = view.elapsed(view.last_at).unwrap_or(view.worked_ms);
+        view.worked_ms = view.elapsed_ms(view.last_event_at).unwrap_or(view.worked_ms);
     }
-    (view.over, view.left_open, view.waiting) = (false, false, None);
+    (view.is_over, view.question_left_open, view.awaiting_text) = (false, false, None);
     view.busy_since = Some(at);
     // where it still stands is told again
-    view.stands.clear();
+    view.stopped_at.clear();
     let chat = view.chat;
     *(if chat { &mut model.chat } else { &mut model.workflow }) = Some(run.clone());
-    model.say(TranscriptItem::rule("taken up again"));
+    model.add_item(TranscriptItem::rule("taken up again"));
     if again > 0 {
         let calls = format_count(again as u64, "call");
-        model
-            .say(TranscriptItem::note(&format!("{calls} that had begun and never answered: made once more")));
+        model.add_item(TranscriptItem::note_item(&format!(
+            "{calls} that had begun and never answered: made once more"
+        )));
     }
     for note in notes {
-        model.say(TranscriptItem::note(note));
+        model.add_item(TranscriptItem::note_item(note));
     }
 }

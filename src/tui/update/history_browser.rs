@@ -21,31 +21,32 @@ mod prompt_keys;
 mod requests;
 mod run_actions;
 
-use requests::{ask, number};
+use requests::{next_query_number, query_command};
 
 /// `/history`, and its key.
-pub fn open(model: &mut UiModel) -> Vec<UiCommand> {
+pub fn open_browser(model: &mut UiModel) -> Vec<UiCommand> {
     model.popup = None;
     let counted = model.last_key.unwrap_or_default();
-    model.archive = Some(Box::new(HistoryBrowser { counted, ..HistoryBrowser::default() }));
-    model.panes.leave();
-    let mut cmds = feed(model);
-    cmds.extend(count(model));
+    model.history_browser =
+        Some(Box::new(HistoryBrowser { count_requested_at: counted, ..HistoryBrowser::default() }));
+    model.panes.focus_input();
+    let mut cmds = request_next_page(model);
+    cmds.extend(change_count_command(model));
     cmds
 }
 
 /// A key while the history is in front.
-pub fn press(model: &mut UiModel, key: KeyEvent, at: Timestamp, typing: bool) -> Vec<UiCommand> {
+pub fn on_key(model: &mut UiModel, key: KeyEvent, at: Timestamp, typing: bool) -> Vec<UiCommand> {
     let control = key.modifiers.contains(KeyModifiers::CONTROL);
     match key.code {
-        KeyCode::Char('l') if control => model.repaint = true,
+        KeyCode::Char('l') if control => model.needs_repaint = true,
         KeyCode::Char('c') if control => {
-            (model.archive, model.last_interrupt) = (None, Some(at));
+            (model.history_browser, model.last_interrupt) = (None, Some(at));
             model.hint = Some("left the history · Ctrl+C again leaves".to_owned());
         }
         _ => {
-            let mut cmds = keys::press(model, key, typing);
-            cmds.extend(feed(model));
+            let mut cmds = keys::on_key(model, key, typing);
+            cmds.extend(request_next_page(model));
             cmds.extend(poll_changes(model, at));
             return cmds;
         }
@@ -54,122 +55,122 @@ pub fn press(model: &mut UiModel, key: KeyEvent, at: Timestamp, typing: bool) ->
 }
 
 /// A text that was pasted: into what is being typed.
-pub fn paste(model: &mut UiModel, text: &str) -> Vec<UiCommand> {
+pub fn on_paste(model: &mut UiModel, text: &str) -> Vec<UiCommand> {
     let line: String = text.lines().next().unwrap_or_default().chars().filter(|c| !c.is_control()).collect();
-    if let Some(archive) = &mut model.archive {
-        keys::insert(archive, &line);
+    if let Some(archive) = &mut model.history_browser {
+        keys::insert_text(archive, &line);
     }
-    feed(model)
+    request_next_page(model)
 }
 
 /// The wheel scrolls what is in front.
-pub fn wheel(model: &mut UiModel, down: bool) -> Vec<UiCommand> {
+pub fn on_wheel(model: &mut UiModel, down: bool) -> Vec<UiCommand> {
     /// Rows that one step of the wheel moves.
     const WHEEL: usize = 3;
-    if let Some(archive) = &mut model.archive {
-        cursor::scroll(archive, WHEEL, down);
+    if let Some(archive) = &mut model.history_browser {
+        cursor::scroll_rows(archive, WHEEL, down);
     }
-    feed(model)
+    request_next_page(model)
 }
 
 /// Once a second while something works: did anybody write?
-pub fn tick(model: &mut UiModel) -> Vec<UiCommand> {
-    count(model).into_iter().collect()
+pub fn on_tick(model: &mut UiModel) -> Vec<UiCommand> {
+    change_count_command(model).into_iter().collect()
 }
 
 /// Somebody has written to the history.
 pub fn on_store_change(model: &mut UiModel) -> Vec<UiCommand> {
-    let mut cmds = tick(model);
+    let mut cmds = on_tick(model);
     // nobody has counted what was there when it was opened
-    if let Some(archive) = model.archive.as_mut().filter(|archive| archive.seen.is_none()) {
-        archive.list.stale = true;
-        cmds.extend(feed(model));
-        cmds.extend(reread(model));
+    if let Some(archive) = model.history_browser.as_mut().filter(|archive| archive.seen_changes.is_none()) {
+        archive.list.is_stale = true;
+        cmds.extend(request_next_page(model));
+        cmds.extend(reread_open_run(model));
     }
     cmds
 }
 
 /// An answer; one that nobody waits for any more is nobody's.
 pub fn handle_reply(model: &mut UiModel, number: u64, told: HistoryReply) -> Vec<UiCommand> {
-    let Some(archive) = &mut model.archive else { return Vec::new() };
+    let Some(archive) = &mut model.history_browser else { return Vec::new() };
     let awaited = archive.waits_for(&HistoryWaitKind::Answer(number));
     match told {
         HistoryReply::Page(result) => {
-            let now = page(archive, number, result);
+            let now = on_page_loaded(archive, number, result);
             model.now = model.now.max(now);
         }
-        HistoryReply::Changes(count) => return changed(model, count),
+        HistoryReply::Changes(count) => return on_store_changed(model, count),
         HistoryReply::Opened(result) => {
-            opened(archive, number, result);
+            on_run_opened(archive, number, result);
             // somebody wrote while it was read
-            if archive.run.as_ref().is_some_and(|run| run.behind) {
-                let mut cmds: Vec<UiCommand> = reread(model).into_iter().collect();
-                cmds.extend(feed(model));
+            if archive.run.as_ref().is_some_and(|run| run.is_outdated) {
+                let mut cmds: Vec<UiCommand> = reread_open_run(model).into_iter().collect();
+                cmds.extend(request_next_page(model));
                 return cmds;
             }
         }
         HistoryReply::Text(result) if awaited => {
-            archive.wait = None;
+            archive.pending_wait = None;
             match result {
                 Ok(text) => archive.page = Some(Box::new(HistoryTextView::new(text))),
-                Err(why) => archive.refuse(&why),
+                Err(why) => archive.show_error(&why),
             }
         }
         HistoryReply::Done(result) if awaited => {
-            archive.wait = None;
+            archive.pending_wait = None;
             match result {
                 Ok(text) => {
-                    archive.note = Some((ItemTone::Good, text));
+                    archive.status_note = Some((ItemTone::Good, text));
                     // the run may have changed
-                    archive.list.stale = true;
-                    let mut cmds: Vec<UiCommand> = reread(model).into_iter().collect();
-                    cmds.extend(feed(model));
+                    archive.list.is_stale = true;
+                    let mut cmds: Vec<UiCommand> = reread_open_run(model).into_iter().collect();
+                    cmds.extend(request_next_page(model));
                     return cmds;
                 }
-                Err(why) => archive.refuse(&why),
+                Err(why) => archive.show_error(&why),
             }
         }
         // the answer to whatever was asked was broken off
         HistoryReply::Text(Err(why)) => {
-            archive.counting = false;
-            page(archive, number, Err(why.clone()));
-            opened(archive, number, Err(why));
+            archive.count_requested = false;
+            on_page_loaded(archive, number, Err(why.clone()));
+            on_run_opened(archive, number, Err(why));
         }
         HistoryReply::Text(Ok(_)) | HistoryReply::Done(_) => {}
     }
-    feed(model)
+    request_next_page(model)
 }
 
 /// An answer about a journey or a run that is taken up, if the history waits for it; else it is given back.
 pub fn handle_time_travel_reply(model: &mut UiModel, reply: BackendReply) -> Option<BackendReply> {
-    let Some(archive) = &mut model.archive else { return Some(reply) };
-    let wait = archive.wait.as_ref().map(|wait| &wait.what);
+    let Some(archive) = &mut model.history_browser else { return Some(reply) };
+    let wait = archive.pending_wait.as_ref().map(|wait| &wait.wait_kind);
     match (reply, wait) {
-        (BackendReply::Planned(plan), Some(HistoryWaitKind::Plan)) => planned(archive, plan),
+        (BackendReply::Planned(plan), Some(HistoryWaitKind::Plan)) => on_travel_planned(archive, plan),
         (BackendReply::Travelled(Err(why)), Some(HistoryWaitKind::Travel)) => {
-            archive.wait = None;
-            archive.refuse(&why);
+            archive.pending_wait = None;
+            archive.show_error(&why);
         }
         // the conversation tells it, too
         (BackendReply::Travelled(Ok(done)), Some(HistoryWaitKind::Travel)) => {
-            travelled(model, &done);
+            on_travelled(model, &done);
             return Some(BackendReply::Travelled(Ok(done)));
         }
-        (BackendReply::Past { run, past: Err(why) }, Some(HistoryWaitKind::TakeUp(wanted)))
+        (BackendReply::Past { run, past_run: Err(why) }, Some(HistoryWaitKind::TakeUp(wanted)))
             if wanted.as_str() == run =>
         {
-            archive.wait = None;
-            archive.refuse(&why);
-            model.retrying = None;
+            archive.pending_wait = None;
+            archive.show_error(&why);
+            model.retrying_run = None;
             if let Some(opening) = open_run::take_opening(model, &RunId::from(run.as_str())) {
                 open_run::abort_opening(model, opening);
             }
         }
         (
-            reply @ (BackendReply::Past { past: Ok(_), .. } | BackendReply::Glance(_)),
+            reply @ (BackendReply::Past { past_run: Ok(_), .. } | BackendReply::Glance(_)),
             Some(HistoryWaitKind::TakeUp(_)),
         ) => {
-            model.archive = None;
+            model.history_browser = None;
             return Some(reply);
         }
         (reply, _) => return Some(reply),
@@ -177,124 +178,129 @@ pub fn handle_time_travel_reply(model: &mut UiModel, reply: BackendReply) -> Opt
     None
 }
 
-fn planned(archive: &mut HistoryBrowser, plan: Result<TimeTravelPreview, String>) {
-    archive.wait = None;
+fn on_travel_planned(archive: &mut HistoryBrowser, plan: Result<TimeTravelPreview, String>) {
+    archive.pending_wait = None;
     match plan {
         Ok(TimeTravelPreview { travel, title, body }) => {
             let items = vec![TranscriptItem::Block(TranscriptBlock::new(ItemTone::Plain, "", &body))];
             archive.page = Some(Box::new(HistoryTextView::new(HistoryText { title, items, step: None })));
-            archive.question = Some(HistoryPrompt::Agree { travel, armed: false });
+            archive.question = Some(HistoryPrompt::Agree { travel, is_armed: false });
         }
-        Err(why) => archive.refuse(&why),
+        Err(why) => archive.show_error(&why),
     }
 }
 
-fn travelled(model: &mut UiModel, done: &TimeTravelOutcome) {
-    let Some(archive) = &mut model.archive else { return };
-    archive.wait = None;
+fn on_travelled(model: &mut UiModel, done: &TimeTravelOutcome) {
+    let Some(archive) = &mut model.history_browser else { return };
+    archive.pending_wait = None;
     let mut block = TranscriptBlock::new(ItemTone::Good, "Done", &done.text);
-    if let Some(run) = &done.stands {
-        block = block.foot(format!("/resume, or its line in the list, goes on with {run}"));
+    if let Some(run) = &done.resumable_run {
+        block = block.with_footer(format!("/resume, or its line in the list, goes on with {run}"));
     }
     let text =
         HistoryText { title: "done".to_owned(), items: vec![TranscriptItem::Block(block)], step: None };
     archive.page = Some(Box::new(HistoryTextView::new(text)));
-    archive.list.stale = true;
+    archive.list.is_stale = true;
 }
 
 /// The next page of the list, if one is wanted: one at a time.
-fn feed(model: &mut UiModel) -> Vec<UiCommand> {
-    let Some(after) = model.archive.as_mut().and_then(|archive| archive.list.next_page_cursor()) else {
+fn request_next_page(model: &mut UiModel) -> Vec<UiCommand> {
+    let Some(after) = model.history_browser.as_mut().and_then(|archive| archive.list.next_page_cursor())
+    else {
         return Vec::new();
     };
-    let number = number(model);
-    let Some(archive) = &mut model.archive else { return Vec::new() };
+    let number = next_query_number(model);
+    let Some(archive) = &mut model.history_browser else { return Vec::new() };
     let filter = archive.list.filter.clone();
-    archive.list.asked = Some((number, filter.clone(), after.is_none()));
-    vec![ask(number, HistoryRequest::Page { filter, after })]
+    archive.list.pending_page = Some((number, filter.clone(), after.is_none()));
+    vec![query_command(number, HistoryRequest::Page { filter, after_cursor: after })]
 }
 
 /// Where nothing works, nobody looks by the clock whether anything has begun elsewhere: a key does, but not each of
 /// many in a row.
 fn poll_changes(model: &mut UiModel, at: Timestamp) -> Option<UiCommand> {
     const APART_MS: i64 = 5_000;
-    let idle = !model.ticking();
-    let archive = model.archive.as_mut().filter(|archive| idle && archive.wait.is_none())?;
-    if at.0.saturating_sub(archive.counted.0) < APART_MS {
+    let idle = !model.needs_ticks();
+    let archive = model.history_browser.as_mut().filter(|archive| idle && archive.pending_wait.is_none())?;
+    if at.0.saturating_sub(archive.count_requested_at.0) < APART_MS {
         return None;
     }
-    archive.counted = at;
-    count(model)
+    archive.count_requested_at = at;
+    change_count_command(model)
 }
 
-fn count(model: &mut UiModel) -> Option<UiCommand> {
-    model.archive.as_ref().filter(|archive| !archive.counting)?;
-    let number = number(model);
-    model.archive.as_mut()?.counting = true;
-    Some(ask(number, HistoryRequest::Changes))
+fn change_count_command(model: &mut UiModel) -> Option<UiCommand> {
+    model.history_browser.as_ref().filter(|archive| !archive.count_requested)?;
+    let number = next_query_number(model);
+    model.history_browser.as_mut()?.count_requested = true;
+    Some(query_command(number, HistoryRequest::Changes))
 }
 
-fn changed(model: &mut UiModel, count: Option<u64>) -> Vec<UiCommand> {
-    let Some(archive) = &mut model.archive else { return Vec::new() };
-    archive.counting = false;
-    let before = std::mem::replace(&mut archive.seen, count);
+fn on_store_changed(model: &mut UiModel, count: Option<u64>) -> Vec<UiCommand> {
+    let Some(archive) = &mut model.history_browser else { return Vec::new() };
+    archive.count_requested = false;
+    let before = std::mem::replace(&mut archive.seen_changes, count);
     if count.is_none() || before == count || before.is_none() {
         // a long run whose turn has not come yet
-        let waits = archive.run.as_ref().is_some_and(|run| run.behind);
-        return if waits { reread(model).into_iter().collect() } else { Vec::new() };
+        let waits = archive.run.as_ref().is_some_and(|run| run.is_outdated);
+        return if waits { reread_open_run(model).into_iter().collect() } else { Vec::new() };
     }
-    archive.list.stale = true;
-    let mut cmds = feed(model);
-    cmds.extend(reread(model));
+    archive.list.is_stale = true;
+    let mut cmds = request_next_page(model);
+    cmds.extend(reread_open_run(model));
     cmds
 }
 
 /// The open run once more, if nobody asks for it already; it stays on screen meanwhile.
-fn reread(model: &mut UiModel) -> Option<UiCommand> {
+fn reread_open_run(model: &mut UiModel) -> Option<UiCommand> {
     /// A longer one is not read every second.
     const LONG: usize = 2_000;
     const APART_MS: i64 = 10_000;
     let now = model.now;
-    let open = model.archive.as_mut()?.run.as_mut()?;
+    let open = model.history_browser.as_mut()?.run.as_mut()?;
     let early = open.steps().len() > LONG && now.0.saturating_sub(open.read_at.0) < APART_MS;
-    open.behind = early || open.asked.is_some();
-    if open.behind {
+    open.is_outdated = early || open.pending_query.is_some();
+    if open.is_outdated {
         return None;
     }
     open.read_at = now;
     let (run, known) = (open.row.id.clone(), Some((open.row.updated, open.row.status)));
-    let number = number(model);
-    model.archive.as_mut()?.run.as_mut()?.asked = Some(number);
-    Some(ask(number, HistoryRequest::Open { run, known }))
+    let number = next_query_number(model);
+    model.history_browser.as_mut()?.run.as_mut()?.pending_query = Some(number);
+    Some(query_command(number, HistoryRequest::Open { run, known_state: known }))
 }
 
-fn page(archive: &mut HistoryBrowser, number: u64, result: Result<HistoryRunPage, String>) -> Timestamp {
-    if archive.list.asked.as_ref().is_none_or(|(asked, ..)| *asked != number) {
+fn on_page_loaded(
+    archive: &mut HistoryBrowser,
+    number: u64,
+    result: Result<HistoryRunPage, String>,
+) -> Timestamp {
+    if archive.list.pending_page.as_ref().is_none_or(|(asked, ..)| *asked != number) {
         return Timestamp(0);
     }
     match result {
-        Ok(HistoryRunPage { rows, more, at }) => {
-            archive.list.fed(rows, more);
+        Ok(HistoryRunPage { rows, has_more: more, at }) => {
+            archive.list.add_page(rows, more);
             at
         }
         Err(why) => {
-            archive.list.failed(why);
+            archive.list.on_page_failed(why);
             Timestamp(0)
         }
     }
 }
 
-fn opened(archive: &mut HistoryBrowser, number: u64, result: Result<Option<Box<RunDetails>>, String>) {
-    let Some(run) = archive.run.as_mut().filter(|run| run.asked == Some(number)) else { return };
+fn on_run_opened(archive: &mut HistoryBrowser, number: u64, result: Result<Option<Box<RunDetails>>, String>) {
+    let Some(run) = archive.run.as_mut().filter(|run| run.pending_query == Some(number)) else { return };
     match result {
-        Ok(Some(look)) => run.read(*look),
-        Ok(None) => run.asked = None,
+        Ok(Some(look)) => run.set_details(*look),
+        Ok(None) => run.pending_query = None,
         Err(why) => {
-            run.asked = None;
-            if run.look.is_none() {
+            run.pending_query = None;
+            if run.details.is_none() {
                 archive.run = None;
             }
-            archive.refuse(&why);
+            archive.show_error(&why);
         }
     }
 }

@@ -10,15 +10,15 @@ use synthdev_engine::steering::{Breakpoint, SteeringAction};
 use synthdev_runtime::command::RunCommand;
 
 /// Esc while a workflow works.
-pub(super) fn interrupt(model: &mut UiModel, run: RunId) -> Vec<UiCommand> {
+pub(super) fn interrupt_run(model: &mut UiModel, run: RunId) -> Vec<UiCommand> {
     model.hint = Some("interrupting … · Ctrl+C ends it".to_owned());
-    if model.run(&run).is_some_and(|view| view.interrupting) {
+    if model.find_run(&run).is_some_and(|view| view.is_interrupting) {
         // it was asked already, and what it does cannot be stopped: a tool, a script
         model.hint = Some("it stands still when what runs now is over · Ctrl+C or /stop ends it".to_owned());
         return Vec::new();
     }
     if let Some(view) = model.run_mut(&run) {
-        view.interrupting = true;
+        view.is_interrupting = true;
     }
     vec![UiCommand::Send(run, RunCommand::Interrupt)]
 }
@@ -27,31 +27,31 @@ pub(super) fn interrupt(model: &mut UiModel, run: RunId) -> Vec<UiCommand> {
 pub(super) fn cancel_run(model: &mut UiModel, run: RunId) -> Vec<UiCommand> {
     model.hint = Some("stopping …".to_owned());
     if let Some(view) = model.run_mut(&run) {
-        view.stopping = true;
+        view.is_cancelling = true;
     }
     vec![UiCommand::Send(run, RunCommand::Cancel)]
 }
 
 /// Esc where it stands still already: shall it end?
 pub(super) fn confirm_cancel(model: &mut UiModel) -> Vec<UiCommand> {
-    let front = model.workflow.as_ref().and_then(|id| model.run(id));
+    let front = model.workflow.as_ref().and_then(|id| model.find_run(id));
     let Some((run, name)) = front.map(|run| (run.id.clone(), run.workflow.clone())) else {
         return Vec::new();
     };
     let body = "It stands still. No leaves it so: type what shall be different, or /continue, /step, /set.\n\
                 Yes ends the run; what it did stays, and /undo brings the files back.";
     let cmd = UiCommand::Send(run, RunCommand::Cancel);
-    model.dialogs.push_back(QuestionDialog::confirm(&format!("End {name}?"), body, cmd));
+    model.dialogs.push_back(QuestionDialog::for_confirmation(&format!("End {name}?"), body, cmd));
     Vec::new()
 }
 
 /// A text while models were interrupted: they are told it when they are asked again. `None`: none was, or they were told
 /// already.
-pub(super) fn guide(model: &mut UiModel, run: &RunId, text: &str) -> Option<Vec<UiCommand>> {
+pub(super) fn send_guidance(model: &mut UiModel, run: &RunId, text: &str) -> Option<Vec<UiCommand>> {
     let view = model.run_mut(run)?;
-    let now = |stand: &mut StoppedAt| stand.point == Some(Breakpoint::Now);
+    let now = |stand: &mut StoppedAt| stand.breakpoint == Some(Breakpoint::Now);
     // one answer each: what is typed next is another text
-    let calls: Vec<CallId> = view.stands.extract_if(.., now).map(|stand| stand.call).collect();
+    let calls: Vec<CallId> = view.stopped_at.extract_if(.., now).map(|stand| stand.call).collect();
     let told = |call: CallId| {
         UiCommand::Send(
             run.clone(),
@@ -62,7 +62,7 @@ pub(super) fn guide(model: &mut UiModel, run: &RunId, text: &str) -> Option<Vec<
     if cmds.is_empty() {
         return None;
     }
-    if !view.stands.is_empty() {
+    if !view.stopped_at.is_empty() {
         cmds.push(UiCommand::Send(run.clone(), RunCommand::Steer(SteeringAction::Continue)));
     }
     Some(cmds)

@@ -8,112 +8,116 @@ use crate::layout::PaneKind;
 use crate::model::UiModel;
 use crate::msg::{BackendReply, UiCommand};
 use crate::report::agents;
-use crate::slash::{SlashAction, closest};
+use crate::slash::{SlashAction, closest_name};
 use crate::transcript::item::{ItemTone, TranscriptItem};
 
-pub fn act(model: &mut UiModel, action: SlashAction) -> Vec<UiCommand> {
+pub fn run_lookup(model: &mut UiModel, action: SlashAction) -> Vec<UiCommand> {
     match action {
-        SlashAction::Agents if model.runs.is_empty() => say(model, "no agent has been asked in this session"),
-        SlashAction::Agents => report(model, "Agents", &agents::all(&model.runs)),
-        SlashAction::Agent(name) => return agent(model, &name),
-        SlashAction::Graph(wanted) => return graph(model, wanted),
-        SlashAction::Pane(name) => pane(model, &name),
-        SlashAction::Page(LookupPage::Export { run, file }) => return export(model, run, file),
+        SlashAction::Agents if model.runs.is_empty() => {
+            show_text(model, "no agent has been asked in this session")
+        }
+        SlashAction::Agents => show_report(model, "Agents", &agents::all_agents_text(&model.runs)),
+        SlashAction::Agent(name) => return show_agent(model, &name),
+        SlashAction::Graph(wanted) => return show_graph(model, wanted),
+        SlashAction::Pane(name) => show_pane_by_name(model, &name),
+        SlashAction::Page(LookupPage::Export { run, file }) => return export_run(model, run, file),
         SlashAction::Page(page) => return vec![UiCommand::Page(page)],
-        SlashAction::Budget => match model.watched_run().map(agents::budget) {
-            Some(text) => report(model, "Budget", &text),
-            None => say(model, "nothing has run in this session"),
+        SlashAction::Budget => match model.watched_run().map(agents::budget_text) {
+            Some(text) => show_report(model, "Budget", &text),
+            None => show_text(model, "nothing has run in this session"),
         },
         SlashAction::Trust(Some(false)) => return vec![UiCommand::Trust(false)],
         SlashAction::Trust(_) => return vec![UiCommand::Trusts],
-        SlashAction::Shell(line) => return shell_commands::act(model, line),
+        SlashAction::Shell(line) => return shell_commands::run_shell_line(model, line),
         SlashAction::Task(deed) => return vec![UiCommand::Task(deed)],
         SlashAction::Index(limit) => return index::propose_indexing(model, limit),
-        SlashAction::Vim(wanted) => editing_keys::vim(model, wanted),
-        SlashAction::Verbosity(wanted) => return verbosity::set(model, wanted),
+        SlashAction::Vim(wanted) => editing_keys::set_vim_mode(model, wanted),
+        SlashAction::Verbosity(wanted) => return verbosity::set_verbosity(model, wanted),
         // the rest is done where it is read
         _ => {}
     }
     Vec::new()
 }
 
-pub fn reply(model: &mut UiModel, reply: BackendReply) {
+pub fn on_lookup_reply(model: &mut UiModel, reply: BackendReply) {
     match reply {
-        BackendReply::Page(Ok((title, text))) => report(model, &title, &text),
+        BackendReply::Page(Ok((title, text))) => show_report(model, &title, &text),
         BackendReply::Page(Err(reason)) | BackendReply::Trusts(Err(reason)) => {
-            model.say(TranscriptItem::line(ItemTone::Warning, &reason));
+            model.add_item(TranscriptItem::line(ItemTone::Warning, &reason));
         }
         BackendReply::Trusts(Ok(asked)) => {
-            model.dialogs.push_back(QuestionDialog::trust(&asked.files, &asked.changes));
+            model.dialogs.push_back(QuestionDialog::for_trust(&asked.files, &asked.changes));
         }
-        BackendReply::Shell { command, told } => shell_commands::ran(model, command, told),
-        BackendReply::Tasks { deed, told } => tasks::show_task_result(model, deed, told),
+        BackendReply::Shell { command, outcome: told } => {
+            shell_commands::on_command_ran(model, command, told)
+        }
+        BackendReply::Tasks { command: deed, outcome: told } => tasks::show_task_result(model, deed, told),
         BackendReply::Suggested(number, suggested, at) => {
-            shell_commands::suggested(model, number, suggested, at)
+            shell_commands::on_suggestion(model, number, suggested, at)
         }
         _ => {}
     }
 }
 
-fn agent(model: &mut UiModel, name: &str) -> Vec<UiCommand> {
+fn show_agent(model: &mut UiModel, name: &str) -> Vec<UiCommand> {
     let Some(run) = model.watched_run() else {
-        say(model, "no agent has been asked in this session");
+        show_text(model, "no agent has been asked in this session");
         return Vec::new();
     };
-    match agents::one(run, name, model.transcript.items()) {
-        Some(text) => report(model, name, &text),
+    match agents::agent_text(run, name, model.transcript.items()) {
+        Some(text) => show_report(model, name, &text),
         None => {
             let names = run.agents.iter().map(|agent| agent.name.as_str());
-            let tail = closest(name, names)
+            let tail = closest_name(name, names)
                 .map_or_else(|| "/agents lists them".to_owned(), |name| format!("did you mean {name}?"));
             let text = format!("no agent {name} in {} {} — {tail}", run.workflow, run.id);
-            model.say(TranscriptItem::line(ItemTone::Bad, &text));
+            model.add_item(TranscriptItem::line(ItemTone::Bad, &text));
         }
     }
     Vec::new()
 }
 
 /// On the screen the pane shows it; as a text it is for other workflows, and where there is no screen.
-fn graph(model: &mut UiModel, wanted: Option<String>) -> Vec<UiCommand> {
+fn show_graph(model: &mut UiModel, wanted: Option<String>) -> Vec<UiCommand> {
     let run = model.watched_run().filter(|run| !run.chat).map(|run| run.id.clone());
     match (wanted, run) {
         (Some(name), _) => vec![UiCommand::Page(LookupPage::Graph(name))],
-        (None, Some(run)) if model.linear => vec![UiCommand::Page(LookupPage::RunGraph(run))],
+        (None, Some(run)) if model.line_mode => vec![UiCommand::Page(LookupPage::RunGraph(run))],
         (None, Some(_)) => {
-            model.panes.show(PaneKind::Graph);
+            model.panes.show_pane(PaneKind::Graph);
             Vec::new()
         }
         (None, None) => {
-            say(model, "no workflow has run in this session: /graph WORKFLOW draws one");
+            show_text(model, "no workflow has run in this session: /graph WORKFLOW draws one");
             Vec::new()
         }
     }
 }
 
-fn pane(model: &mut UiModel, name: &str) {
+fn show_pane_by_name(model: &mut UiModel, name: &str) {
     let shown = |row: &&keymap::KeyActionRow| matches!(row.action, keymap::KeyAction::Show(_));
     let found = ACTIONS.iter().filter(shown).find(|row| row.name == name);
     if let Some(keymap::KeyAction::Show(pane)) = found.map(|row| row.action) {
-        return model.panes.show(pane);
+        return model.panes.show_pane(pane);
     }
     let names: Vec<&str> = ACTIONS.iter().filter(shown).map(|row| row.name).collect();
     let text = format!("there is no pane {name}: they are {}", names.join(", "));
-    model.say(TranscriptItem::line(ItemTone::Bad, &text));
+    model.add_item(TranscriptItem::line(ItemTone::Bad, &text));
 }
 
-fn export(model: &mut UiModel, run: Option<String>, file: Option<String>) -> Vec<UiCommand> {
+fn export_run(model: &mut UiModel, run: Option<String>, file: Option<String>) -> Vec<UiCommand> {
     let run = run.or_else(|| model.watched_run().map(|run| run.id.to_string()));
     if run.is_none() {
-        say(model, "nothing has run in this session: /export RUN");
+        show_text(model, "nothing has run in this session: /export RUN");
         return Vec::new();
     }
     vec![UiCommand::Page(LookupPage::Export { run, file })]
 }
 
-fn say(model: &mut UiModel, text: &str) {
-    model.say(TranscriptItem::note(text));
+fn show_text(model: &mut UiModel, text: &str) {
+    model.add_item(TranscriptItem::note_item(text));
 }
 
-fn report(model: &mut UiModel, title: &str, text: &str) {
-    model.answer(title, text);
+fn show_report(model: &mut UiModel, title: &str, text: &str) {
+    model.show_answer(title, text);
 }

@@ -1,34 +1,34 @@
 //! `@` in the input box: the list of what can be mentioned, and asking for what is in it.
 
-use crate::complete::mention::{complete, split_mention};
+use crate::complete::mention::{complete_mention, split_mention};
 use crate::model::UiModel;
 use crate::msg::UiCommand;
 use crate::run_view::pane_data::RunDefinitionState;
 use crate::slash;
 
 /// Shows what fits the word before the cursor. `None`: it mentions nothing.
-pub fn refresh(model: &mut UiModel) -> Option<Vec<UiCommand>> {
+pub fn refresh_mentions(model: &mut UiModel) -> Option<Vec<UiCommand>> {
     let word = model.composer.word_before_cursor().to_owned();
     let (_, wanted) = split_mention(&word)?;
     let command = slash::is_command(model.composer.first_line());
-    model.popup = complete(&word, &model.names, &states(model), command);
+    model.popup = complete_mention(&word, &model.names, &known_states(model), command);
     // asked for whenever a mention begins, so that files changed meanwhile are seen
     Some(if wanted.is_empty() { vec![UiCommand::Files, UiCommand::Names] } else { Vec::new() })
 }
 
 /// The files are listed.
-pub fn files(model: &mut UiModel, files: Result<Vec<String>, String>) {
+pub fn on_files_listed(model: &mut UiModel, files: Result<Vec<String>, String>) {
     match files {
         Ok(files) => model.names.files = files,
         Err(reason) => model.hint = Some(reason),
     }
-    refresh(model);
+    refresh_mentions(model);
 }
 
 /// Of the run that the panes show: those of its definition, else those it has visited.
-fn states(model: &UiModel) -> Vec<String> {
+fn known_states(model: &UiModel) -> Vec<String> {
     let Some(run) = model.watched_run() else { return Vec::new() };
-    let mut states: Vec<String> = match &run.watch.drawing {
+    let mut states: Vec<String> = match &run.pane_data.definition {
         RunDefinitionState::Known(drawing) => drawing.states().map(str::to_owned).collect(),
         _ => run.path.clone(),
     };

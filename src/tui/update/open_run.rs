@@ -21,51 +21,57 @@ const LATER: &str = "… what came later is being read …";
 /// A run shall be taken up: from now on it is being read. `name` may be the beginning of its id.
 pub fn start_opening(model: &mut UiModel, name: String) -> Vec<UiCommand> {
     if !busy::is_busy(model) {
-        model.opening =
-            Some(OpeningRun { run: RunId::from(name.as_str()), shown: None, lent: false, lines: Vec::new() });
+        model.opening_run = Some(OpeningRun {
+            run: RunId::from(name.as_str()),
+            preview_range: None,
+            view_from_preview: false,
+            lines: Vec::new(),
+        });
     }
     vec![UiCommand::Past(name)]
 }
 
 /// Shows what was stored of a run, unless it stands here already, and asks for all of it.
 pub fn show_preview(model: &mut UiModel, past: PastRun) -> Vec<UiCommand> {
-    let PastRun { mut view, items, behind, .. } = past;
+    let PastRun { mut view, items, is_outdated: behind, .. } = past;
     let run = view.id.clone();
     let asked = take_opening(model, &run);
     let lines = asked.as_ref().map(|asked| asked.lines.clone()).unwrap_or_default();
     // who is busy by now is told so when it is read
-    if model.run(&run).is_none() && !busy::is_busy(model) {
-        begin(model, &view);
-        let first = model.say(TranscriptItem::note("… earlier messages are being read …"));
-        model.say_all(items);
+    if model.find_run(&run).is_none() && !busy::is_busy(model) {
+        announce_run(model, &view);
+        let first = model.add_item(TranscriptItem::note_item("… earlier messages are being read …"));
+        model.add_items(items);
         if behind {
-            model.say(TranscriptItem::note(LATER));
+            model.add_item(TranscriptItem::note_item(LATER));
         }
         let shown = Some(first..model.transcript.len());
         // nothing of it grows before it is taken up
         view.remap_positions(|_| None);
         model.runs.push(view);
         resuming::start_resuming(model, &run);
-        model.opening = Some(OpeningRun { run: run.clone(), shown, lent: true, lines });
+        model.opening_run =
+            Some(OpeningRun { run: run.clone(), preview_range: shown, view_from_preview: true, lines });
     } else if asked.is_some() {
-        model.opening = Some(OpeningRun { run: run.clone(), shown: None, lent: false, lines });
+        model.opening_run =
+            Some(OpeningRun { run: run.clone(), preview_range: None, view_from_preview: false, lines });
     }
     vec![UiCommand::Whole(run)]
 }
 
 /// The run is read, or cannot be: it is being opened no longer.
 pub fn take_opening(model: &mut UiModel, run: &RunId) -> Option<OpeningRun> {
-    model.opening.take_if(|opening| run.as_str().starts_with(opening.run.as_str()))
+    model.opening_run.take_if(|opening| run.as_str().starts_with(opening.run.as_str()))
 }
 
 /// Keeps a line that means a run of which too little is known yet. `false`: it means none.
 pub fn hold_line(model: &mut UiModel, line: &str) -> bool {
-    let early = match slash::is_command(line).then(|| slash::parse(line)) {
-        None => model.opening.is_some(),
+    let early = match slash::is_command(line).then(|| slash::parse_command_line(line)) {
+        None => model.opening_run.is_some(),
         Some(Ok(SlashAction::Steer(steer))) => is_too_early(model, &steer),
         Some(_) => false,
     };
-    let Some(opening) = model.opening.as_mut().filter(|_| early) else { return false };
+    let Some(opening) = model.opening_run.as_mut().filter(|_| early) else { return false };
     opening.lines.push(line.to_owned());
     model.hint = Some(format!("waits until run {} is read: {}", opening.run, one_line(line)));
     true
@@ -89,35 +95,35 @@ fn is_too_early(model: &UiModel, steer: &SteerAction) -> bool {
 pub fn abort_opening(model: &mut UiModel, opening: OpeningRun) {
     model.hint = None;
     model.queued.extend(opening.lines.into_iter().filter(|line| !slash::is_command(line)));
-    if let Some(shown) = opening.shown {
-        model
-            .transcript
-            .edit(shown.start, |item| *item = TranscriptItem::note("… earlier messages were not read"));
-        model.transcript.edit(shown.end - 1, |item| {
-            if *item == TranscriptItem::note(LATER) {
-                *item = TranscriptItem::note("… what came later was not read");
+    if let Some(shown) = opening.preview_range {
+        model.transcript.edit_item(shown.start, |item| {
+            *item = TranscriptItem::note_item("… earlier messages were not read")
+        });
+        model.transcript.edit_item(shown.end - 1, |item| {
+            if *item == TranscriptItem::note_item(LATER) {
+                *item = TranscriptItem::note_item("… what came later was not read");
             }
         });
     }
     resuming::abort_resuming(model, &opening.run);
-    if opening.lent {
+    if opening.view_from_preview {
         model.runs.retain(|known| known.id != opening.run);
     }
 }
 
 /// Puts a run's past on the screen, unless it stands there already; gives its facts, with their places there.
 pub fn show_past_run(model: &mut UiModel, past: PastRun, opening: Option<OpeningRun>) -> RunView {
-    let PastRun { mut view, items, left_out, .. } = past;
+    let PastRun { mut view, items, left_out_count: left_out, .. } = past;
     let run = view.id.clone();
-    if let Some(known) = model.run(&run) {
-        view.paid_here.clone_from(&known.paid_here);
-        (view.stopping, view.interrupting) = (known.stopping, known.interrupting);
+    if let Some(known) = model.find_run(&run) {
+        view.session_costs.clone_from(&known.session_costs);
+        (view.is_cancelling, view.is_interrupting) = (known.is_cancelling, known.is_interrupting);
     }
-    let all = |items| left_out_line(&run, left_out).into_iter().chain(items).collect::<Vec<TranscriptItem>>();
+    let all = |items| left_out_item(&run, left_out).into_iter().chain(items).collect::<Vec<TranscriptItem>>();
     let before = usize::from(left_out > 0);
     // where its past begins on screen
     let base = match opening {
-        Some(OpeningRun { shown: Some(shown), .. }) => {
+        Some(OpeningRun { preview_range: Some(shown), .. }) => {
             let items = all(items);
             let (base, end) = (shown.start + before, shown.start + items.len());
             for other in &mut model.runs {
@@ -126,19 +132,19 @@ pub fn show_past_run(model: &mut UiModel, past: PastRun, opening: Option<Opening
                 });
             }
             let first = shown.start;
-            model.transcript.replace(shown, items);
+            model.transcript.replace_items(shown, items);
             view.remap_positions(|at| Some(base + at));
             Some(first)
         }
         // the screen was cleared
-        Some(OpeningRun { lent: true, .. }) => {
+        Some(OpeningRun { view_from_preview: true, .. }) => {
             view.remap_positions(|_| None);
             None
         }
-        _ if model.run(&run).is_none() => {
-            begin(model, &view);
+        _ if model.find_run(&run).is_none() => {
+            announce_run(model, &view);
             let first = model.transcript.len();
-            model.say_all(all(items));
+            model.add_items(all(items));
             view.remap_positions(|at| Some(first + before + at));
             Some(first)
         }
@@ -147,28 +153,39 @@ pub fn show_past_run(model: &mut UiModel, past: PastRun, opening: Option<Opening
             None
         }
     };
-    view.earlier = (left_out > 0)
-        .then(|| base.map(|base| EarlierEntries { at: base, left_out, asked: false }))
+    view.earlier_entries = (left_out > 0)
+        .then(|| {
+            base.map(|base| EarlierEntries { position: base, left_out_count: left_out, is_requested: false })
+        })
         .flatten();
     view
 }
 
 /// What is asked for when the screen comes to where a run's past was left out: the entries before.
-pub fn scrolled(model: &mut UiModel) -> Vec<UiCommand> {
-    let Some(shown) = model.transcript.reading() else { return Vec::new() };
+pub fn request_earlier_items(model: &mut UiModel) -> Vec<UiCommand> {
+    let Some(shown) = model.transcript.reading_range() else { return Vec::new() };
     let reached = model.runs.iter_mut().find_map(|view| {
-        let earlier =
-            view.earlier.as_mut().filter(|earlier| !earlier.asked && shown.contains(&earlier.at))?;
-        earlier.asked = true;
-        Some(UiCommand::Earlier(view.id.clone(), earlier.left_out))
+        let earlier = view
+            .earlier_entries
+            .as_mut()
+            .filter(|earlier| !earlier.is_requested && shown.contains(&earlier.position))?;
+        earlier.is_requested = true;
+        Some(UiCommand::Earlier(view.id.clone(), earlier.left_out_count))
     });
     reached.into_iter().collect()
 }
 
 /// Entries of before were read: they take the place of the line about them.
-pub fn earlier(model: &mut UiModel, run: &RunId, before: usize, items: Result<Vec<TranscriptItem>, String>) {
+pub fn insert_earlier_items(
+    model: &mut UiModel,
+    run: &RunId,
+    before: usize,
+    items: Result<Vec<TranscriptItem>, String>,
+) {
     let Some(view) = model.runs.iter_mut().find(|view| view.id == *run) else { return };
-    let Some(place) = view.earlier.take_if(|earlier| earlier.asked && earlier.left_out == before) else {
+    let Some(place) =
+        view.earlier_entries.take_if(|earlier| earlier.is_requested && earlier.left_out_count == before)
+    else {
         return;
     };
     let items = match items {
@@ -176,29 +193,30 @@ pub fn earlier(model: &mut UiModel, run: &RunId, before: usize, items: Result<Ve
         answer => {
             let why = answer.err().map_or(String::new(), |why| format!(" ({})", one_line(&why)));
             let text = format!("… earlier entries cannot be read{why}; synthdev runs show {run} has all");
-            model.transcript.edit(place.at, |item| *item = TranscriptItem::note(&text));
+            model.transcript.edit_item(place.position, |item| *item = TranscriptItem::note_item(&text));
             return;
         }
     };
     let left_out = before.saturating_sub(items.len());
-    let items: Vec<TranscriptItem> = left_out_line(run, left_out).into_iter().chain(items).collect();
+    let items: Vec<TranscriptItem> = left_out_item(run, left_out).into_iter().chain(items).collect();
     let more = items.len() - 1;
-    let after = |at: usize| Some(if at > place.at { at + more } else { at });
+    let after = |at: usize| Some(if at > place.position { at + more } else { at });
     model.runs.iter_mut().for_each(|view| view.remap_positions(after));
-    if let Some(shown) = model.opening.as_mut().and_then(|opening| opening.shown.as_mut())
-        && shown.start > place.at
+    if let Some(shown) = model.opening_run.as_mut().and_then(|opening| opening.preview_range.as_mut())
+        && shown.start > place.position
     {
         *shown = shown.start + more..shown.end + more;
     }
-    model.transcript.replace(place.at..place.at + 1, items);
+    model.transcript.replace_items(place.position..place.position + 1, items);
     if let Some(view) = model.run_mut(run).filter(|_| left_out > 0) {
-        view.earlier = Some(EarlierEntries { at: place.at, left_out, asked: false });
+        view.earlier_entries =
+            Some(EarlierEntries { position: place.position, left_out_count: left_out, is_requested: false });
     }
 }
 
 /// Forgets the first entries of a session that has become too long to keep: the store has them.
-pub fn trim(model: &mut UiModel) {
-    let first = model.transcript.trim(KEPT_BYTES);
+pub fn trim_transcript(model: &mut UiModel) {
+    let first = model.transcript.trim_to_weight(KEPT_BYTES);
     if first == 0 {
         return;
     }
@@ -206,20 +224,23 @@ pub fn trim(model: &mut UiModel) {
         // the first that is left makes room for the line about the others
         view.remap_positions(|at| at.checked_sub(first).filter(|at| *at > 0));
     }
-    if let Some(opening) = &mut model.opening {
-        let shown = opening.shown.take();
-        opening.shown = shown.filter(|shown| shown.start > first);
-        opening.shown = opening.shown.take().map(|shown| shown.start - first..shown.end - first);
+    if let Some(opening) = &mut model.opening_run {
+        let shown = opening.preview_range.take();
+        opening.preview_range = shown.filter(|shown| shown.start > first);
+        opening.preview_range =
+            opening.preview_range.take().map(|shown| shown.start - first..shown.end - first);
     }
 }
 
-fn begin(model: &mut UiModel, view: &RunView) {
-    model.say(TranscriptItem::rule(&format!("{} {}", view.workflow, view.id)));
+fn announce_run(model: &mut UiModel, view: &RunView) {
+    model.add_item(TranscriptItem::rule(&format!("{} {}", view.workflow, view.id)));
 }
 
-fn left_out_line(run: &RunId, left_out: usize) -> Option<TranscriptItem> {
+fn left_out_item(run: &RunId, left_out: usize) -> Option<TranscriptItem> {
     let text = format_count(left_out as u64, "earlier entry").replace("entrys", "entries");
     (left_out > 0).then(|| {
-        TranscriptItem::note(&format!("… {text}: scrolling up reads them; synthdev runs show {run} has all"))
+        TranscriptItem::note_item(&format!(
+            "… {text}: scrolling up reads them; synthdev runs show {run} has all"
+        ))
     })
 }

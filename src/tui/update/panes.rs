@@ -24,54 +24,54 @@ const WHEEL: usize = 3;
 /// Definitions that panes on screen need and nobody has asked for.
 pub fn request_definition(model: &mut UiModel) -> Option<UiCommand> {
     let run = model.watched_run()?;
-    if !matches!(run.watch.drawing, RunDefinitionState::Unasked) {
+    if !matches!(run.pane_data.definition, RunDefinitionState::Unasked) {
         return None;
     }
     let id = run.id.clone();
     // what is set while it stands still is compared with what is there
-    let needed = !run.stands.is_empty()
+    let needed = !run.stopped_at.is_empty()
         || model.on_screen().iter().any(|pane| matches!(pane, PaneKind::Graph | PaneKind::Data));
     if !needed {
         return None;
     }
-    model.run_mut(&id)?.watch.drawing = RunDefinitionState::Asked;
+    model.run_mut(&id)?.pane_data.definition = RunDefinitionState::Asked;
     Some(UiCommand::Definition(id))
 }
 
 /// A key while a pane has the keys. `None`: it is none of its, and the input box gets it.
-pub fn press(model: &mut UiModel, key: KeyEvent, meant: Option<KeyAction>) -> Option<Vec<UiCommand>> {
-    if model.panes.search.as_ref().is_some_and(|search| search.typing) {
+pub fn on_pane_key(model: &mut UiModel, key: KeyEvent, meant: Option<KeyAction>) -> Option<Vec<UiCommand>> {
+    if model.panes.search.as_ref().is_some_and(|search| search.is_typing) {
         return Some(type_search(model, key, meant));
     }
-    meant.map(|action| act(model, action))
+    meant.map(|action| run_key_action(model, action))
 }
 
 /// A text that was pasted into a search; false: none is typed.
-pub fn paste(model: &mut UiModel, text: &str) -> bool {
+pub fn paste_into_search(model: &mut UiModel, text: &str) -> bool {
     let keyed = model.keyed_pane().is_some();
-    let search = model.panes.search.as_mut().filter(|search| search.typing && keyed);
+    let search = model.panes.search.as_mut().filter(|search| search.is_typing && keyed);
     let Some(search) = search else { return false };
-    search.words.push_str(&one_line(text));
+    search.search_words.push_str(&one_line(text));
     true
 }
 
 /// What a key means, wherever it was pressed.
-pub fn act(model: &mut UiModel, action: KeyAction) -> Vec<UiCommand> {
+pub fn run_key_action(model: &mut UiModel, action: KeyAction) -> Vec<UiCommand> {
     match action {
-        KeyAction::Repaint => model.repaint = true,
+        KeyAction::Repaint => model.needs_repaint = true,
         KeyAction::Details => model.details = !model.details,
         KeyAction::SidePanel => model.panel = !model.panel,
-        KeyAction::PageUp => page(model, false),
-        KeyAction::PageDown => page(model, true),
-        KeyAction::LineUp => scroll(model, target(model), 1, false),
-        KeyAction::LineDown => scroll(model, target(model), 1, true),
-        KeyAction::Oldest => edge(model, target(model), false),
-        KeyAction::Newest => edge(model, target(model), true),
-        KeyAction::Show(pane) => model.panes.show(pane),
-        KeyAction::NextPane => ring(model, 1),
-        KeyAction::PreviousPane => ring(model, -1),
-        KeyAction::Zoom => model.panes.zoom(),
-        KeyAction::NextQuestion => super::approvals::next(model),
+        KeyAction::PageUp => scroll_page(model, false),
+        KeyAction::PageDown => scroll_page(model, true),
+        KeyAction::LineUp => scroll_pane(model, scroll_target(model), 1, false),
+        KeyAction::LineDown => scroll_pane(model, scroll_target(model), 1, true),
+        KeyAction::Oldest => scroll_to_edge(model, scroll_target(model), false),
+        KeyAction::Newest => scroll_to_edge(model, scroll_target(model), true),
+        KeyAction::Show(pane) => model.panes.show_pane(pane),
+        KeyAction::NextPane => cycle_focus(model, 1),
+        KeyAction::PreviousPane => cycle_focus(model, -1),
+        KeyAction::Zoom => model.panes.toggle_zoom(),
+        KeyAction::NextQuestion => super::approvals::show_next_question(model),
         KeyAction::NextRun => next_run(model, 1),
         KeyAction::PreviousRun => next_run(model, -1),
         other => return in_pane(model, other),
@@ -84,28 +84,32 @@ fn in_pane(model: &mut UiModel, action: KeyAction) -> Vec<UiCommand> {
     // several keys may come between two frames
     view::arrange_panes(model);
     match action {
-        KeyAction::RowUp => scroll(model, pane, 1, false),
-        KeyAction::RowDown => scroll(model, pane, 1, true),
-        KeyAction::PaneUp => page(model, false),
-        KeyAction::PaneDown => page(model, true),
-        KeyAction::First => edge(model, pane, false),
-        KeyAction::Last => edge(model, pane, true),
+        KeyAction::RowUp => scroll_pane(model, pane, 1, false),
+        KeyAction::RowDown => scroll_pane(model, pane, 1, true),
+        KeyAction::PaneUp => scroll_page(model, false),
+        KeyAction::PaneDown => scroll_page(model, true),
+        KeyAction::First => scroll_to_edge(model, pane, false),
+        KeyAction::Last => scroll_to_edge(model, pane, true),
         KeyAction::Open if pane == PaneKind::Conversation => open_item(model),
-        KeyAction::Open => open(model, pane),
-        KeyAction::NextItem if pane == PaneKind::Conversation => model.transcript.select(SelectionStep::Next),
-        KeyAction::PreviousItem if pane == PaneKind::Conversation => {
-            model.transcript.select(SelectionStep::Previous)
+        KeyAction::Open => open_pane_row(model, pane),
+        KeyAction::NextItem if pane == PaneKind::Conversation => {
+            model.transcript.select_item(SelectionStep::Next)
         }
-        KeyAction::Search => model.panes.search = Some(PaneSearch { typing: true, ..PaneSearch::default() }),
-        KeyAction::NextHit => find(model, pane, true, false),
-        KeyAction::PreviousHit => find(model, pane, false, false),
+        KeyAction::PreviousItem if pane == PaneKind::Conversation => {
+            model.transcript.select_item(SelectionStep::Previous)
+        }
+        KeyAction::Search => {
+            model.panes.search = Some(PaneSearch { is_typing: true, ..PaneSearch::default() })
+        }
+        KeyAction::NextHit => find_in_pane(model, pane, true, false),
+        KeyAction::PreviousHit => find_in_pane(model, pane, false, false),
         KeyAction::Mark => {
             let state = model.panes.state_mut(pane);
-            state.marked = state.marked.xor(Some(state.cursor));
+            state.mark_start = state.mark_start.xor(Some(state.cursor));
         }
-        KeyAction::Copy => return copy(model, pane, false),
-        KeyAction::CopyAll => return copy(model, pane, true),
-        KeyAction::Back => back(model),
+        KeyAction::Copy => return copy_rows(model, pane, false),
+        KeyAction::CopyAll => return copy_rows(model, pane, true),
+        KeyAction::Back => on_escape(model),
         // sending, stopping and leaving are the input box's
         _ => {}
     }
@@ -113,27 +117,27 @@ fn in_pane(model: &mut UiModel, action: KeyAction) -> Vec<UiCommand> {
 }
 
 /// The pane that keys of the input box scroll: what a narrow or zoomed screen shows, else the conversation.
-fn target(model: &UiModel) -> PaneKind {
-    let shown = model.panes.zoomed.or(model.panes.front.filter(|_| model.is_narrow()));
+fn scroll_target(model: &UiModel) -> PaneKind {
+    let shown = model.panes.zoomed_pane.or(model.panes.front_pane.filter(|_| model.is_narrow()));
     model.panes.focus.or(shown).unwrap_or(PaneKind::Conversation)
 }
 
-fn page(model: &mut UiModel, down: bool) {
-    let pane = target(model);
+fn scroll_page(model: &mut UiModel, down: bool) {
+    let pane = scroll_target(model);
     let rows = match pane {
-        PaneKind::Conversation => model.transcript.page(),
+        PaneKind::Conversation => model.transcript.page_rows(),
         _ => model.panes.state(pane).height.saturating_sub(1).max(1),
     };
-    scroll(model, pane, rows, down);
+    scroll_pane(model, pane, rows, down);
 }
 
-fn scroll(model: &mut UiModel, pane: PaneKind, rows: usize, down: bool) {
+fn scroll_pane(model: &mut UiModel, pane: PaneKind, rows: usize, down: bool) {
     match (pane, down) {
-        (PaneKind::Conversation, true) => model.transcript.down(rows),
-        (PaneKind::Conversation, false) => model.transcript.up(rows),
+        (PaneKind::Conversation, true) => model.transcript.scroll_down(rows),
+        (PaneKind::Conversation, false) => model.transcript.scroll_up(rows),
         _ => {
             view::arrange_panes(model);
-            let len = view::body(model, pane).map_or(0, |body| body.len());
+            let len = view::pane_body(model, pane).map_or(0, |body| body.len());
             let state = model.panes.state_mut(pane);
             let row = if down { state.cursor + rows } else { state.cursor.saturating_sub(rows) };
             state.go_to(row, len);
@@ -141,38 +145,38 @@ fn scroll(model: &mut UiModel, pane: PaneKind, rows: usize, down: bool) {
     }
 }
 
-fn edge(model: &mut UiModel, pane: PaneKind, last: bool) {
+fn scroll_to_edge(model: &mut UiModel, pane: PaneKind, last: bool) {
     match (pane, last) {
-        (PaneKind::Conversation, true) => model.transcript.follow(),
+        (PaneKind::Conversation, true) => model.transcript.follow_end(),
         (PaneKind::Conversation, false) => model.transcript.to_start(),
         _ => {
-            let len = view::body(model, pane).map_or(0, |body| body.len());
+            let len = view::pane_body(model, pane).map_or(0, |body| body.len());
             let state = model.panes.state_mut(pane);
             state.go_to(if last { len } else { 0 }, len);
             // the graph follows the run, not its last line
-            state.held = !last;
+            state.cursor_held = !last;
         }
     }
 }
 
 /// Esc, one thing after the other: the search, the whole screen, the keys.
-fn back(model: &mut UiModel) {
+fn on_escape(model: &mut UiModel) {
     let panes = &mut model.panes;
-    let marked = panes.focus.and_then(|pane| panes.state_mut(pane).marked.take());
-    if marked.is_some() || panes.search.take().is_some() || panes.zoomed.take().is_some() {
+    let marked = panes.focus.and_then(|pane| panes.state_mut(pane).mark_start.take());
+    if marked.is_some() || panes.search.take().is_some() || panes.zoomed_pane.take().is_some() {
         return;
     }
     panes.to_conversation();
-    model.transcript.deselect();
+    model.transcript.clear_selection();
 }
 
 /// The keys go to the next of: input box, conversation, and what stands beside it.
-fn ring(model: &mut UiModel, step: isize) {
+fn cycle_focus(model: &mut UiModel, step: isize) {
     let narrow = model.is_narrow();
     let mut stops: Vec<Option<PaneKind>> = vec![None];
-    if narrow || model.panes.zoomed.is_some() {
+    if narrow || model.panes.zoomed_pane.is_some() {
         stops.push(Some(PaneKind::Conversation));
-        let mut open = model.panes.open.clone();
+        let mut open = model.panes.open_panes.clone();
         open.sort_by_key(|pane| *pane as u8);
         stops.extend(open.into_iter().map(Some));
     } else {
@@ -181,7 +185,7 @@ fn ring(model: &mut UiModel, step: isize) {
     let at = stops.iter().position(|stop| *stop == model.panes.focus).unwrap_or(0);
     let next = at.checked_add_signed(step).unwrap_or(stops.len() - 1) % stops.len();
     match stops[next] {
-        Some(pane) => model.panes.give_keys(pane),
+        Some(pane) => model.panes.focus_pane(pane),
         None => model.panes.to_conversation(),
     }
 }
@@ -196,40 +200,43 @@ fn next_run(model: &mut UiModel, step: isize) {
     let count = model.runs.len();
     let next = at.checked_add_signed(step).unwrap_or(count - 1) % count;
     let id = model.runs[next].id.clone();
-    watch(model, &id);
+    watch_run(model, &id);
 }
 
 /// The panes show this run until a new one begins.
-pub fn watch(model: &mut UiModel, id: &RunId) {
-    model.watched = Some(id.clone());
+pub fn watch_run(model: &mut UiModel, id: &RunId) {
+    model.watched_run = Some(id.clone());
     let Some(at) = model.runs.iter().position(|run| run.id == *id) else { return };
-    if !model.runs[at].over && !model.runs[at].chat {
+    if !model.runs[at].is_over && !model.runs[at].chat {
         // what is typed and steered is for the one that is looked at
         model.workflow = Some(id.clone());
     }
     let run = &model.runs[at];
-    let what = if run.over { "over" } else { "runs" };
+    let what = if run.is_over { "over" } else { "runs" };
     model.hint =
         Some(format!("panes show {} {} ({what}), {} of {}", run.workflow, run.id, at + 1, model.runs.len()));
 }
 
 /// Runs of this session that go on, above the list of all runs.
 pub fn show_live_runs(model: &mut UiModel) {
-    let text = lines_of(model, |run| !run.over && !run.chat);
+    let text = run_state_lines(model, |run| !run.is_over && !run.chat);
     if !text.is_empty() {
-        model.say(TranscriptItem::report("Running now: /watch ID brings one in front", &text));
+        model.add_item(TranscriptItem::report_item("Running now: /watch ID brings one in front", &text));
     }
 }
 
 /// A line for each: where it is, and what it waits for.
-fn lines_of(model: &UiModel, wanted: impl Fn(&RunView) -> bool) -> String {
+fn run_state_lines(model: &UiModel, wanted: impl Fn(&RunView) -> bool) -> String {
     let shown = model.watched_run().map(|run| run.id.clone());
     let lines = model.runs.iter().filter(|run| wanted(run)).map(|run| {
         let mark = if Some(&run.id) == shown.as_ref() { '▸' } else { ' ' };
-        let what = if run.over { "over" } else { run.state.as_str() };
-        let stands =
-            run.stands.first().map(|stand| format!(" · stands {}", stand.place())).unwrap_or_default();
-        let asked = model.dialogs.iter().filter(|dialog| dialog.run() == Some(&run.id)).count();
+        let what = if run.is_over { "over" } else { run.state.as_str() };
+        let stands = run
+            .stopped_at
+            .first()
+            .map(|stand| format!(" · stands {}", stand.stop_location()))
+            .unwrap_or_default();
+        let asked = model.dialogs.iter().filter(|dialog| dialog.run_id() == Some(&run.id)).count();
         let asked =
             if asked > 0 { format!(" · {}", format_count(asked as u64, "question")) } else { String::new() };
         format!("{mark} {} {} · {what}{stands}{asked}", run.id, run.workflow)
@@ -240,29 +247,29 @@ fn lines_of(model: &UiModel, wanted: impl Fn(&RunView) -> bool) -> String {
 /// `/watch`: which runs there are, or one of them.
 pub fn watch_named(model: &mut UiModel, wanted: Option<&str>) {
     let Some(wanted) = wanted else {
-        let text = lines_of(model, |_| true);
+        let text = run_state_lines(model, |_| true);
         let text = if text.is_empty() { "none yet".to_owned() } else { text };
-        model.say(TranscriptItem::report("Runs of this session", &text));
+        model.add_item(TranscriptItem::report_item("Runs of this session", &text));
         return;
     };
     let mut found =
         model.runs.iter().filter(|run| run.id.as_str().starts_with(wanted) || run.workflow == wanted);
     match (found.next().map(|run| run.id.clone()), found.next()) {
-        (Some(id), None) => watch(model, &id),
+        (Some(id), None) => watch_run(model, &id),
         (Some(_), Some(_)) => {
-            model.say(TranscriptItem::warning(&format!(
+            model.add_item(TranscriptItem::warning_item(&format!(
                 "more than one run of this session is {wanted}: /watch lists them"
             )));
         }
         (None, _) => {
-            model.say(TranscriptItem::warning(&format!(
+            model.add_item(TranscriptItem::warning_item(&format!(
                 "no run of this session is {wanted}: /watch lists them"
             )));
         }
     }
 }
 
-fn open(model: &mut UiModel, pane: PaneKind) {
+fn open_pane_row(model: &mut UiModel, pane: PaneKind) {
     let state = model.panes.state(pane);
     let key = state.rows.get(state.cursor).and_then(|row| row.key.clone());
     let Some(key) =
@@ -271,9 +278,9 @@ fn open(model: &mut UiModel, pane: PaneKind) {
         return;
     };
     let first = state.rows[..=state.cursor].iter().position(|row| row.key.as_ref() == Some(&key));
-    model.panes.toggle(&key);
+    model.panes.toggle_row(&key);
     let state = model.panes.state_mut(pane);
-    state.held = true;
+    state.cursor_held = true;
     if let Some(first) = first {
         state.cursor = first;
     }
@@ -281,11 +288,11 @@ fn open(model: &mut UiModel, pane: PaneKind) {
 
 /// Opens or folds what is chosen in the conversation.
 fn open_item(model: &mut UiModel) {
-    let opened = model.transcript.selected().is_some_and(|at| model.transcript.toggle(at));
+    let opened = model.transcript.selected_index().is_some_and(|at| model.transcript.toggle_fold(at));
     if !opened {
         let key = |action| model.keymap.key(action).map_or(String::new(), |key| key.to_string());
         let (before, next) = (key(KeyAction::PreviousItem), key(KeyAction::NextItem));
-        model.hint = Some(match model.transcript.selected() {
+        model.hint = Some(match model.transcript.selected_index() {
             Some(_) => "all of it is shown".to_owned(),
             None => format!("{before} and {next} choose what is to be opened"),
         });
@@ -299,22 +306,22 @@ fn type_search(model: &mut UiModel, key: KeyEvent, meant: Option<KeyAction>) -> 
     match key.code {
         KeyCode::Esc => model.panes.search = None,
         KeyCode::Enter => {
-            search.typing = false;
-            if search.words.trim().is_empty() {
+            search.is_typing = false;
+            if search.search_words.trim().is_empty() {
                 model.panes.search = None;
             } else {
-                find(model, pane, true, true);
+                find_in_pane(model, pane, true, true);
             }
         }
         KeyCode::Backspace => {
-            search.words.pop();
+            search.search_words.pop();
         }
         KeyCode::Char(letter) if !key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT) => {
-            search.words.push(letter);
+            search.search_words.push(letter);
         }
         _ => {
             if let Some(action) = meant.filter(|action| action.is_anywhere()) {
-                return act(model, action);
+                return run_key_action(model, action);
             }
         }
     }
@@ -322,77 +329,77 @@ fn type_search(model: &mut UiModel, key: KeyEvent, meant: Option<KeyAction>) -> 
 }
 
 /// Puts the cursor on the next row with the words; `here` counts the row of the cursor.
-fn find(model: &mut UiModel, pane: PaneKind, down: bool, here: bool) {
+fn find_in_pane(model: &mut UiModel, pane: PaneKind, down: bool, here: bool) {
     view::arrange_panes(model);
     let Some(search) = &model.panes.search else { return };
-    let words = search.words.trim().to_lowercase();
+    let words = search.search_words.trim().to_lowercase();
     let found = match pane {
-        PaneKind::Conversation => model.transcript.find(&words, down),
+        PaneKind::Conversation => model.transcript.find_text(&words, down),
         _ => {
-            let Some(body) = view::body(model, pane) else { return };
+            let Some(body) = view::pane_body(model, pane) else { return };
             let (len, at) = (body.len(), model.panes.state(pane).cursor);
             let from = usize::from(!here);
             let steps = from..len.max(1) + from;
             let row = |step: usize| if down { (at + step) % len } else { (at + len - step % len) % len };
-            let found = steps.filter(|_| len > 0).map(row).find(|row| body.holds(*row, &words));
+            let found = steps.filter(|_| len > 0).map(row).find(|row| body.row_contains(*row, &words));
             if let Some(row) = found {
                 model.panes.state_mut(pane).go_to(row, len);
-                model.panes.state_mut(pane).held = true;
+                model.panes.state_mut(pane).cursor_held = true;
             }
             found.is_some()
         }
     };
     if let Some(search) = &mut model.panes.search {
-        search.missing = !found;
+        search.not_found = !found;
     }
 }
 
-fn copy(model: &mut UiModel, pane: PaneKind, whole: bool) -> Vec<UiCommand> {
+fn copy_rows(model: &mut UiModel, pane: PaneKind, whole: bool) -> Vec<UiCommand> {
     let text = match (pane, whole) {
         (PaneKind::Conversation, true) => Some(model.transcript.text()),
-        (PaneKind::Conversation, false) => model.transcript.chosen().map(TranscriptItem::text),
-        (_, true) => view::body(model, pane).map(|body| body.texts(0..body.len())),
+        (PaneKind::Conversation, false) => model.transcript.chosen_item().map(TranscriptItem::text),
+        (_, true) => view::pane_body(model, pane).map(|body| body.texts(0..body.len())),
         (_, false) => row_text(model, pane),
     };
-    let (cmd, said) = clipboard::copied(text.unwrap_or_default());
+    let (cmd, said) = clipboard::copy_command(text.unwrap_or_default());
     model.hint = Some(said);
     cmd.into_iter().collect()
 }
 
 fn row_text(model: &UiModel, pane: PaneKind) -> Option<String> {
     let state = model.panes.state(pane);
-    let body = view::body(model, pane)?;
-    if state.marked.is_some() {
-        return Some(body.texts(state.chosen()));
+    let body = view::pane_body(model, pane)?;
+    if state.mark_start.is_some() {
+        return Some(body.texts(state.chosen_rows()));
     }
     let row = state.rows.get(state.cursor).filter(|_| pane == PaneKind::Data);
     if let Some(PaneRowCopy::Data(scope, pointer)) = row.and_then(|row| row.copied.as_ref()) {
-        let value = data::value(&model.watched_run()?.watch.data, scope, pointer)?;
-        return Some(data::copied(value));
+        let value = data::value_at(&model.watched_run()?.pane_data.data, scope, pointer)?;
+        return Some(data::copy_text(value));
     }
     Some(body.text(state.cursor))
 }
 
 /// The wheel scrolls what is below it, a click gives it the keys.
-pub fn mouse(model: &mut UiModel, event: MouseEvent) -> Vec<UiCommand> {
+pub fn on_mouse(model: &mut UiModel, event: MouseEvent) -> Vec<UiCommand> {
     if !model.mouse || model.setup.is_some() || !model.dialogs.is_empty() {
         return Vec::new();
     }
-    let Some((slot, area)) = view::at(model, event.column, event.row) else {
+    let Some((slot, area)) = view::slot_at(model, event.column, event.row) else {
         if matches!(event.kind, MouseEventKind::Down(MouseButton::Left)) {
-            model.panes.leave();
+            model.panes.focus_input();
         }
         return Vec::new();
     };
     let LayoutSlot::Pane(pane) = slot else { return Vec::new() };
     match event.kind {
-        MouseEventKind::ScrollUp => scroll(model, pane, WHEEL, false),
-        MouseEventKind::ScrollDown => scroll(model, pane, WHEEL, true),
+        MouseEventKind::ScrollUp => scroll_pane(model, pane, WHEEL, false),
+        MouseEventKind::ScrollDown => scroll_pane(model, pane, WHEEL, true),
         MouseEventKind::Down(MouseButton::Left) => {
-            model.panes.give_keys(pane);
+            model.panes.focus_pane(pane);
             if pane != PaneKind::Conversation {
-                let len = view::body(model, pane).map_or(0, |body| body.len());
-                let row = model.panes.state(pane).top + usize::from(event.row.saturating_sub(area.y + 1));
+                let len = view::pane_body(model, pane).map_or(0, |body| body.len());
+                let row = model.panes.state(pane).top_row + usize::from(event.row.saturating_sub(area.y + 1));
                 model.panes.state_mut(pane).go_to(row, len);
             }
         }

@@ -11,18 +11,18 @@ use synthdev_runtime::command::RunCommand;
 
 /// From now on what the run is told waits.
 pub fn start_resuming(model: &mut UiModel, run: &RunId) {
-    model.rising.entry(run.clone()).or_default();
+    model.resuming_runs.entry(run.clone()).or_default();
 }
 
 /// It is driven: it is told what has waited, in the order in which that was said.
 pub fn release_held_commands(model: &mut UiModel, run: &RunId) -> Vec<UiCommand> {
-    let waited = model.rising.remove(run).unwrap_or_default();
+    let waited = model.resuming_runs.remove(run).unwrap_or_default();
     waited.into_iter().map(|command| UiCommand::Send(run.clone(), command)).collect()
 }
 
 /// It is not taken up, and hears nothing: what was typed for where it stood comes back.
 pub fn abort_resuming(model: &mut UiModel, run: &RunId) {
-    let waited = model.rising.remove(run).unwrap_or_default();
+    let waited = model.resuming_runs.remove(run).unwrap_or_default();
     let texts = waited.into_iter().filter_map(|command| match command {
         RunCommand::Answer { answer: UserAnswer::Text { text }, .. } => Some(text),
         _ => None,
@@ -32,13 +32,13 @@ pub fn abort_resuming(model: &mut UiModel, run: &RunId) {
 
 /// Keeps what is meant for such a run. Whoever leaves waits for nothing.
 pub fn hold_commands(model: &mut UiModel, cmds: Vec<UiCommand>) -> Vec<UiCommand> {
-    if model.rising.is_empty() || model.leaving {
+    if model.resuming_runs.is_empty() || model.is_leaving {
         return cmds;
     }
     let mut now = Vec::with_capacity(cmds.len());
     for cmd in cmds {
         match cmd {
-            UiCommand::Send(run, command) => match model.rising.get_mut(&run) {
+            UiCommand::Send(run, command) => match model.resuming_runs.get_mut(&run) {
                 Some(waiting) => waiting.push(command),
                 None => now.push(UiCommand::Send(run, command)),
             },

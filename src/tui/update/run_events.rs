@@ -8,7 +8,7 @@ use crate::model::UiModel;
 use crate::msg::UiCommand;
 use crate::report;
 use crate::run_view::{CallSpeaker, RunView, StoppedAt};
-use crate::text::{clean, duration, format_count, one_line};
+use crate::text::{clean_text, format_count, format_duration, one_line};
 use crate::transcript::item::{
     BlockBodyStyle, ItemTone, ToolFileDiff, ToolItem, ToolStatus, TranscriptBlock, TranscriptItem,
 };
@@ -26,12 +26,17 @@ mod branches;
 mod run_end;
 pub mod speaker_lines;
 
-pub fn event(model: &mut UiModel, run: &RunId, at: Timestamp, event: RunEvent) -> Vec<UiCommand> {
+pub fn on_published_event(
+    model: &mut UiModel,
+    run: &RunId,
+    at: Timestamp,
+    event: RunEvent,
+) -> Vec<UiCommand> {
     let end = speaker_lines::announce_run(model, run);
     let ends = matches!(event, RunEvent::Finished { .. });
     let asked = withdrawn_dialog::front_question(model).filter(|_| ends);
     let written = model.dialogs.front().is_some_and(QuestionDialog::is_written);
-    let cmds = happened(model, run, at, event);
+    let cmds = on_run_event(model, run, at, event);
     withdrawn_dialog::note_withdrawal(model, asked, written, at);
     speaker_lines::record_speaker(model, run, end);
     cmds
@@ -39,7 +44,7 @@ pub fn event(model: &mut UiModel, run: &RunId, at: Timestamp, event: RunEvent) -
 
 fn run_started(model: &mut UiModel, run: &RunId, at: Timestamp, event: RunEvent) -> Vec<UiCommand> {
     let RunEvent::RunStarted { workflow, inputs, chat, .. } = &event else { return Vec::new() };
-    let commands = started(model, run, at, workflow, inputs, *chat);
+    let commands = on_run_started(model, run, at, workflow, inputs, *chat);
     if let Some(view) = model.run_mut(run) {
         view.apply_event(at, &event);
     }
@@ -50,28 +55,28 @@ fn run_started(model: &mut UiModel, run: &RunId, at: Timestamp, event: RunEvent)
     commands
 }
 
-fn happened(model: &mut UiModel, run: &RunId, at: Timestamp, event: RunEvent) -> Vec<UiCommand> {
+fn on_run_event(model: &mut UiModel, run: &RunId, at: Timestamp, event: RunEvent) -> Vec<UiCommand> {
     if matches!(event, RunEvent::RunStarted { .. }) {
         return run_started(model, run, at, event);
     }
-    if model.run(run).is_none() {
+    if model.find_run(run).is_none() {
         return Vec::new();
     }
     if let RunEvent::Resumed { again, notes, .. } = &event {
-        history::resumed(model, run, at, again.len(), notes);
+        history::on_resumed(model, run, at, again.len(), notes);
     }
     if let Some(view) = model.run_mut(run) {
         if matches!(event, RunEvent::Returned { .. }) {
             // it stood still until somebody took it back
-            view.worked_ms = view.elapsed(view.last_at).unwrap_or(view.worked_ms);
+            view.worked_ms = view.elapsed_ms(view.last_event_at).unwrap_or(view.worked_ms);
             view.busy_since = None;
         }
-        view.last_at = view.last_at.max(at);
+        view.last_event_at = view.last_event_at.max(at);
         view.apply_event(at, &event);
     }
     if let RunEvent::ToolFinished { call, .. } = &event {
         // a question about the network of its command is over with it
-        model.dialogs.retain(|dialog| !dialog.answers(run, *call));
+        model.dialogs.retain(|dialog| !dialog.matches_call(run, *call));
     }
     match event {
         asked @ (RunEvent::NetworkAsked { .. } | RunEvent::UnsandboxedAsked { .. }) => {
@@ -79,7 +84,7 @@ fn happened(model: &mut UiModel, run: &RunId, at: Timestamp, event: RunEvent) ->
                 .map_or_else(Vec::new, |dialog| approvals::queue_question(model, dialog));
         }
         RunEvent::Finished { status, output, error, path, snapshot, .. } => {
-            return run_end::finished(
+            return run_end::on_run_finished(
                 model,
                 run,
                 status,
@@ -89,33 +94,34 @@ fn happened(model: &mut UiModel, run: &RunId, at: Timestamp, event: RunEvent) ->
             );
         }
         RunEvent::Resumed { .. } => return resuming::release_held_commands(model, run),
-        RunEvent::PersonAsked { call, question } => return asked(model, run, call, &question),
+        RunEvent::PersonAsked { call, question } => return on_question(model, run, call, &question),
         RunEvent::ApprovalAsked { call, state, agent, tool, risk, arguments, preview, until } => {
             let asked = (agent.as_str(), tool.as_str(), risk);
             let mut dialog =
-                QuestionDialog::approval(run.clone(), call, asked, &arguments, preview.as_deref());
-            dialog.until = until;
+                QuestionDialog::for_approval(run.clone(), call, asked, &arguments, preview.as_deref());
+            dialog.deadline = until;
             // another one than the state that the screen shows: a branch
-            let other = model.run(run).is_some_and(|view| view.branch_of(&one_line(&state)).is_some());
+            let other =
+                model.find_run(run).is_some_and(|view| view.branch_for_state(&one_line(&state)).is_some());
             return approvals::queue_question(model, dialog.with_asking_state(&state, other));
         }
         RunEvent::Breakpoints { step, points } => {
             steering::stops_changed(model, run, BreakpointSet { step, points });
         }
-        RunEvent::TakenBack { text } => steering::given_back(model, run, &text),
-        RunEvent::Heard { text } => steering::read(model, run, &text),
+        RunEvent::TakenBack { text } => steering::on_text_returned(model, run, &text),
+        RunEvent::Heard { text } => steering::on_text_read(model, run, &text),
         // A refusal is told by the event that follows it.
         RunEvent::ApprovalAnswered { call, .. } | RunEvent::PersonAnswered { call } => {
             submit::on_question_answered(model, run, call);
-            steering::on_stop_left(model, run, call);
-            model.dialogs.retain(|dialog| !dialog.answers(run, call));
+            steering::on_breakpoint_left(model, run, call);
+            model.dialogs.retain(|dialog| !dialog.matches_call(run, call));
         }
-        other => machine(model, run, at, other),
+        other => on_machine_event(model, run, at, other),
     }
     Vec::new()
 }
 
-fn started(
+fn on_run_started(
     model: &mut UiModel,
     run: &RunId,
     at: Timestamp,
@@ -123,7 +129,7 @@ fn started(
     inputs: &Map<String, Value>,
     chat: bool,
 ) -> Vec<UiCommand> {
-    if model.run(run).is_none() {
+    if model.find_run(run).is_none() {
         model.runs.push(RunView::new(run.clone(), &one_line(workflow), chat));
     }
     if let Some(view) = model.run_mut(run) {
@@ -134,10 +140,10 @@ fn started(
         model.chat = Some(run.clone());
     } else {
         model.workflow = Some(run.clone());
-        model.watched = None;
-        model.stops = BreakpointSet::default();
+        model.watched_run = None;
+        model.breakpoints = BreakpointSet::default();
         let input = inputs.values().map(report::value_text).collect::<Vec<_>>().join("\n");
-        model.say(TranscriptItem::Block(TranscriptBlock::new(
+        model.add_item(TranscriptItem::Block(TranscriptBlock::new(
             ItemTone::Human,
             &format!("workflow {workflow}"),
             &input,
@@ -146,37 +152,37 @@ fn started(
     Vec::new()
 }
 
-fn asked(model: &mut UiModel, run: &RunId, call: CallId, question: &UserQuestion) -> Vec<UiCommand> {
+fn on_question(model: &mut UiModel, run: &RunId, call: CallId, question: &UserQuestion) -> Vec<UiCommand> {
     if let UserQuestion::Break { state, point } = question {
-        let stand = StoppedAt { call, state: one_line(state), point: point.clone() };
+        let stand = StoppedAt { call, state: one_line(state), breakpoint: point.clone() };
         steering::on_run_stopped(model, run, stand);
         return Vec::new();
     }
-    let chat = model.run(run).is_some_and(|view| view.chat);
+    let chat = model.find_run(run).is_some_and(|view| view.chat);
     if let Some(dialog) = QuestionDialog::question(run.clone(), call, question, chat) {
-        approvals::notify(model, Some(run), &dialog.title);
+        approvals::notify_waiting(model, Some(run), &dialog.title);
         model.dialogs.push_back(dialog);
         return Vec::new();
     }
     // The turn is over: whatever was still open was cut off.
     run_end::close_open(model, run);
     if let Some(view) = model.run_mut(run) {
-        view.waiting = Some(call);
+        view.awaiting_text = Some(call);
         view.activity.clear();
         view.busy_since = None;
     }
-    submit::deliver(model)
+    submit::deliver_chat_text(model)
 }
 
 /// Events of snapshots, states and scripts.
-fn machine(model: &mut UiModel, run: &RunId, at: Timestamp, event: RunEvent) {
+fn on_machine_event(model: &mut UiModel, run: &RunId, at: Timestamp, event: RunEvent) {
     match event {
         // In a conversation a failed call is no end: it comes as a warning.
         RunEvent::Warning { code, text } if code.starts_with("model.") => {
-            model.say(TranscriptItem::line(ItemTone::Bad, &format!("✗ {text}")));
+            model.add_item(TranscriptItem::line(ItemTone::Bad, &format!("✗ {text}")));
         }
         RunEvent::Warning { text, .. } => {
-            model.say(TranscriptItem::warning(&text));
+            model.add_item(TranscriptItem::warning_item(&text));
         }
         RunEvent::SnapshotTaken { id, files, skipped, .. } => {
             let short: String = id.as_str().chars().take(8).collect();
@@ -185,25 +191,25 @@ fn machine(model: &mut UiModel, run: &RunId, at: Timestamp, event: RunEvent) {
                 let more = skipped.len();
                 text.push_str(&format!("; {more} not covered: {} ({})", first.path, first.reason));
             }
-            model.say(TranscriptItem::note(&text));
+            model.add_item(TranscriptItem::note_item(&text));
             if let Some(view) = model.run_mut(run) {
                 view.snapshot = Some(one_line(&short));
             }
         }
         RunEvent::SnapshotFailed { reason } => {
-            model.say(TranscriptItem::warning(&format!("no snapshot: {reason}")));
+            model.add_item(TranscriptItem::warning_item(&format!("no snapshot: {reason}")));
         }
-        RunEvent::StateEntered { state, agent, .. } => entered(model, run, &state, agent),
-        RunEvent::Transitioned { from, to, .. } => moved(model, run, &from, &to),
+        RunEvent::StateEntered { state, agent, .. } => on_state_entered(model, run, &state, agent),
+        RunEvent::Transitioned { from, to, .. } => on_transition(model, run, &from, &to),
         RunEvent::DataChanged { set, removed, .. } => {
             steering::on_resume_input_read(model, run, &set);
             let mut parts: Vec<String> =
                 set.iter().map(|(key, value)| format!("{key} = {}", report::value_text(value))).collect();
             parts.extend(removed.iter().map(|key| format!("{key} removed")));
-            model.say(TranscriptItem::detail(&format!("data: {}", one_line(&parts.join(", ")))));
+            model.add_item(TranscriptItem::detail_item(&format!("data: {}", one_line(&parts.join(", ")))));
         }
         RunEvent::ScriptLog { text, .. } => {
-            model.say(TranscriptItem::detail(&format!("log: {text}")));
+            model.add_item(TranscriptItem::detail_item(&format!("log: {text}")));
         }
         event @ (RunEvent::Forked { .. }
         | RunEvent::BranchStarted { .. }
@@ -215,73 +221,73 @@ fn machine(model: &mut UiModel, run: &RunId, at: Timestamp, event: RunEvent) {
         | RunEvent::BudgetWarning { .. }
         | RunEvent::BudgetRaised { .. }
         | RunEvent::Waiting { .. }
-        | RunEvent::Queued { .. }) => branches::event(model, run, at, event),
+        | RunEvent::Queued { .. }) => branches::on_branch_event(model, run, at, event),
         RunEvent::Returned { step, state, fork_of, .. } => {
             let of = fork_of.map(|run| format!("fork of {run}, ")).unwrap_or_default();
-            model.say(TranscriptItem::rule(&format!("{of}back before step {step}: {state}")));
+            model.add_item(TranscriptItem::rule(&format!("{of}back before step {step}: {state}")));
         }
         RunEvent::ChildStarted { workflow, .. } => {
-            model.say(TranscriptItem::rule(&format!("{workflow} begins")));
+            model.add_item(TranscriptItem::rule(&format!("{workflow} begins")));
         }
         RunEvent::ChildFinished { workflow, .. } => {
-            model.say(TranscriptItem::rule(&format!("{workflow} is done")));
+            model.add_item(TranscriptItem::rule(&format!("{workflow} is done")));
         }
-        other => conversation(model, run, at, other),
+        other => on_conversation_event(model, run, at, other),
     }
 }
 
 /// A step from state to state: a rule, or a quiet line where several threads take steps.
-fn moved(model: &mut UiModel, run: &RunId, from: &str, to: &str) {
+fn on_transition(model: &mut UiModel, run: &RunId, from: &str, to: &str) {
     // whatever it had started is over, joined or not
-    branches::over(model, run, from, None);
-    let Some(view) = model.run(run).filter(|view| !view.chat) else { return };
+    branches::on_branch_over(model, run, from, None);
+    let Some(view) = model.find_run(run).filter(|view| !view.chat) else { return };
     let text = format!("{from} → {to}");
-    let item = match view.branch_of(&one_line(from)) {
+    let item = match view.branch_for_state(&one_line(from)) {
         None => TranscriptItem::rule(&text),
-        Some(branch) if branch.is_item() => TranscriptItem::detail(&text),
-        Some(_) => TranscriptItem::note(&text),
+        Some(branch) if branch.is_item() => TranscriptItem::detail_item(&text),
+        Some(_) => TranscriptItem::note_item(&text),
     };
-    model.say(item);
+    model.add_item(item);
 }
 
-fn entered(model: &mut UiModel, run: &RunId, state: &str, agent: Option<String>) {
+fn on_state_entered(model: &mut UiModel, run: &RunId, state: &str, agent: Option<String>) {
     let Some(view) = model.run_mut(run) else { return };
     let first = view.path.is_empty();
     view.state = one_line(state);
-    view.visit(&one_line(state));
+    view.add_to_path(&one_line(state));
     view.activity = agent.map(|agent| one_line(&agent)).unwrap_or_default();
     if first && !view.chat {
-        model.say(TranscriptItem::rule(state));
+        model.add_item(TranscriptItem::rule(state));
     }
 }
 
 /// Events of messages, models and tools.
-fn conversation(model: &mut UiModel, run: &RunId, at: Timestamp, event: RunEvent) {
+fn on_conversation_event(model: &mut UiModel, run: &RunId, at: Timestamp, event: RunEvent) {
     match event {
-        RunEvent::MessageAdded { author, text, private, .. } => message(model, author, &text, private),
+        RunEvent::MessageAdded { author, text, private, .. } => on_message(model, author, &text, private),
         RunEvent::ModelCalled { call, state, agent, role, side, model: name, provider, .. } => {
             if let Some(view) = model.run_mut(run) {
                 let (agent, name) = (one_line(&agent), one_line(&name));
-                view.agent(&agent, side).model.clone_from(&name);
+                view.agent_mut(&agent, side).model.clone_from(&name);
                 view.activity = format!("{agent} thinks");
                 view.busy_since.get_or_insert(at);
                 let (state, role) = (one_line(&state), one_line(&role));
                 let scripted = provider == SCRIPTED;
-                let speaker = CallSpeaker { agent, side, model: name, state, role, scripted };
+                let speaker = CallSpeaker { agent, side, model: name, state, role, is_scripted: scripted };
                 view.speakers.insert(call, speaker.clone());
                 view.speaker = Some(speaker);
             }
         }
-        RunEvent::Delta { call, kind, text } => delta(model, run, call, kind, &text),
+        RunEvent::Delta { call, kind, text } => on_delta(model, run, call, kind, &text),
         RunEvent::ModelRetry { call, agent, attempt, delay_ms, reason } => {
-            let text = format!("{agent}: {reason}; attempt {attempt} in {}", duration(delay_ms));
-            retry(model, run, call, &text);
+            let text = format!("{agent}: {reason}; attempt {attempt} in {}", format_duration(delay_ms));
+            on_retry(model, run, call, &text);
         }
         RunEvent::SummaryCalled { call, agent, context, .. } => {
             if let Some(view) = model.run_mut(run) {
                 view.activity = format!("{} sums up {}", one_line(&agent), one_line(&context));
                 view.busy_since.get_or_insert(at);
-                view.summing.insert(call);
+                view.summarizing_calls.insert(call);
             }
         }
         // Why is told by what follows: the run's end, or the warning of a conversation.
@@ -291,12 +297,12 @@ fn conversation(model: &mut UiModel, run: &RunId, at: Timestamp, event: RunEvent
             }
             run_end::interrupt_reply(model, run, call);
         }
-        other => answered(model, run, other),
+        other => on_model_answered(model, run, other),
     }
 }
 
 /// Answers of models, which are paid for.
-fn answered(model: &mut UiModel, run: &RunId, event: RunEvent) {
+fn on_model_answered(model: &mut UiModel, run: &RunId, event: RunEvent) {
     match event {
         RunEvent::Replied {
             call,
@@ -310,8 +316,8 @@ fn answered(model: &mut UiModel, run: &RunId, event: RunEvent) {
             estimated,
             ..
         } => {
-            paid(model, run, call, (&agent, side, &name), (usage, cost_usd, estimated));
-            replied(model, run, call, (&agent, side, &name), &text, &reasoning);
+            record_call_cost(model, run, call, (&agent, side, &name), (usage, cost_usd, estimated));
+            on_model_reply(model, run, call, (&agent, side, &name), &text, &reasoning);
         }
         RunEvent::ContextSummarized {
             call,
@@ -326,19 +332,20 @@ fn answered(model: &mut UiModel, run: &RunId, event: RunEvent) {
             estimated,
             ..
         } => {
-            paid(model, run, call, (&agent, side, &name), (usage, cost_usd, estimated));
+            record_call_cost(model, run, call, (&agent, side, &name), (usage, cost_usd, estimated));
             if entries > 0 {
-                model
-                    .say(TranscriptItem::note(&format!("{agent} summed up {entries} messages of {context}")));
-                model.say(TranscriptItem::detail(&format!("summary: {text}")));
+                model.add_item(TranscriptItem::note_item(&format!(
+                    "{agent} summed up {entries} messages of {context}"
+                )));
+                model.add_item(TranscriptItem::detail_item(&format!("summary: {text}")));
             }
         }
-        other => tool(model, run, other),
+        other => on_tool_event(model, run, other),
     }
 }
 
 /// A call is over, and this was paid for it.
-fn paid(
+fn record_call_cost(
     model: &mut UiModel,
     run: &RunId,
     call: CallId,
@@ -347,19 +354,19 @@ fn paid(
 ) {
     let Some(view) = model.run_mut(run) else { return };
     view.retry.remove(&call);
-    view.summing.remove(&call);
-    view.charge(call, (&one_line(agent), side, &one_line(name)), used);
+    view.summarizing_calls.remove(&call);
+    view.charge_call(call, (&one_line(agent), side, &one_line(name)), used);
 }
 
 /// The call is asked again from its start: what had streamed is void. One line tells of all attempts.
-fn retry(model: &mut UiModel, run: &RunId, call: CallId, text: &str) {
+fn on_retry(model: &mut UiModel, run: &RunId, call: CallId, text: &str) {
     let Some(view) = model.run_mut(run) else { return };
     let (started, told) = (view.replies.get(&call).copied(), view.retry.get(&call).copied());
     if let Some(speaker) = view.speakers.get(&call) {
         view.activity = format!("{} asks again", speaker.agent);
     }
     if let Some(at) = started {
-        model.transcript.edit(at, |item| {
+        model.transcript.edit_item(at, |item| {
             if let TranscriptItem::Reply(reply) = item {
                 reply.text.clear();
                 reply.reasoning.clear();
@@ -367,11 +374,11 @@ fn retry(model: &mut UiModel, run: &RunId, call: CallId, text: &str) {
             }
         });
     }
-    let item = TranscriptItem::warning(text);
+    let item = TranscriptItem::warning_item(text);
     match told {
-        Some(at) => model.transcript.edit(at, |old| *old = item),
+        Some(at) => model.transcript.edit_item(at, |old| *old = item),
         None => {
-            let at = model.say(item);
+            let at = model.add_item(item);
             if let Some(view) = model.run_mut(run) {
                 view.retry.insert(call, at);
             }
@@ -379,9 +386,9 @@ fn retry(model: &mut UiModel, run: &RunId, call: CallId, text: &str) {
     }
 }
 
-fn message(model: &mut UiModel, author: MessageAuthor, text: &str, private: bool) {
+fn on_message(model: &mut UiModel, author: MessageAuthor, text: &str, private: bool) {
     let item = match author {
-        MessageAuthor::Human => submit::human(text),
+        MessageAuthor::Human => submit::user_message(text),
         // A reply was shown as it came; a message of an agent that is no reply (sent without a call) was not.
         MessageAuthor::Agent(name) if !already_shown(model, &name, text) => TranscriptItem::Block(
             TranscriptBlock::new(ItemTone::Accent, &name, text).style(BlockBodyStyle::Markdown),
@@ -398,27 +405,27 @@ fn message(model: &mut UiModel, author: MessageAuthor, text: &str, private: bool
             TranscriptBlock::new(ItemTone::Dim, "start", text).style(BlockBodyStyle::Dim),
         ),
     };
-    model.say(item);
+    model.add_item(item);
 }
 
 fn already_shown(model: &UiModel, name: &str, text: &str) -> bool {
-    let (name, text) = (one_line(name), clean(text.trim_end()));
+    let (name, text) = (one_line(name), clean_text(text.trim_end()));
     model.transcript.items().rev().take(100).any(|item| match item {
         TranscriptItem::Reply(reply) => reply.agent == name && reply.text.trim_end() == text,
         _ => false,
     })
 }
 
-fn delta(model: &mut UiModel, run: &RunId, call: CallId, kind: DeltaKind, text: &str) {
+fn on_delta(model: &mut UiModel, run: &RunId, call: CallId, kind: DeltaKind, text: &str) {
     let Some(view) = model.runs.iter_mut().find(|view| view.id == *run) else { return };
-    if view.summing.contains(&call) {
+    if view.summarizing_calls.contains(&call) {
         return;
     }
     let at = match view.replies.get(&call) {
         Some(at) => *at,
         None => {
             let Some(speaker) = view.speakers.get(&call) else { return };
-            let branch = view.branch_of(&speaker.state).map(|line| line.name.clone());
+            let branch = view.branch_for_state(&speaker.state).map(|line| line.name.clone());
             let reply = open_reply(&speaker.agent, speaker.side, &speaker.model, branch.as_deref());
             let at = model.transcript.push(reply);
             view.replies.insert(call, at);
@@ -430,14 +437,14 @@ fn delta(model: &mut UiModel, run: &RunId, call: CallId, kind: DeltaKind, text: 
             if let Some(speaker) = view.speakers.get(&call).filter(|_| !view.activity.ends_with(" writes")) {
                 view.activity = format!("{} writes", speaker.agent);
             }
-            model.transcript.append(at, text);
+            model.transcript.append_to_reply(at, text);
         }
         DeltaKind::Reasoning => model.transcript.append_reasoning(at, text),
     }
 }
 
 /// The whole answer replaces what had streamed; a turn of calls only leaves no empty item.
-fn replied(
+fn on_model_reply(
     model: &mut UiModel,
     run: &RunId,
     call: CallId,
@@ -448,29 +455,34 @@ fn replied(
     let Some(view) = model.run_mut(run) else { return };
     let known = view.replies.remove(&call);
     let state = view.speakers.remove(&call).map(|speaker| speaker.state).unwrap_or_default();
-    let branch = view.branch_of(&state).map(|line| line.name.clone());
+    let branch = view.branch_for_state(&state).map(|line| line.name.clone());
     if known.is_none() && text.trim().is_empty() && reasoning.trim().is_empty() {
         return;
     }
     let (agent, side, name) = speaker;
     let at = known.unwrap_or_else(|| model.transcript.push(open_reply(agent, side, name, branch.as_deref())));
-    model.transcript.close(at, &one_line(name), clean(text.trim_end()), clean(reasoning.trim_end()));
+    model.transcript.close_reply(
+        at,
+        &one_line(name),
+        clean_text(text.trim_end()),
+        clean_text(reasoning.trim_end()),
+    );
 }
 
-fn tool(model: &mut UiModel, run: &RunId, event: RunEvent) {
+fn on_tool_event(model: &mut UiModel, run: &RunId, event: RunEvent) {
     match event {
         RunEvent::ToolStarted { call, agent, tool, arguments } => {
             let item = TranscriptItem::Tool(ToolItem {
                 agent: one_line(&agent),
                 tool: one_line(&tool),
-                arguments: report::arguments(&arguments),
+                arguments: report::arguments_line(&arguments),
                 status: ToolStatus::Running,
                 summary: String::new(),
                 content: String::new(),
                 took_ms: None,
                 change: ToolFileDiff::from_arguments(&arguments).map(Box::new),
             });
-            let place = model.say(item);
+            let place = model.add_item(item);
             if let Some(view) = model.run_mut(run) {
                 view.tools.insert(call, place);
                 view.activity = format!("{} runs {}", one_line(&agent), one_line(&tool)).trim().to_owned();
@@ -478,19 +490,21 @@ fn tool(model: &mut UiModel, run: &RunId, event: RunEvent) {
         }
         RunEvent::ToolFinished { call, ok, summary, content, duration_ms, .. } => {
             let Some(place) = model.run_mut(run).and_then(|view| view.tools.remove(&call)) else { return };
-            model.transcript.edit(place, |item| {
+            model.transcript.edit_item(place, |item| {
                 if let TranscriptItem::Tool(tool) = item {
-                    tool.finish(ok, &summary, &content, duration_ms);
+                    tool.finish_call(ok, &summary, &content, duration_ms);
                 }
             });
         }
         RunEvent::ToolRefused { agent, tool, reason } => {
-            model
-                .say(TranscriptItem::line(ItemTone::Bad, &format!("✗ {tool} refused for {agent}: {reason}")));
+            model.add_item(TranscriptItem::line(
+                ItemTone::Bad,
+                &format!("✗ {tool} refused for {agent}: {reason}"),
+            ));
         }
         RunEvent::Decided { agent, tool, arguments } => {
-            let text = format!("◆ {agent} decides {tool}: {}", report::decision(&arguments));
-            model.say(TranscriptItem::line(ItemTone::Accent, &text));
+            let text = format!("◆ {agent} decides {tool}: {}", report::decision_text(&arguments));
+            model.add_item(TranscriptItem::line(ItemTone::Accent, &text));
         }
         _ => {}
     }

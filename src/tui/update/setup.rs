@@ -6,52 +6,55 @@ use super::busy::{end_chat, refuse_while_busy};
 use crate::model::UiModel;
 use crate::msg::UiCommand;
 use crate::setup::{SetupChoice, SetupDialog, SetupReply, SetupRequest, SetupServer, SetupStep};
-use crate::text::clean;
+use crate::text::clean_text;
 use crate::transcript::item::TranscriptItem;
-use synthdev_config::setup::{check_url, key};
+use synthdev_config::setup::{check_url, parse_key};
 
 /// `/configure [LEVEL]`.
-pub fn open(model: &mut UiModel, level: String) -> Vec<UiCommand> {
+pub fn open_setup(model: &mut UiModel, level: String) -> Vec<UiCommand> {
     if refuse_while_busy(model, "set up a model") {
         return Vec::new();
     }
-    vec![UiCommand::Setup(0, Box::new(SetupRequest::Open { level, first: false, alone: false }))]
+    vec![UiCommand::Setup(
+        0,
+        Box::new(SetupRequest::Open { level, at_first_start: false, exits_after: false }),
+    )]
 }
 
 /// Closes it; nothing outside has changed. Whether the program ends with it.
-pub fn close(model: &mut UiModel) -> bool {
-    let alone = model.setup.take().is_some_and(|setup| setup.alone);
+pub fn close_setup(model: &mut UiModel) -> bool {
+    let alone = model.setup.take().is_some_and(|setup| setup.exits_after);
     let told = "nothing was changed";
     if alone {
-        model.parting = Some(told.to_owned());
+        model.exit_line = Some(told.to_owned());
     }
     model.hint = Some(format!("{told}; /configure sets up a model"));
     alone
 }
 
-pub fn press(setup: &mut SetupDialog, pressed: KeyEvent) -> Vec<UiCommand> {
-    if setup.waiting.is_some() {
+pub fn on_key(setup: &mut SetupDialog, pressed: KeyEvent) -> Vec<UiCommand> {
+    if setup.waiting_for.is_some() {
         return Vec::new();
     }
     setup.problem = None;
     let plain = !pressed.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT);
     match pressed.code {
-        KeyCode::Enter => return enter(setup),
-        KeyCode::Left | KeyCode::BackTab => back(setup),
+        KeyCode::Enter => return on_enter(setup),
+        KeyCode::Left | KeyCode::BackTab => go_back(setup),
         KeyCode::Up | KeyCode::Down => {
             let count = setup.choices().len().max(1);
             let step = if pressed.code == KeyCode::Down { 1 } else { count - 1 };
             setup.selected = (setup.selected + step) % count;
         }
-        KeyCode::Char('t') if plain && setup.step == SetupStep::Trial => return attempt(setup),
-        KeyCode::Char('s') if plain && setup.step == SetupStep::Trial => return save(setup),
+        KeyCode::Char('t') if plain && setup.step == SetupStep::Trial => return try_model(setup),
+        KeyCode::Char('s') if plain && setup.step == SetupStep::Trial => return save_setup(setup),
         KeyCode::Char('u') if !plain => type_text(setup, String::new()),
         KeyCode::Char(c) if plain && setup.step != SetupStep::Trial => {
-            let text = format!("{}{c}", setup.typed);
+            let text = format!("{}{c}", setup.typed_text);
             type_text(setup, text);
         }
         KeyCode::Backspace => {
-            let mut text = setup.typed.clone();
+            let mut text = setup.typed_text.clone();
             text.pop();
             type_text(setup, text);
         }
@@ -61,12 +64,12 @@ pub fn press(setup: &mut SetupDialog, pressed: KeyEvent) -> Vec<UiCommand> {
 }
 
 /// A paste is one line here: a key or an address.
-pub fn paste(setup: &mut SetupDialog, text: &str) {
-    if setup.waiting.is_none() && setup.step != SetupStep::Trial {
+pub fn on_paste(setup: &mut SetupDialog, text: &str) {
+    if setup.waiting_for.is_none() && setup.step != SetupStep::Trial {
         setup.problem = None;
         let text =
-            if setup.step == SetupStep::Key { text.to_owned() } else { clean(text).replace('\n', " ") };
-        let text = format!("{}{}", setup.typed, text.trim());
+            if setup.step == SetupStep::Key { text.to_owned() } else { clean_text(text).replace('\n', " ") };
+        let text = format!("{}{}", setup.typed_text, text.trim());
         type_text(setup, text);
     }
 }
@@ -75,17 +78,20 @@ pub fn paste(setup: &mut SetupDialog, text: &str) {
 pub fn handle_reply(model: &mut UiModel, number: u64, told: SetupReply) -> Vec<UiCommand> {
     match told {
         SetupReply::Unneeded => return Vec::new(),
-        SetupReply::Opened { first: true, .. } if is_begun(model) => return Vec::new(),
-        SetupReply::Opened { level, first, alone, places } => {
+        SetupReply::Opened { at_first_start: true, .. } if has_unsent_input(model) => return Vec::new(),
+        SetupReply::Opened { level, at_first_start: first, exits_after: alone, servers: places } => {
             model.popup = None;
             model.setups += 1;
-            model.setup =
-                Some(SetupDialog { number: model.setups, first, ..SetupDialog::new(level, alone, places) });
+            model.setup = Some(SetupDialog {
+                number: model.setups,
+                at_first_start: first,
+                ..SetupDialog::new(level, alone, places)
+            });
             return Vec::new();
         }
-        SetupReply::Saved(Ok(text)) => return saved(model, number, &text),
+        SetupReply::Saved(Ok(text)) => return on_setup_saved(model, number, &text),
         SetupReply::Saved(Err(reason)) if model.setup.is_none() => {
-            model.say(TranscriptItem::error("no model was set up", &reason));
+            model.add_item(TranscriptItem::error("no model was set up", &reason));
             return Vec::new();
         }
         SetupReply::Discovered(_)
@@ -94,9 +100,9 @@ pub fn handle_reply(model: &mut UiModel, number: u64, told: SetupReply) -> Vec<U
         | SetupReply::Saved(Err(_)) => {}
     }
     let Some(setup) = model.setup.as_mut().filter(|setup| setup.number == number) else { return Vec::new() };
-    setup.waiting = None;
+    setup.waiting_for = None;
     match told {
-        SetupReply::Discovered(places) => discovered(setup, places),
+        SetupReply::Discovered(places) => on_servers_discovered(setup, places),
         SetupReply::Offers { models, problem } => (setup.models, setup.problem) = (models, problem),
         SetupReply::Tried(outcome) => setup.outcome = Some(outcome),
         SetupReply::Saved(Err(reason)) => setup.problem = Some(reason),
@@ -106,39 +112,39 @@ pub fn handle_reply(model: &mut UiModel, number: u64, told: SetupReply) -> Vec<U
 }
 
 /// Somebody who has begun with something is not asked unbidden.
-fn is_begun(model: &UiModel) -> bool {
+fn has_unsent_input(model: &UiModel) -> bool {
     !model.composer.is_fresh() || !model.runs.is_empty() || !model.dialogs.is_empty()
 }
 
 /// The dialog came unbidden, and a command is typed into it: it gives way.
-pub fn gives_way(setup: &SetupDialog, pressed: KeyEvent) -> bool {
-    setup.first
+pub fn yields_to_command(setup: &SetupDialog, pressed: KeyEvent) -> bool {
+    setup.at_first_start
         && setup.step == SetupStep::Place
-        && setup.typed.is_empty()
+        && setup.typed_text.is_empty()
         && pressed.code == KeyCode::Char('/')
 }
 
-fn discovered(setup: &mut SetupDialog, places: Vec<SetupServer>) {
-    setup.searched = true;
+fn on_servers_discovered(setup: &mut SetupDialog, places: Vec<SetupServer>) {
+    setup.discovery_done = true;
     setup.selected = 0;
     if places.is_empty() {
         setup.problem =
             Some("no model server answers on this machine; type its URL if there is one".to_owned());
     }
     for place in places.into_iter().rev() {
-        setup.places.retain(|known| known.base_url != place.base_url);
-        setup.places.insert(0, place);
+        setup.servers.retain(|known| known.base_url != place.base_url);
+        setup.servers.insert(0, place);
     }
 }
 
 /// Saved and in force: the next text is answered by the new model.
-fn saved(model: &mut UiModel, number: u64, text: &str) -> Vec<UiCommand> {
-    let alone = model.setup.take_if(|setup| setup.number == number).is_some_and(|setup| setup.alone);
-    model.say(TranscriptItem::note(text));
+fn on_setup_saved(model: &mut UiModel, number: u64, text: &str) -> Vec<UiCommand> {
+    let alone = model.setup.take_if(|setup| setup.number == number).is_some_and(|setup| setup.exits_after);
+    model.add_item(TranscriptItem::note_item(text));
     if alone {
         // nothing runs here that would have to be ended
-        model.parting = Some(text.to_owned());
-        model.leaving = true;
+        model.exit_line = Some(text.to_owned());
+        model.is_leaving = true;
         return vec![UiCommand::Quit];
     }
     let mut cmds = end_chat(model);
@@ -147,14 +153,14 @@ fn saved(model: &mut UiModel, number: u64, text: &str) -> Vec<UiCommand> {
 }
 
 fn type_text(setup: &mut SetupDialog, text: String) {
-    setup.typed = text;
+    setup.typed_text = text;
     setup.selected = 0;
 }
 
-fn enter(setup: &mut SetupDialog) -> Vec<UiCommand> {
+fn on_enter(setup: &mut SetupDialog) -> Vec<UiCommand> {
     match setup.step {
         SetupStep::Key => return take_key(setup),
-        SetupStep::Trial if matches!(setup.outcome, Some(Ok(_))) => return save(setup),
+        SetupStep::Trial if matches!(setup.outcome, Some(Ok(_))) => return save_setup(setup),
         SetupStep::Trial => return Vec::new(),
         SetupStep::Place | SetupStep::Model | SetupStep::Smart | SetupStep::Fast => {}
     }
@@ -165,16 +171,16 @@ fn enter(setup: &mut SetupDialog) -> Vec<UiCommand> {
     };
     match choice {
         SetupChoice::Discover => {
-            setup.waiting = Some("looking for model servers on this machine …");
-            vec![wish(setup, SetupRequest::Discover)]
+            setup.waiting_for = Some("looking for model servers on this machine …");
+            vec![setup_command(setup, SetupRequest::Discover)]
         }
         SetupChoice::Place(at) => {
-            let place = setup.places.get(at).cloned();
+            let place = setup.servers.get(at).cloned();
             take_place(setup, place.unwrap_or_default())
         }
         SetupChoice::Address => take_address(setup),
         SetupChoice::Typed => {
-            let name = setup.typed.trim().to_owned();
+            let name = setup.typed_text.trim().to_owned();
             take_model(setup, Some(name))
         }
         SetupChoice::Model(at) => {
@@ -186,7 +192,7 @@ fn enter(setup: &mut SetupDialog) -> Vec<UiCommand> {
 }
 
 fn take_address(setup: &mut SetupDialog) -> Vec<UiCommand> {
-    let base_url = setup.typed.trim().trim_end_matches('/').to_owned();
+    let base_url = setup.typed_text.trim().trim_end_matches('/').to_owned();
     if let Err(why) = check_url(&base_url) {
         let looks = base_url.contains(['.', ':', '/']);
         setup.problem =
@@ -197,29 +203,29 @@ fn take_address(setup: &mut SetupDialog) -> Vec<UiCommand> {
 }
 
 fn take_place(setup: &mut SetupDialog, place: SetupServer) -> Vec<UiCommand> {
-    if setup.place.as_ref() != Some(&place) {
+    if setup.chosen_server.as_ref() != Some(&place) {
         (setup.key, setup.model) = (None, String::new());
-        (setup.smart, setup.fast) = (None, None);
+        (setup.smart_model, setup.fast_model) = (None, None);
     }
     // a server of the catalogue that wants no key is not asked for one; of an address nobody knows
     let asks = place.needs_key || place.provider.is_empty();
-    setup.place = Some(place);
-    if asks { to(setup, SetupStep::Key) } else { to(setup, SetupStep::Model) }
+    setup.chosen_server = Some(place);
+    if asks { go_to_step(setup, SetupStep::Key) } else { go_to_step(setup, SetupStep::Model) }
 }
 
 fn take_key(setup: &mut SetupDialog) -> Vec<UiCommand> {
-    let place = setup.place.clone().unwrap_or_default();
-    if setup.typed.trim().is_empty() {
-        if place.needs_key && place.key_from.is_none() && setup.key.is_none() {
+    let place = setup.chosen_server.clone().unwrap_or_default();
+    if setup.typed_text.trim().is_empty() {
+        if place.needs_key && place.key_source.is_none() && setup.key.is_none() {
             setup.problem = Some(format!("{} wants a key", place.provider));
             return Vec::new();
         }
-        return to(setup, SetupStep::Model);
+        return go_to_step(setup, SetupStep::Model);
     }
-    match key(&setup.typed) {
+    match parse_key(&setup.typed_text) {
         Ok(secret) => {
             setup.key = Some(secret);
-            to(setup, SetupStep::Model)
+            go_to_step(setup, SetupStep::Model)
         }
         Err(why) => {
             type_text(setup, String::new());
@@ -232,42 +238,43 @@ fn take_key(setup: &mut SetupDialog) -> Vec<UiCommand> {
 fn take_model(setup: &mut SetupDialog, name: Option<String>) -> Vec<UiCommand> {
     match setup.step {
         SetupStep::Model => setup.model = name.unwrap_or_default(),
-        SetupStep::Smart => setup.smart = name,
-        SetupStep::Fast => setup.fast = name,
+        SetupStep::Smart => setup.smart_model = name,
+        SetupStep::Fast => setup.fast_model = name,
         SetupStep::Place | SetupStep::Key | SetupStep::Trial => {}
     }
     let steps = setup.steps();
     let next = steps.iter().skip_while(|step| **step != setup.step).nth(1);
-    to(setup, next.copied().unwrap_or(SetupStep::Trial))
+    go_to_step(setup, next.copied().unwrap_or(SetupStep::Trial))
 }
 
 /// The step begins, with what it asks.
-fn to(setup: &mut SetupDialog, step: SetupStep) -> Vec<UiCommand> {
+fn go_to_step(setup: &mut SetupDialog, step: SetupStep) -> Vec<UiCommand> {
     type_text(setup, String::new());
     setup.step = step;
     match step {
         SetupStep::Model => {
-            setup.waiting = Some("asking the server for its models …");
-            vec![wish(setup, SetupRequest::Offers(setup.own()))]
+            setup.waiting_for = Some("asking the server for its models …");
+            vec![setup_command(setup, SetupRequest::Offers(setup.own_setup()))]
         }
-        SetupStep::Trial => attempt(setup),
+        SetupStep::Trial => try_model(setup),
         SetupStep::Place | SetupStep::Key | SetupStep::Smart | SetupStep::Fast => Vec::new(),
     }
 }
 
-fn attempt(setup: &mut SetupDialog) -> Vec<UiCommand> {
+fn try_model(setup: &mut SetupDialog) -> Vec<UiCommand> {
     setup.outcome = None;
-    setup.waiting = Some("asking the model for a word …");
-    vec![wish(setup, SetupRequest::Try(setup.all()))]
+    setup.waiting_for = Some("asking the model for a word …");
+    vec![setup_command(setup, SetupRequest::Try(setup.all_setups()))]
 }
 
-fn save(setup: &mut SetupDialog) -> Vec<UiCommand> {
-    setup.waiting = Some("saving …");
-    vec![wish(setup, SetupRequest::Save(setup.all()))]
+fn save_setup(setup: &mut SetupDialog) -> Vec<UiCommand> {
+    setup.waiting_for = Some("saving …");
+    vec![setup_command(setup, SetupRequest::Save(setup.all_setups()))]
 }
 
-fn back(setup: &mut SetupDialog) {
-    let keyless = setup.place.as_ref().is_some_and(|place| !place.needs_key && !place.provider.is_empty());
+fn go_back(setup: &mut SetupDialog) {
+    let keyless =
+        setup.chosen_server.as_ref().is_some_and(|place| !place.needs_key && !place.provider.is_empty());
     let steps = setup.steps().iter().filter(|step| **step != SetupStep::Key || !keyless);
     let before = steps.take_while(|step| **step != setup.step).last();
     if let Some(step) = before.copied() {
@@ -277,6 +284,6 @@ fn back(setup: &mut SetupDialog) {
     }
 }
 
-fn wish(setup: &SetupDialog, asked: SetupRequest) -> UiCommand {
+fn setup_command(setup: &SetupDialog, asked: SetupRequest) -> UiCommand {
     UiCommand::Setup(setup.number, Box::new(asked))
 }

@@ -9,22 +9,26 @@ use crate::transcript::item::{ItemTone, TranscriptBlock, TranscriptItem};
 use synthdev_domain::cost::CostEntry;
 use synthdev_domain::ids::Timestamp;
 
-pub fn act(model: &mut UiModel, line: ShellLine) -> Vec<UiCommand> {
+pub fn run_shell_line(model: &mut UiModel, line: ShellLine) -> Vec<UiCommand> {
     match line {
-        ShellLine::List if model.composer.want_earlier() => model.shell.waits = Some(ShellLine::List),
-        ShellLine::Pick(number) if model.shell.nth(number).is_none() && model.composer.want_earlier() => {
-            model.shell.waits = Some(ShellLine::Pick(number));
+        ShellLine::List if model.composer.request_recall() => {
+            model.shell.waiting_line = Some(ShellLine::List)
         }
-        ShellLine::List => list(model),
-        ShellLine::Pick(number) => pick(model, number),
-        ShellLine::Ask(words) => return ask(model, words),
+        ShellLine::Pick(number)
+            if model.shell.nth_command(number).is_none() && model.composer.request_recall() =>
+        {
+            model.shell.waiting_line = Some(ShellLine::Pick(number));
+        }
+        ShellLine::List => list_commands(model),
+        ShellLine::Pick(number) => pick_command(model, number),
+        ShellLine::Ask(words) => return ask_suggestion(model, words),
         ShellLine::Add => match model.shell.take_last() {
-            Some(text) => model.composer.paste(&text),
-            None => drop(model.say(TranscriptItem::note("no command was run yet: /cmd COMMAND"))),
+            Some(text) => model.composer.paste_text(&text),
+            None => drop(model.add_item(TranscriptItem::note_item("no command was run yet: /cmd COMMAND"))),
         },
         ShellLine::Run(command) => {
-            model.shell.note(&command);
-            model.say(TranscriptItem::note(&format!("$ {command}")));
+            model.shell.add_command(&command);
+            model.add_item(TranscriptItem::note_item(&format!("$ {command}")));
             return vec![UiCommand::Shell(command, false)];
         }
     }
@@ -32,119 +36,119 @@ pub fn act(model: &mut UiModel, line: ShellLine) -> Vec<UiCommand> {
 }
 
 /// Those of earlier sessions are among what was typed.
-pub fn recalled(model: &mut UiModel, texts: &[String]) {
-    let command = |text: &String| match slash::is_command(text).then(|| slash::parse(text)) {
+pub fn add_recalled_commands(model: &mut UiModel, texts: &[String]) {
+    let command = |text: &String| match slash::is_command(text).then(|| slash::parse_command_line(text)) {
         Some(Ok(SlashAction::Shell(ShellLine::Run(command)))) => Some(command),
         _ => None,
     };
-    model.shell.earlier(texts.iter().filter_map(command));
-    match model.shell.waits.take() {
-        Some(ShellLine::Pick(number)) => pick(model, number),
-        Some(_) => list(model),
+    model.shell.add_earlier(texts.iter().filter_map(command));
+    match model.shell.waiting_line.take() {
+        Some(ShellLine::Pick(number)) => pick_command(model, number),
+        Some(_) => list_commands(model),
         None => {}
     }
 }
 
-fn pick(model: &mut UiModel, number: usize) {
-    match model.shell.nth(number).map(str::to_owned) {
-        Some(command) => offer(model, &command, None),
+fn pick_command(model: &mut UiModel, number: usize) {
+    match model.shell.nth_command(number).map(str::to_owned) {
+        Some(command) => offer_command(model, &command, None),
         None => {
-            let count = model.shell.recent().count();
+            let count = model.shell.recent_commands().count();
             let why = format!("there is no command {number}: /cmd lists them, {count} by now");
-            model.say(TranscriptItem::line(ItemTone::Bad, &why));
+            model.add_item(TranscriptItem::line(ItemTone::Bad, &why));
         }
     }
 }
 
-fn list(model: &mut UiModel) {
-    let commands: Vec<&str> = model.shell.recent().collect();
+fn list_commands(model: &mut UiModel) {
+    let commands: Vec<&str> = model.shell.recent_commands().collect();
     if commands.is_empty() {
-        model.say(TranscriptItem::note("no command was run yet: /cmd COMMAND, or /cmd ??? WORDS"));
+        model.add_item(TranscriptItem::note_item("no command was run yet: /cmd COMMAND, or /cmd ??? WORDS"));
         return;
     }
     let lines: Vec<String> =
         commands.iter().enumerate().map(|(at, command)| format!("{:>2}  {command}", at + 1)).collect();
-    let does = if model.linear { "asks whether to run it" } else { "puts it into the input box" };
+    let does = if model.line_mode { "asks whether to run it" } else { "puts it into the input box" };
     let block = TranscriptBlock::new(ItemTone::Accent, "Last commands", &lines.join("\n"));
-    model.say(TranscriptItem::Block(block.foot(format!("→ /cmd N {does}"))));
+    model.add_item(TranscriptItem::Block(block.with_footer(format!("→ /cmd N {does}"))));
 }
 
 /// Into the input box, to be changed and sent; where there is none, the person is asked whether to run it.
-fn offer(model: &mut UiModel, command: &str, warning: Option<&str>) {
-    if model.linear {
+fn offer_command(model: &mut UiModel, command: &str, warning: Option<&str>) {
+    if model.line_mode {
         let warning = warning.map(|why| format!("\n\n! {why}")).unwrap_or_default();
         let run = UiCommand::Shell(command.to_owned(), !warning.is_empty());
-        model.dialogs.push_back(QuestionDialog::confirm(
+        model.dialogs.push_back(QuestionDialog::for_confirmation(
             "Run this command?",
             &format!("$ {command}{warning}"),
             run,
         ));
     } else if model.composer.is_empty() {
-        model.composer.rewrite(&format!("/cmd {command}"));
+        model.composer.replace_undoably(&format!("/cmd {command}"));
         model.hint = Some(match warning {
             Some(why) => format!("! {why} · change it, or Enter asks whether to run it"),
             None => "Enter runs it · change it first if you like · Ctrl+C takes it away".to_owned(),
         });
     } else {
-        model.shell.note(command);
+        model.shell.add_command(command);
         model.hint = Some("there is a text in the input box: /cmd 1 takes the command there".to_owned());
     }
 }
 
-fn ask(model: &mut UiModel, words: String) -> Vec<UiCommand> {
-    if let Some(aside) = &model.aside {
-        let why = format!("not now: {} · Esc stops that", aside.what);
-        model.say(TranscriptItem::warning(&why));
+fn ask_suggestion(model: &mut UiModel, words: String) -> Vec<UiCommand> {
+    if let Some(aside) = &model.side_query {
+        let why = format!("not now: {} · Esc stops that", aside.activity_text);
+        model.add_item(TranscriptItem::warning_item(&why));
         return Vec::new();
     }
-    model.say(TranscriptItem::note(&format!("? {words}")));
+    model.add_item(TranscriptItem::note_item(&format!("? {words}")));
     let number = model.start_side_query("a command is written");
     vec![UiCommand::Suggest(number, words)]
 }
 
-pub fn suggested(model: &mut UiModel, number: u64, suggested: ShellSuggestionReply, at: Timestamp) {
+pub fn on_suggestion(model: &mut UiModel, number: u64, suggested: ShellSuggestionReply, at: Timestamp) {
     model.now = model.now.max(at);
-    record_costs(model, &suggested.spent);
+    record_costs(model, &suggested.costs);
     if !model.finish_side_query(number) {
         return;
     }
-    match suggested.told {
+    match suggested.suggestion {
         Ok(ShellSuggestion { command, warning, model: by }) => {
             let block =
                 TranscriptBlock::new(ItemTone::Accent, &format!("{by} suggests"), &format!("$ {command}"));
             let foot = warning.as_ref().map(|why| format!("! {why}"));
-            let block = foot.into_iter().fold(block, |block, line| block.foot(&line));
-            model.say(TranscriptItem::Block(block));
-            model.offered = model.composer.is_empty().then_some(model.now);
-            offer(model, &command, warning.as_deref());
+            let block = foot.into_iter().fold(block, |block, line| block.with_footer(&line));
+            model.add_item(TranscriptItem::Block(block));
+            model.suggestion_offered_at = model.composer.is_empty().then_some(model.now);
+            offer_command(model, &command, warning.as_deref());
         }
-        Err(why) => drop(model.say(TranscriptItem::line(ItemTone::Bad, &why))),
+        Err(why) => drop(model.add_item(TranscriptItem::line(ItemTone::Bad, &why))),
     }
 }
 
 /// What was asked beside the runs is paid for like everything else.
 pub fn record_costs(model: &mut UiModel, spent: &[CostEntry]) {
     for entry in spent {
-        model.paid_beside.entries.push(entry);
+        model.side_query_costs.entries.push(entry);
     }
 }
 
 /// Esc: what comes after all is of no interest any more, but what it used.
-pub fn stop(model: &mut UiModel) -> Vec<UiCommand> {
-    if let Some(aside) = model.aside.take() {
-        model.hint = Some(format!("stopped: {}", aside.what));
+pub fn stop_suggestion(model: &mut UiModel) -> Vec<UiCommand> {
+    if let Some(aside) = model.side_query.take() {
+        model.hint = Some(format!("stopped: {}", aside.activity_text));
     }
     vec![UiCommand::StopAside]
 }
 
-pub fn ran(model: &mut UiModel, command: String, told: Result<ShellOutcome, String>) {
+pub fn on_command_ran(model: &mut UiModel, command: String, told: Result<ShellOutcome, String>) {
     match told {
         Ok(ShellOutcome::Risky(why)) => {
             let body = format!("$ {command}\n\n! {why}");
             let again = UiCommand::Shell(command, true);
-            model.dialogs.push_back(QuestionDialog::confirm("Run this command?", &body, again));
+            model.dialogs.push_back(QuestionDialog::for_confirmation("Run this command?", &body, again));
         }
-        Ok(ShellOutcome::Done { ok, summary, text, along }) => {
+        Ok(ShellOutcome::Done { succeeded: ok, summary, text, goes_with_next_text: along }) => {
             let (tone, sign) = if ok { (ItemTone::Accent, "$") } else { (ItemTone::Bad, "✗ $") };
             let block = TranscriptBlock::new(tone, &format!("{sign} {command} · {summary}"), &text);
             let foot = if along {
@@ -152,12 +156,12 @@ pub fn ran(model: &mut UiModel, command: String, told: Result<ShellOutcome, Stri
             } else {
                 "→ /cmd add puts it into the input box"
             };
-            model.say(TranscriptItem::Block(block.foot(foot)));
-            model.shell.note(&command);
-            model.shell.ran(&command, &text, along);
+            model.add_item(TranscriptItem::Block(block.with_footer(foot)));
+            model.shell.add_command(&command);
+            model.shell.record_output(&command, &text, along);
         }
         Err(reason) => {
-            model.say(TranscriptItem::error("the command was not run", &reason));
+            model.add_item(TranscriptItem::error("the command was not run", &reason));
         }
     }
 }

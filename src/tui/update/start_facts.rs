@@ -8,10 +8,10 @@ use crate::transcript::item::TranscriptItem;
 
 pub fn say_start_facts(model: &mut UiModel) {
     model.start_facts_wait = false;
-    let line = report::facts(&model.facts);
-    model.say(TranscriptItem::note(&line));
+    let line = report::start_line(&model.facts);
+    model.add_item(TranscriptItem::note_item(&line));
     if let Some(notice) = model.facts.notice.clone() {
-        model.say(TranscriptItem::warning(&notice));
+        model.add_item(TranscriptItem::warning_item(&notice));
     }
 }
 
@@ -23,14 +23,14 @@ pub fn renew_start_facts(model: &mut UiModel, before: &StatusFacts) {
     let Some(outdated) = before.notice.as_ref().filter(|_| before.notice != model.facts.notice) else {
         return;
     };
-    let outdated = TranscriptItem::warning(outdated).text();
+    let outdated = TranscriptItem::warning_item(outdated).text();
     let now = match &model.facts.notice {
-        Some(notice) => TranscriptItem::warning(notice),
-        None => TranscriptItem::note(&report::facts(&model.facts)),
+        Some(notice) => TranscriptItem::warning_item(notice),
+        None => TranscriptItem::note_item(&report::start_line(&model.facts)),
     };
     // positions of what follows stay valid: the line is replaced, not taken out
     let at = model.transcript.items().position(|item| item.text() == outdated);
     if let Some(at) = at {
-        model.transcript.edit(at, |item| *item = now);
+        model.transcript.edit_item(at, |item| *item = now);
     }
 }

@@ -10,23 +10,23 @@ use synthdev_domain::ids::{CallId, RunId};
 use synthdev_engine::input::UserAnswer;
 use synthdev_runtime::command::RunCommand;
 
-pub fn submit(model: &mut UiModel) -> Vec<UiCommand> {
+pub fn submit_input(model: &mut UiModel) -> Vec<UiCommand> {
     let Some(text) = model.composer.take_text() else { return Vec::new() };
-    model.transcript.follow();
+    model.transcript.follow_end();
     model.panes.to_conversation();
     if open_run::hold_line(model, &text) {
         return Vec::new();
     }
     // Commands work first, whatever runs.
     if slash::is_command(&text) {
-        return commands::run(model, &text);
+        return commands::run_command_line(model, &text);
     }
-    if withdrawn_dialog::hold_late_text(model, &text) {
+    if withdrawn_dialog::hold_back_text(model, &text) {
         return Vec::new();
     }
-    if let Some(PendingStart { name, chat, waits_for }) = &model.beginning {
+    if let Some(PendingStart { name, chat, preparation: waits_for }) = &model.pending_start {
         if *chat {
-            let text = model.shell.with_along(text);
+            let text = model.shell.with_pending_output(text);
             model.queued.push(text);
             return Vec::new();
         }
@@ -34,15 +34,15 @@ pub fn submit(model: &mut UiModel) -> Vec<UiCommand> {
             StartPreparation::Files => "its files are copied",
             StartPreparation::Windows => "the server of its model is asked for the window",
         };
-        model.say(TranscriptItem::warning(&format!("{name} has not begun yet: {why}")));
-        model.composer.set(&text);
+        model.add_item(TranscriptItem::warning_item(&format!("{name} has not begun yet: {why}")));
+        model.composer.set_text(&text);
         return Vec::new();
     }
-    if let Some(name) = model.wanted_input.take() {
+    if let Some(name) = model.workflow_awaiting_input.take() {
         return vec![UiCommand::StartWorkflow { name, input: text }];
     }
     if let Some(run) = model.workflow.clone() {
-        if let Some(cmds) = interrupt::guide(model, &run, &text) {
+        if let Some(cmds) = interrupt::send_guidance(model, &run, &text) {
             return cmds;
         }
         // It waits for the next pause; what nobody asked for until the end comes back.
@@ -57,8 +57,8 @@ pub fn submit(model: &mut UiModel) -> Vec<UiCommand> {
 }
 
 /// What was typed for a run while it was read, as if it came now that it is taken up.
-pub fn meanwhile(model: &mut UiModel) -> Vec<UiCommand> {
-    let lines = std::mem::take(&mut model.meanwhile);
+pub fn submit_held_lines(model: &mut UiModel) -> Vec<UiCommand> {
+    let lines = std::mem::take(&mut model.held_lines);
     if lines.is_empty() {
         return Vec::new();
     }
@@ -66,21 +66,21 @@ pub fn meanwhile(model: &mut UiModel) -> Vec<UiCommand> {
     let draft = model.composer.text();
     let mut cmds = Vec::new();
     for line in lines {
-        model.composer.set(&line);
-        cmds.extend(submit(model));
+        model.composer.set_text(&line);
+        cmds.extend(submit_input(model));
     }
-    model.composer.set(&draft);
+    model.composer.set_text(&draft);
     cmds
 }
 
 /// Gives a text to the conversation; starts one if there is none.
 fn send_to_chat(model: &mut UiModel, text: String) -> Vec<UiCommand> {
-    let text = model.shell.with_along(text);
+    let text = model.shell.with_pending_output(text);
     let chat = model.chat.clone();
     match chat.and_then(|id| model.run_mut(&id)) {
-        Some(run) if !run.over => {
+        Some(run) if !run.is_over => {
             run.outbox.push_back(text);
-            deliver(model)
+            deliver_chat_text(model)
         }
         _ => {
             model.chat = None;
@@ -91,14 +91,16 @@ fn send_to_chat(model: &mut UiModel, text: String) -> Vec<UiCommand> {
 }
 
 /// Sends the chat's next text if it waits for one.
-pub fn deliver(model: &mut UiModel) -> Vec<UiCommand> {
+pub fn deliver_chat_text(model: &mut UiModel) -> Vec<UiCommand> {
     let Some(id) = model.chat.clone() else { return Vec::new() };
     let now = model.now;
     let Some(run) = model.run_mut(&id) else { return Vec::new() };
-    if run.waiting.is_none() || run.outbox.is_empty() {
+    if run.awaiting_text.is_none() || run.outbox.is_empty() {
         return Vec::new();
     }
-    let (Some(call), Some(text)) = (run.waiting.take(), run.outbox.pop_front()) else { return Vec::new() };
+    let (Some(call), Some(text)) = (run.awaiting_text.take(), run.outbox.pop_front()) else {
+        return Vec::new();
+    };
     run.busy_since = Some(now);
     vec![UiCommand::Send(id, RunCommand::Answer { call, answer: UserAnswer::Text { text } })]
 }
@@ -107,14 +109,14 @@ pub fn deliver(model: &mut UiModel) -> Vec<UiCommand> {
 /// of time was not.
 pub fn on_question_answered(model: &mut UiModel, run: &RunId, call: CallId) {
     let now = model.now;
-    let open = model.dialogs.iter().find(|dialog| dialog.answers(run, call) && dialog.is_written());
-    let in_time = open.is_some_and(|dialog| dialog.until.is_none_or(|until| now < until));
+    let open = model.dialogs.iter().find(|dialog| dialog.matches_call(run, call) && dialog.is_written());
+    let in_time = open.is_some_and(|dialog| dialog.deadline.is_none_or(|until| now < until));
     if let Some(view) = model.run_mut(run).filter(|view| in_time && !view.chat) {
         view.outbox.pop_front();
     }
 }
 
 /// What the person said, as the conversation recorded it.
-pub fn human(text: &str) -> TranscriptItem {
+pub fn user_message(text: &str) -> TranscriptItem {
     TranscriptItem::Block(TranscriptBlock::new(ItemTone::Human, "you", text))
 }

@@ -16,11 +16,11 @@ pub fn show_task_result(
         Ok(found) => found,
         Err(reason) => {
             // who wrote a long text has it again with Up
-            model.say(TranscriptItem::error("the tasks are as they were", &reason));
+            model.add_item(TranscriptItem::error("the tasks are as they were", &reason));
             return;
         }
     };
-    let Some(task) = task else { return show(model, &list) };
+    let Some(task) = task else { return show_tasks(model, &list) };
     let said = match deed {
         TaskListCommand::Use(_, workflow) => return use_task(model, &task, workflow),
         TaskListCommand::Add(_) | TaskListCommand::List => "added",
@@ -31,21 +31,23 @@ pub fn show_task_result(
     };
     let open = list.tasks().iter().filter(|task| !task.done).count();
     let text = format!("task {} {said}: {} · {open} open", task.number, one_line(&task.text));
-    model.say(TranscriptItem::note(&text));
+    model.add_item(TranscriptItem::note_item(&text));
 }
 
-fn show(model: &mut UiModel, list: &TaskList) {
+fn show_tasks(model: &mut UiModel, list: &TaskList) {
     if list.tasks().is_empty() {
-        model.say(TranscriptItem::note("no tasks in this project: /task add WORDS"));
+        model.add_item(TranscriptItem::note_item("no tasks in this project: /task add WORDS"));
         return;
     }
-    let lines: Vec<String> = list.tasks().iter().map(line).collect();
+    let lines: Vec<String> = list.tasks().iter().map(task_line).collect();
     let block = TranscriptBlock::new(ItemTone::Accent, "Tasks", &lines.join("\n"));
-    model.say(TranscriptItem::Block(block.foot("→ /task use N puts one into the input box · /task done N")));
+    model.add_item(TranscriptItem::Block(
+        block.with_footer("→ /task use N puts one into the input box · /task done N"),
+    ));
 }
 
 /// `✓  3  fix the parser`: all of its lines, the further ones below the first.
-fn line(task: &TaskListItem) -> String {
+fn task_line(task: &TaskListItem) -> String {
     let sign = if task.done { '✓' } else { ' ' };
     format!("{sign} {:>2}  {}", task.number, task.text.replace('\n', "\n      "))
 }
@@ -54,20 +56,22 @@ fn line(task: &TaskListItem) -> String {
 fn use_task(model: &mut UiModel, task: &TaskListItem, workflow: Option<String>) {
     let (number, text) = (task.number, task.text.as_str());
     match workflow {
-        Some(name) if model.linear => {
+        Some(name) if model.line_mode => {
             let start = UiCommand::StartWorkflow { name: name.clone(), input: text.to_owned() };
-            model.dialogs.push_back(QuestionDialog::confirm(
+            model.dialogs.push_back(QuestionDialog::for_confirmation(
                 &format!("Start {name} with task {number}?"),
                 text,
                 start,
             ));
         }
-        None if model.linear => drop(model.say(TranscriptItem::report(&format!("Task {number}"), text))),
+        None if model.line_mode => {
+            drop(model.add_item(TranscriptItem::report_item(&format!("Task {number}"), text)))
+        }
         _ if !model.composer.is_empty() => {
             model.hint =
                 Some(format!("there is a text in the input box: /task use {number} once more takes it"));
         }
-        Some(name) => model.composer.rewrite(&format!("/workflow {name} {text}")),
-        None => model.composer.rewrite(text),
+        Some(name) => model.composer.replace_undoably(&format!("/workflow {name} {text}")),
+        None => model.composer.replace_undoably(text),
     }
 }

@@ -6,15 +6,15 @@ use crate::msg::UiCommand;
 use crate::transcript::item::TranscriptItem;
 
 /// Keeps back what the answer decides about.
-pub fn hold_for_trust(model: &mut UiModel, cmds: Vec<UiCommand>) -> Vec<UiCommand> {
+pub fn hold_until_trusted(model: &mut UiModel, cmds: Vec<UiCommand>) -> Vec<UiCommand> {
     if !model.dialogs.iter().any(|dialog| matches!(dialog.kind, DialogKind::Trust)) {
         return cmds;
     }
     let (begins, now): (Vec<UiCommand>, Vec<UiCommand>) =
         cmds.into_iter().partition(UiCommand::depends_on_trust);
     for cmd in begins {
-        if let Some(what) = describe_held(&cmd) {
-            model.say(TranscriptItem::note(&format!(
+        if let Some(what) = describe_held_command(&cmd) {
+            model.add_item(TranscriptItem::note_item(&format!(
                 "{what} waits until you have said whether this project is trusted"
             )));
         }
@@ -27,7 +27,7 @@ pub fn hold_for_trust(model: &mut UiModel, cmds: Vec<UiCommand>) -> Vec<UiComman
 }
 
 /// What waits, in words; texts that wait are on screen anyway.
-fn describe_held(cmd: &UiCommand) -> Option<String> {
+fn describe_held_command(cmd: &UiCommand) -> Option<String> {
     match cmd {
         UiCommand::StartWorkflow { name, .. }
         | UiCommand::StartBeside { name, .. }

@@ -9,10 +9,10 @@ pub fn return_to_input(model: &mut UiModel) {
     }
     let text = std::mem::take(&mut model.queued).join("\n");
     if model.composer.is_empty() {
-        model.composer.paste(&text);
+        model.composer.paste_text(&text);
         model.hint = Some("what you typed meanwhile is back: Enter sends it".to_owned());
     } else {
-        model.composer.remember(&text);
+        model.composer.remember_text(&text);
         model.hint = Some("what you typed meanwhile is in the history: Up".to_owned());
     }
 }

@@ -10,7 +10,7 @@ pub fn details_at(level: u8) -> bool {
 }
 
 /// Another one; without one it is only told.
-pub(super) fn set(model: &mut UiModel, wanted: Option<u8>) -> Vec<UiCommand> {
+pub(super) fn set_verbosity(model: &mut UiModel, wanted: Option<u8>) -> Vec<UiCommand> {
     if let Some(level) = wanted {
         model.details = details_at(level);
     }
@@ -29,7 +29,7 @@ pub(super) fn show_level(model: &mut UiModel, level: u8, log: &str) {
     };
     let place = if level == 0 { String::new() } else { format!(", in {log}") };
     let shown = if model.details { "shown" } else { "folded" };
-    model.say(TranscriptItem::note(&format!(
+    model.add_item(TranscriptItem::note_item(&format!(
         "verbosity {level}: {logged}{place} · results and data are {shown}"
     )));
 }

@@ -12,32 +12,32 @@ const LATE_MS: i64 = 1_500;
 /// The question in front.
 pub fn front_question(model: &UiModel) -> Option<(RunId, CallId)> {
     let dialog = model.dialogs.front()?;
-    Some((dialog.run()?.clone(), dialog.call()?))
+    Some((dialog.run_id()?.clone(), dialog.call_id()?))
 }
 
 /// `before` was in front before something happened.
 pub fn note_withdrawal(model: &mut UiModel, before: Option<(RunId, CallId)>, written: bool, at: Timestamp) {
     if before.is_some() && before != front_question(model) {
-        model.gone = Some(WithdrawnDialog { at, draft: written && !model.composer.is_empty() });
+        model.withdrawn_dialog = Some(WithdrawnDialog { at, draft: written && !model.composer.is_empty() });
     }
 }
 
 /// Whether a key of now may be for a question that is gone.
 pub fn is_late(model: &UiModel, at: Timestamp) -> bool {
-    model.gone.is_some_and(|gone| (0..LATE_MS).contains(&(at.0 - gone.at.0)))
+    model.withdrawn_dialog.is_some_and(|gone| (0..LATE_MS).contains(&(at.0 - gone.at.0)))
 }
 
 /// Whether a text is kept back: it may be the answer to a question that is gone.
-pub fn hold_late_text(model: &mut UiModel, text: &str) -> bool {
+pub fn hold_back_text(model: &mut UiModel, text: &str) -> bool {
     let late = is_late(model, model.now);
-    if !model.gone.take().is_some_and(|gone| gone.draft || late) {
+    if !model.withdrawn_dialog.take().is_some_and(|gone| gone.draft || late) {
         return false;
     }
-    if model.linear {
+    if model.line_mode {
         let told = format!("not sent, because the question that it may be for is gone: {}", one_line(text));
-        model.say(TranscriptItem::warning(&told));
+        model.add_item(TranscriptItem::warning_item(&told));
     } else {
-        model.composer.set(text);
+        model.composer.set_text(text);
         model.hint = Some("the question is gone: Enter again says this all the same".to_owned());
     }
     true

@@ -4,15 +4,15 @@ use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
-use super::draw_helpers::{boxed, put};
+use super::draw_helpers::{draw_box, put_line};
 use crate::complete::CompletionPopup;
 use crate::layout::WIDE;
 use crate::model::UiModel;
-use crate::text::{fit, one_line, width};
+use crate::text::{display_width, fit_to_columns, one_line};
 
 const MOST: usize = 8;
 
-pub fn draw(model: &UiModel, popup: &CompletionPopup, composer: Rect, frame: &mut Frame<'_>) {
+pub fn draw_popup(model: &UiModel, popup: &CompletionPopup, composer: Rect, frame: &mut Frame<'_>) {
     let count = popup.candidates.len().min(MOST).min(usize::from(composer.y.saturating_sub(2)));
     if count == 0 || composer.width < 10 {
         return;
@@ -25,29 +25,37 @@ pub fn draw(model: &UiModel, popup: &CompletionPopup, composer: Rect, frame: &mu
     let theme = model.theme;
     let hidden = popup.candidates.len() - count;
     let more = if hidden > 0 { format!("· ↑↓ {hidden} more ") } else { String::new() };
-    let inside = boxed(frame, area, &format!(" Tab completes {more}"), theme.dim());
+    let inside = draw_box(frame, area, &format!(" Tab completes {more}"), theme.dim_style());
     // The selected one stays in view.
     let first = (popup.selected + 1).saturating_sub(count);
     let room = usize::from(inside.width);
-    let names =
-        popup.candidates.iter().map(|candidate| width(&candidate.label)).max().unwrap_or(0).min(room / 2);
+    let names = popup
+        .candidates
+        .iter()
+        .map(|candidate| display_width(&candidate.label))
+        .max()
+        .unwrap_or(0)
+        .min(room / 2);
     for (at, candidate) in popup.candidates.iter().enumerate().skip(first).take(count) {
-        let label = fit(&candidate.label, names).into_owned();
-        let pad = " ".repeat(names - width(&label) + 2);
-        let told = match candidate.blocked {
+        let label = fit_to_columns(&candidate.label, names).into_owned();
+        let pad = " ".repeat(names - display_width(&label) + 2);
+        let told = match candidate.unavailable_reason {
             Some(why) => format!("not now: {why}"),
-            None => one_line(&candidate.about),
+            None => one_line(&candidate.description),
         };
-        let about = fit(&told, room.saturating_sub(names + 2)).into_owned();
-        let style = match candidate.blocked {
-            Some(_) if at == popup.selected => theme.selected().patch(theme.dim()),
-            Some(_) => theme.dim(),
-            None if at == popup.selected => theme.selected(),
+        let about = fit_to_columns(&told, room.saturating_sub(names + 2)).into_owned();
+        let style = match candidate.unavailable_reason {
+            Some(_) if at == popup.selected => theme.selected_style().patch(theme.dim_style()),
+            Some(_) => theme.dim_style(),
+            None if at == popup.selected => theme.selected_style(),
             None => theme.text(),
         };
-        let line =
-            Line::from(vec![Span::styled(label, style), Span::raw(pad), Span::styled(about, theme.dim())]);
+        let line = Line::from(vec![
+            Span::styled(label, style),
+            Span::raw(pad),
+            Span::styled(about, theme.dim_style()),
+        ]);
         let y = inside.y + u16::try_from(at - first).unwrap_or(0);
-        put(frame, inside.x, y, &line, inside.width);
+        put_line(frame, inside.x, y, &line, inside.width);
     }
 }

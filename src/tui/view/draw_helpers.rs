@@ -8,34 +8,34 @@ use ratatui::text::Line;
 
 use unicode_width::UnicodeWidthChar as _;
 
-use crate::text::{fit, width};
+use crate::text::{display_width, fit_to_columns};
 
 /// A line of spans, cut at the area's edge; `…` says so.
-pub(super) fn put(frame: &mut Frame<'_>, x: u16, y: u16, line: &Line<'_>, columns: u16) {
+pub(super) fn put_line(frame: &mut Frame<'_>, x: u16, y: u16, line: &Line<'_>, columns: u16) {
     if y >= frame.area().bottom() || x >= frame.area().right() {
         return;
     }
     let columns = columns.min(frame.area().right() - x);
     frame.buffer_mut().set_line(x, y, line, columns);
-    if columns > 0 && runs_over(line, usize::from(columns)) {
-        cut(frame, x, x + columns - 1, y);
+    if columns > 0 && is_too_wide(line, usize::from(columns)) {
+        mark_cut(frame, x, x + columns - 1, y);
     }
 }
 
 /// Blanks may stand beyond the edge: nobody misses them.
-fn runs_over(line: &Line<'_>, columns: usize) -> bool {
-    let all: usize = line.spans.iter().map(|span| width(&span.content)).sum();
+fn is_too_wide(line: &Line<'_>, columns: usize) -> bool {
+    let all: usize = line.spans.iter().map(|span| display_width(&span.content)).sum();
     if all <= columns {
         return false;
     }
     let text: String = line.spans.iter().map(|span| span.content.as_ref()).collect();
-    width(text.trim_end()) > columns
+    display_width(text.trim_end()) > columns
 }
 
 /// The last cell of a row that goes on; half a wide letter is none.
-fn cut(frame: &mut Frame<'_>, first: u16, last: u16, y: u16) {
+fn mark_cut(frame: &mut Frame<'_>, first: u16, last: u16, y: u16) {
     let buffer = frame.buffer_mut();
-    if last > first && width(buffer[(last - 1, y)].symbol()) > 1 {
+    if last > first && display_width(buffer[(last - 1, y)].symbol()) > 1 {
         buffer[(last - 1, y)].set_symbol(" ");
     }
     buffer[(last, y)].set_symbol("…");
@@ -43,7 +43,7 @@ fn cut(frame: &mut Frame<'_>, first: u16, last: u16, y: u16) {
 
 /// A family or a skin tone is one sign of two columns here. A terminal that does not join such signs draws all of its parts
 /// across what stands behind it: that is written again with every frame.
-pub(super) fn cover(frame: &mut Frame<'_>) {
+pub(super) fn cover_wide_cells(frame: &mut Frame<'_>) {
     let cells = &mut frame.buffer_mut().content;
     for at in 0..cells.len() {
         // two parts take eight bytes
@@ -51,7 +51,7 @@ pub(super) fn cover(frame: &mut Frame<'_>) {
         if sign.len() < 8 {
             continue;
         }
-        let joined = width(sign);
+        let joined = display_width(sign);
         let apart: usize = sign.chars().map(|part| part.width().unwrap_or(0)).sum();
         for cell in cells.iter_mut().skip(at + joined).take(apart.saturating_sub(joined)) {
             cell.set_diff_option(CellDiffOption::AlwaysUpdate);
@@ -60,14 +60,14 @@ pub(super) fn cover(frame: &mut Frame<'_>) {
 }
 
 /// A frame with a title around an area that was emptied; returns the inside.
-pub(super) fn boxed(frame: &mut Frame<'_>, area: Rect, title: &str, style: Style) -> Rect {
+pub(super) fn draw_box(frame: &mut Frame<'_>, area: Rect, title: &str, style: Style) -> Rect {
     use ratatui::widgets::{Block, Borders, Clear, Widget};
     let block = Block::new().borders(Borders::ALL).border_style(style).title(Line::styled(title, style));
     let inside = block.inner(area);
     // the frame takes the second half of a wide letter away: the first one is none
     for y in area.y..area.bottom() {
         let before = area.x.checked_sub(1).and_then(|x| frame.buffer_mut().cell_mut((x, y)));
-        if let Some(cell) = before.filter(|cell| width(cell.symbol()) > 1) {
+        if let Some(cell) = before.filter(|cell| display_width(cell.symbol()) > 1) {
             cell.set_symbol(" ");
         }
     }
@@ -77,9 +77,9 @@ pub(super) fn boxed(frame: &mut Frame<'_>, area: Rect, title: &str, style: Style
 }
 
 /// A line of exactly so many columns.
-pub fn pad(text: &str, columns: u16) -> String {
+pub fn pad_to_columns(text: &str, columns: u16) -> String {
     let columns = usize::from(columns);
-    let text = fit(text, columns).into_owned();
-    let blanks = " ".repeat(columns.saturating_sub(width(&text)));
+    let text = fit_to_columns(text, columns).into_owned();
+    let blanks = " ".repeat(columns.saturating_sub(display_width(&text)));
     text + &blanks
 }

@@ -6,15 +6,15 @@ use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
-use super::draw_helpers::{boxed, pad, put};
+use super::draw_helpers::{draw_box, pad_to_columns, put_line};
 use crate::editor::action::EditorAction;
 use crate::editor::simulation_result::EditorSimulation;
 use crate::editor::{DefinitionEditor, EditorPrompt, EditorScreen};
 use crate::keymap::{KeyAction, KeyBindings};
 use crate::model::UiModel;
-use crate::text::{fit, format_count, one_line, width, wrap};
+use crate::text::{display_width, fit_to_columns, format_count, one_line, wrap_line};
 use crate::theme::ColorTheme;
-use crate::transcript::layout::style_of;
+use crate::transcript::layout::tone_style;
 use synthdev_domain::diagnostic::{Diagnostic, DiagnosticSeverity};
 use synthdev_domain::terminal_safe;
 
@@ -32,31 +32,31 @@ struct EditorAreas {
     gutter: Rect,
     text: Rect,
     /// The graph or a simulation; where there is no room beside the text, a simulation is below it.
-    beside: Option<Rect>,
+    side_area: Option<Rect>,
     list: Rect,
-    note: Rect,
+    note_area: Rect,
     keys: Rect,
 }
 
 /// Keeps the cursor on screen. Call before every frame.
-pub fn arrange(edit: &mut EditorScreen, area: Rect) {
+pub fn arrange_editor(edit: &mut EditorScreen, area: Rect) {
     let EditorScreen::Text(editor) = edit else { return };
-    let areas = areas(editor, area);
+    let areas = editor_areas(editor, area);
     let (_, column) = editor.buffer.cursor();
     let cursor = text::columns_before(editor.buffer.line(), column);
-    editor.follow(usize::from(areas.text.width), usize::from(areas.text.height), cursor);
-    let lines = editor.drawing.as_ref().map_or(0, |drawing| drawing.len());
+    editor.scroll_to_cursor(usize::from(areas.text.width), usize::from(areas.text.height), cursor);
+    let lines = editor.graph_drawing.as_ref().map_or(0, |drawing| drawing.len());
     let (room, columns) =
-        areas.beside.map_or((0, 0), |area| (usize::from(area.height), usize::from(area.width)));
+        areas.side_area.map_or((0, 0), |area| (usize::from(area.height), usize::from(area.width)));
     editor.graph_top = editor.graph_top.min(lines.saturating_sub(room));
     let version = editor.buffer.version();
     let lines = editor.simulation.as_ref().map_or(0, |simulation| simulation.lines(version, columns).len());
     if let Some(simulation) = &mut editor.simulation {
-        simulation.top = simulation.top.min(lines.saturating_sub(room));
+        simulation.top_row = simulation.top_row.min(lines.saturating_sub(room));
     }
 }
 
-pub fn draw(model: &UiModel, edit: &EditorScreen, area: Rect, frame: &mut Frame<'_>) {
+pub fn draw_editor_screen(model: &UiModel, edit: &EditorScreen, area: Rect, frame: &mut Frame<'_>) {
     match edit {
         EditorScreen::List(listing) => file_list::draw_files(model, listing, area, frame),
         EditorScreen::Fresh(fresh) => file_list::draw_fresh(model, fresh, area, frame),
@@ -64,7 +64,7 @@ pub fn draw(model: &UiModel, edit: &EditorScreen, area: Rect, frame: &mut Frame<
     }
 }
 
-fn areas(editor: &DefinitionEditor, area: Rect) -> EditorAreas {
+fn editor_areas(editor: &DefinitionEditor, area: Rect) -> EditorAreas {
     let row = |y: u16, height: u16| Rect { x: area.x, y, width: area.width, height };
     let title = u16::from(area.height > 2);
     let keys = u16::from(area.height > 4);
@@ -74,7 +74,7 @@ fn areas(editor: &DefinitionEditor, area: Rect) -> EditorAreas {
     let wanted = u16::try_from(editor.findings.len()).unwrap_or(u16::MAX).clamp(1, LISTED) + 1;
     let list = if editor.list { wanted.min(rest / 2) } else { 0 };
     let height = rest - list;
-    let wanted = editor.simulation.is_some() || editor.graph && editor.drawing.is_some();
+    let wanted = editor.simulation.is_some() || editor.graph && editor.graph_drawing.is_some();
     let graph = (wanted && area.width >= WIDE).then_some(area.width.min(1_000) * 2 / 5);
     let below = if editor.simulation.is_some() && graph.is_none() { height / 2 } else { 0 };
     let height = height - below;
@@ -87,57 +87,65 @@ fn areas(editor: &DefinitionEditor, area: Rect) -> EditorAreas {
         title: row(area.y, title),
         gutter: Rect { x: area.x, y, width: gutter, height },
         text: Rect { x: area.x + gutter, y, width: wide - gutter, height },
-        beside: beside.or_else(|| (below > 1).then(|| row(y + height + 1, below - 1))),
+        side_area: beside.or_else(|| (below > 1).then(|| row(y + height + 1, below - 1))),
         list: row(y + height + below, list),
-        note: row(y + height + below + list, note),
+        note_area: row(y + height + below + list, note),
         keys: row(y + height + below + list + note, keys),
     }
 }
 
 fn draw_editor(model: &UiModel, editor: &DefinitionEditor, area: Rect, frame: &mut Frame<'_>) {
     let theme = model.theme;
-    let areas = areas(editor, area);
+    let areas = editor_areas(editor, area);
     if areas.title.height > 0 {
-        let line = Line::styled(pad(&title(model, editor), area.width), theme.selected());
-        put(frame, areas.title.x, areas.title.y, &line, area.width);
+        let line =
+            Line::styled(pad_to_columns(&editor_title(model, editor), area.width), theme.selected_style());
+        put_line(frame, areas.title.x, areas.title.y, &line, area.width);
     }
     draw_gutter(theme, editor, areas.gutter, frame);
-    text::draw(theme, editor, areas.text, frame);
-    match (areas.beside, &editor.simulation) {
+    text::draw_text(theme, editor, areas.text, frame);
+    match (areas.side_area, &editor.simulation) {
         (Some(area), Some(simulation)) => draw_simulation(theme, (editor, simulation), area, frame),
         (Some(area), None) => draw_graph(theme, editor, area, frame),
         (None, _) => {}
     }
     draw_findings(theme, editor, areas.list, frame);
-    let (note, style) = note(theme, editor);
-    let note = fit(&note, usize::from(area.width)).into_owned();
-    if areas.note.height > 0 {
-        put(frame, areas.note.x, areas.note.y, &Line::styled(note.as_str(), style), area.width);
+    let (note, style) = status_note(theme, editor);
+    let note = fit_to_columns(&note, usize::from(area.width)).into_owned();
+    if areas.note_area.height > 0 {
+        put_line(
+            frame,
+            areas.note_area.x,
+            areas.note_area.y,
+            &Line::styled(note.as_str(), style),
+            area.width,
+        );
     }
     if areas.keys.height > 0 {
-        let keys = keys(&model.keymap, editor, usize::from(area.width));
-        let keys = fit(&keys, usize::from(area.width)).into_owned();
-        put(frame, areas.keys.x, areas.keys.y, &Line::styled(keys, theme.dim()), area.width);
+        let keys = editor_keys(&model.keymap, editor, usize::from(area.width));
+        let keys = fit_to_columns(&keys, usize::from(area.width)).into_owned();
+        put_line(frame, areas.keys.x, areas.keys.y, &Line::styled(keys, theme.dim_style()), area.width);
     }
     let (row, column) = editor.buffer.cursor();
-    let across = text::columns_before(editor.buffer.line(), column).saturating_sub(editor.corner.column);
+    let across =
+        text::columns_before(editor.buffer.line(), column).saturating_sub(editor.scroll_offset.column);
     let cursor = Position {
         x: areas.text.x.saturating_add(u16::try_from(across).unwrap_or(u16::MAX)),
         y: areas
             .text
             .y
-            .saturating_add(u16::try_from(row.saturating_sub(editor.corner.row)).unwrap_or(u16::MAX)),
+            .saturating_add(u16::try_from(row.saturating_sub(editor.scroll_offset.row)).unwrap_or(u16::MAX)),
     };
-    if editor.offer.is_some() {
+    if editor.completion.is_some() {
         draw_offer(theme, editor, cursor, areas.text, frame);
     }
-    if let Some(about) = &editor.about {
+    if let Some(about) = &editor.help_text {
         draw_about(theme, about, cursor, areas.text, frame);
     }
     match &editor.prompt {
-        Some(EditorPrompt::Find(_)) if areas.note.height > 0 => {
-            let x = u16::try_from(width(&note)).unwrap_or(0).min(area.width.saturating_sub(1));
-            frame.set_cursor_position(Position { x: area.x + x, y: areas.note.y });
+        Some(EditorPrompt::Find(_)) if areas.note_area.height > 0 => {
+            let x = u16::try_from(display_width(&note)).unwrap_or(0).min(area.width.saturating_sub(1));
+            frame.set_cursor_position(Position { x: area.x + x, y: areas.note_area.y });
         }
         Some(_) => {}
         None if areas.text.contains(cursor) => frame.set_cursor_position(cursor),
@@ -145,11 +153,13 @@ fn draw_editor(model: &UiModel, editor: &DefinitionEditor, area: Rect, frame: &m
     }
 }
 
-fn title(model: &UiModel, editor: &DefinitionEditor) -> String {
+fn editor_title(model: &UiModel, editor: &DefinitionEditor) -> String {
     let changed = if editor.is_changed() { " · changed" } else { "" };
-    let (errors, warnings) =
-        (editor.count(DiagnosticSeverity::Error), editor.count(DiagnosticSeverity::Warning));
-    let mut state = match (editor.checked, errors, warnings) {
+    let (errors, warnings) = (
+        editor.count_findings(DiagnosticSeverity::Error),
+        editor.count_findings(DiagnosticSeverity::Warning),
+    );
+    let mut state = match (editor.checked_version, errors, warnings) {
         (None, ..) => "checking …".to_owned(),
         (_, 0, 0) => "✓ nothing wrong".to_owned(),
         (_, 0, _) => format_count(warnings as u64, "warning"),
@@ -171,24 +181,26 @@ fn title(model: &UiModel, editor: &DefinitionEditor) -> String {
     format!(" {name}{changed} · {state} · {}:{} · {}", row + 1, column + 1, editor.file.layer)
 }
 
-fn mark(theme: ColorTheme, severity: DiagnosticSeverity) -> (&'static str, Style) {
+fn severity_mark(theme: ColorTheme, severity: DiagnosticSeverity) -> (&'static str, Style) {
     match severity {
-        DiagnosticSeverity::Error => ("✗", theme.bad()),
-        DiagnosticSeverity::Warning => ("!", theme.warning()),
-        DiagnosticSeverity::Info => ("i", theme.dim()),
+        DiagnosticSeverity::Error => ("✗", theme.bad_style()),
+        DiagnosticSeverity::Warning => ("!", theme.warning_style()),
+        DiagnosticSeverity::Info => ("i", theme.dim_style()),
     }
 }
 
 fn draw_gutter(theme: ColorTheme, editor: &DefinitionEditor, area: Rect, frame: &mut Frame<'_>) {
     let digits = usize::from(area.width).saturating_sub(2);
     let count = editor.buffer.lines().len();
-    for (y, row) in (area.y..area.bottom()).zip(editor.corner.row..count) {
-        let found = editor.finding_at(row).map(|finding| mark(theme, finding.severity));
-        let (sign, style) = found.unwrap_or((" ", theme.dim()));
+    for (y, row) in (area.y..area.bottom()).zip(editor.scroll_offset.row..count) {
+        let found = editor.finding_at(row).map(|finding| severity_mark(theme, finding.severity));
+        let (sign, style) = found.unwrap_or((" ", theme.dim_style()));
         let here = row == editor.buffer.cursor().0;
-        let number =
-            Span::styled(format!("{:>digits$} ", row + 1), if here { theme.bold() } else { theme.dim() });
-        put(frame, area.x, y, &Line::from(vec![Span::styled(sign, style), number]), area.width);
+        let number = Span::styled(
+            format!("{:>digits$} ", row + 1),
+            if here { theme.bold_style() } else { theme.dim_style() },
+        );
+        put_line(frame, area.x, y, &Line::from(vec![Span::styled(sign, style), number]), area.width);
     }
 }
 
@@ -200,32 +212,39 @@ fn draw_simulation(
 ) {
     let lines = shown.lines(editor.buffer.version(), usize::from(area.width));
     if area.x > 0 {
-        (area.y..area.bottom()).for_each(|y| put(frame, area.x - 1, y, &Line::styled("│", theme.dim()), 1));
+        (area.y..area.bottom())
+            .for_each(|y| put_line(frame, area.x - 1, y, &Line::styled("│", theme.dim_style()), 1));
     } else {
         let title = "── simulation ".to_owned();
-        let rule = "─".repeat(usize::from(area.width).saturating_sub(width(&title)));
-        put(frame, area.x, area.y.saturating_sub(1), &Line::styled(title + &rule, theme.dim()), area.width);
+        let rule = "─".repeat(usize::from(area.width).saturating_sub(display_width(&title)));
+        put_line(
+            frame,
+            area.x,
+            area.y.saturating_sub(1),
+            &Line::styled(title + &rule, theme.dim_style()),
+            area.width,
+        );
     }
-    for (y, (tone, text)) in (area.y..area.bottom()).zip(lines.into_iter().skip(shown.top)) {
-        put(frame, area.x, y, &Line::styled(text, style_of(tone, theme)), area.width);
+    for (y, (tone, text)) in (area.y..area.bottom()).zip(lines.into_iter().skip(shown.top_row)) {
+        put_line(frame, area.x, y, &Line::styled(text, tone_style(tone, theme)), area.width);
     }
 }
 
 fn draw_graph(theme: ColorTheme, editor: &DefinitionEditor, area: Rect, frame: &mut Frame<'_>) {
-    let Some(drawing) = &editor.drawing else { return };
-    let looks = drawing.looks(usize::from(area.width));
+    let Some(drawing) = &editor.graph_drawing else { return };
+    let looks = drawing.layout_for(usize::from(area.width));
     let edge = area.x.saturating_sub(1);
     for (y, at) in (area.y..area.bottom()).zip(editor.graph_top..) {
-        put(frame, edge, y, &Line::styled("│", theme.dim()), 1);
+        put_line(frame, edge, y, &Line::styled("│", theme.dim_style()), 1);
         let first = at == editor.graph_top;
-        if first && editor.outdated {
-            let line = Line::styled("as before the error", theme.warning());
-            put(frame, area.x, y, &line, area.width);
+        if first && editor.graph_outdated {
+            let line = Line::styled("as before the error", theme.warning_style());
+            put_line(frame, area.x, y, &line, area.width);
         } else if at < drawing.len() {
             let spans = drawing.line(at, &looks).into_iter();
             let spans: Vec<Span<'_>> =
                 spans.map(|span| Span::styled(span.text, theme.graph(span.tone))).collect();
-            put(frame, area.x, y, &Line::from(spans), area.width);
+            put_line(frame, area.x, y, &Line::from(spans), area.width);
         }
     }
 }
@@ -240,25 +259,25 @@ fn draw_findings(theme: ColorTheme, editor: &DefinitionEditor, area: Rect, frame
         return;
     }
     let title = format!("── findings: {} ", editor.findings.len());
-    let rule = "─".repeat(usize::from(area.width).saturating_sub(width(&title)));
-    put(frame, area.x, area.y, &Line::styled(title + &rule, theme.dim()), area.width);
+    let rule = "─".repeat(usize::from(area.width).saturating_sub(display_width(&title)));
+    put_line(frame, area.x, area.y, &Line::styled(title + &rule, theme.dim_style()), area.width);
     let (row, _) = editor.buffer.cursor();
     let fits = usize::from(area.height - 1);
-    let here = editor.findings.iter().position(|finding| editor.row_of(finding) >= row).unwrap_or(0);
+    let here = editor.findings.iter().position(|finding| editor.finding_row(finding) >= row).unwrap_or(0);
     let first = here.min(editor.findings.len().saturating_sub(fits));
     for (y, finding) in (area.y + 1..area.bottom()).zip(editor.findings.iter().skip(first)) {
-        let (sign, style) = mark(theme, finding.severity);
+        let (sign, style) = severity_mark(theme, finding.severity);
         let place = format!(" {}:{} ", finding.place.line, finding.place.column);
-        let room = usize::from(area.width).saturating_sub(2 + width(&place));
-        let text = fit(&finding_text(finding), room).into_owned();
-        let shown = if editor.row_of(finding) == row { theme.bold() } else { theme.text() };
+        let room = usize::from(area.width).saturating_sub(2 + display_width(&place));
+        let text = fit_to_columns(&finding_text(finding), room).into_owned();
+        let shown = if editor.finding_row(finding) == row { theme.bold_style() } else { theme.text() };
         let spans = vec![Span::styled(sign, style), Span::raw(place), Span::styled(text, shown)];
-        put(frame, area.x, y, &Line::from(spans), area.width);
+        put_line(frame, area.x, y, &Line::from(spans), area.width);
     }
 }
 
 /// What is asked, else what was said, else what is wrong with the line under the cursor or the next one.
-fn note(theme: ColorTheme, editor: &DefinitionEditor) -> (String, Style) {
+fn status_note(theme: ColorTheme, editor: &DefinitionEditor) -> (String, Style) {
     let asked = match &editor.prompt {
         Some(EditorPrompt::Find(words)) => Some(format!("find: {}", terminal_safe::escape_name(words))),
         Some(EditorPrompt::Leave) => {
@@ -276,15 +295,15 @@ fn note(theme: ColorTheme, editor: &DefinitionEditor) -> (String, Style) {
         None => None,
     };
     if let Some(asked) = asked {
-        return (asked, theme.accent().patch(theme.bold()));
+        return (asked, theme.accent_style().patch(theme.bold_style()));
     }
-    if let Some(note) = &editor.note {
-        return (one_line(&terminal_safe::escape_controls(note)), theme.accent());
+    if let Some(note) = &editor.status_note {
+        return (one_line(&terminal_safe::escape_controls(note)), theme.accent_style());
     }
     let (row, _) = editor.buffer.cursor();
     match editor.finding_from(row) {
         Some(finding) => {
-            let (sign, style) = mark(theme, finding.severity);
+            let (sign, style) = severity_mark(theme, finding.severity);
             let place = format!("{}:{}", finding.place.line, finding.place.column);
             (format!("{sign} {place} {}", finding_text(finding)), style)
         }
@@ -292,8 +311,8 @@ fn note(theme: ColorTheme, editor: &DefinitionEditor) -> (String, Style) {
     }
 }
 
-fn keys(keymap: &KeyBindings, editor: &DefinitionEditor, room: usize) -> String {
-    if editor.offer.is_some() {
+fn editor_keys(keymap: &KeyBindings, editor: &DefinitionEditor, room: usize) -> String {
+    if editor.completion.is_some() {
         return "↑↓ Enter takes it · typing narrows · Esc closes".to_owned();
     }
     match editor.prompt {
@@ -307,7 +326,7 @@ fn keys(keymap: &KeyBindings, editor: &DefinitionEditor, room: usize) -> String 
                 (EditorAction::GraphUp, "up"),
                 (EditorAction::GraphDown, "down"),
             ];
-            named(keymap, "Esc closes the simulation", &shown, room)
+            key_hints(keymap, "Esc closes the simulation", &shown, room)
         }
         None => {
             let shown = [
@@ -319,19 +338,19 @@ fn keys(keymap: &KeyBindings, editor: &DefinitionEditor, room: usize) -> String 
                 (EditorAction::Describe, "meaning"),
                 (EditorAction::Simulate, "simulate"),
             ];
-            named(keymap, "", &shown, room)
+            key_hints(keymap, "", &shown, room)
         }
     }
 }
 
 /// Keys with what they do, as many as there is room for: half a word helps nobody.
-fn named(keymap: &KeyBindings, first: &str, shown: &[(EditorAction, &str)], room: usize) -> String {
+fn key_hints(keymap: &KeyBindings, first: &str, shown: &[(EditorAction, &str)], room: usize) -> String {
     let mut line = first.to_owned();
     for (act, about) in shown {
         let Some(key) = keymap.key(KeyAction::Editor(*act)) else { continue };
         let gap = if line.is_empty() { "" } else { " · " };
         let part = format!("{gap}{key} {about}");
-        if width(&line) + width(&part) <= room {
+        if display_width(&line) + display_width(&part) <= room {
             line.push_str(&part);
         }
     }
@@ -345,7 +364,7 @@ fn draw_offer(
     room: Rect,
     frame: &mut Frame<'_>,
 ) {
-    let Some(offer) = &editor.offer else { return };
+    let Some(offer) = &editor.completion else { return };
     let below = room.bottom().saturating_sub(cursor.y + 1);
     let above = cursor.y.saturating_sub(room.y);
     let wanted = u16::try_from(offer.list.len()).unwrap_or(LISTED).min(LISTED) + 2;
@@ -356,19 +375,20 @@ fn draw_offer(
     let columns = room.width.min(76);
     let x = cursor.x.min(room.right().saturating_sub(columns)).max(room.x);
     let y = if below >= height { cursor.y + 1 } else { cursor.y - height };
-    let inside = boxed(frame, Rect { x, y, width: columns, height }, "", theme.dim());
+    let inside = draw_box(frame, Rect { x, y, width: columns, height }, "", theme.dim_style());
     let fits = usize::from(inside.height);
     let first = (offer.selected + 1).saturating_sub(fits);
     let rows = offer.list.iter().enumerate().skip(first).take(fits);
     let wide = usize::from(inside.width);
-    let names = offer.list.iter().map(|one| width(&one.label)).max().unwrap_or(0).min(wide / 2);
+    let names = offer.list.iter().map(|one| display_width(&one.label)).max().unwrap_or(0).min(wide / 2);
     for (y, (at, candidate)) in (inside.y..).zip(rows) {
-        let label = fit(&terminal_safe::escape_name(&candidate.label), names).into_owned();
-        let gap = " ".repeat(names.saturating_sub(width(&label)) + 2);
-        let about = fit(&one_line(&candidate.about), wide.saturating_sub(names + 2)).into_owned();
-        let style = if at == offer.selected { theme.selected() } else { theme.text() };
-        let spans = vec![Span::styled(label, style), Span::raw(gap), Span::styled(about, theme.dim())];
-        put(frame, inside.x, y, &Line::from(spans), inside.width);
+        let label = fit_to_columns(&terminal_safe::escape_name(&candidate.label), names).into_owned();
+        let gap = " ".repeat(names.saturating_sub(display_width(&label)) + 2);
+        let about =
+            fit_to_columns(&one_line(&candidate.description), wide.saturating_sub(names + 2)).into_owned();
+        let style = if at == offer.selected { theme.selected_style() } else { theme.text() };
+        let spans = vec![Span::styled(label, style), Span::raw(gap), Span::styled(about, theme.dim_style())];
+        put_line(frame, inside.x, y, &Line::from(spans), inside.width);
     }
 }
 
@@ -381,14 +401,14 @@ fn draw_about(theme: ColorTheme, about: &str, cursor: Position, room: Rect, fram
     let clean = terminal_safe::escape_controls(about);
     let lines: Vec<String> = clean
         .lines()
-        .flat_map(|line| wrap(line, inner).into_iter().map(|row| line[row].to_owned()))
+        .flat_map(|line| wrap_line(line, inner).into_iter().map(|row| line[row].to_owned()))
         .collect();
     let height = u16::try_from(lines.len() + 2).unwrap_or(u16::MAX).min(room.height);
     let below = cursor.y + 1 + height <= room.bottom();
     let y = if below { cursor.y + 1 } else { cursor.y.saturating_sub(height).max(room.y) };
     let x = cursor.x.min(room.right().saturating_sub(columns)).max(room.x);
-    let inside = boxed(frame, Rect { x, y, width: columns, height }, "", theme.accent());
+    let inside = draw_box(frame, Rect { x, y, width: columns, height }, "", theme.accent_style());
     for (y, line) in (inside.y..inside.bottom()).zip(&lines) {
-        put(frame, inside.x, y, &Line::raw(line.as_str()), inside.width);
+        put_line(frame, inside.x, y, &Line::raw(line.as_str()), inside.width);
     }
 }

@@ -6,11 +6,11 @@ use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
 use ratatui::text::Line;
 
-use super::draw_helpers::put;
+use super::draw_helpers::put_line;
 use crate::history_browser::{HistoryBrowser, HistoryPrompt, HistoryWaitKind, RunAction};
 use crate::keymap::KeyAction;
 use crate::model::UiModel;
-use crate::text::{fit, tail, width, wrap};
+use crate::text::{display_width, fit_to_columns, visible_tail, wrap_line};
 use crate::theme::ColorTheme;
 use crate::transcript::item::ItemTone;
 use crate::transcript::layout::ItemLayoutOptions;
@@ -24,118 +24,131 @@ const NOTE: usize = 6;
 struct HistoryBrowserAreas {
     title: Rect,
     body: Rect,
-    note: Rect,
+    note_area: Rect,
     keys: Rect,
 }
 
 /// Lays out what is in front. Call before every frame.
-pub fn arrange(model: &mut UiModel, area: Rect) {
-    let areas = areas(model, area);
+pub fn arrange_browser(model: &mut UiModel, area: Rect) {
+    let areas = browser_areas(model, area);
     let (theme, details) = (model.theme, true);
-    let facts = model.archive.as_ref().map_or(0, |archive| run::facts_height(archive, areas.body));
-    let Some(archive) = &mut model.archive else { return };
+    let facts = model.history_browser.as_ref().map_or(0, |archive| run::facts_height(archive, areas.body));
+    let Some(archive) = &mut model.history_browser else { return };
     if let Some(page) = &mut archive.page {
         let look =
             ItemLayoutOptions { columns: usize::from(areas.body.width.saturating_sub(1)), details, theme };
-        if page.fits {
+        if page.fits_screen {
             page.text.to_start();
         }
-        page.text.arrange(look, usize::from(areas.body.height));
-        page.fits = page.text.visible().count() < usize::from(areas.body.height);
+        page.text.arrange_rows(look, usize::from(areas.body.height));
+        page.fits_screen = page.text.visible_rows().count() < usize::from(areas.body.height);
     }
     if let Some(run) = &mut archive.run {
         run.height = usize::from(areas.body.height.saturating_sub(facts));
-        run.go_to(run.cursor);
+        run.select_row(run.cursor);
     }
     archive.list.height = usize::from(areas.body.height.saturating_sub(list::head_height(areas.body)));
-    archive.list.settle();
+    archive.list.settle_cursor();
 }
 
-pub fn draw(model: &UiModel, archive: &HistoryBrowser, area: Rect, frame: &mut Frame<'_>) {
-    let areas = areas(model, area);
+pub fn draw_browser(model: &UiModel, archive: &HistoryBrowser, area: Rect, frame: &mut Frame<'_>) {
+    let areas = browser_areas(model, area);
     if areas.title.height > 0 {
-        let title = title(model, archive, usize::from(area.width));
-        put(frame, area.x, areas.title.y, &Line::styled(title, model.theme.selected()), area.width);
+        let title = browser_title(model, archive, usize::from(area.width));
+        put_line(
+            frame,
+            area.x,
+            areas.title.y,
+            &Line::styled(title, model.theme.selected_style()),
+            area.width,
+        );
     }
     match (&archive.page, &archive.run) {
         (Some(page), _) => {
-            for (y, row) in (areas.body.y..areas.body.bottom()).zip(page.text.visible()) {
+            for (y, row) in (areas.body.y..areas.body.bottom()).zip(page.text.visible_rows()) {
                 if let Some(line) = row {
-                    put(frame, areas.body.x, y, line, areas.body.width);
+                    put_line(frame, areas.body.x, y, line, areas.body.width);
                 }
             }
             let chosen = page.text.selected_rows().filter(|rows| rows.start < usize::from(areas.body.height));
             if let Some(rows) = chosen {
                 let y = areas.body.y + u16::try_from(rows.start).unwrap_or(0);
-                frame.buffer_mut().set_style(Rect { y, height: 1, ..areas.body }, model.theme.selected());
+                frame
+                    .buffer_mut()
+                    .set_style(Rect { y, height: 1, ..areas.body }, model.theme.selected_style());
             }
         }
-        (None, Some(run)) => run::draw(model, archive, run, areas.body, frame),
-        (None, None) => list::draw(model, archive, areas.body, frame),
+        (None, Some(run)) => run::draw_run(model, archive, run, areas.body, frame),
+        (None, None) => list::draw_list(model, archive, areas.body, frame),
     }
-    let (note, style) = note(model, archive, usize::from(area.width));
-    for (y, line) in (areas.note.y..areas.note.bottom()).zip(&note) {
-        put(frame, areas.note.x, y, &Line::styled(line.as_str(), style), area.width);
+    let (note, style) = status_note(model, archive, usize::from(area.width));
+    for (y, line) in (areas.note_area.y..areas.note_area.bottom()).zip(&note) {
+        put_line(frame, areas.note_area.x, y, &Line::styled(line.as_str(), style), area.width);
     }
     if is_typed(archive)
         && let Some(line) = note.last()
     {
-        let x = u16::try_from(width(line)).unwrap_or(0).min(area.width.saturating_sub(1));
-        let y = areas.note.bottom().saturating_sub(1);
+        let x = u16::try_from(display_width(line)).unwrap_or(0).min(area.width.saturating_sub(1));
+        let y = areas.note_area.bottom().saturating_sub(1);
         frame.set_cursor_position(Position { x: area.x + x, y });
     }
-    let keys = keys(model, Some(archive), usize::from(area.width));
+    let keys = browser_keys(model, Some(archive), usize::from(area.width));
     // one row has the most urgent ones, and the way out
     let rows = if areas.keys.height == 1 { &keys[keys.len() - 1..] } else { &keys[..keys.len().min(2)] };
     for (y, line) in (areas.keys.y..areas.keys.bottom()).zip(rows) {
-        let line = fit(line, usize::from(area.width)).into_owned();
-        put(frame, areas.keys.x, y, &Line::styled(line, model.theme.dim()), area.width);
+        let line = fit_to_columns(line, usize::from(area.width)).into_owned();
+        put_line(frame, areas.keys.x, y, &Line::styled(line, model.theme.dim_style()), area.width);
     }
 }
 
-fn areas(model: &UiModel, area: Rect) -> HistoryBrowserAreas {
+fn browser_areas(model: &UiModel, area: Rect) -> HistoryBrowserAreas {
     let row = |y: u16, height: u16| Rect { x: area.x, y: area.y + y, width: area.width, height };
     let title = u16::from(area.height > 2);
-    let keys = match (area.height, keys(model, model.archive.as_deref(), usize::from(area.width)).len()) {
+    let keys = match (
+        area.height,
+        browser_keys(model, model.history_browser.as_deref(), usize::from(area.width)).len(),
+    ) {
         (..4, _) => 0,
         (4..16, _) | (_, 1) => 1,
         _ => 2,
     };
     let rest = area.height.saturating_sub(title + keys);
-    let wanted =
-        model.archive.as_ref().map_or(0, |archive| note(model, archive, usize::from(area.width)).0.len());
+    let wanted = model
+        .history_browser
+        .as_ref()
+        .map_or(0, |archive| status_note(model, archive, usize::from(area.width)).0.len());
     let note = u16::try_from(wanted).unwrap_or(1).max(1).min(rest / 2);
     let body = rest - note;
     HistoryBrowserAreas {
         title: row(0, title),
         body: row(title, body),
-        note: row(title + body, note),
+        note_area: row(title + body, note),
         keys: row(title + body + note, keys),
     }
 }
 
 /// ` history · 213 runs · failed ───`
-fn title(model: &UiModel, archive: &HistoryBrowser, columns: usize) -> String {
+fn browser_title(model: &UiModel, archive: &HistoryBrowser, columns: usize) -> String {
     let list = &archive.list;
     let text = match (&archive.page, &archive.run) {
         (Some(page), Some(run)) => format!(" {} {} · {}", run.row.workflow, run.row.id, page.title),
         (Some(page), None) => format!(" {}", page.title),
         (None, Some(run)) => format!(" {} {} · {}", run.row.workflow, run.row.id, run.row.status.as_str()),
         (None, None) => {
-            let more = if list.more { "+" } else { "" };
+            let more = if list.has_more { "+" } else { "" };
             let what = if list.len() == 1 { "run" } else { "runs" };
             let filter = &list.filter;
-            let known = list.read.is_some() && list.problem.is_none() || !list.is_empty();
+            let known = list.loaded_filter.is_some() && list.problem.is_none() || !list.is_empty();
             let count = if known { format!(" · {}{more} {what}", list.len()) } else { String::new() };
             let mut text = format!(" history{count}");
-            if filter.here {
+            if filter.this_project_only {
                 text += " of this project";
             }
             for part in [filter.status.map(|status| status.as_str().to_owned()), filter.workflow.clone()] {
                 text += &part.map(|part| format!(" · {part}")).unwrap_or_default();
             }
-            if !filter.words.is_empty() && !list.typing {
-                text += &format!(" · /{}", filter.words);
+            if !filter.search_words.is_empty() && !list.is_typing {
+                text += &format!(" · /{}", filter.search_words);
             }
             text
         }
@@ -145,25 +158,25 @@ fn title(model: &UiModel, archive: &HistoryBrowser, columns: usize) -> String {
         1 => "a question waits: Ctrl+C ".to_owned(),
         more => format!("{more} questions wait: Ctrl+C "),
     };
-    let text = fit(&text, columns.saturating_sub(width(&waits))).into_owned();
-    let gap = " ".repeat(columns.saturating_sub(width(&text) + width(&waits)));
+    let text = fit_to_columns(&text, columns.saturating_sub(display_width(&waits))).into_owned();
+    let gap = " ".repeat(columns.saturating_sub(display_width(&text) + display_width(&waits)));
     format!("{text}{gap}{waits}")
 }
 
 fn is_typed(archive: &HistoryBrowser) -> bool {
     let asked = matches!(archive.question, Some(HistoryPrompt::Fork { .. } | HistoryPrompt::Export { .. }));
-    asked || archive.list.typing || archive.search.as_ref().is_some_and(|search| search.typing)
+    asked || archive.list.is_typing || archive.search.as_ref().is_some_and(|search| search.is_typing)
 }
 
 /// The lines above the keys: what is asked, what came of the last key, or what is known of the chosen row.
-fn note(model: &UiModel, archive: &HistoryBrowser, columns: usize) -> (Vec<String>, Style) {
+fn status_note(model: &UiModel, archive: &HistoryBrowser, columns: usize) -> (Vec<String>, Style) {
     let theme = model.theme;
-    let told = archive.note.as_ref().map(|(tone, text)| (text.as_str(), toned(theme, *tone)));
+    let told = archive.status_note.as_ref().map(|(tone, text)| (text.as_str(), tone_style(theme, *tone)));
     let asked = match &archive.question {
-        Some(HistoryPrompt::Fork { step, typed, .. }) => {
+        Some(HistoryPrompt::Fork { step, typed_text: typed, .. }) => {
             Some(format!("fork before step {step}; set (name=value …, may be empty): {typed}"))
         }
-        Some(HistoryPrompt::Export { typed, .. }) => {
+        Some(HistoryPrompt::Export { typed_text: typed, .. }) => {
             Some(format!("export to (.json, or .md to read): {typed}"))
         }
         Some(HistoryPrompt::Cancel { run }) => {
@@ -172,58 +185,62 @@ fn note(model: &UiModel, archive: &HistoryBrowser, columns: usize) -> (Vec<Strin
         Some(HistoryPrompt::Agree { .. }) | None => None,
     };
     if let Some(line) = asked {
-        let mut rows = told.map_or_else(Vec::new, |(text, _)| folded(text, columns));
-        rows.push(tail(&line, columns).into_owned());
-        return (rows, theme.accent());
+        let mut rows = told.map_or_else(Vec::new, |(text, _)| fold_to_rows(text, columns));
+        rows.push(visible_tail(&line, columns).into_owned());
+        return (rows, theme.accent_style());
     }
     if let Some(search) = &archive.search {
-        let words = format!("/{}{}", search.words, if search.missing { " not found" } else { "" });
-        return (vec![tail(&words, columns).into_owned()], theme.accent());
+        let words = format!("/{}{}", search.search_words, if search.not_found { " not found" } else { "" });
+        return (vec![visible_tail(&words, columns).into_owned()], theme.accent_style());
     }
-    if archive.list.typing {
+    if archive.list.is_typing {
         return (
-            vec![tail(&format!("/{}", archive.list.filter.words), columns).into_owned()],
-            theme.accent(),
+            vec![visible_tail(&format!("/{}", archive.list.filter.search_words), columns).into_owned()],
+            theme.accent_style(),
         );
     }
-    if let Some(wait) = &archive.wait {
-        return (vec![fit(&format!("{} …", wait.about), columns).into_owned()], theme.warning());
+    if let Some(wait) = &archive.pending_wait {
+        return (
+            vec![fit_to_columns(&format!("{} …", wait.label), columns).into_owned()],
+            theme.warning_style(),
+        );
     }
     if let Some((text, style)) = told {
-        return (folded(text, columns), style);
+        return (fold_to_rows(text, columns), style);
     }
     let line = match (&archive.page, &archive.run) {
         (Some(_), _) => String::new(),
-        (None, Some(run)) => run::about(run),
-        (None, None) => list::about(archive),
+        (None, Some(run)) => run::selected_step_note(run),
+        (None, None) => list::selected_run_note(archive),
     };
-    (vec![fit(&line, columns).into_owned()], theme.text())
+    (vec![fit_to_columns(&line, columns).into_owned()], theme.text())
 }
 
-fn toned(theme: ColorTheme, tone: ItemTone) -> Style {
+fn tone_style(theme: ColorTheme, tone: ItemTone) -> Style {
     match tone {
-        ItemTone::Good => theme.good(),
-        ItemTone::Bad => theme.bad(),
-        ItemTone::Warning => theme.warning(),
-        ItemTone::Accent | ItemTone::Human => theme.accent(),
+        ItemTone::Good => theme.good_style(),
+        ItemTone::Bad => theme.bad_style(),
+        ItemTone::Warning => theme.warning_style(),
+        ItemTone::Accent | ItemTone::Human => theme.accent_style(),
         ItemTone::Plain | ItemTone::Dim => theme.text(),
     }
 }
 
-fn folded(text: &str, columns: usize) -> Vec<String> {
-    let text = crate::text::clean(text);
+fn fold_to_rows(text: &str, columns: usize) -> Vec<String> {
+    let text = crate::text::clean_text(text);
     let rows = text
         .lines()
-        .flat_map(|line| wrap(line, columns).into_iter().map(|row| line[row].trim_end().to_owned()));
+        .flat_map(|line| wrap_line(line, columns).into_iter().map(|row| line[row].trim_end().to_owned()));
     rows.take(NOTE).collect()
 }
 
 /// What is possible now: in one row, or in two and behind those what fits one.
-fn keys(model: &UiModel, archive: Option<&HistoryBrowser>, columns: usize) -> Vec<String> {
+fn browser_keys(model: &UiModel, archive: Option<&HistoryBrowser>, columns: usize) -> Vec<String> {
     let Some(archive) = archive else { return vec![String::new()] };
     let key = |action: KeyAction, about: &str| model.keymap.key(action).map(|key| format!("{key} {about}"));
-    if let Some(wait) = &archive.wait {
-        let line = if matches!(wait.what, HistoryWaitKind::Answer(_)) { "Esc waits no longer" } else { "" };
+    if let Some(wait) = &archive.pending_wait {
+        let line =
+            if matches!(wait.wait_kind, HistoryWaitKind::Answer(_)) { "Esc waits no longer" } else { "" };
         return vec![line.to_owned()];
     }
     match &archive.question {
@@ -232,7 +249,7 @@ fn keys(model: &UiModel, archive: Option<&HistoryBrowser>, columns: usize) -> Ve
         Some(_) => return vec!["Enter does it · Esc leaves it".to_owned()],
         None => {}
     }
-    if archive.list.typing {
+    if archive.list.is_typing {
         return vec!["Enter keeps the words · Esc all runs · ↑↓ choose".to_owned()];
     }
     if archive.search.is_some() {
@@ -253,9 +270,9 @@ fn keys(model: &UiModel, archive: Option<&HistoryBrowser>, columns: usize) -> Ve
         parts.extend(key(KeyAction::NextItem, "next step"));
         parts.extend(key(KeyAction::PreviousItem, "step before"));
     }
-    let (row, step) = (archive.target_run(), archive.step());
+    let (row, step) = (archive.target_run(), archive.selected_step());
     for deed in RunAction::ALL.into_iter().filter(|_| page.is_none() || is_step) {
-        if row.is_some_and(|row| deed.why_not(row, step).is_none()) {
+        if row.is_some_and(|row| deed.unavailable_reason(row, step).is_none()) {
             parts.extend(key(KeyAction::Deed(deed), deed.word()));
         }
     }
@@ -266,15 +283,15 @@ fn keys(model: &UiModel, archive: Option<&HistoryBrowser>, columns: usize) -> Ve
         parts.extend(key(KeyAction::ByProject, "project"));
     }
     let last = key(KeyAction::Back, if page.is_some() || run.is_some() { "back" } else { "leaves" });
-    fitting(&parts, &last.unwrap_or_default(), columns)
+    fit_hints(&parts, &last.unwrap_or_default(), columns)
 }
 
 /// All in one row; or two rows, and a third for who has room for one only. The way out is always there.
-fn fitting(parts: &[String], last: &str, columns: usize) -> Vec<String> {
+fn fit_hints(parts: &[String], last: &str, columns: usize) -> Vec<String> {
     let row = |from: usize, last: &str| {
         let (mut text, mut at) = (String::new(), from);
         while let Some(part) = parts.get(at) {
-            if width(&text) + width(part) + 3 + width(last) > columns {
+            if display_width(&text) + display_width(part) + 3 + display_width(last) > columns {
                 break;
             }
             text += &format!("{part} · ");

@@ -6,26 +6,26 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
-use super::draw_helpers::put;
+use super::draw_helpers::put_line;
 use crate::keymap::KeyAction;
 use crate::layout::{LayoutSlot, PaneKind};
 use crate::model::UiModel;
-use crate::pane::body::{PaneBody, PaneRow, paragraph};
+use crate::pane::body::{PaneBody, PaneRow, paragraph_rows};
 use crate::pane::{PaneRowsKey, agents, costs, data, tools};
 use crate::run_view::pane_data::RunDefinitionState;
-use crate::text::{fit, width};
+use crate::text::{display_width, fit_to_columns};
 
 /// What a pane shows now; `None`: the conversation, which is no list of rows.
-pub fn body(model: &UiModel, pane: PaneKind) -> Option<PaneBody<'_>> {
+pub fn pane_body(model: &UiModel, pane: PaneKind) -> Option<PaneBody<'_>> {
     let state = model.panes.state(pane);
     let run = model.watched_run();
-    Some(match (pane, run.map(|run| &run.watch)) {
+    Some(match (pane, run.map(|run| &run.pane_data)) {
         (PaneKind::Conversation, _) => return None,
         (PaneKind::Timeline, Some(watch)) if !watch.timeline.is_empty() => {
             PaneBody::Timeline(&watch.timeline, model.now)
         }
-        (PaneKind::Graph, Some(watch)) => match &watch.drawing {
-            RunDefinitionState::Known(drawing) => PaneBody::Graph(drawing, &state.looks),
+        (PaneKind::Graph, Some(watch)) => match &watch.definition {
+            RunDefinitionState::Known(drawing) => PaneBody::Graph(drawing, &state.graph_layout),
             RunDefinitionState::Unasked | RunDefinitionState::Asked | RunDefinitionState::Unknown(_) => {
                 PaneBody::Rows(&state.rows)
             }
@@ -35,12 +35,12 @@ pub fn body(model: &UiModel, pane: PaneKind) -> Option<PaneBody<'_>> {
 }
 
 /// Makes the rows of every pane on screen that shows something else than before.
-pub fn arrange(model: &mut UiModel, placed: &[(LayoutSlot, Rect)]) {
+pub fn arrange_panes(model: &mut UiModel, placed: &[(LayoutSlot, Rect)]) {
     for (slot, area) in placed {
         if let LayoutSlot::Pane(pane) = slot
             && *pane != PaneKind::Conversation
         {
-            arrange_one(model, *pane, inside(*area));
+            arrange_one(model, *pane, inner_area(*area));
         }
     }
 }
@@ -50,53 +50,53 @@ fn arrange_one(model: &mut UiModel, pane: PaneKind, area: Rect) {
         && let Some(id) = model.watched_run().map(|run| run.id.clone())
         && let Some(run) = model.run_mut(&id)
     {
-        run.watch.mark();
+        run.pane_data.mark_graph();
     }
     let columns = usize::from(area.width);
-    let made_of = made_of(model, pane, columns);
-    if model.panes.state(pane).made_of.as_ref() != Some(&made_of) {
-        let other_run = model.panes.state(pane).made_of.as_ref().is_some_and(|old| old.run != made_of.run);
-        let rows = made(model, pane, columns);
-        let looks = match body(model, pane) {
-            Some(PaneBody::Graph(drawing, _)) => drawing.looks(columns),
+    let made_of = rows_key(model, pane, columns);
+    if model.panes.state(pane).rows_key.as_ref() != Some(&made_of) {
+        let other_run = model.panes.state(pane).rows_key.as_ref().is_some_and(|old| old.run != made_of.run);
+        let rows = build_rows(model, pane, columns);
+        let looks = match pane_body(model, pane) {
+            Some(PaneBody::Graph(drawing, _)) => drawing.layout_for(columns),
             _ => Vec::new(),
         };
         let state = model.panes.state_mut(pane);
         if other_run {
-            (state.cursor, state.top, state.held, state.marked) = (0, 0, false, None);
+            (state.cursor, state.top_row, state.cursor_held, state.mark_start) = (0, 0, false, None);
         }
-        (state.rows, state.looks, state.made_of) = (rows, looks, Some(made_of));
+        (state.rows, state.graph_layout, state.rows_key) = (rows, looks, Some(made_of));
     }
-    let Some(body) = body(model, pane) else { return };
+    let Some(body) = pane_body(model, pane) else { return };
     let len = body.len();
-    let calls = model.watched_run().is_some_and(|run| run.watch.calls.iter().next().is_some());
+    let calls = model.watched_run().is_some_and(|run| run.pane_data.calls.iter().next().is_some());
     let follow = match (pane, body) {
-        (_, PaneBody::Graph(drawing, _)) => drawing.current(),
+        (_, PaneBody::Graph(drawing, _)) => drawing.current_line(),
         (_, PaneBody::Timeline(..)) => len.checked_sub(1),
         (PaneKind::Tools, _) if calls => len.checked_sub(1),
         _ => None,
     };
     let state = model.panes.state_mut(pane);
     state.height = usize::from(area.height);
-    state.settle(len, follow);
+    state.settle_cursor(len, follow);
 }
 
 /// What the rows depend on. Of a timeline and a graph only what is seen is made, so nothing is kept of them.
-fn made_of(model: &UiModel, pane: PaneKind, columns: usize) -> PaneRowsKey {
+fn rows_key(model: &UiModel, pane: PaneKind, columns: usize) -> PaneRowsKey {
     let run = model.watched_run();
     let version = run.map_or(0, |run| match pane {
         PaneKind::Conversation => 0,
-        PaneKind::Timeline => u64::from(run.watch.timeline.is_empty()),
-        PaneKind::Graph => match &run.watch.drawing {
+        PaneKind::Timeline => u64::from(run.pane_data.timeline.is_empty()),
+        PaneKind::Graph => match &run.pane_data.definition {
             RunDefinitionState::Known(drawing) => 4 + drawing.version(),
             RunDefinitionState::Unasked => 1,
             RunDefinitionState::Asked => 2,
             RunDefinitionState::Unknown(_) => 3,
         },
-        PaneKind::Agents => run.watch.agents * 2 + u64::from(run.over),
-        PaneKind::Data => run.watch.data.version,
-        PaneKind::Tools => run.watch.calls.version,
-        PaneKind::Costs => run.watch.spending.version + run.watch.agents,
+        PaneKind::Agents => run.pane_data.agents * 2 + u64::from(run.is_over),
+        PaneKind::Data => run.pane_data.data.version,
+        PaneKind::Tools => run.pane_data.calls.version,
+        PaneKind::Costs => run.pane_data.run_costs.version + run.pane_data.agents,
     });
     let budget = run.and_then(|run| run.budget.cost_usd.hard.map(f64::to_bits).or(run.budget.tokens.hard));
     PaneRowsKey {
@@ -105,32 +105,32 @@ fn made_of(model: &UiModel, pane: PaneKind, columns: usize) -> PaneRowsKey {
         budget,
         columns,
         theme: model.theme,
-        toggles: model.panes.toggles,
+        toggle_count: model.panes.toggle_count,
     }
 }
 
-fn made(model: &UiModel, pane: PaneKind, columns: usize) -> Vec<PaneRow> {
+fn build_rows(model: &UiModel, pane: PaneKind, columns: usize) -> Vec<PaneRow> {
     let (theme, panes) = (model.theme, &model.panes);
     let Some(run) = model.watched_run() else {
-        return paragraph(promise(pane), 0, columns, theme.dim());
+        return paragraph_rows(loading_text(pane), 0, columns, theme.dim_style());
     };
     let rows = match pane {
         PaneKind::Conversation | PaneKind::Timeline => Vec::new(),
-        PaneKind::Graph => match &run.watch.drawing {
+        PaneKind::Graph => match &run.pane_data.definition {
             RunDefinitionState::Known(_) => return Vec::new(),
-            RunDefinitionState::Unknown(why) => return paragraph(why, 0, columns, theme.bad()),
+            RunDefinitionState::Unknown(why) => return paragraph_rows(why, 0, columns, theme.bad_style()),
             RunDefinitionState::Unasked | RunDefinitionState::Asked => Vec::new(),
         },
-        PaneKind::Agents => agents::rows(run, columns, theme),
-        PaneKind::Data => data::rows(&run.watch.data, panes, columns, theme),
-        PaneKind::Tools => tools::rows(&run.watch.calls, panes, columns, theme),
-        PaneKind::Costs => costs::rows(run, columns, theme),
+        PaneKind::Agents => agents::agents_pane_rows(run, columns, theme),
+        PaneKind::Data => data::data_rows(&run.pane_data.data, panes, columns, theme),
+        PaneKind::Tools => tools::tool_rows(&run.pane_data.calls, panes, columns, theme),
+        PaneKind::Costs => costs::cost_rows(run, columns, theme),
     };
-    if rows.is_empty() { paragraph(nothing(pane), 0, columns, theme.dim()) } else { rows }
+    if rows.is_empty() { paragraph_rows(empty_text(pane), 0, columns, theme.dim_style()) } else { rows }
 }
 
 /// What will be here, and how it comes.
-fn promise(pane: PaneKind) -> &'static str {
+fn loading_text(pane: PaneKind) -> &'static str {
     match pane {
         PaneKind::Conversation => "",
         PaneKind::Graph => "The states of a workflow and where it is. /workflow NAME starts one.",
@@ -152,7 +152,7 @@ fn promise(pane: PaneKind) -> &'static str {
     }
 }
 
-fn nothing(pane: PaneKind) -> &'static str {
+fn empty_text(pane: PaneKind) -> &'static str {
     match pane {
         PaneKind::Conversation => "",
         PaneKind::Graph => "the workflow is being read …",
@@ -164,47 +164,53 @@ fn nothing(pane: PaneKind) -> &'static str {
     }
 }
 
-pub fn draw(model: &UiModel, pane: PaneKind, area: Rect, frame: &mut Frame<'_>) {
+pub fn draw_pane(model: &UiModel, pane: PaneKind, area: Rect, frame: &mut Frame<'_>) {
     let theme = model.theme;
     if area.x > 0 {
         for y in area.y..area.bottom() {
-            put(frame, area.x, y, &Line::styled("│", theme.dim()), 1);
+            put_line(frame, area.x, y, &Line::styled("│", theme.dim_style()), 1);
         }
     }
-    let inside = inside(area);
-    let Some(body) = body(model, pane).filter(|_| area.height > 0 && inside.width > 0) else { return };
+    let inside = inner_area(area);
+    let Some(body) = pane_body(model, pane).filter(|_| area.height > 0 && inside.width > 0) else { return };
     let focused = model.panes.focus == Some(pane);
-    put(frame, inside.x, area.y, &title(model, pane, &body, usize::from(inside.width)), inside.width);
+    put_line(
+        frame,
+        inside.x,
+        area.y,
+        &pane_title(model, pane, &body, usize::from(inside.width)),
+        inside.width,
+    );
     let state = model.panes.state(pane);
-    let (columns, chosen) = (usize::from(inside.width), state.chosen());
-    for (y, at) in (inside.y..inside.bottom()).zip(state.top..body.len()) {
+    let (columns, chosen) = (usize::from(inside.width), state.chosen_rows());
+    for (y, at) in (inside.y..inside.bottom()).zip(state.top_row..body.len()) {
         let line = body.line(at, columns, theme);
-        put(frame, inside.x, y, &line, inside.width);
+        put_line(frame, inside.x, y, &line, inside.width);
         if focused && chosen.contains(&at) {
             let row = Rect { y, height: 1, ..inside };
-            frame.buffer_mut().set_style(row, theme.selected());
+            frame.buffer_mut().set_style(row, theme.selected_style());
         }
     }
 }
 
 /// `graph · coder_reviewer ──── /words ── 40 % ─`
-fn title(model: &UiModel, pane: PaneKind, body: &PaneBody<'_>, columns: usize) -> Line<'static> {
+fn pane_title(model: &UiModel, pane: PaneKind, body: &PaneBody<'_>, columns: usize) -> Line<'static> {
     let (theme, state) = (model.theme, model.panes.state(pane));
     let focused = model.panes.focus == Some(pane);
-    let style = if focused { theme.accent().patch(theme.bold()) } else { theme.dim() };
+    let style = if focused { theme.accent_style().patch(theme.bold_style()) } else { theme.dim_style() };
     let run = model.watched_run().filter(|run| !run.chat).map(|run| format!(" · {}", run.workflow));
-    let asked = model.watched_run().map_or(0, |run| run.watch.calls.asked());
+    let asked = model.watched_run().map_or(0, |run| run.pane_data.calls.pending_approval_count());
     let asked =
         if pane == PaneKind::Tools && asked > 0 { format!(" · {asked} ask you") } else { String::new() };
     let name = format!("─ {}{}{asked} ", pane.title(), run.unwrap_or_default());
     let search = model.panes.search.as_ref().filter(|_| focused);
-    let search = search.map(|search| format!(" {} ", search.shown()));
+    let search = search.map(|search| format!(" {} ", search.to_label()));
     let below = body.len().saturating_sub(state.height);
-    let place = (below > 0).then(|| format!(" {} % ─", state.top * 100 / below));
+    let place = (below > 0).then(|| format!(" {} % ─", state.top_row * 100 / below));
     let tail = format!("{}{}", search.unwrap_or_default(), place.unwrap_or_default());
-    let tail = fit(&tail, columns / 2).into_owned();
-    let name = fit(&name, columns.saturating_sub(width(&tail))).into_owned();
-    let rule = "─".repeat(columns.saturating_sub(width(&name) + width(&tail)));
+    let tail = fit_to_columns(&tail, columns / 2).into_owned();
+    let name = fit_to_columns(&name, columns.saturating_sub(display_width(&tail))).into_owned();
+    let rule = "─".repeat(columns.saturating_sub(display_width(&name) + display_width(&tail)));
     Line::from(vec![
         Span::styled(name, style),
         Span::styled(rule, line_style(focused, model)),
@@ -213,11 +219,11 @@ fn title(model: &UiModel, pane: PaneKind, body: &PaneBody<'_>, columns: usize) -
 }
 
 fn line_style(focused: bool, model: &UiModel) -> Style {
-    if focused { model.theme.accent() } else { model.theme.dim() }
+    if focused { model.theme.accent_style() } else { model.theme.dim_style() }
 }
 
 /// Below the title, right of the border.
-fn inside(area: Rect) -> Rect {
+fn inner_area(area: Rect) -> Rect {
     let left = if area.x > 0 { 2 } else { 0 };
     let left = area.width.min(left);
     Rect {
@@ -229,9 +235,9 @@ fn inside(area: Rect) -> Rect {
 }
 
 /// The keys that matter most in the pane that has them.
-pub fn keys(model: &UiModel, pane: PaneKind) -> String {
+pub fn pane_keys(model: &UiModel, pane: PaneKind) -> String {
     let key = |action: KeyAction, about: &str| model.keymap.key(action).map(|key| format!("{key} {about}"));
-    let typing = model.panes.search.as_ref().is_some_and(|search| search.typing);
+    let typing = model.panes.search.as_ref().is_some_and(|search| search.is_typing);
     let wanted: &[(KeyAction, &str)] = match pane {
         _ if typing => return "Enter finds · Esc".to_owned(),
         _ if model.panes.search.is_some() => {

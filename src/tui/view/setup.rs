@@ -5,19 +5,19 @@ use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
-use super::draw_helpers::{boxed, put};
+use super::draw_helpers::{draw_box, put_line};
 use crate::model::UiModel;
 use crate::setup::{SetupChoice, SetupDialog, SetupStep};
-use crate::text::{fit, width, wrap};
+use crate::text::{display_width, fit_to_columns, wrap_line};
 use synthdev_domain::terminal_safe;
 
 /// Dots that stand for a key, however long it is.
 const DOTS: usize = 24;
 
-pub fn draw(model: &UiModel, setup: &SetupDialog, room: Rect, frame: &mut Frame<'_>) {
+pub fn draw_setup(model: &UiModel, setup: &SetupDialog, room: Rect, frame: &mut Frame<'_>) {
     if room.width < 20 || room.height < 8 {
         let line = Line::raw("make the window larger to set up a model");
-        return put(frame, room.x, room.y, &line, room.width);
+        return put_line(frame, room.x, room.y, &line, room.width);
     }
     let theme = model.theme;
     let columns = if room.width < 100 { room.width } else { 96 };
@@ -26,39 +26,45 @@ pub fn draw(model: &UiModel, setup: &SetupDialog, room: Rect, frame: &mut Frame<
     let at = setup.steps().iter().position(|step| *step == setup.step).unwrap_or(0) + 1;
     let level = if setup.level == "base" { String::new() } else { format!(" for {}", setup.level) };
     let title = format!(" Set up a model{level} · {at} of {} ", setup.steps().len());
-    let inside = boxed(frame, area, &title, theme.accent().patch(theme.bold()));
+    let inside = draw_box(frame, area, &title, theme.accent_style().patch(theme.bold_style()));
     let text = usize::from(inside.width.saturating_sub(2));
-    let mut lines = wrapped(&question(setup), text);
+    let mut lines = wrap_text(&step_question(setup), text);
     lines.push(String::new());
-    if let Some(entry) = entry(setup) {
-        let line = format!("❯ {}", fit(&entry, text.saturating_sub(2)));
-        let x = inside.x + 1 + u16::try_from(width(&line)).unwrap_or(0);
+    if let Some(entry) = step_entry(setup) {
+        let line = format!("❯ {}", fit_to_columns(&entry, text.saturating_sub(2)));
+        let x = inside.x + 1 + u16::try_from(display_width(&line)).unwrap_or(0);
         let y = inside.y + u16::try_from(lines.len()).unwrap_or(0);
         frame.set_cursor_position(Position { x: x.min(inside.right() - 1), y: y.min(inside.bottom() - 1) });
         lines.extend([line, String::new()]);
     }
     for (y, line) in (inside.y..inside.bottom()).zip(&lines) {
-        put(frame, inside.x + 1, y, &Line::raw(line.as_str()), inside.width - 1);
+        put_line(frame, inside.x + 1, y, &Line::raw(line.as_str()), inside.width - 1);
     }
     let y = inside.y + u16::try_from(lines.len()).unwrap_or(0);
-    let foot = foot(model, setup, text);
+    let foot = footer_lines(model, setup, text);
     let bottom = inside.bottom().saturating_sub(u16::try_from(foot.len()).unwrap_or(0) + 1);
     let list = Rect { x: inside.x + 1, y, width: inside.width - 1, height: bottom.saturating_sub(y) };
     draw_list(model, setup, list, frame);
     for (at, (line, style)) in (bottom..).zip(&foot) {
-        put(frame, inside.x + 1, at, &Line::styled(line.as_str(), *style), inside.width - 1);
+        put_line(frame, inside.x + 1, at, &Line::styled(line.as_str(), *style), inside.width - 1);
     }
-    let keys = fit(keys(setup), text).into_owned();
-    put(frame, inside.x + 1, inside.bottom() - 1, &Line::styled(keys, theme.bold()), inside.width - 1);
+    let keys = fit_to_columns(step_keys(setup), text).into_owned();
+    put_line(
+        frame,
+        inside.x + 1,
+        inside.bottom() - 1,
+        &Line::styled(keys, theme.bold_style()),
+        inside.width - 1,
+    );
 }
 
 /// What the step asks.
-fn question(setup: &SetupDialog) -> String {
-    let place = setup.place.clone().unwrap_or_default();
+fn step_question(setup: &SetupDialog) -> String {
+    let place = setup.chosen_server.clone().unwrap_or_default();
     let name = if place.provider.is_empty() { place.base_url.clone() } else { place.provider.clone() };
     match setup.step {
         SetupStep::Place => "Who answers? Choose a provider, or type the URL of a server.".to_owned(),
-        SetupStep::Key => match &place.key_from {
+        SetupStep::Key => match &place.key_source {
             Some(from) => format!("The key for {name}. One is set already ({from}): Enter keeps it."),
             None if place.needs_key => format!("The key for {name}. It is not shown."),
             None => format!("The key for {name}, if it wants one. It is not shown."),
@@ -70,7 +76,11 @@ fn question(setup: &SetupDialog) -> String {
             let own = |model: &Option<String>| model.clone().unwrap_or_else(|| "as base".to_owned());
             let mut text = format!("{name}\n{}: {}", setup.level, setup.model);
             if setup.level == "base" {
-                text.push_str(&format!("\nsmart: {}\nfast: {}", own(&setup.smart), own(&setup.fast)));
+                text.push_str(&format!(
+                    "\nsmart: {}\nfast: {}",
+                    own(&setup.smart_model),
+                    own(&setup.fast_model)
+                ));
             }
             text
         }
@@ -78,12 +88,12 @@ fn question(setup: &SetupDialog) -> String {
 }
 
 /// What is typed; never a key. `None`: nothing is typed here.
-fn entry(setup: &SetupDialog) -> Option<String> {
+fn step_entry(setup: &SetupDialog) -> Option<String> {
     match setup.step {
         SetupStep::Trial => None,
-        SetupStep::Key => Some("•".repeat(setup.typed.chars().count().min(DOTS))),
+        SetupStep::Key => Some("•".repeat(setup.typed_text.chars().count().min(DOTS))),
         SetupStep::Place | SetupStep::Model | SetupStep::Smart | SetupStep::Fast => {
-            Some(terminal_safe::escape_name(&setup.typed).into_owned())
+            Some(terminal_safe::escape_name(&setup.typed_text).into_owned())
         }
     }
 }
@@ -91,36 +101,41 @@ fn entry(setup: &SetupDialog) -> Option<String> {
 fn draw_list(model: &UiModel, setup: &SetupDialog, area: Rect, frame: &mut Frame<'_>) {
     let choices = setup.choices();
     let fits = usize::from(area.height);
-    if fits == 0 || setup.waiting.is_some() {
+    if fits == 0 || setup.waiting_for.is_some() {
         return;
     }
     let first = (setup.selected + 1).saturating_sub(fits).min(choices.len().saturating_sub(fits));
     let rows: Vec<(String, String)> = choices.iter().map(|choice| choice_text(setup, choice)).collect();
-    let wide = rows.iter().map(|(name, _)| width(name)).max().unwrap_or(0).min(usize::from(area.width) / 2);
+    let wide =
+        rows.iter().map(|(name, _)| display_width(name)).max().unwrap_or(0).min(usize::from(area.width) / 2);
     for (y, (at, (name, note))) in (area.y..).zip(rows.iter().enumerate().skip(first).take(fits)) {
-        let (mark, style) =
-            if at == setup.selected { ("▸ ", model.theme.selected()) } else { ("  ", model.theme.text()) };
-        let name = fit(name, if note.is_empty() { usize::from(area.width) - 3 } else { wide }).into_owned();
-        let pad = " ".repeat(wide.saturating_sub(width(&name)) + 2);
+        let (mark, style) = if at == setup.selected {
+            ("▸ ", model.theme.selected_style())
+        } else {
+            ("  ", model.theme.text())
+        };
+        let name = fit_to_columns(name, if note.is_empty() { usize::from(area.width) - 3 } else { wide })
+            .into_owned();
+        let pad = " ".repeat(wide.saturating_sub(display_width(&name)) + 2);
         let room = usize::from(area.width).saturating_sub(wide + 5);
-        let note = fit(note, room).into_owned();
+        let note = fit_to_columns(note, room).into_owned();
         let spans = vec![
             Span::raw(mark),
             Span::styled(name, style),
             Span::raw(pad),
-            Span::styled(note, model.theme.dim()),
+            Span::styled(note, model.theme.dim_style()),
         ];
-        put(frame, area.x, y, &Line::from(spans), area.width);
+        put_line(frame, area.x, y, &Line::from(spans), area.width);
     }
 }
 
 fn choice_text(setup: &SetupDialog, choice: &SetupChoice) -> (String, String) {
-    let typed = || terminal_safe::escape_name(setup.typed.trim()).into_owned();
+    let typed = || terminal_safe::escape_name(setup.typed_text.trim()).into_owned();
     match choice {
         SetupChoice::Discover => {
             ("look for a server on this machine".to_owned(), "Ollama, LM Studio, llama.cpp, vLLM".to_owned())
         }
-        SetupChoice::Place(at) => setup.places.get(*at).map_or_else(Default::default, |place| {
+        SetupChoice::Place(at) => setup.servers.get(*at).map_or_else(Default::default, |place| {
             let name = if place.provider.is_empty() { &place.base_url } else { &place.provider };
             (
                 terminal_safe::escape_name(name).into_owned(),
@@ -140,21 +155,21 @@ fn choice_text(setup: &SetupDialog, choice: &SetupChoice) -> (String, String) {
 }
 
 /// What goes on, or went wrong.
-fn foot(model: &UiModel, setup: &SetupDialog, columns: usize) -> Vec<(String, Style)> {
+fn footer_lines(model: &UiModel, setup: &SetupDialog, columns: usize) -> Vec<(String, Style)> {
     let theme = model.theme;
-    let (text, style) = match (&setup.waiting, &setup.problem, &setup.outcome) {
-        (Some(waiting), ..) => ((*waiting).to_owned(), theme.dim()),
-        (None, Some(problem), _) => (format!("✗ {problem}"), theme.bad()),
-        (None, None, Some(Ok(text))) => (format!("✓ {text}"), theme.good()),
-        (None, None, Some(Err(text))) => (format!("✗ {text}"), theme.bad()),
+    let (text, style) = match (&setup.waiting_for, &setup.problem, &setup.outcome) {
+        (Some(waiting), ..) => ((*waiting).to_owned(), theme.dim_style()),
+        (None, Some(problem), _) => (format!("✗ {problem}"), theme.bad_style()),
+        (None, None, Some(Ok(text))) => (format!("✓ {text}"), theme.good_style()),
+        (None, None, Some(Err(text))) => (format!("✗ {text}"), theme.bad_style()),
         (None, None, None) => return Vec::new(),
     };
-    wrapped(&text, columns).into_iter().take(6).map(|line| (line, style)).collect()
+    wrap_text(&text, columns).into_iter().take(6).map(|line| (line, style)).collect()
 }
 
-fn keys(setup: &SetupDialog) -> &'static str {
+fn step_keys(setup: &SetupDialog) -> &'static str {
     match (setup.step, &setup.outcome) {
-        _ if setup.waiting.is_some() => "Esc leaves everything as it was",
+        _ if setup.waiting_for.is_some() => "Esc leaves everything as it was",
         (SetupStep::Place, _) => "↑↓ or type · Enter takes it · Esc leaves everything as it was",
         (SetupStep::Key, _) => "Enter goes on · ← back · Esc leaves everything as it was",
         (SetupStep::Model | SetupStep::Smart | SetupStep::Fast, _) => {
@@ -165,8 +180,8 @@ fn keys(setup: &SetupDialog) -> &'static str {
     }
 }
 
-fn wrapped(text: &str, columns: usize) -> Vec<String> {
+fn wrap_text(text: &str, columns: usize) -> Vec<String> {
     let clean = terminal_safe::escape_controls(text);
     let lines = clean.lines();
-    lines.flat_map(|line| wrap(line, columns).into_iter().map(|row| line[row].to_owned())).collect()
+    lines.flat_map(|line| wrap_line(line, columns).into_iter().map(|row| line[row].to_owned())).collect()
 }

@@ -4,16 +4,16 @@ use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
-use super::draw_helpers::put;
+use super::draw_helpers::put_line;
 use crate::model::UiModel;
 use crate::pane::costs;
 use crate::run_view::RunView;
-use crate::text::{dollars, fit, format_count, short_number, width};
+use crate::text::{display_width, fit_to_columns, format_count, format_dollars, short_number};
 
-pub fn side(model: &UiModel, area: Rect, frame: &mut Frame<'_>) {
+pub fn draw_side_panel(model: &UiModel, area: Rect, frame: &mut Frame<'_>) {
     let theme = model.theme;
     for y in area.y..area.bottom() {
-        put(frame, area.x, y, &Line::styled("│", theme.dim()), 1);
+        put_line(frame, area.x, y, &Line::styled("│", theme.dim_style()), 1);
     }
     let columns = usize::from(area.width.saturating_sub(2));
     let lines = match model.watched_run() {
@@ -21,30 +21,30 @@ pub fn side(model: &UiModel, area: Rect, frame: &mut Frame<'_>) {
         None => facts_lines(model),
     };
     for (y, line) in (area.y..area.bottom()).zip(lines) {
-        put(frame, area.x + 2, y, &line, area.width.saturating_sub(2));
+        put_line(frame, area.x + 2, y, &line, area.width.saturating_sub(2));
     }
 }
 
 /// `coder_reviewer ▸ review · 2 agents · run 1.2k tok · $0.01`
-pub fn header(model: &UiModel, area: Rect, frame: &mut Frame<'_>) {
+pub fn draw_header(model: &UiModel, area: Rect, frame: &mut Frame<'_>) {
     let Some(run) = model.watched_run() else { return };
     let columns = usize::from(area.width);
     let mut parts = header_parts(model, run).into_iter();
     let mut text = parts.next().unwrap_or_default();
     // half a number says the wrong thing
     for part in parts {
-        if width(&text) + width(&part) + 3 <= columns {
+        if display_width(&text) + display_width(&part) + 3 <= columns {
             text.push_str(&format!(" · {part}"));
         }
     }
-    let text = format!("{:columns$}", fit(&text, columns));
-    put(frame, area.x, area.y, &Line::styled(text, model.theme.selected()), area.width);
+    let text = format!("{:columns$}", fit_to_columns(&text, columns));
+    put_line(frame, area.x, area.y, &Line::styled(text, model.theme.selected_style()), area.width);
 }
 
 /// What is known of a run in a line, the most important first.
 fn header_parts(model: &UiModel, run: &RunView) -> Vec<String> {
     let mut name = format!(" {}", run.workflow);
-    if model.several() && !run.chat {
+    if model.has_several_live_runs() && !run.chat {
         // two may have the same name
         name.push_str(&format!(" {}", run.id));
     }
@@ -52,7 +52,7 @@ fn header_parts(model: &UiModel, run: &RunView) -> Vec<String> {
         name.push_str(&format!(" ▸ {}", run.state));
     }
     let mut parts = vec![name];
-    parts.extend(run.over.then(|| "over".to_owned()));
+    parts.extend(run.is_over.then(|| "over".to_owned()));
     let agents = (!run.agents.is_empty()).then(|| format_count(run.agents.len() as u64, "agent"));
     parts.extend(agents);
     let total = run.ledger.usage().total();
@@ -60,44 +60,44 @@ fn header_parts(model: &UiModel, run: &RunView) -> Vec<String> {
         let of = |end: Option<String>| end.map(|end| format!(" of {end}")).unwrap_or_default();
         let most = of(run.budget.tokens.hard.map(short_number));
         parts.push(format!("run {}{most} tok", short_number(total)));
-        let most = of(run.budget.cost_usd.hard.map(|end| dollars(Some(end))));
-        parts.push(format!("{}{most}", dollars(run.ledger.cost_usd())));
+        let most = of(run.budget.cost_usd.hard.map(|end| format_dollars(Some(end))));
+        parts.push(format!("{}{most}", format_dollars(run.ledger.cost_usd())));
     }
     parts
 }
 
 fn run_lines(model: &UiModel, run: &RunView, columns: usize) -> Vec<Line<'static>> {
     let theme = model.theme;
-    let cut = |text: &str, less: usize| fit(text, columns.saturating_sub(less)).into_owned();
+    let cut = |text: &str, less: usize| fit_to_columns(text, columns.saturating_sub(less)).into_owned();
     let title = if run.chat { "conversation" } else { "workflow" };
-    let over = if run.over { " (over)" } else { "" };
+    let over = if run.is_over { " (over)" } else { "" };
     let mut lines = vec![
-        Line::styled(format!("{title}{over}"), theme.dim()),
-        Line::styled(cut(&run.workflow, 0), theme.bold()),
+        Line::styled(format!("{title}{over}"), theme.dim_style()),
+        Line::styled(cut(&run.workflow, 0), theme.bold_style()),
     ];
-    if model.several() && !run.chat {
-        lines.push(Line::styled(cut(run.id.as_str(), 0), theme.dim()));
+    if model.has_several_live_runs() && !run.chat {
+        lines.push(Line::styled(cut(run.id.as_str(), 0), theme.dim_style()));
     }
     lines.push(Line::default());
     if !run.chat && !run.path.is_empty() {
-        lines.push(Line::styled("path", theme.dim()));
+        lines.push(Line::styled("path", theme.dim_style()));
         let skip = run.path.len().saturating_sub(8);
         if skip > 0 {
-            lines.push(Line::styled(format!("  … {skip} before"), theme.dim()));
+            lines.push(Line::styled(format!("  … {skip} before"), theme.dim_style()));
         }
         for (at, state) in run.path.iter().enumerate().skip(skip) {
-            let here = at + 1 == run.path.len() && !run.over;
-            let (mark, style) = if here { ("▸ ", theme.accent()) } else { ("  ", theme.text()) };
+            let here = at + 1 == run.path.len() && !run.is_over;
+            let (mark, style) = if here { ("▸ ", theme.accent_style()) } else { ("  ", theme.text()) };
             lines.push(Line::styled(format!("{mark}{}", cut(state, 2)), style));
         }
         lines.push(Line::default());
     }
     if !run.agents.is_empty() {
-        lines.push(Line::styled("agents", theme.dim()));
+        lines.push(Line::styled("agents", theme.dim_style()));
         for agent in &run.agents {
             lines.push(Line::from(vec![
-                Span::styled(cut(&agent.name, 12), theme.seat(agent.side)),
-                Span::styled(format!(" {}", agent.side.as_str()), theme.dim()),
+                Span::styled(cut(&agent.name, 12), theme.side_style(agent.side)),
+                Span::styled(format!(" {}", agent.side.as_str()), theme.dim_style()),
             ]));
             let tokens = short_number(agent.usage.total());
             lines.push(Line::raw(format!("  {} · {tokens} tok", cut(&agent.model, 9 + tokens.len()))));
@@ -106,16 +106,16 @@ fn run_lines(model: &UiModel, run: &RunView, columns: usize) -> Vec<Line<'static
     }
     let usage = run.ledger.usage();
     let what = if run.chat { "tokens so far" } else { "tokens of this run" };
-    lines.push(Line::styled(cut(what, 0), theme.dim()));
+    lines.push(Line::styled(cut(what, 0), theme.dim_style()));
     lines.push(Line::raw(cut(
         &format!("{} in · {} out", short_number(usage.prompt), short_number(usage.completion)),
         0,
     )));
-    lines.push(Line::raw(dollars(run.ledger.cost_usd())));
-    lines.extend(costs::budget(run, columns, theme).into_iter().map(|row| row.line));
+    lines.push(Line::raw(format_dollars(run.ledger.cost_usd())));
+    lines.extend(costs::budget_rows(run, columns, theme).into_iter().map(|row| row.line));
     if let Some(snapshot) = &run.snapshot {
         lines.push(Line::default());
-        lines.push(Line::styled("snapshot", theme.dim()));
+        lines.push(Line::styled("snapshot", theme.dim_style()));
         lines.push(Line::raw(cut(snapshot, 0)));
     }
     lines
@@ -130,7 +130,7 @@ fn facts_lines(model: &UiModel) -> Vec<Line<'static>> {
         ("tools", format!("{} of {}", facts.tools_available, facts.tools_total)),
         ("branch", facts.branch.clone().unwrap_or_else(|| "no git".to_owned())),
     ] {
-        lines.push(Line::styled(name, model.theme.dim()));
+        lines.push(Line::styled(name, model.theme.dim_style()));
         lines.push(Line::raw(value));
     }
     lines

@@ -18,12 +18,12 @@ pub(super) struct Exemption {
 /// From a file to the files it imports, with the first line that does.
 type Graph = BTreeMap<usize, BTreeMap<usize, usize>>;
 
-pub(super) fn check(tree: &Tree, exempt: &[Exemption]) -> Vec<String> {
+pub(super) fn check_cycles(tree: &Tree, exempt: &[Exemption]) -> Vec<String> {
     let graph = graph(tree);
     let name = |index: usize| tree.sources[index].path.as_str();
     let mut used = BTreeSet::new();
     let mut found = Vec::new();
-    for knot in knots(&graph) {
+    for knot in strong_components(&graph) {
         let exemption =
             exempt.iter().position(|exempt| knot.iter().all(|file| exempt.files.contains(&name(*file))));
         if let Some(exemption) = exemption {
@@ -53,8 +53,8 @@ pub(super) fn check(tree: &Tree, exempt: &[Exemption]) -> Vec<String> {
 
 fn graph(tree: &Tree) -> Graph {
     let shipped: Vec<(usize, &Module, Paths)> = tree
-        .shipped()
-        .map(|(source, module)| (tree.modules[module], module, Paths::of(source, module)))
+        .shipped_modules()
+        .map(|(source, module)| (tree.modules[module], module, Paths::from_source(source, module)))
         .collect();
     let mut imported = BTreeMap::new();
     for (_, module, paths) in &shipped {
@@ -68,7 +68,7 @@ fn graph(tree: &Tree) -> Graph {
     for (index, module, paths) in &shipped {
         let to = graph.entry(*index).or_default();
         for edge in paths.edges.iter().filter(|edge| !hands_on(edge, module)) {
-            let Some(target) = edge.target.as_ref().and_then(|target| file_of(tree, &imported, target))
+            let Some(target) = edge.target.as_ref().and_then(|target| defining_file(tree, &imported, target))
             else {
                 continue;
             };
@@ -86,7 +86,7 @@ fn hands_on(edge: &Edge, module: &Module) -> bool {
 }
 
 /// The file that has what the path names, behind re-exports.
-fn file_of(tree: &Tree, imported: &BTreeMap<Module, Module>, target: &Module) -> Option<usize> {
+fn defining_file(tree: &Tree, imported: &BTreeMap<Module, Module>, target: &Module) -> Option<usize> {
     let mut target = target.clone();
     for _ in 0..8 {
         let known = (0..=target.len()).rev().find(|end| tree.modules.contains_key(&target[..*end]))?;
@@ -100,50 +100,55 @@ fn file_of(tree: &Tree, imported: &BTreeMap<Module, Module>, target: &Module) ->
 }
 
 /// Groups of files that reach each other (Tarjan's strongly connected components with more than one file).
-fn knots(graph: &Graph) -> Vec<BTreeSet<usize>> {
-    let mut search =
-        Search { graph, seen: BTreeMap::new(), low: BTreeMap::new(), stack: Vec::new(), knots: Vec::new() };
+fn strong_components(graph: &Graph) -> Vec<BTreeSet<usize>> {
+    let mut search = Search {
+        graph,
+        discovery_order: BTreeMap::new(),
+        low_link: BTreeMap::new(),
+        stack: Vec::new(),
+        components: Vec::new(),
+    };
     for file in graph.keys() {
-        if !search.seen.contains_key(file) {
-            search.visit(*file);
+        if !search.discovery_order.contains_key(file) {
+            search.visit_file(*file);
         }
     }
-    search.knots.sort();
-    search.knots
+    search.components.sort();
+    search.components
 }
 
 struct Search<'a> {
     graph: &'a Graph,
     /// Order of discovery.
-    seen: BTreeMap<usize, usize>,
-    low: BTreeMap<usize, usize>,
+    discovery_order: BTreeMap<usize, usize>,
+    low_link: BTreeMap<usize, usize>,
     stack: Vec<usize>,
-    knots: Vec<BTreeSet<usize>>,
+    components: Vec<BTreeSet<usize>>,
 }
 
 impl Search<'_> {
-    fn visit(&mut self, file: usize) {
-        let order = self.seen.len();
-        self.seen.insert(file, order);
-        self.low.insert(file, order);
+    fn visit_file(&mut self, file: usize) {
+        let order = self.discovery_order.len();
+        self.discovery_order.insert(file, order);
+        self.low_link.insert(file, order);
         self.stack.push(file);
         for next in self.graph.get(&file).into_iter().flat_map(BTreeMap::keys) {
-            let reached = match self.seen.get(next) {
+            let reached = match self.discovery_order.get(next) {
                 None => {
-                    self.visit(*next);
-                    self.low[next]
+                    self.visit_file(*next);
+                    self.low_link[next]
                 }
                 Some(order) if self.stack.contains(next) => *order,
                 Some(_) => continue,
             };
-            let low = self.low[&file].min(reached);
-            self.low.insert(file, low);
+            let low = self.low_link[&file].min(reached);
+            self.low_link.insert(file, low);
         }
-        if self.low[&file] == order {
+        if self.low_link[&file] == order {
             let start = self.stack.iter().position(|other| *other == file).unwrap();
             let knot: BTreeSet<usize> = self.stack.drain(start..).collect();
             if knot.len() > 1 {
-                self.knots.push(knot);
+                self.components.push(knot);
             }
         }
     }

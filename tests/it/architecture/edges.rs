@@ -11,7 +11,7 @@ use syn::visit::{self, Visit};
 use syn::{ImplItemFn, Item, ItemMod, ItemUse, Macro, Signature, UseTree, Visibility};
 
 use super::source::{Module, Source};
-use super::syntax::{attributes, flat, is_punct, is_test};
+use super::syntax::{attributes, flatten_tokens, is_punct, is_test};
 
 /// Of the crate names of the members.
 const MEMBER_PREFIX: &str = "synthdev_";
@@ -38,19 +38,22 @@ pub(super) struct Paths {
 }
 
 impl Paths {
-    pub(super) fn of(source: &Source, module: &Module) -> Self {
-        let mut paths =
-            Self { module: module.clone(), children: declared(&source.file.items), ..Self::default() };
+    pub(super) fn from_source(source: &Source, module: &Module) -> Self {
+        let mut paths = Self {
+            module: module.clone(),
+            children: declared_modules(&source.file.items),
+            ..Self::default()
+        };
         paths.visit_file(&source.file);
         paths
     }
 
-    fn add(&mut self, written: Vec<String>, line: usize, name: Option<String>) {
-        let target = self.resolve(&written);
+    fn add_path(&mut self, written: Vec<String>, line: usize, name: Option<String>) {
+        let target = self.resolve_path(&written);
         self.edges.push(Edge { line, target, written, name, public: self.public });
     }
 
-    fn resolve(&self, written: &[String]) -> Option<Module> {
+    fn resolve_path(&self, written: &[String]) -> Option<Module> {
         let (first, rest) = written.split_first()?;
         match first.as_str() {
             "crate" => Some([self.module.get(..1).unwrap_or_default(), rest].concat()),
@@ -69,22 +72,22 @@ impl Paths {
         }
     }
 
-    fn leaves(&mut self, tree: &UseTree, path: &[String]) {
+    fn add_leaves(&mut self, tree: &UseTree, path: &[String]) {
         let with = |name: &syn::Ident| [path, &[name.to_string()]].concat();
         match tree {
-            UseTree::Path(tree) => self.leaves(&tree.tree, &with(&tree.ident)),
+            UseTree::Path(tree) => self.add_leaves(&tree.tree, &with(&tree.ident)),
             UseTree::Name(tree) if tree.ident == "self" => {
-                self.add(path.to_vec(), tree.span().start().line, path.last().cloned());
+                self.add_path(path.to_vec(), tree.span().start().line, path.last().cloned());
             }
             UseTree::Name(tree) => {
-                self.add(with(&tree.ident), tree.span().start().line, Some(tree.ident.to_string()));
+                self.add_path(with(&tree.ident), tree.span().start().line, Some(tree.ident.to_string()));
             }
             UseTree::Rename(tree) => {
                 let path = if tree.ident == "self" { path.to_vec() } else { with(&tree.ident) };
-                self.add(path, tree.span().start().line, Some(tree.rename.to_string()));
+                self.add_path(path, tree.span().start().line, Some(tree.rename.to_string()));
             }
-            UseTree::Glob(tree) => self.add(path.to_vec(), tree.span().start().line, None),
-            UseTree::Group(tree) => tree.items.iter().for_each(|item| self.leaves(item, path)),
+            UseTree::Glob(tree) => self.add_path(path.to_vec(), tree.span().start().line, None),
+            UseTree::Group(tree) => tree.items.iter().for_each(|item| self.add_leaves(item, path)),
         }
     }
 }
@@ -104,7 +107,7 @@ impl<'ast> Visit<'ast> for Paths {
 
     fn visit_item_mod(&mut self, item: &'ast ItemMod) {
         let Some((_, items)) = &item.content else { return };
-        let outer = std::mem::replace(&mut self.children, declared(items));
+        let outer = std::mem::replace(&mut self.children, declared_modules(items));
         self.module.push(item.ident.to_string());
         items.iter().for_each(|item| self.visit_item(item));
         self.module.pop();
@@ -113,7 +116,7 @@ impl<'ast> Visit<'ast> for Paths {
 
     fn visit_item_use(&mut self, item: &'ast ItemUse) {
         self.public = !matches!(item.vis, Visibility::Inherited);
-        self.leaves(&item.tree, &[]);
+        self.add_leaves(&item.tree, &[]);
         self.public = false;
     }
 
@@ -122,18 +125,18 @@ impl<'ast> Visit<'ast> for Paths {
     fn visit_path(&mut self, path: &'ast syn::Path) {
         if path.segments.len() > 1 {
             let written = path.segments.iter().map(|segment| segment.ident.to_string()).collect();
-            self.add(written, path.span().start().line, None);
+            self.add_path(written, path.span().start().line, None);
         }
         visit::visit_path(self, path);
     }
 
     fn visit_macro(&mut self, item: &'ast Macro) {
-        let tokens = flat(&item.tokens);
+        let tokens = flatten_tokens(&item.tokens);
         let mut at = 0;
         while at < tokens.len() {
-            let (written, line) = run_of_names(&tokens, &mut at);
+            let (written, line) = read_path(&tokens, &mut at);
             if written.len() > 1 {
-                self.add(written, line, None);
+                self.add_path(written, line, None);
             }
         }
         visit::visit_macro(self, item);
@@ -151,7 +154,7 @@ impl<'ast> Visit<'ast> for Paths {
 }
 
 /// The modules that these items declare.
-fn declared(items: &[Item]) -> BTreeSet<String> {
+fn declared_modules(items: &[Item]) -> BTreeSet<String> {
     items
         .iter()
         .filter_map(|item| if let Item::Mod(module) = item { Some(module.ident.to_string()) } else { None })
@@ -159,7 +162,7 @@ fn declared(items: &[Item]) -> BTreeSet<String> {
 }
 
 /// `a::b::c` from `at` on; moves `at` behind it, or by one token when no path starts there.
-fn run_of_names(tokens: &[TokenTree], at: &mut usize) -> (Vec<String>, usize) {
+fn read_path(tokens: &[TokenTree], at: &mut usize) -> (Vec<String>, usize) {
     let mut written = Vec::new();
     let line = tokens[*at].span().start().line;
     while let Some(TokenTree::Ident(ident)) = tokens.get(*at) {

@@ -92,14 +92,14 @@ fn dependencies(manifest: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-pub(super) fn check(tree: &Tree) -> Vec<String> {
+pub(super) fn check_layers(tree: &Tree) -> Vec<String> {
     let mut found = Vec::new();
-    for (source, module) in tree.shipped() {
+    for (source, module) in tree.shipped_modules() {
         let (Some(member), path) = (module.first(), &source.path) else { continue };
         if !PURE.contains(&member.as_str()) {
             continue;
         }
-        let paths = Paths::of(source, module);
+        let paths = Paths::from_source(source, module);
         for edge in paths.edges.iter().filter(|edge| edge.target.is_none()) {
             let (line, written) = (edge.line, edge.written.join("::"));
             let named = |name: &&&str| written == **name || written.starts_with(&format!("{name}::"));

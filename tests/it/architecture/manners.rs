@@ -6,7 +6,7 @@ use syn::visit::{self, Visit};
 use syn::{Attribute, ItemMod, Macro, Meta};
 
 use super::source::{Source, Tree};
-use super::syntax::{flat, is_punct, names};
+use super::syntax::{flatten_tokens, is_punct, names};
 
 const EMPTY_NAMES: &[&str] = &["util", "utils", "helper", "helpers", "manager", "common", "types", "misc"];
 const UNFINISHED: &[&str] = &["todo", "unimplemented"];
@@ -14,13 +14,13 @@ const UNFINISHED: &[&str] = &["todo", "unimplemented"];
 /// Written in two parts, so that this file does not find itself.
 pub(super) const MACHINE_PATHS: [&str; 2] = [concat!("/wo", "rk/"), concat!("/ro", "ot/")];
 
-pub(super) fn check(tree: &Tree) -> Vec<String> {
+pub(super) fn check_manners(tree: &Tree) -> Vec<String> {
     let mut found = Vec::new();
     for source in &tree.sources {
-        let mut manners = Manners { source, found: Vec::new() };
+        let mut manners = Manners { source, findings: Vec::new() };
         manners.file_name();
         manners.visit_file(&source.file);
-        found.append(&mut manners.found);
+        found.append(&mut manners.findings);
     }
     found
 }
@@ -49,12 +49,12 @@ fn starts_there(line: &str, needle: &str) -> bool {
 
 struct Manners<'a> {
     source: &'a Source,
-    found: Vec<String>,
+    findings: Vec<String>,
 }
 
 impl Manners<'_> {
-    fn say(&mut self, line: usize, what: &str) {
-        self.found.push(format!("{}:{line}: {what}", self.source.path));
+    fn add_finding(&mut self, line: usize, what: &str) {
+        self.findings.push(format!("{}:{line}: {what}", self.source.path));
     }
 
     fn file_name(&mut self) {
@@ -62,14 +62,14 @@ impl Manners<'_> {
         let name = names.next().unwrap_or_default().to_owned();
         if name == "mod" {
             let parent = names.next().unwrap_or_default().to_owned();
-            self.say(1, &format!("no mod.rs: write `{parent}.rs` beside the directory"));
+            self.add_finding(1, &format!("no mod.rs: write `{parent}.rs` beside the directory"));
         }
         self.name(&name, 1);
     }
 
     fn name(&mut self, name: &str, line: usize) {
         if EMPTY_NAMES.contains(&name) {
-            self.say(line, &format!("`{name}` says nothing: name the concept"));
+            self.add_finding(line, &format!("`{name}` says nothing: name the concept"));
         }
     }
 }
@@ -82,7 +82,7 @@ impl<'ast> Visit<'ast> for Manners<'_> {
         for word in ["allow", "expect"] {
             let there = list.path.is_ident(word) || nested && names(&list.tokens, word);
             if there && !names(&list.tokens, "reason") {
-                self.say(line, &format!("{word} without a reason"));
+                self.add_finding(line, &format!("{word} without a reason"));
             }
         }
     }
@@ -97,16 +97,16 @@ impl<'ast> Visit<'ast> for Manners<'_> {
     fn visit_macro(&mut self, item: &'ast Macro) {
         for word in UNFINISHED {
             if item.path.is_ident(word) {
-                self.say(item.bang_token.span.start().line, &format!("{word}!"));
+                self.add_finding(item.bang_token.span.start().line, &format!("{word}!"));
             }
         }
-        let tokens = flat(&item.tokens);
+        let tokens = flatten_tokens(&item.tokens);
         for (at, token) in tokens.iter().enumerate() {
             if let TokenTree::Ident(ident) = token
                 && UNFINISHED.iter().any(|word| ident == word)
                 && is_punct(tokens.get(at + 1), '!')
             {
-                self.say(ident.span().start().line, &format!("{ident}!"));
+                self.add_finding(ident.span().start().line, &format!("{ident}!"));
             }
         }
     }

@@ -10,9 +10,9 @@ use super::syntax::{attributes, is_test, names};
 const FILE_WALL: usize = 500;
 const FUNCTION_WALL: usize = 60;
 
-pub(super) fn check(tree: &Tree) -> Vec<String> {
+pub(super) fn check_sizes(tree: &Tree) -> Vec<String> {
     let mut found = Vec::new();
-    for (source, _) in tree.shipped() {
+    for (source, _) in tree.shipped_modules() {
         let lines = source.text.lines().count() - test_lines(&source.file.items);
         if lines > FILE_WALL {
             found.push(format!(
@@ -20,9 +20,9 @@ pub(super) fn check(tree: &Tree) -> Vec<String> {
                 source.path
             ));
         }
-        let mut functions = Functions { source, lines: source.text.lines().collect(), found: Vec::new() };
+        let mut functions = Functions { source, lines: source.text.lines().collect(), findings: Vec::new() };
         functions.visit_file(&source.file);
-        found.append(&mut functions.found);
+        found.append(&mut functions.findings);
     }
     found
 }
@@ -35,11 +35,11 @@ fn test_lines(items: &[Item]) -> usize {
 struct Functions<'a> {
     source: &'a Source,
     lines: Vec<&'a str>,
-    found: Vec<String>,
+    findings: Vec<String>,
 }
 
 impl Functions<'_> {
-    fn measure(&mut self, attributes: &[Attribute], signature: &Signature, body: &Block) {
+    fn measure_function(&mut self, attributes: &[Attribute], signature: &Signature, body: &Block) {
         let reasoned = attributes.iter().any(|attribute| match &attribute.meta {
             syn::Meta::List(list) => names(&list.tokens, "too_many_lines"),
             _ => false,
@@ -54,7 +54,7 @@ impl Functions<'_> {
         if code > FUNCTION_WALL && !reasoned {
             let (path, line, name) =
                 (&self.source.path, signature.fn_token.span.start().line, &signature.ident);
-            self.found.push(format!(
+            self.findings.push(format!(
                 "{path}:{line}: `{name}` has {code} lines of code, the wall is {FUNCTION_WALL}"
             ));
         }
@@ -69,18 +69,18 @@ impl<'ast> Visit<'ast> for Functions<'_> {
     }
 
     fn visit_item_fn(&mut self, item: &'ast ItemFn) {
-        self.measure(&item.attrs, &item.sig, &item.block);
+        self.measure_function(&item.attrs, &item.sig, &item.block);
         visit::visit_item_fn(self, item);
     }
 
     fn visit_impl_item_fn(&mut self, item: &'ast ImplItemFn) {
-        self.measure(&item.attrs, &item.sig, &item.block);
+        self.measure_function(&item.attrs, &item.sig, &item.block);
         visit::visit_impl_item_fn(self, item);
     }
 
     fn visit_trait_item_fn(&mut self, item: &'ast TraitItemFn) {
         if let Some(body) = &item.default {
-            self.measure(&item.attrs, &item.sig, body);
+            self.measure_function(&item.attrs, &item.sig, body);
         }
         visit::visit_trait_item_fn(self, item);
     }

@@ -28,16 +28,16 @@ pub(super) struct Tree {
 }
 
 impl Tree {
-    pub(super) fn read(root: &Path) -> Self {
-        Self::of(texts(root).into_iter().filter(|(path, _)| path.ends_with(".rs")).collect())
+    pub(super) fn read_tree(root: &Path) -> Self {
+        Self::from_files(texts(root).into_iter().filter(|(path, _)| path.ends_with(".rs")).collect())
     }
 
-    pub(super) fn of(files: Vec<(String, String)>) -> Self {
+    pub(super) fn from_files(files: Vec<(String, String)>) -> Self {
         let sources: Vec<Source> = files
             .into_iter()
             .map(|(path, text)| Source {
                 file: syn::parse_file(&text).unwrap_or_else(|error| panic!("{path}: {error}")),
-                module: module_of(&path),
+                module: module_for_path(&path),
                 path,
                 text,
             })
@@ -59,7 +59,7 @@ impl Tree {
     }
 
     /// Library code that ships, with its module.
-    pub(super) fn shipped(&self) -> impl Iterator<Item = (&Source, &Module)> {
+    pub(super) fn shipped_modules(&self) -> impl Iterator<Item = (&Source, &Module)> {
         self.sources.iter().filter_map(|source| {
             let module = source.module.as_ref()?;
             let tested = is_test(&source.file.attrs)
@@ -89,7 +89,7 @@ pub(super) fn texts(root: &Path) -> Vec<(String, String)> {
     texts
 }
 
-fn module_of(path: &str) -> Option<Module> {
+fn module_for_path(path: &str) -> Option<Module> {
     match path.strip_prefix("src/")?.strip_suffix(".rs")? {
         "main" => None,
         "lib" => Some(Module::new()),

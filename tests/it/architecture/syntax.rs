@@ -35,15 +35,15 @@ pub(super) fn is_test(attributes: &[Attribute]) -> bool {
 
 /// Whether the name stands anywhere in the tokens.
 pub(super) fn names(tokens: &TokenStream, name: &str) -> bool {
-    flat(tokens).iter().any(|token| matches!(token, TokenTree::Ident(ident) if ident == name))
+    flatten_tokens(tokens).iter().any(|token| matches!(token, TokenTree::Ident(ident) if ident == name))
 }
 
 /// All tokens in order, groups opened.
-pub(super) fn flat(tokens: &TokenStream) -> Vec<TokenTree> {
+pub(super) fn flatten_tokens(tokens: &TokenStream) -> Vec<TokenTree> {
     let mut all = Vec::new();
     for token in tokens.clone() {
         if let TokenTree::Group(group) = &token {
-            let inner = flat(&group.stream());
+            let inner = flatten_tokens(&group.stream());
             all.push(token);
             all.extend(inner);
         } else {
@@ -59,15 +59,15 @@ pub(super) fn is_punct(token: Option<&TokenTree>, mark: char) -> bool {
 
 /// First arguments of `owner::function(…)` that are texts; code under `#[cfg(test)]` left out.
 pub(super) fn first_literals(file: &syn::File, owner: &str, function: &str) -> Vec<String> {
-    let mut calls = Calls { owner, function, found: Vec::new() };
+    let mut calls = Calls { owner, function, findings: Vec::new() };
     calls.visit_file(file);
-    calls.found
+    calls.findings
 }
 
 struct Calls<'a> {
     owner: &'a str,
     function: &'a str,
-    found: Vec<String>,
+    findings: Vec<String>,
 }
 
 impl<'ast> Visit<'ast> for Calls<'_> {
@@ -88,7 +88,7 @@ impl<'ast> Visit<'ast> for Calls<'_> {
             && let Some(Expr::Lit(literal)) = call.args.first()
             && let Lit::Str(text) = &literal.lit
         {
-            self.found.push(text.value());
+            self.findings.push(text.value());
         }
         visit::visit_expr_call(self, call);
     }

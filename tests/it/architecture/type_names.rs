@@ -25,7 +25,7 @@ const DOMAIN_NOUNS: &[&str] = &[
     "Workflow",
 ];
 
-pub(super) fn check(tree: &Tree) -> Vec<String> {
+pub(super) fn check_type_names(tree: &Tree) -> Vec<String> {
     let mut places: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for source in tree.sources.iter().filter(|source| source.module.is_some()) {
         let mut types = TypeNames { source, places: &mut places };
@@ -62,7 +62,7 @@ struct TypeNames<'a> {
 }
 
 impl TypeNames<'_> {
-    fn add(&mut self, name: &Ident) {
+    fn add_name(&mut self, name: &Ident) {
         let place = format!("{}:{}", self.source.path, name.span().start().line);
         self.places.entry(name.to_string()).or_default().push(place);
     }
@@ -73,22 +73,22 @@ impl<'ast> Visit<'ast> for TypeNames<'_> {
     fn visit_block(&mut self, _: &'ast Block) {}
 
     fn visit_item_struct(&mut self, item: &'ast ItemStruct) {
-        self.add(&item.ident);
+        self.add_name(&item.ident);
         visit::visit_item_struct(self, item);
     }
 
     fn visit_item_enum(&mut self, item: &'ast ItemEnum) {
-        self.add(&item.ident);
+        self.add_name(&item.ident);
         visit::visit_item_enum(self, item);
     }
 
     fn visit_item_trait(&mut self, item: &'ast ItemTrait) {
-        self.add(&item.ident);
+        self.add_name(&item.ident);
         visit::visit_item_trait(self, item);
     }
 
     fn visit_item_type(&mut self, item: &'ast ItemType) {
-        self.add(&item.ident);
+        self.add_name(&item.ident);
         visit::visit_item_type(self, item);
     }
 }

@@ -10,16 +10,16 @@ use serde_json::{Value, json};
 use super::world::{World, workflow};
 
 /// A coder writes a file, a reviewer decides, the summary is the output; some states set data.
-pub(super) fn reviewed() -> World {
+pub(super) fn reviewed_world() -> World {
     let world = World::repository();
     let file = format!("{}/tests/data/seed/coder_reviewer.json", env!("CARGO_MANIFEST_DIR"));
     std::fs::copy(file, world.project().join("flow.json")).unwrap();
-    review(&world, "make tea", "The kettle is on.");
+    run_review(&world, "make tea", "The kettle is on.");
     world
 }
 
 /// One more run of it; gives its id.
-pub(super) fn review(world: &World, task: &str, said: &str) -> String {
+pub(super) fn run_review(world: &World, task: &str, said: &str) -> String {
     let write =
         json!([{"name": "write_file", "arguments": {"file_path": "tea.txt", "content": "earl grey"}}]);
     let decide = |arguments: Value| json!({"tool_calls": [{"name": "review_work", "arguments": arguments}]});
@@ -32,36 +32,36 @@ pub(super) fn review(world: &World, task: &str, said: &str) -> String {
     });
     world.write_json("replies.json", &json!({"replies": replies}));
     let base = ["run", "--workflow-file", "flow.json", "--replies", "replies.json", "--yes", "--json"];
-    let report = world.run(&[&base[..], &[task]].concat()).code(0).json();
+    let report = world.run_program(&[&base[..], &[task]].concat()).code(0).json();
     report["run_id"].as_str().unwrap().to_owned()
 }
 
 /// Adds a run that waits for an answer.
-fn ask(world: &World, message: &str) -> String {
+fn run_question(world: &World, message: &str) -> String {
     let ask = json!({"name": "ask", "type": "pause", "kind": "approval", "message": {"text": message},
                      "transition": [{"target": "stop"}]});
     let mut flow = workflow(&json!([{"name": "start", "transition": [{"target": "ask"}]}, ask,
         {"name": "stop", "input": {"expr": "'done'"}}]));
     flow["workflow_name"] = json!("asking");
     world.write_json("asking.json", &flow);
-    world.write("none.json", "{\"replies\": {}}");
+    world.write_file("none.json", "{\"replies\": {}}");
     let arguments = ["run", "--workflow-file", "asking.json", "--replies", "none.json", "x", "--json"];
-    world.run(&arguments).code(3).json()["run_id"].as_str().unwrap().to_owned()
+    world.run_program(&arguments).code(3).json()["run_id"].as_str().unwrap().to_owned()
 }
 
-pub(super) fn list(world: &World, more: &[&str]) -> Vec<Value> {
-    let listed = world.run(&[&["runs", "list", "--json"], more].concat()).code(0).json();
+pub(super) fn list_runs(world: &World, more: &[&str]) -> Vec<Value> {
+    let listed = world.run_program(&[&["runs", "list", "--json"], more].concat()).code(0).json();
     listed.as_array().unwrap().clone()
 }
 
 #[test]
 fn lists_are_narrowed_by_every_filter() {
     let world = World::new();
-    world.talk(&json!([{"text": "Hi."}]));
+    world.write_talk(&json!([{"text": "Hi."}]));
     world.run_talk(&["--json"]).code(0);
-    world.talk(&json!([{"error": {"kind": "auth", "message": "no"}}]));
+    world.write_talk(&json!([{"error": {"kind": "auth", "message": "no"}}]));
     world.run_talk(&["--json"]).code(1);
-    ask(&world, "Shall I?");
+    run_question(&world, "Shall I?");
     let elsewhere = world.root().join("tmp").display().to_string();
     let (completed, failed, paused) = (&["completed"][..], &["failed"][..], &["paused"][..]);
     let rows: [(&[&str], &[&str]); 25] = [
@@ -92,12 +92,12 @@ fn lists_are_narrowed_by_every_filter() {
         (&["--tree"], &["paused", "failed", "completed"]),
     ];
     for (arguments, expected) in rows {
-        let found = list(&world, arguments);
+        let found = list_runs(&world, arguments);
         let statuses: Vec<&str> = found.iter().map(|run| run["status"].as_str().unwrap()).collect();
         assert_eq!(statuses, expected, "{arguments:?}");
     }
-    let there = world.run(&["-C", &elsewhere, "runs", "list", "--here"]).code(0);
-    assert_eq!(there.out, "no runs match\n");
+    let there = world.run_program(&["-C", &elsewhere, "runs", "list", "--here"]).code(0);
+    assert_eq!(there.stdout, "no runs match\n");
 }
 
 #[test]
@@ -119,29 +119,29 @@ fn filters_that_mean_nothing_are_refused() {
         (&["--limit", "-1"], "a number of runs is wanted"),
         (&["--limit", "many"], "--limit"),
     ] {
-        let refused = world.run(&[&["runs", "list"], arguments].concat()).code(2);
+        let refused = world.run_program(&[&["runs", "list"], arguments].concat()).code(2);
         assert!(
-            refused.err.contains(part) && !refused.err.contains('\u{1b}'),
+            refused.stderr.contains(part) && !refused.stderr.contains('\u{1b}'),
             "{arguments:?}: {}",
-            refused.err
+            refused.stderr
         );
-        assert_eq!(refused.out, "");
+        assert_eq!(refused.stdout, "");
     }
 }
 
 #[test]
 fn a_list_stays_in_eighty_columns_and_says_what_is_waited_for() {
     let world = World::new();
-    world.write_json("talk.json", &super::world::talk());
+    world.write_json("talk.json", &super::world::talk_workflow());
     world.write_json("replies.json", &json!({"replies": {"coder": [{"text": "Hi."}]}}));
     let base = ["run", "--workflow-file", "talk.json", "--replies", "replies.json"];
     for input in ["日本語の長い入力".repeat(9), "\u{1b}[2Jx\u{202e}y ".repeat(9), "short".to_owned()]
     {
-        world.run(&[&base[..], &[&input]].concat()).code(0);
+        world.run_program(&[&base[..], &[&input]].concat()).code(0);
     }
-    ask(&world, &"Shall all of this be done today? ".repeat(9));
+    run_question(&world, &"Shall all of this be done today? ".repeat(9));
     for arguments in [&["runs", "list"][..], &["runs", "list", "--tree"]] {
-        let listed = world.run(arguments).code(0).out;
+        let listed = world.run_program(arguments).code(0).stdout;
         assert_eq!(listed.lines().count(), 5, "{listed}");
         for line in listed.lines() {
             assert!(unicode_width::UnicodeWidthStr::width(line) <= 80, "{line}");
@@ -153,17 +153,17 @@ fn a_list_stays_in_eighty_columns_and_says_what_is_waited_for() {
             assert!(listed.contains(part), "no `{part}` in\n{listed}");
         }
     }
-    let paused = &list(&world, &[])[0];
+    let paused = &list_runs(&world, &[])[0];
     assert_eq!((&paused["pauses"][0]["state"], &paused["path"]), (&json!("ask"), &json!(["start", "ask"])));
 }
 
 #[test]
 fn words_are_found_wherever_they_were_said() {
-    let world = reviewed();
-    let run = list(&world, &[])[0]["id"].as_str().unwrap().to_owned();
-    let other = review(&world, "make coffee", "The pot is on.");
+    let world = reviewed_world();
+    let run = list_runs(&world, &[])[0]["id"].as_str().unwrap().to_owned();
+    let other = run_review(&world, "make coffee", "The pot is on.");
     let search = |arguments: &[&str]| {
-        let found = world.run(&[&["runs", "search", "--json"], arguments].concat()).code(0).json();
+        let found = world.run_program(&[&["runs", "search", "--json"], arguments].concat()).code(0).json();
         found.as_array().unwrap().clone()
     };
     let rows: [(&[&str], &str, &str, usize); 12] = [
@@ -201,18 +201,18 @@ fn words_are_found_wherever_they_were_said() {
             assert!(wanted, "{arguments:?}: `{first}` is marked in {snippet}");
         }
     }
-    let shown = world.run(&["runs", "search", "kettle"]).code(0).out;
+    let shown = world.run_program(&["runs", "search", "kettle"]).code(0).stdout;
     assert!(shown.contains(&run) && shown.contains("coder_reviewer") && shown.contains("message"), "{shown}");
     assert!(!shown.contains('\u{1b}'), "no colours where nobody looks: {shown}");
-    assert_eq!(world.run(&["runs", "search", "samovar"]).code(0).out, "nothing found\n");
+    assert_eq!(world.run_program(&["runs", "search", "samovar"]).code(0).stdout, "nothing found\n");
     for (arguments, part) in [
         (&["\"\" --"][..], "name a word"),
         (&[], "name a word"),
         (&["x", "--run", "nowhere"], "there is no run `nowhere`"),
         (&["x", "--limit=-1"], "--limit"),
     ] {
-        let refused = world.run(&[&["runs", "search"], arguments].concat()).code(2);
-        assert!(refused.err.contains(part), "{arguments:?}: {}", refused.err);
+        let refused = world.run_program(&[&["runs", "search"], arguments].concat()).code(2);
+        assert!(refused.stderr.contains(part), "{arguments:?}: {}", refused.stderr);
     }
 }
 
@@ -233,9 +233,9 @@ fn calls_that_a_state_makes_itself_are_found() {
     ]);
     let flow = json!({"workflow_name": "calls", "snapshot": "off", "states": states});
     world.write_json("calls.json", &flow);
-    let run = world.run(&["run", "--workflow-file", "calls.json", "--yes", "--json"]).code(0).json();
+    let run = world.run_program(&["run", "--workflow-file", "calls.json", "--yes", "--json"]).code(0).json();
     let run = run["run_id"].as_str().unwrap();
-    let found = |word: &str| world.run(&["runs", "search", word, "--json"]).code(0).json();
+    let found = |word: &str| world.run_program(&["runs", "search", word, "--json"]).code(0).json();
     for (word, tool) in [
         ("samovar", "shell"),
         ("zebu", "shell"),
@@ -250,29 +250,29 @@ fn calls_that_a_state_makes_itself_are_found() {
         assert!(call["snippet"].as_str().unwrap().contains(word), "{call}");
     }
     // what travels is found where it arrives
-    world.run(&["runs", "export", run, "--to", "calls.run.json"]).code(0);
+    world.run_program(&["runs", "export", run, "--to", "calls.run.json"]).code(0);
     let there = World::new();
     let file = world.project().join("calls.run.json").display().to_string();
-    there.run(&["runs", "import", &file]).code(0);
-    let shown = there.run(&["runs", "search", "samovar"]).code(0).out;
+    there.run_program(&["runs", "import", &file]).code(0);
+    let shown = there.run_program(&["runs", "search", "samovar"]).code(0).stdout;
     assert!(shown.contains("call of shell"), "{shown}");
 }
 
 #[test]
 fn two_runs_are_compared() {
-    let world = reviewed();
-    let first = list(&world, &[])[0]["id"].as_str().unwrap().to_owned();
-    let same = review(&world, "make tea", "The kettle is on.");
-    let flow = world.read("flow.json").replace("provide continue_message", "say kindly");
-    world.write("flow.json", &flow);
+    let world = reviewed_world();
+    let first = list_runs(&world, &[])[0]["id"].as_str().unwrap().to_owned();
+    let same = run_review(&world, "make tea", "The kettle is on.");
+    let flow = world.read_file("flow.json").replace("provide continue_message", "say kindly");
+    world.write_file("flow.json", &flow);
     let write = json!({"replies": {"coder": [{"text": "Done."}], "reviewer": [{"tool_calls":
         [{"name": "review_work", "arguments": {"improvement_needed": false, "work_summary": "fine"}}]}]}});
     world.write_json("replies.json", &write);
     let base =
         ["run", "--workflow-file", "flow.json", "--replies", "replies.json", "--yes", "--json", "make cake"];
-    let other = world.run(&base).code(0).json()["run_id"].as_str().unwrap().to_owned();
+    let other = world.run_program(&base).code(0).json()["run_id"].as_str().unwrap().to_owned();
 
-    let equal = world.run(&["runs", "diff", &first, &same]).code(0).out;
+    let equal = world.run_program(&["runs", "diff", &first, &same]).code(0).stdout;
     for part in [
         "definition   the same",
         "inputs       the same",
@@ -282,7 +282,7 @@ fn two_runs_are_compared() {
     ] {
         assert!(equal.contains(part), "no `{part}` in\n{equal}");
     }
-    let shown = world.run(&["runs", "diff", &first, &other]).code(0).out;
+    let shown = world.run_program(&["runs", "diff", &first, &other]).code(0).stdout;
     for part in [
         "`action.script` of state `start` changed",
         "input task_to_do",
@@ -294,15 +294,15 @@ fn two_runs_are_compared() {
     ] {
         assert!(shown.contains(part), "no `{part}` in\n{shown}");
     }
-    let both = world.run(&["runs", "diff", &first, &other, "--json"]).code(0).json();
+    let both = world.run_program(&["runs", "diff", &first, &other, "--json"]).code(0).json();
     assert_eq!((&both["definition"]["same"], &both["same_output"]), (&json!(false), &json!(false)));
     assert_eq!((&both["first"]["steps"], &both["second"]["steps"]), (&json!(6), &json!(4)));
     let only: Vec<&Value> =
         both["path"].as_array().unwrap().iter().filter(|step| step["of"] != "both").collect();
     assert_eq!(only.len(), 2, "{both}");
     assert_eq!(both["inputs"], json!([{"name": "task_to_do", "first": "make tea", "second": "make cake"}]));
-    let refused = world.run(&["runs", "diff", &first, "nowhere"]).code(2);
-    assert!(refused.err.contains("nowhere"), "{}", refused.err);
+    let refused = world.run_program(&["runs", "diff", &first, "nowhere"]).code(2);
+    assert!(refused.stderr.contains("nowhere"), "{}", refused.stderr);
 }
 
 #[test]
@@ -331,10 +331,10 @@ fn a_long_list_has_every_run_once() {
     }
     for (limit, count) in [("0", 1_234), ("1000", 1_000), ("501", 501), ("2000", 1_234), ("1", 1)] {
         let ids: Vec<String> = (0..count).map(|at| format!("run{:09}", 1_233 - at)).collect();
-        let rows = list(&world, &["--limit", limit]);
+        let rows = list_runs(&world, &["--limit", limit]);
         let found: Vec<&str> = rows.iter().map(|run| run["id"].as_str().unwrap()).collect();
         assert_eq!(found, ids, "{limit}");
-        let lines = world.run(&["runs", "list", "--limit", limit]).code(0).out;
+        let lines = world.run_program(&["runs", "list", "--limit", limit]).code(0).stdout;
         let found: Vec<&str> = lines.lines().map(|line| &line[..12]).collect();
         assert_eq!(found, ids, "{limit}");
     }

@@ -2,50 +2,50 @@
 
 use serde_json::json;
 
-use super::world::{World, talk};
+use super::world::{World, talk_workflow};
 
 #[test]
 fn the_shipped_files_have_no_errors() {
     let world = World::new();
-    let ran = world.run(&["check"]).code(0);
-    assert!(!ran.out.contains("error["), "{}", ran.out);
-    let found = world.run(&["check", "--json"]).code(0).json();
+    let ran = world.run_program(&["check"]).code(0);
+    assert!(!ran.stdout.contains("error["), "{}", ran.stdout);
+    let found = world.run_program(&["check", "--json"]).code(0).json();
     let errors: Vec<_> =
         found["findings"].as_array().unwrap().iter().filter(|one| one["severity"] == "error").collect();
     assert!(errors.is_empty(), "{errors:?}");
     for shipped in ["workflows", "tests/data/seed"] {
         let folder = format!("{}/{shipped}", env!("CARGO_MANIFEST_DIR"));
-        world.run(&["check", &folder]).code(0);
+        world.run_program(&["check", &folder]).code(0);
     }
 }
 
 #[test]
 fn a_broken_file_is_shown_with_place_line_caret_and_hint() {
     let world = World::new();
-    let mut text = serde_json::to_string_pretty(&talk()).unwrap();
+    let mut text = serde_json::to_string_pretty(&talk_workflow()).unwrap();
     text = text.replace("\"contexts\"", "\"contxts\"");
-    world.write("broken.json", &text);
+    world.write_file("broken.json", &text);
     let line = text.lines().position(|line| line.contains("contxts")).unwrap() + 1;
-    let ran = world.run(&["check", "broken.json"]).code(1);
+    let ran = world.run_program(&["check", "broken.json"]).code(1);
     let place = format!("broken.json:{line}:3");
     for part in [place.as_str(), "\"contxts\"", "^^^^^^^", "did you mean `contexts`"] {
-        assert!(ran.out.contains(part), "no `{part}` in\n{}", ran.out);
+        assert!(ran.stdout.contains(part), "no `{part}` in\n{}", ran.stdout);
     }
-    let found = world.run(&["check", "broken.json", "--json"]).code(1).json();
+    let found = world.run_program(&["check", "broken.json", "--json"]).code(1).json();
     let first = &found["findings"][0];
     let place = ["line", "column", "end_line", "end_column"].map(|key| first[key].as_u64().unwrap() as usize);
     assert_eq!(place, [line, 3, line, 12], "{found}");
     assert_eq!((first["code"].as_str(), first["severity"].as_str()), (Some("E14"), Some("error")));
     assert_eq!(first["hint"], "did you mean `contexts`?");
     assert_eq!(first["file"], "broken.json");
-    let unused = world.run(&["runs", "list", "--json"]).code(0).json();
+    let unused = world.run_program(&["runs", "list", "--json"]).code(0).json();
     assert_eq!(unused, json!([]), "checking runs nothing");
 }
 
 #[test]
 fn files_that_are_no_text_are_findings_and_hide_no_other() {
     let world = World::new();
-    let text = talk().to_string();
+    let text = talk_workflow().to_string();
     let wide: Vec<u8> =
         [0xff, 0xfe].into_iter().chain(text.encode_utf16().flat_map(u16::to_le_bytes)).collect();
     let rows = [
@@ -60,85 +60,93 @@ fn files_that_are_no_text_are_findings_and_hide_no_other() {
         ("empty.json", Vec::new(), "the file is empty"),
     ];
     for (name, bytes, _) in &rows {
-        std::fs::write(world.write(&format!(".synthdev/workflows/{name}"), ""), bytes).unwrap();
+        std::fs::write(world.write_file(&format!(".synthdev/workflows/{name}"), ""), bytes).unwrap();
     }
-    world.write(".synthdev/workflows/good.json", &text);
-    let ran = world.run(&["check", ".synthdev/workflows"]).code(1);
-    assert!(ran.out.contains("`talk` was read as states"), "{}", ran.out);
+    world.write_file(".synthdev/workflows/good.json", &text);
+    let ran = world.run_program(&["check", ".synthdev/workflows"]).code(1);
+    assert!(ran.stdout.contains("`talk` was read as states"), "{}", ran.stdout);
     for (name, _, part) in &rows {
         let line = ran
-            .out
+            .stdout
             .lines()
             .position(|line| line.contains(part))
-            .unwrap_or_else(|| panic!("{part}: {}", ran.out));
-        let place = ran.out.lines().nth(line + 1).unwrap();
+            .unwrap_or_else(|| panic!("{part}: {}", ran.stdout));
+        let place = ran.stdout.lines().nth(line + 1).unwrap();
         assert!(place.contains(name), "{place}");
-        world.run(&["check", &format!(".synthdev/workflows/{name}")]).code(1);
+        world.run_program(&["check", &format!(".synthdev/workflows/{name}")]).code(1);
     }
-    let ran = world.run(&["check", "nothing_of_this_name"]).code(2);
-    assert!(ran.err.contains("there is no file and no workflow `nothing_of_this_name`"), "{}", ran.err);
+    let ran = world.run_program(&["check", "nothing_of_this_name"]).code(2);
+    assert!(ran.stderr.contains("there is no file and no workflow `nothing_of_this_name`"), "{}", ran.stderr);
 }
 
 #[test]
 fn a_file_of_another_program_is_said_to_be_no_workflow() {
     let world = World::new();
-    world.write("package.json", "{\"name\": \"x\", \"version\": \"1\", \"scripts\": {\"test\": \"x\"}}");
-    let report = world.run(&["check", "package.json", "--json"]).code(1).json();
+    world.write_file("package.json", "{\"name\": \"x\", \"version\": \"1\", \"scripts\": {\"test\": \"x\"}}");
+    let report = world.run_program(&["check", "package.json", "--json"]).code(1).json();
     let found = report["findings"].as_array().unwrap();
     assert_eq!(found.len(), 1, "{report}");
     let message = "this file is not a workflow: it has neither `workflow_name` nor `states` nor `steps`";
     assert_eq!(found[0]["message"], message);
     assert!(found[0]["hint"].as_str().unwrap().contains("`synthdev new`"), "{report}");
     for arguments in [&["run", "--workflow-file", "package.json"][..], &["graph", "package.json"]] {
-        let ran = world.run(arguments).code(2);
+        let ran = world.run_program(arguments).code(2);
         assert!(
-            ran.err.contains(message) && ran.err.contains("`synthdev new`"),
+            ran.stderr.contains(message) && ran.stderr.contains("`synthdev new`"),
             "{arguments:?}: {}",
-            ran.err
+            ran.stderr
         );
     }
     // a workflow that forgot a key is judged as one
-    world.write("flow.json", "{\"states\": [{\"name\": \"start\"}]}");
-    let ran = world.run(&["check", "flow.json"]).code(1);
-    assert!(ran.out.contains("`workflow_name`") && !ran.out.contains("is not a workflow"), "{}", ran.out);
+    world.write_file("flow.json", "{\"states\": [{\"name\": \"start\"}]}");
+    let ran = world.run_program(&["check", "flow.json"]).code(1);
+    assert!(
+        ran.stdout.contains("`workflow_name`") && !ran.stdout.contains("is not a workflow"),
+        "{}",
+        ran.stdout
+    );
 }
 
 #[test]
 fn a_project_is_checked_for_what_is_ours() {
     let world = World::new();
-    world.write("flow.json", &talk().to_string());
-    world.write("team.json", "{\"cook\": {\"systemMessage\": \"You cook.\", \"includedTools\": []}}");
-    world.write(".synthdev/settings.json", "{\"verbosity\": 1}");
-    world.write("package.json", "{\"name\": \"x\", \"scripts\": {\"test\": \"x\"}}");
-    world.write("tsconfig.json", "{ // why\n \"compilerOptions\": {\"strict\": true,}, }");
-    world.write("node_modules/x/package.json", "{");
-    std::fs::write(world.write("data.json", ""), vec![b' '; 10_000_000]).unwrap();
-    let ran = world.run(&["check", "."]).code(0);
-    assert!(!ran.out.contains("error["), "{}", ran.out);
+    world.write_file("flow.json", &talk_workflow().to_string());
+    world.write_file("team.json", "{\"cook\": {\"systemMessage\": \"You cook.\", \"includedTools\": []}}");
+    world.write_file(".synthdev/settings.json", "{\"verbosity\": 1}");
+    world.write_file("package.json", "{\"name\": \"x\", \"scripts\": {\"test\": \"x\"}}");
+    world.write_file("tsconfig.json", "{ // why\n \"compilerOptions\": {\"strict\": true,}, }");
+    world.write_file("node_modules/x/package.json", "{");
+    std::fs::write(world.write_file("data.json", ""), vec![b' '; 10_000_000]).unwrap();
+    let ran = world.run_program(&["check", "."]).code(0);
+    assert!(!ran.stdout.contains("error["), "{}", ran.stdout);
     for part in [
         "`talk` was read as states",
         "skipped 3 JSON files that are no workflow, role, settings, models or test file",
     ] {
-        assert!(ran.out.contains(part), "no `{part}` in\n{}", ran.out);
+        assert!(ran.stdout.contains(part), "no `{part}` in\n{}", ran.stdout);
     }
-    assert_eq!(world.run(&["check", ".", "--json"]).code(0).json()["skipped"], 3);
+    assert_eq!(world.run_program(&["check", ".", "--json"]).code(0).json()["skipped"], 3);
     // each kind is judged as what it is
-    world.write("team.json", "{\"cook\": {\"systemMesage\": \"x\", \"includedTools\": []}}");
-    world.write(".synthdev/settings.json", "{\"verbosity\": 9}");
-    let ran = world.run(&["check", "."]).code(1);
+    world.write_file("team.json", "{\"cook\": {\"systemMesage\": \"x\", \"includedTools\": []}}");
+    world.write_file(".synthdev/settings.json", "{\"verbosity\": 9}");
+    let ran = world.run_program(&["check", "."]).code(1);
     for part in ["team.json:1:11", "did you mean `systemMessage`", "settings.json:1:15"] {
-        assert!(ran.out.contains(part), "no `{part}` in\n{}", ran.out);
+        assert!(ran.stdout.contains(part), "no `{part}` in\n{}", ran.stdout);
     }
-    world.run(&["check", "team.json"]).code(1);
+    world.run_program(&["check", "team.json"]).code(1);
 }
 
 #[test]
 fn a_configured_file_that_cannot_be_read_is_an_error() {
     let world = World::new();
-    world.run(&["check"]).code(0);
-    std::fs::write(world.configure("workflows/huge.json", ""), vec![b' '; 10_000_000]).unwrap();
-    let ran = world.run(&["check"]).code(1);
-    assert!(ran.out.contains("it is larger than 4 MiB") && ran.out.contains("huge.json"), "{}", ran.out);
+    world.run_program(&["check"]).code(0);
+    std::fs::write(world.write_user_file("workflows/huge.json", ""), vec![b' '; 10_000_000]).unwrap();
+    let ran = world.run_program(&["check"]).code(1);
+    assert!(
+        ran.stdout.contains("it is larger than 4 MiB") && ran.stdout.contains("huge.json"),
+        "{}",
+        ran.stdout
+    );
 }
 
 #[test]
@@ -151,9 +159,9 @@ fn what_a_run_does_differently_is_told_when_it_starts() {
               {"name": "start", "type": "foreach", "in": "[1]", "max_concurrency": 200, "agent": "coder",
                "input": "look at {{common_data.item}}", "transition": [{"target": "stop"}]},
               {"name": "stop"}]}"#;
-        world.write("w.json", &text.replace("LIMITS", limits));
+        world.write_file("w.json", &text.replace("LIMITS", limits));
     };
-    world.write("replies.json", r#"{"replies": {"coder": [{"text": "Hi."}]}}"#);
+    world.write_file("replies.json", r#"{"replies": {"coder": [{"text": "Hi."}]}}"#);
     let run = ["run", "--workflow-file", "w.json", "x", "--replies", "replies.json", "--json"];
     let rows = [
         ("", Some("asks for 200 at once and gets 10: `w` sets no `limits.max_concurrency`")),
@@ -162,9 +170,10 @@ fn what_a_run_does_differently_is_told_when_it_starts() {
     ];
     for (limits, held) in rows {
         flow(limits);
-        let (checked, ran) = (world.run(&["check", "w.json"]).code(0), world.run(&run).code(0));
+        let (checked, ran) =
+            (world.run_program(&["check", "w.json"]).code(0), world.run_program(&run).code(0));
         let warnings = ran.json()["warnings"].to_string();
-        for told in [&checked.out, &ran.err, &warnings] {
+        for told in [&checked.stdout, &ran.stderr, &warnings] {
             assert!(told.contains("sent as literal text"), "{told}");
             assert_eq!(held.is_some_and(|held| told.contains(held)), held.is_some(), "{limits}: {told}");
             assert_eq!(told.contains("at once and gets"), held.is_some(), "{limits}: {told}");
@@ -219,26 +228,26 @@ fn files_of_many_thousand_parts_are_checked_in_one_pass() {
     for (name, flow, code) in rows {
         let file = format!("{name}.json");
         world.write_json(&file, &flow);
-        let ran = world.run(&["check", &file]);
-        assert_eq!(ran.code, Some(code), "{name}: {}", ran.out.chars().take(2_000).collect::<String>());
+        let ran = world.run_program(&["check", &file]);
+        assert_eq!(ran.code, Some(code), "{name}: {}", ran.stdout.chars().take(2_000).collect::<String>());
     }
 }
 
 #[test]
 fn what_a_run_can_cost_is_told_for_one_workflow() {
     let mut world = World::new();
-    world.set("SYNTHDEV_BASE_URL", "http://127.0.0.1:1/v1");
-    world.set("SYNTHDEV_BASE_MODEL", "m");
-    world.set("SYNTHDEV_MAX_OUTPUT_TOKENS", "500");
-    let ran = world.run(&["check", "coder_reviewer"]).code(0);
+    world.set_variable("SYNTHDEV_BASE_URL", "http://127.0.0.1:1/v1");
+    world.set_variable("SYNTHDEV_BASE_MODEL", "m");
+    world.set_variable("SYNTHDEV_MAX_OUTPUT_TOKENS", "500");
+    let ran = world.run_program(&["check", "coder_reviewer"]).code(0);
     for part in ["`coder_reviewer` was read as states", "model calls    550", "no price is known for m"] {
-        assert!(ran.out.contains(part), "no `{part}` in\n{}", ran.out);
+        assert!(ran.stdout.contains(part), "no `{part}` in\n{}", ran.stdout);
     }
-    let silent = world.run(&["check"]).code(0).out;
+    let silent = world.run_program(&["check"]).code(0).stdout;
     assert!(!silent.contains("model calls"), "{silent}");
-    let all = world.run(&["check", "--cost"]).code(0).out;
+    let all = world.run_program(&["check", "--cost"]).code(0).stdout;
     assert!(all.matches("model calls").count() >= 4, "{all}");
-    let shown = world.run(&["check", "coder_reviewer", "--json"]).code(0).json();
+    let shown = world.run_program(&["check", "coder_reviewer", "--json"]).code(0).json();
     let envelope = &shown["envelope"][0];
     assert_eq!(envelope["calls"], json!({"declared": 550, "default": 550}));
     assert_eq!(
@@ -252,8 +261,8 @@ fn what_a_run_can_cost_is_told_for_one_workflow() {
     // every call is told how this project is worked in
     let prompts =
         |shown: &serde_json::Value| shown["envelope"][0]["prompt_tokens"]["declared"].as_u64().unwrap();
-    world.configure("AGENTS.md", &"Write tests. ".repeat(300));
-    let more = world.run(&["check", "coder_reviewer", "--json"]).code(0).json();
+    world.write_user_file("AGENTS.md", &"Write tests. ".repeat(300));
+    let more = world.run_program(&["check", "coder_reviewer", "--json"]).code(0).json();
     assert!(prompts(&more) - prompts(&shown) > 500 * 900, "{} {}", prompts(&more), prompts(&shown));
 }
 
@@ -261,54 +270,61 @@ fn what_a_run_can_cost_is_told_for_one_workflow() {
 fn broken_and_duplicate_files_of_the_user_hide_nothing() {
     let world = World::new();
     let named = |name: &str| {
-        talk().to_string().replace("\"workflow_name\":\"talk\"", &format!("\"workflow_name\":\"{name}\""))
+        talk_workflow()
+            .to_string()
+            .replace("\"workflow_name\":\"talk\"", &format!("\"workflow_name\":\"{name}\""))
     };
-    world.configure("workflows/good.json", &named("good"));
-    world.configure("workflows/syntax.json", "{\"workflow_name\": \"lost\",,}");
-    world.configure("workflows/missing.json", "{\"workflow_name\": \"hollow\"}");
-    world.configure("workflows/deep/one.json", &named("twice"));
-    world.configure("workflows/two.json", &named("twice"));
-    world.configure("roles/syntax.json", "{\"gardener\": {");
-    world.configure(
+    world.write_user_file("workflows/good.json", &named("good"));
+    world.write_user_file("workflows/syntax.json", "{\"workflow_name\": \"lost\",,}");
+    world.write_user_file("workflows/missing.json", "{\"workflow_name\": \"hollow\"}");
+    world.write_user_file("workflows/deep/one.json", &named("twice"));
+    world.write_user_file("workflows/two.json", &named("twice"));
+    world.write_user_file("roles/syntax.json", "{\"gardener\": {");
+    world.write_user_file(
         "roles/good.json",
         "{\"cook\": {\"systemMessage\": \"You cook.\", \"includedTools\": []}}",
     );
-    world.write("replies.json", "{\"replies\": {\"coder\": [{\"text\": \"Hi.\"}]}}");
+    world.write_file("replies.json", "{\"replies\": {\"coder\": [{\"text\": \"Hi.\"}]}}");
 
-    let ran = world.run(&["check"]).code(1);
+    let ran = world.run_program(&["check"]).code(1);
     for file in ["syntax.json:1:", "missing.json:1:", "two.json:1:", "roles/syntax.json:1:"] {
-        assert!(ran.out.contains(file), "no `{file}` in\n{}", ran.out);
+        assert!(ran.stdout.contains(file), "no `{file}` in\n{}", ran.stdout);
     }
-    let listed = world.run(&["workflows", "--json"]).code(0).json();
+    let listed = world.run_program(&["workflows", "--json"]).code(0).json();
     let names: Vec<&str> = listed.as_array().unwrap().iter().filter_map(|one| one["name"].as_str()).collect();
     assert!(names.contains(&"good") && names.contains(&"coder_reviewer"), "{names:?}");
-    let listed = world.run(&["workflows"]).code(0).out;
+    let listed = world.run_program(&["workflows"]).code(0).stdout;
     assert!(listed.contains("broken: ") && listed.contains("syntax.json"), "{listed}");
-    let roles = world.run(&["roles"]).code(0).out;
+    let roles = world.run_program(&["roles"]).code(0).stdout;
     assert!(roles.contains("cook") && roles.contains("coder"), "{roles}");
-    let report = world.run(&["run", "good", "hi", "--replies", "replies.json", "--json"]).code(0);
+    let report = world.run_program(&["run", "good", "hi", "--replies", "replies.json", "--json"]).code(0);
     assert_eq!(report.json()["output"], "Hi.");
-    assert!(report.err.contains("roles/syntax.json"), "what was not used is told: {}", report.err);
+    assert!(report.stderr.contains("roles/syntax.json"), "what was not used is told: {}", report.stderr);
 }
 
 #[test]
 fn broken_settings_are_all_told_and_stop_a_run() {
     let world = World::new();
-    world.talk(&json!([{"text": "Hi."}]));
-    world.configure("settings.json", "{\n\"verbosity\": 9,\n\"max_tool_calls\": 0,\n\"tmeouts\": {}\n}");
+    world.write_talk(&json!([{"text": "Hi."}]));
+    world
+        .write_user_file("settings.json", "{\n\"verbosity\": 9,\n\"max_tool_calls\": 0,\n\"tmeouts\": {}\n}");
     let ran = world.run_talk(&["--json"]).code(2);
     assert_eq!(ran.json()["error"]["code"], "definition");
     for part in ["settings.json:2:14", "settings.json:3:19", "settings.json:4:1", "did you mean `timeouts`"] {
-        assert!(ran.err.contains(part), "no `{part}` in\n{}", ran.err);
+        assert!(ran.stderr.contains(part), "no `{part}` in\n{}", ran.stderr);
     }
-    let shown = world.run(&["config", "show"]).code(2);
-    assert!(shown.out.contains("verbosity") && shown.err.contains("settings.json:2:14"), "{}", shown.err);
+    let shown = world.run_program(&["config", "show"]).code(2);
+    assert!(
+        shown.stdout.contains("verbosity") && shown.stderr.contains("settings.json:2:14"),
+        "{}",
+        shown.stderr
+    );
 }
 
 #[test]
 fn lists_of_roles_and_tools_say_what_is_there() {
     let world = World::new();
-    let tools = world.run(&["tools", "--json"]).code(0).json();
+    let tools = world.run_program(&["tools", "--json"]).code(0).json();
     let names: Vec<&str> =
         tools.as_array().unwrap().iter().filter_map(|one| one["tool"]["name"].as_str()).collect();
     let all = [
@@ -323,11 +339,11 @@ fn lists_of_roles_and_tools_say_what_is_there() {
     for name in all {
         assert!(names.contains(&name), "{names:?}");
     }
-    let text = world.run(&["tools"]).code(0).out;
+    let text = world.run_program(&["tools"]).code(0).stdout;
     let line = text.lines().find(|line| line.starts_with("execute_terminal")).unwrap();
     assert!(line.contains("execute") && line.contains("ask"), "{line}");
-    let roles = world.run(&["roles"]).code(0).out;
+    let roles = world.run_program(&["roles"]).code(0).stdout;
     let reviewer = roles.lines().find(|line| line.contains("reviewer")).unwrap();
     assert!(reviewer.contains("review_work") && !reviewer.contains("write_file"), "{reviewer}");
-    assert!(world.run(&["roles", "--json"]).code(0).json().as_array().unwrap().len() >= 5);
+    assert!(world.run_program(&["roles", "--json"]).code(0).json().as_array().unwrap().len() >= 5);
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::world::{World, eventually, talk, workflow};
+use super::world::{World, talk_workflow, wait_for, workflow};
 
 const FIELDS: [&str; 11] = [
     "run_id", "workflow", "status", "output", "path", "snapshot", "usage", "cost_usd", "warnings", "error",
@@ -21,7 +21,7 @@ fn each_end_has_its_exit_code_status_and_error() {
     ];
     for (title, replies, code, status, error) in rows {
         let world = World::new();
-        world.talk(&replies);
+        world.write_talk(&replies);
         let report = world.run_talk(&["--json"]).code(code).json();
         assert_eq!(report["status"], status, "{title}");
         assert_eq!(report["error"]["code"].as_str().unwrap_or_default(), error, "{title}: {report}");
@@ -41,9 +41,9 @@ fn a_limit_ends_with_4_and_keeps_what_was_done() {
     let again = json!([{"target": "round", "condition": "true"}]);
     let states = json!([{"name": "start", "transition": again}, {"name": "round", "transition": again}]);
     world.write_json("loop.json", &workflow(&states));
-    world.write("replies.json", "{\"replies\": {}}");
+    world.write_file("replies.json", "{\"replies\": {}}");
     let file = ["run", "--workflow-file", "loop.json", "--replies", "replies.json"];
-    let report = world.run(&[&file[..], &["x", "--json"]].concat()).code(4).json();
+    let report = world.run_program(&[&file[..], &["x", "--json"]].concat()).code(4).json();
     assert_eq!((&report["status"], &report["error"]["code"]), (&json!("paused"), &json!("limit")));
     assert_eq!(report["path"].as_array().unwrap().len(), 26, "start and 25 visits");
     assert!(report["error"]["hint"].as_str().unwrap().contains("max_visits"), "{report}");
@@ -52,9 +52,9 @@ fn a_limit_ends_with_4_and_keeps_what_was_done() {
 #[test]
 fn a_missing_input_ends_with_3_before_anything_starts() {
     let world = World::new();
-    world.talk(&json!([{"text": "Hi."}]));
+    world.write_talk(&json!([{"text": "Hi."}]));
     let arguments = ["run", "--workflow-file", "talk.json", "--replies", "replies.json", "--json"];
-    let report = world.run(&arguments).code(3).json();
+    let report = world.run_program(&arguments).code(3).json();
     assert_eq!((&report["run_id"], &report["status"]), (&Value::Null, &json!("paused")));
     assert_eq!(report["error"]["code"], "input_required");
     assert!(report["error"]["title"].as_str().unwrap().contains("`task`"), "{report}");
@@ -63,9 +63,9 @@ fn a_missing_input_ends_with_3_before_anything_starts() {
 #[test]
 fn wrong_use_and_broken_configuration_end_with_2_and_print_no_data() {
     let world = World::new();
-    world.talk(&json!([{"text": "Hi."}]));
-    world.write("broken.json", "{\"replies\": 3}");
-    world.write("nothing.json", "{}");
+    world.write_talk(&json!([{"text": "Hi."}]));
+    world.write_file("broken.json", "{\"replies\": 3}");
+    world.write_file("nothing.json", "{}");
     let file: &[&str] = &["run", "--workflow-file", "talk.json"];
     let rows: Vec<(Vec<&str>, &str)> = vec![
         (vec!["--nonsense"], "--nonsense"),
@@ -88,34 +88,34 @@ fn wrong_use_and_broken_configuration_end_with_2_and_print_no_data() {
         (vec!["--config", "absent.json", "workflows"], "absent.json"),
     ];
     for (arguments, says) in rows {
-        let ran = world.run(&arguments);
-        assert_eq!(ran.code, Some(2), "{arguments:?}\n{}\n{}", ran.out, ran.err);
-        assert_eq!(ran.out, "", "{arguments:?}: stdout is for data only");
-        assert!(ran.err.contains(says), "{arguments:?}: no `{says}` in\n{}", ran.err);
+        let ran = world.run_program(&arguments);
+        assert_eq!(ran.code, Some(2), "{arguments:?}\n{}\n{}", ran.stdout, ran.stderr);
+        assert_eq!(ran.stdout, "", "{arguments:?}: stdout is for data only");
+        assert!(ran.stderr.contains(says), "{arguments:?}: no `{says}` in\n{}", ran.stderr);
     }
-    assert_eq!(world.run(&["runs", "list", "--json"]).code(0).json(), json!([]), "nothing was run");
+    assert_eq!(world.run_program(&["runs", "list", "--json"]).code(0).json(), json!([]), "nothing was run");
 }
 
 #[test]
 fn ctrl_c_cancels_with_130_and_keeps_the_path() {
     let world = World::new();
-    world.talk(&json!([{"text": "late", "delay_ms": 600_000}]));
+    world.write_talk(&json!([{"text": "late", "delay_ms": 600_000}]));
     let mut command =
         world.command(&["run", "--workflow-file", "talk.json", "--replies", "replies.json", "hi", "--json"]);
     let child = command.spawn().unwrap();
-    eventually("the agent is asked", || {
-        let list = world.run(&["runs", "list", "--json"]).json();
+    wait_for("the agent is asked", || {
+        let list = world.run_program(&["runs", "list", "--json"]).json();
         (list[0]["path"] == json!(["start", "say"])).then_some(())
     });
-    signal(child.id(), "INT");
+    send_signal(child.id(), "INT");
     let done = child.wait_with_output().unwrap();
     assert_eq!(done.status.code(), Some(130), "{}", String::from_utf8_lossy(&done.stderr));
     let report: Value = serde_json::from_slice(&done.stdout).unwrap();
     assert_eq!((&report["status"], &report["path"]), (&json!("cancelled"), &json!(["start", "say"])));
-    assert_eq!(world.run(&["runs", "list", "--json"]).json()[0]["status"], "cancelled");
+    assert_eq!(world.run_program(&["runs", "list", "--json"]).json()[0]["status"], "cancelled");
 }
 
-pub fn signal(pid: u32, name: &str) {
+pub fn send_signal(pid: u32, name: &str) {
     let sent = std::process::Command::new("kill").args([&format!("-{name}"), &pid.to_string()]).status();
     assert!(sent.unwrap().success());
 }
@@ -123,9 +123,9 @@ pub fn signal(pid: u32, name: &str) {
 #[test]
 fn the_final_object_has_exactly_the_documented_fields() {
     let world = World::new();
-    world.talk(&json!([{"text": "Hi.", "usage": {"prompt": 7, "completion": 3}}]));
+    world.write_talk(&json!([{"text": "Hi.", "usage": {"prompt": 7, "completion": 3}}]));
     let ran = world.run_talk(&["--json"]).code(0);
-    assert_eq!(ran.err, "");
+    assert_eq!(ran.stderr, "");
     let report = ran.json();
     let names: Vec<&str> = report.as_object().unwrap().keys().map(String::as_str).collect();
     assert_eq!(names, FIELDS);
@@ -134,7 +134,7 @@ fn the_final_object_has_exactly_the_documented_fields() {
     assert_eq!(report["path"], json!(["start", "say", "stop"]));
     assert_eq!((&report["usage"]["prompt"], &report["usage"]["completion"]), (&json!(7), &json!(3)));
     assert_eq!((&report["warnings"], &report["error"]), (&json!([]), &json!(null)));
-    world.talk(&json!([{"error": {"kind": "refused", "message": "no"}}]));
+    world.write_talk(&json!([{"error": {"kind": "refused", "message": "no"}}]));
     let report = world.run_talk(&["--json"]).code(1).json();
     let names: Vec<&str> = report.as_object().unwrap().keys().map(String::as_str).collect();
     assert_eq!(names, FIELDS);
@@ -145,31 +145,31 @@ fn the_final_object_has_exactly_the_documented_fields() {
 #[test]
 fn stdout_holds_the_output_and_stderr_the_story() {
     let world = World::new();
-    world.talk(&json!([{"text": "One\nand two \u{1b}[31m."}]));
+    world.write_talk(&json!([{"text": "One\nand two \u{1b}[31m."}]));
     let ran = world.run_talk(&[]).code(0);
-    assert_eq!(ran.out, "One\nand two ␛[31m.\n");
+    assert_eq!(ran.stdout, "One\nand two ␛[31m.\n");
     for word in ["● say (coder)", "completed: start > say > stop", "tokens", "runs show"] {
-        assert!(ran.err.contains(word), "no `{word}` in\n{}", ran.err);
+        assert!(ran.stderr.contains(word), "no `{word}` in\n{}", ran.stderr);
     }
-    assert!(!ran.err.contains("undo"), "no file was changed: {}", ran.err);
+    assert!(!ran.stderr.contains("undo"), "no file was changed: {}", ran.stderr);
 }
 
 #[test]
 fn replies_that_nobody_asked_for_are_reported() {
     let world = World::new();
-    world.talk(&json!([{"text": "Hi."}, {"text": "more"}, {"text": "and more"}]));
+    world.write_talk(&json!([{"text": "Hi."}, {"text": "more"}, {"text": "and more"}]));
     let report = world.run_talk(&["--json"]).code(0).json();
     let texts: Vec<&str> =
         report["warnings"].as_array().unwrap().iter().map(|one| one["text"].as_str().unwrap()).collect();
     assert_eq!(texts, ["reply 2 of `coder` was never used", "reply 3 of `coder` was never used"]);
     let ran = world.run_talk(&[]).code(0);
-    assert!(ran.err.contains("warning: reply 2 of `coder` was never used"), "{}", ran.err);
+    assert!(ran.stderr.contains("warning: reply 2 of `coder` was never used"), "{}", ran.stderr);
 }
 
 #[test]
 fn a_reply_that_does_not_fit_is_drift() {
     let world = World::new();
-    world.talk(&json!([{"match": "good (bye|night)", "reply": {"text": "Hi."}}]));
+    world.write_talk(&json!([{"match": "good (bye|night)", "reply": {"text": "Hi."}}]));
     let report = world.run_talk(&["--json"]).code(1).json();
     assert_eq!(report["error"]["code"], "model.drift");
     let detail = report["error"]["detail"].as_str().unwrap();
@@ -180,8 +180,8 @@ fn a_reply_that_does_not_fit_is_drift() {
 fn the_input_can_come_in_five_ways() {
     let world = World::new();
     let text = "Zwei Zeilen\nmit = und \"ü\"";
-    world.write("input.txt", text);
-    world.talk(&json!([{"match": "Zeilen\nmit = und \"ü\"", "reply": {"text": "Right."}}]));
+    world.write_file("input.txt", text);
+    world.write_talk(&json!([{"match": "Zeilen\nmit = und \"ü\"", "reply": {"text": "Right."}}]));
     let file = ["run", "--workflow-file", "talk.json", "--replies", "replies.json", "--json"];
     let named = format!("task={text}");
     let rows: [(&[&str], &str); 5] = [
@@ -200,39 +200,41 @@ fn the_input_can_come_in_five_ways() {
 #[test]
 fn typed_inputs_are_checked_before_anything_happens() {
     let world = World::new();
-    let mut flow = talk();
+    let mut flow = talk_workflow();
     flow["input"]["type"] = json!("number");
     world.write_json("talk.json", &flow);
     world.write_json("replies.json", &json!({"replies": {"coder": [{"text": "Hi."}]}}));
     let ran = world
-        .run(&["run", "--workflow-file", "talk.json", "--replies", "replies.json", "abc", "--json"])
+        .run_program(&["run", "--workflow-file", "talk.json", "--replies", "replies.json", "abc", "--json"])
         .code(2);
-    assert!(ran.err.contains("task") && ran.err.contains("number"), "{}", ran.err);
-    assert_eq!(world.run(&["runs", "list", "--json"]).json(), json!([]));
-    assert!(world.run(&["snapshot", "list"]).code(0).out.contains("no snapshots"));
-    world.run(&["run", "--workflow-file", "talk.json", "--replies", "replies.json", "4.5", "--json"]).code(0);
+    assert!(ran.stderr.contains("task") && ran.stderr.contains("number"), "{}", ran.stderr);
+    assert_eq!(world.run_program(&["runs", "list", "--json"]).json(), json!([]));
+    assert!(world.run_program(&["snapshot", "list"]).code(0).stdout.contains("no snapshots"));
+    world
+        .run_program(&["run", "--workflow-file", "talk.json", "--replies", "replies.json", "4.5", "--json"])
+        .code(0);
 }
 
 #[test]
 fn capital_c_works_as_if_started_there() {
     let world = World::new();
-    world.write(".keep", "");
-    world.write_json("below/talk.json", &talk());
-    world.write("below/note.txt", "from below");
+    world.write_file(".keep", "");
+    world.write_json("below/talk.json", &talk_workflow());
+    world.write_file("below/note.txt", "from below");
     let call = json!({"tool_calls": [{"name": "read_files", "arguments": {"file_paths": ["note.txt"]}}]});
     let fit = json!({"match": "from below", "reply": {"text": "Read."}});
     world.write_json("below/replies.json", &json!({"replies": {"coder": [call, fit]}}));
     let rest = ["run", "--workflow-file", "talk.json", "--replies", "replies.json", "hi", "--json"];
-    let report = world.run(&[&["-C", "below"], &rest[..]].concat()).code(0).json();
+    let report = world.run_program(&[&["-C", "below"], &rest[..]].concat()).code(0).json();
     assert_eq!(report["output"], "Read.");
-    let list = world.run(&["runs", "list", "--json"]).json();
+    let list = world.run_program(&["runs", "list", "--json"]).json();
     assert!(list[0]["project"].as_str().unwrap().ends_with("/below"), "{list}");
 }
 
 #[test]
 fn every_error_is_one_object_with_json() {
     let world = World::repository();
-    world.write(
+    world.write_file(
         "broken.json",
         "{\"workflow_name\": \"broken\", \"states\": [{\"name\": \"start\", \"x\": 1}]}",
     );
@@ -248,15 +250,15 @@ fn every_error_is_one_object_with_json() {
         (&["runs", "list", "--limit", "x", "--json"], "usage", "--limit", false),
         (&["nothing", "--json"], "usage", "nothing", false),
     ] {
-        let ran = world.run(arguments).code(2);
-        assert_eq!(ran.out.lines().count(), 1, "{arguments:?}: {}", ran.out);
+        let ran = world.run_program(arguments).code(2);
+        assert_eq!(ran.stdout.lines().count(), 1, "{arguments:?}: {}", ran.stdout);
         let error = &ran.json()["error"];
         assert_eq!(error["code"], code, "{arguments:?}: {error}");
         let told = error["message"].as_str().unwrap();
         assert!(told.contains(message) && !told.contains("hint: "), "{arguments:?}: {told}");
         assert_eq!(error["hint"].is_string(), hint, "{arguments:?}: {error}");
-        assert!(!ran.err.is_empty(), "people are told, too: {arguments:?}");
+        assert!(!ran.stderr.is_empty(), "people are told, too: {arguments:?}");
         let plain: Vec<&str> = arguments.iter().copied().filter(|one| *one != "--json").collect();
-        assert_eq!(world.run(&plain).code(2).out, "", "{plain:?}");
+        assert_eq!(world.run_program(&plain).code(2).stdout, "", "{plain:?}");
     }
 }

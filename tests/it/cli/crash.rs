@@ -2,8 +2,8 @@
 
 use serde_json::json;
 
-use super::contract::signal;
-use super::world::{World, eventually, workflow};
+use super::contract::send_signal;
+use super::world::{World, wait_for, workflow};
 
 #[test]
 fn a_killed_run_is_interrupted_and_shows_what_was_done_and_what_was_open() {
@@ -25,25 +25,25 @@ fn a_killed_run_is_interrupted_and_shows_what_was_done_and_what_was_open() {
     let arguments =
         ["run", "--workflow-file", "talk.json", "--replies", "replies.json", "go", "--yes", "--events"];
     let mut child = world.command(&arguments).spawn().unwrap();
-    let id = eventually("the second state is reached", || {
-        let list = world.run(&["runs", "list", "--json"]).json();
+    let id = wait_for("the second state is reached", || {
+        let list = world.run_program(&["runs", "list", "--json"]).json();
         let there = list[0]["path"] == json!(["start", "first", "second"]);
         there.then(|| list[0]["id"].as_str().unwrap().to_owned())
     });
-    let alive = world.run(&["runs", "list", "--json"]).json();
+    let alive = world.run_program(&["runs", "list", "--json"]).json();
     assert_eq!(alive[0]["status"], "running", "readable while it runs");
-    eventually("the model is asked, and the files are stored beside that", || {
-        let lines = world.run(&["runs", "show", &id, "--json"]).code(0).lines();
+    wait_for("the model is asked, and the files are stored beside that", || {
+        let lines = world.run_program(&["runs", "show", &id, "--json"]).code(0).lines();
         let count = |event: &str| lines.iter().filter(|line| line["event"] == event).count();
         (count("model_called") == 3 && count("snapshot_taken") == 2).then_some(())
     });
-    signal(child.id(), "KILL");
+    send_signal(child.id(), "KILL");
     child.wait().unwrap();
 
-    let list = world.run(&["runs", "list", "--json"]).code(0).json();
+    let list = world.run_program(&["runs", "list", "--json"]).code(0).json();
     assert_eq!(list[0]["status"], "interrupted");
-    assert!(world.run(&["runs", "list"]).code(0).out.contains("interrupted"));
-    let shown = world.run(&["runs", "show", &id]).code(0).out;
+    assert!(world.run_program(&["runs", "list"]).code(0).stdout.contains("interrupted"));
+    let shown = world.run_program(&["runs", "show", &id]).code(0).stdout;
     let finished = [
         "status     interrupted",
         "start > first > second",
@@ -59,10 +59,10 @@ fn a_killed_run_is_interrupted_and_shows_what_was_done_and_what_was_open() {
     }
     let open = shown.split_once("never answered").unwrap().1;
     assert_eq!(open.trim().lines().count(), 2, "only the model call was open: {open}");
-    assert_eq!(world.read("made.txt"), "made");
+    assert_eq!(world.read_file("made.txt"), "made");
     let snapshot = list[0]["snapshot"].as_str().unwrap();
-    world.run(&["snapshot", "restore", snapshot, "--yes"]).code(0);
+    world.run_program(&["snapshot", "restore", snapshot, "--yes"]).code(0);
     assert!(!world.project().join("made.txt").exists(), "an interrupted run can be undone");
-    world.talk(&json!([{"text": "Hi."}]));
+    world.write_talk(&json!([{"text": "Hi."}]));
     world.run_talk(&["--json"]).code(0);
 }

@@ -5,7 +5,7 @@ use std::process::Stdio;
 
 use serde_json::json;
 
-use super::world::{Ran, World, eventually};
+use super::world::{Ran, World, wait_for};
 
 /// So many that a kill comes before the last of them.
 const FILES: usize = 600;
@@ -14,7 +14,7 @@ const RUN: [&str; 4] = ["run", "--workflow-file", "w.json", "--yes"];
 /// A project of many files, and a workflow that changes all of them.
 fn project() -> World {
     let world = World::repository();
-    (0..FILES).for_each(|at| drop(world.write(&format!("data/{at:04}"), "old\n")));
+    (0..FILES).for_each(|at| drop(world.write_file(&format!("data/{at:04}"), "old\n")));
     world.git(&["add", "."]);
     world.git(&["commit", "-qm", "files"]);
     let change = "for f in data/*; do echo new > $f; done";
@@ -26,8 +26,8 @@ fn project() -> World {
     world
 }
 
-fn run(world: &World, more: &[&str]) -> String {
-    let report = world.run(&[&RUN[..], &["--json"], more].concat()).code(0).json();
+fn run_flow(world: &World, more: &[&str]) -> String {
+    let report = world.run_program(&[&RUN[..], &["--json"], more].concat()).code(0).json();
     report["run_id"].as_str().unwrap().to_owned()
 }
 
@@ -38,122 +38,128 @@ fn content(world: &World) -> Vec<Vec<u8>> {
 }
 
 /// Kills the command as soon as the first file has the text; whether another one had not.
-fn kill(world: &World, arguments: &[&str], text: &[u8]) -> bool {
+fn kill_midway(world: &World, arguments: &[&str], text: &[u8]) -> bool {
     let mut child = world.command(arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let first = world.project().join("data/0000");
-    eventually("a file is changed", || (fs::read(&first).ok()? == text).then_some(()));
+    wait_for("a file is changed", || (fs::read(&first).ok()? == text).then_some(()));
     child.kill().unwrap();
     child.wait().unwrap();
     content(world).iter().any(|bytes| bytes != text)
 }
 
 /// The snapshot behind `snapshot restore`.
-fn undo(ran: &Ran) -> String {
-    let all = format!("{}{}", ran.out, ran.err);
+fn undo_id(ran: &Ran) -> String {
+    let all = format!("{}{}", ran.stdout, ran.stderr);
     let (_, rest) = all.split_once("snapshot restore ").unwrap_or_else(|| panic!("{all}"));
     rest.split_whitespace().next().unwrap().to_owned()
 }
 
-fn says(text: &str, parts: &[&str]) {
+fn assert_says(text: &str, parts: &[&str]) {
     for part in parts {
         assert!(text.contains(part), "no `{part}` in\n{text}");
     }
 }
 
 /// Nothing starts, and whoever asks is told what finishes it.
-fn is_told(world: &World, finish: &str) {
-    let runs = || world.run(&["runs", "list", "--json"]).code(0).json().as_array().unwrap().len();
+fn assert_refused_until(world: &World, finish: &str) {
+    let runs = || world.run_program(&["runs", "list", "--json"]).code(0).json().as_array().unwrap().len();
     let before = (runs(), content(world));
     for more in [&[][..], &["--share"], &["--isolate"]] {
-        let refused = world.run(&[&RUN[..], more].concat()).code(2);
-        says(&refused.err, &["of two moments", finish, "synthdev snapshot create"]);
+        let refused = world.run_program(&[&RUN[..], more].concat()).code(2);
+        assert_says(&refused.stderr, &["of two moments", finish, "synthdev snapshot create"]);
     }
     assert_eq!((runs(), content(world)), before);
-    says(&world.run(&["snapshot", "list"]).code(0).err, &["of two moments", finish]);
+    assert_says(&world.run_program(&["snapshot", "list"]).code(0).stderr, &["of two moments", finish]);
 }
 
 #[test]
 fn an_undo_is_finished_and_undone_as_one() {
     let world = project();
-    let run_id = run(&world, &[]);
+    let run_id = run_flow(&world, &[]);
     let command = ["runs", "undo", &run_id, "--yes"];
-    if !kill(&world, &command, b"old\n") {
+    if !kill_midway(&world, &command, b"old\n") {
         return;
     }
-    is_told(&world, &format!("synthdev runs undo {run_id}"));
-    let done = world.run(&command).code(0);
-    says(&done.out, &["what was there just now is snapshot"]);
+    assert_refused_until(&world, &format!("synthdev runs undo {run_id}"));
+    let done = world.run_program(&command).code(0);
+    assert_says(&done.stdout, &["what was there just now is snapshot"]);
     assert!(content(&world).iter().all(|bytes| bytes == b"old\n"));
-    assert!(!world.run(&["runs", "show", &run_id]).code(0).out.contains("on their way"));
-    world.run(&["snapshot", "restore", &undo(&done), "--yes"]).code(0);
+    assert!(!world.run_program(&["runs", "show", &run_id]).code(0).stdout.contains("on their way"));
+    world.run_program(&["snapshot", "restore", &undo_id(&done), "--yes"]).code(0);
     assert!(content(&world).iter().all(|bytes| bytes == b"new\n"), "as before the first attempt");
-    run(&world, &[]);
+    run_flow(&world, &[]);
 }
 
 #[test]
 fn a_restore_is_finished_or_given_up() {
     let world = project();
-    let listed = world.run(&["snapshot", "create"]).code(0).out;
+    let listed = world.run_program(&["snapshot", "create"]).code(0).stdout;
     let to = listed.split([' ', ':']).nth(1).unwrap().to_owned();
-    run(&world, &[]);
+    run_flow(&world, &[]);
     let command = ["snapshot", "restore", &to, "--yes"];
     for finish in [&command[..], &["snapshot", "create"]] {
-        if !kill(&world, &command, b"old\n") {
+        if !kill_midway(&world, &command, b"old\n") {
             return;
         }
-        is_told(&world, &format!("synthdev snapshot restore {to}"));
+        assert_refused_until(&world, &format!("synthdev snapshot restore {to}"));
         let before = content(&world);
-        world.run(finish).code(0);
+        world.run_program(finish).code(0);
         assert_eq!(content(&world) == before, finish.contains(&"create"), "{finish:?}");
-        assert!(!world.run(&["snapshot", "list"]).code(0).err.contains("of two moments"));
+        assert!(!world.run_program(&["snapshot", "list"]).code(0).stderr.contains("of two moments"));
         // all of them are new again
-        run(&world, &[]);
+        run_flow(&world, &[]);
     }
 }
 
 #[test]
 fn a_merge_is_finished_and_undone_as_one() {
     let world = project();
-    let run_id = run(&world, &["--isolate"]);
+    let run_id = run_flow(&world, &["--isolate"]);
     let command = ["runs", "merge", &run_id, "--yes"];
-    if !kill(&world, &command, b"new\n") {
+    if !kill_midway(&world, &command, b"new\n") {
         return;
     }
-    is_told(&world, &format!("synthdev runs merge {run_id}"));
-    says(&world.run(&["runs", "show", &run_id]).code(0).out, &["a merge of this run was cut off"]);
-    says(&world.run(&["runs", "discard", &run_id, "--yes"]).code(2).err, &["of two moments"]);
-    let done = world.run(&command).code(0);
-    says(&done.err, &["was cut off: this brings the rest"]);
+    assert_refused_until(&world, &format!("synthdev runs merge {run_id}"));
+    assert_says(
+        &world.run_program(&["runs", "show", &run_id]).code(0).stdout,
+        &["a merge of this run was cut off"],
+    );
+    assert_says(
+        &world.run_program(&["runs", "discard", &run_id, "--yes"]).code(2).stderr,
+        &["of two moments"],
+    );
+    let done = world.run_program(&command).code(0);
+    assert_says(&done.stderr, &["was cut off: this brings the rest"]);
     assert!(content(&world).iter().all(|bytes| bytes == b"new\n"));
-    assert!(!world.run(&["snapshot", "list"]).code(0).err.contains("of two moments"));
-    world.run(&["snapshot", "restore", &undo(&done), "--yes"]).code(0);
+    assert!(!world.run_program(&["snapshot", "list"]).code(0).stderr.contains("of two moments"));
+    world.run_program(&["snapshot", "restore", &undo_id(&done), "--yes"]).code(0);
     assert!(content(&world).iter().all(|bytes| bytes == b"old\n"), "as before the first attempt");
     world.git(&["checkout", "-q", "."]);
-    let refused = world.run(&["runs", "discard", &run_id]).code(2);
-    says(&refused.err, &["0000", "… and 560 more", "600 changed"]);
-    world.run(&command).code(0);
+    let refused = world.run_program(&["runs", "discard", &run_id]).code(2);
+    assert_says(&refused.stderr, &["0000", "… and 560 more", "600 changed"]);
+    world.run_program(&command).code(0);
     assert!(content(&world).iter().all(|bytes| bytes == b"new\n"));
-    says(&world.run(&command).code(0).err, &["nothing to do"]);
+    assert_says(&world.run_program(&command).code(0).stderr, &["nothing to do"]);
 }
 
 #[test]
 fn a_rewind_that_was_cut_off_is_over_when_the_files_are_brought_elsewhere() {
     let world = project();
-    let stored = world.run(&["snapshot", "create"]).code(0).out;
+    let stored = world.run_program(&["snapshot", "create"]).code(0).stdout;
     let stored = stored.split([' ', ':']).nth(1).unwrap().to_owned();
-    let first = run(&world, &[]);
-    let second = run(&world, &[]);
+    let first = run_flow(&world, &[]);
+    let second = run_flow(&world, &[]);
     for other in [&["snapshot", "restore", &stored, "--yes"][..], &["runs", "undo", &second, "--yes"]] {
-        if !kill(&world, &["runs", "rewind", &first, "--to", "1", "--yes"], b"old\n") {
+        if !kill_midway(&world, &["runs", "rewind", &first, "--to", "1", "--yes"], b"old\n") {
             return;
         }
-        is_told(&world, &format!("synthdev resume {first}"));
-        let done = world.run(other).code(0);
-        assert!(!done.err.contains("error"), "{other:?}: {}", done.err);
-        let shown = world.run(&["runs", "show", &first]).code(0).out;
+        assert_refused_until(&world, &format!("synthdev resume {first}"));
+        let done = world.run_program(other).code(0);
+        assert!(!done.stderr.contains("error"), "{other:?}: {}", done.stderr);
+        let shown = world.run_program(&["runs", "show", &first]).code(0).stdout;
         assert!(!shown.contains("on their way"), "{other:?}: {shown}");
         assert!(shown.contains("stands before step 1"), "{other:?}: {shown}");
         // it goes on over the files as they are now
-        world.run(&["resume", &first, "--yes"]).code(0);
+        world.run_program(&["resume", &first, "--yes"]).code(0);
     }
 }

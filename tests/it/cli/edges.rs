@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::world::{World, talk, workflow};
+use super::world::{World, talk_workflow, workflow};
 
 fn write_then_done() -> serde_json::Value {
     let write = json!({"file_path": "made.txt", "content": "made"});
@@ -12,20 +12,20 @@ fn write_then_done() -> serde_json::Value {
 #[test]
 fn without_a_place_to_record_nothing_is_started() {
     let world = World::new();
-    world.talk(&write_then_done());
+    world.write_talk(&write_then_done());
     std::fs::write(world.data(), "a file where the directory should be").unwrap();
     let ran = world.run_talk(&["--yes", "--json"]).code(2);
     assert_eq!(ran.json()["error"]["code"], "refused");
-    assert!(ran.err.contains(&world.data().display().to_string()), "it says where: {}", ran.err);
+    assert!(ran.stderr.contains(&world.data().display().to_string()), "it says where: {}", ran.stderr);
     assert!(!world.project().join("made.txt").exists());
 }
 
 #[test]
 fn without_a_snapshot_a_headless_run_goes_on_and_says_so() {
     let mut world = World::new();
-    world.talk(&write_then_done());
+    world.write_talk(&write_then_done());
     let project = world.project().display().to_string();
-    world.set("HOME", &project);
+    world.set_variable("HOME", &project);
     let ran = world.run_talk(&["--yes", "--json"]).code(0);
     let report = ran.json();
     assert_eq!(report["snapshot"], json!(null));
@@ -33,7 +33,11 @@ fn without_a_snapshot_a_headless_run_goes_on_and_says_so() {
         report["warnings"].as_array().unwrap().iter().filter_map(|one| one["code"].as_str()).collect();
     assert_eq!(codes, ["no_snapshot"], "{report}");
     let told = world.run_talk(&["--yes"]).code(0);
-    assert!(told.err.contains("warning: no snapshot") && !told.err.contains("undo the file"), "{}", told.err);
+    assert!(
+        told.stderr.contains("warning: no snapshot") && !told.stderr.contains("undo the file"),
+        "{}",
+        told.stderr
+    );
 }
 
 #[test]
@@ -49,10 +53,10 @@ fn approvals_follow_the_settings_and_yes_never_widens_a_denial() {
     ];
     for (approvals, yes, code, written) in rows {
         let world = World::new();
-        world.talk(&write_then_done());
-        world.configure("settings.json", &json!({"approvals": approvals}).to_string());
+        world.write_talk(&write_then_done());
+        world.write_user_file("settings.json", &json!({"approvals": approvals}).to_string());
         let ran = world.run_talk(if yes { &["--yes", "--json"] } else { &["--json"] });
-        assert_eq!(ran.code, Some(code), "{approvals} {yes}\n{}{}", ran.out, ran.err);
+        assert_eq!(ran.code, Some(code), "{approvals} {yes}\n{}{}", ran.stdout, ran.stderr);
         assert_eq!(world.project().join("made.txt").exists(), written, "{approvals} {yes}");
     }
 }
@@ -60,7 +64,7 @@ fn approvals_follow_the_settings_and_yes_never_widens_a_denial() {
 #[test]
 fn several_runs_at_once_share_one_project_and_one_store() {
     let world = World::repository();
-    world.talk(&write_then_done());
+    world.write_talk(&write_then_done());
     let arguments = [
         "run",
         "--workflow-file",
@@ -81,22 +85,28 @@ fn several_runs_at_once_share_one_project_and_one_store() {
         assert_eq!(report["warnings"], json!([]), "each has its snapshot");
         ids.push(report["run_id"].as_str().unwrap().to_owned());
     }
-    let list = world.run(&["runs", "list", "--json"]).code(0).json();
+    let list = world.run_program(&["runs", "list", "--json"]).code(0).json();
     assert_eq!(list.as_array().unwrap().len(), 5);
     for id in &ids {
-        assert!(world.run(&["runs", "show", id]).code(0).out.contains("status     completed"), "{id}");
+        assert!(
+            world.run_program(&["runs", "show", id]).code(0).stdout.contains("status     completed"),
+            "{id}"
+        );
     }
-    assert_eq!(world.run(&["runs", "list", "--json", "--limit", "2"]).json().as_array().unwrap().len(), 2);
+    assert_eq!(
+        world.run_program(&["runs", "list", "--json", "--limit", "2"]).json().as_array().unwrap().len(),
+        2
+    );
     world.git(&["fsck", "--no-dangling"]);
 }
 
 #[test]
 fn a_child_workflow_is_part_of_the_path_and_what_failed_in_it_is_told() {
     let world = World::new();
-    let mut child = talk();
+    let mut child = talk_workflow();
     child["workflow_name"] = json!("child");
-    world.configure("workflows/child.json", &child.to_string());
-    let mut parent = talk();
+    world.write_user_file("workflows/child.json", &child.to_string());
+    let mut parent = talk_workflow();
     parent["states"][1] = json!({"name": "call", "action": {"sub_workflow": "child", "sub_workflow_input": {"task": "common_data.task"}},
         "transition": [{"target": "stop", "condition": "true",
             "before": "() => { this.common_data.result = this.sub_workflow_result; }"}]});
@@ -122,7 +132,7 @@ fn a_child_workflow_is_part_of_the_path_and_what_failed_in_it_is_told() {
 #[test]
 fn a_reader_that_leaves_early_is_no_error() {
     let world = World::new();
-    world.talk(&json!([{"text": "Hi."}]));
+    world.write_talk(&json!([{"text": "Hi."}]));
     world.run_talk(&[]).code(0);
     let mut child = world.command(&["tools", "--json"]).spawn().unwrap();
     drop(child.stdout.take());
@@ -134,21 +144,21 @@ fn a_reader_that_leaves_early_is_no_error() {
 fn a_run_whose_reader_leaves_is_cancelled_and_recorded() {
     let world = World::new();
     let many: Vec<_> = (0..200).map(|_| json!({"name": "list_directory", "arguments": {}})).collect();
-    world.talk(&json!([{"tool_calls": many}, {"text": "never", "delay_ms": 600_000}]));
+    world.write_talk(&json!([{"tool_calls": many}, {"text": "never", "delay_ms": 600_000}]));
     let arguments =
         ["run", "--workflow-file", "talk.json", "--replies", "replies.json", "x", "--events", "--json"];
     let mut child = world.command(&arguments).spawn().unwrap();
     drop(child.stdout.take());
     let done = child.wait_with_output().unwrap();
     assert_eq!(done.status.code(), Some(130), "{}", String::from_utf8_lossy(&done.stderr));
-    let list = world.run(&["runs", "list", "--json"]).code(0).json();
+    let list = world.run_program(&["runs", "list", "--json"]).code(0).json();
     assert_eq!(list[0]["status"], "cancelled", "{list}");
 }
 
 #[test]
 fn a_closed_stderr_breaks_nothing() {
     let world = World::new();
-    world.talk(&write_then_done());
+    world.write_talk(&write_then_done());
     for (arguments, code) in [
         (&["run", "--workflow-file", "talk.json", "--replies", "replies.json", "x", "--yes"][..], 0),
         (&["run", "--workflow-file", "talk.json", "--replies", "replies.json", "x"], 5),
@@ -173,10 +183,10 @@ fn a_circle_without_work_stops() {
     ]));
     flow["limits"] = json!({"max_steps": 4_000_000_000_u32, "max_visits": 4_000_000_000_u32});
     world.write_json("round.json", &flow);
-    world.write("none.json", "{\"replies\": {}}");
+    world.write_file("none.json", "{\"replies\": {}}");
     let arguments = ["run", "--workflow-file", "round.json", "--replies", "none.json", "x"];
-    let ran = world.run(&arguments).code(4);
-    assert!(ran.err.contains("without any work in between"), "{}", ran.err);
+    let ran = world.run_program(&arguments).code(4);
+    assert!(ran.stderr.contains("without any work in between"), "{}", ran.stderr);
 }
 
 /// The run is not at fault: its end stays its end, and where the output is now is told.
@@ -184,7 +194,7 @@ fn a_circle_without_work_stops() {
 #[test]
 fn output_that_cannot_be_written_changes_no_run() {
     let world = World::new();
-    world.talk(&json!([{"text": "Hi."}]));
+    world.write_talk(&json!([{"text": "Hi."}]));
     for flag in ["--json", "--events", "--yes"] {
         let base = ["run", "--workflow-file", "talk.json", "--replies", "replies.json", "hello", flag];
         let mut command = world.command(&base);
@@ -197,7 +207,7 @@ fn output_that_cannot_be_written_changes_no_run() {
             "{flag}: {told}"
         );
     }
-    let list = world.run(&["runs", "list", "--json"]).code(0).json();
+    let list = world.run_program(&["runs", "list", "--json"]).code(0).json();
     assert!(list.as_array().unwrap().iter().all(|run| run["status"] == "completed"), "{list}");
 }
 
@@ -206,11 +216,11 @@ fn output_that_cannot_be_written_changes_no_run() {
 #[test]
 fn a_file_that_may_not_grow_is_an_error() {
     let world = World::new();
-    world.talk(&json!([{"text": "Hi."}]));
+    world.write_talk(&json!([{"text": "Hi."}]));
     let run = "run --workflow-file talk.json --replies replies.json hello";
     let line = format!("ulimit -f 1; exec {} {run}", env!("CARGO_BIN_EXE_synthdev"));
     let mut command = std::process::Command::new("sh");
-    world.isolate(&mut command);
+    world.isolate_command(&mut command);
     let done = command.args(["-c", &line]).output().unwrap();
     let told = String::from_utf8_lossy(&done.stderr).into_owned();
     assert_eq!(done.status.code(), Some(2), "{:?}: {told}", done.status);

@@ -13,8 +13,9 @@ fn events_are_the_history_in_the_same_order() {
     let write = json!({"file_path": "new.txt", "content": "x"});
     let calls =
         json!([{"name": "write_file", "arguments": write}, {"name": "no_such_tool", "arguments": {}}]);
-    world
-        .talk(&json!([{"text": "I write.", "chunk": 3, "tool_calls": calls}, {"text": "Done.", "chunk": 2}]));
+    world.write_talk(
+        &json!([{"text": "I write.", "chunk": 3, "tool_calls": calls}, {"text": "Done.", "chunk": 2}]),
+    );
     let ran = world.run_talk(&["--events", "--json", "--yes"]).code(0);
     let mut lines = ran.lines();
     let report = lines.pop().unwrap();
@@ -30,9 +31,9 @@ fn events_are_the_history_in_the_same_order() {
     assert!(lines.iter().all(|line| line["run"] == id && line["at"].is_i64()), "{lines:?}");
     let lasting: Vec<&Value> =
         lines.iter().filter(|line| !FLEETING.contains(&line["event"].as_str().unwrap())).collect();
-    let kept = world.run(&["runs", "show", id, "--json"]).code(0).lines();
+    let kept = world.run_program(&["runs", "show", id, "--json"]).code(0).lines();
     assert_eq!(lasting, kept.iter().collect::<Vec<_>>());
-    let short = world.run(&["runs", "show", &id[..id.len() - 2]]).code(0).out;
+    let short = world.run_program(&["runs", "show", &id[..id.len() - 2]]).code(0).stdout;
     for part in
         ["● 2 say #1 (coder)", "✓ write_file", "✗ no_such_tool refused", "completed", "start > say > stop"]
     {
@@ -43,12 +44,12 @@ fn events_are_the_history_in_the_same_order() {
 #[test]
 fn a_run_leaves_git_status_clean() {
     let world = World::repository();
-    world.write(".gitignore", "*.json\n");
+    world.write_file(".gitignore", "*.json\n");
     world.git(&["add", "."]);
     world.git(&["commit", "-q", "-m", "ignore"]);
     let before =
         (world.git(&["status", "--porcelain", "--ignored"]), world.git(&["log", "--oneline", "--all"]));
-    world.talk(&json!([
+    world.write_talk(&json!([
         {"tool_calls": [{"name": "execute_terminal", "arguments": {"command": "cat README.md"}}]},
         {"match": "# sample", "reply": {"text": "Seen."}}
     ]));

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::world::{World, talk};
+use super::world::{World, talk_workflow};
 use crate::support::model_server::{Behaviour, ModelServer, dead_url};
 
 struct Case {
@@ -10,27 +10,27 @@ struct Case {
     answers: Vec<Behaviour>,
     /// Empty: the run completes.
     code: &'static str,
-    says: &'static str,
+    message: &'static str,
     requests: usize,
 }
 
 fn world(base_url: &str) -> World {
     let mut world = World::new();
-    world.write_json("talk.json", &talk());
-    world.set("SYNTHDEV_BASE_URL", base_url);
-    world.set("SYNTHDEV_API_KEY", "sk-failures-01");
-    world.set("SYNTHDEV_BASE_MODEL", "mock-1");
-    world.set("SYNTHDEV_RETRY_ATTEMPTS", "3");
-    world.set("SYNTHDEV_RETRY_FIRST_DELAY_MS", "1");
-    world.set("SYNTHDEV_RETRY_LONGEST_DELAY_MS", "2000");
+    world.write_json("talk.json", &talk_workflow());
+    world.set_variable("SYNTHDEV_BASE_URL", base_url);
+    world.set_variable("SYNTHDEV_API_KEY", "sk-failures-01");
+    world.set_variable("SYNTHDEV_BASE_MODEL", "mock-1");
+    world.set_variable("SYNTHDEV_RETRY_ATTEMPTS", "3");
+    world.set_variable("SYNTHDEV_RETRY_FIRST_DELAY_MS", "1");
+    world.set_variable("SYNTHDEV_RETRY_LONGEST_DELAY_MS", "2000");
     world
 }
 
 const RUN: [&str; 4] = ["run", "--workflow-file", "talk.json", "hello"];
 
 /// A failed run tells everything in its final object, in its history and in one line on stderr.
-fn failed(world: &World, title: &str, code: &str, says: &str) {
-    let report = world.run(&[&RUN[..], &["--json"]].concat()).code(1).json();
+fn check_failure(world: &World, title: &str, code: &str, says: &str) {
+    let report = world.run_program(&[&RUN[..], &["--json"]].concat()).code(1).json();
     let error = &report["error"];
     assert_eq!(
         (&error["code"], &error["state"], &error["agent"]),
@@ -43,11 +43,11 @@ fn failed(world: &World, title: &str, code: &str, says: &str) {
     assert!(error["hint"].as_str().is_some_and(|hint| !hint.is_empty()), "{title}: {error}");
     assert_eq!(report["path"], json!(["start", "say"]), "{title}");
     let id = report["run_id"].as_str().unwrap();
-    let shown = world.run(&["runs", "show", id]).code(0).out;
+    let shown = world.run_program(&["runs", "show", id]).code(0).stdout;
     for part in ["start > say", "status     failed", code, says] {
         assert!(shown.contains(part), "{title}: no `{part}` in\n{shown}");
     }
-    let events = world.run(&["runs", "show", id, "--json"]).code(0).lines();
+    let events = world.run_program(&["runs", "show", id, "--json"]).code(0).lines();
     let said: Vec<&Value> = events.iter().filter(|one| one["event"] == "message_added").collect();
     assert!(
         said.iter().all(|one| one["author"] != json!({"agent": "coder"})),
@@ -55,23 +55,23 @@ fn failed(world: &World, title: &str, code: &str, says: &str) {
     );
 }
 
-async fn check(case: Case) {
+async fn check_case(case: Case) {
     let title = case.title;
-    let server = ModelServer::start(case.answers).await;
+    let server = ModelServer::start_server(case.answers).await;
     let world = world(&server.base_url);
     if case.code.is_empty() {
-        let report = world.run(&[&RUN[..], &["--json", "--yes"]].concat()).code(0).json();
-        assert!(report["output"].as_str().unwrap().contains(case.says), "{title}: {report}");
+        let report = world.run_program(&[&RUN[..], &["--json", "--yes"]].concat()).code(0).json();
+        assert!(report["output"].as_str().unwrap().contains(case.message), "{title}: {report}");
     } else {
-        failed(&world, title, case.code, case.says);
+        check_failure(&world, title, case.code, case.message);
     }
     let requests = server.requests();
     assert_eq!(requests.len(), case.requests, "{title}");
-    assert!(requests.iter().all(|one| one.rejected.is_none()), "{title}: {requests:?}");
+    assert!(requests.iter().all(|one| one.rejection.is_none()), "{title}: {requests:?}");
     assert!(!world.project().join("cut.txt").exists(), "{title}: half a call is no call");
 }
 
-fn busy() -> Behaviour {
+fn busy_answer() -> Behaviour {
     Behaviour::status(429, r#"{"error": {"message": "slow down", "type": "rate_limit_exceeded"}}"#)
 }
 
@@ -79,7 +79,7 @@ fn half_a_call() -> Behaviour {
     let head = json!({"index": 0, "id": "c1", "type": "function",
         "function": {"name": "write_file", "arguments": "{\"file_path\": \"cut.txt\", \"content\": \"ha"}});
     let chunk = json!({"choices": [{"index": 0, "delta": {"role": "assistant", "tool_calls": [head]}}]});
-    Behaviour::events(&[&chunk.to_string()]).cut()
+    Behaviour::events(&[&chunk.to_string()]).with_cut_connection()
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -89,50 +89,53 @@ async fn rate_limits_and_failing_servers_are_asked_again_as_they_wish() {
     let cases = [
         Case {
             title: "429, then fine",
-            answers: vec![busy().header("retry-after", "0"), ok()],
+            answers: vec![busy_answer().header("retry-after", "0"), ok()],
             code: "",
-            says: "Fine.",
+            message: "Fine.",
             requests: 2,
         },
         Case {
             title: "429 for ever",
-            answers: vec![busy(), busy(), busy(), busy()],
+            answers: vec![busy_answer(), busy_answer(), busy_answer(), busy_answer()],
             code: "model.rate_limit",
-            says: "slow down (after 3 attempts)",
+            message: "slow down (after 3 attempts)",
             requests: 3,
         },
         Case {
             title: "429 for an hour",
-            answers: vec![busy().header("retry-after", "3600")],
+            answers: vec![busy_answer().header("retry-after", "3600")],
             code: "model.rate_limit",
-            says: "slow down",
+            message: "slow down",
             requests: 1,
         },
         Case {
             title: "500, then fine",
             answers: vec![oops(), oops(), ok()],
             code: "",
-            says: "Fine.",
+            message: "Fine.",
             requests: 3,
         },
         Case {
             title: "500 for ever",
             answers: vec![oops(), oops(), oops(), oops()],
             code: "model.overloaded",
-            says: "oops (after 3 attempts)",
+            message: "oops (after 3 attempts)",
             requests: 3,
         },
     ];
     for case in cases {
-        check(case).await;
+        check_case(case).await;
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_servers_own_wish_is_waited_for() {
-    let server =
-        ModelServer::start(vec![busy().header("retry-after-ms", "120"), Behaviour::text("Fine.")]).await;
-    let events = world(&server.base_url).run(&[&RUN[..], &["--events"]].concat()).code(0).lines();
+    let server = ModelServer::start_server(vec![
+        busy_answer().header("retry-after-ms", "120"),
+        Behaviour::text("Fine."),
+    ])
+    .await;
+    let events = world(&server.base_url).run_program(&[&RUN[..], &["--events"]].concat()).code(0).lines();
     let retry: Vec<&Value> = events.iter().filter(|one| one["event"] == "model_retry").collect();
     assert_eq!(retry.len(), 1);
     assert_eq!((&retry[0]["attempt"], &retry[0]["delay_ms"]), (&json!(2), &json!(120)));
@@ -146,64 +149,64 @@ async fn answers_that_are_none_are_not_asked_for_again() {
     let cases = [
         Case {
             title: "a page",
-            answers: vec![Behaviour::html(page)],
+            answers: vec![Behaviour::html_page(page)],
             code: "model.protocol",
-            says: "Welcome to nginx!",
+            message: "Welcome to nginx!",
             requests: 1,
         },
         Case {
             title: "404 page",
             answers: vec![Behaviour::status(404, page)],
             code: "model.protocol",
-            says: "404",
+            message: "404",
             requests: 1,
         },
         Case {
             title: "a bad key",
             answers: vec![Behaviour::status(401, r#"{"error": "no"}"#)],
             code: "model.auth",
-            says: "401",
+            message: "401",
             requests: 1,
         },
         Case {
             title: "nothing",
             answers: vec![Behaviour::text("")],
             code: "model.empty",
-            says: "the model answered nothing",
+            message: "the model answered nothing",
             requests: 1,
         },
     ];
     for case in cases {
-        check(case).await;
+        check_case(case).await;
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn broken_connections_end_in_transport_errors() {
     let cuts = vec![half_a_call(), half_a_call(), half_a_call()];
-    check(Case {
+    check_case(Case {
         title: "cut in a call",
         answers: cuts,
         code: "model.transport",
-        says: "(after 3 attempts)",
+        message: "(after 3 attempts)",
         requests: 3,
     })
     .await;
     let healed = vec![half_a_call(), Behaviour::text("Fine.")];
-    check(Case { title: "cut once", answers: healed, code: "", says: "Fine.", requests: 2 }).await;
+    check_case(Case { title: "cut once", answers: healed, code: "", message: "Fine.", requests: 2 }).await;
     let refused = world(&dead_url());
-    failed(&refused, "refused", "model.transport", "cannot connect to http://127.0.0.1");
+    check_failure(&refused, "refused", "model.transport", "cannot connect to http://127.0.0.1");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_that_goes_silent_is_left_after_the_limit() {
     let hello = r#"{"choices": [{"index": 0, "delta": {"content": "Wait"}}]}"#;
-    let server = ModelServer::start(vec![Behaviour::events(&[hello]).stall()]).await;
+    let server = ModelServer::start_server(vec![Behaviour::events(&[hello]).with_stall()]).await;
     let mut world = world(&server.base_url);
-    world.set("SYNTHDEV_RETRY_ATTEMPTS", "1");
-    world.set("SYNTHDEV_IDLE_SECONDS", "1");
-    failed(&world, "stall", "model.timeout", "sent nothing for 1 s");
-    server.closed(1).await;
+    world.set_variable("SYNTHDEV_RETRY_ATTEMPTS", "1");
+    world.set_variable("SYNTHDEV_IDLE_SECONDS", "1");
+    check_failure(&world, "stall", "model.timeout", "sent nothing for 1 s");
+    server.wait_closed(1).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -215,17 +218,17 @@ async fn wrong_calls_are_told_to_the_model_and_the_run_goes_on() {
         ("wrong type", Behaviour::calls(&[("c1", "read_files", "{\"file_paths\": 7}")]), "file_paths"),
     ];
     for (title, call, says) in rows {
-        let server = ModelServer::start(vec![call, fine()]).await;
+        let server = ModelServer::start_server(vec![call, fine()]).await;
         let world = world(&server.base_url);
-        let report = world.run(&[&RUN[..], &["--json", "--yes"]].concat()).code(0).json();
+        let report = world.run_program(&[&RUN[..], &["--json", "--yes"]].concat()).code(0).json();
         assert_eq!(report["output"], "Then without.", "{title}");
         let requests = server.requests();
-        assert!(requests.iter().all(|one| one.rejected.is_none()), "{title}: {requests:?}");
+        assert!(requests.iter().all(|one| one.rejection.is_none()), "{title}: {requests:?}");
         let messages = requests[1].body["messages"].as_array().unwrap();
         let answer = messages.iter().find(|message| message["role"] == "tool").unwrap();
         let text = answer["content"].as_str().unwrap();
         assert!(text.contains(says), "{title}: no `{says}` in {text}");
-        let shown = world.run(&["runs", "show", report["run_id"].as_str().unwrap()]).code(0).out;
+        let shown = world.run_program(&["runs", "show", report["run_id"].as_str().unwrap()]).code(0).stdout;
         assert!(shown.contains("✗"), "{title}: {shown}");
     }
 }
@@ -233,15 +236,15 @@ async fn wrong_calls_are_told_to_the_model_and_the_run_goes_on() {
 #[tokio::test(flavor = "multi_thread")]
 async fn people_get_one_clear_line_with_what_to_do() {
     let refused = world(&dead_url());
-    let ran = refused.run(&RUN).code(1);
-    assert_eq!(ran.out, "");
-    let lines: Vec<&str> = ran.err.lines().filter(|line| line.contains("cannot connect")).collect();
+    let ran = refused.run_program(&RUN).code(1);
+    assert_eq!(ran.stdout, "");
+    let lines: Vec<&str> = ran.stderr.lines().filter(|line| line.contains("cannot connect")).collect();
     assert!(
         lines.iter().any(|line| line.contains("in state say") && line.contains("agent coder")),
         "{}",
-        ran.err
+        ran.stderr
     );
     for part in ["error[model.transport]", "hint: check the base URL", "failed: start > say"] {
-        assert!(ran.err.contains(part), "no `{part}` in\n{}", ran.err);
+        assert!(ran.stderr.contains(part), "no `{part}` in\n{}", ran.stderr);
     }
 }

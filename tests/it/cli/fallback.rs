@@ -2,13 +2,13 @@
 
 use serde_json::{Value, json};
 
-use super::real_protocols::thoughtful;
+use super::real_protocols::thoughtful_answer;
 use super::world::{World, workflow};
 use crate::support::model_server::{Behaviour, Dialect, ModelServer, dead_url};
 
 const RUN: [&str; 6] = ["run", "--workflow-file", "twice.json", "hello", "--json", "--yes"];
 
-fn down() -> Behaviour {
+fn server_down() -> Behaviour {
     Behaviour::status(503, r#"{"error": {"message": "down"}}"#)
 }
 
@@ -26,14 +26,14 @@ fn world(base: &str, smart: &str, fallback: &str) -> World {
     ]);
     world.write_json("twice.json", &workflow(&states));
     for (level, url) in [("BASE", base), ("SMART", smart)] {
-        world.set(&format!("SYNTHDEV_{level}_BASE_URL"), url);
-        world.set(&format!("SYNTHDEV_{level}_MODEL"), &format!("{}-model", level.to_lowercase()));
-        world.set(&format!("SYNTHDEV_{level}_API_KEY"), &format!("sk-{level}-01"));
+        world.set_variable(&format!("SYNTHDEV_{level}_BASE_URL"), url);
+        world.set_variable(&format!("SYNTHDEV_{level}_MODEL"), &format!("{}-model", level.to_lowercase()));
+        world.set_variable(&format!("SYNTHDEV_{level}_API_KEY"), &format!("sk-{level}-01"));
     }
-    world.set("SYNTHDEV_BASE_URL", base);
-    world.set("SYNTHDEV_BASE_FALLBACK", fallback);
-    world.set("SYNTHDEV_RETRY_ATTEMPTS", "2");
-    world.set("SYNTHDEV_RETRY_FIRST_DELAY_MS", "1");
+    world.set_variable("SYNTHDEV_BASE_URL", base);
+    world.set_variable("SYNTHDEV_BASE_FALLBACK", fallback);
+    world.set_variable("SYNTHDEV_RETRY_ATTEMPTS", "2");
+    world.set_variable("SYNTHDEV_RETRY_FIRST_DELAY_MS", "1");
     world
 }
 
@@ -41,35 +41,36 @@ struct Case {
     title: &'static str,
     /// What the base level's server answers; nothing: there is none.
     base: Vec<Behaviour>,
-    smart: Vec<Behaviour>,
+    smart_answers: Vec<Behaviour>,
     fallback: &'static str,
     /// The output, or the code of the error.
     ends: Result<&'static str, &'static str>,
     /// How often each server is asked.
-    asked: (usize, usize),
+    request_counts: (usize, usize),
     /// How often another model took over.
-    told: usize,
+    fallback_count: usize,
 }
 
-async fn check(case: Case) {
+async fn check_case(case: Case) {
     let title = case.title;
-    let base = ModelServer::start(case.base).await;
-    let smart = ModelServer::start(case.smart).await;
-    let dead = case.asked.0 == 0;
+    let base = ModelServer::start_server(case.base).await;
+    let smart = ModelServer::start_server(case.smart_answers).await;
+    let dead = case.request_counts.0 == 0;
     let url = if dead { dead_url() } else { base.base_url.clone() };
     let world = world(&url, &smart.base_url, case.fallback);
-    let ran = world.run(&RUN).code(i32::from(case.ends.is_err()));
+    let ran = world.run_program(&RUN).code(i32::from(case.ends.is_err()));
     let report = ran.json();
     match case.ends {
         Ok(text) => assert_eq!(report["output"], json!(text), "{title}: {report}"),
         Err(code) => assert_eq!(report["error"]["code"], json!(code), "{title}: {report}"),
     }
-    assert_eq!((base.requests().len(), smart.requests().len()), case.asked, "{title}");
+    assert_eq!((base.requests().len(), smart.requests().len()), case.request_counts, "{title}");
     let asked = base.requests().into_iter().chain(smart.requests());
-    assert!(asked.into_iter().all(|one| one.rejected.is_none()), "{title}");
-    let events = world.run(&["runs", "show", report["run_id"].as_str().unwrap(), "--json"]).code(0).lines();
+    assert!(asked.into_iter().all(|one| one.rejection.is_none()), "{title}");
+    let events =
+        world.run_program(&["runs", "show", report["run_id"].as_str().unwrap(), "--json"]).code(0).lines();
     let told: Vec<&Value> = events.iter().filter(|one| one["code"] == "model_fallback").collect();
-    assert_eq!(told.len(), case.told, "{title}: {told:?}");
+    assert_eq!(told.len(), case.fallback_count, "{title}: {told:?}");
     let names = |text: &str| text.contains("base-model") && text.contains("smart-model");
     assert!(told.iter().all(|one| names(one["text"].as_str().unwrap_or_default())), "{title}: {told:?}");
 }
@@ -80,70 +81,70 @@ async fn another_level_answers_while_a_server_stays_down() {
     let cases = [
         Case {
             title: "it takes over for the rest of the run",
-            base: vec![down(), down()],
-            smart: vec![text("One."), text("Two.")],
+            base: vec![server_down(), server_down()],
+            smart_answers: vec![text("One."), text("Two.")],
             fallback: "smart",
             ends: Ok("Two."),
-            asked: (2, 2),
-            told: 1,
+            request_counts: (2, 2),
+            fallback_count: 1,
         },
         Case {
             title: "no server at all; a level with the same model is not asked in vain",
             base: vec![],
-            smart: vec![text("One."), text("Two.")],
+            smart_answers: vec![text("One."), text("Two.")],
             fallback: "fast, smart",
             ends: Ok("Two."),
-            asked: (0, 2),
-            told: 1,
+            request_counts: (0, 2),
+            fallback_count: 1,
         },
         Case {
             title: "it comes back when the other one goes down",
-            base: vec![down(), down(), text("Two.")],
-            smart: vec![text("One."), down(), down()],
+            base: vec![server_down(), server_down(), text("Two.")],
+            smart_answers: vec![text("One."), server_down(), server_down()],
             fallback: "smart",
             ends: Ok("Two."),
-            asked: (3, 3),
-            told: 2,
+            request_counts: (3, 3),
+            fallback_count: 2,
         },
         Case {
             title: "all are down: each is tried once in a visit",
-            base: vec![down(), down()],
-            smart: vec![down(), down()],
+            base: vec![server_down(), server_down()],
+            smart_answers: vec![server_down(), server_down()],
             fallback: "smart",
             ends: Err("model.overloaded"),
-            asked: (2, 2),
-            told: 1,
+            request_counts: (2, 2),
+            fallback_count: 1,
         },
         Case {
             title: "a bad key is not helped by another server",
             base: vec![Behaviour::status(401, r#"{"error": {"message": "bad key"}}"#)],
-            smart: vec![],
+            smart_answers: vec![],
             fallback: "smart",
             ends: Err("model.auth"),
-            asked: (1, 0),
-            told: 0,
+            request_counts: (1, 0),
+            fallback_count: 0,
         },
         Case {
             title: "one hiccup is no outage",
-            base: vec![down(), text("One."), text("Two.")],
-            smart: vec![],
+            base: vec![server_down(), text("One."), text("Two.")],
+            smart_answers: vec![],
             fallback: "smart",
             ends: Ok("Two."),
-            asked: (3, 0),
-            told: 0,
+            request_counts: (3, 0),
+            fallback_count: 0,
         },
     ];
     for case in cases {
-        check(case).await;
+        check_case(case).await;
     }
 }
 
 #[test]
 fn a_level_that_is_none_is_refused_before_anything_runs() {
     let world = world("http://127.0.0.1:9/v1", "http://127.0.0.1:9/v1", "smrt");
-    let ran = world.run(&RUN).code(2);
+    let ran = world.run_program(&RUN).code(2);
     for part in ["level base falls back to `smrt`", "there is no level `smrt`", "smart"] {
-        assert!(ran.err.contains(part), "no `{part}` in\n{}", ran.err);
+        assert!(ran.stderr.contains(part), "no `{part}` in\n{}", ran.stderr);
     }
 }
 
@@ -173,9 +174,9 @@ struct Sums {
     fallback: &'static str,
     scripts: [Vec<Behaviour>; 3],
     /// How often base, smart and fast are asked.
-    asked: [usize; 3],
-    summed: Option<&'static str>,
-    told: &'static [&'static str],
+    request_counts: [usize; 3],
+    summed_line: Option<&'static str>,
+    expected_texts: &'static [&'static str],
 }
 
 fn summaries() -> [Sums; 4] {
@@ -187,37 +188,49 @@ fn summaries() -> [Sums; 4] {
             title: "the level that the context names",
             level: Some("fast"),
             fallback: "smart",
-            scripts: [vec![long("One."), long("Two."), end()], vec![sum()], vec![down(), down()]],
-            asked: [3, 1, 2],
-            summed: Some("smart-model"),
-            told: &["model_fallback"],
+            scripts: [
+                vec![long("One."), long("Two."), end()],
+                vec![sum()],
+                vec![server_down(), server_down()],
+            ],
+            request_counts: [3, 1, 2],
+            summed_line: Some("smart-model"),
+            expected_texts: &["model_fallback"],
         },
         Sums {
             title: "the agent's own: who sums up speaks then, too",
             level: None,
             fallback: "smart",
-            scripts: [vec![long("One."), long("Two."), down(), down()], vec![sum(), end()], vec![]],
-            asked: [4, 2, 0],
-            summed: Some("smart-model"),
-            told: &["model_fallback"],
+            scripts: [
+                vec![long("One."), long("Two."), server_down(), server_down()],
+                vec![sum(), end()],
+                vec![],
+            ],
+            request_counts: [4, 2, 0],
+            summed_line: Some("smart-model"),
+            expected_texts: &["model_fallback"],
         },
         Sums {
             title: "nobody else",
             level: Some("fast"),
             fallback: "",
-            scripts: [vec![long("One."), long("Two."), end()], vec![], vec![down(), down()]],
-            asked: [3, 0, 2],
-            summed: None,
-            told: &["summary_failed", "context_trimmed"],
+            scripts: [vec![long("One."), long("Two."), end()], vec![], vec![server_down(), server_down()]],
+            request_counts: [3, 0, 2],
+            summed_line: None,
+            expected_texts: &["summary_failed", "context_trimmed"],
         },
         Sums {
             title: "all are down",
             level: Some("fast"),
             fallback: "smart",
-            scripts: [vec![long("One."), long("Two."), end()], vec![down(), down()], vec![down(), down()]],
-            asked: [3, 2, 2],
-            summed: None,
-            told: &["model_fallback", "summary_failed", "context_trimmed"],
+            scripts: [
+                vec![long("One."), long("Two."), end()],
+                vec![server_down(), server_down()],
+                vec![server_down(), server_down()],
+            ],
+            request_counts: [3, 2, 2],
+            summed_line: None,
+            expected_texts: &["model_fallback", "summary_failed", "context_trimmed"],
         },
     ]
 }
@@ -225,20 +238,31 @@ fn summaries() -> [Sums; 4] {
 /// What sums up falls back as who speaks does; without another one the beginning is left out, and that is told.
 #[tokio::test(flavor = "multi_thread")]
 async fn another_level_sums_up_while_the_usual_one_is_down() {
-    for Sums { title, level, fallback, scripts: [base, smart, fast], asked, summed, told } in summaries() {
-        let base = ModelServer::start(base).await;
-        let smart = ModelServer::start(smart).await;
-        let fast = ModelServer::start(fast).await;
+    for Sums {
+        title,
+        level,
+        fallback,
+        scripts: [base, smart, fast],
+        request_counts: asked,
+        summed_line: summed,
+        expected_texts: told,
+    } in summaries()
+    {
+        let base = ModelServer::start_server(base).await;
+        let smart = ModelServer::start_server(smart).await;
+        let fast = ModelServer::start_server(fast).await;
         let mut world = world(&base.base_url, &smart.base_url, if level.is_none() { fallback } else { "" });
-        world.set("SYNTHDEV_FAST_BASE_URL", &fast.base_url);
-        world.set("SYNTHDEV_FAST_MODEL", "fast-model");
-        world.set("SYNTHDEV_FAST_FALLBACK", if level.is_some() { fallback } else { "" });
+        world.set_variable("SYNTHDEV_FAST_BASE_URL", &fast.base_url);
+        world.set_variable("SYNTHDEV_FAST_MODEL", "fast-model");
+        world.set_variable("SYNTHDEV_FAST_FALLBACK", if level.is_some() { fallback } else { "" });
         world.write_json("twice.json", &long_talk(level));
-        let report = world.run(&RUN).code(0).json();
+        let report = world.run_program(&RUN).code(0).json();
         assert_eq!(report["output"], "Three.", "{title}: {report}");
         assert_eq!([&base, &smart, &fast].map(|one| one.requests().len()), asked, "{title}");
-        let events =
-            world.run(&["runs", "show", report["run_id"].as_str().unwrap(), "--json"]).code(0).lines();
+        let events = world
+            .run_program(&["runs", "show", report["run_id"].as_str().unwrap(), "--json"])
+            .code(0)
+            .lines();
         let by = events.iter().find(|one| one["event"] == "context_summarized");
         assert_eq!(by.map(|one| one["model"].as_str().unwrap()), summed, "{title}: {by:?}");
         let warnings = events.iter().filter(|one| one["event"] == "warning");
@@ -263,28 +287,33 @@ async fn a_server_of_another_protocol_takes_over_between_two_tool_rounds() {
         let look = |id: &'static str| (id, "list_directory");
         let round = |dialect, id| {
             let (id, name) = look(id);
-            thoughtful(dialect, "A thought.", "I look.", (id, name, &json!({"directory_path": "."})))
+            thoughtful_answer(dialect, "A thought.", "I look.", (id, name, &json!({"directory_path": "."})))
         };
         let gone = |dialect: Dialect| Behaviour::status(503, &dialect.error("overloaded_error", "down"));
-        let first =
-            ModelServer::speak(one, vec![round(one, "c1"), gone(one), gone(one), one.text("Two.")]).await;
-        let second =
-            ModelServer::speak(other, vec![round(other, "c2"), other.text("One."), gone(other), gone(other)])
-                .await;
+        let first = ModelServer::start_in_dialect(
+            one,
+            vec![round(one, "c1"), gone(one), gone(one), one.text("Two.")],
+        )
+        .await;
+        let second = ModelServer::start_in_dialect(
+            other,
+            vec![round(other, "c2"), other.text("One."), gone(other), gone(other)],
+        )
+        .await;
         let mut world = world(&first.base_url, &second.base_url, "smart");
-        world.set("SYNTHDEV_REASONING_EFFORT", "low");
+        world.set_variable("SYNTHDEV_REASONING_EFFORT", "low");
         let provider = |dialect: Dialect, server: &ModelServer| {
             json!({"base_url": server.base_url, "protocol": dialect.protocol(), "needs_key": false,
                 "accepts": ["reasoning_effort", "max_output_tokens"]})
         };
         let providers = json!({"one": provider(one, &first), "other": provider(other, &second)});
-        world.configure("models.json", &json!({ "providers": providers }).to_string());
+        world.write_user_file("models.json", &json!({ "providers": providers }).to_string());
         let pair = format!("{one:?} then {other:?}");
-        let report = world.run(&RUN).json();
+        let report = world.run_program(&RUN).json();
         let refused: Vec<String> = [&first, &second]
             .iter()
             .flat_map(|server| server.requests())
-            .filter_map(|one| one.rejected)
+            .filter_map(|one| one.rejection)
             .collect();
         assert_eq!(refused, Vec::<String>::new(), "{pair}");
         assert_eq!(report["output"], "Two.", "{pair}: {report}");
@@ -307,27 +336,27 @@ async fn a_run_that_fell_back_is_recorded_and_played() {
     let rows = [
         (
             Dialect::Completions,
-            [vec![down(), down()], vec![Behaviour::text("One."), Behaviour::text("Two.")]],
+            [vec![server_down(), server_down()], vec![Behaviour::text("One."), Behaviour::text("Two.")]],
             None,
         ),
         // who sums up asks the base server, too, and is told of its limit
         (Dialect::Messages, [vec![long("One."), long("Two."), gone(), gone(), end], vec![sum]], Some("fast")),
     ];
     for (dialect, [base, smart], level) in rows {
-        let base = ModelServer::speak(dialect, base).await;
-        let smart = ModelServer::speak(dialect, smart).await;
+        let base = ModelServer::start_in_dialect(dialect, base).await;
+        let smart = ModelServer::start_in_dialect(dialect, smart).await;
         let mut world = world(&base.base_url, &smart.base_url, if level.is_none() { "smart" } else { "" });
-        world.set("SYNTHDEV_FAST_FALLBACK", "smart");
-        world.set("SYNTHDEV_FAST_MODEL", "fast-model");
+        world.set_variable("SYNTHDEV_FAST_FALLBACK", "smart");
+        world.set_variable("SYNTHDEV_FAST_MODEL", "fast-model");
         let provider = |server: &ModelServer| json!({"base_url": server.base_url, "protocol": dialect.protocol(), "needs_key": false});
         let providers = json!({"one": provider(&base), "other": provider(&smart)});
-        world.configure("models.json", &json!({ "providers": providers }).to_string());
+        world.write_user_file("models.json", &json!({ "providers": providers }).to_string());
         if level.is_some() {
             world.write_json("twice.json", &long_talk(level));
         }
-        let recorded = world.run(&[&RUN[..], &["--record", "it.jsonl"]].concat()).code(0).json();
+        let recorded = world.run_program(&[&RUN[..], &["--record", "it.jsonl"]].concat()).code(0).json();
         drop((base, smart));
-        let played = world.run(&[&RUN[..], &["--replay", "it.jsonl"]].concat()).code(0).json();
+        let played = world.run_program(&[&RUN[..], &["--replay", "it.jsonl"]].concat()).code(0).json();
         for key in ["output", "usage", "cost_usd", "path"] {
             assert_eq!(played[key], recorded[key], "{dialect:?}, {key}: {played}");
         }

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use serde_json::{Value, json};
 
 use super::shipped::names as shipped;
-use super::world::{World, talk, workflow};
+use super::world::{World, talk_workflow, workflow};
 
 /// Each is a picture in `tests/frames`, to be looked at when it changes.
 #[test]
@@ -17,12 +17,12 @@ fn shipped_workflows_look_as_they_should_at_80_columns() {
     settings.set_prepend_module_to_snapshot(false);
     settings.set_omit_expression(true);
     for name in shipped() {
-        let drawn = world.run(&["graph", &name]).code(0);
-        assert_eq!(drawn.err, "");
-        for line in drawn.out.lines() {
+        let drawn = world.run_program(&["graph", &name]).code(0);
+        assert_eq!(drawn.stderr, "");
+        for line in drawn.stdout.lines() {
             assert!(unicode_width::UnicodeWidthStr::width(line) <= 80, "{name}: {line}");
         }
-        settings.bind(|| insta::assert_snapshot!(format!("graph_{name}_80"), drawn.out));
+        settings.bind(|| insta::assert_snapshot!(format!("graph_{name}_80"), drawn.stdout));
     }
 }
 
@@ -32,10 +32,10 @@ fn every_format_of_every_shipped_workflow_is_sound() {
     for name in shipped() {
         for more in [&["--children"][..], &[]] {
             let arguments = |format| [&["graph", name.as_str(), "--format", format], more].concat();
-            let list = world.run(&arguments("json")).code(0).json();
-            let mermaid = world.run(&arguments("mermaid")).code(0).out;
+            let list = world.run_program(&arguments("json")).code(0).json();
+            let mermaid = world.run_program(&arguments("mermaid")).code(0).stdout;
             assert!(mermaid.starts_with("stateDiagram-v2\n"), "{mermaid}");
-            let dot = world.run(&arguments("dot")).code(0).out;
+            let dot = world.run_program(&arguments("dot")).code(0).stdout;
             check_with_graphviz(&dot);
             for graph in list.as_array().unwrap() {
                 for node in graph["nodes"].as_array().unwrap() {
@@ -64,7 +64,7 @@ fn node<'g>(graph: &'g Value, name: &str) -> &'g Value {
 #[test]
 fn a_run_is_seen_with_counts_costs_and_where_it_ended() {
     let world = World::new();
-    world.write_json("twice.json", &twice());
+    world.write_json("twice.json", &repeating_workflow());
     world.write_json(
         "replies.json",
         &json!({"replies": {"coder": [
@@ -72,13 +72,13 @@ fn a_run_is_seen_with_counts_costs_and_where_it_ended() {
             {"text": "done", "usage": {"prompt": 300, "completion": 1}}]}}),
     );
     let arguments = ["run", "--workflow-file", "twice.json", "--replies", "replies.json", "hi", "--json"];
-    assert_eq!(world.run(&arguments).code(0).json()["output"], "done");
-    let runs = world.run(&["runs", "list", "--json"]).code(0).json();
+    assert_eq!(world.run_program(&arguments).code(0).json()["output"], "done");
+    let runs = world.run_program(&["runs", "list", "--json"]).code(0).json();
     let id = runs[0]["id"].as_str().unwrap();
     // what ran is drawn, whatever became of the file
     fs::remove_file(world.project().join("twice.json")).unwrap();
 
-    let drawn = world.run(&["graph", "--run", id]).code(0).out;
+    let drawn = world.run_program(&["graph", "--run", id]).code(0).stdout;
     assert!(drawn.starts_with(&format!("run {id} of talk: completed, 4 visits, cost ")), "{drawn}");
     let expected = "\
  ○ start                                                                      ×1
@@ -90,7 +90,7 @@ fn a_run_is_seen_with_counts_costs_and_where_it_ended() {
 ";
     assert!(drawn.ends_with(expected), "{drawn}");
 
-    let list = world.run(&["graph", "--run", id, "talk", "--format", "json"]).code(0).json();
+    let list = world.run_program(&["graph", "--run", id, "talk", "--format", "json"]).code(0).json();
     let say = node(&list[0], "say");
     assert_eq!((&say["tally"]["count"], &say["tally"]["tokens"]), (&json!(2), &json!(421)));
     let ways: Vec<_> = list[0]["edges"].as_array().unwrap().iter().map(|e| &e["tally"]["tokens"]).collect();
@@ -98,14 +98,16 @@ fn a_run_is_seen_with_counts_costs_and_where_it_ended() {
     assert_eq!(node(&list[0], "stop")["tally"]["standing"], "current");
     assert_eq!(say["tally"]["standing"], "done");
 
-    let other = world.run(&["graph", "--run", id, "coder_reviewer"]).code(2);
-    assert!(other.err.contains("used no workflow `coder_reviewer`") && other.err.contains("it used talk"));
-    let other = world.run(&["graph", "--run", "nope"]).code(2);
-    assert!(other.err.contains("nope"), "{}", other.err);
+    let other = world.run_program(&["graph", "--run", id, "coder_reviewer"]).code(2);
+    assert!(
+        other.stderr.contains("used no workflow `coder_reviewer`") && other.stderr.contains("it used talk")
+    );
+    let other = world.run_program(&["graph", "--run", "nope"]).code(2);
+    assert!(other.stderr.contains("nope"), "{}", other.stderr);
 }
 
 /// Says again what it is told until the answer is another one.
-fn twice() -> Value {
+fn repeating_workflow() -> Value {
     workflow(&json!([
         {"name": "start", "transition": [{"target": "say"}]},
         {"name": "say", "agent": "coder", "input": "common_data.task",
@@ -119,26 +121,26 @@ fn twice() -> Value {
 #[test]
 fn a_called_workflow_is_drawn_with_its_own_part_of_the_run() {
     let world = World::new();
-    world.write_json("both.json", &json!([outer(), talk()]));
+    world.write_json("both.json", &json!([outer_workflow(), talk_workflow()]));
     let replies = json!([{"text": "one", "usage": {"prompt": 10, "completion": 1}},
                          {"text": "two", "usage": {"prompt": 20, "completion": 2}}]);
     world.write_json("replies.json", &json!({"replies": {"coder": replies}}));
     let ran = ["run", "--workflow-file", "both.json", "--replies", "replies.json", "hi", "--json"];
-    assert_eq!(world.run(&ran).code(0).json()["output"], "two");
-    let runs = world.run(&["runs", "list", "--json"]).code(0).json();
+    assert_eq!(world.run_program(&ran).code(0).json()["output"], "two");
+    let runs = world.run_program(&["runs", "list", "--json"]).code(0).json();
     let id = runs[0]["id"].as_str().unwrap();
-    let list = world.run(&["graph", "--run", id, "--children", "--format", "json"]).code(0).json();
+    let list = world.run_program(&["graph", "--run", id, "--children", "--format", "json"]).code(0).json();
     let names: Vec<_> = list.as_array().unwrap().iter().map(|graph| &graph["workflow"]).collect();
     assert_eq!(names, ["outer", "talk"]);
     let tokens = |graph: &Value, state: &str| node(graph, state)["tally"]["tokens"].clone();
     assert_eq!((tokens(&list[0], "first"), tokens(&list[0], "second")), (json!(11), json!(22)));
     assert_eq!((tokens(&list[1], "say"), tokens(&list[1], "stop")), (json!(33), json!(0)));
-    let only = world.run(&["graph", "--run", id, "talk"]).code(0).out;
+    let only = world.run_program(&["graph", "--run", id, "talk"]).code(0).stdout;
     assert!(only.contains(" ● say") && only.contains("×2") && !only.contains("first"), "{only}");
 }
 
 /// Calls `talk` twice.
-fn outer() -> Value {
+fn outer_workflow() -> Value {
     let call = |name: &str, next: &str| {
         json!({"name": name, "action": {"sub_workflow": "talk", "sub_workflow_input": {"task": "common_data.task"}},
                "transition": [{"target": next, "before": "() => { this.common_data.result = this.sub_workflow_result; }"}]})
@@ -154,12 +156,12 @@ fn outer() -> Value {
 fn names_of_a_file_stay_names_on_every_screen() {
     let world = World::new();
     let name = "x\u{1b}[2J\"; --> y\u{202e}\n";
-    let mut states = talk();
+    let mut states = talk_workflow();
     states["states"][0]["transition"][0]["target"] = json!(name);
     states["states"][1]["name"] = json!(name);
     world.write_json("nasty.json", &states);
     for format in ["terminal", "mermaid", "dot"] {
-        let drawn = world.run(&["graph", "nasty.json", "--format", format]).code(0).out;
+        let drawn = world.run_program(&["graph", "nasty.json", "--format", format]).code(0).stdout;
         let bad: Vec<char> = drawn.chars().filter(|c| c.is_control() && *c != '\n').collect();
         assert!(bad.is_empty() && !drawn.contains('\u{202e}'), "{drawn:?}");
     }
@@ -168,19 +170,26 @@ fn names_of_a_file_stay_names_on_every_screen() {
 #[test]
 fn what_cannot_be_drawn_is_told() {
     let world = World::new();
-    let unknown = world.run(&["graph", "coder_reviewr"]).code(2);
-    assert!(unknown.err.contains("did you mean `coder_reviewer`"), "{}", unknown.err);
-    world.write("broken.json", &talk().to_string().replace("\"target\":\"say\"", "\"target\":\"sya\""));
-    let broken = world.run(&["graph", "broken.json"]).code(2);
-    assert!(broken.err.contains("E02") && broken.err.contains("did you mean `say`"), "{}", broken.err);
-    assert_eq!(broken.out, "");
-    assert!(world.run(&["graph"]).code(2).err.contains("NAME|FILE"));
-    world.write_json("both.json", &json!([outer(), talk()]));
-    let first = world.run(&["graph", "both.json"]).code(0);
+    let unknown = world.run_program(&["graph", "coder_reviewr"]).code(2);
+    assert!(unknown.stderr.contains("did you mean `coder_reviewer`"), "{}", unknown.stderr);
+    world.write_file(
+        "broken.json",
+        &talk_workflow().to_string().replace("\"target\":\"say\"", "\"target\":\"sya\""),
+    );
+    let broken = world.run_program(&["graph", "broken.json"]).code(2);
     assert!(
-        first.out.starts_with("outer\n") && first.err.contains("the file also holds talk"),
+        broken.stderr.contains("E02") && broken.stderr.contains("did you mean `say`"),
         "{}",
-        first.err
+        broken.stderr
+    );
+    assert_eq!(broken.stdout, "");
+    assert!(world.run_program(&["graph"]).code(2).stderr.contains("NAME|FILE"));
+    world.write_json("both.json", &json!([outer_workflow(), talk_workflow()]));
+    let first = world.run_program(&["graph", "both.json"]).code(0);
+    assert!(
+        first.stdout.starts_with("outer\n") && first.stderr.contains("the file also holds talk"),
+        "{}",
+        first.stderr
     );
 }
 
@@ -188,7 +197,8 @@ fn what_cannot_be_drawn_is_told() {
 fn the_width_can_be_said() {
     let world = World::new();
     for width in [30, 50, 100] {
-        let drawn = world.run(&["graph", "coder_reviewer", "--width", &width.to_string()]).code(0).out;
+        let drawn =
+            world.run_program(&["graph", "coder_reviewer", "--width", &width.to_string()]).code(0).stdout;
         let widest = drawn.lines().map(unicode_width::UnicodeWidthStr::width).max().unwrap();
         assert!(widest <= width && widest > width - 30, "{width}: {widest}\n{drawn}");
     }

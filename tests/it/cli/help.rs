@@ -9,7 +9,7 @@ use super::world::World;
 fn commands(world: &World, path: &[String], found: &mut Vec<(Vec<String>, String)>) {
     let mut arguments: Vec<&str> = path.iter().map(String::as_str).collect();
     arguments.push("--help");
-    let text = world.run(&arguments).code(0).out;
+    let text = world.run_program(&arguments).code(0).stdout;
     let listed = text.split_once("Commands:\n").map_or("", |(_, rest)| rest);
     let names: Vec<String> = listed
         .lines()
@@ -58,12 +58,12 @@ fn every_flag_of_every_help_is_accepted() {
         );
         assert_eq!(count >= 15, settings, "{path:?}: {count} flags are listed");
         arguments.push("--help");
-        assert_eq!(world.run(&arguments).code(0).out, help, "{arguments:?}");
+        assert_eq!(world.run_program(&arguments).code(0).stdout, help, "{arguments:?}");
         for captures in alias.captures_iter(&help) {
             for name in captures[1].split(", ") {
                 let mut arguments: Vec<&str> = path.iter().map(String::as_str).collect();
                 arguments.extend([name, "1", "--help"]);
-                world.run(&arguments).code(0);
+                world.run_program(&arguments).code(0);
             }
         }
     }
@@ -87,11 +87,11 @@ fn every_flag_of_the_settings_table_sets_its_setting() {
         };
         let given = with.iter().flat_map(|rule| [rule.flags[nth], value(rule.path)]);
         let arguments: Vec<&str> = given.chain(["config", "show", "--origin"]).collect();
-        let shown = world.run(&arguments).code(0);
-        assert_eq!(shown.err, "");
+        let shown = world.run_program(&arguments).code(0);
+        assert_eq!(shown.stderr, "");
         for rule in with {
-            let line = shown.out.lines().find(|line| line.starts_with(&format!("{} ", rule.path)));
-            let line = line.unwrap_or_else(|| panic!("{} is not shown:\n{}", rule.path, shown.out));
+            let line = shown.stdout.lines().find(|line| line.starts_with(&format!("{} ", rule.path)));
+            let line = line.unwrap_or_else(|| panic!("{} is not shown:\n{}", rule.path, shown.stdout));
             assert!(line.ends_with("(command line)"), "{line}");
             assert!(line.contains("api_key") || line.contains(value(rule.path)), "{line}");
         }
@@ -101,18 +101,21 @@ fn every_flag_of_the_settings_table_sets_its_setting() {
 #[test]
 fn help_and_version_say_what_they_must() {
     let world = World::new();
-    let help = world.run(&["--help"]).code(0).out;
+    let help = world.run_program(&["--help"]).code(0).stdout;
     for code in
         ["0 completed", "1 failed", "2 usage", "3 paused", "4 limit", "5 approval needed", "130 cancelled"]
     {
         assert!(help.contains(code), "no `{code}` in\n{help}");
     }
-    assert_eq!(world.run(&["--version"]).code(0).out, concat!("synthdev ", env!("CARGO_PKG_VERSION"), "\n"));
+    assert_eq!(
+        world.run_program(&["--version"]).code(0).stdout,
+        concat!("synthdev ", env!("CARGO_PKG_VERSION"), "\n")
+    );
 }
 
 #[test]
 fn every_limit_is_told() {
-    let told = World::new().run(&["limits"]).code(0).out;
+    let told = World::new().run_program(&["limits"]).code(0).stdout;
     for word in ["max_steps", "max_concurrency", "budget", "tools.output_limit_bytes", "32 MiB"] {
         assert!(told.contains(word), "no `{word}` in\n{told}");
     }
@@ -122,7 +125,7 @@ fn every_limit_is_told() {
 fn completions_exist_for_every_shell_and_name_the_commands() {
     let world = World::new();
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
-        let script = world.run(&["completions", shell]).code(0).out;
+        let script = world.run_program(&["completions", shell]).code(0).stdout;
         for word in ["synthdev", "workflow-file", "snapshot", "restore"] {
             assert!(script.contains(word), "{shell}: no `{word}`");
         }

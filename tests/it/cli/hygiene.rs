@@ -7,12 +7,12 @@ use std::process::{Command, Stdio};
 use serde_json::{Value, json};
 use synthdev::domain::snapshot::RunWorktree;
 
-use super::world::{Ran, World, eventually, workflow};
+use super::world::{Ran, World, wait_for, workflow};
 
 /// A finished run in the history.
 fn world() -> World {
     let world = World::new();
-    world.talk(&json!([{"text": "Done."}]));
+    world.write_talk(&json!([{"text": "Done."}]));
     world.run_talk(&[]).code(0);
     // the log goes into the file when the last one closes it in good order
     drop(rusqlite::Connection::open(history(&world)).unwrap().execute_batch("SELECT count(*) FROM runs"));
@@ -24,18 +24,18 @@ fn history(world: &World) -> std::path::PathBuf {
 }
 
 fn runs(world: &World) -> Vec<Value> {
-    world.run(&["runs", "list", "--json"]).code(0).json().as_array().unwrap().clone()
+    world.run_program(&["runs", "list", "--json"]).code(0).json().as_array().unwrap().clone()
 }
 
 /// A shell line around the program, which is `"$@"`.
-fn under(world: &World, line: &str, arguments: &[&str]) -> Ran {
+fn run_under_shell(world: &World, line: &str, arguments: &[&str]) -> Ran {
     let mut command = Command::new("bash");
-    world.isolate(command.args(["-c", line, "bash", env!("CARGO_BIN_EXE_synthdev")]).args(arguments));
+    world.isolate_command(command.args(["-c", line, "bash", env!("CARGO_BIN_EXE_synthdev")]).args(arguments));
     let done = command.stdin(Stdio::null()).output().unwrap();
     Ran {
         code: done.status.code(),
-        out: String::from_utf8(done.stdout).unwrap(),
-        err: String::from_utf8(done.stderr).unwrap(),
+        stdout: String::from_utf8(done.stdout).unwrap(),
+        stderr: String::from_utf8(done.stderr).unwrap(),
     }
 }
 
@@ -52,31 +52,42 @@ fn a_damaged_history_is_named_with_what_to_do_and_salvaged() {
         &["run", "--workflow-file", "talk.json", "--replies", "replies.json", "hello"],
         &["resume", "x"],
     ] {
-        let ran = world.run(arguments).code(2);
-        assert!(ran.err.contains("is damaged") && ran.err.contains(path.to_str().unwrap()), "{}", ran.err);
-        assert!(ran.err.contains("synthdev runs salvage"), "{}", ran.err);
+        let ran = world.run_program(arguments).code(2);
+        assert!(
+            ran.stderr.contains("is damaged") && ran.stderr.contains(path.to_str().unwrap()),
+            "{}",
+            ran.stderr
+        );
+        assert!(ran.stderr.contains("synthdev runs salvage"), "{}", ran.stderr);
     }
     assert!(fs::read(&path).unwrap() == bytes, "it was left as it is");
-    let saved = world.run(&["runs", "salvage"]).code(1);
-    assert!(saved.out.contains("saved 1 run") && saved.out.contains("runs-salvaged-"), "{}", saved.out);
-    assert!(saved.out.contains("the beginning of the file is damaged"), "{}", saved.out);
+    let saved = world.run_program(&["runs", "salvage"]).code(1);
+    assert!(
+        saved.stdout.contains("saved 1 run") && saved.stdout.contains("runs-salvaged-"),
+        "{}",
+        saved.stdout
+    );
+    assert!(saved.stdout.contains("the beginning of the file is damaged"), "{}", saved.stdout);
     assert!(fs::read(&path).unwrap() == bytes, "looking changes nothing");
     // in the same second, too
-    let twice = world.run(&["runs", "salvage", "--json"]).code(1).json();
-    assert_ne!(twice["file"], world.run(&["runs", "salvage", "--json"]).code(1).json()["file"]);
-    let replaced = world.run(&["runs", "salvage", "--replace", "--json"]).code(1).json();
+    let twice = world.run_program(&["runs", "salvage", "--json"]).code(1).json();
+    assert_ne!(twice["file"], world.run_program(&["runs", "salvage", "--json"]).code(1).json()["file"]);
+    let replaced = world.run_program(&["runs", "salvage", "--replace", "--json"]).code(1).json();
     assert_eq!((&replaced["runs"], &replaced["file"]), (&json!(1), &json!(path)), "{replaced}");
     assert!(fs::read(replaced["damaged"].as_str().unwrap()).unwrap() == bytes, "it is kept");
     let runs = runs(&world);
     assert_eq!((runs.len(), &runs[0]["status"]), (1, &json!("completed")));
     let id = runs[0]["id"].as_str().unwrap();
-    let shown = world.run(&["runs", "show", id]).code(0);
-    assert!(shown.out.contains("Done."), "{}", shown.out);
-    world.run(&["runs", "replay", id]).code(0);
-    assert!(world.run(&["runs", "search", "done"]).code(0).out.contains(id), "the index was made anew");
+    let shown = world.run_program(&["runs", "show", id]).code(0);
+    assert!(shown.stdout.contains("Done."), "{}", shown.stdout);
+    world.run_program(&["runs", "replay", id]).code(0);
+    assert!(
+        world.run_program(&["runs", "search", "done"]).code(0).stdout.contains(id),
+        "the index was made anew"
+    );
     world.run_talk(&[]).code(0);
     assert_eq!(
-        world.run(&["runs", "salvage", "--json"]).code(0).json()["lost"],
+        world.run_program(&["runs", "salvage", "--json"]).code(0).json()["lost"],
         json!([]),
         "nothing was lost"
     );
@@ -93,17 +104,21 @@ fn a_replacement_that_was_cut_off_is_finished_first() {
     fs::write(beside("runs-salvaged-x.sqlite"), &sound).unwrap();
     fs::rename(&path, beside("runs.sqlite.damaged-x")).unwrap();
     for arguments in [&["runs", "list"][..], &["runs", "salvage"]] {
-        let refused = world.run(arguments).code(2);
+        let refused = world.run_program(arguments).code(2);
         assert!(
-            refused.err.contains("was cut off") && refused.err.contains("salvage --replace"),
+            refused.stderr.contains("was cut off") && refused.stderr.contains("salvage --replace"),
             "{}",
-            refused.err
+            refused.stderr
         );
     }
-    assert!(world.run_talk(&[]).code(2).err.contains("was cut off"));
+    assert!(world.run_talk(&[]).code(2).stderr.contains("was cut off"));
     assert!(!path.exists(), "no empty one was made");
-    let done = world.run(&["runs", "salvage", "--replace"]).code(0);
-    assert!(done.out.contains("is finished") && done.out.contains("runs.sqlite.damaged-x"), "{}", done.out);
+    let done = world.run_program(&["runs", "salvage", "--replace"]).code(0);
+    assert!(
+        done.stdout.contains("is finished") && done.stdout.contains("runs.sqlite.damaged-x"),
+        "{}",
+        done.stdout
+    );
     assert_eq!(runs(&world).len(), 1);
     assert!(!beside("runs.sqlite-replacing").exists());
 }
@@ -124,12 +139,12 @@ fn a_run_whose_place_was_lost_is_not_taken_up_in_the_project() {
         &["runs", "rewind", &id, "--to", "1", "--yes"],
         &["runs", "fork", &id, "--at", "1", "--restore-files", "--yes"],
     ] {
-        let refused = world.run(arguments).code(2);
+        let refused = world.run_program(arguments).code(2);
         let reason = "was lost when the history was salvaged";
-        assert!(refused.err.contains(reason), "{arguments:?}: {}", refused.err);
+        assert!(refused.stderr.contains(reason), "{arguments:?}: {}", refused.stderr);
     }
-    assert!(world.run(&["runs", "show", &id]).code(0).out.contains("not known any more"));
-    world.run(&["runs", "fork", &id, "--at", "1"]).code(0);
+    assert!(world.run_program(&["runs", "show", &id]).code(0).stdout.contains("not known any more"));
+    world.run_program(&["runs", "fork", &id, "--at", "1"]).code(0);
 }
 
 #[test]
@@ -138,21 +153,21 @@ fn a_history_that_is_gone_or_empty_is_not_begun_anew_where_a_log_tells_of_it() {
     let path = history(&world);
     fs::write(&path, "").unwrap();
     let ran = world.run_talk(&[]).code(2);
-    assert!(ran.err.contains("it is empty") && ran.err.contains("runs salvage"), "{}", ran.err);
+    assert!(ran.stderr.contains("it is empty") && ran.stderr.contains("runs salvage"), "{}", ran.stderr);
     assert_eq!(fs::metadata(&path).unwrap().len(), 0);
     fs::remove_file(&path).unwrap();
     fs::write(path.with_extension("sqlite-wal"), "what is left").unwrap();
     let ran = world.run_talk(&[]).code(2);
-    assert!(ran.err.contains("it is missing, though its log"), "{}", ran.err);
+    assert!(ran.stderr.contains("it is missing, though its log"), "{}", ran.stderr);
     assert!(!path.exists());
     fs::remove_file(path.with_extension("sqlite-wal")).unwrap();
     world.run_talk(&[]).code(0);
     let none = World::new();
-    assert!(none.run(&["runs", "salvage"]).code(2).err.contains("there is no run history"));
+    assert!(none.run_program(&["runs", "salvage"]).code(2).stderr.contains("there is no run history"));
 }
 
 /// A run of several states, each with an answer of some length.
-fn long(world: &World) {
+fn write_long_workflow(world: &World) {
     let say = |number: usize| {
         json!({"name": format!("s{number}"), "agent": "coder", "input": "go on",
                "action": {"function": "sendUserMessage"}, "transition": [{"target": if number == 11 { "stop".to_owned() } else { format!("s{}", number + 1) }}]})
@@ -173,18 +188,23 @@ fn long(world: &World) {
 /// The run stands still where it cannot be recorded, and says once why and what to do: nothing is paid for that is not
 /// recorded. What was recorded until then can be listed, shown and taken up.
 fn check_full(world: &World, ran: &Ran, why: &str) {
-    assert_eq!(ran.code, Some(1), "{}\n{}", ran.out, ran.err);
+    assert_eq!(ran.code, Some(1), "{}\n{}", ran.stdout, ran.stderr);
     // files of others that go meanwhile may make room for a while
-    let again = ran.err.matches("warning: this run is recorded again").count();
-    assert_eq!(ran.err.matches("warning: this run cannot be recorded").count(), 1 + again, "{}", ran.err);
-    assert!(ran.err.contains(why) && ran.err.contains("error[unrecorded]"), "{}", ran.err);
+    let again = ran.stderr.matches("warning: this run is recorded again").count();
+    assert_eq!(
+        ran.stderr.matches("warning: this run cannot be recorded").count(),
+        1 + again,
+        "{}",
+        ran.stderr
+    );
+    assert!(ran.stderr.contains(why) && ran.stderr.contains("error[unrecorded]"), "{}", ran.stderr);
     let runs = runs(world);
     assert_eq!((runs.len(), &runs[0]["status"]), (1, &json!("interrupted")), "{runs:?}");
     let id = runs[0]["id"].as_str().unwrap();
-    assert!(ran.err.contains(&format!("go on: synthdev resume {id}")), "{}", ran.err);
-    let shown = world.run(&["runs", "show", id]).code(0);
-    assert!(shown.out.contains("s0"), "{}", shown.out);
-    let going = world.run(&["resume", id, "--replies", "replies.json", "--json"]).code(0).json();
+    assert!(ran.stderr.contains(&format!("go on: synthdev resume {id}")), "{}", ran.stderr);
+    let shown = world.run_program(&["runs", "show", id]).code(0);
+    assert!(shown.stdout.contains("s0"), "{}", shown.stdout);
+    let going = world.run_program(&["resume", id, "--replies", "replies.json", "--json"]).code(0).json();
     assert_eq!(going["output"], "over", "the room is back, and so is the run: {going}");
 }
 
@@ -194,9 +214,9 @@ const START: [&str; 6] = ["run", "--workflow-file", "talk.json", "--replies", "r
 #[cfg(target_os = "linux")]
 fn a_full_disk_holds_the_run_until_it_can_be_recorded() {
     let world = World::new();
-    long(&world);
+    write_long_workflow(&world);
     let line = "trap '' XFSZ; ulimit -f 400; exec \"$@\"";
-    let ran = under(&world, line, &START);
+    let ran = run_under_shell(&world, line, &START);
     check_full(&world, &ran, "the disk refused");
 }
 
@@ -205,19 +225,19 @@ fn a_full_disk_holds_the_run_until_it_can_be_recorded() {
 #[cfg(target_os = "linux")]
 fn a_full_file_system_holds_the_run_until_it_can_be_recorded() {
     let world = World::new();
-    long(&world);
+    write_long_workflow(&world);
     fs::create_dir_all(world.data()).unwrap();
     let data = world.data().display().to_string();
-    let can = under(&world, "unshare -m mount -t tmpfs -o size=400k none \"$2\"", &[&data]);
+    let can = run_under_shell(&world, "unshare -m mount -t tmpfs -o size=400k none \"$2\"", &[&data]);
     if can.code != Some(0) {
-        eprintln!("skipped: no file system can be mounted here: {}", can.err);
+        eprintln!("skipped: no file system can be mounted here: {}", can.stderr);
         return;
     }
     let line = format!(
         "exec unshare -m bash -c 'mount -t tmpfs -o size=400k none {data} && {{ \"$@\"; code=$?; cp {data}/runs.sqlite* {}; exit $code; }}' bash \"$@\"",
         world.root().display()
     );
-    let ran = under(&world, &line, &START);
+    let ran = run_under_shell(&world, &line, &START);
     for entry in fs::read_dir(world.root()).unwrap().flatten() {
         let name = entry.file_name().into_string().unwrap();
         if name.starts_with("runs.sqlite") && !name.ends_with("-shm") {
@@ -241,18 +261,22 @@ fn a_history_that_cannot_be_written_can_be_read() {
     for (file, directory) in [(0o400, 0o700), (0o600, 0o500), (0o400, 0o500)] {
         mode(&history(&world), file);
         mode(&world.data(), directory);
-        let list = under(&world, BOUND, &["runs", "list", "--json"]);
+        let list = run_under_shell(&world, BOUND, &["runs", "list", "--json"]);
         let id = runs(&world)[0]["id"].as_str().unwrap().to_owned();
         mode(&world.data(), directory);
-        let shown = under(&world, BOUND, &["runs", "show", &id]);
-        let started = under(&world, BOUND, &START);
+        let shown = run_under_shell(&world, BOUND, &["runs", "show", &id]);
+        let started = run_under_shell(&world, BOUND, &START);
         mode(&world.data(), 0o700);
         mode(&history(&world), 0o600);
-        assert_eq!(list.code, Some(0), "{file:o} {directory:o}: {}", list.err);
+        assert_eq!(list.code, Some(0), "{file:o} {directory:o}: {}", list.stderr);
         assert_eq!(list.json()[0]["status"], "completed");
-        assert!(shown.out.contains("Done."), "{file:o} {directory:o}: {}", shown.err);
-        assert_eq!(started.code, Some(2), "{file:o} {directory:o}: {}{}", started.out, started.err);
-        assert!(started.err.contains("runs.sqlite") && started.err.contains("writable"), "{}", started.err);
+        assert!(shown.stdout.contains("Done."), "{file:o} {directory:o}: {}", shown.stderr);
+        assert_eq!(started.code, Some(2), "{file:o} {directory:o}: {}{}", started.stdout, started.stderr);
+        assert!(
+            started.stderr.contains("runs.sqlite") && started.stderr.contains("writable"),
+            "{}",
+            started.stderr
+        );
     }
     assert_eq!(runs(&world).len(), 1);
 }
@@ -260,40 +284,44 @@ fn a_history_that_cannot_be_written_can_be_read() {
 #[test]
 fn a_run_that_goes_on_elsewhere_is_left_to_it() {
     let world = World::new();
-    world.talk(&json!([{"text": "late", "delay_ms": 600_000}]));
+    world.write_talk(&json!([{"text": "late", "delay_ms": 600_000}]));
     let mut other = world.command(&START).spawn().unwrap();
-    let id = eventually("the other one begins", || {
-        let ran = world.run(&["runs", "list", "--json"]);
-        let runs: Value = serde_json::from_str(&ran.out).ok()?;
+    let id = wait_for("the other one begins", || {
+        let ran = world.run_program(&["runs", "list", "--json"]);
+        let runs: Value = serde_json::from_str(&ran.stdout).ok()?;
         Some(runs[0]["id"].as_str()?.to_owned())
     });
     for arguments in
         [&["resume", &id, "--replies", "replies.json"][..], &["runs", "gc", "--keep", "0", "--yes"]]
     {
-        let ran = world.run(arguments);
-        let lines: Vec<&str> = ran.err.lines().filter(|line| line.contains(&id)).collect();
+        let ran = world.run_program(arguments);
+        let lines: Vec<&str> = ran.stderr.lines().filter(|line| line.contains(&id)).collect();
         if arguments[1] == "gc" {
-            assert_eq!(runs(&world).len(), 1, "{}{}", ran.out, ran.err);
+            assert_eq!(runs(&world).len(), 1, "{}{}", ran.stdout, ran.stderr);
             continue;
         }
-        assert_eq!(ran.code, Some(2), "{arguments:?}: {}{}", ran.out, ran.err);
-        assert_eq!(lines.len(), 1, "one line: {}", ran.err);
-        assert!(lines[0].contains(&format!("is running in process {}", other.id())), "{}", ran.err);
+        assert_eq!(ran.code, Some(2), "{arguments:?}: {}{}", ran.stdout, ran.stderr);
+        assert_eq!(lines.len(), 1, "one line: {}", ran.stderr);
+        assert!(lines[0].contains(&format!("is running in process {}", other.id())), "{}", ran.stderr);
     }
     // from where the other one's process cannot be seen
-    let apart = under(
+    let apart = run_under_shell(
         &world,
         "exec unshare --pid --fork --mount-proc \"$@\"",
         &["resume", &id, "--replies", "replies.json", "--share"],
     );
-    if apart.err.contains("unshare:") {
-        eprintln!("skipped: no process ids of its own can be had here: {}", apart.err);
+    if apart.stderr.contains("unshare:") {
+        eprintln!("skipped: no process ids of its own can be had here: {}", apart.stderr);
     } else {
-        assert_eq!(apart.code, Some(2), "{}{}", apart.out, apart.err);
-        assert!(apart.err.contains("is running in process"), "{}", apart.err);
+        assert_eq!(apart.code, Some(2), "{}{}", apart.stdout, apart.stderr);
+        assert!(apart.stderr.contains("is running in process"), "{}", apart.stderr);
     }
-    let salvage = world.run(&["runs", "salvage", "--replace"]).code(2);
-    assert!(salvage.err.contains(&format!("process {} has the run history", other.id())), "{}", salvage.err);
+    let salvage = world.run_program(&["runs", "salvage", "--replace"]).code(2);
+    assert!(
+        salvage.stderr.contains(&format!("process {} has the run history", other.id())),
+        "{}",
+        salvage.stderr
+    );
     assert_eq!(runs(&world)[0]["status"], "running", "it was not disturbed");
     other.kill().unwrap();
     other.wait().unwrap();
@@ -304,7 +332,7 @@ fn a_run_that_goes_on_elsewhere_is_left_to_it() {
 #[test]
 fn a_clock_that_went_back_loses_nothing_and_shows_no_negative_time() {
     let world = World::new();
-    world.talk(&json!([{"text": "Done."}]));
+    world.write_talk(&json!([{"text": "Done."}]));
     world.run_talk(&[]).code(0);
     let states = json!([
         {"name": "start", "transition": [{"target": "ask"}]},
@@ -314,10 +342,10 @@ fn a_clock_that_went_back_loses_nothing_and_shows_no_negative_time() {
     ]);
     world.write_json("ask.json", &workflow(&states));
     let ask = ["run", "--workflow-file", "ask.json", "--replies", "replies.json", "hello", "--json"];
-    let paused = world.run(&ask).code(3).json();
+    let paused = world.run_program(&ask).code(3).json();
     let (id, token) =
         (paused["run_id"].as_str().unwrap(), paused["pauses"][0]["resume_token"].as_str().unwrap());
-    let by_id = world.run(&ask).code(3).json();
+    let by_id = world.run_program(&ask).code(3).json();
     let month: i64 = 30 * 86_400_000;
     rusqlite::Connection::open(history(&world))
         .unwrap()
@@ -326,24 +354,24 @@ fn a_clock_that_went_back_loses_nothing_and_shows_no_negative_time() {
              UPDATE rows SET at = at + {month}; UPDATE tokens SET created = created + {month}, expires = expires + {month};"
         ))
         .unwrap();
-    let list = world.run(&["runs", "list"]).code(0);
-    assert!(list.out.contains("now") && !list.out.contains(" -"), "{}", list.out);
+    let list = world.run_program(&["runs", "list"]).code(0);
+    assert!(list.stdout.contains("now") && !list.stdout.contains(" -"), "{}", list.stdout);
     for run in runs(&world) {
-        let shown = world.run(&["runs", "show", run["id"].as_str().unwrap()]).code(0);
-        assert!(!shown.out.contains(" -") || shown.out.contains(" - "), "{}", shown.out);
-        world.run(&["runs", "replay", run["id"].as_str().unwrap()]).code(0);
+        let shown = world.run_program(&["runs", "show", run["id"].as_str().unwrap()]).code(0);
+        assert!(!shown.stdout.contains(" -") || shown.stdout.contains(" - "), "{}", shown.stdout);
+        world.run_program(&["runs", "replay", run["id"].as_str().unwrap()]).code(0);
     }
     let replies = ["--replies", "replies.json", "--json", "--results", "\"yes\""];
-    let done = world.run(&[&["resume", token], &replies[..]].concat()).code(0).json();
+    let done = world.run_program(&[&["resume", token], &replies[..]].concat()).code(0).json();
     assert_eq!(
         (&done["run_id"], &done["output"]),
         (&json!(id), &json!("yes")),
         "a token is good until its time has come"
     );
     let other = by_id["run_id"].as_str().unwrap();
-    let done = world.run(&[&["resume", other], &replies[..]].concat()).code(0).json();
+    let done = world.run_program(&[&["resume", other], &replies[..]].concat()).code(0).json();
     assert_eq!(done["output"], "yes", "its time had not run out");
-    world.run(&["runs", "replay", other]).code(0);
+    world.run_program(&["runs", "replay", other]).code(0);
     let usual = world.run_talk(&["--json"]).code(0).json();
     let ids: Vec<Value> = runs(&world).into_iter().map(|run| run["id"].clone()).collect();
     assert_eq!(
@@ -372,8 +400,8 @@ fn where_there_is_no_room_the_history_can_still_be_read() {
             fs::write(&log, kept).unwrap();
         }
         for arguments in [&["runs", "list"][..], &["runs", "show", &id]] {
-            let shown = under(&world, full, arguments).code(0);
-            assert!(shown.out.contains(&id), "{with_log} {arguments:?}: {}{}", shown.out, shown.err);
+            let shown = run_under_shell(&world, full, arguments).code(0);
+            assert!(shown.stdout.contains(&id), "{with_log} {arguments:?}: {}{}", shown.stdout, shown.stderr);
         }
     }
 }

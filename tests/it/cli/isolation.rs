@@ -4,13 +4,13 @@ use std::process::Child;
 
 use serde_json::{Value, json};
 
-use super::world::{Ran, World, eventually, workflow};
+use super::world::{Ran, World, wait_for, workflow};
 
 /// A project with a file to change and one to delete.
 fn project() -> World {
     let world = World::repository();
-    world.write("edited.txt", "before\n");
-    world.write("gone.txt", "x\n");
+    world.write_file("edited.txt", "before\n");
+    world.write_file("gone.txt", "x\n");
     world
 }
 
@@ -18,20 +18,20 @@ fn shell(name: &str, command: &str, next: &str) -> Value {
     json!({"name": name, "type": "shell", "command": command, "transition": [{"target": next}]})
 }
 
-fn flow(world: &World, states: &Value) {
+fn write_flow(world: &World, states: &Value) {
     let mut flow = workflow(states);
     flow["input"]["required"] = json!(false);
     for place in ["", "sub/"] {
         world.write_json(&format!("{place}flow.json"), &flow);
-        world.write(&format!("{place}replies.json"), "{\"replies\": {}}");
+        world.write_file(&format!("{place}replies.json"), "{\"replies\": {}}");
     }
 }
 
 const BASE: [&str; 7] = ["run", "--workflow-file", "flow.json", "--replies", "replies.json", "x", "--yes"];
 
 /// Changes one file, makes one, deletes one, then waits for an answer and changes once more.
-fn isolated(world: &World) -> String {
-    flow(
+fn run_isolated(world: &World) -> String {
+    write_flow(
         world,
         &json!([
             shell("start", "echo run > edited.txt; echo 1 > made.txt; rm gone.txt", "ask"),
@@ -41,22 +41,22 @@ fn isolated(world: &World) -> String {
             {"name": "stop"}
         ]),
     );
-    let report = world.run(&[&BASE[..], &["--isolate", "--json"]].concat()).code(3).json();
+    let report = world.run_program(&[&BASE[..], &["--isolate", "--json"]].concat()).code(3).json();
     report["run_id"].as_str().unwrap().to_owned()
 }
 
-fn go_on(world: &World, run: &str) {
-    world.run(&["resume", run, "--results", "on", "--replies", "replies.json", "--yes"]).code(0);
+fn resume_run(world: &World, run: &str) {
+    world.run_program(&["resume", run, "--results", "on", "--replies", "replies.json", "--yes"]).code(0);
 }
 
-fn says(ran: &Ran, parts: &[&str]) {
+fn assert_says(ran: &Ran, parts: &[&str]) {
     for part in parts {
-        assert!(ran.err.contains(part), "no `{part}` in\n{}", ran.err);
+        assert!(ran.stderr.contains(part), "no `{part}` in\n{}", ran.stderr);
     }
 }
 
-fn tree_of(world: &World, run: &str) -> std::path::PathBuf {
-    let list = world.run(&["runs", "list", "--json"]).code(0).json();
+fn worktree_path(world: &World, run: &str) -> std::path::PathBuf {
+    let list = world.run_program(&["runs", "list", "--json"]).code(0).json();
     let found = list.as_array().unwrap().iter().find(|row| row["id"] == run).unwrap();
     found["worktree"]["path"].as_str().unwrap().into()
 }
@@ -64,63 +64,63 @@ fn tree_of(world: &World, run: &str) -> std::path::PathBuf {
 #[test]
 fn unmerged_work_is_not_thrown_away_unasked() {
     let world = project();
-    let run = isolated(&world);
-    let tree = tree_of(&world, &run);
-    let refused = world.run(&["runs", "discard", &run]).code(2);
+    let run = run_isolated(&world);
+    let tree = worktree_path(&world, &run);
+    let refused = world.run_program(&["runs", "discard", &run]).code(2);
     let list = ["  change       edited.txt", "  delete       gone.txt", "  create       made.txt"];
-    says(&refused, &list);
-    says(&refused, &["is paused", "cannot go on", "--yes"]);
+    assert_says(&refused, &list);
+    assert_says(&refused, &["is paused", "cannot go on", "--yes"]);
     assert!(tree.join("made.txt").exists());
-    go_on(&world, &run);
-    let refused = world.run(&["runs", "discard", &run]).code(2);
-    says(&refused, &list);
-    assert!(!refused.err.contains("cannot go on"), "{}", refused.err);
+    resume_run(&world, &run);
+    let refused = world.run_program(&["runs", "discard", &run]).code(2);
+    assert_says(&refused, &list);
+    assert!(!refused.stderr.contains("cannot go on"), "{}", refused.stderr);
 
     // a conflicted merge commits to the branch, and merges nothing
-    world.write("edited.txt", "mine\n");
-    world.run(&["runs", "merge", &run, "--yes"]).code(2);
-    says(&world.run(&["runs", "discard", &run]).code(2), &list);
+    world.write_file("edited.txt", "mine\n");
+    world.run_program(&["runs", "merge", &run, "--yes"]).code(2);
+    assert_says(&world.run_program(&["runs", "discard", &run]).code(2), &list);
     assert!(tree.join("made.txt").exists());
-    world.write("edited.txt", "before\n");
-    let merged = world.run(&["runs", "merge", &run, "--yes"]).code(0);
-    says(&merged, &list);
-    world.run(&["runs", "discard", &run]).code(0);
+    world.write_file("edited.txt", "before\n");
+    let merged = world.run_program(&["runs", "merge", &run, "--yes"]).code(0);
+    assert_says(&merged, &list);
+    world.run_program(&["runs", "discard", &run]).code(0);
     assert!(!tree.exists());
-    let again = world.run(&["runs", "discard", &run]).code(0);
-    says(&again, &["gone already"]);
-    says(&world.run(&["runs", "merge", &run, "--yes"]).code(2), &["are gone"]);
+    let again = world.run_program(&["runs", "discard", &run]).code(0);
+    assert_says(&again, &["gone already"]);
+    assert_says(&world.run_program(&["runs", "merge", &run, "--yes"]).code(2), &["are gone"]);
 
-    world.write("gone.txt", "x\n");
-    let run = isolated(&world);
-    world.run(&["runs", "discard", &run, "--yes"]).code(0);
-    let gone = world.run(&["resume", &run, "--results", "on", "--replies", "replies.json"]).code(2);
-    says(&gone, &["worktree", "gone", "runs fork"]);
+    world.write_file("gone.txt", "x\n");
+    let run = run_isolated(&world);
+    world.run_program(&["runs", "discard", &run, "--yes"]).code(0);
+    let gone = world.run_program(&["resume", &run, "--results", "on", "--replies", "replies.json"]).code(2);
+    assert_says(&gone, &["worktree", "gone", "runs fork"]);
 }
 
 #[test]
 fn a_run_that_went_on_is_merged_again() {
     let world = project();
-    let run = isolated(&world);
-    world.run(&["runs", "merge", &run, "--yes"]).code(0);
-    assert_eq!(world.read("made.txt"), "1\n");
-    says(&world.run(&["runs", "merge", &run, "--yes"]).code(0), &["nothing to do"]);
-    go_on(&world, &run);
-    let shown = world.run(&["runs", "merge", &run, "--dry-run"]).code(0);
-    says(&shown, &["  change       made.txt"]);
-    assert!(!shown.err.contains("edited.txt"), "it was brought before: {}", shown.err);
-    world.run(&["runs", "merge", &run, "--yes"]).code(0);
-    assert_eq!(world.read("made.txt"), "2\n");
-    world.run(&["runs", "discard", &run]).code(0);
+    let run = run_isolated(&world);
+    world.run_program(&["runs", "merge", &run, "--yes"]).code(0);
+    assert_eq!(world.read_file("made.txt"), "1\n");
+    assert_says(&world.run_program(&["runs", "merge", &run, "--yes"]).code(0), &["nothing to do"]);
+    resume_run(&world, &run);
+    let shown = world.run_program(&["runs", "merge", &run, "--dry-run"]).code(0);
+    assert_says(&shown, &["  change       made.txt"]);
+    assert!(!shown.stderr.contains("edited.txt"), "it was brought before: {}", shown.stderr);
+    world.run_program(&["runs", "merge", &run, "--yes"]).code(0);
+    assert_eq!(world.read_file("made.txt"), "2\n");
+    world.run_program(&["runs", "discard", &run]).code(0);
 }
 
 /// A run that waits for a minute; its id once it is there.
-fn waiting(world: &World, at: &str, more: &[&str]) -> (Child, String) {
+fn start_waiting_run(world: &World, at: &str, more: &[&str]) -> (Child, String) {
     let place = world.project().join(at);
     let place = place.to_str().unwrap();
-    let running = || world.run(&["runs", "list", "--status", "running", "--json"]).code(0).json();
+    let running = || world.run_program(&["runs", "list", "--status", "running", "--json"]).code(0).json();
     let before = running().as_array().unwrap().len();
     let child = world.command(&[&["-C", place], &BASE[..], more].concat()).spawn().unwrap();
-    let id = eventually("it waits", || {
+    let id = wait_for("it waits", || {
         let list = running();
         let there = list.as_array()?.len() > before && list[0]["path"] == json!(["start", "slow"]);
         there.then(|| list[0]["id"].as_str().unwrap().to_owned())
@@ -128,8 +128,8 @@ fn waiting(world: &World, at: &str, more: &[&str]) -> (Child, String) {
     (child, id)
 }
 
-fn slow(world: &World) {
-    flow(
+fn write_slow(world: &World) {
+    write_flow(
         world,
         &json!([
             shell("start", "touch ran.txt", "slow"),
@@ -139,7 +139,7 @@ fn slow(world: &World) {
     );
 }
 
-fn end(mut child: Child) {
+fn end_child(mut child: Child) {
     child.kill().unwrap();
     child.wait().unwrap();
 }
@@ -147,16 +147,16 @@ fn end(mut child: Child) {
 #[test]
 fn files_are_not_changed_under_the_hands_of_a_run_even_if_it_shares() {
     let world = project();
-    world.run(&["snapshot", "create"]).code(0);
-    let apart = isolated(&world);
-    flow(&world, &json!([shell("start", "touch once.txt", "stop"), {"name": "stop"}]));
-    let done = world.run(&[&BASE[..], &["--json"]].concat()).code(0).json();
+    world.run_program(&["snapshot", "create"]).code(0);
+    let apart = run_isolated(&world);
+    write_flow(&world, &json!([shell("start", "touch once.txt", "stop"), {"name": "stop"}]));
+    let done = world.run_program(&[&BASE[..], &["--json"]].concat()).code(0).json();
     let done = done["run_id"].as_str().unwrap();
-    let snapshot = world.run(&["snapshot", "list", "--json"]).code(0).json();
+    let snapshot = world.run_program(&["snapshot", "list", "--json"]).code(0).json();
     let snapshot = snapshot[0]["id"].as_str().unwrap().to_owned();
-    slow(&world);
+    write_slow(&world);
     for more in [&[][..], &["--share"]] {
-        let (child, id) = waiting(&world, "", more);
+        let (child, id) = start_waiting_run(&world, "", more);
         let files = || {
             let mut files = World::files(&world.project());
             // the run's own snapshots
@@ -170,98 +170,110 @@ fn files_are_not_changed_under_the_hands_of_a_run_even_if_it_shares() {
             &["snapshot", "restore", &snapshot, "--yes"],
             &["runs", "undo", done, "--yes"],
         ] {
-            says(&world.run(command).code(2), &[&id, &here]);
+            assert_says(&world.run_program(command).code(2), &[&id, &here]);
         }
         assert!(files() == before, "nothing was changed: {more:?}");
         if more.is_empty() {
             // another run works beside it knowingly only, also from within
-            says(&world.run(&BASE).code(2), &[&id, "--share", &here]);
+            assert_says(&world.run_program(&BASE).code(2), &[&id, "--share", &here]);
             let sub = world.project().join("sub");
-            says(&world.run(&[&["-C", sub.to_str().unwrap()], &BASE[..]].concat()).code(2), &[&id, &here]);
-            let (beside, _) = waiting(&world, "", &["--share"]);
-            end(beside);
+            assert_says(
+                &world.run_program(&[&["-C", sub.to_str().unwrap()], &BASE[..]].concat()).code(2),
+                &[&id, &here],
+            );
+            let (beside, _) = start_waiting_run(&world, "", &["--share"]);
+            end_child(beside);
         }
-        end(child);
+        end_child(child);
     }
-    world.run(&["snapshot", "restore", &snapshot, "--yes"]).code(0);
-    world.run(&["runs", "merge", &apart, "--yes"]).code(0);
-    assert_eq!(world.read("made.txt"), "1\n");
+    world.run_program(&["snapshot", "restore", &snapshot, "--yes"]).code(0);
+    world.run_program(&["runs", "merge", &apart, "--yes"]).code(0);
+    assert_eq!(world.read_file("made.txt"), "1\n");
 }
 
 #[test]
 fn a_run_is_not_merged_while_it_runs() {
     let world = project();
-    slow(&world);
-    let (child, id) = waiting(&world, "", &["--isolate"]);
-    says(&world.run(&["runs", "merge", &id, "--yes"]).code(2), &["still running"]);
-    says(&world.run(&["runs", "discard", &id, "--force"]).code(2), &["still running"]);
+    write_slow(&world);
+    let (child, id) = start_waiting_run(&world, "", &["--isolate"]);
+    assert_says(&world.run_program(&["runs", "merge", &id, "--yes"]).code(2), &["still running"]);
+    assert_says(&world.run_program(&["runs", "discard", &id, "--force"]).code(2), &["still running"]);
     // it works elsewhere, so nobody waits for it
     let mut states = json!([shell("start", "touch once.txt", "stop")]);
     states.as_array_mut().unwrap().push(json!({"name": "stop"}));
-    flow(&world, &states);
-    world.run(&BASE).code(0);
-    end(child);
-    says(&world.run(&["runs", "merge", &id, "--yes"]).code(0), &["  create       ran.txt"]);
+    write_flow(&world, &states);
+    world.run_program(&BASE).code(0);
+    end_child(child);
+    assert_says(&world.run_program(&["runs", "merge", &id, "--yes"]).code(0), &["  create       ran.txt"]);
 }
 
 #[test]
 fn a_worktree_that_is_gone_is_merged_from_its_last_snapshot() {
     let world = project();
-    let run = isolated(&world);
-    std::fs::remove_dir_all(tree_of(&world, &run)).unwrap();
-    let shown = world.run(&["runs", "show", &run]).code(0).out;
+    let run = run_isolated(&world);
+    std::fs::remove_dir_all(worktree_path(&world, &run)).unwrap();
+    let shown = world.run_program(&["runs", "show", &run]).code(0).stdout;
     assert!(shown.contains("worktree   gone; it was"), "{shown}");
-    says(&world.run(&["resume", &run, "--results", "on"]).code(2), &["is gone", "runs merge", "runs fork"]);
+    assert_says(
+        &world.run_program(&["resume", &run, "--results", "on"]).code(2),
+        &["is gone", "runs merge", "runs fork"],
+    );
     let list = ["is gone", "its last snapshot", "  change       edited.txt", "  create       made.txt"];
-    says(&world.run(&["runs", "merge", &run, "--dry-run"]).code(0), &list);
-    let refused = world.run(&["runs", "discard", &run]).code(2);
-    says(&refused, &list);
-    says(&refused, &["would be lost", "--yes"]);
-    says(&world.run(&["runs", "merge", &run, "--yes"]).code(0), &["3 files merged; undo:"]);
-    assert_eq!((world.read("edited.txt"), world.read("made.txt")), ("run\n".into(), "1\n".into()));
-    says(&world.run(&["runs", "merge", &run]).code(0), &["is gone", "everything that was kept"]);
-    world.run(&["runs", "discard", &run]).code(0);
-    says(&world.run(&["runs", "merge", &run]).code(2), &["are gone"]);
+    assert_says(&world.run_program(&["runs", "merge", &run, "--dry-run"]).code(0), &list);
+    let refused = world.run_program(&["runs", "discard", &run]).code(2);
+    assert_says(&refused, &list);
+    assert_says(&refused, &["would be lost", "--yes"]);
+    assert_says(&world.run_program(&["runs", "merge", &run, "--yes"]).code(0), &["3 files merged; undo:"]);
+    assert_eq!((world.read_file("edited.txt"), world.read_file("made.txt")), ("run\n".into(), "1\n".into()));
+    assert_says(
+        &world.run_program(&["runs", "merge", &run]).code(0),
+        &["is gone", "everything that was kept"],
+    );
+    world.run_program(&["runs", "discard", &run]).code(0);
+    assert_says(&world.run_program(&["runs", "merge", &run]).code(2), &["are gone"]);
 }
 
 #[test]
 fn what_was_taken_out_of_the_project_is_not_thrown_away_unasked() {
     let world = project();
-    let run = isolated(&world);
-    std::fs::copy(tree_of(&world, &run).join("made.txt"), world.project().join("made.txt")).unwrap();
-    world.run(&["runs", "merge", &run, "--yes"]).code(0);
+    let run = run_isolated(&world);
+    std::fs::copy(worktree_path(&world, &run).join("made.txt"), world.project().join("made.txt")).unwrap();
+    world.run_program(&["runs", "merge", &run, "--yes"]).code(0);
     std::fs::remove_file(world.project().join("made.txt")).unwrap();
-    let refused = world.run(&["runs", "discard", &run]).code(2);
-    says(&refused, &["would be lost", "  create       made.txt"]);
-    says(&world.run(&["runs", "merge", &run, "--yes"]).code(0), &["1 file merged"]);
-    assert_eq!(world.read("made.txt"), "1\n");
+    let refused = world.run_program(&["runs", "discard", &run]).code(2);
+    assert_says(&refused, &["would be lost", "  create       made.txt"]);
+    assert_says(&world.run_program(&["runs", "merge", &run, "--yes"]).code(0), &["1 file merged"]);
+    assert_eq!(world.read_file("made.txt"), "1\n");
 }
 
 #[test]
 fn a_trial_tells_the_conflicts_and_ends_as_the_merge() {
     let world = project();
-    let run = isolated(&world);
-    world.write("edited.txt", "mine\n");
+    let run = run_isolated(&world);
+    world.write_file("edited.txt", "mine\n");
     let conflict = ["  conflict     edited.txt (changed in the project and by the run)", "cannot be merged"];
-    says(&world.run(&["runs", "merge", &run, "--dry-run"]).code(2), &conflict);
+    assert_says(&world.run_program(&["runs", "merge", &run, "--dry-run"]).code(2), &conflict);
     // nobody has to agree to what will not happen
-    let real = world.run(&["runs", "merge", &run]).code(2);
-    says(&real, &conflict);
-    says(&real, &["merge by hand: git merge synthdev/"]);
+    let real = world.run_program(&["runs", "merge", &run]).code(2);
+    assert_says(&real, &conflict);
+    assert_says(&real, &["merge by hand: git merge synthdev/"]);
 }
 
 #[test]
 fn an_isolated_run_is_undone_by_undoing_its_merge() {
     let world = project();
-    let run = isolated(&world);
-    says(&world.run(&["runs", "undo", &run]).code(2), &["are untouched by it", "runs discard"]);
-    world.run(&["runs", "merge", &run, "--yes"]).code(0);
-    let told = world.run(&["runs", "undo", &run]).code(2);
-    says(&told, &["was merged into the project", "undo that merge with: synthdev snapshot restore "]);
-    let (_, safety) = told.err.trim().rsplit_once(' ').unwrap();
-    world.run(&["snapshot", "restore", safety, "--yes"]).code(0);
-    assert_eq!(world.read("edited.txt"), "before\n");
-    world.run(&["runs", "discard", &run, "--yes"]).code(0);
-    let shown = world.run(&["runs", "show", &run]).code(0).out;
+    let run = run_isolated(&world);
+    assert_says(
+        &world.run_program(&["runs", "undo", &run]).code(2),
+        &["are untouched by it", "runs discard"],
+    );
+    world.run_program(&["runs", "merge", &run, "--yes"]).code(0);
+    let told = world.run_program(&["runs", "undo", &run]).code(2);
+    assert_says(&told, &["was merged into the project", "undo that merge with: synthdev snapshot restore "]);
+    let (_, safety) = told.stderr.trim().rsplit_once(' ').unwrap();
+    world.run_program(&["snapshot", "restore", safety, "--yes"]).code(0);
+    assert_eq!(world.read_file("edited.txt"), "before\n");
+    world.run_program(&["runs", "discard", &run, "--yes"]).code(0);
+    let shown = world.run_program(&["runs", "show", &run]).code(0).stdout;
     assert!(shown.contains("gone; it was") && !shown.contains("throw its files away"), "{shown}");
 }

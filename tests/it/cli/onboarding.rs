@@ -6,16 +6,16 @@ use std::os::unix::fs::PermissionsExt;
 use serde_json::{Value, json};
 
 use super::world::{Ran, World};
-use crate::support::list_server::{ListServer, Say, named};
+use crate::support::list_server::{ListServer, Say, model_list};
 use crate::support::model_server::{Dialect, dead_url};
 
 const KEY: &str = "sk-Onboard-55e1b7";
 
 /// Servers of the catalogue that this machine may run are somewhere else.
-fn elsewhere(world: &World) {
+fn hide_local_servers(world: &World) {
     let dead = json!({"base_url": dead_url()});
     let providers = json!({"llamacpp": dead, "vllm": dead, "lmstudio": dead});
-    world.configure("models.json", &json!({"providers": providers}).to_string());
+    world.write_user_file("models.json", &json!({"providers": providers}).to_string());
 }
 
 fn provider<'a>(report: &'a Value, name: &str) -> &'a Value {
@@ -26,15 +26,15 @@ fn provider<'a>(report: &'a Value, name: &str) -> &'a Value {
 #[test]
 fn models_lists_what_can_be_had_and_why_not() {
     let list = json!({"data": [{"id": "mine:8b", "max_model_len": 8192}, {"id": "other"}]});
-    let local = ListServer::start(None, list, Vec::new());
-    let remote = ListServer::start(Some(KEY), named(&["base-model", "extra"]), Vec::new());
+    let local = ListServer::start_server(None, list, Vec::new());
+    let remote = ListServer::start_server(Some(KEY), model_list(&["base-model", "extra"]), Vec::new());
     let mut world = World::new();
-    elsewhere(&world);
-    world.set("OLLAMA_HOST", local.host());
-    world.set("SYNTHDEV_BASE_URL", &remote.base_url);
-    world.set("SYNTHDEV_BASE_MODEL", "base-model");
-    world.set("SYNTHDEV_API_KEY", KEY);
-    let report = world.run(&["models", "--json"]).code(0).json();
+    hide_local_servers(&world);
+    world.set_variable("OLLAMA_HOST", local.host_and_port());
+    world.set_variable("SYNTHDEV_BASE_URL", &remote.base_url);
+    world.set_variable("SYNTHDEV_BASE_MODEL", "base-model");
+    world.set_variable("SYNTHDEV_API_KEY", KEY);
+    let report = world.run_program(&["models", "--json"]).code(0).json();
     let ollama = provider(&report, "ollama");
     assert_eq!((&ollama["reached"], &ollama["usable"]), (&json!(true), &json!(true)));
     let row = &ollama["models"][0];
@@ -56,7 +56,7 @@ fn models_lists_what_can_be_had_and_why_not() {
     );
     assert_eq!(openai["models"][0]["known"], true);
     assert!(provider(&report, "vllm")["problem"].as_str().unwrap().contains("cannot connect"));
-    let text = world.run(&["models"]).code(0).out;
+    let text = world.run_program(&["models"]).code(0).stdout;
     for part in [
         "base-model",
         "← base, smart, fast",
@@ -68,7 +68,7 @@ fn models_lists_what_can_be_had_and_why_not() {
         assert!(text.contains(part), "no `{part}` in\n{text}");
     }
     assert!(!text.contains(KEY), "{text}");
-    let one = world.run(&["models", "--provider", "openai"]).code(0).out;
+    let one = world.run_program(&["models", "--provider", "openai"]).code(0).stdout;
     assert!(
         one.contains("gpt-4.1")
             && one.contains("$2 in, $8 out")
@@ -76,7 +76,7 @@ fn models_lists_what_can_be_had_and_why_not() {
         "{one}"
     );
     assert!(
-        local.asked().iter().all(|asked| !asked.headers.contains_key("authorization")),
+        local.requests_seen().iter().all(|asked| !asked.headers.contains_key("authorization")),
         "a key stays at home"
     );
 }
@@ -84,34 +84,34 @@ fn models_lists_what_can_be_had_and_why_not() {
 /// Who has a server and no model yet sees what it has, to choose one.
 #[test]
 fn the_server_of_a_level_without_a_model_is_listed_too() {
-    let server = ListServer::start(Some(KEY), named(&["alpha-1", "beta-2"]), Vec::new());
+    let server = ListServer::start_server(Some(KEY), model_list(&["alpha-1", "beta-2"]), Vec::new());
     let mut world = World::new();
-    elsewhere(&world);
-    world.set("SYNTHDEV_API_KEY", KEY);
+    hide_local_servers(&world);
+    world.set_variable("SYNTHDEV_API_KEY", KEY);
     let asked = ["models", "--base-url", &server.base_url];
     for more in [&[][..], &["--provider", "custom"]] {
-        let text = world.run(&[&asked[..], more].concat()).code(0).out;
+        let text = world.run_program(&[&asked[..], more].concat()).code(0).stdout;
         for part in [&*server.base_url, "key: SYNTHDEV_API_KEY", "alpha-1", "beta-2"] {
             assert!(text.contains(part), "no `{part}` in\n{text}");
         }
         assert!(!text.contains("←") && !text.contains(KEY), "no level has a model: {text}");
     }
-    let report = world.run(&[&asked[..], &["--json"]].concat()).code(0).json();
+    let report = world.run_program(&[&asked[..], &["--json"]].concat()).code(0).json();
     let custom = provider(&report, "custom");
     assert_eq!(
         (&custom["levels"], custom["models"].as_array().unwrap().len()),
         (&json!([]), 2),
         "{custom:#}"
     );
-    let doctor = world.run(&["doctor", "--base-url", &server.base_url]).code(1).out;
+    let doctor = world.run_program(&["doctor", "--base-url", &server.base_url]).code(1).stdout;
     assert!(doctor.contains("no model is set for level base"), "{doctor}");
 }
 
 #[test]
 fn a_server_that_gives_no_list_is_one_clear_line() {
-    let silent = ListServer::silent();
-    let page = ListServer::start(None, json!({"hello": "world"}), Vec::new());
-    let refusing = ListServer::start(Some("sk-another"), named(&["m"]), Vec::new());
+    let silent = ListServer::silent_server();
+    let page = ListServer::start_server(None, json!({"hello": "world"}), Vec::new());
+    let refusing = ListServer::start_server(Some("sk-another"), model_list(&["m"]), Vec::new());
     let dead = dead_url();
     let rows = [
         (dead.as_str(), "cannot connect to http://127.0.0.1"),
@@ -121,17 +121,17 @@ fn a_server_that_gives_no_list_is_one_clear_line() {
     ];
     for (url, expected) in rows {
         let mut world = World::new();
-        world.set("SYNTHDEV_BASE_URL", url);
-        world.set("SYNTHDEV_BASE_MODEL", "m");
-        world.set("SYNTHDEV_API_KEY", KEY);
-        let ran = world.run(&["models", "--provider", "custom"]).code(1);
-        let told: Vec<&str> = ran.out.lines().filter(|line| line.contains(expected)).collect();
-        assert_eq!(told.len(), 1, "{expected}:\n{}", ran.out);
-        assert!(told[0].contains("; ") && !ran.out.contains(KEY), "with what to do: {}", told[0]);
-        let ran = world.run(&["doctor"]).code(1);
-        assert!(ran.out.contains(expected) && ran.out.contains("→ "), "{}", ran.out);
-        assert!(ran.out.contains("1 problem"), "{}", ran.out);
-        let offline = world.run(&["doctor", "--offline"]).code(0).out;
+        world.set_variable("SYNTHDEV_BASE_URL", url);
+        world.set_variable("SYNTHDEV_BASE_MODEL", "m");
+        world.set_variable("SYNTHDEV_API_KEY", KEY);
+        let ran = world.run_program(&["models", "--provider", "custom"]).code(1);
+        let told: Vec<&str> = ran.stdout.lines().filter(|line| line.contains(expected)).collect();
+        assert_eq!(told.len(), 1, "{expected}:\n{}", ran.stdout);
+        assert!(told[0].contains("; ") && !ran.stdout.contains(KEY), "with what to do: {}", told[0]);
+        let ran = world.run_program(&["doctor"]).code(1);
+        assert!(ran.stdout.contains(expected) && ran.stdout.contains("→ "), "{}", ran.stdout);
+        assert!(ran.stdout.contains("1 problem"), "{}", ran.stdout);
+        let offline = world.run_program(&["doctor", "--offline"]).code(0).stdout;
         assert!(offline.contains("not asked"), "{offline}");
     }
 }
@@ -139,7 +139,7 @@ fn a_server_that_gives_no_list_is_one_clear_line() {
 #[test]
 fn doctor_names_what_is_wrong_and_the_fix() {
     let mut world = World::repository();
-    let report = world.run(&["doctor", "--json"]).code(1).json();
+    let report = world.run_program(&["doctor", "--json"]).code(1).json();
     let lines = report["lines"].as_array().unwrap();
     for area in ["terminal", "git", "store", "sandbox", "models", "configuration"] {
         assert!(lines.iter().any(|line| line["area"] == area), "nothing about {area}: {report:#}");
@@ -148,37 +148,37 @@ fn doctor_names_what_is_wrong_and_the_fix() {
     assert_eq!(problems.len(), 1, "{report:#}");
     assert!(problems[0]["fix"].as_str().unwrap().contains("`synthdev configure`"), "{report:#}");
     assert!(World::files(&world.data()).is_empty(), "looking writes nothing");
-    let server = ListServer::start(None, named(&["m"]), Vec::new());
-    world.set("SYNTHDEV_BASE_URL", &server.base_url);
-    world.set("SYNTHDEV_BASE_MODEL", "m");
-    let fine = world.run(&["doctor"]).code(0).out;
+    let server = ListServer::start_server(None, model_list(&["m"]), Vec::new());
+    world.set_variable("SYNTHDEV_BASE_URL", &server.base_url);
+    world.set_variable("SYNTHDEV_BASE_MODEL", "m");
+    let fine = world.run_program(&["doctor"]).code(0).stdout;
     for part in ["is a repository", "it answers", "no key needed", "in order"] {
         assert!(fine.contains(part), "no `{part}` in\n{fine}");
     }
-    let file = world.configure("keys.json", "{\"keys\": {\"openai\": \"sk-1\"}}");
+    let file = world.write_user_file("keys.json", "{\"keys\": {\"openai\": \"sk-1\"}}");
     std::fs::set_permissions(&file, PermissionsExt::from_mode(0o644)).unwrap();
-    world.write(".synthdev/settings.json", "{}");
-    world.set("SYNTHDEV_FAST_MODEL", "gone");
-    let warned = world.run(&["doctor"]).code(0).out;
+    world.write_file(".synthdev/settings.json", "{}");
+    world.set_variable("SYNTHDEV_FAST_MODEL", "gone");
+    let warned = world.run_program(&["doctor"]).code(0).stdout;
     for part in ["chmod 600", "--trust", "does not name gone", "3 warnings"] {
         assert!(warned.contains(part), "no `{part}` in\n{warned}");
     }
-    world.configure("settings.json", "{\"verbosity\": 99}");
-    let broken = world.run(&["doctor"]).code(1).out;
+    world.write_user_file("settings.json", "{\"verbosity\": 99}");
+    let broken = world.run_program(&["doctor"]).code(1).stdout;
     assert!(broken.contains("user:settings.json:1:15") && broken.contains("from 0 to 5"), "{broken}");
     std::fs::create_dir_all(world.data()).unwrap();
     std::fs::write(world.data().join("runs.sqlite"), "no database").unwrap();
-    let broken = world.run(&["doctor"]).code(1).out;
+    let broken = world.run_program(&["doctor"]).code(1).stdout;
     assert!(broken.contains("2 problems"), "{broken}");
 }
 
 #[test]
 fn config_explain_says_what_decides() {
     let mut world = World::new();
-    world.configure("settings.json", "{\n  \"verbosity\": 1,\n  \"levels\": {\"base\": {\"model\": \"m1\"}},\n  \"keys\": {\"openai\": \"sk-hidden-0\"}\n}");
-    world.set("SYNTHDEV_BASE_MODEL", "m2");
-    world.set("OPENAI_API_KEY", "sk-hidden-1");
-    let explain = |key: &str| world.run(&["config", "explain", key, "--json"]).code(0).json();
+    world.write_user_file("settings.json", "{\n  \"verbosity\": 1,\n  \"levels\": {\"base\": {\"model\": \"m1\"}},\n  \"keys\": {\"openai\": \"sk-hidden-0\"}\n}");
+    world.set_variable("SYNTHDEV_BASE_MODEL", "m2");
+    world.set_variable("OPENAI_API_KEY", "sk-hidden-1");
+    let explain = |key: &str| world.run_program(&["config", "explain", key, "--json"]).code(0).json();
     let model = explain("levels.base.model");
     assert_eq!(
         (&model["value"], &model["origin"]["name"]),
@@ -208,11 +208,11 @@ fn config_explain_says_what_decides() {
     );
     assert_eq!(key["shadows"][0]["origin"]["name"], "OPENAI_API_KEY");
     assert_eq!(verbosity["shadows"].as_array().unwrap().len(), 1, "one built-in value is one: {verbosity:#}");
-    let text = world.run(&["config", "explain", "verbosity"]).code(0).out;
+    let text = world.run_program(&["config", "explain", "verbosity"]).code(0).stdout;
     assert!(text.contains("shadows        2  built-in value, config/settings.json:"), "{text}");
-    let text = world.run(&["config", "explain", "keys.openai"]).code(0).out;
+    let text = world.run_program(&["config", "explain", "keys.openai"]).code(0).stdout;
     assert!(!text.contains("sk-hidden"), "{text}");
-    let text = world.run(&["config", "explain", "max_tool_calls"]).code(0).out;
+    let text = world.run_program(&["config", "explain", "max_tool_calls"]).code(0).stdout;
     for part in [
         "tool rounds",
         "set by         built-in value",
@@ -229,37 +229,41 @@ fn config_explain_says_what_decides() {
         ("connect_seconds", "did you mean `timeouts.connect_seconds`?"),
         ("zzzzzz", "`synthdev config show` lists all"),
     ] {
-        let ran = world.run(&["config", "explain", key]).code(2);
-        assert!(ran.err.contains(expected), "{key}: {}", ran.err);
+        let ran = world.run_program(&["config", "explain", key]).code(2);
+        assert!(ran.stderr.contains(expected), "{key}: {}", ran.stderr);
     }
 }
 
 #[test]
 fn config_explain_names_what_cannot_be() {
     let mut bad = World::new();
-    bad.set("SYNTHDEV_RETRY_ATTEMPTS", "abc");
+    bad.set_variable("SYNTHDEV_RETRY_ATTEMPTS", "abc");
     let refused =
         "does not count SYNTHDEV_RETRY_ATTEMPTS must be a whole number from 1 to 100, found \"abc\"";
-    let ran = bad.run(&["config", "explain", "retry.attempts"]).code(2);
-    assert!(ran.out.contains(refused) && ran.out.contains("value          5"), "{}", ran.out);
-    let json = bad.run(&["config", "explain", "SYNTHDEV_RETRY_ATTEMPTS", "--json"]).code(2).json();
+    let ran = bad.run_program(&["config", "explain", "retry.attempts"]).code(2);
+    assert!(ran.stdout.contains(refused) && ran.stdout.contains("value          5"), "{}", ran.stdout);
+    let json = bad.run_program(&["config", "explain", "SYNTHDEV_RETRY_ATTEMPTS", "--json"]).code(2).json();
     assert_eq!(json["refused"].as_array().unwrap().len(), 1, "{json:#}");
-    bad.run(&["config", "explain", "verbosity"]).code(0);
+    bad.run_program(&["config", "explain", "verbosity"]).code(0);
 }
 
-fn saved(world: &World, name: &str) -> String {
+fn saved_file(world: &World, name: &str) -> String {
     std::fs::read_to_string(world.root().join("config/synthdev").join(name)).unwrap_or_default()
 }
 
 fn keys(world: &World) -> Value {
-    serde_json::from_str(&saved(world, "keys.json")).unwrap()
+    serde_json::from_str(&saved_file(world, "keys.json")).unwrap()
 }
 
 #[test]
 fn configure_tries_and_saves_and_keeps_the_rest_of_the_file() {
-    let server = ListServer::start(Some(KEY), named(&["m1"]), vec![Say::Text("ready"), Say::Text("Here.")]);
+    let server = ListServer::start_server(
+        Some(KEY),
+        model_list(&["m1"]),
+        vec![Say::Text("ready"), Say::Text("Here.")],
+    );
     let world = World::new();
-    world.configure(
+    world.write_user_file(
         "settings.json",
         "// mine\n{\n  \"verbosity\": 1, // quiet\n  \"levels\": {\"smart\": {\"model\": \"s\"}}\n}\n",
     );
@@ -274,9 +278,13 @@ fn configure_tries_and_saves_and_keeps_the_rest_of_the_file() {
         "--key-stdin",
     ];
     let ran = world.run_with(&typed, &format!("{KEY}\n")).code(0);
-    assert!(ran.out.contains("base: m1 of http://127.0.0.1") && ran.out.contains("saved: "), "{}", ran.out);
-    assert!(!ran.out.contains(KEY) && !ran.err.contains(KEY));
-    let settings = saved(&world, "settings.json");
+    assert!(
+        ran.stdout.contains("base: m1 of http://127.0.0.1") && ran.stdout.contains("saved: "),
+        "{}",
+        ran.stdout
+    );
+    assert!(!ran.stdout.contains(KEY) && !ran.stderr.contains(KEY));
+    let settings = saved_file(&world, "settings.json");
     for part in [
         "// mine",
         "\"verbosity\": 1, // quiet",
@@ -293,13 +301,13 @@ fn configure_tries_and_saves_and_keeps_the_rest_of_the_file() {
         let file = world.root().join("config/synthdev").join(name);
         assert_eq!(std::fs::metadata(file).unwrap().permissions().mode() & 0o777, 0o600, "{name}");
     }
-    let shown = world.run(&["config", "show", "--origin"]).code(0).out;
+    let shown = world.run_program(&["config", "show", "--origin"]).code(0).stdout;
     assert!(shown.contains("user:keys.json") && !shown.contains(KEY), "{shown}");
     // to a provider of the catalogue: the address and its key go, nothing else does
     world
         .run_with(&["configure", "--provider", "groq", "--model", "g", "--key-stdin", "--no-test"], "gsk-1")
         .code(0);
-    let settings = saved(&world, "settings.json");
+    let settings = saved_file(&world, "settings.json");
     assert!(settings.contains("\"provider\": \"groq\"") && !settings.contains("base_url"), "{settings}");
     let groq = |key: &str| json!({"keys": {"groq": {"key": key, "for": "https://api.groq.com"}}});
     assert_eq!(keys(&world), groq("gsk-1"));
@@ -310,17 +318,21 @@ fn configure_tries_and_saves_and_keeps_the_rest_of_the_file() {
 
 #[test]
 fn what_fails_is_not_saved() {
-    let server = ListServer::start(Some("sk-right"), named(&["m1"]), Vec::new());
+    let server = ListServer::start_server(Some("sk-right"), model_list(&["m1"]), Vec::new());
     let mut world = World::new();
     let typed = ["configure", "--base-url", &server.base_url, "--model", "m1", "--key-stdin"];
     let ran = world.run_with(&typed, KEY).code(1);
-    assert!(ran.err.contains("the key was refused") && ran.err.contains("nothing was saved"), "{}", ran.err);
-    assert!(!ran.err.contains(KEY));
+    assert!(
+        ran.stderr.contains("the key was refused") && ran.stderr.contains("nothing was saved"),
+        "{}",
+        ran.stderr
+    );
+    assert!(!ran.stderr.contains(KEY));
     assert!(World::files(&world.root().join("config")).is_empty());
     // something stronger is set: said, and what is in force is what is tried
-    world.set("SYNTHDEV_BASE_MODEL", "from-outside");
+    world.set_variable("SYNTHDEV_BASE_MODEL", "from-outside");
     let ran = world.run_with(&[&typed[..], &["--no-test"]].concat(), KEY).code(0);
-    assert!(ran.err.contains("SYNTHDEV_BASE_MODEL (environment) wins"), "{}", ran.err);
+    assert!(ran.stderr.contains("SYNTHDEV_BASE_MODEL (environment) wins"), "{}", ran.stderr);
 }
 
 /// Options, standard input, what is said, the fix.
@@ -390,8 +402,8 @@ const VARIABLES: &[(&str, &str, &str, &str)] = &[
 
 /// One line about it, with the fix, and no key.
 #[track_caller]
-fn told_once(ran: &Ran, what: &str, fix: &str) {
-    let all = format!("{}{}", ran.out, ran.err);
+fn assert_told_once(ran: &Ran, what: &str, fix: &str) {
+    let all = format!("{}{}", ran.stdout, ran.stderr);
     assert!(matches!(ran.code, Some(1 | 2)), "{what}: {:?}\n{all}", ran.code);
     assert_eq!(all.matches(what).count(), 1, "`{what}` once in\n{all}");
     assert!(all.contains(fix), "no `{fix}` in\n{all}");
@@ -403,21 +415,21 @@ fn bad_input_is_one_clear_line_with_the_fix() {
     for (options, input, what, fix) in TYPED {
         let world = World::new();
         let ran = world.run_with(&[&["configure", "--no-test"], *options].concat(), input);
-        told_once(&ran, what, fix);
+        assert_told_once(&ran, what, fix);
         assert!(World::files(&world.root().join("config")).is_empty(), "nothing is half done: {what}");
     }
     for (file, text, command, what, fix) in FILES {
         let world = World::new();
-        world.configure(file, text);
-        told_once(&world.run(command), what, fix);
+        world.write_user_file(file, text);
+        assert_told_once(&world.run_program(command), what, fix);
     }
     for (name, value, what, fix) in VARIABLES {
         let mut world = World::new();
-        world.set(name, value);
-        told_once(&world.run(&["config", "show"]), what, fix);
+        world.set_variable(name, value);
+        assert_told_once(&world.run_program(&["config", "show"]), what, fix);
     }
-    let ran = World::new().run(&["models", "--provider", "opnai"]);
-    told_once(&ran, "there is no provider `opnai`", "did you mean `openai`?");
+    let ran = World::new().run_program(&["models", "--provider", "opnai"]);
+    assert_told_once(&ran, "there is no provider `opnai`", "did you mean `openai`?");
 }
 
 /// `models`, `doctor` and the trial of `configure`, in each protocol.
@@ -427,27 +439,27 @@ fn every_protocol_lists_its_models_and_is_tried() {
         let list = match dialect {
             Dialect::Messages => json!({"data": [{"type": "model", "id": "m1", "display_name": "M"}],
                 "has_more": false, "first_id": "m1", "last_id": "m1"}),
-            Dialect::Completions | Dialect::Responses => named(&["m1"]),
+            Dialect::Completions | Dialect::Responses => model_list(&["m1"]),
         };
-        let server = ListServer::speak(dialect, Some(KEY), list, Vec::new());
+        let server = ListServer::start_in_dialect(dialect, Some(KEY), list, Vec::new());
         let world = World::new();
         let mine = json!({"base_url": server.base_url, "protocol": dialect.protocol(), "needs_key": true});
-        world.configure("models.json", &json!({"providers": {"mine": mine}}).to_string());
+        world.write_user_file("models.json", &json!({"providers": {"mine": mine}}).to_string());
         let typed = ["configure", "--provider", "mine", "--model", "m1", "--key-stdin"];
         let refused = world.run_with(&typed, "sk-wrong-key").code(1);
-        assert!(refused.err.contains("the key was refused"), "{dialect:?}: {}", refused.err);
+        assert!(refused.stderr.contains("the key was refused"), "{dialect:?}: {}", refused.stderr);
         let ran = world.run_with(&typed, KEY).code(0);
-        assert!(ran.out.contains("base: m1 of mine answered in"), "{dialect:?}: {}", ran.out);
-        let report = world.run(&["models", "--provider", "mine", "--json"]).code(0).json();
+        assert!(ran.stdout.contains("base: m1 of mine answered in"), "{dialect:?}: {}", ran.stdout);
+        let report = world.run_program(&["models", "--provider", "mine", "--json"]).code(0).json();
         let offer = provider(&report, "mine");
         assert_eq!((&offer["reached"], &offer["protocol"]), (&json!(true), &json!(dialect.protocol())));
         assert_eq!(
             (&offer["models"][0]["name"], &offer["models"][0]["listed"]),
             (&json!("m1"), &json!(true))
         );
-        let doctor = world.run(&["doctor"]).out;
+        let doctor = world.run_program(&["doctor"]).stdout;
         assert!(doctor.contains("it answers") && !doctor.contains(KEY), "{dialect:?}: {doctor}");
-        let paths: Vec<String> = server.asked().into_iter().map(|one| one.path).collect();
+        let paths: Vec<String> = server.requests_seen().into_iter().map(|one| one.path).collect();
         let list = if dialect == Dialect::Messages { "/v1/models?limit=1000" } else { "/v1/models" };
         assert_eq!(paths, [dialect.path(), dialect.path(), list, list], "{dialect:?}");
     }

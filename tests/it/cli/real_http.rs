@@ -8,12 +8,12 @@ use crate::support::model_server::{Behaviour, Dialect, ModelServer, Recorded};
 
 pub const KEY: &str = "sk-loopback-0001";
 
-fn review(id: &str, arguments: &Value) -> Behaviour {
+fn review_answer(id: &str, arguments: &Value) -> Behaviour {
     Behaviour::calls(&[(id, "review_work", &arguments.to_string())])
 }
 
 /// The conversation without the system message, as (role, text, names of calls).
-fn turns(request: &Recorded) -> Vec<(String, String, Vec<String>)> {
+fn conversation_turns(request: &Recorded) -> Vec<(String, String, Vec<String>)> {
     let messages = request.body["messages"].as_array().unwrap();
     let turn = |message: &Value| {
         let calls = message["tool_calls"].as_array();
@@ -57,20 +57,21 @@ pub fn script(dialect: Dialect) -> Vec<(&'static str, Vec<Behaviour>)> {
 }
 
 /// A world whose levels ask this server.
-pub fn asking(server: &ModelServer) -> World {
+pub fn world_asking(server: &ModelServer) -> World {
     let mut world = World::repository();
-    world.configure("roles/mine.json", "{\"reviewer\": {\"level\": \"smart\"}}");
-    world.set("SYNTHDEV_BASE_URL", &server.base_url);
-    world.set("SYNTHDEV_API_KEY", KEY);
-    world.set("SYNTHDEV_BASE_MODEL", "base-model");
-    world.set("SYNTHDEV_SMART_MODEL", "smart-model");
+    world.write_user_file("roles/mine.json", "{\"reviewer\": {\"level\": \"smart\"}}");
+    world.set_variable("SYNTHDEV_BASE_URL", &server.base_url);
+    world.set_variable("SYNTHDEV_API_KEY", KEY);
+    world.set_variable("SYNTHDEV_BASE_MODEL", "base-model");
+    world.set_variable("SYNTHDEV_SMART_MODEL", "smart-model");
     world
 }
 
 async fn three_rounds() -> (World, Value, ModelServer) {
     let server = ModelServer::start_per_model(script(Dialect::Completions)).await;
-    let world = asking(&server);
-    let report = world.run(&["run", "coder_reviewer", "count to three", "--yes", "--json"]).code(0).json();
+    let world = world_asking(&server);
+    let report =
+        world.run_program(&["run", "coder_reviewer", "count to three", "--yes", "--json"]).code(0).json();
     (world, report, server)
 }
 
@@ -80,13 +81,13 @@ async fn three_review_rounds_send_role_swapped_views_and_nothing_else() {
     assert_eq!(report["output"], "All there.");
     let path = ["start", "code", "review", "code", "review", "code", "review", "stop"];
     assert_eq!(report["path"], json!(path));
-    assert_eq!((world.read("new.txt").as_str(), &report["warnings"]), ("one", &json!([])));
+    assert_eq!((world.read_file("new.txt").as_str(), &report["warnings"]), ("one", &json!([])));
     let requests = server.requests();
     let models: Vec<&str> = requests.iter().map(|one| one.body["model"].as_str().unwrap()).collect();
     let (base, smart) = ("base-model", "smart-model");
     assert_eq!(models, [base, base, smart, base, smart, smart, base, smart]);
     for request in &requests {
-        assert_eq!((request.rejected.as_deref(), request.path.as_str()), (None, "/v1/chat/completions"));
+        assert_eq!((request.rejection.as_deref(), request.path.as_str()), (None, "/v1/chat/completions"));
         assert_eq!(request.headers["authorization"], format!("Bearer {KEY}"));
         assert_eq!(request.body["stream"], true);
         let coder = request.body["model"] == base;
@@ -108,9 +109,9 @@ async fn three_review_rounds_send_role_swapped_views_and_nothing_else() {
     // A connection is put back by a task of its own: a busy machine may open one more in between. The windows of both
     // models are asked for at once.
     assert!(
-        server.connections() <= 2 + server.looked_up().len(),
+        server.connection_count() <= 2 + server.requested_paths().len(),
         "MODEL-18: {} connections for {} requests",
-        server.connections(),
+        server.connection_count(),
         server.requests().len()
     );
     assert_eq!(report["usage"]["prompt"], 10 * requests.len());
@@ -120,7 +121,7 @@ async fn three_review_rounds_send_role_swapped_views_and_nothing_else() {
 async fn each_agent_sees_itself_as_the_assistant() {
     let (_world, _report, server) = three_rounds().await;
     let requests = server.requests();
-    let coder = turns(&requests[6]);
+    let coder = conversation_turns(&requests[6]);
     let roles: Vec<&str> = coder.iter().map(|(role, ..)| role.as_str()).collect();
     let calls = ["user", "assistant", "tool", "tool", "assistant"];
     assert_eq!(roles, [&calls[..], &["user", "assistant", "user"]].concat(), "{coder:#?}");
@@ -133,7 +134,7 @@ async fn each_agent_sees_itself_as_the_assistant() {
     assert!(coder[7].1.ends_with("Three is missing."), "{}", coder[7].1);
 
     // The same conversation from the other seat; a decision's words came in through the script.
-    let reviewer = turns(&requests[7]);
+    let reviewer = conversation_turns(&requests[7]);
     let roles: Vec<&str> = reviewer.iter().map(|(role, ..)| role.as_str()).collect();
     assert_eq!(
         roles,
@@ -153,7 +154,7 @@ async fn each_agent_sees_itself_as_the_assistant() {
         reviewer.iter().all(|(_, _, calls)| calls.is_empty()),
         "another agent's calls are text: {reviewer:#?}"
     );
-    let reading = turns(&requests[5]);
+    let reading = conversation_turns(&requests[5]);
     let [.., call, result] = &reading[..] else { panic!("{reading:#?}") };
     assert_eq!(
         (call.0.as_str(), &call.2[..], result.0.as_str()),
@@ -163,20 +164,22 @@ async fn each_agent_sees_itself_as_the_assistant() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_levels_servers_keys_and_parameters_are_their_own() {
-    let base = ModelServer::start(vec![Behaviour::text("Done.")]).await;
-    let smart =
-        ModelServer::start(vec![review("d", &json!({"improvement_needed": false, "work_summary": "Good."}))])
-            .await;
+    let base = ModelServer::start_server(vec![Behaviour::text("Done.")]).await;
+    let smart = ModelServer::start_server(vec![review_answer(
+        "d",
+        &json!({"improvement_needed": false, "work_summary": "Good."}),
+    )])
+    .await;
     let mut world = World::new();
-    world.configure("roles/mine.json", "{\"reviewer\": {\"level\": \"smart\"}}");
-    world.set("SYNTHDEV_TEMPERATURE", "0.5");
-    world.set("SYNTHDEV_BASE_URL", &base.base_url);
-    world.set("SYNTHDEV_API_KEY", "key-of-base-level");
-    world.set("SYNTHDEV_BASE_MODEL", "small");
-    world.set("SYNTHDEV_SMART_BASE_URL", &smart.base_url);
-    world.set("SYNTHDEV_SMART_API_KEY", "key-of-smart-level");
-    world.set("SYNTHDEV_SMART_MODEL", "large");
-    world.run(&["run", "coder_reviewer", "x", "--json"]).code(0);
+    world.write_user_file("roles/mine.json", "{\"reviewer\": {\"level\": \"smart\"}}");
+    world.set_variable("SYNTHDEV_TEMPERATURE", "0.5");
+    world.set_variable("SYNTHDEV_BASE_URL", &base.base_url);
+    world.set_variable("SYNTHDEV_API_KEY", "key-of-base-level");
+    world.set_variable("SYNTHDEV_BASE_MODEL", "small");
+    world.set_variable("SYNTHDEV_SMART_BASE_URL", &smart.base_url);
+    world.set_variable("SYNTHDEV_SMART_API_KEY", "key-of-smart-level");
+    world.set_variable("SYNTHDEV_SMART_MODEL", "large");
+    world.run_program(&["run", "coder_reviewer", "x", "--json"]).code(0);
     for (server, key, model) in
         [(&base, "key-of-base-level", "small"), (&smart, "key-of-smart-level", "large")]
     {

@@ -6,12 +6,12 @@ use synthdev::domain::cost::TokenUsage;
 use synthdev::domain::message::ToolCall;
 use synthdev::domain::model::{FinishReason, ModelReply};
 
-use super::real_http::{KEY, asking, script};
+use super::real_http::{KEY, script, world_asking};
 use super::world::World;
 use crate::support::model_server::{Behaviour, Dialect, ModelServer, Recorded};
 
 /// Everything of a conversation in order: who says or does what, in the protocol's words.
-fn told(request: &Recorded) -> String {
+fn conversation_text(request: &Recorded) -> String {
     let word = |value: &Value, key: &str| value[key].as_str().map(str::to_owned);
     let list = request.body["input"].as_array().or(request.body["messages"].as_array()).unwrap().iter();
     let told = list.map(|one| {
@@ -29,15 +29,15 @@ fn system(request: &Recorded) -> &str {
 }
 
 /// A world that asks this server in its protocol.
-pub fn asking_in(dialect: Dialect, server: &ModelServer) -> World {
-    let mut world = asking(server);
+pub fn world_asking_in(dialect: Dialect, server: &ModelServer) -> World {
+    let mut world = world_asking(server);
     match dialect {
         Dialect::Completions => {}
         Dialect::Responses => {
-            world.set("SYNTHDEV_PROVIDER", "openai");
-            world.configure("models.json", r#"{"providers": {"openai": {"protocol": "responses"}}}"#);
+            world.set_variable("SYNTHDEV_PROVIDER", "openai");
+            world.write_user_file("models.json", r#"{"providers": {"openai": {"protocol": "responses"}}}"#);
         }
-        Dialect::Messages => world.set("SYNTHDEV_PROVIDER", "anthropic"),
+        Dialect::Messages => world.set_variable("SYNTHDEV_PROVIDER", "anthropic"),
     }
     world
 }
@@ -57,19 +57,19 @@ async fn three_review_rounds_take_the_same_path_in_every_protocol() {
         ),
     ];
     for (dialect, conversation) in rows {
-        let server = ModelServer::speak_per_model(dialect, script(dialect)).await;
-        let world = asking_in(dialect, &server);
+        let server = ModelServer::start_per_model_in_dialect(dialect, script(dialect)).await;
+        let world = world_asking_in(dialect, &server);
         let report =
-            world.run(&["run", "coder_reviewer", "count to three", "--yes", "--json"]).code(0).json();
+            world.run_program(&["run", "coder_reviewer", "count to three", "--yes", "--json"]).code(0).json();
         let path = ["start", "code", "review", "code", "review", "code", "review", "stop"];
         assert_eq!((&report["output"], &report["path"]), (&json!("All there."), &json!(path)), "{dialect:?}");
-        assert_eq!((world.read("new.txt").as_str(), &report["warnings"]), ("one", &json!([])));
+        assert_eq!((world.read_file("new.txt").as_str(), &report["warnings"]), ("one", &json!([])));
         let requests = server.requests();
         let models: Vec<&str> = requests.iter().map(|one| one.body["model"].as_str().unwrap()).collect();
         let (base, smart) = ("base-model", "smart-model");
         assert_eq!(models, [base, base, smart, base, smart, smart, base, smart]);
         for request in &requests {
-            assert_eq!((request.rejected.as_deref(), request.path.as_str()), (None, dialect.path()));
+            assert_eq!((request.rejection.as_deref(), request.path.as_str()), (None, dialect.path()));
             let bearer = request.headers.get("authorization").and_then(|value| value.strip_prefix("Bearer "));
             assert_eq!(bearer.or(request.headers.get("x-api-key").map(String::as_str)), Some(KEY));
             let coder = request.body["model"] == base;
@@ -80,13 +80,13 @@ async fn three_review_rounds_take_the_same_path_in_every_protocol() {
             let most = if dialect == Dialect::Messages { json!(32_000) } else { Value::Null };
             assert_eq!(request.body["max_tokens"], most);
         }
-        assert_eq!(told(&requests[6]), conversation);
+        assert_eq!(conversation_text(&requests[6]), conversation);
         assert_eq!(report["usage"]["prompt"], 10 * requests.len());
     }
 }
 
 /// A thought, a text and a call.
-pub fn thoughtful(
+pub fn thoughtful_answer(
     dialect: Dialect,
     thought: &str,
     text: &str,
@@ -98,7 +98,7 @@ pub fn thoughtful(
         arguments: arguments.to_string(),
         original: None,
     };
-    dialect.reply(&ModelReply {
+    dialect.render_reply(&ModelReply {
         text: text.to_owned(),
         reasoning: thought.to_owned(),
         tool_calls: vec![call],
@@ -122,33 +122,37 @@ async fn sealed_thoughts_stay_with_their_calls_for_the_whole_run() {
     for (dialect, conversation) in rows {
         let write = json!({"file_path": "new.txt", "content": "one"});
         let coder = vec![
-            thoughtful(dialect, "A file.", "I write.", ("w", "write_file", &write)),
+            thoughtful_answer(dialect, "A file.", "I write.", ("w", "write_file", &write)),
             dialect.text("Written."),
             dialect.text("Written more."),
         ];
         let judged = |id: &str, improve: bool| {
             let decision =
                 json!({"improvement_needed": improve, "continue_message": "More.", "work_summary": "Good."});
-            thoughtful(dialect, "Hm.", "", (id, "review_work", &decision))
+            thoughtful_answer(dialect, "Hm.", "", (id, "review_work", &decision))
         };
         let reviewer = vec![judged("d1", true), judged("d2", false)];
         let scripts = vec![("base-model", coder), ("smart-model", reviewer)];
-        let server = ModelServer::speak_per_model(dialect, scripts).await;
-        let mut world = asking_in(dialect, &server);
-        world.configure("models.json", &catalogue(dialect));
-        world.set("SYNTHDEV_REASONING_EFFORT", "low");
-        let report = world.run(&["run", "coder_reviewer", "write", "--yes", "--json"]).code(0).json();
+        let server = ModelServer::start_per_model_in_dialect(dialect, scripts).await;
+        let mut world = world_asking_in(dialect, &server);
+        world.write_user_file("models.json", &catalogue(dialect));
+        world.set_variable("SYNTHDEV_REASONING_EFFORT", "low");
+        let report = world.run_program(&["run", "coder_reviewer", "write", "--yes", "--json"]).code(0).json();
         assert_eq!(report["output"], "Good.");
         let requests = server.requests();
         let (coder, reviewer): (Vec<&Recorded>, Vec<&Recorded>) =
             requests.iter().partition(|one| one.body["model"] == "base-model");
         assert_eq!((coder.len(), reviewer.len()), (3, 2));
         for request in &requests {
-            assert_eq!(request.rejected, None, "{dialect:?}");
+            assert_eq!(request.rejection, None, "{dialect:?}");
             assert!(request.body.get("thinking").or(request.body.get("reasoning")).is_some());
         }
         for request in &coder[1..] {
-            assert!(told(request).starts_with(conversation), "{dialect:?}: {}", told(request));
+            assert!(
+                conversation_text(request).starts_with(conversation),
+                "{dialect:?}: {}",
+                conversation_text(request)
+            );
         }
         // "A file." stands in the thought only.
         let seen = reviewer[1].body.to_string();

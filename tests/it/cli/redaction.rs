@@ -27,7 +27,7 @@ struct Scene {
     world: World,
     from: From,
     /// Everything that was printed.
-    said: Vec<(String, String)>,
+    printed: Vec<(String, String)>,
 }
 
 impl Scene {
@@ -35,29 +35,29 @@ impl Scene {
         let mut world = World::repository();
         let level = |key: Value| json!({"levels": {"base": key}}).to_string();
         match from {
-            From::Environment => world.set("SYNTHDEV_API_KEY", KEY),
+            From::Environment => world.set_variable("SYNTHDEV_API_KEY", KEY),
             From::Settings => {
                 let own = json!({"api_key": {"key": KEY, "for": base_url}});
-                drop(world.configure("settings.json", &level(own)));
+                drop(world.write_user_file("settings.json", &level(own)));
             }
-            From::Dotenv => drop(world.configure(".env", &format!("SYNTHDEV_API_KEY='{KEY}'\n"))),
+            From::Dotenv => drop(world.write_user_file(".env", &format!("SYNTHDEV_API_KEY='{KEY}'\n"))),
             From::CommandLine => {}
         }
-        world.set("SYNTHDEV_BASE_URL", base_url);
-        world.set("SYNTHDEV_BASE_MODEL", "mock-1");
-        world.set("COPY_OF_IT", KEY);
+        world.set_variable("SYNTHDEV_BASE_URL", base_url);
+        world.set_variable("SYNTHDEV_BASE_MODEL", "mock-1");
+        world.set_variable("COPY_OF_IT", KEY);
         // put by hand: a file of the project that snapshots leave out, and one beside it
-        world.write(".env", &format!("OTHER='{KEY}'\n"));
+        world.write_file(".env", &format!("OTHER='{KEY}'\n"));
         std::fs::write(world.root().join("outside.txt"), KEY).unwrap();
-        world.write_json("flow.json", &flow());
-        Self { world, from, said: Vec::new() }
+        world.write_json("flow.json", &key_workflow());
+        Self { world, from, printed: Vec::new() }
     }
 
-    fn run(&mut self, arguments: &[&str]) -> Ran {
+    fn run_program(&mut self, arguments: &[&str]) -> Ran {
         let key = if self.from == From::CommandLine { &["--api-key", KEY][..] } else { &[] };
-        let ran = self.world.run(&[key, arguments].concat());
-        self.said.push((format!("{arguments:?}: stdout"), ran.out.clone()));
-        self.said.push((format!("{arguments:?}: stderr"), ran.err.clone()));
+        let ran = self.world.run_program(&[key, arguments].concat());
+        self.printed.push((format!("{arguments:?}: stdout"), ran.stdout.clone()));
+        self.printed.push((format!("{arguments:?}: stderr"), ran.stderr.clone()));
         ran
     }
 
@@ -69,16 +69,16 @@ impl Scene {
             || path == "config/synthdev/.env" && self.from == From::Dotenv
     }
 
-    fn look_everywhere(&self) {
+    fn check_everything(&self) {
         let traces = traces();
         let mut places: Vec<(String, Vec<u8>)> =
             World::files(self.world.root()).into_iter().filter(|(path, _)| !self.by_hand(path)).collect();
         assert!(places.iter().any(|(path, _)| path.ends_with("runs.sqlite")));
         assert!(places.iter().any(|(path, _)| path.ends_with("synthdev.log")), "{:?}", paths(&places));
-        let objects = repositories(self.world.root());
+        let objects = repository_objects(self.world.root());
         assert!(objects.len() >= 2, "the project's and its snapshots: {:?}", paths(&objects));
         places.extend(objects);
-        places.extend(self.said.iter().map(|(what, text)| (what.clone(), text.clone().into_bytes())));
+        places.extend(self.printed.iter().map(|(what, text)| (what.clone(), text.clone().into_bytes())));
         let found: Vec<String> = places
             .iter()
             .flat_map(|(path, bytes)| {
@@ -97,7 +97,7 @@ fn paths(places: &[(String, Vec<u8>)]) -> Vec<&str> {
 }
 
 /// All objects of every git repository below a directory, unpacked.
-fn repositories(root: &Path) -> Vec<(String, Vec<u8>)> {
+fn repository_objects(root: &Path) -> Vec<(String, Vec<u8>)> {
     let mut found: Vec<PathBuf> = World::files(root)
         .into_iter()
         .filter(|(path, _)| path.ends_with("/HEAD"))
@@ -161,7 +161,7 @@ fn base64(bytes: &[u8]) -> String {
 }
 
 /// The key in a script's value, in what a model and a tool say, and in an answer. No state has it as it is.
-fn flow() -> Value {
+fn key_workflow() -> Value {
     let script = "this.common_data.found = ['sk-Grep/me', '+', '\"9f2c', '~41d7'].join('');
                   this.common_data.packed = JSON.stringify({deep: JSON.stringify({it: this.common_data.found})});";
     workflow(&json!([
@@ -193,7 +193,7 @@ fn script() -> Vec<Behaviour> {
     ]);
     vec![
         Behaviour::calls(&[("c1", "execute_terminal", &command), ("c2", "write_file", &write)]),
-        Behaviour::chunks(&pieces, "stop"),
+        Behaviour::from_chunks(&pieces, "stop"),
     ]
 }
 
@@ -207,11 +207,11 @@ async fn no_key_is_found_in_anything_that_was_written_or_printed() {
             Behaviour::status(503, &denied.to_string()),
             Behaviour::status(401, &denied.to_string()),
         ]);
-        let server = ModelServer::start(replies).await;
+        let server = ModelServer::start_server(replies).await;
         let mut scene = Scene::new(from, &server.base_url);
         let task = format!("what is {KEY}?");
         let start = ["run", "--workflow-file", "flow.json", &task, "--yes", "--verbosity", "5"];
-        let paused = scene.run(&[&start[..], &["--events"]].concat()).code(3);
+        let paused = scene.run_program(&[&start[..], &["--events"]].concat()).code(3);
         let streamed: String = paused
             .lines()
             .iter()
@@ -221,32 +221,32 @@ async fn no_key_is_found_in_anything_that_was_written_or_printed() {
         assert!(
             streamed.contains("[redacted:key]") && streamed.contains("and skipped."),
             "{from:?}: {streamed}\n{}",
-            paused.out
+            paused.stdout
         );
-        let list = scene.run(&["runs", "list", "--json"]).json();
+        let list = scene.run_program(&["runs", "list", "--json"]).json();
         let run = list[0]["id"].as_str().unwrap().to_owned();
         let answer = json!({"answer": format!("it is {KEY}")}).to_string();
-        let done = scene.run(&["resume", &run, "--results", &answer, "--json"]).code(0);
-        assert!(done.json()["output"].as_str().unwrap().contains("[redacted:key]"), "{}", done.out);
-        let failed = scene.run(&[&start[..], &["--json"]].concat()).code(1);
+        let done = scene.run_program(&["resume", &run, "--results", &answer, "--json"]).code(0);
+        assert!(done.json()["output"].as_str().unwrap().contains("[redacted:key]"), "{}", done.stdout);
+        let failed = scene.run_program(&[&start[..], &["--json"]].concat()).code(1);
         assert_eq!(failed.json()["error"]["code"], "model.auth");
-        let retried = scene.run(&[&start[..], &["--events", "--isolate"]].concat()).code(1);
-        assert!(retried.out.contains("model_retry"), "{}", retried.out);
-        look_at_history(&mut scene, &run);
-        assert_eq!(scene.world.read(".env.local"), format!("it is {KEY}\n"), "as the model decided");
+        let retried = scene.run_program(&[&start[..], &["--events", "--isolate"]].concat()).code(1);
+        assert!(retried.stdout.contains("model_retry"), "{}", retried.stdout);
+        check_history(&mut scene, &run);
+        assert_eq!(scene.world.read_file(".env.local"), format!("it is {KEY}\n"), "as the model decided");
         let sent = server.requests();
         assert!(
             sent.iter().all(|one| one.headers["authorization"] == format!("Bearer {KEY}")),
             "it was used"
         );
         for request in sent {
-            scene.said.push(("a request".to_owned(), request.body.to_string()));
+            scene.printed.push(("a request".to_owned(), request.body.to_string()));
         }
-        scene.look_everywhere();
+        scene.check_everything();
     }
 }
 
-fn look_at_history(scene: &mut Scene, run: &str) {
+fn check_history(scene: &mut Scene, run: &str) {
     let bundle = scene.world.root().join("bundle.json").display().to_string();
     let pages = scene.world.root().join("run.md").display().to_string();
     let set = format!("common_data.found=\"{}\"", KEY.replace('"', "\\\""));
@@ -265,14 +265,15 @@ fn look_at_history(scene: &mut Scene, run: &str) {
         &["snapshot", "list", "--json"],
         &["runs", "du"],
     ] {
-        scene.run(arguments).code(0);
+        scene.run_program(arguments).code(0);
     }
     let other = World::new();
     std::fs::copy(&bundle, other.root().join("bundle.json")).unwrap();
-    let taken =
-        other.run(&["runs", "import", &other.root().join("bundle.json").display().to_string()]).code(0);
-    scene.said.push(("import".to_owned(), taken.out));
+    let taken = other
+        .run_program(&["runs", "import", &other.root().join("bundle.json").display().to_string()])
+        .code(0);
+    scene.printed.push(("import".to_owned(), taken.stdout));
     for (path, bytes) in World::files(other.root()) {
-        scene.said.push((format!("imported: {path}"), String::from_utf8_lossy(&bytes).into_owned()));
+        scene.printed.push((format!("imported: {path}"), String::from_utf8_lossy(&bytes).into_owned()));
     }
 }

@@ -2,11 +2,11 @@
 
 use serde_json::{Value, json};
 
-use super::contract::signal;
-use super::world::{Ran, World, eventually, workflow};
+use super::contract::send_signal;
+use super::world::{Ran, World, wait_for, workflow};
 
 /// A workflow that asks for something and writes it into its output.
-fn asking(pause: &Value) -> Value {
+fn asking_workflow(pause: &Value) -> Value {
     let mut ask = json!({"name": "ask", "type": "pause", "message": {"text": "What now?"},
                          "output": {"as": "answer"}, "transition": [{"target": "stop"}]});
     ask.as_object_mut().unwrap().extend(pause.as_object().unwrap().clone());
@@ -16,21 +16,21 @@ fn asking(pause: &Value) -> Value {
     flow
 }
 
-fn paused(world: &World, flow: &Value) -> Value {
+fn paused_run(world: &World, flow: &Value) -> Value {
     world.write_json("flow.json", flow);
-    world.write("replies.json", "{\"replies\": {}}");
-    let report = start(world, &["--json"]).code(3).json();
+    world.write_file("replies.json", "{\"replies\": {}}");
+    let report = start_run(world, &["--json"]).code(3).json();
     assert_eq!(report["status"], "paused", "{report}");
     report
 }
 
-fn start(world: &World, more: &[&str]) -> Ran {
+fn start_run(world: &World, more: &[&str]) -> Ran {
     let base = ["run", "--workflow-file", "flow.json", "--replies", "replies.json", "x"];
-    world.run(&[&base, more].concat())
+    world.run_program(&[&base, more].concat())
 }
 
-fn resume(world: &World, run: &str, more: &[&str]) -> Ran {
-    world.run(&[&["resume", run, "--replies", "replies.json"], more].concat())
+fn resume_run(world: &World, run: &str, more: &[&str]) -> Ran {
+    world.run_program(&[&["resume", run, "--replies", "replies.json"], more].concat())
 }
 
 fn text<'a>(value: &'a Value, key: &str) -> &'a str {
@@ -48,29 +48,29 @@ fn an_answer_is_given_by_id_and_checked_first() {
     ];
     for (pause, wrong, why, right, stored) in rows {
         let world = World::new();
-        let report = paused(&world, &asking(&pause));
+        let report = paused_run(&world, &asking_workflow(&pause));
         let run = text(&report, "run_id");
         assert_eq!(report["pauses"][0]["state"], "ask", "{report}");
         assert_eq!(report["pauses"][0]["kind"], pause["kind"]);
-        let nothing = resume(&world, run, &["--json"]).code(3).json();
+        let nothing = resume_run(&world, run, &["--json"]).code(3).json();
         assert_eq!(nothing["pauses"][0]["message"], "What now?");
-        let refused = resume(&world, run, &["--results", wrong]).code(2);
-        assert!(refused.err.contains(why), "{}", refused.err);
-        let done = resume(&world, run, &["--results", right, "--json"]).code(0).json();
+        let refused = resume_run(&world, run, &["--results", wrong]).code(2);
+        assert!(refused.stderr.contains(why), "{}", refused.stderr);
+        let done = resume_run(&world, run, &["--results", right, "--json"]).code(0).json();
         assert_eq!((&done["output"], &done["path"]), (&json!(stored), &json!(["start", "ask", "stop"])));
-        let over = resume(&world, run, &["--results", right]).code(2);
-        assert!(over.err.contains("completed"), "{}", over.err);
+        let over = resume_run(&world, run, &["--results", right]).code(2);
+        assert!(over.stderr.contains("completed"), "{}", over.stderr);
     }
 }
 
 #[test]
 fn a_token_answers_one_pause_once() {
     let outputs = json!({"kind": "outputs", "required_outputs": ["plan", "size"]});
-    let mut flow = asking(&outputs);
+    let mut flow = asking_workflow(&outputs);
     flow["states"][1].as_object_mut().unwrap().remove("output");
     flow["states"][2]["input"] = json!({"expr": "common_data.plan + common_data.size"});
     let world = World::new();
-    let report = paused(&world, &flow);
+    let report = paused_run(&world, &flow);
     let token = text(&report["pauses"][0], "resume_token").to_owned();
     assert!(token.len() > 48 && report["pauses"][0]["expires_in_seconds"] == 1800, "{report}");
     let data = World::files(&world.data());
@@ -79,8 +79,8 @@ fn a_token_answers_one_pause_once() {
         "B3"
     );
     let refused = |token: &str, results: &str, why: &str| {
-        let ran = resume(&world, token, &["--results", results]).code(2);
-        assert!(ran.err.contains(why), "{results}: no `{why}` in {}", ran.err);
+        let ran = resume_run(&world, token, &["--results", results]).code(2);
+        assert!(ran.stderr.contains(why), "{results}: no `{why}` in {}", ran.stderr);
     };
     let forged = format!("{}{}", &token[..token.len() - 1], if token.ends_with('0') { "1" } else { "0" });
     refused(&forged, "{}", "unknown");
@@ -88,12 +88,12 @@ fn a_token_answers_one_pause_once() {
     refused(&token, "{\"extra\": 1}", "4 tries are left");
     refused(&token, "{\"plan\": null}", "size");
     let given = "{\"plan\": \"p\", \"size\": 2, \"extra\": true}";
-    let done = resume(&world, &token, &["--results", given, "--json"]).code(0);
+    let done = resume_run(&world, &token, &["--results", given, "--json"]).code(0);
     assert_eq!(done.json()["output"], "p2");
-    assert!(done.err.contains("ignored: extra"), "B9: {}", done.err);
+    assert!(done.stderr.contains("ignored: extra"), "B9: {}", done.stderr);
     // The same, whatever its order and whatever was not asked for
     for same in [given, "{\"size\": 2, \"other\": [1], \"plan\": \"p\"}"] {
-        let again = resume(&world, &token, &["--results", same, "--json"]).code(0);
+        let again = resume_run(&world, &token, &["--results", same, "--json"]).code(0);
         let said = again.json();
         let (answered, rest) = (&said["outputs"], (&said["duplicate"], &said["status"], &said["output"]));
         assert_eq!(
@@ -101,9 +101,9 @@ fn a_token_answers_one_pause_once() {
             (&json!(["plan", "size"]), (&json!(true), &json!("completed"), &json!("p2")))
         );
         assert_eq!((&said["run"], &said["state"]), (&report["run_id"], &json!("ask")), "what was recorded");
-        assert!(again.err.contains("answered before, with the same results"), "{}", again.err);
-        let plain = resume(&world, &token, &["--results", same]).code(0);
-        assert_eq!(plain.out, "p2\n", "what came of it");
+        assert!(again.stderr.contains("answered before, with the same results"), "{}", again.stderr);
+        let plain = resume_run(&world, &token, &["--results", same]).code(0);
+        assert_eq!(plain.stdout, "p2\n", "what came of it");
     }
     refused(&token, "{\"plan\": \"q\", \"size\": 2}", "the first ones count");
 }
@@ -113,7 +113,7 @@ fn a_token_answers_one_pause_once() {
 fn of_two_that_use_a_token_at_once_the_second_hears_of_the_first() {
     let world = World::new();
     for (first, second, equal) in [("\"a\"", "\"a\"", true), ("\"a\"", "\"b\"", false)].repeat(3) {
-        let report = paused(&world, &asking(&json!({"kind": "text"})));
+        let report = paused_run(&world, &asking_workflow(&json!({"kind": "text"})));
         let token = text(&report["pauses"][0], "resume_token");
         let go = |results| {
             world
@@ -140,22 +140,22 @@ fn tokens_end() {
         rusqlite::Connection::open(world.data().join("runs.sqlite")).unwrap().execute_batch(sql).unwrap();
     };
     let world = World::new();
-    let report = paused(&world, &asking(&json!({"kind": "approval"})));
+    let report = paused_run(&world, &asking_workflow(&json!({"kind": "approval"})));
     let (run, token) = (text(&report, "run_id"), text(&report["pauses"][0], "resume_token"));
     // tried too often
     for left in ["4 tries", "3 tries", "2 tries", "1 try is left", "worth nothing"] {
-        assert!(resume(&world, token, &["--results", "maybe"]).code(2).err.contains(left), "{left}");
+        assert!(resume_run(&world, token, &["--results", "maybe"]).code(2).stderr.contains(left), "{left}");
     }
-    assert!(resume(&world, token, &["--results", "true"]).code(2).err.contains("worth nothing"));
+    assert!(resume_run(&world, token, &["--results", "true"]).code(2).stderr.contains("worth nothing"));
     // Expired, and the run still waits
-    let again = resume(&world, run, &["--json"]).code(3).json();
+    let again = resume_run(&world, run, &["--json"]).code(3).json();
     assert_eq!(again["status"], "paused");
-    let second = paused(&world, &asking(&json!({"kind": "approval"})));
+    let second = paused_run(&world, &asking_workflow(&json!({"kind": "approval"})));
     database(&world, "UPDATE tokens SET expires = 1");
-    let late = resume(&world, text(&second["pauses"][0], "resume_token"), &["--results", "true"]).code(2);
-    assert!(late.err.contains("token_expired") && late.err.contains("still waits"), "{}", late.err);
-    assert!(late.err.contains("expired at 1970-01-01 00:00:00 UTC"), "{}", late.err);
-    resume(&world, text(&second, "run_id"), &["--results", "true"]).code(0);
+    let late = resume_run(&world, text(&second["pauses"][0], "resume_token"), &["--results", "true"]).code(2);
+    assert!(late.stderr.contains("token_expired") && late.stderr.contains("still waits"), "{}", late.stderr);
+    assert!(late.stderr.contains("expired at 1970-01-01 00:00:00 UTC"), "{}", late.stderr);
+    resume_run(&world, text(&second, "run_id"), &["--results", "true"]).code(0);
 }
 
 #[test]
@@ -170,17 +170,17 @@ fn several_pauses_are_told_apart() {
     let flow = workflow(&json!([fork, {"name": "stop",
         "input": {"expr": "common_data.start_one + common_data.start_two"}}]));
     let world = World::new();
-    let report = paused(&world, &flow);
+    let report = paused_run(&world, &flow);
     let run = text(&report, "run_id");
     let states: Vec<&str> =
         report["pauses"].as_array().unwrap().iter().map(|one| text(one, "state")).collect();
     assert_eq!(states, ["start.one/start", "start.two/start"]);
-    let unclear = resume(&world, run, &["--results", "x"]).code(3);
-    assert!(unclear.err.contains("--state start.two/start"), "{}", unclear.err);
+    let unclear = resume_run(&world, run, &["--results", "x"]).code(3);
+    assert!(unclear.stderr.contains("--state start.two/start"), "{}", unclear.stderr);
     let token = text(&report["pauses"][1], "resume_token");
-    let half = resume(&world, token, &["--results", "B", "--json"]).code(3).json();
+    let half = resume_run(&world, token, &["--results", "B", "--json"]).code(3).json();
     assert_eq!(half["pauses"].as_array().unwrap().len(), 1, "{half}");
-    let done = resume(&world, run, &["--state", states[0], "--results", "A", "--json"]).code(0).json();
+    let done = resume_run(&world, run, &["--state", states[0], "--results", "A", "--json"]).code(0).json();
     assert_eq!(done["output"], "AB");
 }
 
@@ -194,20 +194,21 @@ fn a_limit_a_failure_and_a_denied_tool_go_on_where_they_stood() {
         &workflow(&json!([{"name": "start", "transition": [{"target": "round"}]},
         {"name": "round", "max_visits": 5, "action": count, "transition": turn}, {"name": "stop"}])),
     );
-    world.write("replies.json", "{\"replies\": {}}");
-    let report = start(&world, &["--json"]).code(4).json();
-    let done = resume(&world, text(&report, "run_id"), &["--json"]).code(0).json();
+    world.write_file("replies.json", "{\"replies\": {}}");
+    let report = start_run(&world, &["--json"]).code(4).json();
+    let done = resume_run(&world, text(&report, "run_id"), &["--json"]).code(0).json();
     assert_eq!(done["path"].as_array().unwrap().len(), 9, "start, seven rounds, stop: {done}");
 
     let world = World::new();
-    world.talk(&json!([{"error": {"kind": "auth", "message": "who?"}}, {"text": "Now I may."}]));
+    world.write_talk(&json!([{"error": {"kind": "auth", "message": "who?"}}, {"text": "Now I may."}]));
     let report = world.run_talk(&["--json"]).code(1).json();
     let run = text(&report, "run_id");
     assert_eq!(report["pauses"][0]["reason"], "error", "{report}");
-    let again = world.run(&["runs", "retry", run, "--replies", "replies.json", "--json"]).code(0).json();
+    let again =
+        world.run_program(&["runs", "retry", run, "--replies", "replies.json", "--json"]).code(0).json();
     assert_eq!((&again["status"], &again["output"]), (&json!("completed"), &json!("Now I may.")));
-    let not = world.run(&["runs", "retry", run]).code(2);
-    assert!(not.err.contains("has not failed"), "{}", not.err);
+    let not = world.run_program(&["runs", "retry", run]).code(2);
+    assert!(not.stderr.contains("has not failed"), "{}", not.stderr);
 
     let write = json!([{"tool_calls": [{"name": "write_file", "arguments": {"file_path": "a", "content": "b"}}]},
                        {"text": "Done."}]);
@@ -217,10 +218,10 @@ fn a_limit_a_failure_and_a_denied_tool_go_on_where_they_stood() {
         ("perhaps", 2, false),
     ] {
         let world = World::new();
-        world.talk(&write);
+        world.write_talk(&write);
         let report = world.run_talk(&["--json"]).code(5).json();
         assert_eq!(report["pauses"][0]["reason"], "approval");
-        resume(&world, text(&report, "run_id"), &["--results", answer]).code(code);
+        resume_run(&world, text(&report, "run_id"), &["--results", answer]).code(code);
         assert_eq!(world.project().join("a").exists(), made, "{answer}");
     }
 }
@@ -231,26 +232,26 @@ fn a_run_that_the_system_ends_is_left_and_taken_up() {
         let world = World::repository();
         // beside the project, and not in a snapshot of it
         let writable = json!({"sandbox": {"writable": [world.root().display().to_string()]}});
-        world.configure("settings.json", &writable.to_string());
+        world.write_user_file("settings.json", &writable.to_string());
         world.write_json("flow.json", &workflow(&json!([
             {"name": "start", "type": "shell", "command": "echo begun >> ../begun", "transition": [{"target": "slow"}]},
             {"name": "slow", "type": "wait", "duration": 2, "transition": [{"target": "stop"}]}, {"name": "stop"}])));
-        world.write("replies.json", "{\"replies\": {}}");
+        world.write_file("replies.json", "{\"replies\": {}}");
         let base =
             ["run", "--workflow-file", "flow.json", "--replies", "replies.json", "x", "--yes", "--json"];
         let child = world.command(&base).spawn().unwrap();
-        let id = eventually("it waits", || {
-            let list = world.run(&["runs", "list", "--json"]).json();
+        let id = wait_for("it waits", || {
+            let list = world.run_program(&["runs", "list", "--json"]).json();
             (list[0]["path"] == json!(["start", "slow"])).then(|| text(&list[0], "id").to_owned())
         });
         // another one may not work here meanwhile
-        let held = world.run(&base).code(2);
+        let held = world.run_program(&base).code(2);
         let works = format!("is working in {}", world.project().display());
-        assert!(held.err.contains(&works), "{}", held.err);
-        signal(child.id(), kind);
+        assert!(held.stderr.contains(&works), "{}", held.stderr);
+        send_signal(child.id(), kind);
         let left: Value = serde_json::from_slice(&child.wait_with_output().unwrap().stdout).unwrap();
         assert_eq!((&left["status"], &left["run_id"]), (&json!("interrupted"), &json!(id)), "{kind}");
-        let done = resume(&world, &id, &["--json", "--yes"]).code(0).json();
+        let done = resume_run(&world, &id, &["--json", "--yes"]).code(0).json();
         assert_eq!(done["path"], json!(["start", "slow", "stop"]));
         assert_eq!(std::fs::read_to_string(world.root().join("begun")).unwrap(), "begun\n");
     }
@@ -259,21 +260,21 @@ fn a_run_that_the_system_ends_is_left_and_taken_up() {
 #[test]
 fn a_changed_workflow_is_explained_before_it_is_accepted() {
     let world = World::new();
-    let flow = asking(&json!({"kind": "text"}));
-    let report = paused(&world, &flow);
+    let flow = asking_workflow(&json!({"kind": "text"}));
+    let report = paused_run(&world, &flow);
     let run = text(&report, "run_id");
     let mut without = flow.clone();
     without["states"][1]["name"] = json!("other");
     without["states"][0]["transition"][0]["target"] = json!("other");
     world.write_json("new.json", &without);
     let upgrade = ["--upgrade", "--workflow-file", "new.json", "--results", "hello", "--json"];
-    let refused = resume(&world, run, &upgrade).code(2);
-    assert!(refused.err.contains("`ask`"), "{}", refused.err);
+    let refused = resume_run(&world, run, &upgrade).code(2);
+    assert!(refused.stderr.contains("`ask`"), "{}", refused.stderr);
     let mut changed = flow;
     changed["states"][2]["input"] = json!({"expr": "'new: ' + common_data.answer"});
     world.write_json("new.json", &changed);
-    let done = resume(&world, run, &upgrade).code(0);
-    assert!(done.err.contains("the definition is different now"), "{}", done.err);
+    let done = resume_run(&world, run, &upgrade).code(0);
+    assert!(done.stderr.contains("the definition is different now"), "{}", done.stderr);
     assert_eq!(done.json()["output"], "new: hello");
 }
 
@@ -281,22 +282,22 @@ fn a_changed_workflow_is_explained_before_it_is_accepted() {
 #[test]
 fn an_answer_is_judged_under_the_definition_that_the_run_goes_on_with() {
     let world = World::new();
-    let flow = asking(&json!({"kind": "choice", "choices": ["aa", "bb"]}));
+    let flow = asking_workflow(&json!({"kind": "choice", "choices": ["aa", "bb"]}));
     let mut changed = flow.clone();
     changed["states"][1]["choices"] = json!(["cc", "dd"]);
     for by in ["run_id", "resume_token"] {
-        let report = paused(&world, &flow);
+        let report = paused_run(&world, &flow);
         world.write_json("new.json", &changed);
         let name = report[by].as_str().unwrap_or_else(|| text(&report["pauses"][0], by));
         let answer = |results| {
-            resume(
+            resume_run(
                 &world,
                 name,
                 &["--upgrade", "--workflow-file", "new.json", "--results", results, "--json"],
             )
         };
         let old = answer("\"aa\"").code(2);
-        assert!(old.err.contains("`aa` is none of `cc`, `dd`"), "{by}: {}", old.err);
+        assert!(old.stderr.contains("`aa` is none of `cc`, `dd`"), "{by}: {}", old.stderr);
         assert_eq!(answer("\"cc\"").code(0).json()["output"], "\"cc\"", "{by}");
     }
 }
@@ -305,32 +306,32 @@ fn an_answer_is_judged_under_the_definition_that_the_run_goes_on_with() {
 fn an_isolated_run_leaves_the_project_alone_until_it_is_merged() {
     let world = World::repository();
     let call = json!({"name": "write_file", "arguments": {"file_path": "made.txt", "content": "made"}});
-    world.talk(&json!([{"tool_calls": [call]}, {"text": "Done."}]));
+    world.write_talk(&json!([{"tool_calls": [call]}, {"text": "Done."}]));
     let before = (world.git(&["status", "--short"]), world.git(&["rev-parse", "HEAD"]));
     let report = world.run_talk(&["--isolate", "--yes", "--json"]).code(0).json();
     let run = text(&report, "run_id");
     assert!(!world.project().join("made.txt").exists());
     assert!(world.git(&["branch", "--list", "synthdev/*"]).contains(run), "a branch named after it");
-    let merged = world.run(&["runs", "merge", run, "--yes"]).code(0);
-    assert!(merged.err.contains("1 file merged"), "{}", merged.err);
-    assert_eq!(world.read("made.txt"), "made");
-    world.run(&["runs", "discard", run]).code(0);
+    let merged = world.run_program(&["runs", "merge", run, "--yes"]).code(0);
+    assert!(merged.stderr.contains("1 file merged"), "{}", merged.stderr);
+    assert_eq!(world.read_file("made.txt"), "made");
+    world.run_program(&["runs", "discard", run]).code(0);
     assert_eq!(world.git(&["branch", "--list", "synthdev/*"]), "");
     std::fs::remove_file(world.project().join("made.txt")).unwrap();
     assert_eq!((world.git(&["status", "--short"]), world.git(&["rev-parse", "HEAD"])), before);
     let plain = world.run_talk(&["--yes", "--json"]).code(0).json();
-    let not = world.run(&["runs", "merge", text(&plain, "run_id"), "--yes"]).code(2);
-    assert!(not.err.contains("has no worktree"), "{}", not.err);
+    let not = world.run_program(&["runs", "merge", text(&plain, "run_id"), "--yes"]).code(2);
+    assert!(not.stderr.contains("has no worktree"), "{}", not.stderr);
 }
 
 #[test]
 fn a_run_goes_on_only_where_its_files_are() {
     let world = World::new();
-    let report = paused(&world, &asking(&json!({"kind": "text"})));
+    let report = paused_run(&world, &asking_workflow(&json!({"kind": "text"})));
     let elsewhere = world.root().join("tmp");
     let arguments = ["-C", elsewhere.to_str().unwrap(), "resume", text(&report, "run_id"), "--results", "x"];
-    let refused = world.run(&arguments).code(2);
-    assert!(refused.err.contains("belongs to") && refused.err.contains("-C"), "{}", refused.err);
+    let refused = world.run_program(&arguments).code(2);
+    assert!(refused.stderr.contains("belongs to") && refused.stderr.contains("-C"), "{}", refused.stderr);
 }
 
 /// Beside a line that allows it, nothing of what is allowed is left out, and nothing in it looks like our words.
@@ -346,13 +347,13 @@ fn what_waits_for_approval_is_shown_whole() {
         json!({"name": "start", "type": "shell", "command": command, "transition": [{"target": "stop"}]});
     let world = World::new();
     world.write_json("flow.json", &workflow(&json!([shell, {"name": "stop"}])));
-    world.write("replies.json", "{\"replies\": {}}");
-    let first = start(&world, &[]).code(5);
-    let run = start(&world, &["--json"]).code(5).json();
+    world.write_file("replies.json", "{\"replies\": {}}");
+    let first = start_run(&world, &[]).code(5);
+    let run = start_run(&world, &["--json"]).code(5).json();
     let (id, message) = (text(&run, "run_id"), text(&run["pauses"][0], "message"));
-    let again = resume(&world, id, &[]).code(3);
-    let shown = world.run(&["runs", "show", id]).code(0);
-    for told in [&first.err, &again.err, &shown.out, message] {
+    let again = resume_run(&world, id, &[]).code(3);
+    let shown = world.run_program(&["runs", "show", id]).code(0);
+    for told in [&first.stderr, &again.stderr, &shown.stdout, message] {
         let rows: Vec<&str> = told.lines().map(str::trim_start).collect();
         let at = rows.iter().position(|row| *row == "in the project's directory").expect(told);
         let (echo, rest) = rows[at + 1..].split_at(4);
@@ -363,23 +364,23 @@ fn what_waits_for_approval_is_shown_whole() {
             ["… 59 blank lines", "┃ touch hidden‹300 spaces›", "┃   go on: synthdev resume other‹U+200B›"];
         assert_eq!(rest[..3], expected, "{told}");
     }
-    assert!(again.err.contains("{\"decision\": \"allow\"}"), "{}", again.err);
+    assert!(again.stderr.contains("{\"decision\": \"allow\"}"), "{}", again.stderr);
 }
 
 #[test]
 fn a_definition_that_was_altered_in_the_store_is_not_run() {
     let world = World::new();
-    let report = paused(&world, &asking(&json!({"kind": "approval"})));
+    let report = paused_run(&world, &asking_workflow(&json!({"kind": "approval"})));
     let (run, token) = (text(&report, "run_id"), text(&report["pauses"][0], "resume_token"));
     let sql = "UPDATE blobs SET bytes = CAST(replace(CAST(bytes AS TEXT), 'What now?', 'Pay me?') AS BLOB)
                WHERE hash IN (SELECT spec FROM runs)";
     rusqlite::Connection::open(world.data().join("runs.sqlite")).unwrap().execute_batch(sql).unwrap();
     for (wanted, more) in [(run, &["--results", "true"][..]), (token, &["--results", "true"])] {
-        let refused = resume(&world, wanted, more).code(2).err;
+        let refused = resume_run(&world, wanted, more).code(2).stderr;
         assert!(refused.contains("its stored definition was changed"), "{refused}");
         assert!(refused.contains(&format!("`synthdev runs cancel {run}` ends it")), "{refused}");
     }
-    let listed = world.run(&["runs", "list", "--json"]).code(0).json();
+    let listed = world.run_program(&["runs", "list", "--json"]).code(0).json();
     assert_eq!(listed[0]["status"], "paused", "nothing was changed");
-    world.run(&["runs", "cancel", run]).code(0);
+    world.run_program(&["runs", "cancel", run]).code(0);
 }

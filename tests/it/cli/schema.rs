@@ -9,7 +9,7 @@ use synthdev::config::schema::FileSchema;
 use synthdev::config::source::{FileDiagnostics, SourceFile};
 use synthdev::domain::source_location::ConfigLayer;
 
-use super::world::{World, talk};
+use super::world::{World, talk_workflow};
 
 fn root(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
@@ -28,7 +28,7 @@ fn validator(schema: FileSchema) -> jsonschema::Validator {
 }
 
 #[track_caller]
-fn accepts(schema: &jsonschema::Validator, value: &Value, what: &str) {
+fn assert_accepts(schema: &jsonschema::Validator, value: &Value, what: &str) {
     let errors: Vec<String> =
         schema.iter_errors(value).map(|error| format!("{}: {error}", error.instance_path())).collect();
     assert!(errors.is_empty(), "{what}: {errors:#?}");
@@ -38,7 +38,7 @@ fn accepts(schema: &jsonschema::Validator, value: &Value, what: &str) {
 fn stored_schemas_are_what_the_program_prints() {
     let world = World::new();
     for schema in FileSchema::ALL {
-        let printed = world.run(&["schema", schema.name()]).code(0).out;
+        let printed = world.run_program(&["schema", schema.name()]).code(0).stdout;
         let stored = fs::read_to_string(root("config/schema").join(format!("{}.json", schema.name())));
         let stored = stored.unwrap_or_default().replace("\r\n", "\n");
         assert!(
@@ -47,21 +47,21 @@ fn stored_schemas_are_what_the_program_prints() {
             schema.name()
         );
     }
-    let list = world.run(&["schema"]).code(0).out;
-    assert!(FileSchema::ALL.iter().all(|schema| list.contains(schema.about())), "{list}");
+    let list = world.run_program(&["schema"]).code(0).stdout;
+    assert!(FileSchema::ALL.iter().all(|schema| list.contains(schema.description())), "{list}");
 }
 
 #[test]
 fn schemas_are_written_where_they_are_wanted() {
     let world = World::new();
-    world.run(&["schema", "--write", "deep/schemas"]).code(0);
+    world.run_program(&["schema", "--write", "deep/schemas"]).code(0);
     let found = World::files(&world.project().join("deep/schemas"));
     assert_eq!(found.len(), FileSchema::ALL.len());
-    world.run(&["schema", "role", "--write", "one"]).code(0);
+    world.run_program(&["schema", "role", "--write", "one"]).code(0);
     assert_eq!(World::files(&world.project().join("one")).len(), 1);
-    world.write("file", "");
-    let refused = world.run(&["schema", "--write", "file/x"]).code(2);
-    assert!(refused.err.contains("file/x"), "{}", refused.err);
+    world.write_file("file", "");
+    let refused = world.run_program(&["schema", "--write", "file/x"]).code(2);
+    assert!(refused.stderr.contains("file/x"), "{}", refused.stderr);
 }
 
 /// Every JSON file directly in a folder.
@@ -88,9 +88,13 @@ fn everything_shipped_fits() {
     all.push((FileSchema::Settings, root("config/settings.json")));
     all.push((FileSchema::Replies, root("config/demo/replies.json")));
     for (schema, path) in all {
-        accepts(&validator(schema), &value(&path), &path.display().to_string());
+        assert_accepts(&validator(schema), &value(&path), &path.display().to_string());
     }
-    accepts(&validator(FileSchema::Workflow), &json!([talk(), talk()]), "a list of workflows");
+    assert_accepts(
+        &validator(FileSchema::Workflow),
+        &json!([talk_workflow(), talk_workflow()]),
+        "a list of workflows",
+    );
 }
 
 /// Where in a workflow a key is put: every object that has keys of its own.
@@ -113,13 +117,13 @@ fn unknown_keys_are_refused_and_notes_are_welcome_as_in_the_program() {
         [("colour", json!("red"), false), ("x_colour", json!(["red"]), true), ("$schema", json!("s"), true)];
     for pointer in OBJECTS {
         for (key, member, fits) in &rows {
-            let mut workflow = talk();
+            let mut workflow = talk_workflow();
             workflow["limits"] = json!({});
             workflow.pointer_mut(pointer).unwrap()[*key] = member.clone();
             let what = format!("{key} in `{pointer}`");
             assert_eq!(schema.is_valid(&workflow), *fits, "{what}");
             world.write_json("w.json", &workflow);
-            let code = world.run(&["check", "w.json"]).code;
+            let code = world.run_program(&["check", "w.json"]).code;
             assert_eq!(code == Some(0), *fits, "the schema and `check` differ: {what}");
         }
     }
@@ -168,7 +172,7 @@ fn wrong_values_are_refused_as_in_the_program() {
         ("/description", json!(1)),
     ];
     for (pointer, wrong) in rows {
-        let mut workflow = talk();
+        let mut workflow = talk_workflow();
         let (parent, key) = pointer.rsplit_once('/').unwrap();
         let parent = workflow.pointer_mut(parent).unwrap();
         match key.parse::<usize>() {
@@ -177,7 +181,11 @@ fn wrong_values_are_refused_as_in_the_program() {
         }
         assert!(!schema.is_valid(&workflow), "the schema takes {wrong} for {pointer}");
         world.write_json("w.json", &workflow);
-        assert_eq!(world.run(&["check", "w.json"]).code, Some(1), "`check` takes {wrong} for {pointer}");
+        assert_eq!(
+            world.run_program(&["check", "w.json"]).code,
+            Some(1),
+            "`check` takes {wrong} for {pointer}"
+        );
     }
 }
 
@@ -185,7 +193,7 @@ fn wrong_values_are_refused_as_in_the_program() {
 #[test]
 fn keys_of_replies_are_those_that_the_scripted_model_reads() {
     let world = World::new();
-    world.talk(&json!([]));
+    world.write_talk(&json!([]));
     let schema = FileSchema::Replies.value();
     let sample = |object: &str, key: &str| match (object, key) {
         ("reply" | "spoken", "tool_calls") => json!([]),
@@ -221,16 +229,16 @@ fn keys_of_replies_are_those_that_the_scripted_model_reads() {
         }
         for key in definition["properties"].as_object().unwrap().keys() {
             let file = json!({"replies": {"nobody": [put(object, key)]}});
-            accepts(&validator, &file, &format!("{object}.{key}"));
+            assert_accepts(&validator, &file, &format!("{object}.{key}"));
             world.write_json("replies.json", &file);
             let ran = world.run_talk(&[]);
-            assert!(!ran.err.contains("is not a replies file"), "{object}.{key}: {}", ran.err);
+            assert!(!ran.stderr.contains("is not a replies file"), "{object}.{key}: {}", ran.stderr);
         }
         let file = json!({"replies": {"nobody": [put(object, "colour")]}});
         assert!(!validator.is_valid(&file), "{object}.colour");
         world.write_json("replies.json", &file);
         let ran = world.run_talk(&[]);
-        assert!(ran.err.contains("unknown key `colour`"), "{object}: {}", ran.err);
+        assert!(ran.stderr.contains("unknown key `colour`"), "{object}: {}", ran.stderr);
     }
 }
 
@@ -256,7 +264,7 @@ fn roles_are_judged_as_they_are_read() {
     ];
     for (file, fits) in rows {
         assert_eq!(schema.is_valid(&file), fits, "{file}");
-        world.configure("roles/one.json", &file.to_string());
-        assert_eq!(world.run(&["check"]).code == Some(0), fits, "{file}");
+        world.write_user_file("roles/one.json", &file.to_string());
+        assert_eq!(world.run_program(&["check"]).code == Some(0), fits, "{file}");
     }
 }

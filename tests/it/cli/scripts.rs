@@ -5,21 +5,21 @@ use serde_json::{Value, json};
 use super::world::{World, workflow};
 
 /// Runs one script as the action of `start`; the workflow file is written for people, a line a member.
-fn run(script: &str, code: i32) -> (Value, String) {
+fn run_script(script: &str, code: i32) -> (Value, String) {
     let world = World::new();
     let states = json!([
         {"name": "start", "action": {"script": script}, "transition": [{"target": "stop", "condition": "true"}]},
         {"name": "stop", "input": "common_data.result"}
     ]);
-    world.write("talk.json", &serde_json::to_string_pretty(&workflow(&states)).unwrap());
-    world.write("replies.json", "{\"replies\": {}}");
+    world.write_file("talk.json", &serde_json::to_string_pretty(&workflow(&states)).unwrap());
+    world.write_file("replies.json", "{\"replies\": {}}");
     let file = ["run", "--workflow-file", "talk.json", "--replies", "replies.json"];
-    let ran = world.run(&[&file[..], &["x", "--json"]].concat()).code(code);
-    (if code == 2 { Value::Null } else { ran.json() }, ran.err)
+    let ran = world.run_program(&[&file[..], &["x", "--json"]].concat()).code(code);
+    (if code == 2 { Value::Null } else { ran.json() }, ran.stderr)
 }
 
-fn stopped(script: &str, code: &str, says: &str) {
-    let (report, _) = run(script, 1);
+fn assert_stopped(script: &str, code: &str, says: &str) {
+    let (report, _) = run_script(script, 1);
     let error = &report["error"];
     assert_eq!(
         (&report["status"], &error["state"]),
@@ -38,26 +38,26 @@ fn stopped(script: &str, code: &str, says: &str) {
 
 #[test]
 fn scripts_without_end_are_stopped() {
-    stopped("while(true){}", "script", "250 ms");
-    stopped("for(;;) { try { while(true){} } catch (e) {} }", "script", "250 ms");
-    stopped("const down = n => down(n + 1) + 1; down(0);", "script", "too deeply");
+    assert_stopped("while(true){}", "script", "250 ms");
+    assert_stopped("for(;;) { try { while(true){} } catch (e) {} }", "script", "250 ms");
+    assert_stopped("const down = n => down(n + 1) + 1; down(0);", "script", "too deeply");
 }
 
 #[test]
 fn scripts_that_want_too_much_memory_are_stopped() {
-    stopped("this.common_data.result = new Array(1e9).fill('x').length;", "script", "too long");
-    stopped(
+    assert_stopped("this.common_data.result = new Array(1e9).fill('x').length;", "script", "too long");
+    assert_stopped(
         "const list = []; for (;;) { list.push('x'.repeat(4_000_000) + list.length); }",
         "script",
         "32 MB",
     );
-    stopped("this.common_data.result = 'x'.repeat(9_000_000);", "script", "gave more than 8 MB");
-    stopped("const o = {}; o.self = o; this.common_data.result = o;", "script", "common_data");
+    assert_stopped("this.common_data.result = 'x'.repeat(9_000_000);", "script", "gave more than 8 MB");
+    assert_stopped("const o = {}; o.self = o; this.common_data.result = o;", "script", "common_data");
 }
 
 #[test]
 fn the_line_in_a_script_is_told() {
-    let (report, _) = run("const a = 1;\nconst b = 2;\nnull.field;", 1);
+    let (report, _) = run_script("const a = 1;\nconst b = 2;\nnull.field;", 1);
     let text = report["error"].to_string();
     assert!(text.contains("line 3"), "{text}");
 }
@@ -70,12 +70,12 @@ fn there_is_no_way_out() {
         ("fetch", "fetch('http://127.0.0.1:1/')"),
         ("setTimeout", "setTimeout(() => {}, 1)"),
     ] {
-        let (_, err) = run(&format!("this.common_data.result = String({call});"), 2);
+        let (_, err) = run_script(&format!("this.common_data.result = String({call});"), 2);
         assert!(err.contains(&format!("`{name}`")) && err.contains("talk.json:"), "{name}: {err}");
     }
     let names = "typeof require + typeof process + typeof fetch + typeof setTimeout";
     for way in ["[].constructor.constructor", "(() => {}).constructor", "(function* () {}).constructor"] {
-        let (report, _) = run(&format!("this.common_data.result = {way}('return {names}')();"), 1);
+        let (report, _) = run_script(&format!("this.common_data.result = {way}('return {names}')();"), 1);
         let detail = report["error"]["detail"].as_str().unwrap();
         assert!(detail.contains("line 1"), "{way}: {detail}");
     }
@@ -94,9 +94,9 @@ fn prototypes_of_one_script_are_not_those_of_the_next() {
         {"name": "stop", "input": "common_data.result"}
     ]);
     world.write_json("talk.json", &workflow(&states));
-    world.write("replies.json", "{\"replies\": {}}");
+    world.write_file("replies.json", "{\"replies\": {}}");
     let file = ["run", "--workflow-file", "talk.json", "--replies", "replies.json"];
-    let ran = world.run(&[&file[..], &["x", "--json"]].concat());
+    let ran = world.run_program(&[&file[..], &["x", "--json"]].concat());
     let report = ran.json();
     if ran.code == Some(0) {
         assert_eq!(report["output"], "undefined,1,undefined,\"a\"");

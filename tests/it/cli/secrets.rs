@@ -2,17 +2,17 @@
 
 use serde_json::json;
 
-use super::world::{Ran, World, talk};
+use super::world::{Ran, World, talk_workflow};
 use crate::support::model_server::{Behaviour, ModelServer};
 
 const KEY: &str = "sk-Grep-me-9f2c41d7";
 
-fn clean(ran: &Ran) {
-    assert!(!ran.out.contains(KEY) && !ran.err.contains(KEY), "{}\n{}", ran.out, ran.err);
+fn assert_clean(ran: &Ran) {
+    assert!(!ran.stdout.contains(KEY) && !ran.stderr.contains(KEY), "{}\n{}", ran.stdout, ran.stderr);
 }
 
 /// Neither as it is nor within a larger file; the settings file where the person put it is theirs.
-fn nothing_kept(world: &World) {
+fn assert_nothing_kept(world: &World) {
     let files = World::files(world.root());
     assert!(files.iter().any(|(path, _)| path.contains("runs.sqlite")), "there is something to search");
     for (path, bytes) in files {
@@ -36,23 +36,23 @@ async fn no_key_is_printed_or_kept_whatever_server_and_tools_say() {
             &json!({"error": {"message": format!("Incorrect API key provided: {KEY}")}}).to_string(),
         ),
     ];
-    let server = ModelServer::start(script).await;
+    let server = ModelServer::start_server(script).await;
     let mut world = World::new();
-    world.configure(
+    world.write_user_file(
         "settings.json",
         &json!({"levels": {"smart": {"api_key": KEY}}, "keys": {"openai": KEY}}).to_string(),
     );
-    world.write_json("talk.json", &talk());
-    world.set("SYNTHDEV_API_KEY", KEY);
-    world.set("OPENAI_API_KEY", KEY);
-    world.set("SYNTHDEV_BASE_URL", &server.base_url);
-    world.set("SYNTHDEV_BASE_MODEL", "mock-1");
+    world.write_json("talk.json", &talk_workflow());
+    world.set_variable("SYNTHDEV_API_KEY", KEY);
+    world.set_variable("OPENAI_API_KEY", KEY);
+    world.set_variable("SYNTHDEV_BASE_URL", &server.base_url);
+    world.set_variable("SYNTHDEV_BASE_MODEL", "mock-1");
     let file = ["--no-sandbox", "run", "--workflow-file", "talk.json", "hello", "--yes", "--verbosity", "5"];
-    let good = world.run(&[&file[..], &["--events", "--json"]].concat()).code(0);
-    clean(&good);
-    assert!(good.out.contains("[redacted:key]"), "the tool did print it, blotted out: {}", good.out);
-    let bad = world.run(&[&file[..], &["--json"]].concat()).code(1);
-    clean(&bad);
+    let good = world.run_program(&[&file[..], &["--events", "--json"]].concat()).code(0);
+    assert_clean(&good);
+    assert!(good.stdout.contains("[redacted:key]"), "the tool did print it, blotted out: {}", good.stdout);
+    let bad = world.run_program(&[&file[..], &["--json"]].concat()).code(1);
+    assert_clean(&bad);
     assert_eq!(bad.json()["error"]["code"], "model.auth");
     let sent: Vec<_> = server.requests();
     assert!(
@@ -70,34 +70,34 @@ async fn no_key_is_printed_or_kept_whatever_server_and_tools_say() {
         &["tools"],
         &["roles", "--json"],
     ] {
-        clean(&world.run(arguments));
+        assert_clean(&world.run_program(arguments));
     }
-    let list = world.run(&["runs", "list", "--json"]).json();
+    let list = world.run_program(&["runs", "list", "--json"]).json();
     for run in list.as_array().unwrap() {
         let id = run["id"].as_str().unwrap();
-        clean(&world.run(&["runs", "show", id, "--json"]).code(0));
-        clean(&world.run(&["runs", "show", id]).code(0));
+        assert_clean(&world.run_program(&["runs", "show", id, "--json"]).code(0));
+        assert_clean(&world.run_program(&["runs", "show", id]).code(0));
     }
-    nothing_kept(&world);
+    assert_nothing_kept(&world);
 }
 
 #[test]
 fn a_broken_file_with_a_key_is_shown_without_it() {
     let world = World::new();
-    world.configure(
+    world.write_user_file(
         "settings.json",
         &format!("{{\"levels\": {{\"base\": {{\"api_kye\": \"{KEY}\"}}}}, \"keys\": {{\"a\": [\"{KEY}\"]}}"),
     );
-    world.write(".env", &format!("SYNTHDEV_API_KEY={KEY}\n{KEY}\n"));
+    world.write_file(".env", &format!("SYNTHDEV_API_KEY={KEY}\n{KEY}\n"));
     for arguments in [
         &["check"][..],
         &["--trust", "check"],
         &["config", "show", "--origin"],
         &["run", "coder_reviewer", "x"],
     ] {
-        let ran = world.run(arguments);
+        let ran = world.run_program(arguments);
         assert_ne!(ran.code, Some(0), "{arguments:?}");
-        clean(&ran);
+        assert_clean(&ran);
     }
 }
 
@@ -112,9 +112,9 @@ async fn commands_see_no_keys() {
         Behaviour::calls(&[("c1", "execute_terminal", &json!({"command": line}).to_string())]),
         Behaviour::text("Seen."),
     ];
-    let server = ModelServer::start(script).await;
+    let server = ModelServer::start_server(script).await;
     let mut world = World::new();
-    world.write_json("talk.json", &talk());
+    world.write_json("talk.json", &talk_workflow());
     for (name, value) in [
         ("SYNTHDEV_API_KEY", KEY),
         ("SYNTHDEV_BASE_URL", &server.base_url),
@@ -124,7 +124,7 @@ async fn commands_see_no_keys() {
         ("SSH_AUTH_SOCK", "/agent"),
         ("UNSUSPICIOUS", MARK),
     ] {
-        world.set(name, value);
+        world.set_variable(name, value);
     }
     // root may read everything: there, the program is started without that right
     let start =
@@ -132,7 +132,7 @@ async fn commands_see_no_keys() {
     let program = env!("CARGO_BIN_EXE_synthdev");
     let mut command = std::process::Command::new("sh");
     let typed = ["-c", start, "sh", program, "run", "--workflow-file", "talk.json", "hello", "--yes"];
-    world.isolate(command.args(typed).stdin(std::process::Stdio::null()));
+    world.isolate_command(command.args(typed).stdin(std::process::Stdio::null()));
     let done = command.output().unwrap();
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
     let answer = server.requests().last().unwrap().body.to_string();
@@ -152,18 +152,18 @@ async fn a_command_with_the_text_of_a_key_is_executed_as_it_is() {
             Behaviour::calls(&[("c1", "execute_terminal", &remove), ("c2", "write_file", &write)]),
             Behaviour::text("Seen."),
         ];
-        let server = ModelServer::start(script).await;
+        let server = ModelServer::start_server(script).await;
         let mut world = World::new();
-        world.write_json("talk.json", &talk());
-        world.write(&format!("cache/{key}/old"), "");
-        world.write("cache/keep/new", "");
-        world.set("SYNTHDEV_API_KEY", key);
-        world.set("SYNTHDEV_BASE_URL", &server.base_url);
-        world.set("SYNTHDEV_BASE_MODEL", "mock-1");
-        world.run(&["run", "--workflow-file", "talk.json", "hello", "--yes", "--json"]).code(0);
+        world.write_json("talk.json", &talk_workflow());
+        world.write_file(&format!("cache/{key}/old"), "");
+        world.write_file("cache/keep/new", "");
+        world.set_variable("SYNTHDEV_API_KEY", key);
+        world.set_variable("SYNTHDEV_BASE_URL", &server.base_url);
+        world.set_variable("SYNTHDEV_BASE_MODEL", "mock-1");
+        world.run_program(&["run", "--workflow-file", "talk.json", "hello", "--yes", "--json"]).code(0);
         let left = |name: &str| world.project().join("cache").join(name).exists();
         assert_eq!((left(key), left("keep")), (false, true), "{key}");
-        assert_eq!(world.read("made.toml"), format!("provider = \"{key}\"\n"));
+        assert_eq!(world.read_file("made.toml"), format!("provider = \"{key}\"\n"));
     }
 }
 
@@ -176,15 +176,15 @@ fn a_workflow_with_the_text_of_a_key_is_not_started() {
             {"name": "stop"}]);
         world.write_json("talk.json", &super::world::workflow(&states));
         world.write_json("replies.json", &json!({"replies": {}}));
-        world.set("SYNTHDEV_API_KEY", key);
+        world.set_variable("SYNTHDEV_API_KEY", key);
         let ran = world.run_talk(&["--yes"]).code(code);
-        assert_eq!(world.project().join("cache").join(key).exists(), code == 0, "{}", ran.err);
+        assert_eq!(world.project().join("cache").join(key).exists(), code == 0, "{}", ran.stderr);
         assert_eq!(
-            ran.err.contains("holds the text of an API key in state `start`"),
+            ran.stderr.contains("holds the text of an API key in state `start`"),
             code != 0,
             "{}",
-            ran.err
+            ran.stderr
         );
-        assert!(!ran.err.contains(KEY), "{}", ran.err);
+        assert!(!ran.stderr.contains(KEY), "{}", ran.stderr);
     }
 }

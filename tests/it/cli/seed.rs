@@ -4,22 +4,30 @@ use serde_json::{Value, json};
 
 use super::world::World;
 
-fn seed(name: &str) -> String {
+fn seed_text(name: &str) -> String {
     format!("{}/tests/data/seed/{name}.json", env!("CARGO_MANIFEST_DIR"))
 }
 
-fn review(arguments: Value) -> Value {
+fn review_call(arguments: Value) -> Value {
     json!({"tool_calls": [{"name": "review_work", "arguments": arguments}]})
 }
 
-fn expect(name: &str, input: &str, replies: Value, output: &str, path: &str) {
+fn check_run(name: &str, input: &str, replies: Value, output: &str, path: &str) {
     let world = World::repository();
     world.write_json("replies.json", &json!({"replies": replies}));
-    let checked = world.run(&["check", &seed(name)]).code(0).out;
+    let checked = world.run_program(&["check", &seed_text(name)]).code(0).stdout;
     assert!(checked.contains("no errors") || !checked.contains("error["), "{checked}");
-    let file = seed(name);
-    let ran =
-        world.run(&["run", "--workflow-file", &file, input, "--replies", "replies.json", "--yes", "--json"]);
+    let file = seed_text(name);
+    let ran = world.run_program(&[
+        "run",
+        "--workflow-file",
+        &file,
+        input,
+        "--replies",
+        "replies.json",
+        "--yes",
+        "--json",
+    ]);
     let report = ran.code(0).json();
     assert_eq!((&report["output"], &report["warnings"]), (&json!(output), &json!([])), "{report}");
     let states: Vec<&str> = report["path"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
@@ -37,12 +45,12 @@ fn coder_reviewer_ends_with_the_reviewers_summary() {
         ],
         "reviewer": [
             {"match": "review coder's work, provide continue_message or work_summary",
-             "reply": review(json!({"improvement_needed": true, "continue_message": "Say b, too."}))},
-            review(json!({"improvement_needed": false, "work_summary": "a was made, b was said"}))
+             "reply": review_call(json!({"improvement_needed": true, "continue_message": "Say b, too."}))},
+            review_call(json!({"improvement_needed": false, "work_summary": "a was made, b was said"}))
         ]
     });
     let path = "start > code > review > code > review > stop";
-    expect("coder_reviewer", "make a", replies, "a was made, b was said", path);
+    check_run("coder_reviewer", "make a", replies, "a was made, b was said", path);
 }
 
 #[test]
@@ -58,19 +66,19 @@ fn hierarchical_development_passes_each_result_on() {
             {"match": "Original spec: SPEC. Implementation: SUMMARY", "reply": {"text": "REVIEW"}}
         ],
         "coder": [{"match": "Perform following task: SPEC", "reply": {"text": "Built."}}],
-        "reviewer": [review(json!({"improvement_needed": false, "work_summary": "SUMMARY"}))]
+        "reviewer": [review_call(json!({"improvement_needed": false, "work_summary": "SUMMARY"}))]
     });
     let path = "start > business_analysis > technical_specification > implementation_with_review > \
                 coder_reviewer/start > coder_reviewer/code > coder_reviewer/review > coder_reviewer/stop > \
                 architecture_review > final_approval > stop";
-    expect("hierarchical_development", "sell tea", replies, "approved", path);
+    check_run("hierarchical_development", "sell tea", replies, "approved", path);
 }
 
 /// Names and messages as files of the older program have them.
 #[test]
 fn older_files_run_as_they_are() {
     let world = World::repository();
-    world.configure(
+    world.write_user_file(
         "roles/shop.json",
         r#"{"clerk": {"systemMessage": "You sell.", "includedTools": [], "examples": [
             {"role": "user", "content": "Hi"},
@@ -87,9 +95,9 @@ fn older_files_run_as_they_are() {
                 {"name": "stop", "input": "common_data.current_request"}]}),
     );
     world.write_json("replies.json", &json!({"replies": {"clerk": [{"text": "Two apples."}]}}));
-    let checked = world.run(&["check", "shop.json"]).code(0).out;
+    let checked = world.run_program(&["check", "shop.json"]).code(0).stdout;
     assert!(checked.contains("nothing found"), "{checked}");
-    world.run(&["check"]).code(0);
+    world.run_program(&["check"]).code(0);
     let run = ["run", "--workflow-file", "shop.json", "buy", "--replies", "replies.json", "--json"];
-    assert_eq!(world.run(&run).code(0).json()["output"], "Two apples.0");
+    assert_eq!(world.run_program(&run).code(0).json()["output"], "Two apples.0");
 }

@@ -25,7 +25,7 @@ pub fn names() -> Vec<String> {
 fn nothing_is_found_in_what_is_shipped() {
     let world = World::new();
     for of in [&["check", "--json"][..], &["check", FOLDER, "--json"]] {
-        let report = world.run(of).code(0).json();
+        let report = world.run_program(of).code(0).json();
         assert_eq!(report["findings"], json!([]), "not a warning, not even a note");
         let mut read: Vec<&str> = report["workflows"]
             .as_array()
@@ -41,16 +41,16 @@ fn nothing_is_found_in_what_is_shipped() {
 #[test]
 fn the_tests_of_shipped_workflows_hold_and_visit_every_state_by_every_way() {
     let world = World::new();
-    let report = world.run(&["test", "--json"]).code(0).json();
+    let report = world.run_program(&["test", "--json"]).code(0).json();
     let mut went: BTreeMap<&str, Went> = BTreeMap::new();
     for test in report["tests"].as_array().unwrap() {
         assert_eq!((&test["passed"], &test["problems"]), (&json!(true), &json!([])), "{test}");
-        went.entry(test["workflow"].as_str().unwrap()).or_default().follow(&test["path"]);
+        went.entry(test["workflow"].as_str().unwrap()).or_default().follow_path(&test["path"]);
     }
     for name in names() {
         let went = &went[name.as_str()];
         assert!(went.tests >= 3, "{name}: a straight path, another one, a failure");
-        let graphs = world.run(&["graph", &name, "--format", "json"]).code(0).json();
+        let graphs = world.run_program(&["graph", &name, "--format", "json"]).code(0).json();
         let state = |index: &Value| {
             let node = &graphs[0]["nodes"][usize::try_from(index.as_u64().unwrap()).unwrap()];
             node["name"].as_str().unwrap().to_owned()
@@ -63,7 +63,7 @@ fn the_tests_of_shipped_workflows_hold_and_visit_every_state_by_every_way() {
         let ways = graphs[0]["edges"].as_array().unwrap().iter().filter(|edge| edge["kind"] == "transition");
         for edge in ways {
             let way = (state(&edge["from"]), state(&edge["to"]));
-            assert!(went.ways.contains(&way), "{name}: no test goes {way:?}");
+            assert!(went.exits.contains(&way), "{name}: no test goes {way:?}");
         }
     }
 }
@@ -73,11 +73,11 @@ fn the_tests_of_shipped_workflows_hold_and_visit_every_state_by_every_way() {
 struct Went {
     tests: usize,
     states: BTreeSet<String>,
-    ways: BTreeSet<(String, String)>,
+    exits: BTreeSet<(String, String)>,
 }
 
 impl Went {
-    fn follow(&mut self, path: &Value) {
+    fn follow_path(&mut self, path: &Value) {
         self.tests += 1;
         // the last state of the workflow itself, and of each branch, item and child
         let mut last: BTreeMap<&str, String> = BTreeMap::new();
@@ -85,7 +85,7 @@ impl Went {
             let lane = state.rsplit_once('/').map_or("", |(lane, _)| lane);
             let name = without_items(state);
             if let Some(from) = last.insert(lane, name.clone()) {
-                self.ways.insert((from, name.clone()));
+                self.exits.insert((from, name.clone()));
             }
             self.states.insert(name);
         }

@@ -5,10 +5,10 @@ mod outside;
 
 use serde_json::{Value, json};
 
-use super::world::{Ran, World, talk};
+use super::world::{Ran, World, talk_workflow};
 
 /// A workflow with a decision: the coder speaks, a reviewer decides, the count of rounds is a variable.
-fn reviewed() -> Value {
+fn reviewed_workflow() -> Value {
     json!({
         "workflow_name": "reviewed", "description": "a test",
         "input": {"name": "task", "type": "string", "description": "what to do"},
@@ -53,7 +53,7 @@ fn two_rounds() -> Value {
     })
 }
 
-fn with(mut test: Value, changes: &[(&str, Value)]) -> Value {
+fn with_changes(mut test: Value, changes: &[(&str, Value)]) -> Value {
     for (pointer, value) in changes {
         let (parent, key) = pointer.rsplit_once('/').unwrap();
         let parent = test.pointer_mut(parent).unwrap();
@@ -66,30 +66,30 @@ fn with(mut test: Value, changes: &[(&str, Value)]) -> Value {
     test
 }
 
-fn simulate(test: &Value, more: &[&str]) -> Ran {
+fn run_simulate(test: &Value, more: &[&str]) -> Ran {
     let world = World::new();
-    world.write_json("w.json", &reviewed());
-    world.write("r.json", &serde_json::to_string_pretty(test).unwrap());
-    world.run(&[&["simulate", "w.json", "r.json"], more].concat())
+    world.write_json("w.json", &reviewed_workflow());
+    world.write_file("r.json", &serde_json::to_string_pretty(test).unwrap());
+    world.run_program(&[&["simulate", "w.json", "r.json"], more].concat())
 }
 
 #[test]
 fn the_path_and_the_end_are_printed_and_nothing_is_touched() {
     let world = World::repository();
-    world.write_json("w.json", &reviewed());
+    world.write_json("w.json", &reviewed_workflow());
     world.write_json("r.json", &two_rounds());
     let before = World::files(world.root());
-    let ran = world.run(&["simulate", "w.json", "r.json"]).code(0);
+    let ran = world.run_program(&["simulate", "w.json", "r.json"]).code(0);
     for line in [
         "path      start > code > review > code > review > stop",
         "status    completed",
         "output    Second.\nDone.",
         "calls     5, ",
     ] {
-        assert!(ran.out.contains(line), "no `{line}` in\n{}", ran.out);
+        assert!(ran.stdout.contains(line), "no `{line}` in\n{}", ran.stdout);
     }
-    assert_eq!(ran.err, "");
-    let report = world.run(&["simulate", "w.json", "r.json", "--json"]).code(0).json();
+    assert_eq!(ran.stderr, "");
+    let report = world.run_program(&["simulate", "w.json", "r.json", "--json"]).code(0).json();
     assert_eq!(report["path"], json!(["start", "code", "review", "code", "review", "stop"]));
     assert_eq!(report["visits"], json!({"start": 1, "code": 2, "review": 2, "stop": 1}));
     assert_eq!(report["data"], json!({"rounds": 2, "task": "do it", "result": "Second.\nDone."}));
@@ -111,8 +111,8 @@ fn what_holds_is_silent() {
         "warnings": [], "cost": {"calls": 5, "max_calls": 5, "max_tokens": 100000, "max_usd": 0}, "replies_used": true
     });
     let private = json!({"author": "workflow", "private": true, "text": "decide"});
-    let test = with(two_rounds(), &[("/expect", expect), ("/expect/messages/2", private)]);
-    assert!(!simulate(&test, &[]).code(0).out.contains("not hold"));
+    let test = with_changes(two_rounds(), &[("/expect", expect), ("/expect/messages/2", private)]);
+    assert!(!run_simulate(&test, &[]).code(0).stdout.contains("not hold"));
 }
 
 #[test]
@@ -151,18 +151,18 @@ fn every_expectation_can_fail_and_says_how() {
         ("cost", json!({"max_tokens": 1}), "    cost.max_tokens\n    - 1\n"),
     ];
     for (key, expected, text) in rows {
-        let test = with(two_rounds(), &[(&format!("/expect/{key}"), expected.clone())]);
-        let ran = simulate(&test, &[]).code(1);
-        assert!(ran.out.contains(text), "{key}: {expected}\nexpected\n{text}\nin\n{}", ran.out);
-        assert!(ran.out.contains("1 expectation does not hold"), "{}", ran.out);
-        let report = simulate(&test, &["--json"]).code(1).json();
+        let test = with_changes(two_rounds(), &[(&format!("/expect/{key}"), expected.clone())]);
+        let ran = run_simulate(&test, &[]).code(1);
+        assert!(ran.stdout.contains(text), "{key}: {expected}\nexpected\n{text}\nin\n{}", ran.stdout);
+        assert!(ran.stdout.contains("1 expectation does not hold"), "{}", ran.stdout);
+        let report = run_simulate(&test, &["--json"]).code(1).json();
         assert!(report["problems"][0]["what"].as_str().unwrap().starts_with(key), "{report}");
     }
 }
 
 #[test]
 fn never_visited_states_are_told() {
-    let test = with(
+    let test = with_changes(
         two_rounds(),
         &[
             ("/replies/coder", json!([{"text": "Once."}])),
@@ -174,16 +174,16 @@ fn never_visited_states_are_told() {
             ),
         ],
     );
-    let ran = simulate(&test, &[]).code(1);
-    assert!(ran.out.contains("    visited: never entered\n    - stop\n"), "{}", ran.out);
-    let test = with(test, &[("/expect/visited", json!(["review"]))]);
-    simulate(&test, &[]).code(0);
-    let test = with(test, &[("/expect", json!({}))]);
-    let ran = simulate(&test, &[]).code(1);
+    let ran = run_simulate(&test, &[]).code(1);
+    assert!(ran.stdout.contains("    visited: never entered\n    - stop\n"), "{}", ran.stdout);
+    let test = with_changes(test, &[("/expect/visited", json!(["review"]))]);
+    run_simulate(&test, &[]).code(0);
+    let test = with_changes(test, &[("/expect", json!({}))]);
+    let ran = run_simulate(&test, &[]).code(1);
     assert!(
-        ran.out.contains("- completed\n    + failed\n      model.auth: "),
+        ran.stdout.contains("- completed\n    + failed\n      model.auth: "),
         "the reason is told: {}",
-        ran.out
+        ran.stdout
     );
 }
 
@@ -192,12 +192,12 @@ fn prices_make_costs() {
     let usage = json!({"prompt": 1000, "completion": 100});
     let test = json!({
         "input": "x", "prices": {"input": 2, "output": 10},
-        "replies": {"coder": [{"text": "a", "usage": usage}], "reviewer": [with(decision(false), &[("/usage", usage.clone())])]},
+        "replies": {"coder": [{"text": "a", "usage": usage}], "reviewer": [with_changes(decision(false), &[("/usage", usage.clone())])]},
         "expect": {"cost": {"tokens": 2200, "usd": 0.006, "max_usd": 0.006}}
     });
-    simulate(&test, &[]).code(0);
-    let test = with(test, &[("/expect/cost", json!({"usd": 0.005, "max_usd": 0.001}))]);
-    let out = simulate(&test, &[]).code(1).out;
+    run_simulate(&test, &[]).code(0);
+    let test = with_changes(test, &[("/expect/cost", json!({"usd": 0.005, "max_usd": 0.001}))]);
+    let out = run_simulate(&test, &[]).code(1).stdout;
     assert!(
         out.contains(
             "cost.usd\n    - $0.0050\n    + $0.0060\n    cost.max_usd\n    - $0.0010\n    + $0.0060"
@@ -224,11 +224,11 @@ fn a_script_that_says_too_little_stops_the_run_and_says_what_was_asked() {
         ),
     ];
     for (change, text) in rows {
-        let test = with(two_rounds(), &[change, ("/expect", json!({"output": "never judged"}))]);
-        let ran = simulate(&test, &[]).code(1);
-        assert!(ran.out.contains(text), "no `{text}` in\n{}", ran.out);
-        assert!(ran.out.contains("path      start > code"), "the way to it is told\n{}", ran.out);
-        assert!(ran.out.contains("1 expectation does not hold"), "nothing else is judged\n{}", ran.out);
+        let test = with_changes(two_rounds(), &[change, ("/expect", json!({"output": "never judged"}))]);
+        let ran = run_simulate(&test, &[]).code(1);
+        assert!(ran.stdout.contains(text), "no `{text}` in\n{}", ran.stdout);
+        assert!(ran.stdout.contains("path      start > code"), "the way to it is told\n{}", ran.stdout);
+        assert!(ran.stdout.contains("1 expectation does not hold"), "nothing else is judged\n{}", ran.stdout);
     }
 }
 
@@ -242,11 +242,11 @@ fn everything_scripted_must_be_used() {
         ),
         ("/answers", json!([true])),
     ];
-    let test = with(two_rounds(), &changes);
-    let out = simulate(&test, &[]).code(1).out;
+    let test = with_changes(two_rounds(), &changes);
+    let out = run_simulate(&test, &[]).code(1).stdout;
     let text = "    not everything was used\n    - reply 3 of agent `reviewer`\n    - result 2 of tool `write_file`\n    - answer 1\n";
     assert!(out.contains(text), "{out}");
-    simulate(&with(test, &[("/expect/replies_used", json!(false))]), &[]).code(0);
+    run_simulate(&with_changes(test, &[("/expect/replies_used", json!(false))]), &[]).code(0);
 }
 
 #[test]
@@ -265,7 +265,7 @@ fn results_of_tools_are_chosen_by_their_arguments_and_errors_reach_the_model() {
             "*": "anything"},
         "expect": {"output": "ok"}
     });
-    let report = simulate(&test, &["--json"]);
+    let report = run_simulate(&test, &["--json"]);
     let report = report.code(0).json();
     assert_eq!(report["problems"], json!([]));
 }
@@ -281,16 +281,16 @@ fn waiting_takes_no_time() {
             "reviewer": [decision(false)]}
     });
     let start = std::time::Instant::now();
-    simulate(&test, &[]).code(0);
+    run_simulate(&test, &[]).code(0);
     assert!(start.elapsed().as_secs() < 50, "hours were simulated, not waited for");
 }
 
 #[test]
 fn input_is_taken_from_the_command_line_first() {
-    let test = with(two_rounds(), &[("/expect", json!({"data": {"task": "typed"}}))]);
-    simulate(&test, &["typed"]).code(0);
-    simulate(&test, &["--input", "task=typed"]).code(0);
-    let out = simulate(&test, &[]).code(1).out;
+    let test = with_changes(two_rounds(), &[("/expect", json!({"data": {"task": "typed"}}))]);
+    run_simulate(&test, &["typed"]).code(0);
+    run_simulate(&test, &["--input", "task=typed"]).code(0);
+    let out = run_simulate(&test, &[]).code(1).stdout;
     assert!(out.contains("-   \"task\": \"typed\"\n    +   \"task\": \"do it\""), "{out}");
 }
 
@@ -316,58 +316,70 @@ fn files_that_cannot_be_used_are_told_with_their_place() {
         (json!({"replies": {}}), "r.json:1:1", "the input `task` is missing"),
     ];
     for (test, place, text) in rows {
-        let ran = simulate(&test, &[]).code(2);
-        assert_eq!(ran.out, "", "{test}");
+        let ran = run_simulate(&test, &[]).code(2);
+        assert_eq!(ran.stdout, "", "{test}");
         assert!(
-            ran.err.contains(place) && ran.err.contains(text),
+            ran.stderr.contains(place) && ran.stderr.contains(text),
             "{test}\nno {place} {text} in\n{}",
-            ran.err
+            ran.stderr
         );
     }
     let world = World::new();
-    world.write("r.json", "{\"replies\": {},, }");
-    assert!(world.run(&["simulate", "coder_reviewer", "r.json"]).code(2).err.contains("r.json:1:"));
-    world.write("r.json", "{\"tests\": [{\"name\": \"a\"}, {\"name\": \"b\"}]}");
+    world.write_file("r.json", "{\"replies\": {},, }");
     assert!(
-        world.run(&["simulate", "coder_reviewer", "r.json"]).code(2).err.contains("synthdev test r.json")
+        world.run_program(&["simulate", "coder_reviewer", "r.json"]).code(2).stderr.contains("r.json:1:")
     );
-    assert!(world.run(&["simulate", "coder_reviewer", "none.json"]).code(2).err.contains("none.json"));
-    world.write("r.json", "{\n \"replies\": {\"coder\": [{\"txt\": 1}]}}");
-    let err = world.run(&["run", "coder_reviewer", "x", "--replies", "r.json"]).code(2).err;
+    world.write_file("r.json", "{\"tests\": [{\"name\": \"a\"}, {\"name\": \"b\"}]}");
+    assert!(
+        world
+            .run_program(&["simulate", "coder_reviewer", "r.json"])
+            .code(2)
+            .stderr
+            .contains("synthdev test r.json")
+    );
+    assert!(
+        world.run_program(&["simulate", "coder_reviewer", "none.json"]).code(2).stderr.contains("none.json")
+    );
+    world.write_file("r.json", "{\n \"replies\": {\"coder\": [{\"txt\": 1}]}}");
+    let err = world.run_program(&["run", "coder_reviewer", "x", "--replies", "r.json"]).code(2).stderr;
     assert!(err.contains("r.json:2:24: replies.coder[0]: unknown key `txt`"), "{err}");
-    world.write("r.json", "{}");
-    assert!(world.run(&["simulate", "coder_revuer", "r.json"]).code(2).err.contains("coder_reviewer"));
+    world.write_file("r.json", "{}");
+    assert!(
+        world.run_program(&["simulate", "coder_revuer", "r.json"]).code(2).stderr.contains("coder_reviewer")
+    );
 }
 
 /// `talk` under another name, and a test of it with this answer.
-fn named(name: &str) -> String {
-    talk().to_string().replace("\"workflow_name\":\"talk\"", &format!("\"workflow_name\":\"{name}\""))
+fn named_workflow(name: &str) -> String {
+    talk_workflow()
+        .to_string()
+        .replace("\"workflow_name\":\"talk\"", &format!("\"workflow_name\":\"{name}\""))
 }
 
-fn answering(name: &str, answer: &str) -> Value {
+fn answering_test(name: &str, answer: &str) -> Value {
     json!({"name": name, "input": "hi", "replies": {"coder": [{"text": "Hi."}]}, "expect": {"output": answer}})
 }
 
 #[test]
 fn tests_of_all_layers_are_found_and_told_in_order() {
     let world = World::new();
-    world.configure("workflows/alpha.json", &named("alpha"));
-    let tests: Vec<Value> = (0..12).map(|at| answering(&format!("number {at}"), "Hi.")).collect();
-    world.configure("workflows/alpha.test.json", &json!({"tests": tests}).to_string());
-    world.configure("workflows/deep/beta.json", &named("beta"));
-    world.configure("workflows/deep/beta.test.json", &answering("polite", "Hello.").to_string());
-    world.write(".synthdev/workflows/gamma.json", &named("gamma"));
-    world.write(
+    world.write_user_file("workflows/alpha.json", &named_workflow("alpha"));
+    let tests: Vec<Value> = (0..12).map(|at| answering_test(&format!("number {at}"), "Hi.")).collect();
+    world.write_user_file("workflows/alpha.test.json", &json!({"tests": tests}).to_string());
+    world.write_user_file("workflows/deep/beta.json", &named_workflow("beta"));
+    world.write_user_file("workflows/deep/beta.test.json", &answering_test("polite", "Hello.").to_string());
+    world.write_file(".synthdev/workflows/gamma.json", &named_workflow("gamma"));
+    world.write_file(
         ".synthdev/workflows/gamma.test.json",
-        &json!({"tests": [answering("fine", "Hi.")]}).to_string(),
+        &json!({"tests": [answering_test("fine", "Hi.")]}).to_string(),
     );
 
-    let listed = world.run(&["--trust", "workflows"]).code(0);
-    assert!(!listed.out.contains("broken") && listed.out.contains("gamma"), "{}", listed.out);
-    assert!(!world.run(&["check"]).code(0).out.contains("test.json"));
+    let listed = world.run_program(&["--trust", "workflows"]).code(0);
+    assert!(!listed.stdout.contains("broken") && listed.stdout.contains("gamma"), "{}", listed.stdout);
+    assert!(!world.run_program(&["check"]).code(0).stdout.contains("test.json"));
 
-    let ran = world.run(&["test", "alpha", "beta", "gamma"]).code(1);
-    let lines: Vec<&str> = ran.out.lines().collect();
+    let ran = world.run_program(&["test", "alpha", "beta", "gamma"]).code(1);
+    let lines: Vec<&str> = ran.stdout.lines().collect();
     let expected: Vec<String> = (0..12).map(|at| format!("ok    alpha › number {at}")).collect();
     assert_eq!(lines[..12], expected[..]);
     let rest = [
@@ -382,11 +394,11 @@ fn tests_of_all_layers_are_found_and_told_in_order() {
     ];
     assert_eq!(lines[12..], rest);
     for jobs in ["1", "5"] {
-        let again = world.run(&["test", "alpha", "beta", "gamma", "--jobs", jobs]).code(1);
-        assert_eq!(again.out, ran.out, "{jobs} at once tell the same");
+        let again = world.run_program(&["test", "alpha", "beta", "gamma", "--jobs", jobs]).code(1);
+        assert_eq!(again.stdout, ran.stdout, "{jobs} at once tell the same");
     }
-    world.run(&["test", "alpha"]).code(0);
-    let report = world.run(&["test", "beta", "gamma", "--json"]).code(1).json();
+    world.run_program(&["test", "alpha"]).code(0);
+    let report = world.run_program(&["test", "beta", "gamma", "--json"]).code(1).json();
     assert_eq!((&report["passed"], &report["failed"]), (&json!(1), &json!(1)));
     let first = &report["tests"][0];
     assert_eq!(
@@ -397,55 +409,64 @@ fn tests_of_all_layers_are_found_and_told_in_order() {
         first["problems"][0],
         json!({"what": "output", "expected": "Hello.", "actual": "Hi.", "text": "output\n- \"Hello.\"\n+ \"Hi.\"\n"})
     );
-    let all = world.run(&["test", "--json"]).code(1).json();
+    let all = world.run_program(&["test", "--json"]).code(1).json();
     assert_eq!(all["failed"], 1, "every shipped test passes: {all}");
 
     // a changed test asks for no new trust, and one of a project that is not trusted is not run
-    world.write(".synthdev/workflows/gamma.test.json", &answering("other", "Hi.").to_string());
-    assert_eq!(world.run(&["test", "gamma"]).code(0).out, "ok    gamma › other\n1 passed\n");
-    world.write(".synthdev/workflows/gamma.json", &named("gamma").replace("a test", "another"));
-    assert!(world.run(&["test", "gamma"]).code(2).err.contains("--trust"));
+    world.write_file(".synthdev/workflows/gamma.test.json", &answering_test("other", "Hi.").to_string());
+    assert_eq!(world.run_program(&["test", "gamma"]).code(0).stdout, "ok    gamma › other\n1 passed\n");
+    world.write_file(".synthdev/workflows/gamma.json", &named_workflow("gamma").replace("a test", "another"));
+    assert!(world.run_program(&["test", "gamma"]).code(2).stderr.contains("--trust"));
 }
 
 #[test]
 fn test_files_can_be_named_themselves() {
     let world = World::new();
-    world.write("w/talk.json", &talk().to_string());
-    world.write("w/talk.test.json", &answering("one", "Hi.").to_string());
-    world.write(
+    world.write_file("w/talk.json", &talk_workflow().to_string());
+    world.write_file("w/talk.test.json", &answering_test("one", "Hi.").to_string());
+    world.write_file(
         "w/more.test.json",
-        &json!({"workflow": "talk", "tests": [answering("two", "Hi.")]}).to_string(),
+        &json!({"workflow": "talk", "tests": [answering_test("two", "Hi.")]}).to_string(),
     );
-    assert_eq!(world.run(&["test", "w/talk.test.json"]).code(0).out, "ok    talk › one\n1 passed\n");
-    assert_eq!(world.run(&["test", "w/talk.json"]).code(0).out, "ok    talk › one\n1 passed\n");
-    assert_eq!(world.run(&["test", "w"]).code(0).out, "ok    talk › two\nok    talk › one\n2 passed\n");
-    world.run(&["check", "w"]).code(0);
+    assert_eq!(
+        world.run_program(&["test", "w/talk.test.json"]).code(0).stdout,
+        "ok    talk › one\n1 passed\n"
+    );
+    assert_eq!(world.run_program(&["test", "w/talk.json"]).code(0).stdout, "ok    talk › one\n1 passed\n");
+    assert_eq!(
+        world.run_program(&["test", "w"]).code(0).stdout,
+        "ok    talk › two\nok    talk › one\n2 passed\n"
+    );
+    world.run_program(&["check", "w"]).code(0);
     for (target, says) in [
         ("w/none.test.json", "none.test.json"),
         ("talk", "no workflow `talk`"),
         ("product_manager_codr", "product_manager_coder"),
     ] {
-        let ran = world.run(&["test", target]).code(2);
-        assert!(ran.err.contains(says) && ran.out.is_empty(), "{target}: {}", ran.err);
+        let ran = world.run_program(&["test", target]).code(2);
+        assert!(ran.stderr.contains(says) && ran.stdout.is_empty(), "{target}: {}", ran.stderr);
     }
 }
 
 #[test]
 fn unusable_tests_hide_no_others() {
     let world = World::new();
-    world.write("w/talk.json", &talk().to_string());
-    world.write("w/talk.test.json", &answering("one", "Hi.").to_string());
-    world.write("w/a.test.json", "{\n  \"workflow\": \"tlak\",\n  \"tests\": [{\"name\": \"x\"}]\n}");
-    world.write("w/b.test.json", "{\n  \"workflow\": \"talk\",\n  \"expct\": {}\n}");
-    world.write("w/broken.json", &named("broken").replace("\"target\":\"say\"", "\"target\":\"sya\""));
-    world.write(
-        "w/broken.test.json",
-        &json!({"tests": [answering("one", ""), answering("two", "")]}).to_string(),
+    world.write_file("w/talk.json", &talk_workflow().to_string());
+    world.write_file("w/talk.test.json", &answering_test("one", "Hi.").to_string());
+    world.write_file("w/a.test.json", "{\n  \"workflow\": \"tlak\",\n  \"tests\": [{\"name\": \"x\"}]\n}");
+    world.write_file("w/b.test.json", "{\n  \"workflow\": \"talk\",\n  \"expct\": {}\n}");
+    world.write_file(
+        "w/broken.json",
+        &named_workflow("broken").replace("\"target\":\"say\"", "\"target\":\"sya\""),
     );
-    let checked = world.run(&["check", "w"]).code(1).out;
+    world.write_file(
+        "w/broken.test.json",
+        &json!({"tests": [answering_test("one", ""), answering_test("two", "")]}).to_string(),
+    );
+    let checked = world.run_program(&["check", "w"]).code(1).stdout;
     assert!(checked.contains("w/b.test.json:3:3") && checked.contains("C04"), "{checked}");
-    let ran = world.run(&["test", "w"]).code(2);
-    assert_eq!(ran.out, "ok    talk › one\n1 passed, 3 files cannot be used\n");
+    let ran = world.run_program(&["test", "w"]).code(2);
+    assert_eq!(ran.stdout, "ok    talk › one\n1 passed, 3 files cannot be used\n");
     for text in [
         "w/a.test.json:2:15",
         "did you mean `talk`?",
@@ -454,10 +475,10 @@ fn unusable_tests_hide_no_others() {
         "w/broken.json:1:",
         "sya",
     ] {
-        assert!(ran.err.contains(text), "no `{text}` in\n{}", ran.err);
+        assert!(ran.stderr.contains(text), "no `{text}` in\n{}", ran.stderr);
     }
-    assert_eq!(ran.err.matches("error[E02]").count(), 1, "told once:\n{}", ran.err);
-    let report = world.run(&["test", "w", "--json"]).code(2).json();
+    assert_eq!(ran.stderr.matches("error[E02]").count(), 1, "told once:\n{}", ran.stderr);
+    let report = world.run_program(&["test", "w", "--json"]).code(2).json();
     assert_eq!((&report["unusable"], &report["passed"]), (&json!(3), &json!(1)));
     assert!(report["findings"].as_array().unwrap().len() >= 3, "{report}");
 }
@@ -465,10 +486,10 @@ fn unusable_tests_hide_no_others() {
 #[test]
 fn a_torn_workflow_file_is_told_beside_its_test() {
     let world = World::new();
-    world.write("w/torn.json", "{\n  \"workflow_name\": \"torn\",\n");
-    world.write("w/torn.test.json", &answering("one", "Hi.").to_string());
+    world.write_file("w/torn.json", "{\n  \"workflow_name\": \"torn\",\n");
+    world.write_file("w/torn.test.json", &answering_test("one", "Hi.").to_string());
     for targets in [&["w"][..], &["w/torn.test.json"]] {
-        let err = world.run(&[&["test"], targets].concat()).code(2).err;
+        let err = world.run_program(&[&["test"], targets].concat()).code(2).stderr;
         for text in ["the workflow `torn` cannot be tested: w/torn.json has errors", "w/torn.json:1:1"] {
             assert_eq!(err.matches(text).count(), 1, "`{text}` once in\n{err}");
         }
@@ -479,12 +500,12 @@ fn a_torn_workflow_file_is_told_beside_its_test() {
 #[test]
 fn a_hidden_workflow_is_not_tested_by_mistake() {
     let world = World::new();
-    world.configure("workflows/talk.json", &talk().to_string());
-    world.configure("workflows/talk.test.json", &answering("one", "Hi.").to_string());
-    world.write(".synthdev/workflows/talk.json", &talk().to_string());
-    let ran = world.run(&["--trust", "test", "talk"]).code(0);
+    world.write_user_file("workflows/talk.json", &talk_workflow().to_string());
+    world.write_user_file("workflows/talk.test.json", &answering_test("one", "Hi.").to_string());
+    world.write_file(".synthdev/workflows/talk.json", &talk_workflow().to_string());
+    let ran = world.run_program(&["--trust", "test", "talk"]).code(0);
     assert_eq!(
-        ran.out,
+        ran.stdout,
         "skip  talk › one (the project layer has a workflow of this name that hides the tested one)\n0 passed, 1 skipped\n"
     );
 }
@@ -494,7 +515,7 @@ fn the_example_of_the_page_holds() {
     let page = include_str!("../../../docs/workflow-tests.md");
     let example = page.split("```json\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
     let world = World::new();
-    world.write("example.test.json", example);
-    let ran = world.run(&["test", "example.test.json"]).code(0);
-    assert_eq!(ran.out, "ok    coder_reviewer › approved in the second round\n1 passed\n");
+    world.write_file("example.test.json", example);
+    let ran = world.run_program(&["test", "example.test.json"]).code(0);
+    assert_eq!(ran.stdout, "ok    coder_reviewer › approved in the second round\n1 passed\n");
 }

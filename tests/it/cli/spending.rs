@@ -2,25 +2,25 @@
 
 use serde_json::{Value, json};
 
-use super::archive::{list, review, reviewed};
-use super::real_http::{asking, script};
+use super::archive::{list_runs, reviewed_world, run_review};
+use super::real_http::{script, world_asking};
 use super::world::World;
 use crate::support::model_server::{Behaviour, Dialect, ModelServer};
 
 /// Two runs of coder and reviewer, at a price.
-fn spent() -> World {
-    let world = reviewed();
+fn spent_world() -> World {
+    let world = reviewed_world();
     let prices = json!({"providers": {"scripted": {"prices": {"input": 2, "output": 10, "cached": 0.5, "written": 2.5}}}});
-    world.configure("models.json", &prices.to_string());
-    review(&world, "make coffee", "The beans are ground.");
-    world.talk(&json!([{"text": "Hi.", "usage":
+    world.write_user_file("models.json", &prices.to_string());
+    run_review(&world, "make coffee", "The beans are ground.");
+    world.write_talk(&json!([{"text": "Hi.", "usage":
         {"prompt": 1_000_000, "completion": 100_000, "cached": 400_000, "written": 200_000, "reasoning": 60_000}}]));
     world.run_talk(&["--json"]).code(0);
     world
 }
 
 fn cost(world: &World, more: &[&str]) -> Value {
-    world.run(&[&["runs", "cost", "--json"], more].concat()).code(0).json()
+    world.run_program(&[&["runs", "cost", "--json"], more].concat()).code(0).json()
 }
 
 fn number(value: &Value, key: &str) -> f64 {
@@ -29,7 +29,7 @@ fn number(value: &Value, key: &str) -> f64 {
 
 #[test]
 fn the_last_run_by_hand() {
-    let world = spent();
+    let world = spent_world();
     let answer = cost(&world, &[]);
     let total = &answer["total"];
     // 0.4 M fresh at 2, 0.4 M cached at 0.5, 0.2 M written at 2.5, 0.1 M of answer at 10
@@ -37,7 +37,7 @@ fn the_last_run_by_hand() {
     assert_eq!((total["calls"].as_u64(), total["written"].as_u64()), (Some(1), Some(200_000)), "{total}");
     assert_eq!(answer["by"]["role"][0]["name"], "coder");
     assert_eq!(answer["by"]["state"][0]["name"], "say");
-    let text = world.run(&["runs", "cost"]).code(0).out;
+    let text = world.run_program(&["runs", "cost"]).code(0).stdout;
     for words in [
         "by model",
         "by role",
@@ -53,8 +53,8 @@ fn the_last_run_by_hand() {
 
 #[test]
 fn parts_add_up_to_what_lists_say() {
-    let world = spent();
-    let runs = list(&world, &[]);
+    let world = spent_world();
+    let runs = list_runs(&world, &[]);
     assert_eq!(runs.len(), 3);
     let all = cost(&world, &["--all"]);
     assert_eq!(all["runs"], 3);
@@ -85,7 +85,7 @@ fn parts_add_up_to_what_lists_say() {
 
 #[test]
 fn filters_choose_the_runs() {
-    let world = spent();
+    let world = spent_world();
     let talk = number(&cost(&world, &[])["total"], "cost_usd");
     let rows: [(&[&str], u64); 6] = [
         (&["--workflow", "talk"], 1),
@@ -99,21 +99,21 @@ fn filters_choose_the_runs() {
         assert_eq!(cost(&world, more)["runs"], runs, "{more:?}");
     }
     assert!((number(&cost(&world, &["--workflow", "talk"])["total"], "cost_usd") - talk).abs() < 1e-12);
-    let text = world.run(&["runs", "cost", "--until", "2020-01-01"]).code(0).out;
+    let text = world.run_program(&["runs", "cost", "--until", "2020-01-01"]).code(0).stdout;
     assert_eq!(text, "0 runs\nno model was called\n");
-    let id = list(&world, &[])[0]["id"].as_str().unwrap().to_owned();
+    let id = list_runs(&world, &[])[0]["id"].as_str().unwrap().to_owned();
     for more in [&[id.as_str(), "--all"][..], &[&id, "--workflow", "talk"], &["--by", "colour"]] {
-        world.run(&[&["runs", "cost"], more].concat()).code(2);
+        world.run_program(&[&["runs", "cost"], more].concat()).code(2);
     }
-    let none = World::new().run(&["runs", "cost"]);
-    assert!(none.err.contains("no runs yet"), "{}", none.err);
+    let none = World::new().run_program(&["runs", "cost"]);
+    assert!(none.stderr.contains("no runs yet"), "{}", none.stderr);
 }
 
 /// Nobody is given more money unasked.
 #[test]
 fn more_of_a_budget_is_given_by_amount() {
     let world = World::new();
-    let mut flow = super::world::talk();
+    let mut flow = super::world::talk_workflow();
     flow["budget"] = json!({"tokens": 100});
     world.write_json("talk.json", &flow);
     world.write_json("replies.json", &json!({"replies": {"coder": [{"text": "Hi."}]}}));
@@ -124,12 +124,13 @@ fn more_of_a_budget_is_given_by_amount() {
         assert_eq!((&pause["reason"], &pause["kind"]), (&json!("budget"), &json!("tokens")), "{report}");
         report["run_id"].as_str().unwrap().to_owned()
     };
-    let resume =
-        |run: &str, more: &[&str]| world.run(&[&["resume", run, "--replies", "replies.json"], more].concat());
+    let resume = |run: &str, more: &[&str]| {
+        world.run_program(&[&["resume", run, "--replies", "replies.json"], more].concat())
+    };
     let run = paused(&world);
-    let said = world.run_talk(&[]).code(4).err;
+    let said = world.run_talk(&[]).code(4).stderr;
     assert!(said.contains("--budget +100000"), "{said}");
-    let refused = resume(&run, &[]).code(4).err;
+    let refused = resume(&run, &[]).code(4).stderr;
     assert!(refused.contains(&format!("synthdev resume {run} --budget +100000")), "{refused}");
     assert!(refused.contains("as much again"), "{refused}");
     let json = resume(&run, &["--json"]).code(4).json();
@@ -141,15 +142,15 @@ fn more_of_a_budget_is_given_by_amount() {
     // too little is asked about once more, and nothing is called
     resume(&run, &["--budget", "+1"]).code(4);
     let done = resume(&run, &["--budget", "+100_000"]).code(0);
-    assert!(done.err.contains("budget of run raised to 100"), "{}", done.err);
-    assert!(resume(&run, &["--budget", "1"]).code(2).err.contains("completed"));
+    assert!(done.stderr.contains("budget of run raised to 100"), "{}", done.stderr);
+    assert!(resume(&run, &["--budget", "1"]).code(2).stderr.contains("completed"));
     for answer in ["{\"budget\": 100000}", "\"continue\""] {
         let run = paused(&world);
         resume(&run, &["--results", answer]).code(0);
     }
     let report = world.run_talk(&["--json"]).code(4).json();
     let token = report["pauses"][0]["resume_token"].as_str().unwrap();
-    let unsaid = resume(token, &[]).code(2).err;
+    let unsaid = resume(token, &[]).code(2).stderr;
     assert!(unsaid.contains("how much more"), "{unsaid}");
     resume(token, &["--budget", "100000"]).code(0);
     // what is not about a budget is answered otherwise
@@ -160,8 +161,8 @@ fn more_of_a_budget_is_given_by_amount() {
         {"name": "stop"}])),
     );
     let asking = ["run", "--workflow-file", "ask.json", "--replies", "replies.json", "x", "--json"];
-    let report = world.run(&asking).code(3).json();
-    let refused = resume(report["run_id"].as_str().unwrap(), &["--budget", "1"]).code(2).err;
+    let report = world.run_program(&asking).code(3).json();
+    let refused = resume(report["run_id"].as_str().unwrap(), &["--budget", "1"]).code(2).stderr;
     assert!(refused.contains("waits for no budget"), "{refused}");
 }
 
@@ -170,7 +171,7 @@ fn more_of_a_budget_is_given_by_amount() {
 fn an_amount_is_for_one_kind_of_budget() {
     let world = World::new();
     let prices = json!({"providers": {"scripted": {"prices": {"input": 2, "output": 10}}}});
-    world.configure("models.json", &prices.to_string());
+    world.write_user_file("models.json", &prices.to_string());
     let branch = |name: &str, budget: serde_json::Value| {
         let say = json!({"name": "say", "agent": "coder", "input": "common_data.task", "budget": budget,
             "action": {"function": "sendUserMessage"}, "transition": [{"target": "stop"}]});
@@ -183,39 +184,41 @@ fn an_amount_is_for_one_kind_of_budget() {
     let hi = json!({"text": "Hi.", "usage": {"prompt": 10, "completion": 2}});
     world.write_json("replies.json", &json!({"replies": {"coder": [hi, hi]}}));
     let run = ["run", "--workflow-file", "fork.json", "--replies", "replies.json", "x", "--json"];
-    let report = world.run(&run).code(4).json();
+    let report = world.run_program(&run).code(4).json();
     assert_eq!(report["pauses"].as_array().unwrap().len(), 2, "{report}");
     let id = report["run_id"].as_str().unwrap();
     let resume = |more: &[&str]| {
-        world.run(&[&["resume", id, "--replies", "replies.json", "--budget", "+100000"], more].concat())
+        world.run_program(
+            &[&["resume", id, "--replies", "replies.json", "--budget", "+100000"], more].concat(),
+        )
     };
-    let refused = resume(&[]).code(2).err;
+    let refused = resume(&[]).code(2).stderr;
     for part in ["of different kinds: dollars in `start.two/say`; tokens in `start.one/say`", "--state"] {
         assert!(refused.contains(part), "{refused}");
     }
-    let one = resume(&["--state", "start.one/say"]).code(4).err;
+    let one = resume(&["--state", "start.one/say"]).code(4).stderr;
     assert!(one.contains("raised to 100") && !one.contains("$100"), "{one}");
     resume(&["--state", "start.two/say"]).code(0);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_had_no_price_then_is_told_of_then() {
-    let server = ModelServer::start(vec![Behaviour::text("Hi.")]).await;
+    let server = ModelServer::start_server(vec![Behaviour::text("Hi.")]).await;
     let mut world = World::new();
-    world.write_json("talk.json", &super::world::talk());
-    world.set("SYNTHDEV_BASE_URL", &server.base_url);
-    world.set("SYNTHDEV_API_KEY", "sk-spending-01");
-    world.set("SYNTHDEV_BASE_MODEL", "mock-1");
-    world.run(&["run", "--workflow-file", "talk.json", "hello"]).code(0);
+    world.write_json("talk.json", &super::world::talk_workflow());
+    world.set_variable("SYNTHDEV_BASE_URL", &server.base_url);
+    world.set_variable("SYNTHDEV_API_KEY", "sk-spending-01");
+    world.set_variable("SYNTHDEV_BASE_MODEL", "mock-1");
+    world.run_program(&["run", "--workflow-file", "talk.json", "hello"]).code(0);
     let prices = json!({"providers": {"custom": {"prices": {"input": 2, "output": 10}}}});
-    world.configure("models.json", &prices.to_string());
-    let text = world.run(&["runs", "cost"]).code(0).out;
+    world.write_user_file("models.json", &prices.to_string());
+    let text = world.run_program(&["runs", "cost"]).code(0).stdout;
     assert!(text.contains("1 call of mock-1 not counted in dollars: no price was known then"), "{text}");
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     // a script without counts gives none
-    world.talk(&json!([{"text": "Hi."}]));
+    world.write_talk(&json!([{"text": "Hi."}]));
     world.run_talk(&[]).code(0);
-    let text = world.run(&["runs", "cost"]).code(0).out;
+    let text = world.run_program(&["runs", "cost"]).code(0).stdout;
     assert!(text.contains("1 call estimated") && text.contains("~$0.0000"), "{text}");
     let total = &cost(&world, &["--all"])["total"];
     assert_eq!((&total["calls_estimated"], &total["calls_without_price"]), (&json!(1), &json!(1)));
@@ -223,23 +226,24 @@ async fn what_had_no_price_then_is_told_of_then() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_replayed_run_has_spent_nothing() {
-    let server = ModelServer::speak_per_model(Dialect::Completions, script(Dialect::Completions)).await;
-    let world = asking(&server);
+    let server =
+        ModelServer::start_per_model_in_dialect(Dialect::Completions, script(Dialect::Completions)).await;
+    let world = world_asking(&server);
     let prices = json!({"input": 2, "output": 10});
     let models = json!({"providers": {"custom": {"prices": prices}, "openai": {"prices": prices}}});
-    world.configure("models.json", &models.to_string());
+    world.write_user_file("models.json", &models.to_string());
     let run = ["run", "coder_reviewer", "count to three", "--yes"];
-    world.run(&[&run[..], &["--record", "it.jsonl"]].concat()).code(0);
+    world.run_program(&[&run[..], &["--record", "it.jsonl"]].concat()).code(0);
     let paid = cost(&world, &["--all"]);
     std::fs::remove_file(world.project().join("new.txt")).unwrap();
-    world.run(&[&run[..], &["--replay", "it.jsonl"]].concat()).code(0);
-    let text = world.run(&["runs", "cost"]).code(0).out;
+    world.run_program(&[&run[..], &["--replay", "it.jsonl"]].concat()).code(0);
+    let text = world.run_program(&["runs", "cost"]).code(0).stdout;
     assert!(text.contains("replayed: $0 spent"), "{text}");
     let last = cost(&world, &[]);
     assert_eq!((&last["replayed_runs"], &last["total"]["cost_usd"]), (&json!(1), &json!(0.0)), "{last}");
     let all = cost(&world, &["--all"]);
     assert_eq!((&all["replayed_runs"], &all["total"]), (&json!(1), &paid["total"]), "{all}");
     let id = last["run"].as_str().unwrap();
-    let shown = world.run(&["runs", "show", id]).code(0).out;
+    let shown = world.run_program(&["runs", "show", id]).code(0).stdout;
     assert!(shown.contains("replay     a recording answered"), "{shown}");
 }

@@ -11,7 +11,7 @@ use super::world::World;
 const SECRET: &str = "s3cret-Grep-me-77ab";
 
 /// A server that answers one request with what it was sent, and hands it over.
-fn echo() -> (String, Receiver<String>) {
+fn echo_server() -> (String, Receiver<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/items", listener.local_addr().unwrap());
     let (to, from) = channel();
@@ -34,9 +34,9 @@ fn echo() -> (String, Receiver<String>) {
 
 #[test]
 fn a_secret_is_sent_and_stands_in_no_history() {
-    let (url, sent) = echo();
+    let (url, sent) = echo_server();
     let mut world = World::new();
-    world.set("TRACKER_TOKEN", SECRET);
+    world.set_variable("TRACKER_TOKEN", SECRET);
     world.write_json(
         "w.json",
         &json!({"workflow_name": "w", "snapshot": "off", "output": {"name": "all", "type": "object"},
@@ -49,16 +49,16 @@ fn a_secret_is_sent_and_stands_in_no_history() {
                     "transition": [{"target": "stop", "condition": "context.result.status === 201"}]},
                 {"name": "stop"}]}),
     );
-    let ran = world.run(&["run", "--workflow-file", "w.json", "--yes", "--events", "--json"]).code(0);
+    let ran = world.run_program(&["run", "--workflow-file", "w.json", "--yes", "--events", "--json"]).code(0);
     let request = sent.recv().unwrap();
     assert!(request.starts_with("POST /items HTTP/1.1\r\n"), "{request}");
     assert!(request.contains(&format!("authorization: Bearer {SECRET}\r\n")), "{request}");
     assert!(request.ends_with("{\"title\":\"é\"}"), "{request}");
-    let report: Value = serde_json::from_str(ran.out.lines().last().unwrap()).unwrap();
+    let report: Value = serde_json::from_str(ran.stdout.lines().last().unwrap()).unwrap();
     assert_eq!(report["output"]["body"]["id"], 7);
     let heard = report["output"]["body"]["heard"].as_str().unwrap();
     assert!(heard.contains("authorization: [redacted:key]\r\n"), "{heard}");
-    assert!(!ran.out.contains(SECRET) && !ran.err.contains(SECRET), "{}\n{}", ran.out, ran.err);
+    assert!(!ran.stdout.contains(SECRET) && !ran.stderr.contains(SECRET), "{}\n{}", ran.stdout, ran.stderr);
     for (path, bytes) in World::files(world.root()) {
         let found = bytes.windows(SECRET.len()).any(|window| window == SECRET.as_bytes());
         assert!(!found, "the secret is in {path}");
@@ -81,12 +81,12 @@ fn a_command_decides_what_follows() {
                     "transition": [{"target": "start"}]},
                 {"name": "stop", "input": {"text": "green"}}]}),
     );
-    let denied = world.run(&["run", "--workflow-file", "w.json", "--json"]).code(5);
+    let denied = world.run_program(&["run", "--workflow-file", "w.json", "--json"]).code(5);
     assert_eq!(denied.json()["error"]["code"], "tool.denied");
-    let ran = world.run(&["run", "--workflow-file", "w.json", "--yes", "--json"]).code(0);
+    let ran = world.run_program(&["run", "--workflow-file", "w.json", "--yes", "--json"]).code(0);
     assert_eq!(ran.json()["output"], "green");
     assert_eq!(ran.json()["path"], json!(["start", "make", "start", "stop"]));
-    assert_eq!(world.read("made.txt"), "");
+    assert_eq!(world.read_file("made.txt"), "");
 }
 
 #[test]
@@ -100,6 +100,6 @@ fn a_pause_that_nobody_answers_says_what_is_asked() {
                     "transition": [{"target": "stop"}]},
                 {"name": "stop"}]}),
     );
-    let ran = world.run(&["run", "--workflow-file", "w.json"]).code(3);
-    assert!(ran.err.contains("waits for a person's answer: Ship it?"), "{}", ran.err);
+    let ran = world.run_program(&["run", "--workflow-file", "w.json"]).code(3);
+    assert!(ran.stderr.contains("waits for a person's answer: Ship it?"), "{}", ran.stderr);
 }

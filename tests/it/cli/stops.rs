@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::world::{World, workflow};
 
 /// `start`, then `second`, which reads what was set.
-fn walk() -> Value {
+fn two_state_workflow() -> Value {
     let mut flow = workflow(&json!([
         {"name": "start", "transition": [{"target": "second"}]},
         {"name": "second", "action": {"script": "() => { common_data.seen = 42; }"},
@@ -18,8 +18,8 @@ fn walk() -> Value {
 
 fn world() -> World {
     let world = World::new();
-    world.write_json("flow.json", &walk());
-    world.write("replies.json", "{\"replies\": {}}");
+    world.write_json("flow.json", &two_state_workflow());
+    world.write_file("replies.json", "{\"replies\": {}}");
     world
 }
 
@@ -28,27 +28,27 @@ const RUN: [&str; 7] = ["run", "--workflow-file", "flow.json", "--replies", "rep
 #[test]
 fn a_run_stands_at_a_breakpoint_and_is_taken_up() {
     let world = world();
-    let report = world.run(&[&RUN[..], &["--break", "second"]].concat()).code(3).json();
+    let report = world.run_program(&[&RUN[..], &["--break", "second"]].concat()).code(3).json();
     assert_eq!((&report["status"], &report["path"]), (&json!("paused"), &json!(["start"])), "{report}");
     let told = report["error"]["detail"].as_str().unwrap();
     assert!(told.contains("before state `second`") && told.contains("breakpoint: state second"), "{report}");
     let run = report["run_id"].as_str().unwrap();
-    let shown = world.run(&["runs", "show", run]).code(0).out;
+    let shown = world.run_program(&["runs", "show", run]).code(0).stdout;
     assert!(
         shown.contains("breakpoints: state second") && shown.contains("stands before state `second`"),
         "{shown}"
     );
-    let done = world.run(&["resume", run, "--replies", "replies.json", "--json"]).code(0).json();
+    let done = world.run_program(&["resume", run, "--replies", "replies.json", "--json"]).code(0).json();
     assert_eq!((&done["output"], &done["path"]), (&json!("42"), &json!(["start", "second", "stop"])));
 }
 
 #[test]
 fn a_run_goes_state_by_state() {
     let world = world();
-    let first = world.run(&[&RUN[..], &["--step"]].concat()).code(3).json();
+    let first = world.run_program(&[&RUN[..], &["--step"]].concat()).code(3).json();
     assert_eq!(first["path"], json!([]), "{first}");
     let run = first["run_id"].as_str().unwrap();
-    let resume = || world.run(&["resume", run, "--replies", "replies.json", "--json"]);
+    let resume = || world.run_program(&["resume", run, "--replies", "replies.json", "--json"]);
     let second = resume().code(3).json();
     assert_eq!(second["path"], json!(["start"]), "{second}");
     let done = resume().code(0).json();
@@ -64,34 +64,36 @@ fn what_is_no_breakpoint_starts_nothing() {
         ("spend:much", "spend:0.50"),
         ("when:x", "tool:NAME"),
     ] {
-        let refused = world.run(&[&RUN[..], &["--break", point]].concat()).code(2);
+        let refused = world.run_program(&[&RUN[..], &["--break", point]].concat()).code(2);
         assert!(
-            refused.err.contains(part) || refused.out.contains(part),
+            refused.stderr.contains(part) || refused.stdout.contains(part),
             "{point}: {} {}",
-            refused.err,
-            refused.out
+            refused.stderr,
+            refused.stdout
         );
     }
-    let list = world.run(&["runs", "list", "--json"]).code(0).out;
+    let list = world.run_program(&["runs", "list", "--json"]).code(0).stdout;
     assert!(!list.contains("\"id\""), "{list}");
 }
 
 #[test]
 fn a_run_that_is_taken_up_stands_where_it_is_told_to() {
     let world = world();
-    let first = world.run(&[&RUN[..], &["--break", "start"]].concat()).code(3).json();
+    let first = world.run_program(&[&RUN[..], &["--break", "start"]].concat()).code(3).json();
     let run = first["run_id"].as_str().unwrap();
-    let resume =
-        |more: &[&str]| world.run(&[&["resume", run, "--replies", "replies.json", "--json"], more].concat());
+    let resume = |more: &[&str]| {
+        world.run_program(&[&["resume", run, "--replies", "replies.json", "--json"], more].concat())
+    };
     let unknown = resume(&["--break", "secnod"]).code(2);
-    assert!(unknown.err.contains("second"), "{}", unknown.err);
+    assert!(unknown.stderr.contains("second"), "{}", unknown.stderr);
     let second = resume(&["--break", "second"]).code(3).json();
     assert_eq!(second["path"], json!(["start"]), "{second}");
     let done = resume(&[]).code(0).json();
     assert_eq!(done["path"], json!(["start", "second", "stop"]), "{done}");
     // step by step from there on
-    let first = world.run(&[&RUN[..], &["--break", "start"]].concat()).code(3).json();
+    let first = world.run_program(&[&RUN[..], &["--break", "start"]].concat()).code(3).json();
     let run = first["run_id"].as_str().unwrap();
-    let stepped = world.run(&["resume", run, "--replies", "replies.json", "--json", "--step"]).code(3).json();
+    let stepped =
+        world.run_program(&["resume", run, "--replies", "replies.json", "--json", "--step"]).code(3).json();
     assert_eq!(stepped["path"], json!(["start"]), "{stepped}");
 }

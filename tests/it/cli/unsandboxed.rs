@@ -18,7 +18,7 @@ fn step(more: &Value) -> Value {
     json!({"workflow_name": "w", "snapshot": "off", "states": [start, {"name": "stop", "input": {"text": "ended"}}]})
 }
 
-fn refused(world: &World, ran: &Ran) {
+fn assert_refused(world: &World, ran: &Ran) {
     let error = &ran.json()["error"];
     assert_eq!(error["code"], "tool.denied", "{error}");
     let told = format!("{} {}", error["detail"], error["hint"]);
@@ -31,27 +31,28 @@ fn refused(world: &World, ran: &Ran) {
 #[test]
 fn no_command_is_executed_without_a_sandbox_unless_the_command_line_says_so() {
     let world = World::new();
-    world.configure("settings.json", NO_LAYER);
-    world.talk(&command());
+    world.write_user_file("settings.json", NO_LAYER);
+    world.write_talk(&command());
     for more in [&["--json"][..], &["--json", "--yes"]] {
-        refused(&world, &world.run_talk(more).code(5));
+        assert_refused(&world, &world.run_talk(more).code(5));
     }
-    let told = world.run_talk(&["--yes"]).code(5).err;
+    let told = world.run_talk(&["--yes"]).code(5).stderr;
     for part in ["error[tool.denied]", "install bubblewrap", "--no-sandbox"] {
         assert!(told.contains(part), "{part}: {told}");
     }
     world.run_talk(&["--json", "--yes", "--no-sandbox"]).code(0);
-    assert_eq!(world.read("ran.txt"), "ran\n");
+    assert_eq!(world.read_file("ran.txt"), "ran\n");
 }
 
 #[test]
 fn a_step_without_a_sandbox_ends_the_run_whatever_exit_it_expects() {
     let world = World::new();
-    world.configure("settings.json", NO_LAYER);
-    let run = |more: &[&str]| world.run(&[&["run", "--workflow-file", "w.json", "--json"], more].concat());
+    world.write_user_file("settings.json", NO_LAYER);
+    let run =
+        |more: &[&str]| world.run_program(&[&["run", "--workflow-file", "w.json", "--json"], more].concat());
     for more in [json!({}), json!({"expect_exit": "any"})] {
         world.write_json("w.json", &step(&more));
-        refused(&world, &run(&["--yes"]).code(5));
+        assert_refused(&world, &run(&["--yes"]).code(5));
     }
     // a workflow may deal with it
     world.write_json("w.json", &step(&json!({"catch": [{"errors": ["tool.denied"], "target": "stop"}]})));
@@ -61,25 +62,25 @@ fn a_step_without_a_sandbox_ends_the_run_whatever_exit_it_expects() {
     world.write_json("w.json", &step(&json!({})));
     let failed = run(&["--yes"]).code(5).json();
     let id = failed["run_id"].as_str().unwrap();
-    refused(&world, &world.run(&["resume", id, "--yes", "--json"]).code(5));
-    world.run(&["resume", id, "--yes", "--json", "--no-sandbox"]).code(0);
-    assert_eq!(world.read("ran.txt"), "ran\n");
+    assert_refused(&world, &world.run_program(&["resume", id, "--yes", "--json"]).code(5));
+    world.run_program(&["resume", id, "--yes", "--json", "--no-sandbox"]).code(0);
+    assert_eq!(world.read_file("ran.txt"), "ran\n");
 }
 
 #[test]
 fn a_project_cannot_choose_the_layer() {
     let world = World::new();
-    world.write(".synthdev/settings.json", r#"{"sandbox": {"layer": "none"}}"#);
-    let told = world.run(&["--trust", "sandbox"]);
-    assert!(!told.out.contains("`sandbox.layer` is none"), "{}{}", told.out, told.err);
+    world.write_file(".synthdev/settings.json", r#"{"sandbox": {"layer": "none"}}"#);
+    let told = world.run_program(&["--trust", "sandbox"]);
+    assert!(!told.stdout.contains("`sandbox.layer` is none"), "{}{}", told.stdout, told.stderr);
 }
 
 #[test]
 fn doctor_and_sandbox_say_that_nothing_holds_commands() {
     let world = World::new();
-    world.configure("settings.json", r#"{"sandbox": {"layer": "none"}}"#);
+    world.write_user_file("settings.json", r#"{"sandbox": {"layer": "none"}}"#);
     for question in ["doctor", "sandbox"] {
-        let told = world.run(&[question]).code(1).out;
+        let told = world.run_program(&[question]).code(1).stdout;
         let told = told.split_whitespace().collect::<Vec<_>>().join(" ");
         for part in [
             "no sandbox works on this machine (`sandbox.layer` is none)",

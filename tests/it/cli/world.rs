@@ -21,8 +21,8 @@ pub struct World {
 /// What a finished program left behind.
 pub struct Ran {
     pub code: Option<i32>,
-    pub out: String,
-    pub err: String,
+    pub stdout: String,
+    pub stderr: String,
 }
 
 impl World {
@@ -38,7 +38,7 @@ impl World {
     /// A project with one commit.
     pub fn repository() -> Self {
         let world = Self::new();
-        world.write("README.md", "# sample\n");
+        world.write_file("README.md", "# sample\n");
         world.git(&["init", "-q", "-b", "main"]);
         world.git(&["add", "."]);
         world.git(&["commit", "-q", "-m", "first"]);
@@ -46,7 +46,7 @@ impl World {
     }
 
     /// Sets an environment variable of every later start.
-    pub fn set(&mut self, name: &str, value: &str) {
+    pub fn set_variable(&mut self, name: &str, value: &str) {
         self.variables.push((name.to_owned(), value.to_owned()));
     }
 
@@ -64,26 +64,26 @@ impl World {
     }
 
     /// Writes a file of the project.
-    pub fn write(&self, path: &str, text: &str) -> PathBuf {
-        put(&self.project().join(path), text)
+    pub fn write_file(&self, path: &str, text: &str) -> PathBuf {
+        put_file(&self.project().join(path), text)
     }
 
     pub fn write_json(&self, path: &str, value: &Value) -> PathBuf {
-        self.write(path, &value.to_string())
+        self.write_file(path, &value.to_string())
     }
 
     /// Writes a file of the user's configuration.
-    pub fn configure(&self, path: &str, text: &str) -> PathBuf {
-        put(&self.dir.path().join("config/synthdev").join(path), text)
+    pub fn write_user_file(&self, path: &str, text: &str) -> PathBuf {
+        put_file(&self.dir.path().join("config/synthdev").join(path), text)
     }
 
-    pub fn read(&self, path: &str) -> String {
+    pub fn read_file(&self, path: &str) -> String {
         fs::read_to_string(self.project().join(path)).unwrap()
     }
 
     pub fn git(&self, arguments: &[&str]) -> String {
         let mut command = Command::new("git");
-        self.isolate(&mut command);
+        self.isolate_command(&mut command);
         command.args(["-c", "user.name=t", "-c", "user.email=t@localhost", "-c", "commit.gpgsign=false"]);
         let done = command.args(arguments).output().unwrap();
         assert!(done.status.success(), "git {arguments:?}: {}", String::from_utf8_lossy(&done.stderr));
@@ -91,7 +91,7 @@ impl World {
     }
 
     /// Gives a command this world's directories and variables, and nothing else.
-    pub fn isolate(&self, command: &mut Command) {
+    pub fn isolate_command(&self, command: &mut Command) {
         let root = self.dir.path();
         command.env_clear().current_dir(self.project());
         command.env("PATH", std::env::var_os("PATH").unwrap());
@@ -104,12 +104,12 @@ impl World {
     /// The program, not started, with closed standard input.
     pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_synthdev"));
-        self.isolate(&mut command);
+        self.isolate_command(&mut command);
         command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command
     }
 
-    pub fn run(&self, arguments: &[&str]) -> Ran {
+    pub fn run_program(&self, arguments: &[&str]) -> Ran {
         self.run_with(arguments, "")
     }
 
@@ -129,21 +129,21 @@ impl World {
         let done = done.unwrap();
         Ran {
             code: done.status.code(),
-            out: String::from_utf8(done.stdout).unwrap(),
-            err: String::from_utf8(done.stderr).unwrap(),
+            stdout: String::from_utf8(done.stdout).unwrap(),
+            stderr: String::from_utf8(done.stderr).unwrap(),
         }
     }
 
     /// A workflow of one agent that answers once, below the project's root, with its replies.
-    pub fn talk(&self, replies: &Value) {
-        self.write_json("talk.json", &talk());
+    pub fn write_talk(&self, replies: &Value) {
+        self.write_json("talk.json", &talk_workflow());
         self.write_json("replies.json", &json!({"replies": {"coder": replies}}));
     }
 
     /// Runs `talk.json` on `replies.json`.
     pub fn run_talk(&self, more: &[&str]) -> Ran {
         let base = ["run", "--workflow-file", "talk.json", "--replies", "replies.json", "hello"];
-        self.run(&[&base, more].concat())
+        self.run_program(&[&base, more].concat())
     }
 
     /// Every file below a directory with its bytes, paths relative to it.
@@ -170,21 +170,21 @@ impl Ran {
     /// Fails with everything that was printed unless the program ended so.
     #[track_caller]
     pub fn code(self, code: i32) -> Self {
-        assert_eq!(self.code, Some(code), "stdout:\n{}\nstderr:\n{}", self.out, self.err);
+        assert_eq!(self.code, Some(code), "stdout:\n{}\nstderr:\n{}", self.stdout, self.stderr);
         self
     }
 
     /// stdout as one JSON value, nothing else on it.
     #[track_caller]
     pub fn json(&self) -> Value {
-        serde_json::from_str(&self.out)
-            .unwrap_or_else(|error| panic!("{error}\nstdout:\n{}\nstderr:\n{}", self.out, self.err))
+        serde_json::from_str(&self.stdout)
+            .unwrap_or_else(|error| panic!("{error}\nstdout:\n{}\nstderr:\n{}", self.stdout, self.stderr))
     }
 
     /// stdout as JSON lines.
     #[track_caller]
     pub fn lines(&self) -> Vec<Value> {
-        self.out
+        self.stdout
             .lines()
             .map(|line| serde_json::from_str(line).unwrap_or_else(|e| panic!("{e}: {line}")))
             .collect()
@@ -193,7 +193,7 @@ impl Ran {
 
 /// Tries until there is a value; for what another process does.
 #[track_caller]
-pub fn eventually<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+pub fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     let start = Instant::now();
     loop {
         if let Some(found) = look() {
@@ -204,14 +204,14 @@ pub fn eventually<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     }
 }
 
-fn put(path: &Path, text: &str) -> PathBuf {
+fn put_file(path: &Path, text: &str) -> PathBuf {
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     fs::write(path, text).unwrap();
     path.to_owned()
 }
 
 /// One agent, one answer, which is the output.
-pub fn talk() -> Value {
+pub fn talk_workflow() -> Value {
     workflow(&json!([
         {"name": "start", "transition": [{"target": "say", "condition": "true"}]},
         {"name": "say", "agent": "coder", "input": "common_data.task",

@@ -18,21 +18,21 @@ fn workflow(name: &str, role: &str) -> String {
     )
 }
 
-fn ready() -> ConfigSources {
+fn complete_sources() -> ConfigSources {
     with_environment(&[("SYNTHDEV_BASE_MODEL", "m"), ("SYNTHDEV_BASE_URL", "http://127.0.0.1:1/v1")])
 }
 
 #[test]
 fn broken_and_double_files_are_named_and_the_good_one_runs() {
-    let mut sources = ready();
+    let mut sources = complete_sources();
     sources.workflows = vec![
         project("w/good.json", &workflow("good", "coder")),
         project("w/broken.json", "{\"workflow_name\": "),
         project("w/two.json", &format!("[{}, {}]", workflow("other", "coder"), workflow("twice", "coder"))),
         project("w/z.json", &workflow("twice", "coder")),
-        user("u/good.json", &workflow("good", "reviewer")),
+        user_file("u/good.json", &workflow("good", "reviewer")),
     ];
-    let catalog = load(sources);
+    let catalog = load_catalog(sources);
     let found = lines(catalog.diagnostics());
     assert_eq!(found.len(), 2, "{found:?}");
     assert!(found[0].starts_with("w/broken.json:1:"), "{found:?}");
@@ -50,27 +50,27 @@ fn broken_and_double_files_are_named_and_the_good_one_runs() {
 
 #[test]
 fn what_a_program_needs_and_does_not_find_is_said() {
-    let mut sources = ready();
+    let mut sources = complete_sources();
     sources.workflows = vec![project("w.json", &workflow("w", "codr"))];
-    let found = lines(&load(sources.clone()).program("w").unwrap_err());
+    let found = lines(&load_catalog(sources.clone()).program("w").unwrap_err());
     assert!(
         found.iter().any(|line| line.contains("there is no role `codr` (did you mean `coder`?)")),
         "{found:?}"
     );
-    let found = lines(&load(sources.clone()).program("ww").unwrap_err());
+    let found = lines(&load_catalog(sources.clone()).program("ww").unwrap_err());
     assert!(found[0].contains("there is no workflow `ww`"), "{found:?}");
     sources.workflows = vec![project("w.json", &workflow("w", "coder"))];
     sources.environment.clear();
-    let found = lines(&load(sources).program("w").unwrap_err());
+    let found = lines(&load_catalog(sources).program("w").unwrap_err());
     assert!(found.iter().any(|line| line.contains("SYNTHDEV_BASE_MODEL")), "{found:?}");
 }
 
 #[test]
 fn a_role_alone_becomes_a_conversation() {
-    let mut sources = ready();
+    let mut sources = complete_sources();
     sources.environment.insert("SYNTHDEV_SMART_MODEL".into(), "gpt-4.1".into());
     sources.environment.insert("SYNTHDEV_MAX_TOOL_CALLS".into(), "7".into());
-    let catalog = load(sources);
+    let catalog = load_catalog(sources);
     let program = catalog.chat_program("architect").unwrap();
     let root = &program.workflows[0];
     assert!(root.conversational && matches!(root.states[root.start.0].work, StateBody::Agent { .. }));
@@ -88,10 +88,10 @@ fn a_role_alone_becomes_a_conversation() {
 
 #[test]
 fn loading_checks_no_script() {
-    let mut sources = ready();
+    let mut sources = complete_sources();
     let text = workflow("w", "coder").replace("common_data.task", "common_data.((");
     sources.workflows = vec![project("w.json", &text)];
-    let catalog = load(sources);
+    let catalog = load_catalog(sources);
     assert_eq!(lines(catalog.diagnostics()), Vec::<String>::new());
     assert_eq!(catalog.workflows().len(), 1);
 }
@@ -104,13 +104,13 @@ fn shipped_workflows_run_with_shipped_roles() {
         ("parallel_analysis_shared", include_str!("../../../workflows/parallel_analysis_shared.json")),
         ("product_manager_coder", include_str!("../../../workflows/product_manager_coder.json")),
     ];
-    let mut sources = ready();
-    let file = |(name, text): &(&str, &str)| built_in(&format!("built-in:workflows/{name}.json"), text);
+    let mut sources = complete_sources();
+    let file = |(name, text): &(&str, &str)| built_in_file(&format!("built-in:workflows/{name}.json"), text);
     sources.workflows = shipped.iter().map(file).collect();
-    let catalog = load(sources);
+    let catalog = load_catalog(sources);
     assert_eq!(lines(catalog.diagnostics()), Vec::<String>::new());
     for (name, _) in shipped {
-        let (program, found) = catalog.check(name).map_err(|found| lines(&found)).unwrap();
+        let (program, found) = catalog.check_workflow(name).map_err(|found| lines(&found)).unwrap();
         assert_eq!(program.workflows[0].name, name);
         assert!(!lines(&found).iter().any(|line| line.contains("W09")), "{:?}", lines(&found));
     }

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use synthdev::config::models::model_selector::ModelSelector;
-use synthdev::config::render::{DiagnosticStyle, render};
+use synthdev::config::render::{DiagnosticStyle, render_diagnostics};
 use synthdev::config::settings::show_text;
 
 use super::*;
@@ -22,13 +22,13 @@ enum Says {
 
 use Says::*;
 
-fn sources(says: &[Says]) -> ConfigSources {
-    let mut sources = shipped();
+fn sources_from(says: &[Says]) -> ConfigSources {
+    let mut sources = shipped_sources();
     for one in says {
         match one {
-            User(text) => sources.settings.push(user("settings.json", text)),
-            UserModels(text) => sources.models.push(user("models.json", text)),
-            UserDotenv(text) => sources.dotenv.push(user("user:.env", text)),
+            User(text) => sources.settings.push(user_file("settings.json", text)),
+            UserModels(text) => sources.models.push(user_file("models.json", text)),
+            UserDotenv(text) => sources.dotenv.push(user_file("user:.env", text)),
             Project(text) => sources.settings.push(project(".synthdev/settings.json", text)),
             ProjectModels(text) => sources.models.push(project(".synthdev/models.json", text)),
             ProjectDotenv(text) => sources.dotenv.push(project(".env", text)),
@@ -38,7 +38,7 @@ fn sources(says: &[Says]) -> ConfigSources {
             }
             Flag(text) => {
                 let (name, value) = text.split_once('=').unwrap();
-                assert!(sources.command_line.flag(name, value), "{name}");
+                assert!(sources.command_line.set_flag(name, value), "{name}");
             }
         }
     }
@@ -46,14 +46,14 @@ fn sources(says: &[Says]) -> ConfigSources {
 }
 
 /// `KEY → URL` of every level, or why there is none. Keys are told by their texts.
-fn sent(says: &[Says]) -> String {
-    let catalog = load(sources(says));
+fn sent_keys(says: &[Says]) -> String {
+    let catalog = load_catalog(sources_from(says));
     assert!(!catalog.has_errors(), "{:?}", lines(catalog.diagnostics()));
     let mut told = String::new();
     for level in ["base", "smart"] {
         match catalog.model_for_level(level) {
             Ok(choice) => {
-                let key = choice.key.map_or("none", |name| catalog.key_ring()[&name].expose());
+                let key = choice.key.map_or("none", |name| catalog.key_ring()[&name].expose_secret());
                 let _ = writeln!(told, "{level}: {key} → {}", choice.base_url);
             }
             Err(found) => {
@@ -315,7 +315,7 @@ const REFUSED: &[Row] = &[
 #[test]
 fn a_key_goes_to_its_own_server() {
     for (says, base, smart) in SENT {
-        let told = sent(says);
+        let told = sent_keys(says);
         let smart = if smart.is_empty() { base } else { smart };
         let found: Vec<&str> = told.lines().collect();
         let at = |level: &str, what: &str| format!("{level}: {what}");
@@ -328,7 +328,7 @@ fn a_key_goes_to_its_own_server() {
 #[test]
 fn a_key_goes_to_no_other_server() {
     for (says, base, smart) in REFUSED {
-        let told = sent(says);
+        let told = sent_keys(says);
         let (level, what) = if base.is_empty() { ("smart", smart) } else { ("base", base) };
         let line = told.lines().find(|line| line.starts_with(level)).unwrap();
         assert!(line.contains(what), "no `{what}` in\n{line}");
@@ -339,7 +339,8 @@ fn a_key_goes_to_no_other_server() {
 
 #[test]
 fn a_refusal_says_which_key_and_how_to_allow_it() {
-    let found = |says: &[Says]| compact(&load(sources(says)).model_for_level("smart").unwrap_err());
+    let found =
+        |says: &[Says]| compact_line(&load_catalog(sources_from(says)).model_for_level("smart").unwrap_err());
     let both =
         [MODEL, Variable("SYNTHDEV_API_KEY=k"), Variable("SYNTHDEV_SMART_BASE_URL=https://evil.example/v1")];
     assert_eq!(
@@ -354,7 +355,7 @@ fn a_refusal_says_which_key_and_how_to_allow_it() {
         Variable("SYNTHDEV_SMART_API_KEY=s"),
         Variable("SYNTHDEV_SMART_BASE_URL=https://evil.example/v1"),
     ];
-    assert_eq!(sent(&allowed), format!("base: k → {OPENAI}\nsmart: s → {EVIL}\n"));
+    assert_eq!(sent_keys(&allowed), format!("base: k → {OPENAI}\nsmart: s → {EVIL}\n"));
 }
 
 #[test]
@@ -377,8 +378,8 @@ fn a_provider_is_found_by_the_longest_path() {
             ("SYNTHDEV_BASE_MODEL", "m"),
             ("SYNTHDEV_API_KEY", "k"),
         ]);
-        sources.models.push(user("models.json", models));
-        assert_eq!(load(sources).model_for_level("base").unwrap().provider, expected, "{url}");
+        sources.models.push(user_file("models.json", models));
+        assert_eq!(load_catalog(sources).model_for_level("base").unwrap().provider, expected, "{url}");
     }
 }
 
@@ -409,8 +410,9 @@ fn a_named_provider_is_asked_where_it_lives() {
     ];
     for (mut says, provider, expected) in rows {
         says.push(UserModels(MINE));
-        let wish = ModelSelector { provider: provider.map(str::to_owned), ..ModelSelector::level("base") };
-        let found = load(sources(&says)).select_model(&wish).unwrap();
+        let wish =
+            ModelSelector { provider: provider.map(str::to_owned), ..ModelSelector::for_level("base") };
+        let found = load_catalog(sources_from(&says)).select_model(&wish).unwrap();
         assert_eq!(found.base_url, expected, "{provider:?}: {}", found.provenance);
     }
 }
@@ -432,31 +434,34 @@ fn a_url_with_a_secret_is_refused_and_not_shown() {
             format!("{{\"levels\": {{\"base\": {{\"base_url\": {}}}}}}}", serde_json::Value::from(url));
         let models =
             format!("{{\"providers\": {{\"mine\": {{\"base_url\": {}}}}}}}", serde_json::Value::from(url));
-        let mut flagged = shipped();
-        flagged.command_line.flag("--base-url", url);
+        let mut flagged = shipped_sources();
+        flagged.command_line.set_flag("--base-url", url);
         let rows = [
-            ConfigSources { settings: vec![user("s.json", &file)], ..shipped() },
-            ConfigSources { models: vec![user("models.json", &models)], ..shipped() },
+            ConfigSources { settings: vec![user_file("s.json", &file)], ..shipped_sources() },
+            ConfigSources { models: vec![user_file("models.json", &models)], ..shipped_sources() },
             with_environment(&[("SYNTHDEV_FAST_BASE_URL", url)]),
             flagged,
         ];
         for sources in rows {
-            let catalog = load(sources);
+            let catalog = load_catalog(sources);
             let errors: Vec<_> = catalog.diagnostics().iter().collect();
-            let found =
-                render(catalog.diagnostics(), &|file| catalog.printable(file), DiagnosticStyle::Plain);
+            let found = render_diagnostics(
+                catalog.diagnostics(),
+                &|file| catalog.printable_text(file),
+                DiagnosticStyle::Plain,
+            );
             assert_eq!(errors.len(), 1, "{found}");
-            let all = format!("{found}{}", show_text(&catalog.settings().show(), true));
+            let all = format!("{found}{}", show_text(&catalog.settings().setting_rows(), true));
             assert!(all.contains(what), "{all}");
             assert!(!all.contains("hunter2"), "{all}");
         }
         // a provider's own variable
-        let catalog = load(with_environment(&[
+        let catalog = load_catalog(with_environment(&[
             ("OPENAI_API_KEY", "o"),
             ("SYNTHDEV_MODEL", "gpt-4.1"),
             ("OPENAI_BASE_URL", url),
         ]));
-        let told = compact(&catalog.model_for_level("base").unwrap_err());
+        let told = compact_line(&catalog.model_for_level("base").unwrap_err());
         assert!(told.contains("OPENAI_BASE_URL must") && !told.contains("hunter2"), "{told}");
     }
 }

@@ -11,8 +11,8 @@ type Pairs = [(&'static str, &'static str)];
 /// Level, environment, expected provider, URL, model, key.
 type Inherited = (&'static str, Vec<(&'static str, &'static str)>, [&'static str; 4]);
 
-fn choose(level: &str, pairs: &[(&str, &str)]) -> Result<ModelChoice, String> {
-    load(with_environment(pairs)).model_for_level(level).map_err(|found| compact(&found))
+fn choose_model(level: &str, pairs: &[(&str, &str)]) -> Result<ModelChoice, String> {
+    load_catalog(with_environment(pairs)).model_for_level(level).map_err(|found| compact_line(&found))
 }
 
 #[test]
@@ -44,7 +44,7 @@ fn a_level_takes_from_base_what_it_does_not_say() {
         ),
     ];
     for (level, pairs, expected) in rows {
-        let found = choose(level, &pairs).unwrap();
+        let found = choose_model(level, &pairs).unwrap();
         let key = found.key.as_deref().unwrap_or("none");
         assert_eq!(
             [found.provider.as_str(), &found.base_url, &found.model, key],
@@ -105,7 +105,7 @@ fn the_provider_is_found_from_url_model_or_key() {
         (&[("SYNTHDEV_PROVIDER", "scripted")], ["scripted", "", "none"]),
     ];
     for (pairs, expected) in rows {
-        let found = choose("base", pairs).unwrap();
+        let found = choose_model("base", pairs).unwrap();
         let key = found.key.as_deref().unwrap_or("none");
         assert_eq!([found.provider.as_str(), &found.base_url, key], expected, "{pairs:?}");
     }
@@ -147,7 +147,7 @@ fn what_is_missing_is_named_with_how_to_set_it() {
         ("smrt", &[], "settings: error[C10]: there is no level `smrt` (did you mean `smart`?)"),
     ];
     for (level, pairs, expected) in rows {
-        assert_eq!(choose(level, pairs).unwrap_err(), expected);
+        assert_eq!(choose_model(level, pairs).unwrap_err(), expected);
     }
 }
 
@@ -161,17 +161,17 @@ fn a_key_of_one_provider_never_goes_to_another() {
         ("SYNTHDEV_SMART_PROVIDER", "anthropic"),
         ("SYNTHDEV_SMART_MODEL", "claude-opus-4-5"),
     ];
-    let error = choose("smart", &pairs).unwrap_err();
+    let error = choose_model("smart", &pairs).unwrap_err();
     assert!(error.contains("no key is set for https://api.anthropic.com"), "{error}");
-    assert_eq!(choose("fast", &pairs).unwrap().key.as_deref(), Some("base"));
+    assert_eq!(choose_model("fast", &pairs).unwrap().key.as_deref(), Some("base"));
 }
 
 /// What an agent wants beside its role's level: provider, model, temperature, output tokens.
-fn wish(provider: Option<&str>, model: Option<&str>) -> ModelSelector {
+fn model_selector(provider: Option<&str>, model: Option<&str>) -> ModelSelector {
     ModelSelector {
         provider: provider.map(str::to_owned),
         model: model.map(str::to_owned),
-        ..ModelSelector::level("base")
+        ..ModelSelector::for_level("base")
     }
 }
 
@@ -201,14 +201,14 @@ fn an_agent_asks_for_a_provider_or_model_of_its_own() {
             ["anthropic", ANTHROPIC, "claude-opus-4-5", "provider:anthropic"],
         ),
     ];
-    let catalog = load(with_environment(&base));
+    let catalog = load_catalog(with_environment(&base));
     for (provider, model, expected) in rows {
-        let found = catalog.select_model(&wish(provider, model)).unwrap();
+        let found = catalog.select_model(&model_selector(provider, model)).unwrap();
         let key = found.key.as_deref().unwrap_or("none");
         assert_eq!([found.provider.as_str(), &found.base_url, &found.model, key], expected);
     }
-    let scripted = load(with_environment(&[("SYNTHDEV_PROVIDER", "scripted")]));
-    let found = scripted.select_model(&wish(Some("anthropic"), Some("claude-opus-4-5"))).unwrap();
+    let scripted = load_catalog(with_environment(&[("SYNTHDEV_PROVIDER", "scripted")]));
+    let found = scripted.select_model(&model_selector(Some("anthropic"), Some("claude-opus-4-5"))).unwrap();
     assert_eq!(
         [found.provider.as_str(), &found.model],
         ["scripted", "claude-opus-4-5"],
@@ -253,8 +253,9 @@ fn an_agents_wish_never_takes_a_key_to_another_provider() {
         ),
     ];
     for (pairs, provider, model, expected) in rows {
-        let error = load(with_environment(pairs)).select_model(&wish(provider, model)).unwrap_err();
-        let error = compact(&error);
+        let error =
+            load_catalog(with_environment(pairs)).select_model(&model_selector(provider, model)).unwrap_err();
+        let error = compact_line(&error);
         assert!(error.starts_with(expected), "{error}");
     }
 }
@@ -264,10 +265,13 @@ fn an_agents_parameters_win_where_the_model_accepts_them() {
     let pairs = |model: &'static str| {
         [("SYNTHDEV_BASE_MODEL", model), ("SYNTHDEV_API_KEY", "k"), ("SYNTHDEV_TEMPERATURE", "0.3")]
     };
-    let own =
-        ModelSelector { temperature: Some(0.9), max_output_tokens: Some(77), ..ModelSelector::level("base") };
+    let own = ModelSelector {
+        temperature: Some(0.9),
+        max_output_tokens: Some(77),
+        ..ModelSelector::for_level("base")
+    };
     for (model, temperature) in [("gpt-4.1", Some(0.9)), ("o3", None)] {
-        let found = load(with_environment(&pairs(model))).select_model(&own).unwrap();
+        let found = load_catalog(with_environment(&pairs(model))).select_model(&own).unwrap();
         let parameters = (found.parameters.temperature, found.parameters.max_output_tokens);
         assert_eq!(parameters, (temperature, Some(77)), "{model}");
         assert_eq!(found.provenance.ends_with("not sent: temperature"), temperature.is_none(), "{model}");
@@ -287,12 +291,12 @@ fn only_accepted_parameters_are_sent() {
         for url in ["https://api.openai.com/v1", "http://127.0.0.1:1/v1"] {
             let base =
                 [("SYNTHDEV_BASE_MODEL", model), ("SYNTHDEV_BASE_URL", url), ("SYNTHDEV_API_KEY", "k")];
-            let found = choose("base", &[base.as_slice(), more].concat()).unwrap();
+            let found = choose_model("base", &[base.as_slice(), more].concat()).unwrap();
             assert_eq!(found.parameters.temperature, expected, "{model} {url}");
         }
     }
     let base = [("SYNTHDEV_BASE_MODEL", "o3"), ("SYNTHDEV_API_KEY", "k"), ("SYNTHDEV_TEMPERATURE", "1")];
-    let found = choose("base", &base).unwrap();
+    let found = choose_model("base", &base).unwrap();
     assert_eq!(
         found.provenance,
         "level base: SYNTHDEV_BASE_MODEL (environment); provider openai: by model name o3; not accepted by the model, not sent: temperature"
@@ -303,14 +307,15 @@ fn only_accepted_parameters_are_sent() {
 #[test]
 fn later_catalogues_change_single_fields() {
     let mut sources = with_environment(&[("SYNTHDEV_BASE_MODEL", "gpt-4.1"), ("SYNTHDEV_API_KEY", "k")]);
-    let price = |sources: &ConfigSources| load(sources.clone()).model_for_level("base").unwrap().price;
+    let price =
+        |sources: &ConfigSources| load_catalog(sources.clone()).model_for_level("base").unwrap().price;
     let before = price(&sources).unwrap();
     assert_eq!((before.input, before.output, before.cached), (2.0, 8.0, Some(0.5)));
     let text = r#"{"providers": {"openai": {"models": {"gpt-4.1": {"prices": {"input": 7}}, "mine": {"context_size": 9}}}}}"#;
-    sources.models.push(user("models.json", text));
+    sources.models.push(user_file("models.json", text));
     let after = price(&sources).unwrap();
     assert_eq!((after.input, after.output, after.cached), (7.0, 8.0, Some(0.5)));
-    let catalog = load(sources.clone());
+    let catalog = load_catalog(sources.clone());
     let openai = catalog.models().provider("openai").unwrap();
     assert_eq!(openai.model("gpt-4.1").unwrap().context_size, Some(1_047_576));
     assert_eq!(openai.price(openai.model("mine")), None, "an unknown price stays unknown");
@@ -321,7 +326,7 @@ fn later_catalogues_change_single_fields() {
         "models.json:1:78: error[C03]: `context_size` must be a whole number from 1, found 0",
         "models.json:1:93: error[C06]: `temprature` is no parameter (did you mean `temperature`?)",
     ];
-    assert_eq!(lines(load(sources).diagnostics()), expected);
+    assert_eq!(lines(load_catalog(sources).diagnostics()), expected);
 }
 
 /// One line for each mistake in a price, with what to do.
@@ -373,18 +378,18 @@ fn prices_that_are_none_are_told_of() {
     ];
     for (prices, place, code, message, hint) in rows {
         let mut sources = with_environment(&[]);
-        sources.models.push(user("models.json", &price(prices)));
+        sources.models.push(user_file("models.json", &price(prices)));
         let hint = if hint.is_empty() { String::new() } else { format!(" ({hint})") };
         let expected = format!("models.json:{place}: error[{code}]: {message}{hint}");
-        assert_eq!(lines(load(sources).diagnostics()), [expected], "{prices}");
+        assert_eq!(lines(load_catalog(sources).diagnostics()), [expected], "{prices}");
     }
     // half a price over a whole one is one; what is not known is no mistake
     for text in
         [r#"{"providers": {"openai": {"models": {"gpt-4.1": {"prices": {"written": 3}}}}}}"#, &price("null")]
     {
         let mut sources = with_environment(&[]);
-        sources.models.push(user("models.json", text));
-        assert!(load(sources).diagnostics().is_empty(), "{text}");
+        sources.models.push(user_file("models.json", text));
+        assert!(load_catalog(sources).diagnostics().is_empty(), "{text}");
     }
 }
 
@@ -394,7 +399,7 @@ fn what_is_written_into_a_cache_has_a_price() {
         [("claude-opus-4-1", Some(18.75)), ("claude-haiku-4-5", Some(1.25)), ("gpt-4.1", None)]
     {
         let key = [("SYNTHDEV_BASE_MODEL", model), ("SYNTHDEV_API_KEY", "k")];
-        let choice = choose("base", &key).unwrap();
+        let choice = choose_model("base", &key).unwrap();
         assert_eq!(choice.price.unwrap().written, written, "{model}");
         assert!(!choice.uncapped && choice.max_output.is_some(), "{model}");
     }
@@ -440,7 +445,7 @@ fn a_provider_says_its_protocol_and_parameters_fit_it() {
     ];
     for (model, more, (protocol, tokens, temperature, provenance)) in rows {
         let base = [("SYNTHDEV_BASE_MODEL", model), ("SYNTHDEV_API_KEY", "k")];
-        let found = choose("base", &[base.as_slice(), more].concat()).unwrap();
+        let found = choose_model("base", &[base.as_slice(), more].concat()).unwrap();
         let parameters = (found.parameters.max_output_tokens, found.parameters.temperature);
         assert_eq!((found.protocol, parameters), (protocol, (tokens, temperature)), "{model}");
         assert!(found.provenance.ends_with(provenance), "{model}: {}", found.provenance);
@@ -453,8 +458,8 @@ fn a_file_of_ones_own_can_name_a_protocol() {
     let own = |protocol: &str| {
         let text = r#"{"providers": {"mine": {"base_url": "http://127.0.0.1:1", "protocol": "PROTOCOL"}}}"#;
         let mut sources = with_environment(&pairs);
-        sources.models.push(user("models.json", &text.replace("PROTOCOL", protocol)));
-        load(sources)
+        sources.models.push(user_file("models.json", &text.replace("PROTOCOL", protocol)));
+        load_catalog(sources)
     };
     for protocol in ModelProtocol::ALL {
         assert_eq!(own(protocol.as_str()).model_for_level("base").unwrap().protocol, protocol);
@@ -470,8 +475,8 @@ fn a_file_of_ones_own_can_name_a_protocol() {
     let text = r#"{"providers": {"openai": {"models": {"gpt-5": {"protocol": "responses"}}}}}"#;
     for (model, protocol) in [("gpt-5", ModelProtocol::Responses), ("gpt-5-mini", ModelProtocol::Chat)] {
         let mut sources = with_environment(&pairs(model));
-        sources.models.push(user("models.json", text));
-        let found = load(sources).model_for_level("base").unwrap();
+        sources.models.push(user_file("models.json", text));
+        let found = load_catalog(sources).model_for_level("base").unwrap();
         assert_eq!((found.provider.as_str(), found.protocol), ("openai", protocol), "{model}");
     }
 
@@ -484,7 +489,7 @@ fn a_file_of_ones_own_can_name_a_protocol() {
 
 #[test]
 fn every_shipped_provider_is_complete() {
-    let catalog = load(shipped());
+    let catalog = load_catalog(shipped_sources());
     let names: Vec<&str> = catalog.models().providers.iter().map(|one| one.name.as_str()).collect();
     for name in
         "openai openrouter google xai anthropic mistral groq deepseek ollama llamacpp vllm lmstudio scripted"

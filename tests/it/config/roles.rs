@@ -1,4 +1,4 @@
-use synthdev::config::role_file::group_of;
+use synthdev::config::role_file::role_group;
 use synthdev::config::roles::tools_for;
 use synthdev::domain::message::ChatRole;
 use synthdev::domain::role::Role;
@@ -9,9 +9,9 @@ use super::*;
 const SEED: &str = include_str!("../../data/roles/seed.json");
 
 fn with_roles(files: &[SourceFile]) -> ConfigCatalog {
-    let mut sources = shipped();
+    let mut sources = shipped_sources();
     sources.roles.extend_from_slice(files);
-    load(sources)
+    load_catalog(sources)
 }
 
 fn names(tools: &[ToolSpec]) -> Vec<&str> {
@@ -20,7 +20,7 @@ fn names(tools: &[ToolSpec]) -> Vec<&str> {
 
 #[test]
 fn shipped_roles_are_sound_and_hold_the_tools_they_should() {
-    let catalog = load(shipped());
+    let catalog = load_catalog(shipped_sources());
     let reading = ["read_files", "list_directory", "exact_search"];
     let rows: [(&str, &str, Vec<&str>, &[&str]); 6] = [
         ("coder", "base", tools().iter().map(|tool| &*tool.name.to_owned().leak()).collect(), &[]),
@@ -31,7 +31,7 @@ fn shipped_roles_are_sound_and_hold_the_tools_they_should() {
         ("general", "base", reading.to_vec(), &[]),
     ];
     for (name, level, expected, parsing) in rows {
-        let role = catalog.roles().find(name).unwrap();
+        let role = catalog.roles().find_role(name).unwrap();
         let (given, warnings) = tools_for(role, &tools());
         assert_eq!((role.level.as_str(), names(&given)), (level, expected), "{name}");
         assert_eq!(warnings, Vec::<String>::new());
@@ -45,9 +45,9 @@ fn shipped_roles_are_sound_and_hold_the_tools_they_should() {
 fn the_seed_file_extends_roles_field_by_field() {
     let catalog = with_roles(&[project(".synthdev/roles/deep/er/roles.json", SEED)]);
     assert_eq!(lines(catalog.diagnostics()), Vec::<String>::new());
-    let built_in = load(shipped());
+    let built_in = load_catalog(shipped_sources());
     let (now, before) =
-        (catalog.roles().find("reviewer").unwrap(), built_in.roles().find("reviewer").unwrap());
+        (catalog.roles().find_role("reviewer").unwrap(), built_in.roles().find_role("reviewer").unwrap());
     assert_eq!(now.system_message, before.system_message);
     assert_eq!(now.included_tools, before.included_tools);
     assert_eq!(now.parsing_tools[0].description, "Provide review feedback on coder's work");
@@ -55,7 +55,7 @@ fn the_seed_file_extends_roles_field_by_field() {
     let places: Vec<String> = now.places.iter().map(ToString::to_string).collect();
     assert_eq!(places, ["built-in:roles/core.json:11:3", ".synthdev/roles/deep/er/roles.json:24:5"]);
     assert_eq!(now.layer, ConfigLayer::Project);
-    let manager = catalog.roles().find("product_manager").unwrap();
+    let manager = catalog.roles().find_role("product_manager").unwrap();
     assert_eq!(names(&tools_for(manager, &tools()).0), ["read_files", "list_directory", "exact_search"]);
 }
 
@@ -70,16 +70,16 @@ fn groups_come_from_file_names() {
         (".hidden.json", ""),
     ];
     for (file, group) in rows {
-        assert_eq!(group_of(file), group, "{file}");
+        assert_eq!(role_group(file), group, "{file}");
     }
     let role =
         |prompt: &str| format!("{{\"pilot\": {{\"systemMessage\": \"{prompt}\", \"includedTools\": []}}}}");
     let catalog = with_roles(&[
-        user("x.a.json", &role("from a")),
-        user("x.b.json", &role("from b")),
-        user("y.b.json", "{\"solo\": {\"systemMessage\": \"s\", \"includedTools\": []}}"),
+        user_file("x.a.json", &role("from a")),
+        user_file("x.b.json", &role("from b")),
+        user_file("y.b.json", "{\"solo\": {\"systemMessage\": \"s\", \"includedTools\": []}}"),
     ]);
-    let find = |name: &str| catalog.roles().find(name).map(|role| role.system_message.clone());
+    let find = |name: &str| catalog.roles().find_role(name).map(|role| role.system_message.clone());
     assert_eq!(find("a.pilot").unwrap(), "from a");
     assert_eq!(find("b.pilot").unwrap(), "from b");
     assert_eq!(find("solo").unwrap(), "s");
@@ -93,7 +93,7 @@ fn groups_come_from_file_names() {
         ("a.pilott", "there is no role `a.pilott`", "did you mean `a.pilot`?"),
     ];
     for (name, message, hint) in rows {
-        let error = catalog.roles().find(name).unwrap_err();
+        let error = catalog.roles().find_role(name).unwrap_err();
         assert_eq!((error.message().as_str(), error.hint().as_deref()), (message, Some(hint)));
     }
 }
@@ -104,7 +104,7 @@ fn the_highest_layer_has_the_role_of_a_plain_name() {
         format!("{{\"coder\": {{\"systemMessage\": \"{prompt}\", \"includedTools\": [\"read_files\"]}}}}")
     };
     let grouped = project(".synthdev/roles/team.testing.json", &role("of the project"));
-    let of_user = user("user:roles/own.tests.json", &role("of the user"));
+    let of_user = user_file("user:roles/own.tests.json", &role("of the user"));
     let broken = project(".synthdev/roles/team.testing.json", "{\"coder\": {\"level\": \"smrt\"}}");
     let plain = project(".synthdev/roles/team.json", &role("plain"));
     let both = "the role `coder` is in several groups: coder (.synthdev/roles/team.json), \
@@ -124,13 +124,13 @@ fn the_highest_layer_has_the_role_of_a_plain_name() {
     ];
     for (files, expected) in rows {
         let catalog = with_roles(files);
-        let found = catalog.roles().find("coder");
+        let found = catalog.roles().find_role("coder");
         let found = found.map(|role| role.system_message.clone()).map_err(|lookup| lookup.message());
         let found = found.as_ref().map(String::as_str).map_err(String::as_str);
         assert_eq!(found, expected);
     }
     let catalog = with_roles(&[project("x.testing.json", &role("x"))]);
-    let coder = catalog.roles().find("coder").unwrap();
+    let coder = catalog.roles().find_role("coder").unwrap();
     assert_eq!(names(&tools_for(coder, &tools()).0), ["read_files"], "its tools, too, are the project's");
 }
 
@@ -145,9 +145,9 @@ fn all_fields_in_both_spellings() {
         "parsing_tools": [{"name": "t", "parameters": {}, "parsing_only": true}],
         "examples": [{"role": "user", "content": "U"}, {"role": "assistant", "content": "A"}]}}"#;
     let read = |text: &str| {
-        let catalog = with_roles(&[user("r.json", text)]);
+        let catalog = with_roles(&[user_file("r.json", text)]);
         assert_eq!(lines(catalog.diagnostics()), Vec::<String>::new());
-        Role { places: Vec::new(), ..catalog.roles().find("r").unwrap().clone() }
+        Role { places: Vec::new(), ..catalog.roles().find_role("r").unwrap().clone() }
     };
     let role = read(camel);
     assert_eq!(role, read(snake));
@@ -200,9 +200,9 @@ fn lists_and_patterns_decide_the_tools() {
     ];
     for (fields, expected, warnings) in rows {
         let text = format!("{{\"r\": {{\"systemMessage\": \"s\", {fields}}}}}");
-        let catalog = with_roles(&[user("u.json", &text)]);
+        let catalog = with_roles(&[user_file("u.json", &text)]);
         assert_eq!(lines(catalog.diagnostics()), warnings, "{fields}");
-        let (given, said) = tools_for(catalog.roles().find("r").unwrap(), &tools());
+        let (given, said) = tools_for(catalog.roles().find_role("r").unwrap(), &tools());
         assert_eq!(names(&given), expected, "{fields}");
         assert_eq!(said.len(), warnings.len(), "{said:?}");
     }
@@ -220,8 +220,8 @@ fn a_role_may_ask_the_person_only_if_it_says_so_by_name() {
     all.push(synthdev::domain::tool::ask_user_tool());
     for (fields, expected) in rows {
         let catalog =
-            with_roles(&[user("u.json", &format!("{{\"r\": {{\"systemMessage\": \"s\", {fields}}}}}"))]);
-        let (given, _) = tools_for(catalog.roles().find("r").unwrap(), &all);
+            with_roles(&[user_file("u.json", &format!("{{\"r\": {{\"systemMessage\": \"s\", {fields}}}}}"))]);
+        let (given, _) = tools_for(catalog.roles().find_role("r").unwrap(), &all);
         assert_eq!(names(&given).contains(&"request_users_input"), expected, "{fields}");
     }
 }
@@ -234,7 +234,7 @@ fn a_broken_role_hides_no_other() {
   "coder": {"parsingTools": [{"function": {"description": "nameless"}}]},
   "fine": {"systemMessage": "ok", "includedTools": []}
 }"#;
-    let catalog = with_roles(&[user("u.json", text), user("syntax.json", "{\"a\": }")]);
+    let catalog = with_roles(&[user_file("u.json", text), user_file("syntax.json", "{\"a\": }")]);
     let expected = [
         "syntax.json:1:7: error[C01]: not valid JSON: Unexpected close brace",
         "u.json:2:20: error[C06]: there is no level `smrt` (did you mean `smart`?)",
@@ -250,9 +250,9 @@ fn a_broken_role_hides_no_other() {
     found.sort();
     expected.sort();
     assert_eq!(found, expected);
-    assert_eq!(catalog.roles().find("fine").unwrap().system_message, "ok");
-    assert!(catalog.roles().find("reviewer").is_ok());
-    let error = catalog.roles().find("coder").unwrap_err();
+    assert_eq!(catalog.roles().find_role("fine").unwrap().system_message, "ok");
+    assert!(catalog.roles().find_role("reviewer").is_ok());
+    let error = catalog.roles().find_role("coder").unwrap_err();
     assert_eq!(
         error.message(),
         "the role `coder` has errors in its file: u.json:4:43: a parsing tool needs a name"
@@ -264,9 +264,9 @@ fn conflicts_inside_a_layer_are_said() {
     let catalog = with_roles(&[
         project("b.json", "{\"coder\": {\"level\": \"fast\"}}"),
         project("a.json", "{\"coder\": {\"level\": \"smart\", \"reminder\": \"r\"}}"),
-        user("c.json", "{\"coder\": {\"level\": \"base\", \"description\": \"mine\"}}"),
+        user_file("c.json", "{\"coder\": {\"level\": \"base\", \"description\": \"mine\"}}"),
     ]);
-    let coder = catalog.roles().find("coder").unwrap();
+    let coder = catalog.roles().find_role("coder").unwrap();
     assert_eq!((coder.level.as_str(), coder.description.as_str()), ("fast", "mine"));
     assert_eq!(coder.reminder.as_deref(), Some("r"));
     let found = lines(catalog.diagnostics());
@@ -283,9 +283,9 @@ fn examples_become_messages_that_providers_accept() {
         let text = format!(
             "{{\"r\": {{\"systemMessage\": \"s\", \"includedTools\": [], \"examples\": {examples}}}}}"
         );
-        let catalog = with_roles(&[user("u.json", &text)]);
+        let catalog = with_roles(&[user_file("u.json", &text)]);
         let found = lines(catalog.diagnostics());
-        (catalog.roles().find("r").map(|role| role.examples.clone()), found)
+        (catalog.roles().find_role("r").map(|role| role.examples.clone()), found)
     };
     let legacy = r#"[{"role": "user", "content": "u"}, {"role": "assistant", "content": "a"},
         {"role": "function", "name": "read_files", "content": "text"},
@@ -325,7 +325,7 @@ fn examples_become_messages_that_providers_accept() {
 fn a_role_says_whether_its_commands_have_the_network() {
     use NetworkAccess::{Ask, Off, On};
     let role = |network: &str| format!("{{\"coder\": {{\"sandbox\": {{\"network\": \"{network}\"}}}}}}");
-    let own = |network: &str| user("own.json", &role(network));
+    let own = |network: &str| user_file("own.json", &role(network));
     let theirs = |network: &str| project(".synthdev/roles/own.json", &role(network));
     let described = || project(".synthdev/roles/own.json", r#"{"coder": {"description": "Ours"}}"#);
     let says = |access, may_loosen| Some(RoleNetwork { access, may_loosen });
@@ -341,7 +341,7 @@ fn a_role_says_whether_its_commands_have_the_network() {
     ] {
         let catalog = with_roles(&files);
         let told = lines(catalog.diagnostics());
-        assert_eq!(catalog.roles().find("coder").unwrap().network, expected, "{told:?}");
+        assert_eq!(catalog.roles().find_role("coder").unwrap().network, expected, "{told:?}");
         assert_eq!(told.len(), found, "{told:?}");
         assert!(told.iter().all(|line| line.contains("C19") && line.contains("changes nothing")), "{told:?}");
     }
@@ -350,7 +350,7 @@ fn a_role_says_whether_its_commands_have_the_network() {
         (r#"{"coder": {"sandbox": {"mode": "off"}}}"#, "C04"),
         (r#"{"coder": {"sandbox": "off"}}"#, "C03"),
     ] {
-        let told = lines(with_roles(&[user("own.json", text)]).diagnostics());
+        let told = lines(with_roles(&[user_file("own.json", text)]).diagnostics());
         assert!(told.len() == 1 && told[0].contains(code), "{text}: {told:?}");
     }
 }

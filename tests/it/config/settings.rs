@@ -1,22 +1,23 @@
-use synthdev::config::render::{DiagnosticStyle, render};
+use synthdev::config::render::{DiagnosticStyle, render_diagnostics};
 use synthdev::config::settings::rules::RULES;
 use synthdev::config::settings::{EffectiveSettings, show_text};
 use synthdev::domain::approval::ToolPermission;
 
 use super::*;
 
-fn shown(settings: &EffectiveSettings, path: &str) -> (String, String) {
-    let line = settings.show().into_iter().find(|line| line.path == path);
+fn shown_setting(settings: &EffectiveSettings, path: &str) -> (String, String) {
+    let line = settings.setting_rows().into_iter().find(|line| line.path == path);
     line.map_or_else(|| ("not set".to_owned(), String::new()), |line| (line.value, line.origin))
 }
 
 #[test]
 fn shipped_settings_are_the_defaults_of_the_table() {
-    let catalog = load(shipped());
+    let catalog = load_catalog(shipped_sources());
     assert_eq!(lines(catalog.diagnostics()), Vec::<String>::new());
-    let bare = load(ConfigSources::default());
+    let bare = load_catalog(ConfigSources::default());
     for rule in RULES.iter().filter(|rule| !rule.default.is_empty()) {
-        let value = |catalog: &ConfigCatalog| catalog.settings().get(rule.path).map(|one| one.datum.clone());
+        let value =
+            |catalog: &ConfigCatalog| catalog.settings().get(rule.path).map(|one| one.setting_value.clone());
         assert_eq!(value(&catalog), value(&bare), "{}", rule.path);
     }
     let settings = bare.settings();
@@ -29,24 +30,24 @@ fn shipped_settings_are_the_defaults_of_the_table() {
 
 #[test]
 fn each_layer_wins_over_the_one_below_and_says_so() {
-    let mut sources = shipped();
+    let mut sources = shipped_sources();
     let check = |sources: &ConfigSources, value: &str, origin: &str| {
-        let catalog = load(sources.clone());
+        let catalog = load_catalog(sources.clone());
         let expected = (value.to_owned(), origin.to_owned());
-        assert_eq!(shown(catalog.settings(), "verbosity"), expected);
+        assert_eq!(shown_setting(catalog.settings(), "verbosity"), expected);
     };
     check(&sources, "2", "built-in:config/settings.json:13 (built-in)");
     sources.settings.push(project("p.json", "{\n\"verbosity\": 4}"));
     check(&sources, "4", "p.json:2 (project)");
-    sources.settings.push(user("u.json", "{\"verbosity\": 3}"));
+    sources.settings.push(user_file("u.json", "{\"verbosity\": 3}"));
     check(&sources, "4", "p.json:2 (project)");
-    sources.dotenv.push(user("~/.env", "SYNTHDEV_VERBOSITY_LEVEL=1"));
+    sources.dotenv.push(user_file("~/.env", "SYNTHDEV_VERBOSITY_LEVEL=1"));
     check(&sources, "1", "SYNTHDEV_VERBOSITY_LEVEL (~/.env:1)");
     sources.dotenv.push(project(".env", "\nexport SYNTHDEV_VERBOSITY_LEVEL='5'"));
     check(&sources, "5", "SYNTHDEV_VERBOSITY_LEVEL (.env:2)");
-    sources.environment = environment(&[("SYNTHDEV_VERBOSITY_LEVEL", "0")]);
+    sources.environment = environment_map(&[("SYNTHDEV_VERBOSITY_LEVEL", "0")]);
     check(&sources, "0", "SYNTHDEV_VERBOSITY_LEVEL (environment)");
-    assert!(sources.command_line.flag("--verbosity", "3"));
+    assert!(sources.command_line.set_flag("--verbosity", "3"));
     check(&sources, "3", "--verbosity (command line)");
 }
 
@@ -55,15 +56,15 @@ fn every_environment_name_changes_its_setting() {
     for rule in RULES {
         for name in rule.env {
             let text = sample(rule.path);
-            let catalog = load(with_environment(&[(name, text)]));
+            let catalog = load_catalog(with_environment(&[(name, text)]));
             assert_eq!(lines(catalog.diagnostics()), Vec::<String>::new(), "{name}");
             let setting = catalog.settings().get(rule.path).expect(name);
             assert_eq!(setting.origin.to_string(), format!("{name} (environment)"));
         }
         for flag in rule.flags {
-            let mut sources = shipped();
-            assert!(sources.command_line.flag(flag, sample(rule.path)), "{flag}");
-            let catalog = load(sources);
+            let mut sources = shipped_sources();
+            assert!(sources.command_line.set_flag(flag, sample(rule.path)), "{flag}");
+            let catalog = load_catalog(sources);
             let setting = catalog.settings().get(rule.path).expect(flag);
             assert_eq!(setting.origin.to_string(), format!("{flag} (command line)"));
         }
@@ -104,8 +105,10 @@ fn all_errors_of_a_file_at_once_each_at_its_place() {
     let text = "{\n  \"max_tool_calls\": 0,\n  \"verbosity\": 9,\n  \"levels\": {\"base\": {\"modle\": \"x\", \
                 \"base_url\": \"ftp://x\", \"model\": \"\"}},\n  \"approvals\": {\"read\": \"yes\"},\n  \
                 \"timeouts\": 3,\n  \"x_mine\": 1, \"$schema\": \"s\"\n}";
-    let catalog =
-        load(ConfigSources { settings: vec![user("settings.json", text)], ..ConfigSources::default() });
+    let catalog = load_catalog(ConfigSources {
+        settings: vec![user_file("settings.json", text)],
+        ..ConfigSources::default()
+    });
     let expected = [
         "settings.json:2:21: error[C05]: `max_tool_calls` must be a whole number from 1 to 200, found 0",
         "settings.json:3:16: error[C05]: `verbosity` must be a whole number from 0 to 5, found 9",
@@ -116,8 +119,11 @@ fn all_errors_of_a_file_at_once_each_at_its_place() {
         "settings.json:6:15: error[C03]: `timeouts` must be an object, found a number",
     ];
     assert_eq!(lines(catalog.diagnostics()), expected);
-    let rendered =
-        render(&catalog.diagnostics()[..1], &|file| catalog.printable(file), DiagnosticStyle::Plain);
+    let rendered = render_diagnostics(
+        &catalog.diagnostics()[..1],
+        &|file| catalog.printable_text(file),
+        DiagnosticStyle::Plain,
+    );
     insta::assert_snapshot!(rendered, @r#"
     error[C05]: `max_tool_calls` must be a whole number from 1 to 200, found 0
      --> settings.json:2:21
@@ -130,7 +136,8 @@ fn all_errors_of_a_file_at_once_each_at_its_place() {
 #[test]
 fn zero_is_a_value_where_it_is_in_range() {
     let text = r#"{"verbosity": 0, "parameters": {"temperature": 0, "top_p": 0, "frequency_penalty": 0}}"#;
-    let catalog = load(ConfigSources { settings: vec![user("s.json", text)], ..ConfigSources::default() });
+    let catalog =
+        load_catalog(ConfigSources { settings: vec![user_file("s.json", text)], ..ConfigSources::default() });
     assert_eq!(lines(catalog.diagnostics()), Vec::<String>::new());
     assert_eq!(catalog.settings().verbosity(), 0);
     let parameters = catalog.settings().parameters();
@@ -142,9 +149,9 @@ fn outside_of_files_the_name_is_the_place() {
     let mut sources =
         with_environment(&[("SYNTHDEV_VERBOSITY_LEVEL", "six"), ("SYNTHDEV_BASE_MODLE", "x"), ("OTHER", "")]);
     sources.dotenv.push(project(".env", "# a\nSYNTHDEV_TEMPERATURE=9\n"));
-    sources.command_line.set("verbosty", "1", "--set");
-    sources.command_line.set("max_tool_calls", "500", "--max-tool-calls");
-    let found = lines(load(sources).diagnostics());
+    sources.command_line.set_override("verbosty", "1", "--set");
+    sources.command_line.set_override("max_tool_calls", "500", "--max-tool-calls");
+    let found = lines(load_catalog(sources).diagnostics());
     let expected = [
         ".env:2:1: error[C05]: SYNTHDEV_TEMPERATURE must be a number from 0 to 2, found 9",
         "environment: error[C03]: SYNTHDEV_VERBOSITY_LEVEL must be a whole number from 0 to 5, found \"six\"",
@@ -157,14 +164,14 @@ fn outside_of_files_the_name_is_the_place() {
 
 #[test]
 fn approvals_merge_by_tool_over_the_layers() {
-    let mut sources = shipped();
+    let mut sources = shipped_sources();
     sources
         .settings
-        .push(user("u.json", r#"{"approvals": {"write": "allow", "tools": {"edit_file": "ask"}}}"#));
+        .push(user_file("u.json", r#"{"approvals": {"write": "allow", "tools": {"edit_file": "ask"}}}"#));
     let text = r#"{"approvals": {"execute": "deny", "tools": {"exact_search": "deny"}}, "snapshots": {"exclude": ["target/"]}}"#;
     sources.settings.push(project("p.json", text));
-    let catalog = load(sources);
-    let policy = catalog.settings().approvals();
+    let catalog = load_catalog(sources);
+    let policy = catalog.settings().approval_policy();
     assert_eq!(
         (policy.read, policy.write, policy.execute),
         (ToolPermission::Allow, ToolPermission::Allow, ToolPermission::Deny)
@@ -178,14 +185,14 @@ fn approvals_merge_by_tool_over_the_layers() {
 fn a_projects_files_only_make_guarded_settings_stricter() {
     let check =
         |user_text: &str, user_env: &str, file: &str, env: &str, path: &str, expected: (&str, usize)| {
-            let mut sources = shipped();
-            sources.settings.push(user("u.json", user_text));
-            sources.dotenv.push(user("u.env", user_env));
+            let mut sources = shipped_sources();
+            sources.settings.push(user_file("u.json", user_text));
+            sources.dotenv.push(user_file("u.env", user_env));
             sources.settings.push(project("p.json", file));
             sources.dotenv.push(project(".env", env));
-            let catalog = load(sources);
+            let catalog = load_catalog(sources);
             let found = lines(catalog.diagnostics());
-            let value = shown(catalog.settings(), path).0;
+            let value = shown_setting(catalog.settings(), path).0;
             assert_eq!((value.as_str(), found.len()), expected, "{file} {env}: {found:?}");
             for line in &found {
                 let place = if env.is_empty() { "p.json:1:" } else { ".env:1:1" };
@@ -225,17 +232,21 @@ fn no_output_shows_a_key() {
         with_environment(&[("SYNTHDEV_API_KEY", "hunter2-env"), ("OPENAI_API_KEY", "hunter2-openai")]);
     let text = "{\"levels\": {\"smart\": {\"api_key\": \"hunter2-file\", \"oops\": 1}}, \"keys\": {\"xai\": \"hunter2-xai\", \"groq\": 5}}";
     sources.settings.push(project("p.json", text));
-    sources.settings.push(user("broken.json", "{\"keys\": {\"mistral\": \"hunter2-broken\" \"a\": 1}}"));
+    sources.settings.push(user_file("broken.json", "{\"keys\": {\"mistral\": \"hunter2-broken\" \"a\": 1}}"));
     sources
         .dotenv
         .push(project(".env", "SYNTHDEV_FAST_API_KEY=hunter2-dotenv\nSYNTHDEV_TOP_P=hunter2\nhunter2 alone"));
-    sources.command_line.flag("--fast-api-key", "hunter2-flag");
-    let catalog = load(sources.clone());
-    assert_eq!(catalog.key_ring()["base"].expose(), "hunter2-env");
-    assert_eq!(catalog.key_ring()["fast"].expose(), "hunter2-flag");
-    assert_eq!(catalog.key_ring()["provider:xai"].expose(), "hunter2-xai");
-    let show = show_text(&catalog.settings().show(), true);
-    let found = render(catalog.diagnostics(), &|file| catalog.printable(file), DiagnosticStyle::Plain);
+    sources.command_line.set_flag("--fast-api-key", "hunter2-flag");
+    let catalog = load_catalog(sources.clone());
+    assert_eq!(catalog.key_ring()["base"].expose_secret(), "hunter2-env");
+    assert_eq!(catalog.key_ring()["fast"].expose_secret(), "hunter2-flag");
+    assert_eq!(catalog.key_ring()["provider:xai"].expose_secret(), "hunter2-xai");
+    let show = show_text(&catalog.settings().setting_rows(), true);
+    let found = render_diagnostics(
+        catalog.diagnostics(),
+        &|file| catalog.printable_text(file),
+        DiagnosticStyle::Plain,
+    );
     let all =
         format!("{show}{found}{:?}{:?}{:?}", catalog.settings(), catalog.key_ring(), sources.command_line);
     // no key by its name, and what is wrong with it is told

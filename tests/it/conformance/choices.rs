@@ -5,26 +5,26 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 use synthdev::config::schema::FileSchema;
 
-use super::coverage::{cases, runs};
+use super::coverage::{all_cases, runs};
 
 type Words = BTreeSet<(String, String)>;
 
 #[test]
 fn no_word_without_a_case() {
     let mut known = Words::new();
-    offered(&FileSchema::Workflow.value(), None, &mut known);
+    collect_offered(&FileSchema::Workflow.value(), None, &mut known);
     assert!(known.len() > 80, "the schema holds its words elsewhere: {known:?}");
     let mut used = Words::new();
-    cases()
+    all_cases()
         .iter()
         .filter(|(_, _, case)| runs(case))
-        .for_each(|(_, _, case)| used_in(&case["workflows"], &mut used));
+        .for_each(|(_, _, case)| collect_used(&case["workflows"], &mut used));
     let missing: Vec<String> = known.difference(&used).map(|(key, word)| format!("{key}: {word}")).collect();
     assert_eq!(missing, Vec::<String>::new(), "words without a case");
 }
 
 /// Every word that a schema allows, by the key it stands under; `key*` for the values of an object of free names.
-fn offered(schema: &Value, key: Option<&str>, words: &mut Words) {
+fn collect_offered(schema: &Value, key: Option<&str>, words: &mut Words) {
     match schema {
         Value::Object(members) => {
             for (word, value) in members {
@@ -35,23 +35,23 @@ fn offered(schema: &Value, key: Option<&str>, words: &mut Words) {
                         let named = all.iter().filter_map(|one| Some((key?.to_owned(), one.to_string())));
                         words.extend(named);
                     }
-                    "properties" => inner.for_each(|(key, value)| offered(value, Some(key), words)),
-                    "$defs" => inner.for_each(|(_, value)| offered(value, None, words)),
-                    "anyOf" | "oneOf" | "allOf" | "items" => offered(value, key, words),
+                    "properties" => inner.for_each(|(key, value)| collect_offered(value, Some(key), words)),
+                    "$defs" => inner.for_each(|(_, value)| collect_offered(value, None, words)),
+                    "anyOf" | "oneOf" | "allOf" | "items" => collect_offered(value, key, words),
                     "additionalProperties" => {
-                        offered(value, key.map(|key| format!("{key}*")).as_deref(), words);
+                        collect_offered(value, key.map(|key| format!("{key}*")).as_deref(), words);
                     }
                     "default" | "examples" => {}
-                    _ => offered(value, None, words),
+                    _ => collect_offered(value, None, words),
                 }
             }
         }
-        Value::Array(items) => items.iter().for_each(|item| offered(item, key, words)),
+        Value::Array(items) => items.iter().for_each(|item| collect_offered(item, key, words)),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
 }
 
-fn used_in(value: &Value, words: &mut Words) {
+fn collect_used(value: &Value, words: &mut Words) {
     match value {
         Value::Object(members) => {
             for (key, value) in members {
@@ -62,10 +62,10 @@ fn used_in(value: &Value, words: &mut Words) {
                 for one in value.as_object().into_iter().flat_map(|members| members.values()) {
                     words.insert((format!("{key}*"), one.to_string()));
                 }
-                used_in(value, words);
+                collect_used(value, words);
             }
         }
-        Value::Array(items) => items.iter().for_each(|item| used_in(item, words)),
+        Value::Array(items) => items.iter().for_each(|item| collect_used(item, words)),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
 }

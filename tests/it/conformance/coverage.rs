@@ -26,7 +26,7 @@ struct Seen {
 #[test]
 fn no_rule_without_a_case() {
     let mut table: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for (file, at, case) in cases() {
+    for (file, at, case) in all_cases() {
         table.entry(case["rule"].as_str().unwrap().to_owned()).or_default().push(format!("{file}#{at}"));
     }
     for (rule, text, words) in ELSEWHERE {
@@ -44,7 +44,7 @@ fn no_rule_without_a_case() {
 #[test]
 fn no_field_without_a_case() {
     let mut seen = Seen::default();
-    for (file, at, case) in cases() {
+    for (file, at, case) in all_cases() {
         if runs(&case) {
             seen.case = format!("{file}#{at}");
             case["workflows"].as_array().unwrap().iter().for_each(|one| seen.workflow(one));
@@ -72,7 +72,7 @@ pub fn runs(case: &Value) -> bool {
 }
 
 /// Every file of cases, by name; the position in the file, and the case.
-pub fn cases() -> Vec<(&'static str, usize, Value)> {
+pub fn all_cases() -> Vec<(&'static str, usize, Value)> {
     let read = |(name, text): &(&'static str, &str)| {
         let cases: Vec<Value> = serde_json::from_str(text).unwrap();
         cases.into_iter().enumerate().map(|(at, case)| (*name, at, case)).collect::<Vec<_>>()
@@ -85,21 +85,21 @@ fn vocabulary_fields() -> Vec<(String, String)> {
     let mut add = |object: String, keys: &[&str]| {
         all.extend(keys.iter().map(|key| (object.clone(), (*key).to_owned())));
     };
-    for object in known_keys::objects() {
-        add(object.to_owned(), known_keys::known_keys(object));
+    for object in known_keys::known_objects() {
+        add(object.to_owned(), known_keys::keys_of_object(object));
     }
-    for (word, keys) in known_keys::states() {
+    for (word, keys) in known_keys::known_states() {
         // a state without a type has none
         let keys: Vec<&str> = keys.into_iter().filter(|key| !(word.is_empty() && *key == "type")).collect();
         add(format!("state {word}").trim().to_owned(), &keys);
     }
-    for (word, keys) in known_keys::steps() {
+    for (word, keys) in known_keys::known_steps() {
         add(format!("step {word}"), &keys);
     }
     all
 }
 
-fn list(value: &Value) -> &[Value] {
+fn as_list(value: &Value) -> &[Value] {
     match value {
         Value::Array(items) => items,
         Value::Null => &[],
@@ -116,20 +116,20 @@ impl Seen {
 
     fn workflow(&mut self, workflow: &Value) {
         self.keys("workflow", workflow);
-        for parameter in list(&workflow["input"]).iter().chain(list(&workflow["output"])) {
+        for parameter in as_list(&workflow["input"]).iter().chain(as_list(&workflow["output"])) {
             self.keys("parameter", parameter);
         }
         self.keys("limits", &workflow["limits"]);
         self.keys("workflow_sandbox", &workflow["sandbox"]);
         self.budget(&workflow["budget"]);
-        self.named(&workflow["use"]);
-        for context in list(&workflow["contexts"]) {
+        self.note_definitions(&workflow["use"]);
+        for context in as_list(&workflow["contexts"]) {
             self.keys("context", context);
-            for message in list(&context["starting_messages"]) {
+            for message in as_list(&context["starting_messages"]) {
                 self.keys("message", message);
             }
         }
-        for agent in list(&workflow["agents"]) {
+        for agent in as_list(&workflow["agents"]) {
             self.keys("agent", agent);
         }
         self.states(&workflow["states"]);
@@ -143,11 +143,11 @@ impl Seen {
         }
     }
 
-    fn named(&mut self, named: &Value) {
+    fn note_definitions(&mut self, named: &Value) {
         self.keys("use", named);
         let members = |key: &str| named[key].as_object().cloned().unwrap_or_default();
         for (_, rules) in members("retries") {
-            list(&rules).iter().for_each(|rule| self.keys("retry", rule));
+            as_list(&rules).iter().for_each(|rule| self.keys("retry", rule));
         }
         for (_, tool) in members("tools") {
             self.keys("used_tool", &tool);
@@ -157,13 +157,13 @@ impl Seen {
     }
 
     fn states(&mut self, states: &Value) {
-        for state in list(states) {
+        for state in as_list(states) {
             let kind = state["type"].as_str().unwrap_or_default();
             self.keys(format!("state {kind}").trim(), state);
             let action = &state["action"];
             self.keys(if kind == "delegate" { "request" } else { "action" }, action);
-            list(&action["set_state"]).iter().for_each(|one| self.update(one));
-            self.safety(state);
+            as_list(&action["set_state"]).iter().for_each(|one| self.note_update(one));
+            self.note_safety(state);
             self.inputs(action);
             self.branches(state);
             self.states(&state["states"]);
@@ -171,10 +171,10 @@ impl Seen {
     }
 
     /// What states and steps have in common.
-    fn safety(&mut self, one: &Value) {
-        list(&one["transition"]).iter().for_each(|one| self.keys("transition", one));
-        list(&one["retry"]).iter().for_each(|rule| self.keys("retry", rule));
-        list(&one["catch"]).iter().for_each(|rule| self.keys("catch", rule));
+    fn note_safety(&mut self, one: &Value) {
+        as_list(&one["transition"]).iter().for_each(|one| self.keys("transition", one));
+        as_list(&one["retry"]).iter().for_each(|rule| self.keys("retry", rule));
+        as_list(&one["catch"]).iter().for_each(|rule| self.keys("catch", rule));
         self.keys("stored", &one["output"]);
         self.budget(&one["budget"]);
         for key in ["input", "message", "cause", "duration", "until", "command", "args", "cwd", "env"] {
@@ -188,14 +188,14 @@ impl Seen {
         }
     }
 
-    fn update(&mut self, update: &Value) {
+    fn note_update(&mut self, update: &Value) {
         if update["path"].is_string() {
             self.keys("update", update);
         }
     }
 
     fn branches(&mut self, one: &Value) {
-        for branch in list(&one["branches"]) {
+        for branch in as_list(&one["branches"]) {
             self.keys("branch", branch);
             self.inputs(branch);
             self.states(&branch["states"]);
@@ -204,11 +204,11 @@ impl Seen {
     }
 
     fn steps(&mut self, steps: &Value) {
-        for step in list(steps) {
+        for step in as_list(steps) {
             let kind = step["type"].as_str().unwrap_or_default();
             self.keys(&format!("step {kind}"), step);
-            self.safety(step);
-            list(&step["updates"]).iter().for_each(|one| self.update(one));
+            self.note_safety(step);
+            as_list(&step["updates"]).iter().for_each(|one| self.note_update(one));
             self.branches(step);
             for key in ["steps", "then", "else"] {
                 self.steps(&step[key]);
@@ -222,7 +222,7 @@ impl Seen {
             Value::Object(members) => {
                 let form = members.len() == 1
                     && members.iter().all(|(key, value)| {
-                        known_keys::known_keys("input").contains(&key.as_str()) && value.is_string()
+                        known_keys::keys_of_object("input").contains(&key.as_str()) && value.is_string()
                     });
                 if form {
                     self.keys("input", value);

@@ -7,11 +7,11 @@ use synthdev::app::bootstrap;
 use synthdev::app::scripted_run::ScriptedRun;
 use synthdev::config::catalog::ConfigCatalog;
 use synthdev::config::source::SourceFile;
-use synthdev::config::test_file::{self, ENDING, workflow_of};
+use synthdev::config::test_file::{self, ENDING, tested_workflow};
 use synthdev::domain::source_location::ConfigLayer;
 
 use super::super::support::model_server::Dialect;
-use super::super::support::stage::{Texts, sources};
+use super::super::support::stage::{Texts, config_sources};
 use super::super::support::wire::Wire;
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/workflows");
@@ -19,7 +19,7 @@ const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/workflows");
 const ROLES: &str = include_str!("../../../roles/examples.json");
 
 /// The workflows' texts, and the files of their tests.
-fn shipped() -> (Vec<String>, Vec<SourceFile>) {
+fn shipped_files() -> (Vec<String>, Vec<SourceFile>) {
     let mut paths: Vec<_> = fs::read_dir(FOLDER).unwrap().map(|entry| entry.unwrap().path()).collect();
     paths.sort();
     let (mut workflows, mut tests) = (Vec::new(), Vec::new());
@@ -38,29 +38,29 @@ fn shipped() -> (Vec<String>, Vec<SourceFile>) {
 
 #[tokio::test]
 async fn shipped_workflows_go_the_same_way_in_every_protocol() {
-    let (workflows, files) = shipped();
+    let (workflows, files) = shipped_files();
     let project = tempfile::tempdir().unwrap();
     let catalog = ConfigCatalog::load(
-        sources(&Texts { workflows, roles: vec![ROLES.to_owned()], ..Texts::default() }),
-        bootstrap::specs(project.path()),
+        config_sources(&Texts { workflows, roles: vec![ROLES.to_owned()], ..Texts::default() }),
+        bootstrap::tool_specs(project.path()),
     );
     let scripts = ScriptWorkerPool::default();
     let mut played = 0;
     for file in &files {
-        let name = workflow_of(&file.name).unwrap();
-        let (program, _) = catalog.check(name).unwrap_or_else(|found| panic!("{name}: {found:#?}"));
+        let name = tested_workflow(&file.name).unwrap();
+        let (program, _) = catalog.check_workflow(name).unwrap_or_else(|found| panic!("{name}: {found:#?}"));
         let (tests, found) = test_file::parse_test_file(file);
         assert!(!tests.is_empty() && found.is_empty(), "{name}: {found:#?}");
         // recorded answers are no script's
         for test in tests.iter().filter(|test| test.cassette.is_none()) {
             let scene = || ScriptedRun::new(&catalog, file, test, &program, None, None).unwrap();
-            let plain = scene().play(&scripts).await;
+            let plain = scene().play_to_end(&scripts).await;
             assert!(plain.problems.is_empty(), "{name}: {}: {:?}", test.name, plain.problems);
             for dialect in Dialect::ALL {
                 let wire = Wire::new(dialect).await;
-                let judged = scene().play_through(&scripts, |script| wire.before(script)).await;
+                let judged = scene().play_with_model(&scripts, |script| wire.through_wire(script)).await;
                 let title = format!("{name}: {} ({dialect:?})", test.name);
-                assert_eq!(wire.refusals(), Vec::<String>::new(), "{title}");
+                assert_eq!(wire.refused_requests(), Vec::<String>::new(), "{title}");
                 assert!(judged.problems.is_empty(), "{title}: {:?}", judged.problems);
                 // path, output, messages, data, warnings, cost: everything that can be known of a run
                 assert_eq!(format!("{:?}", judged.facts), format!("{:?}", plain.facts), "{title}");

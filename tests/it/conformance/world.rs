@@ -21,18 +21,18 @@ use super::super::support::tools::as_other_tools;
 /// Tools of which some have their results in the case: `{tool: [{ok, content, data}]}`; `ok` unless it says otherwise.
 pub struct Scripted {
     real: Arc<dyn ToolPort>,
-    left: Mutex<BTreeMap<String, Vec<Value>>>,
+    remaining_results: Mutex<BTreeMap<String, Vec<Value>>>,
 }
 
 impl Scripted {
     pub fn new(real: Arc<dyn ToolPort>, results: &Map<String, Value>) -> Arc<Self> {
         let of = |list: &Value| list.as_array().unwrap().iter().rev().cloned().collect();
         let left = results.iter().map(|(tool, list)| (tool.clone(), of(list))).collect();
-        Arc::new(Self { real, left: Mutex::new(left) })
+        Arc::new(Self { real, remaining_results: Mutex::new(left) })
     }
 
-    pub fn unused(&self) -> Vec<String> {
-        let left = self.left.lock().unwrap();
+    pub fn unused_replies(&self) -> Vec<String> {
+        let left = self.remaining_results.lock().unwrap();
         let left = left.iter().filter(|(_, list)| !list.is_empty());
         left.map(|(tool, list)| format!("{} results of `{tool}` were not used", list.len())).collect()
     }
@@ -42,7 +42,7 @@ impl ToolPort for Scripted {
     as_other_tools!(real);
 
     fn run<'a>(&'a self, invocation: &'a ToolInvocation) -> BoxFuture<'a, ToolOutcome> {
-        let mut left = self.left.lock().unwrap();
+        let mut left = self.remaining_results.lock().unwrap();
         let Some(list) = left.get_mut(&invocation.tool) else { return self.real.run(invocation) };
         let missing = || json!({"ok": false, "content": "the case has no result left"});
         let result = list.pop().unwrap_or_else(missing);
@@ -62,20 +62,20 @@ impl ToolPort for Scripted {
 
 /// Begins to serve on this machine; gives its address. `/status/404` answers with that status, `/slow` never, everything
 /// else with the request as JSON: `{method, path, headers, body}`.
-pub async fn web() -> String {
+pub async fn start_web_server() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     tokio::spawn(async move {
         while let Ok((socket, _)) = listener.accept().await {
-            tokio::spawn(serve(socket));
+            tokio::spawn(serve_connection(socket));
         }
     });
     url
 }
 
-async fn serve(mut socket: TcpStream) {
+async fn serve_connection(mut socket: TcpStream) {
     let mut buffer = Vec::new();
-    while !whole(&String::from_utf8_lossy(&buffer)) {
+    while !is_complete(&String::from_utf8_lossy(&buffer)) {
         if socket.read_buf(&mut buffer).await.unwrap_or(0) == 0 {
             return;
         }
@@ -103,7 +103,7 @@ async fn serve(mut socket: TcpStream) {
     let _ = socket.write_all(format!("{head}\r\nconnection: close\r\n\r\n{body}").as_bytes()).await;
 }
 
-fn whole(text: &str) -> bool {
+fn is_complete(text: &str) -> bool {
     text.split_once("\r\n\r\n").is_some_and(|(head, body)| {
         let length = head.lines().find_map(|line| {
             let (name, value) = line.split_once(": ")?;
@@ -115,15 +115,15 @@ fn whole(text: &str) -> bool {
 
 /// Leads a run to its end, with what the person says: for each question the next of `answers`. Before an answer
 /// anything may be said that nobody has asked for. Gives what was asked or answered too often.
-pub async fn lead(stage: &mut Stage, run: &RunId, answers: &[Value]) -> Vec<String> {
+pub async fn lead_to_end(stage: &mut Stage, run: &RunId, answers: &[Value]) -> Vec<String> {
     let mut answers = answers.iter();
     let mut problems = Vec::new();
     loop {
-        match stage.next().await {
+        match stage.next_event().await {
             RunEvent::Finished { .. } => break,
-            RunEvent::PersonAsked { call, question } if !answered(stage, run, call, &mut answers) => {
+            RunEvent::PersonAsked { call, question } if !answer_question(stage, run, call, &mut answers) => {
                 problems.push(format!("there is no answer for {question:?}"));
-                stage.handle.send(run, RunCommand::End);
+                stage.handle.send_command(run, RunCommand::End);
             }
             _ => {}
         }
@@ -133,10 +133,15 @@ pub async fn lead(stage: &mut Stage, run: &RunId, answers: &[Value]) -> Vec<Stri
 }
 
 /// Whether the question is dealt with. What is said may be an answer itself, so that it is the next question's turn.
-fn answered(stage: &Stage, run: &RunId, call: CallId, answers: &mut std::slice::Iter<'_, Value>) -> bool {
+fn answer_question(
+    stage: &Stage,
+    run: &RunId,
+    call: CallId,
+    answers: &mut std::slice::Iter<'_, Value>,
+) -> bool {
     for next in answers.by_ref() {
         if let Some(text) = next["say"].as_str() {
-            stage.handle.send(run, RunCommand::Say { text: text.to_owned() });
+            stage.handle.send_command(run, RunCommand::Say { text: text.to_owned() });
             if next["answers"] == true {
                 return true;
             }
@@ -152,7 +157,7 @@ fn answered(stage: &Stage, run: &RunId, call: CallId, answers: &mut std::slice::
                 None => UserAnswer::Text { text: next["text"].as_str().unwrap().to_owned() },
             },
         };
-        stage.handle.send(run, RunCommand::Answer { call, answer });
+        stage.handle.send_command(run, RunCommand::Answer { call, answer });
         return true;
     }
     false

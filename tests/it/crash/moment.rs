@@ -90,13 +90,13 @@ pub(super) struct Trigger {
 
 #[derive(Default)]
 struct Inside {
-    armed: Option<Moment>,
+    armed_moment: Option<Moment>,
     child: Option<Arc<Mutex<Child>>>,
-    asked: usize,
-    answered: usize,
+    request_count: usize,
+    answer_count: usize,
     /// Answers that were given, by their mark, in order.
-    marks: Vec<(String, String)>,
-    acknowledged: Option<Vec<Seen>>,
+    answer_marks: Vec<(String, String)>,
+    seen_before_kill: Option<Vec<Seen>>,
 }
 
 impl Trigger {
@@ -104,7 +104,7 @@ impl Trigger {
         Self { root: root.to_owned(), database, inside: Mutex::default() }
     }
 
-    pub(super) fn arm(&self, moment: Moment) {
+    pub(super) fn arm_for(&self, moment: Moment) {
         let hold = |place: &str, number: u32| {
             fs::write(self.root.join(format!("hold-{place}-{number}")), "").unwrap();
         };
@@ -117,17 +117,17 @@ impl Trigger {
             }
             Moment::After(_) | Moment::Asked(_) | Moment::Answered(_) | Moment::Rows(_) => {}
         }
-        self.inside.lock().unwrap().armed = Some(moment);
+        self.inside.lock().unwrap().armed_moment = Some(moment);
     }
 
-    pub(super) fn watch(&self, child: Arc<Mutex<Child>>) {
+    pub(super) fn watch_child(&self, child: Arc<Mutex<Child>>) {
         let mut inside = self.inside.lock().unwrap();
-        (inside.child, inside.acknowledged) = (Some(child), None);
+        (inside.child, inside.seen_before_kill) = (Some(child), None);
     }
 
     /// Kills now if it is time; `running` is how long processes ran before this one, `since` when it was started.
-    pub(super) fn look(&self, running: Duration, since: Instant) {
-        let armed = self.inside.lock().unwrap().armed;
+    pub(super) fn kill_if_due(&self, running: Duration, since: Instant) {
+        let armed = self.inside.lock().unwrap().armed_moment;
         let trace = |line: String| {
             fs::read_to_string(self.root.join("trace")).unwrap().lines().any(|found| found == line)
         };
@@ -142,29 +142,29 @@ impl Trigger {
             Some(Moment::Rows(count)) => self.count_reaches(count),
         };
         if let Some(moment) = armed.filter(|_| due) {
-            self.kill(moment);
+            self.kill_at(moment);
         }
     }
 
     /// What could be read just before the kill; `None`: it was not killed.
-    pub(super) fn acknowledged(&self) -> Option<Vec<Seen>> {
-        self.inside.lock().unwrap().acknowledged.take()
+    pub(super) fn seen_before_kill(&self) -> Option<Vec<Seen>> {
+        self.inside.lock().unwrap().seen_before_kill.take()
     }
 
     /// Nothing of the killed process is left: commands stand still no more.
-    pub(super) fn release(&self) {
-        for name in holds(&self.root) {
+    pub(super) fn release_commands(&self) {
+        for name in holding_paths(&self.root) {
             fs::remove_file(name).unwrap();
         }
     }
 
     pub(super) fn is_armed(&self) -> bool {
-        self.inside.lock().unwrap().armed.is_some()
+        self.inside.lock().unwrap().armed_moment.is_some()
     }
 
     /// The marks of all requests so far, with the bodies.
-    pub(super) fn marks(&self) -> Vec<(String, String)> {
-        self.inside.lock().unwrap().marks.clone()
+    pub(super) fn request_marks(&self) -> Vec<(String, String)> {
+        self.inside.lock().unwrap().answer_marks.clone()
     }
 
     fn count_reaches(&self, count: usize) -> bool {
@@ -178,50 +178,52 @@ impl Trigger {
             .is_ok_and(|rows| rows.unwrap_or(0) >= i64::try_from(count).unwrap())
     }
 
-    fn kill(&self, moment: Moment) {
+    fn kill_at(&self, moment: Moment) {
         let before = rows(&self.database);
         let mut inside = self.inside.lock().unwrap();
-        let Some(child) = inside.child.clone().filter(|_| inside.armed == Some(moment)) else { return };
+        let Some(child) = inside.child.clone().filter(|_| inside.armed_moment == Some(moment)) else {
+            return;
+        };
         let mut child = child.lock().unwrap();
         if child.try_wait().unwrap().is_some() {
             // it ended by itself at this moment: the next process gets it
             return;
         }
         child.kill().unwrap();
-        (inside.armed, inside.acknowledged) = (None, Some(before));
+        (inside.armed_moment, inside.seen_before_kill) = (None, Some(before));
     }
 }
 
-fn holds(root: &Path) -> BTreeSet<PathBuf> {
+fn holding_paths(root: &Path) -> BTreeSet<PathBuf> {
     let all = fs::read_dir(root).unwrap().map(|entry| entry.unwrap().path());
     all.filter(|path| path.file_name().unwrap().to_string_lossy().starts_with("hold-")).collect()
 }
 
 impl Desk for Trigger {
-    fn reply(&self, request: &Recorded) -> Behaviour {
-        let mark = scene::mark_of(request);
+    fn reply_to(&self, request: &Recorded) -> Behaviour {
+        let mark = scene::request_mark(request);
         let due = {
             let mut inside = self.inside.lock().unwrap();
-            inside.asked += 1;
-            inside.marks.push((mark.clone(), request.body.to_string()));
-            let moment = Moment::Asked(inside.asked);
-            (inside.armed == Some(moment)).then_some(moment)
+            inside.request_count += 1;
+            inside.answer_marks.push((mark.clone(), request.body.to_string()));
+            let moment = Moment::Asked(inside.request_count);
+            (inside.armed_moment == Some(moment)).then_some(moment)
         };
         if let Some(moment) = due {
-            self.kill(moment);
+            self.kill_at(moment);
         }
-        scene::answer(&mark)
+        scene::answer_for(&mark)
     }
 
-    fn answered(&self, _: &Recorded) {
+    fn on_answered(&self, _: &Recorded) {
         let due = {
             let mut inside = self.inside.lock().unwrap();
-            inside.answered += 1;
-            let moment = Moment::Answered(inside.answered);
-            (inside.armed == Some(moment)).then_some(moment)
+            inside.answer_count += 1;
+            let moment = Moment::Answered(inside.answer_count);
+            (inside.armed_moment == Some(moment)).then_some(moment)
         };
         if let Some(moment) = due {
-            self.kill(moment);
+            self.kill_at(moment);
         }
     }
 }

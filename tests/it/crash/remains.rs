@@ -11,7 +11,7 @@ use super::super::cli::world::World;
 
 const HOUR: Duration = Duration::from_secs(3600);
 
-fn put(path: PathBuf, age: Duration) -> PathBuf {
+fn put_aged(path: PathBuf, age: Duration) -> PathBuf {
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     fs::write(&path, "").unwrap();
     fs::File::options().append(true).open(&path).unwrap().set_modified(SystemTime::now() - age).unwrap();
@@ -25,15 +25,15 @@ fn what_a_killed_snapshot_left_is_swept_and_what_may_be_in_use_is_not() {
     let [snapshots, heads, objects] =
         ["refs/synthdev/snapshots", "refs/heads", "objects"].map(|at| git.join(at));
     let gone = [
-        put(snapshots.join("1m7yzmv8c000.lock"), Duration::from_secs(30)),
-        put(objects.join("tmp_object_git2_a1B2c3"), 2 * HOUR),
+        put_aged(snapshots.join("1m7yzmv8c000.lock"), Duration::from_secs(30)),
+        put_aged(objects.join("tmp_object_git2_a1B2c3"), 2 * HOUR),
     ];
     let stays = [
-        put(snapshots.join("1m7yzq1nt000.lock"), Duration::ZERO),
-        put(heads.join("main.lock"), 2 * HOUR),
-        put(objects.join("tmp_object_git2_d4E5f6"), Duration::from_secs(30)),
+        put_aged(snapshots.join("1m7yzq1nt000.lock"), Duration::ZERO),
+        put_aged(heads.join("main.lock"), 2 * HOUR),
+        put_aged(objects.join("tmp_object_git2_d4E5f6"), Duration::from_secs(30)),
     ];
-    world.run(&["snapshot", "create"]).code(0);
+    world.run_program(&["snapshot", "create"]).code(0);
     assert!(gone.iter().all(|path| !path.exists()), "{gone:?}");
     assert!(stays.iter().all(|path| path.exists()), "{stays:?}");
 }
@@ -41,42 +41,42 @@ fn what_a_killed_snapshot_left_is_swept_and_what_may_be_in_use_is_not() {
 #[test]
 fn a_worktree_that_was_never_finished_is_taken_away_by_the_next() {
     let world = World::repository();
-    world.talk(&json!([{"text": "Hi."}]));
+    world.write_talk(&json!([{"text": "Hi."}]));
     world.run_talk(&["--json", "--isolate"]).code(0);
-    let half = only(&world.data().join("worktrees"));
+    let half = only_entry(&world.data().join("worktrees"));
     let record = world.project().join(".git/worktrees").join(&half);
     // as it was when its maker was killed
     fs::write(record.join("HEAD"), "").unwrap();
-    promise(&world, &json!({"name": half, "branch": format!("synthdev/{half}")}).to_string());
-    assert!(!fsck(&world), "the test breaks it as a kill does");
+    write_creation_marker(&world, &json!({"name": half, "branch": format!("synthdev/{half}")}).to_string());
+    assert!(!is_repository_sound(&world), "the test breaks it as a kill does");
 
     world.run_talk(&["--json", "--isolate"]).code(0);
-    assert!(fsck(&world));
+    assert!(is_repository_sound(&world));
     assert!(!record.exists() && !world.data().join("worktrees").join(&half).exists());
     assert_eq!(world.git(&["branch", "--list", &format!("synthdev/{half}")]), "");
-    let whole = only(&world.data().join("worktrees"));
+    let whole = only_entry(&world.data().join("worktrees"));
 
     // a promise that was kept, or only half written, takes nothing away
-    promise(&world, "{\"name\": \"");
+    write_creation_marker(&world, "{\"name\": \"");
     world.run_talk(&["--json", "--isolate"]).code(0);
     assert!(world.data().join("worktrees").join(whole).exists());
 }
 
 /// Where the project's own lock lies, there is word of what is being made.
-fn promise(world: &World, text: &str) {
+fn write_creation_marker(world: &World, text: &str) {
     let corners = fs::read_dir(world.data().join("snapshots")).unwrap().map(|entry| entry.unwrap().path());
     for corner in corners {
         fs::write(corner.join("making"), text).unwrap();
     }
 }
 
-fn fsck(world: &World) -> bool {
+fn is_repository_sound(world: &World) -> bool {
     let mut command = Command::new("git");
-    world.isolate(&mut command);
+    world.isolate_command(&mut command);
     command.args(["fsck", "--no-dangling", "--no-progress"]).output().unwrap().status.success()
 }
 
-fn only(directory: &Path) -> String {
+fn only_entry(directory: &Path) -> String {
     let mut names = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().file_name());
     let name = names.next().unwrap().into_string().unwrap();
     assert!(names.next().is_none());

@@ -32,9 +32,9 @@ echo "made $1"
 pub(super) fn world() -> World {
     let mut world = World::new();
     let side = world.root().join("side.sh");
-    world.set("SIDE", side.to_str().unwrap());
-    world.write("notes.txt", "count: |\nsum: |\n");
-    world.write("right.txt", "right: |\n");
+    world.set_variable("SIDE", side.to_str().unwrap());
+    world.write_file("notes.txt", "count: |\nsum: |\n");
+    world.write_file("right.txt", "right: |\n");
     world.write_json(WORKFLOW, &workflow());
     world.git(&["init", "-q", "-b", "main"]);
     world.git(&["add", "."]);
@@ -48,21 +48,21 @@ pub(super) fn world() -> World {
 
 /// The model's address.
 pub(super) fn configure(world: &mut World, base_url: &str) {
-    world.set("SYNTHDEV_BASE_URL", base_url);
-    world.set("SYNTHDEV_API_KEY", "sk-loopback-0002");
-    world.set("SYNTHDEV_BASE_MODEL", "mock-1");
+    world.set_variable("SYNTHDEV_BASE_URL", base_url);
+    world.set_variable("SYNTHDEV_API_KEY", "sk-loopback-0002");
+    world.set_variable("SYNTHDEV_BASE_MODEL", "mock-1");
     // what commands leave beside the project is counted
     let writable = serde_json::json!({"sandbox": {"writable": [world.root().display().to_string()]}});
-    world.configure("settings.json", &writable.to_string());
+    world.write_user_file("settings.json", &writable.to_string());
 }
 
 /// How the command is written of which `number` is told.
-pub(super) fn line_of(number: u32) -> String {
+pub(super) fn command_line_of(number: u32) -> String {
     format!("sh $SIDE {number}")
 }
 
 /// The command that a text is about.
-pub(super) fn number_in(text: &str) -> u32 {
+pub(super) fn command_number_in(text: &str) -> u32 {
     let text = text.replace("\n┃ ", " ");
     let after = text.split_once("$SIDE ").unwrap_or_else(|| panic!("which command? {text}")).1;
     let digits: String = after.chars().take_while(char::is_ascii_digit).collect();
@@ -70,7 +70,7 @@ pub(super) fn number_in(text: &str) -> u32 {
 }
 
 /// What the command would have said.
-pub(super) fn said_by(number: u32) -> String {
+pub(super) fn command_output(number: u32) -> String {
     format!("made {number}\n")
 }
 
@@ -119,7 +119,7 @@ fn workflow() -> Value {
 }
 
 /// Which answer a request gets: the task, and how often its agent has spoken since.
-pub(super) fn mark_of(request: &Recorded) -> String {
+pub(super) fn request_mark(request: &Recorded) -> String {
     let messages = request.body["messages"].as_array().unwrap();
     let task = |text: &str| Some(text.split_once("TASK:")?.1.split_once('.')?.0.to_owned());
     let mut found = None;
@@ -135,7 +135,7 @@ pub(super) fn mark_of(request: &Recorded) -> String {
 }
 
 /// The mark of the answer in a text, if there is one.
-pub(super) fn mark_in(text: &str) -> Option<String> {
+pub(super) fn find_mark(text: &str) -> Option<String> {
     let found = &text[text.find(MARK)?..];
     let end = found.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(found.len());
     // ids of calls carry a letter behind it
@@ -143,12 +143,12 @@ pub(super) fn mark_in(text: &str) -> Option<String> {
     Some(format!("{}_{}_{}", parts.next()?, parts.next()?, parts.next()?))
 }
 
-pub(super) fn answer(mark: &str) -> Behaviour {
+pub(super) fn answer_for(mark: &str) -> Behaviour {
     let edit = |path: &str, old: &str, new: &str| {
         ("edit_file", json!({"file_path": path, "old_text": old, "new_text": new}))
     };
     let write = |path: &str, text: &str| ("write_file", json!({"file_path": path, "content": text}));
-    let run = |number: u32| ("execute_terminal", json!({"command": line_of(number)}));
+    let run = |number: u32| ("execute_terminal", json!({"command": command_line_of(number)}));
     match &mark[MARK.len()..] {
         // a doubled edit shows: it finds its place again
         "edit_0" | "edit_1" => calls(mark, &[edit("notes.txt", "count: |", "count: ||")]),

@@ -33,27 +33,27 @@ pub(super) struct Session {
     /// The run works in a worktree of its own, which is merged at the end.
     pub(super) isolated: bool,
     /// How long processes ran.
-    pub(super) running: Duration,
+    pub(super) time_running: Duration,
     pub(super) processes: usize,
-    pub(super) kills: usize,
-    pub(super) resumes: usize,
+    pub(super) kill_count: usize,
+    pub(super) resume_count: usize,
     /// Commands that the person said were done, and were to be repeated.
-    pub(super) done: usize,
-    pub(super) repeated: usize,
+    pub(super) done_count: usize,
+    pub(super) repeated_count: usize,
     /// How often several answers were waited for at once.
-    pub(super) several: usize,
+    pub(super) several_count: usize,
     /// Answers of the model that stood in the journal after a kill, with the number of requests by then.
-    pub(super) replied: BTreeMap<String, usize>,
+    pub(super) replayed_replies: BTreeMap<String, usize>,
     /// What to kill at next, last first.
     moments: Vec<Moment>,
 }
 
 /// How one process ended.
 struct Ended {
-    killed: bool,
+    was_killed: bool,
     code: Option<i32>,
-    out: String,
-    err: String,
+    stdout: String,
+    stderr: String,
 }
 
 impl Session {
@@ -69,92 +69,92 @@ impl Session {
             trigger,
             server,
             isolated,
-            running: Duration::ZERO,
+            time_running: Duration::ZERO,
             processes: 0,
-            kills: 0,
-            resumes: 0,
-            done: 0,
-            repeated: 0,
-            several: 0,
-            replied: BTreeMap::new(),
+            kill_count: 0,
+            resume_count: 0,
+            done_count: 0,
+            repeated_count: 0,
+            several_count: 0,
+            replayed_replies: BTreeMap::new(),
             moments,
         }
     }
 
     /// Through all kills to the end; the final object of the run.
-    pub(super) fn play(&mut self) -> Value {
-        let report = self.go_on(self.start());
+    pub(super) fn play_to_end(&mut self) -> Value {
+        let report = self.continue_to_end(self.start_arguments());
         if self.isolated {
-            self.bring_home(report["run_id"].as_str().unwrap());
+            self.merge_worktree(report["run_id"].as_str().unwrap());
         }
         report
     }
 
     /// Into a project that nobody has touched.
-    fn bring_home(&self, run: &str) {
+    fn merge_worktree(&self, run: &str) {
         self.world.git(&["diff", "--quiet", "HEAD"]);
-        self.world.run(&["runs", "merge", run, "--yes"]).code(0);
+        self.world.run_program(&["runs", "merge", run, "--yes"]).code(0);
     }
 
     /// To the first kill, which comes after the run was recorded.
-    pub(super) fn begin(&mut self) -> RunSummary {
-        let ended = self.process(&self.start());
-        assert!(ended.killed, "{}{}", ended.out, ended.err);
+    pub(super) fn run_to_first_kill(&mut self) -> RunSummary {
+        let ended = self.run_process(&self.start_arguments());
+        assert!(ended.was_killed, "{}{}", ended.stdout, ended.stderr);
         self.found_after_kill().unwrap()
     }
 
     /// From there to the end.
-    pub(super) fn resume(&mut self, run: &RunSummary) -> Value {
-        self.go_on(resume(run.id.as_str(), &[]))
+    pub(super) fn resume_to_end(&mut self, run: &RunSummary) -> Value {
+        self.continue_to_end(resume_arguments(run.id.as_str(), &[]))
     }
 
-    fn go_on(&mut self, mut next: Vec<String>) -> Value {
+    fn continue_to_end(&mut self, mut next: Vec<String>) -> Value {
         loop {
             assert!(self.processes < MOST_PROCESSES, "the run never ends; last started: {next:?}");
-            let ended = self.process(&next);
-            if ended.killed {
+            let ended = self.run_process(&next);
+            if ended.was_killed {
                 next = match self.found_after_kill() {
                     // killed between the last row and the report
-                    Some(run) if run.progress.status == RunStatus::Completed => return report_of(&run),
-                    Some(run) => resume(run.id.as_str(), &[]),
+                    Some(run) if run.progress.status == RunStatus::Completed => return report_for(&run),
+                    Some(run) => resume_arguments(run.id.as_str(), &[]),
                     // killed before there was a run
-                    None => self.start(),
+                    None => self.start_arguments(),
                 };
                 continue;
             }
-            let report: Value = serde_json::from_str(&ended.out).unwrap_or_else(|error| {
-                panic!("{next:?}: {error}: {:?}\n{}\n{}", ended.code, ended.out, ended.err)
+            let report: Value = serde_json::from_str(&ended.stdout).unwrap_or_else(|error| {
+                panic!("{next:?}: {error}: {:?}\n{}\n{}", ended.code, ended.stdout, ended.stderr)
             });
             match ended.code {
                 Some(0) => return report,
-                Some(3) => next = self.answer(&report),
-                code => panic!("{next:?} ended with {code:?}:\n{report:#}\n{}", ended.err),
+                Some(3) => next = self.answer_arguments(&report),
+                code => panic!("{next:?} ended with {code:?}:\n{report:#}\n{}", ended.stderr),
             }
         }
     }
 
-    fn start(&self) -> Vec<String> {
+    fn start_arguments(&self) -> Vec<String> {
         let mut words = vec!["run", "--workflow-file", scene::WORKFLOW, "go", "--yes", "--json"];
         words.extend(self.isolated.then_some("--isolate"));
         words.into_iter().map(str::to_owned).collect()
     }
 
     /// One process to its end or its kill, and whatever it had started.
-    fn process(&mut self, arguments: &[String]) -> Ended {
+    fn run_process(&mut self, arguments: &[String]) -> Ended {
         if let Some(moment) = self.moments.pop_if(|_| !self.trigger.is_armed()) {
             // of later moments of time, only what is left counts
-            let moment = if let (Moment::After(time), true) = (moment, self.kills > 0) {
-                Moment::After(self.running + time)
+            let moment = if let (Moment::After(time), true) = (moment, self.kill_count > 0) {
+                Moment::After(self.time_running + time)
             } else {
                 moment
             };
-            self.trigger.arm(moment);
+            self.trigger.arm_for(moment);
         }
         self.processes += 1;
-        self.resumes += usize::from(arguments[0] == "resume");
+        self.resume_count += usize::from(arguments[0] == "resume");
         let errors = self.world.root().join("errors");
         let mut command = Command::new("sh");
-        self.world.isolate(&mut command);
+        self.world.isolate_command(&mut command);
         // every process below inherits the ninth stream, so that the end of the output is the end of all of them
         command.args(["-c", r#"exec "$0" "$@" 9>&1"#, env!("CARGO_BIN_EXE_synthdev")]).args(arguments);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(fs::File::create(&errors).unwrap());
@@ -168,37 +168,42 @@ impl Session {
             let _ = to.send(text);
         });
         let child = Arc::new(Mutex::new(child));
-        self.trigger.watch(Arc::clone(&child));
+        self.trigger.watch_child(Arc::clone(&child));
         let status = loop {
             if let Some(status) = child.lock().unwrap().try_wait().unwrap() {
                 break status;
             }
             assert!(since.elapsed() < PATIENCE, "{arguments:?} hangs");
-            self.trigger.look(self.running, since);
+            self.trigger.kill_if_due(self.time_running, since);
             thread::sleep(GLANCE);
         };
-        self.running += since.elapsed();
+        self.time_running += since.elapsed();
         let out = all_gone.recv_timeout(PATIENCE).expect("something outlives the program that started it");
-        let acknowledged = self.trigger.acknowledged();
+        let acknowledged = self.trigger.seen_before_kill();
         let killed = acknowledged.is_some();
         self.check_rows(&acknowledged.unwrap_or_default());
         if killed {
-            self.kills += 1;
+            self.kill_count += 1;
         }
-        self.trigger.release();
-        Ended { killed, code: status.code(), out, err: fs::read_to_string(&errors).unwrap() }
+        self.trigger.release_commands();
+        Ended {
+            was_killed: killed,
+            code: status.code(),
+            stdout: out,
+            stderr: fs::read_to_string(&errors).unwrap(),
+        }
     }
 
     /// What was read before the kill is still there; answers of the model that are there are remembered.
     fn check_rows(&mut self, acknowledged: &[Seen]) {
         let now = moment::rows(&self.trigger.database);
         assert!(now.starts_with(acknowledged), "rows were lost:\n{acknowledged:#?}\nnow:\n{now:#?}");
-        let asked = self.trigger.marks().len();
+        let asked = self.trigger.request_marks().len();
         let replies =
             now.iter().filter(|row| row.kind == "input" && row.body.contains("\"input\":\"replied\""));
         for row in replies {
-            let mark = scene::mark_in(&row.body).unwrap_or_else(|| panic!("whose reply? {}", row.body));
-            self.replied.entry(mark).or_insert(asked);
+            let mark = scene::find_mark(&row.body).unwrap_or_else(|| panic!("whose reply? {}", row.body));
+            self.replayed_replies.entry(mark).or_insert(asked);
         }
     }
 
@@ -213,38 +218,38 @@ impl Session {
             "a killed run is {:?}",
             run.progress.status
         );
-        if self.kills == 1 {
-            let told = self.world.run(&["runs", "list", "--json"]).code(0).json();
+        if self.kill_count == 1 {
+            let told = self.world.run_program(&["runs", "list", "--json"]).code(0).json();
             assert_eq!(told[0]["status"], run.progress.status.as_str());
         }
         Some(run)
     }
 
     /// What the person says to the first question of several.
-    fn answer(&mut self, report: &Value) -> Vec<String> {
+    fn answer_arguments(&mut self, report: &Value) -> Vec<String> {
         let run = report["run_id"].as_str().unwrap_or_else(|| panic!("{report:#}"));
         let pauses = report["pauses"].as_array().unwrap_or_else(|| panic!("{report:#}"));
-        self.several += usize::from(pauses.len() > 1);
+        self.several_count += usize::from(pauses.len() > 1);
         let pause = pauses.first().unwrap_or_else(|| panic!("paused for nothing: {report:#}"));
         let results = match pause["reason"].as_str().unwrap() {
             "input" => scene::ANSWER.to_owned(),
-            "uncertain_effect" => self.look_and_decide(pause).to_string(),
+            "uncertain_effect" => self.decide_uncertain(pause).to_string(),
             other => panic!("paused for {other}: {report:#}"),
         };
-        resume(run, &["--state", pause["state"].as_str().unwrap(), "--results", &results])
+        resume_arguments(run, &["--state", pause["state"].as_str().unwrap(), "--results", &results])
     }
 
-    fn look_and_decide(&mut self, pause: &Value) -> Value {
+    fn decide_uncertain(&mut self, pause: &Value) -> Value {
         let message = pause["message"].as_str().unwrap();
         assert!(message.contains("\n┃ "), "the command bears no mark: {message}");
-        let number = scene::number_in(message);
+        let number = scene::command_number_in(message);
         let effects = fs::read_to_string(self.world.root().join("effects")).unwrap();
         if !effects.lines().any(|line| line == number.to_string()) {
-            self.repeated += 1;
+            self.repeated_count += 1;
             return json!({"decision": "repeat"});
         }
-        self.done += 1;
-        let said = scene::said_by(number);
+        self.done_count += 1;
+        let said = scene::command_output(number);
         let shell =
             json!({"exit_code": 0, "stdout": said, "stderr": "", "timed_out": false, "duration_ms": 1});
         let of_an_agent = pause["message"].as_str().unwrap().contains("execute_terminal");
@@ -253,12 +258,12 @@ impl Session {
 }
 
 /// What the program would have printed, had it lived.
-fn report_of(run: &RunSummary) -> Value {
+fn report_for(run: &RunSummary) -> Value {
     let progress = &run.progress;
     json!({"run_id": run.id, "output": progress.output, "path": progress.path, "snapshot": progress.snapshot,
         "usage": progress.usage, "warnings": []})
 }
 
-fn resume(run: &str, more: &[&str]) -> Vec<String> {
+fn resume_arguments(run: &str, more: &[&str]) -> Vec<String> {
     [&["resume", run, "--yes", "--json"], more].concat().iter().map(|&word| word.to_owned()).collect()
 }

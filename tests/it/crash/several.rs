@@ -57,7 +57,7 @@ fn runs_for(world: &World, project: &Path, time: Duration) -> Vec<String> {
     while made.is_empty() || began.elapsed() < time {
         let arguments =
             ["-C", at, "run", "--workflow-file", &definition, "--replies", &replies, "go", "--yes", "--json"];
-        let ran = untroubled(world.run(&arguments).code(0));
+        let ran = assert_undisturbed(world.run_program(&arguments).code(0));
         let report = ran.json();
         assert_eq!(report["warnings"], json!([]), "{report:#}");
         made.push(report["run_id"].as_str().unwrap().to_owned());
@@ -73,9 +73,11 @@ fn reads_for(world: &World, time: Duration) -> usize {
     let query = SearchQuery { text: WORD.to_owned(), limit: 50, ..SearchQuery::default() };
     let mut before = 0;
     while began.elapsed() < time {
-        let list = untroubled(world.run(&["runs", "list", "--json"]).code(0)).json();
+        let list = assert_undisturbed(world.run_program(&["runs", "list", "--json"]).code(0)).json();
         for run in list.as_array().unwrap().iter().take(3) {
-            untroubled(world.run(&["runs", "show", run["id"].as_str().unwrap(), "--json"]).code(0));
+            assert_undisturbed(
+                world.run_program(&["runs", "show", run["id"].as_str().unwrap(), "--json"]).code(0),
+            );
         }
         let there = store.list(&RunQuery::newest(0)).unwrap().len();
         assert!(there >= before, "{there} runs, and {before} before");
@@ -83,8 +85,10 @@ fn reads_for(world: &World, time: Duration) -> usize {
         for run in store.list(&RunQuery::newest(5)).unwrap() {
             store.load(&run.id).unwrap();
         }
-        let found = untroubled(world.run(&["runs", "search", WORD, "--limit", "5", "--json"]).code(0));
-        assert!(found.out.contains(WORD), "{}", found.out);
+        let found = assert_undisturbed(
+            world.run_program(&["runs", "search", WORD, "--limit", "5", "--json"]).code(0),
+        );
+        assert!(found.stdout.contains(WORD), "{}", found.stdout);
         store.search(&query, &|_| None).unwrap();
         read += 1;
     }
@@ -92,8 +96,8 @@ fn reads_for(world: &World, time: Duration) -> usize {
 }
 
 /// Nothing that a person would read speaks of what only programs have to know.
-fn untroubled(ran: Ran) -> Ran {
-    for line in ran.err.lines() {
+fn assert_undisturbed(ran: Ran) -> Ran {
+    for line in ran.stderr.lines() {
         let lower = line.to_lowercase();
         assert!(!["lock", "busy", "no longer recorded"].iter().any(|word| lower.contains(word)), "{line}");
     }

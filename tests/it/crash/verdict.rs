@@ -32,7 +32,7 @@ pub(super) struct Result {
 }
 
 impl Result {
-    pub(super) fn of(session: &Session, report: &Value) -> Self {
+    pub(super) fn from_session(session: &Session, report: &Value) -> Self {
         let text = fs::read_to_string(session.world.root().join("effects")).unwrap();
         let mut effects: Vec<u32> = text.lines().map(|line| line.parse().unwrap()).collect();
         effects.sort_unstable();
@@ -64,23 +64,23 @@ fn by_lane(path: &Value) -> BTreeMap<String, Vec<String>> {
 }
 
 /// Everything but the result.
-pub(super) fn check(session: &Session, report: &Value) {
+pub(super) fn check_session(session: &Session, report: &Value) {
     let run = report["run_id"].as_str().unwrap();
-    asked_once(session);
-    told_the_same(session, run);
+    assert_asked_once(session);
+    assert_replays_same(session, run);
     store_is_sound(session, run);
     project_is_sound(session, report["snapshot"].as_str().unwrap());
     if session.isolated {
-        session.world.run(&["runs", "discard", run]).code(0);
+        session.world.run_program(&["runs", "discard", run]).code(0);
     }
 }
 
 /// A call whose answer is in the journal is never made again, and one that is made again asks the same.
-fn asked_once(session: &Session) {
-    let asked = session.trigger.marks();
+fn assert_asked_once(session: &Session) {
+    let asked = session.trigger.request_marks();
     let mut bodies: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for (at, (mark, body)) in asked.iter().enumerate() {
-        let by_then = session.replied.get(mark);
+        let by_then = session.replayed_replies.get(mark);
         assert!(by_then.is_none_or(|count| at < *count), "{mark} was asked again though its answer was kept");
         bodies.entry(mark).or_default().push(body);
     }
@@ -92,7 +92,7 @@ fn asked_once(session: &Session) {
         assert!(bodies.len() <= attempts, "{mark}: {} requests, {attempts} intents", bodies.len());
     }
     let requests = session.server.requests();
-    let refused: Vec<&String> = requests.iter().filter_map(|request| request.rejected.as_ref()).collect();
+    let refused: Vec<&String> = requests.iter().filter_map(|request| request.rejection.as_ref()).collect();
     assert!(refused.is_empty(), "{refused:?}");
 }
 
@@ -106,7 +106,7 @@ fn attempts(rows: &[Seen]) -> BTreeMap<String, usize> {
             *intents.entry(call).or_default() += 1;
         }
         if row.kind == "input" && row.body.contains("\"input\":\"replied\"") {
-            let before = attempts.insert(scene::mark_in(&row.body).unwrap(), intents[&call]);
+            let before = attempts.insert(scene::find_mark(&row.body).unwrap(), intents[&call]);
             assert_eq!(before, None, "one answer, kept once: {}", row.body);
         }
     }
@@ -114,9 +114,9 @@ fn attempts(rows: &[Seen]) -> BTreeMap<String, usize> {
 }
 
 /// Replaying the journal leads to the same events.
-fn told_the_same(session: &Session, run: &str) {
-    let told = session.world.run(&["runs", "replay", run, "--json"]);
-    assert_eq!(told.code, Some(0), "{}{}", told.out, told.err);
+fn assert_replays_same(session: &Session, run: &str) {
+    let told = session.world.run_program(&["runs", "replay", run, "--json"]);
+    assert_eq!(told.code, Some(0), "{}{}", told.stdout, told.stderr);
 }
 
 fn store_is_sound(session: &Session, run: &str) {
@@ -132,7 +132,7 @@ fn store_is_sound(session: &Session, run: &str) {
 fn project_is_sound(session: &Session, snapshot: &str) {
     let world = &session.world;
     let mut fsck = Command::new("git");
-    world.isolate(&mut fsck);
+    world.isolate_command(&mut fsck);
     let done = fsck.args(["fsck", "--strict", "--no-dangling", "--no-progress"]).output().unwrap();
     let told = String::from_utf8_lossy(&[done.stdout, done.stderr].concat()).into_owned();
     assert!(done.status.success() && told.is_empty(), "git fsck: {told}");
@@ -141,11 +141,11 @@ fn project_is_sound(session: &Session, snapshot: &str) {
     world.git(&["diff", "--quiet", "--cached", "HEAD"]);
     let left = World::files(&world.root().join("tmp"));
     assert!(left.is_empty(), "left behind: {left:?}");
-    no_lock_stays(world);
+    assert_no_locks(world);
 }
 
 /// A lock of ours that a kill left is removed by the next snapshot, once it is old enough to be nobody's.
-fn no_lock_stays(world: &World) {
+fn assert_no_locks(world: &World) {
     let git = world.project().join(".git");
     let locks = || {
         let files = World::files(&git).into_iter().map(|(path, _)| path);
@@ -159,7 +159,7 @@ fn no_lock_stays(world: &World) {
         let file = fs::File::options().append(true).open(git.join(path)).unwrap();
         file.set_modified(SystemTime::now() - Duration::from_secs(60)).unwrap();
     }
-    world.run(&["snapshot", "create", "afterwards"]).code(0);
+    world.run_program(&["snapshot", "create", "afterwards"]).code(0);
     assert_eq!(locks(), [""; 0], "left behind");
 }
 

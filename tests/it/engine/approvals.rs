@@ -5,18 +5,19 @@ use synthdev::domain::approval::ApprovalDecision;
 use super::*;
 
 /// Answers each question with the next decision; returns how many were asked.
-async fn play(decisions: &[ApprovalDecision]) -> (Stage, RunId, usize) {
-    let replies = json!({"writer": [write("one.txt"), write("two.txt"), {"text": "done"}]});
+async fn play_decisions(decisions: &[ApprovalDecision]) -> (Stage, RunId, usize) {
+    let replies =
+        json!({"writer": [write_call_json("one.txt"), write_call_json("two.txt"), {"text": "done"}]});
     let mut stage = Stage::new(&texts(&json!({}), replies));
-    let run = stage.start(asking(case(&stage)));
+    let run = stage.start_run(with_default_approvals(run_spec(&stage)));
     let mut asked = 0;
     loop {
-        match stage.next().await {
+        match stage.next_event().await {
             RunEvent::ApprovalAsked { call, tool, preview, .. } => {
                 assert_eq!((tool.as_str(), preview.is_some()), ("write_file", true));
                 let decision = decisions[asked].clone();
                 asked += 1;
-                stage.handle.send(&run, RunCommand::Approve { call, decision });
+                stage.handle.send_command(&run, RunCommand::Approve { call, decision });
             }
             RunEvent::Finished { .. } => return (stage, run, asked),
             _ => {}
@@ -34,64 +35,68 @@ async fn each_decision_counts_as_far_as_it_says() {
         ("denied without", vec![ApprovalDecision::Allow, deny(None)], 2, [true, false]),
     ];
     for (about, decisions, asked, written) in rows {
-        let (stage, run, count) = play(&decisions).await;
+        let (stage, run, count) = play_decisions(&decisions).await;
         let there = ["one.txt", "two.txt"].map(|name| stage.path(name).exists());
         assert_eq!((count, there), (asked, written), "{about}");
-        assert_eq!(ending(stage.seen().last().unwrap()), ("completed", "start > stop".into(), String::new()));
-        let requests = stage.heard.requests();
+        assert_eq!(
+            run_end_facts(stage.seen_events().last().unwrap()),
+            ("completed", "start > stop".into(), String::new())
+        );
+        let requests = stage.recorder.requests();
         let told: Vec<String> =
-            shown(&requests[2].messages).into_iter().filter(|line| line.contains("denied")).collect();
+            message_lines(&requests[2].messages).into_iter().filter(|line| line.contains("denied")).collect();
         let expected: Vec<&str> = match about {
             "denied with a reason" => vec!["tool: not executed: the user denied this call: not that one"],
             "denied without" => vec!["tool: not executed: the user denied this call"],
             _ => Vec::new(),
         };
         assert_eq!(told, expected, "{about}");
-        sound(&stage, &run);
+        assert_sound(&stage, &run);
     }
 }
 
 #[tokio::test]
 async fn what_no_answer_allows_is_refused_before_the_question() {
     // harmless if it ran: `rm` stands behind `false`
-    let asks = call("execute_terminal", json!({"command": "touch ran; false && rm -rf /"}));
+    let asks = call_json("execute_terminal", json!({"command": "touch ran; false && rm -rf /"}));
     let mut texts = texts(&json!({}), json!({"writer": [asks, {"text": "done"}]}));
     texts.roles = texts.roles.iter().map(|roles| roles.replace("write_file", "execute_terminal")).collect();
     let mut stage = Stage::new(&texts);
-    let run = stage.start(asking(case(&stage)));
-    assert_eq!(ending(&stage.end().await), ("completed", "start > stop".into(), String::new()));
-    assert!(!stage.seen().iter().any(|event| matches!(event, RunEvent::ApprovalAsked { .. })));
+    let run = stage.start_run(with_default_approvals(run_spec(&stage)));
+    assert_eq!(run_end_facts(&stage.wait_end().await), ("completed", "start > stop".into(), String::new()));
+    assert!(!stage.seen_events().iter().any(|event| matches!(event, RunEvent::ApprovalAsked { .. })));
     assert!(!stage.path("ran").exists());
-    let told = shown(&stage.heard.requests()[1].messages);
+    let told = message_lines(&stage.recorder.requests()[1].messages);
     let refused = "tool: not executed: [sandbox] refused: removes / recursively. No setting allows this";
     assert!(told.iter().any(|line| line.starts_with(refused)), "{told:#?}");
-    sound(&stage, &run);
+    assert_sound(&stage, &run);
 }
 
 #[tokio::test]
 async fn headless_nobody_approves() {
-    let mut stage = Stage::new(&texts(&json!({}), json!({"writer": [write("one.txt")]})));
-    let spec = RunSpec { interactive: false, ..asking(case(&stage)) };
-    let run = stage.start(spec);
-    let end = stage.end().await;
-    assert_eq!(ending(&end), ("paused", "start".into(), "tool.denied".into()));
+    let mut stage = Stage::new(&texts(&json!({}), json!({"writer": [write_call_json("one.txt")]})));
+    let spec = RunSpec { interactive: false, ..with_default_approvals(run_spec(&stage)) };
+    let run = stage.start_run(spec);
+    let end = stage.wait_end().await;
+    assert_eq!(run_end_facts(&end), ("paused", "start".into(), "tool.denied".into()));
     assert!(!stage.path("one.txt").exists());
-    sound(&stage, &run);
+    assert_sound(&stage, &run);
 }
 
 #[tokio::test]
 async fn a_change_of_agents_md_is_asked_each_time_whatever_approvals_say() {
-    let replies =
-        json!({"writer": [write("AGENTS.md"), write("one.txt"), write("docs/agents.md"), {"text": "done"}]});
+    let replies = json!({"writer": [write_call_json("AGENTS.md"), write_call_json("one.txt"), write_call_json("docs/agents.md"), {"text": "done"}]});
     let mut stage = Stage::new(&texts(&json!({}), replies));
-    let spec = asking(case(&stage));
-    let run = stage.start(RunSpec { approvals: spec.approvals.clone().approving_all(), ..spec });
+    let spec = with_default_approvals(run_spec(&stage));
+    let run = stage.start_run(RunSpec { approvals: spec.approvals.clone().approving_all(), ..spec });
     let mut asked = Vec::new();
     loop {
-        match stage.next().await {
+        match stage.next_event().await {
             RunEvent::ApprovalAsked { call, preview, .. } => {
                 asked.push(preview);
-                stage.handle.send(&run, RunCommand::Approve { call, decision: ApprovalDecision::AllowTool });
+                stage
+                    .handle
+                    .send_command(&run, RunCommand::Approve { call, decision: ApprovalDecision::AllowTool });
             }
             RunEvent::Finished { .. } => break,
             _ => {}
@@ -99,5 +104,5 @@ async fn a_change_of_agents_md_is_asked_each_time_whatever_approvals_say() {
     }
     assert!(asked.len() == 2 && asked.iter().all(Option::is_some), "{asked:?}");
     assert!(["AGENTS.md", "one.txt"].iter().all(|name| stage.path(name).exists()));
-    sound(&stage, &run);
+    assert_sound(&stage, &run);
 }

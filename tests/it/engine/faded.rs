@@ -10,7 +10,7 @@ use synthdev::engine::effect::Effect;
 use synthdev::engine::event::RunEvent;
 use synthdev::engine::input::Input;
 use synthdev::engine::machine::Machine;
-use synthdev::engine::replay::replay;
+use synthdev::engine::replay::replay_inputs;
 use synthdev::engine::run_spec::RunSpec;
 use synthdev::engine::streaming_replay::{NeedsFullReplay, StreamingReplay};
 
@@ -21,7 +21,7 @@ fn short() -> Value {
 }
 
 /// So many inputs of two agents in turn; a view has room for about ten of their messages.
-fn played(inputs: usize, context: &Value) -> (Arc<RunSpec>, Vec<(Timestamp, Input)>) {
+fn play_inputs(inputs: usize, context: &Value) -> (Arc<RunSpec>, Vec<(Timestamp, Input)>) {
     let turn = |name: &str, agent: &str, next: &str| json!({"name": name, "agent": agent, "input": "common_data.task", "transition": [{"target": next}]});
     let workflow = json!({
         "workflow_name": "case", "snapshot": "off",
@@ -41,7 +41,7 @@ fn played(inputs: usize, context: &Value) -> (Arc<RunSpec>, Vec<(Timestamp, Inpu
     let mut all = vec![(Timestamp(0), Input::Started { seed: 1 })];
     while all.len() < inputs {
         let (at, input) = all.last().unwrap().clone();
-        let effect = machine.handle(at, input).effects.pop().expect("it goes on");
+        let effect = machine.handle_input(at, input).effects.pop().expect("it goes on");
         let input = match effect {
             Effect::CallModel { call, .. } => {
                 let text = format!("{} {}", all.len(), "and so it goes on. ".repeat(10));
@@ -65,8 +65,8 @@ fn played(inputs: usize, context: &Value) -> (Arc<RunSpec>, Vec<(Timestamp, Inpu
 
 #[test]
 fn old_texts_are_let_go_of_and_nothing_is_told_differently() {
-    let (spec, inputs) = played(800, &short());
-    let whole = replay(Arc::clone(&spec), inputs.clone());
+    let (spec, inputs) = play_inputs(800, &short());
+    let whole = replay_inputs(Arc::clone(&spec), inputs.clone());
     let trimmed =
         |(_, event): &&_| matches!(event, RunEvent::Warning { code, .. } if code == "context_trimmed");
     assert!(whole.events.iter().filter(trimmed).count() > 5, "views have moved on");
@@ -75,7 +75,7 @@ fn old_texts_are_let_go_of_and_nothing_is_told_differently() {
         let (mut look, mut events) =
             (StreamingReplay::new(Arc::clone(&spec)).with_compaction(every), Vec::new());
         for (at, input) in inputs.clone() {
-            assert_eq!(look.feed(at, input, &mut |at, event| events.push((at, event))), Ok(()));
+            assert_eq!(look.feed_input(at, input, &mut |at, event| events.push((at, event))), Ok(()));
         }
         let machine = look.finish(&mut |at, event| events.push((at, event)));
         assert!(events == whole.events, "every {every}");
@@ -87,7 +87,7 @@ fn old_texts_are_let_go_of_and_nothing_is_told_differently() {
 
 #[test]
 fn a_script_that_rewrites_a_conversation_needs_all_of_it() {
-    let (spec, mut inputs) = played(400, &short());
+    let (spec, mut inputs) = play_inputs(400, &short());
     let message = ScriptMessage { role: "user".to_owned(), content: "new".to_owned(), origin: Some(0) };
     let rewritten = inputs.iter_mut().rev().find_map(|(_, input)| match input {
         Input::Evaluated { outcome, .. } => Some(outcome),
@@ -97,7 +97,7 @@ fn a_script_that_rewrites_a_conversation_needs_all_of_it() {
     rewritten.unwrap().patch = ScopePatch { contexts, ..ScopePatch::default() };
     let feed = |every: usize| {
         let mut look = StreamingReplay::new(Arc::clone(&spec)).with_compaction(every);
-        inputs.iter().try_for_each(|(at, input)| look.feed(*at, input.clone(), &mut |_, _| {}))
+        inputs.iter().try_for_each(|(at, input)| look.feed_input(*at, input.clone(), &mut |_, _| {}))
     };
     assert_eq!((feed(1), feed(100_000)), (Err(NeedsFullReplay), Ok(())));
 }
@@ -107,7 +107,7 @@ fn a_script_that_rewrites_a_conversation_needs_all_of_it() {
 fn scripts_see_all_of_a_conversation_that_was_packed() {
     for pinned in [0, 2] {
         let context = json!({"name": "talk", "max_length": 2_000, "pin_first": pinned});
-        let (spec, inputs) = played(600, &context);
+        let (spec, inputs) = play_inputs(600, &context);
         let (mut whole, mut brief) = (Machine::new(Arc::clone(&spec)), Machine::new(spec));
         let (mut seen, mut rewritten, mut packed) = (Vec::new(), 0, 0);
         for (number, (at, mut input)) in inputs.into_iter().enumerate() {
@@ -120,7 +120,7 @@ fn scripts_see_all_of_a_conversation_that_was_packed() {
                 messages[7].content.push_str(" (changed)");
                 outcome.patch.contexts = vec![("talk".to_owned(), messages)];
             }
-            let told = [&mut whole, &mut brief].map(|machine| machine.handle(at, input.clone()));
+            let told = [&mut whole, &mut brief].map(|machine| machine.handle_input(at, input.clone()));
             for effect in &told[0].effects {
                 if let Effect::Evaluate { job, .. } = effect {
                     seen = job.scope.contexts[0].messages.to_vec();
@@ -152,10 +152,10 @@ fn models_are_asked_the_same_whatever_was_forgotten() {
     let pinned = json!({"name": "talk", "max_length": 2_000, "pin_first": 2,
         "starting_messages": [{"role": "user", "content": "the first word"}]});
     for context in [short(), pinned] {
-        let (spec, inputs) = played(600, &context);
+        let (spec, inputs) = play_inputs(600, &context);
         let (mut whole, mut brief) = (Machine::new(Arc::clone(&spec)), Machine::new(spec));
         let asked = |machine: &mut Machine, at, input: &Input| {
-            let effects = machine.handle(at, input.clone()).effects;
+            let effects = machine.handle_input(at, input.clone()).effects;
             let calls = effects.into_iter().filter(|effect| matches!(effect, Effect::CallModel { .. }));
             format!("{:?}", calls.collect::<Vec<_>>())
         };

@@ -41,13 +41,13 @@ fn a_thousand_steps_with_ten_kilobytes_of_variables_stay_below_a_megabyte() {
     let mut world = ScriptIsolate::new(ScriptLimits::default());
     let (mut written, mut steps) = (0, 0);
     let mut input = Input::Started { seed: 1 };
-    while !machine.is_over() {
+    while !machine.is_idle_for_good() {
         written += serde_json::to_string(&input).unwrap().len();
-        let output = machine.handle(Timestamp(0), input.clone());
+        let output = machine.handle_input(Timestamp(0), input.clone());
         for effect in output.effects {
             if let Effect::Evaluate { call, job } = effect {
                 steps += 1;
-                input = Input::Evaluated { call, outcome: world.evaluate(job).unwrap() };
+                input = Input::Evaluated { call, outcome: world.evaluate_job(job).unwrap() };
             }
         }
     }

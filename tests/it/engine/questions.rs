@@ -5,7 +5,7 @@ use synthdev::engine::steering::Breakpoint;
 use super::*;
 
 /// A loop that ends by itself after five rounds.
-fn counting(limits: &Value) -> Texts {
+fn counting_files(limits: &Value) -> Texts {
     let states = json!([
         {"name": "start", "transition": [{"target": "loop", "before": "() => { this.common_data.n = 0; }"}]},
         {"name": "loop", "action": {"script": "() => { this.common_data.n += 1; }"},
@@ -30,27 +30,27 @@ async fn a_limit_can_be_passed_or_end_the_run() {
     ];
     for (limits, name, mut continues, expected) in rows {
         let about = format!("{limits} with {continues} continues");
-        let mut stage = Stage::new(&counting(&limits));
-        let run = stage.start(asking(case(&stage)));
+        let mut stage = Stage::new(&counting_files(&limits));
+        let run = stage.start_run(with_default_approvals(run_spec(&stage)));
         let end = loop {
-            match stage.next().await {
+            match stage.next_event().await {
                 RunEvent::PersonAsked { call, question: UserQuestion::Limit { limit, .. } } => {
                     assert_eq!(limit, name);
                     let next = if continues == 0 { UserAnswer::Stop } else { UserAnswer::Continue };
                     continues = usize::saturating_sub(continues, 1);
-                    answer(&stage, &run, call, next);
+                    send_answer(&stage, &run, call, next);
                 }
                 end @ RunEvent::Finished { .. } => break end,
                 _ => {}
             }
         };
-        assert_eq!(ending(&end), (expected.0, expected.1, expected.2.to_owned()), "{about}");
-        sound(&stage, &run);
+        assert_eq!(run_end_facts(&end), (expected.0, expected.1, expected.2.to_owned()), "{about}");
+        assert_sound(&stage, &run);
     }
 }
 
-fn busy() -> Texts {
-    let read = || call("read_files", json!({"file_paths": ["a.txt"]}));
+fn busy_files() -> Texts {
+    let read = || call_json("read_files", json!({"file_paths": ["a.txt"]}));
     let agent =
         json!([{"agent_role": "writer", "context": "talk", "role": "assistant", "max_tool_rounds": 1}]);
     texts(&json!({"agents": agent}), json!({"writer": [read(), read(), {"text": "done"}]}))
@@ -58,26 +58,26 @@ fn busy() -> Texts {
 
 #[tokio::test]
 async fn tool_rounds_are_limited_per_visit() {
-    let mut stage = Stage::new(&busy());
-    let run = stage.start(asking(case(&stage)));
+    let mut stage = Stage::new(&busy_files());
+    let run = stage.start_run(with_default_approvals(run_spec(&stage)));
     let (id, asked) = question(&mut stage).await;
     assert!(
         matches!(&asked, UserQuestion::Limit { limit, value: 1, .. } if limit == "max_tool_rounds"),
         "{asked:?}"
     );
-    answer(&stage, &run, id, UserAnswer::Continue);
-    let end = stage.end().await;
-    assert_eq!(ending(&end), ("completed", "start > stop".into(), String::new()));
-    sound(&stage, &run);
+    send_answer(&stage, &run, id, UserAnswer::Continue);
+    let end = stage.wait_end().await;
+    assert_eq!(run_end_facts(&end), ("completed", "start > stop".into(), String::new()));
+    assert_sound(&stage, &run);
 }
 
 #[tokio::test]
 async fn tool_rounds_pause_a_headless_run() {
-    let mut stage = Stage::new(&busy());
-    let run = stage.start(case(&stage));
-    let end = stage.end().await;
-    assert_eq!(ending(&end), ("paused", "start".into(), "limit".into()));
-    assert_eq!(stage.faults(&run), ["reply 2 of `writer` was not used"]);
+    let mut stage = Stage::new(&busy_files());
+    let run = stage.start_run(run_spec(&stage));
+    let end = stage.wait_end().await;
+    assert_eq!(run_end_facts(&end), ("paused", "start".into(), "limit".into()));
+    assert_eq!(stage.run_faults(&run), ["reply 2 of `writer` was not used"]);
 }
 
 #[tokio::test]
@@ -86,29 +86,33 @@ async fn without_a_snapshot_a_person_decides() {
         (UserAnswer::Continue, ("completed", "start > stop".into(), String::new()), true),
         (UserAnswer::Stop, ("failed", "start".to_owned(), "snapshot".to_owned()), false),
     ] {
-        let done = if written { vec![write("b.txt"), json!({"text": "done"})] } else { vec![write("b.txt")] };
+        let done = if written {
+            vec![write_call_json("b.txt"), json!({"text": "done"})]
+        } else {
+            vec![write_call_json("b.txt")]
+        };
         let mut stage = Stage::new(&texts(&json!({}), json!({"writer": done})));
         stage.break_snapshots();
-        let run = stage.start(RunSpec { interactive: true, ..case(&stage) });
+        let run = stage.start_run(RunSpec { interactive: true, ..run_spec(&stage) });
         let (id, asked) = question(&mut stage).await;
         assert!(matches!(asked, UserQuestion::NoSnapshot { .. }), "{asked:?}");
         assert!(!stage.path("b.txt").exists(), "nothing is changed before the answer");
-        answer(&stage, &run, id, choice);
-        let end = stage.end().await;
-        assert_eq!((ending(&end), stage.path("b.txt").exists()), (expected, written));
-        sound(&stage, &run);
+        send_answer(&stage, &run, id, choice);
+        let end = stage.wait_end().await;
+        assert_eq!((run_end_facts(&end), stage.path("b.txt").exists()), (expected, written));
+        assert_sound(&stage, &run);
     }
 }
 
 #[tokio::test]
 async fn a_cancel_ends_a_workflow_in_the_middle_of_an_answer() {
-    let mut stage = Stage::with_model(&texts(&json!({}), Value::Null), HangsOnce::around);
-    let run = stage.start(asking(case(&stage)));
-    stage.until(|event| matches!(event, RunEvent::Delta { .. }).then_some(())).await;
-    stage.handle.send(&run, RunCommand::Cancel);
-    let end = stage.end().await;
-    assert_eq!(ending(&end), ("cancelled", "start".into(), String::new()));
-    sound(&stage, &run);
+    let mut stage = Stage::with_model(&texts(&json!({}), Value::Null), HangsOnce::wrap_model);
+    let run = stage.start_run(with_default_approvals(run_spec(&stage)));
+    stage.wait_for(|event| matches!(event, RunEvent::Delta { .. }).then_some(())).await;
+    stage.handle.send_command(&run, RunCommand::Cancel);
+    let end = stage.wait_end().await;
+    assert_eq!(run_end_facts(&end), ("cancelled", "start".into(), String::new()));
+    assert_sound(&stage, &run);
     let summary = stage.handle.load_record(run.as_str()).unwrap().summary;
     assert_eq!(
         (summary.progress.status.as_str(), summary.progress.path),
@@ -126,32 +130,32 @@ async fn an_interrupted_answer_is_kept_and_goes_on_with_what_the_person_says() {
         (UserAnswer::Continue, vec!["assistant: half an  [interrupted]".to_owned()]),
     ] {
         let replies = json!({"writer": [{"text": "whole"}]});
-        let mut stage = Stage::with_model(&texts(&json!({}), replies), HangsOnce::around);
-        let run = stage.start(asking(case(&stage)));
-        stage.until(|event| matches!(event, RunEvent::Delta { .. }).then_some(())).await;
-        stage.handle.send(&run, RunCommand::Interrupt);
+        let mut stage = Stage::with_model(&texts(&json!({}), replies), HangsOnce::wrap_model);
+        let run = stage.start_run(with_default_approvals(run_spec(&stage)));
+        stage.wait_for(|event| matches!(event, RunEvent::Delta { .. }).then_some(())).await;
+        stage.handle.send_command(&run, RunCommand::Interrupt);
         let (id, asked) = question(&mut stage).await;
         let UserQuestion::Break { state, point } = asked else { panic!("{asked:?}") };
         assert_eq!((state.as_str(), point), ("start", Some(Breakpoint::Now)));
-        answer(&stage, &run, id, said);
-        let end = stage.end().await;
-        assert_eq!(ending(&end), ("completed", "start > stop".into(), String::new()));
-        let requests = stage.heard.requests();
-        let before = shown(&requests[0].messages);
-        assert_eq!(shown(&requests[1].messages), [before, expected].concat());
-        sound(&stage, &run);
+        send_answer(&stage, &run, id, said);
+        let end = stage.wait_end().await;
+        assert_eq!(run_end_facts(&end), ("completed", "start > stop".into(), String::new()));
+        let requests = stage.recorder.requests();
+        let before = message_lines(&requests[0].messages);
+        assert_eq!(message_lines(&requests[1].messages), [before, expected].concat());
+        assert_sound(&stage, &run);
     }
 }
 
 #[tokio::test]
 async fn a_run_that_stands_interrupted_can_be_ended_or_left() {
-    let mut stage = Stage::with_model(&texts(&json!({}), Value::Null), HangsOnce::around);
-    let run = stage.start(asking(case(&stage)));
-    stage.until(|event| matches!(event, RunEvent::Delta { .. }).then_some(())).await;
-    stage.handle.send(&run, RunCommand::Interrupt);
+    let mut stage = Stage::with_model(&texts(&json!({}), Value::Null), HangsOnce::wrap_model);
+    let run = stage.start_run(with_default_approvals(run_spec(&stage)));
+    stage.wait_for(|event| matches!(event, RunEvent::Delta { .. }).then_some(())).await;
+    stage.handle.send_command(&run, RunCommand::Interrupt);
     question(&mut stage).await;
-    stage.handle.send(&run, RunCommand::Cancel);
-    let end = stage.end().await;
-    assert_eq!(ending(&end), ("cancelled", "start".into(), String::new()));
-    sound(&stage, &run);
+    stage.handle.send_command(&run, RunCommand::Cancel);
+    let end = stage.wait_end().await;
+    assert_eq!(run_end_facts(&end), ("cancelled", "start".into(), String::new()));
+    assert_sound(&stage, &run);
 }

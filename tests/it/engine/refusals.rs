@@ -9,30 +9,30 @@ async fn a_call_that_cannot_be_made_is_answered_to_the_model() {
     let rows = [
         (
             "hidden from the role",
-            call("execute_terminal", json!({"command": "touch b.txt"})),
+            call_json("execute_terminal", json!({"command": "touch b.txt"})),
             "there is no tool",
         ),
-        ("unknown", call("writefile", json!({"file_path": "b.txt"})), "there is no tool `writefile`"),
-        ("broken JSON", call("write_file", json!("{\"file_path\": \"b.txt\",")), "not valid JSON"),
-        ("no object", call("write_file", json!("[1]")), "must be a JSON object"),
+        ("unknown", call_json("writefile", json!({"file_path": "b.txt"})), "there is no tool `writefile`"),
+        ("broken JSON", call_json("write_file", json!("{\"file_path\": \"b.txt\",")), "not valid JSON"),
+        ("no object", call_json("write_file", json!("[1]")), "must be a JSON object"),
     ];
     for (about, first, answer) in rows {
         let mut stage = Stage::new(&texts(&json!({}), json!({"writer": [first, {"text": "I see"}]})));
-        let run = stage.start(case(&stage));
-        let end = stage.end().await;
-        assert_eq!(ending(&end), ("completed", "start > stop".into(), String::new()), "{about}");
-        let seen = stage.seen();
+        let run = stage.start_run(run_spec(&stage));
+        let end = stage.wait_end().await;
+        assert_eq!(run_end_facts(&end), ("completed", "start > stop".into(), String::new()), "{about}");
+        let seen = stage.seen_events();
         let refused = seen.iter().any(|event| matches!(event, RunEvent::ToolRefused { .. }));
         let ran = seen.iter().any(|event| matches!(event, RunEvent::ToolStarted { .. }));
         assert!(refused && !ran && !stage.path("b.txt").exists(), "{about}");
-        let told = shown(&stage.heard.requests()[1].messages).pop().unwrap();
+        let told = message_lines(&stage.recorder.requests()[1].messages).pop().unwrap();
         assert!(told.starts_with("tool: not executed: ") && told.contains(answer), "{about}: {told}");
-        sound(&stage, &run);
+        assert_sound(&stage, &run);
     }
 }
 
 /// The critic decides; `only` makes its decision the one thing it may do.
-fn deciding(only: bool, replies: Value) -> Texts {
+fn deciding_files(only: bool, replies: Value) -> Texts {
     let states = json!([
         {"name": "start", "agent": "critic", "input": "'judge'", "transition": [
             {"target": "stop", "condition": "function.verdict.arguments.good"}, {"target": "stop"}]},
@@ -49,7 +49,7 @@ fn deciding(only: bool, replies: Value) -> Texts {
 
 #[tokio::test]
 async fn a_decision_is_forced_after_words_or_from_the_start() {
-    let verdict = || call("verdict", json!({"good": true}));
+    let verdict = || call_json("verdict", json!({"good": true}));
     let named = || ToolChoice::Named("verdict".to_owned());
     let rows = [
         (false, json!({"critic": [verdict()]}), vec![ToolChoice::Auto]),
@@ -57,13 +57,13 @@ async fn a_decision_is_forced_after_words_or_from_the_start() {
         (true, json!({"critic": [verdict()]}), vec![named()]),
     ];
     for (only, replies, expected) in rows {
-        let mut stage = Stage::new(&deciding(only, replies));
-        let run = stage.start(case(&stage));
-        let end = stage.end().await;
-        assert_eq!(ending(&end).0, "completed");
+        let mut stage = Stage::new(&deciding_files(only, replies));
+        let run = stage.start_run(run_spec(&stage));
+        let end = stage.wait_end().await;
+        assert_eq!(run_end_facts(&end).0, "completed");
         let choices: Vec<ToolChoice> =
-            stage.heard.requests().into_iter().map(|request| request.tool_choice).collect();
+            stage.recorder.requests().into_iter().map(|request| request.tool_choice).collect();
         assert_eq!(choices, expected);
-        sound(&stage, &run);
+        assert_sound(&stage, &run);
     }
 }

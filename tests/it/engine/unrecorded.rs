@@ -15,17 +15,17 @@ const NOTHING: &str = "CREATE TRIGGER no BEFORE INSERT ON rows BEGIN SELECT rais
 const NO_BEGIN: &str = "CREATE TRIGGER no BEFORE INSERT ON rows WHEN new.kind = 'begun'
     BEGIN SELECT raise(ABORT, 'no room'); END";
 
-fn sql(stage: &Stage, text: &str) {
-    Connection::open(stage.history()).unwrap().execute_batch(text).unwrap();
+fn run_sql(stage: &Stage, text: &str) {
+    Connection::open(stage.history_path()).unwrap().execute_batch(text).unwrap();
 }
 
 /// A run that asks whether it may write `one.txt`.
 async fn about_to_write() -> (Stage, RunId, CallId) {
-    let replies = json!({"writer": [write("one.txt"), {"text": "done"}]});
+    let replies = json!({"writer": [write_call_json("one.txt"), {"text": "done"}]});
     let mut stage = Stage::new(&texts(&json!({"snapshot": "off"}), replies));
-    let run = stage.start(asking(case(&stage)));
+    let run = stage.start_run(with_default_approvals(run_spec(&stage)));
     let call = stage
-        .until(|event| match event {
+        .wait_for(|event| match event {
             RunEvent::ApprovalAsked { call, .. } => Some(*call),
             _ => None,
         })
@@ -33,12 +33,12 @@ async fn about_to_write() -> (Stage, RunId, CallId) {
     (stage, run, call)
 }
 
-fn allow(stage: &Stage, run: &RunId, call: CallId) {
-    stage.handle.send(run, RunCommand::Approve { call, decision: ApprovalDecision::Allow });
+fn allow_call(stage: &Stage, run: &RunId, call: CallId) {
+    stage.handle.send_command(run, RunCommand::Approve { call, decision: ApprovalDecision::Allow });
 }
 
-fn warnings(stage: &Stage) -> Vec<String> {
-    let told = stage.seen().into_iter().filter_map(|event| match event {
+fn warning_texts(stage: &Stage) -> Vec<String> {
+    let told = stage.seen_events().into_iter().filter_map(|event| match event {
         RunEvent::Warning { code, text } if code == "journal" => Some(text),
         _ => None,
     });
@@ -53,17 +53,17 @@ fn status(stage: &Stage, run: &RunId) -> RunStatus {
 async fn a_driver_that_lost_its_claim_begins_nothing_and_lets_go() {
     let (mut stage, run, call) = about_to_write().await;
     // as a driver would be taken for dead that cannot be seen
-    sql(&stage, "UPDATE progress SET process = 'an earlier boot 1'");
-    let other = SqliteStore::new(stage.history());
+    run_sql(&stage, "UPDATE progress SET process = 'an earlier boot 1'");
+    let other = SqliteStore::new(stage.history_path());
     other.claim(&run).unwrap();
     let rows = other.load(&run).unwrap().1.len();
-    allow(&stage, &run, call);
-    let end = stage.end().await;
-    assert_eq!(ending(&end), ("interrupted", "start".into(), "taken_over".into()));
+    allow_call(&stage, &run, call);
+    let end = stage.wait_end().await;
+    assert_eq!(run_end_facts(&end), ("interrupted", "start".into(), "taken_over".into()));
     let RunEvent::Finished { error: Some(error), .. } = end else { panic!("{end:?}") };
     assert!(error.detail.contains("is now driven by process") && error.hint.is_some(), "{error:?}");
     assert!(!stage.path("one.txt").exists());
-    assert_eq!((stage.heard.requests().len(), other.load(&run).unwrap().1.len()), (1, rows));
+    assert_eq!((stage.recorder.requests().len(), other.load(&run).unwrap().1.len()), (1, rows));
     assert_eq!(status(&stage, &run), RunStatus::Running, "the other one drives it");
 }
 
@@ -73,30 +73,30 @@ async fn what_cannot_be_recorded_is_not_done_and_the_run_stands_still() {
     // recording is tried for seconds: both rows wait at once
     futures_util::future::join_all([NOTHING, NO_BEGIN].map(|trigger| async move {
         let (mut stage, run, call) = about_to_write().await;
-        sql(&stage, trigger);
-        allow(&stage, &run, call);
-        let end = stage.end().await;
-        assert_eq!(ending(&end), ("interrupted", "start".into(), "unrecorded".into()), "{trigger}");
+        run_sql(&stage, trigger);
+        allow_call(&stage, &run, call);
+        let end = stage.wait_end().await;
+        assert_eq!(run_end_facts(&end), ("interrupted", "start".into(), "unrecorded".into()), "{trigger}");
         let RunEvent::Finished { error: Some(error), .. } = end else { panic!("{end:?}") };
         assert!(error.detail.contains("no room"), "{error:?}");
         assert!(error.hint.unwrap().contains(&format!("synthdev resume {run}")));
         assert!(!stage.path("one.txt").exists(), "{trigger}");
-        let told = warnings(&stage);
+        let told = warning_texts(&stage);
         assert!(told.len() == 1 && told[0].contains("cannot be recorded"), "{told:?}");
         assert_eq!(status(&stage, &run), RunStatus::Interrupted);
 
-        sql(&stage, "DROP TRIGGER no");
+        run_sql(&stage, "DROP TRIGGER no");
         let approvals = Some(ApprovalPolicy::default().approving_all());
         let decisions = if trigger == NOTHING { vec![(call, ApprovalDecision::Allow)] } else { Vec::new() };
         let going = ResumeRequest { approvals, decisions, ..ResumeRequest::default() };
         stage.handle.resume(&run, going).await.unwrap();
         assert_eq!(
-            ending(&stage.end().await),
+            run_end_facts(&stage.wait_end().await),
             ("completed", "start > stop".into(), String::new()),
             "{trigger}"
         );
         assert!(stage.path("one.txt").exists());
-        assert_eq!(stage.heard.requests().len(), 2, "nothing was asked twice");
+        assert_eq!(stage.recorder.requests().len(), 2, "nothing was asked twice");
         assert!(matches!(stage.handle.verify_replay(&run).unwrap(), ReplayVerdict::Same { .. }));
     }))
     .await;
@@ -106,17 +106,17 @@ async fn what_cannot_be_recorded_is_not_done_and_the_run_stands_still() {
 async fn trouble_that_passes_only_delays_the_run() {
     for trigger in [NOTHING, NO_BEGIN] {
         let (mut stage, run, call) = about_to_write().await;
-        sql(&stage, trigger);
-        allow(&stage, &run, call);
-        stage.until(|event| matches!(event, RunEvent::Warning { .. }).then_some(())).await;
+        run_sql(&stage, trigger);
+        allow_call(&stage, &run, call);
+        stage.wait_for(|event| matches!(event, RunEvent::Warning { .. }).then_some(())).await;
         assert!(!stage.path("one.txt").exists(), "{trigger}");
-        sql(&stage, "DROP TRIGGER no");
+        run_sql(&stage, "DROP TRIGGER no");
         assert_eq!(
-            ending(&stage.end().await),
+            run_end_facts(&stage.wait_end().await),
             ("completed", "start > stop".into(), String::new()),
             "{trigger}"
         );
-        let told = warnings(&stage);
+        let told = warning_texts(&stage);
         assert!(told.len() == 2 && told[1].contains("is recorded again"), "{told:?}");
         assert!(matches!(stage.handle.verify_replay(&run).unwrap(), ReplayVerdict::Same { .. }));
         assert_eq!(status(&stage, &run), RunStatus::Completed);
@@ -132,19 +132,19 @@ async fn scripts_go_on_and_an_end_that_is_not_recorded_says_so() {
          "transition": [{"target": "stop"}]},
         {"name": "stop", "input": "common_data.said"}]);
     let mut stage = Stage::new(&texts(&json!({"agents": [], "states": states}), Value::Null));
-    let run = stage.start(asking(case(&stage)));
+    let run = stage.start_run(with_default_approvals(run_spec(&stage)));
     let (call, _) = question(&mut stage).await;
-    sql(&stage, NOTHING);
-    answer(&stage, &run, call, UserAnswer::Text { text: "yes".into() });
-    let end = stage.end().await;
-    assert_eq!(ending(&end), ("completed", "start > work > stop".into(), String::new()));
-    let told = warnings(&stage);
+    run_sql(&stage, NOTHING);
+    send_answer(&stage, &run, call, UserAnswer::Text { text: "yes".into() });
+    let end = stage.wait_end().await;
+    assert_eq!(run_end_facts(&end), ("completed", "start > work > stop".into(), String::new()));
+    let told = warning_texts(&stage);
     assert!(told.len() == 2 && told[1].contains("shows it as interrupted"), "{told:?}");
     assert_eq!(status(&stage, &run), RunStatus::Interrupted);
 
-    sql(&stage, "DROP TRIGGER no");
+    run_sql(&stage, "DROP TRIGGER no");
     let answers = vec![(call, UserAnswer::Text { text: "now".into() })];
     stage.handle.resume(&run, ResumeRequest { answers, ..ResumeRequest::default() }).await.unwrap();
-    let RunEvent::Finished { output, .. } = stage.end().await else { panic!("no end") };
+    let RunEvent::Finished { output, .. } = stage.wait_end().await else { panic!("no end") };
     assert_eq!(output, Some(json!("now!")));
 }

@@ -33,37 +33,37 @@ pub type Seen = (String, (char, u32, Vec<u8>));
 
 pub struct Project {
     dir: tempfile::TempDir,
-    below: PathBuf,
+    project_subdirectory: PathBuf,
 }
 
 impl Project {
-    pub fn plain() -> Self {
+    pub fn without_git() -> Self {
         let dir = tempfile::tempdir().unwrap();
         for name in ["project", "outside", "home"] {
             fs::create_dir(dir.path().join(name)).unwrap();
         }
         fs::write(dir.path().join("outside/keep"), "keep").unwrap();
-        Self { dir, below: PathBuf::from("project") }
+        Self { dir, project_subdirectory: PathBuf::from("project") }
     }
 
     pub fn repository() -> Self {
-        Self::initialised(&[])
+        Self::with_git_options(&[])
     }
 
-    pub fn initialised(options: &[&str]) -> Self {
-        let project = Self::plain();
+    pub fn with_git_options(options: &[&str]) -> Self {
+        let project = Self::without_git();
         project.git(&[&["init", "-q", "-b", "main"], options].concat());
         project
     }
 
     /// The same files, seen from a directory below or beside.
     pub fn moved_to(mut self, below: &str) -> Self {
-        self.below = PathBuf::from(below);
+        self.project_subdirectory = PathBuf::from(below);
         self
     }
 
-    pub fn at(&self, path: &str) -> PathBuf {
-        self.dir.path().join(&self.below).join(path)
+    pub fn path_of(&self, path: &str) -> PathBuf {
+        self.dir.path().join(&self.project_subdirectory).join(path)
     }
 
     pub fn outside(&self) -> PathBuf {
@@ -79,20 +79,20 @@ impl Project {
     }
 
     pub fn store_with(&self, exclude: &[&str], data: &Path) -> GitSnapshots {
-        store_at(self.at(""), data.to_owned(), exclude)
+        store_at(self.path_of(""), data.to_owned(), exclude)
     }
 
-    pub fn write(&self, path: &str, text: &str) {
+    pub fn write_file(&self, path: &str, text: &str) {
         self.write_bytes(path, text.as_bytes());
     }
 
     pub fn write_bytes(&self, path: &str, bytes: &[u8]) {
-        fs::create_dir_all(self.at(path).parent().unwrap()).unwrap();
-        fs::write(self.at(path), bytes).unwrap();
+        fs::create_dir_all(self.path_of(path).parent().unwrap()).unwrap();
+        fs::write(self.path_of(path), bytes).unwrap();
     }
 
-    pub fn executable(&self, path: &str) {
-        fs::set_permissions(self.at(path), fs::Permissions::from_mode(0o755)).unwrap();
+    pub fn write_executable(&self, path: &str) {
+        fs::set_permissions(self.path_of(path), fs::Permissions::from_mode(0o755)).unwrap();
     }
 
     /// Runs git, apart from the settings of whoever runs the tests.
@@ -104,7 +104,7 @@ impl Project {
 
     pub fn git_command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new("git");
-        command.args(arguments).current_dir(self.at("")).env_clear();
+        command.args(arguments).current_dir(self.path_of("")).env_clear();
         command.env("PATH", std::env::var_os("PATH").unwrap()).env("HOME", self.dir.path().join("home"));
         command.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1");
         command.env("GIT_OPTIONAL_LOCKS", "0");
@@ -122,7 +122,7 @@ impl Project {
     /// Every file in `.git` but objects and our own refs, by hash.
     pub fn git_files(&self) -> Vec<(String, u64)> {
         let mut found = Vec::new();
-        collect(&self.at(".git"), "", &mut found);
+        collect_seen(&self.path_of(".git"), "", &mut found);
         found.retain(|(path, (kind, ..))| {
             *kind != 'd' && !path.starts_with("objects/") && !path.starts_with("refs/synthdev")
         });
@@ -148,26 +148,26 @@ impl Project {
     /// Path, kind, permissions and bytes of everything but `.git`.
     pub fn fingerprint(&self) -> Vec<Seen> {
         let mut found = Vec::new();
-        collect(&self.at(""), "", &mut found);
+        collect_seen(&self.path_of(""), "", &mut found);
         found.retain(|(path, _)| path != ".git" && !path.starts_with(".git/"));
         found
     }
 
     pub fn outside_files(&self) -> Vec<String> {
         let mut found = Vec::new();
-        collect(&self.outside(), "", &mut found);
+        collect_seen(&self.outside(), "", &mut found);
         found.into_iter().map(|(path, _)| path).collect()
     }
 }
 
 /// Everything below a directory.
-pub fn seen(dir: &Path) -> Vec<Seen> {
+pub fn seen_below(dir: &Path) -> Vec<Seen> {
     let mut found = Vec::new();
-    collect(dir, "", &mut found);
+    collect_seen(dir, "", &mut found);
     found
 }
 
-fn collect(dir: &Path, prefix: &str, found: &mut Vec<Seen>) {
+fn collect_seen(dir: &Path, prefix: &str, found: &mut Vec<Seen>) {
     let mut items: Vec<_> = fs::read_dir(dir).unwrap().map(|item| item.unwrap().path()).collect();
     items.sort();
     for item in items {
@@ -176,7 +176,7 @@ fn collect(dir: &Path, prefix: &str, found: &mut Vec<Seen>) {
         let mode = meta.permissions().mode() & 0o777;
         if meta.is_dir() {
             found.push((name.clone(), ('d', 0, Vec::new())));
-            collect(&item, &format!("{name}/"), found);
+            collect_seen(&item, &format!("{name}/"), found);
         } else if meta.is_symlink() {
             let target = fs::read_link(&item).unwrap().as_os_str().as_bytes().to_vec();
             found.push((name, ('l', 0, target)));

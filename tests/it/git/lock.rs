@@ -28,12 +28,12 @@ fn holder(run: &str) -> LockHolder {
     }
 }
 
-fn as_(hold: LockMode) -> LockHolder {
+fn as_holder(hold: LockMode) -> LockHolder {
     LockHolder { hold, ..holder(&format!("{hold:?}")) }
 }
 
 fn lock(project: &Project) -> FileLock {
-    FileLock::open(project.at(""), &project.data())
+    FileLock::open(project.path_of(""), &project.data())
 }
 
 /// Not a test by itself: the child's part. Holds the lock until it is killed.
@@ -52,7 +52,7 @@ fn start_holder(project: &Project) -> Child {
     let name = format!("{}::child_that_holds_the_lock", module_path!().split_once("::").unwrap().1);
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", &name, "--nocapture", "--test-threads=1"])
-        .env(PROJECT, project.at(""))
+        .env(PROJECT, project.path_of(""))
         .env(DATA, project.data())
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
@@ -65,7 +65,7 @@ fn start_holder(project: &Project) -> Child {
 
 #[test]
 fn a_second_process_is_told_who_works_and_gets_the_lock_when_that_one_is_killed() {
-    let project = Project::plain();
+    let project = Project::without_git();
     let mut child = start_holder(&project);
     let Err(LockError::Held(found)) = lock(&project).try_lock(&holder("second")) else {
         panic!("the lock is held")
@@ -84,14 +84,14 @@ fn a_second_process_is_told_who_works_and_gets_the_lock_when_that_one_is_killed(
 
 #[test]
 fn a_dropped_guard_frees_the_lock_and_other_projects_have_their_own() {
-    let project = Project::plain();
+    let project = Project::without_git();
     let guard = lock(&project).try_lock(&holder("one")).unwrap();
     assert!(matches!(lock(&project).try_lock(&holder("two")), Err(LockError::Held(_))));
     let other = FileLock::open(project.outside(), &project.data());
     let _other = other.try_lock(&holder("other")).unwrap();
     let between = tempfile::tempdir().unwrap();
     let link = between.path().join("link");
-    std::os::unix::fs::symlink(project.at(""), &link).unwrap();
+    std::os::unix::fs::symlink(project.path_of(""), &link).unwrap();
     let linked = FileLock::open(link, &project.data());
     assert!(matches!(linked.try_lock(&holder("two")), Err(LockError::Held(_))), "the same project");
     drop(guard);
@@ -101,7 +101,7 @@ fn a_dropped_guard_frees_the_lock_and_other_projects_have_their_own() {
 
 #[test]
 fn runs_share_knowingly_and_whoever_changes_all_files_is_alone() {
-    let project = Project::plain();
+    let project = Project::without_git();
     for (there, comes, fits) in [
         (LockMode::Run, LockMode::Run, false),
         (LockMode::Run, LockMode::Share, true),
@@ -113,12 +113,12 @@ fn runs_share_knowingly_and_whoever_changes_all_files_is_alone() {
         (LockMode::Files, LockMode::Share, false),
         (LockMode::Files, LockMode::Files, false),
     ] {
-        let guard = lock(&project).try_lock(&as_(there)).unwrap();
-        match lock(&project).try_lock(&as_(comes)) {
+        let guard = lock(&project).try_lock(&as_holder(there)).unwrap();
+        match lock(&project).try_lock(&as_holder(comes)) {
             Ok(_) => assert!(fits, "{comes:?} beside {there:?}"),
             Err(LockError::Held(found)) => {
                 assert!(!fits, "{comes:?} beside {there:?}");
-                assert_eq!(found, as_(there));
+                assert_eq!(found, as_holder(there));
                 assert!(LockError::Held(found).to_string().contains("/somewhere"));
             }
             Err(error) => panic!("{error}"),
@@ -126,12 +126,12 @@ fn runs_share_knowingly_and_whoever_changes_all_files_is_alone() {
         drop(guard);
     }
     // of several sharers each one counts, not only the first or the last
-    let one = lock(&project).try_lock(&as_(LockMode::Share)).unwrap();
-    let two = lock(&project).try_lock(&as_(LockMode::Share)).unwrap();
+    let one = lock(&project).try_lock(&as_holder(LockMode::Share)).unwrap();
+    let two = lock(&project).try_lock(&as_holder(LockMode::Share)).unwrap();
     drop(one);
-    assert!(lock(&project).try_lock(&as_(LockMode::Files)).is_err());
+    assert!(lock(&project).try_lock(&as_holder(LockMode::Files)).is_err());
     drop(two);
-    drop(lock(&project).try_lock(&as_(LockMode::Files)).unwrap());
+    drop(lock(&project).try_lock(&as_holder(LockMode::Files)).unwrap());
     let left: Vec<_> = fs::read_dir(project.data().join("locks")).unwrap().collect();
     assert_eq!(left.len(), 1, "only the gate stays: {left:?}");
 }
@@ -139,10 +139,10 @@ fn runs_share_knowingly_and_whoever_changes_all_files_is_alone() {
 #[test]
 fn a_repository_is_one_project_and_so_are_directories_in_each_other() {
     let repository = Project::repository();
-    let plain = Project::plain();
+    let plain = Project::without_git();
     for project in [&repository, &plain] {
         for place in ["a/deep", "b", "own/.git"] {
-            fs::create_dir_all(project.at(place)).unwrap();
+            fs::create_dir_all(project.path_of(place)).unwrap();
         }
     }
     let rows = [
@@ -158,13 +158,14 @@ fn a_repository_is_one_project_and_so_are_directories_in_each_other() {
         (&plain, "a", "own", true),
     ];
     for (project, one, other, both) in rows {
-        let at = |place: &str| FileLock::open(project.at(place), &project.data());
+        let at = |place: &str| FileLock::open(project.path_of(place), &project.data());
         let _one = at(one).try_lock(&holder("one")).unwrap();
         assert_eq!(at(other).try_lock(&holder("other")).is_ok(), both, "`{one}` and `{other}`");
     }
     // all of a home under git is not one project
-    let at =
-        |place: &str| FileLock::open(repository.at(place), &repository.data()).with_home(repository.at(""));
+    let at = |place: &str| {
+        FileLock::open(repository.path_of(place), &repository.data()).with_home(repository.path_of(""))
+    };
     let _one = at("a").try_lock(&holder("one")).unwrap();
     drop(at("b").try_lock(&holder("other")).unwrap());
     assert!(at("").try_lock(&holder("other")).is_err(), "but who works in the home works in all of it");
@@ -172,7 +173,7 @@ fn a_repository_is_one_project_and_so_are_directories_in_each_other() {
 
 #[test]
 fn of_many_at_once_one_gets_it() {
-    let project = Project::plain();
+    let project = Project::without_git();
     let barrier = std::sync::Barrier::new(8);
     let got: Vec<_> = std::thread::scope(|scope| {
         let one = |n: usize| {
@@ -196,10 +197,10 @@ fn of_many_at_once_one_gets_it() {
 
 #[test]
 fn what_cannot_be_locked_says_so() {
-    let project = Project::plain();
-    project.write("file", "");
-    let gone = FileLock::open(project.at("gone"), &project.data());
-    let blocked = FileLock::open(project.at(""), &project.at("file"));
+    let project = Project::without_git();
+    project.write_file("file", "");
+    let gone = FileLock::open(project.path_of("gone"), &project.data());
+    let blocked = FileLock::open(project.path_of(""), &project.path_of("file"));
     for (lock, part) in [(gone, "gone"), (blocked, "file/locks")] {
         let Err(LockError::Io { message, hint }) = lock.try_lock(&holder("x")) else { panic!("{part}") };
         assert!(message.contains(part) && hint.is_some(), "{message}");
@@ -210,7 +211,7 @@ fn what_cannot_be_locked_says_so() {
 fn a_project_whose_path_is_no_text_is_refused_for_that() {
     use std::os::unix::ffi::OsStrExt;
     let project = Project::repository();
-    let place = project.at("").join(std::ffi::OsStr::from_bytes(b"project\xff"));
+    let place = project.path_of("").join(std::ffi::OsStr::from_bytes(b"project\xff"));
     std::fs::create_dir(&place).unwrap();
     let bare = std::process::Command::new("git").arg("init").arg("-q").arg(&place).status().unwrap();
     assert!(bare.success());

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use proptest::prelude::*;
 
-use super::fixture::{Project, Seen, seen};
+use super::fixture::{Project, Seen, seen_below};
 use super::request;
 use synthdev::adapters::worktree::GitWorktrees;
 use synthdev::domain::ids::RunId;
@@ -26,16 +26,16 @@ const PATHS: [&str; 11] =
     ["a", "a/b", "a/b/c", "a-b", "a.b", "d", "d/e f", "ü/x", "ü", "x.ign", "kept/y.ign"];
 
 /// Whether a path of these is what the project's ignore file names.
-fn ignored(path: &str) -> bool {
+fn is_ignored_path(path: &str) -> bool {
     path.ends_with(".ign")
 }
 
 /// What a snapshot covers, and what it does not.
 fn parts(project: &Project) -> (Vec<Seen>, Vec<Seen>) {
-    project.fingerprint().into_iter().partition(|(path, _)| !ignored(path))
+    project.fingerprint().into_iter().partition(|(path, _)| !is_ignored_path(path))
 }
 
-fn edit() -> impl Strategy<Value = Edit> {
+fn random_edit() -> impl Strategy<Value = Edit> {
     let path = 0..PATHS.len();
     prop_oneof![
         (path.clone(), "[ab\r\n\0]{0,5}").prop_map(|(path, text)| Edit::Write(path, text)),
@@ -45,11 +45,11 @@ fn edit() -> impl Strategy<Value = Edit> {
     ]
 }
 
-fn edits(count: std::ops::Range<usize>) -> impl Strategy<Value = Vec<Edit>> {
-    proptest::collection::vec(edit(), count)
+fn random_edits(count: std::ops::Range<usize>) -> impl Strategy<Value = Vec<Edit>> {
+    proptest::collection::vec(random_edit(), count)
 }
 
-fn clear(root: &Path, path: &str) {
+fn clear_path(root: &Path, path: &str) {
     let place = root.join(path);
     match fs::symlink_metadata(&place) {
         Ok(meta) if meta.is_dir() => fs::remove_dir_all(&place).unwrap(),
@@ -58,16 +58,16 @@ fn clear(root: &Path, path: &str) {
     }
 }
 
-fn apply(root: &Path, outside: &Path, edit: &Edit) {
+fn apply_edit(root: &Path, outside: &Path, edit: &Edit) {
     let (Edit::Write(path, _) | Edit::Remove(path) | Edit::Link(path) | Edit::Executable(path)) = edit;
     let path = PATHS[*path];
     for (at, _) in path.match_indices('/') {
         if !fs::symlink_metadata(root.join(&path[..at])).is_ok_and(|meta| meta.is_dir()) {
-            clear(root, &path[..at]);
+            clear_path(root, &path[..at]);
             fs::create_dir(root.join(&path[..at])).unwrap();
         }
     }
-    clear(root, path);
+    clear_path(root, path);
     match edit {
         Edit::Write(_, text) => fs::write(root.join(path), text).unwrap(),
         Edit::Remove(_) => {}
@@ -80,12 +80,12 @@ fn apply(root: &Path, outside: &Path, edit: &Edit) {
 }
 
 fn apply_all(project: &Project, edits: &[Edit]) {
-    edits.iter().for_each(|edit| apply(&project.at(""), &project.outside(), edit));
+    edits.iter().for_each(|edit| apply_edit(&project.path_of(""), &project.outside(), edit));
 }
 
 /// The files in which git keeps what is the user's; empty without git.
 fn git_files(project: &Project) -> Vec<(String, u64)> {
-    if project.at(".git").exists() { project.git_files() } else { Vec::new() }
+    if project.path_of(".git").exists() { project.git_files() } else { Vec::new() }
 }
 
 proptest! {
@@ -94,14 +94,14 @@ proptest! {
 
     #[test]
     fn restore_and_undo_are_exact(
-        steps in proptest::collection::vec((edits(0..6), edits(0..10), any::<bool>()), 10),
+        steps in proptest::collection::vec((random_edits(0..6), random_edits(0..10), any::<bool>()), 10),
         far in 0_usize..10,
         repository: bool,
     ) {
-        let project = if repository { Project::repository() } else { Project::plain() };
+        let project = if repository { Project::repository() } else { Project::without_git() };
         let store = project.store();
-        project.write(".gitignore", "*.ign\n");
-        project.write("kept/always", "");
+        project.write_file(".gitignore", "*.ign\n");
+        project.write_file("kept/always", "");
         let mut trees = Vec::new();
         for (first, second, staged) in &steps {
             apply_all(&project, first);
@@ -134,7 +134,7 @@ proptest! {
 
 /// Files and links that git would see.
 fn files(mut all: Vec<Seen>) -> Vec<Seen> {
-    all.retain(|(path, (kind, ..))| *kind != 'd' && path != ".git" && !ignored(path));
+    all.retain(|(path, (kind, ..))| *kind != 'd' && path != ".git" && !is_ignored_path(path));
     all
 }
 
@@ -143,14 +143,14 @@ proptest! {
 
     #[test]
     fn a_merge_is_whole_or_nothing_and_can_be_undone(
-        first in edits(0..12),
-        mine in edits(0..5),
-        run in edits(0..5),
+        first in random_edits(0..12),
+        mine in random_edits(0..5),
+        run in random_edits(0..5),
         committed: bool,
     ) {
         let project = Project::repository();
-        project.write(".gitignore", "*.ign\n");
-        project.write("kept/always", "");
+        project.write_file(".gitignore", "*.ign\n");
+        project.write_file("kept/always", "");
         apply_all(&project, &first);
         if committed {
             project.git(&["add", "-A"]);
@@ -159,11 +159,11 @@ proptest! {
         let port = GitWorktrees::new(project.store());
         let made = port.create(&RunId::from("r"), "w").unwrap();
         let start = files(project.fingerprint());
-        prop_assert_eq!(&files(seen(Path::new(&made.path))), &start);
-        run.iter().for_each(|edit| apply(Path::new(&made.path), &project.outside(), edit));
+        prop_assert_eq!(&files(seen_below(Path::new(&made.path))), &start);
+        run.iter().for_each(|edit| apply_edit(Path::new(&made.path), &project.outside(), edit));
         apply_all(&project, &mine);
         let (before, git) = (project.fingerprint(), project.user_files());
-        let theirs = files(seen(Path::new(&made.path)));
+        let theirs = files(seen_below(Path::new(&made.path)));
         match port.merge(&made) {
             Err(MergeError::Conflicts(conflicts)) => {
                 prop_assert!(!conflicts.is_empty() && theirs != start && files(before.clone()) != start);

@@ -3,7 +3,7 @@
 use std::fs;
 
 use super::fixture::Project;
-use super::{messy, request, wreck};
+use super::{make_messy, request, wreck_project};
 use synthdev::domain::ids::{SnapshotId, Timestamp};
 use synthdev::domain::snapshot::{FileChange, SnapshotRetention};
 use synthdev::ports::snapshot::SnapshotPort;
@@ -11,15 +11,15 @@ use synthdev::ports::snapshot::SnapshotPort;
 #[test]
 fn two_snapshots_differ_as_git_says() {
     let project = Project::repository();
-    messy(&project);
-    project.write("two words.txt", "1\n");
+    make_messy(&project);
+    project.write_file("two words.txt", "1\n");
     let store = project.store();
     let first = store.take(&request("first")).unwrap().id;
-    wreck(&project);
-    project.write("two words.txt", "2\n");
+    wreck_project(&project);
+    project.write_file("two words.txt", "2\n");
     let seen = store.changes(&first, None).unwrap();
     let second = store.take(&request("second")).unwrap().id;
-    project.write("src/main.rs", "the present does not matter\n");
+    project.write_file("src/main.rs", "the present does not matter\n");
     let state = project.git_state();
     assert_eq!(
         store.changes(&first, Some(&second)).unwrap(),
@@ -51,14 +51,14 @@ fn two_snapshots_differ_as_git_says() {
 
 #[test]
 fn a_snapshot_from_before_git_is_compared_with_one_from_after() {
-    let project = Project::plain();
-    project.write("a", "one\n");
-    project.write("same/b", "same\n");
+    let project = Project::without_git();
+    project.write_file("a", "one\n");
+    project.write_file("same/b", "same\n");
     let store = project.store();
     let plain = store.take(&request("plain")).unwrap().id;
     project.git(&["init", "-q"]);
-    project.write("a", "two\n");
-    project.write("new", "n\n");
+    project.write_file("a", "two\n");
+    project.write_file("new", "n\n");
     let inside = store.take(&request("repository")).unwrap().id;
     assert_eq!(project.git(&["for-each-ref", "refs/synthdev"]).lines().count(), 1);
     for (from, to, lines) in [(&plain, &inside, "-one\n+two\n"), (&inside, &plain, "-two\n+one\n")] {
@@ -75,7 +75,7 @@ fn a_sweep_says_what_it_would_do_and_does_it() {
     let store = project.store();
     let ids: Vec<SnapshotId> = (0..6)
         .map(|n| {
-            project.write("a", &n.to_string());
+            project.write_file("a", &n.to_string());
             store.take(&request(&format!("n{n}"))).unwrap().id
         })
         .collect();
@@ -104,24 +104,24 @@ fn a_sweep_says_what_it_would_do_and_does_it() {
     assert_eq!(left, ["n5", "n4", "n1"]);
     assert_eq!(named(&SnapshotRetention { dry: false, ..sweep }), [""; 0], "nothing is left to sweep");
     store.restore(&ids[1]).unwrap();
-    assert_eq!(fs::read_to_string(project.at("a")).unwrap(), "1");
+    assert_eq!(fs::read_to_string(project.path_of("a")).unwrap(), "1");
     assert_eq!(project.git_state().1, state.1);
     project.git(&["fsck", "--strict"]);
 }
 
 #[test]
 fn a_sweep_of_a_private_store_frees_its_objects() {
-    let project = Project::plain();
+    let project = Project::without_git();
     let store = project.store();
-    project.write("dir/stays", "in every snapshot");
+    project.write_file("dir/stays", "in every snapshot");
     for n in 0..4 {
-        project.write("big", &format!("{n}").repeat(10_000));
-        project.write(&format!("dir/only{n}"), &n.to_string());
+        project.write_file("big", &format!("{n}").repeat(10_000));
+        project.write_file(&format!("dir/only{n}"), &n.to_string());
         store.take(&request(&format!("n{n}"))).unwrap();
-        fs::remove_file(project.at(&format!("dir/only{n}"))).unwrap();
+        fs::remove_file(project.path_of(&format!("dir/only{n}"))).unwrap();
     }
     let objects = || {
-        let all = super::fixture::seen(&project.data());
+        let all = super::fixture::seen_below(&project.data());
         all.iter().filter(|(path, (kind, ..))| *kind == 'f' && path.contains("/objects.git/objects/")).count()
     };
     let before = objects();
@@ -132,13 +132,13 @@ fn a_sweep_of_a_private_store_frees_its_objects() {
     // Each of the three had a commit, two trees and two files of its own.
     assert_eq!(before - objects(), 15);
     let last = store.list().unwrap().remove(0);
-    fs::remove_dir_all(project.at("dir")).unwrap();
+    fs::remove_dir_all(project.path_of("dir")).unwrap();
     store.restore(&last.id).unwrap();
-    assert_eq!(fs::read_to_string(project.at("dir/only3")).unwrap(), "3");
+    assert_eq!(fs::read_to_string(project.path_of("dir/only3")).unwrap(), "3");
     // What was pruned is stored again when it returns.
-    project.write("big", &"0".repeat(10_000));
+    project.write_file("big", &"0".repeat(10_000));
     let again = store.take(&request("again")).unwrap().id;
-    project.write("big", "");
+    project.write_file("big", "");
     store.restore(&again).unwrap();
-    assert_eq!(fs::read_to_string(project.at("big")).unwrap(), "0".repeat(10_000));
+    assert_eq!(fs::read_to_string(project.path_of("big")).unwrap(), "0".repeat(10_000));
 }

@@ -19,7 +19,7 @@ fn tokens(soft: Option<u64>, hard: u64) -> Budget {
 
 /// Speaks for ever; `last` speaks once.
 fn looping(budget: Budget, on_limit: Option<usize>) -> Workflow {
-    let states = vec![state("start", speak(), 0), state("last", speak(), 2)];
+    let states = vec![state("start", agent_state(), 0), state("last", agent_state(), 2)];
     Workflow { budget, on_limit: on_limit.map(StateIx), ..workflow(states) }
 }
 
@@ -30,16 +30,22 @@ fn the_run_stops_before_the_next_call() {
     let costs = || vec![Act::Costs(50_000), Act::Costs(60_000)];
     let paused = |what: &'static str| [&ROUNDS[..], &[what, "end paused budget_exceeded"]].concat();
     let (tokens_told, cost_told) = ("budget run tokens 110000", "budget run cost_usd 110000");
-    check("tokens", vec![looping(tokens(None, 100_000), None)], false, costs(), &paused(tokens_told));
+    check_story("tokens", vec![looping(tokens(None, 100_000), None)], false, costs(), &paused(tokens_told));
     let dollars = Budget { cost_usd: BudgetCap { soft: None, hard: Some(99_999.5) }, ..Budget::default() };
-    check("dollars", vec![looping(dollars, None)], false, costs(), &paused(cost_told));
+    check_story("dollars", vec![looping(dollars, None)], false, costs(), &paused(cost_told));
     let time = Budget { duration_ms: BudgetCap { soft: None, hard: Some(100) }, ..Budget::default() };
     let slow = vec![Act::Costs(2), Act::Passes(150), Act::Costs(2)];
-    check("duration", vec![looping(time, None)], false, slow, &paused("budget run duration 152"));
-    check("soft", vec![looping(tokens(Some(90_000), 100_000), None)], false, costs(), &paused(tokens_told));
+    check_story("duration", vec![looping(time, None)], false, slow, &paused("budget run duration 152"));
+    check_story(
+        "soft",
+        vec![looping(tokens(Some(90_000), 100_000), None)],
+        false,
+        costs(),
+        &paused(tokens_told),
+    );
     let early = ["enter start", "model", "budget run tokens 50000", "enter start 2", "model"];
     let early = [&early[..], &["end paused budget_exceeded"]].concat();
-    check("told once", vec![looping(tokens(Some(9), 100_000), None)], false, costs(), &early);
+    check_story("told once", vec![looping(tokens(Some(9), 100_000), None)], false, costs(), &early);
     let unknown = {
         let mut one = looping(dollars, None);
         one.agents[0].choice.price = None;
@@ -47,11 +53,11 @@ fn the_run_stops_before_the_next_call() {
     };
     let told =
         ["enter start", "warning price_unknown", "model", "enter start 2", "model", "enter start 3", "model"];
-    check("no price", vec![unknown], false, costs(), &told);
+    check_story("no price", vec![unknown], false, costs(), &told);
 }
 
 /// The longest answer that the oldest call asks for.
-fn longest(play: &Play) -> Option<u64> {
+fn longest_answer(play: &Play) -> Option<u64> {
     let Some(Effect::CallModel { request, .. }) = play.pending.first() else { panic!("{:?}", play.pending) };
     request.choice.parameters.max_output_tokens
 }
@@ -60,23 +66,27 @@ fn longest(play: &Play) -> Option<u64> {
 fn a_call_is_made_shorter_or_not_at_all() {
     let budget = || tokens(None, 100_000);
     let mut play = Play::new(vec![looping(budget(), None)], true);
-    assert_eq!(longest(&play), Some(8_192), "there is room for all that a model of no name is asked for");
-    play.act(Act::Costs(95_000));
+    assert_eq!(
+        longest_answer(&play),
+        Some(8_192),
+        "there is room for all that a model of no name is asked for"
+    );
+    play.perform_act(Act::Costs(95_000));
     // three messages of two tokens, eight around each
-    assert_eq!(longest(&play), Some(100_000 - 95_000 - 30));
-    play.act(Act::Costs(4_700));
+    assert_eq!(longest_answer(&play), Some(100_000 - 95_000 - 30));
+    play.perform_act(Act::Costs(4_700));
     assert_eq!(play.lines.last().unwrap(), "ask budget.tokens", "300 are left, of which the prompt has 50");
     let pauses = play.machine.progress();
     assert!(pauses.usage.total() < 100_000);
-    play.act(Act::Answers(UserAnswer::Continue));
-    assert_eq!(longest(&play), Some(8_192), "the same again");
-    play.finish();
+    play.perform_act(Act::Answers(UserAnswer::Continue));
+    assert_eq!(longest_answer(&play), Some(8_192), "the same again");
+    play.finish_and_replay();
 
     // an answer of a few hundred tokens is told of; one without a limit cannot be made shorter
     let mut play = Play::new(vec![looping(tokens(None, 1_000), None)], false);
-    assert_eq!(longest(&play), Some(990));
+    assert_eq!(longest_answer(&play), Some(990));
     assert_eq!(play.lines, ["enter start", "warning answer_capped", "model"]);
-    play.act(Act::Costs(900));
+    play.perform_act(Act::Costs(900));
     assert_eq!(play.lines.last().unwrap(), "end paused budget_exceeded");
     let error = play.machine.progress().error.unwrap();
     assert!(
@@ -129,7 +139,7 @@ fn a_hard_budget_ends_the_answers_of_models_of_which_nothing_is_known() {
         let mut one = looping(budget, None);
         one.agents[0].choice = choice.clone();
         let spec = RunSpec { machine_version: version, ..spec(vec![one], false) };
-        assert_eq!(longest(&Play::of(spec)), expected, "{about}");
+        assert_eq!(longest_answer(&Play::from_spec(spec)), expected, "{about}");
     }
 }
 
@@ -149,7 +159,7 @@ fn what_is_left_has_room_for_the_least_that_can_be_asked_for() {
         one.agents[0].choice.protocol = protocol;
         one.agents[0].choice.parameters.max_output_tokens = set;
         let play = Play::new(vec![one], false);
-        let asked = (!play.pending.is_empty()).then(|| longest(&play)).flatten();
+        let asked = (!play.pending.is_empty()).then(|| longest_answer(&play)).flatten();
         assert_eq!(asked, expected, "{about}");
         let told = if expected.is_some() { "model" } else { "end paused budget_exceeded" };
         assert_eq!(play.lines.last().unwrap(), told, "{about}");
@@ -160,23 +170,24 @@ fn what_is_left_has_room_for_the_least_that_can_be_asked_for() {
 fn a_run_of_before_is_looked_at_when_its_budget_is_used_up() {
     let mut old = spec(vec![looping(tokens(None, 1_000), None)], false);
     old.machine_version = 3;
-    let mut play = Play::of(old);
+    let mut play = Play::from_spec(old);
     for _ in 0..2 {
-        assert_eq!(longest(&play), None);
-        play.act(Act::Costs(600));
+        assert_eq!(longest_answer(&play), None);
+        play.perform_act(Act::Costs(600));
     }
     let told = [&ROUNDS[..], &["end paused budget_exceeded"]].concat();
-    assert_eq!(play.finish(), told);
+    assert_eq!(play.finish_and_replay(), told);
 }
 
 /// Two agents take turns; the second one has a budget.
-fn two(budget: Budget, on_limit: Option<usize>) -> Workflow {
+fn two_agents_workflow(budget: Budget, on_limit: Option<usize>) -> Workflow {
     let critic = StateBody::Agent {
         agent: AgentIx(1),
         function: AgentFunction::SendUserMessage,
         input: Given::Text("look at it".to_owned()),
     };
-    let states = vec![state("start", speak(), 1), state("judge", critic, 0), state("last", speak(), 3)];
+    let states =
+        vec![state("start", agent_state(), 1), state("judge", critic, 0), state("last", agent_state(), 3)];
     let mut one = Workflow { on_limit: on_limit.map(StateIx), ..workflow(states) };
     let own = AgentSpec { id: "critic".to_owned(), budget, ..one.agents[0].clone() };
     one.agents.push(own);
@@ -190,14 +201,20 @@ fn an_agent_s_budget_is_for_its_calls_in_the_whole_run() {
     let then = ["enter judge 2", "model", "budget agent critic tokens 120000", "enter start 3", "model"];
     let rest = ["enter judge 3", "end paused budget_exceeded"];
     let expected = [&begin[..], &then, &rest].concat();
-    check("paused", vec![two(tokens(None, 100_000), None)], false, acts(), &expected);
+    check_story("paused", vec![two_agents_workflow(tokens(None, 100_000), None)], false, acts(), &expected);
     let led = ["enter judge 3", "on_limit takes budget_exceeded to last", "enter last", "model"];
     let expected = [&begin[..], &then, &led].concat();
-    check("led on", vec![two(tokens(None, 100_000), Some(2))], false, acts(), &expected);
+    check_story(
+        "led on",
+        vec![two_agents_workflow(tokens(None, 100_000), Some(2))],
+        false,
+        acts(),
+        &expected,
+    );
     let asked = ["enter judge 3", "ask budget.tokens", "model", "enter start 4", "model"];
     let expected = [&begin[..], &then, &asked].concat();
     let more = [acts(), vec![Act::Answers(UserAnswer::Continue), Act::Costs(50_000)]].concat();
-    check("raised", vec![two(tokens(None, 100_000), None)], true, more, &expected);
+    check_story("raised", vec![two_agents_workflow(tokens(None, 100_000), None)], true, more, &expected);
 }
 
 #[test]
@@ -233,28 +250,28 @@ fn time_counts_without_a_model_call() {
         ),
     ];
     for (about, workflows, interactive, acts, rest) in rows {
-        check(about, workflows, interactive, acts, &[&begin[..], &rest].concat());
+        check_story(about, workflows, interactive, acts, &[&begin[..], &rest].concat());
     }
     // the end of a workflow needs no budget
     let late = vec![Act::Passes(9_000), Act::Time];
     let ending = vec![Workflow { budget: time, ..workflow(vec![wait(1)]) }];
-    check("too late to stop", ending, false, late, &[&begin[..2], &end].concat());
+    check_story("too late to stop", ending, false, late, &[&begin[..2], &end].concat());
 }
 
 #[test]
 fn branches_that_ask_the_same_are_granted_it_once() {
-    let mut play = Play::new(vec![fan(2, tokens(None, 100), 10)], true);
+    let mut play = Play::new(vec![fan_workflow(2, tokens(None, 100), 10)], true);
     let asked = |play: &Play| play.lines.iter().filter(|line| *line == "ask budget.tokens").count();
     for tokens in [60, 60] {
-        play.act(Act::Costs(tokens));
+        play.perform_act(Act::Costs(tokens));
     }
     assert_eq!(asked(&play), 2, "{:#?}", play.lines);
     for act in [Act::Answers(UserAnswer::Continue), Act::Answers(UserAnswer::Continue)] {
-        play.act(act);
+        play.perform_act(act);
     }
     // 120 are used and the end is at 220, not at 320
     for tokens in [60, 50] {
-        play.act(Act::Costs(tokens));
+        play.perform_act(Act::Costs(tokens));
     }
     assert_eq!(asked(&play), 4, "{:#?}", play.lines);
 }
@@ -266,15 +283,15 @@ fn on_limit_has_a_tenth_to_end_well() {
     let expected = |told: &'static str| [&ROUNDS[..], &[told], &led].concat();
     let acts = vec![Act::Costs(50_000), Act::Costs(55_000), Act::Says("in short")];
     let told = expected("budget run tokens 105000");
-    check("led on", vec![looping(tokens(None, 100_000), Some(1))], false, acts, &told);
+    check_story("led on", vec![looping(tokens(None, 100_000), Some(1))], false, acts, &told);
     // whatever the last call has used beyond the end
     let acts = vec![Act::Costs(50_000), Act::Costs(500_000), Act::Says("in short")];
     let told = expected("budget run tokens 550000");
-    check("far beyond", vec![looping(tokens(None, 100_000), Some(1))], false, acts, &told);
+    check_story("far beyond", vec![looping(tokens(None, 100_000), Some(1))], false, acts, &told);
     let time = Budget { duration_ms: BudgetCap { soft: None, hard: Some(100) }, ..Budget::default() };
     let acts = vec![Act::Costs(2), Act::Passes(5_000), Act::Costs(2), Act::Says("in short")];
     let told = expected("budget run duration 5002");
-    check("far too late", vec![looping(time, Some(1))], false, acts, &told);
+    check_story("far too late", vec![looping(time, Some(1))], false, acts, &told);
 }
 
 #[test]
@@ -285,20 +302,20 @@ fn a_person_grants_the_same_again() {
     let told =
         ["budget run tokens 100000", "ask budget.tokens", "enter start 2", "model", "ask budget.tokens"];
     let expected = [&ROUNDS[..2], &told, &["end paused budget_exceeded"]].concat();
-    check("tokens", vec![looping(tokens(None, 100_000), None)], true, acts, &expected);
+    check_story("tokens", vec![looping(tokens(None, 100_000), None)], true, acts, &expected);
 }
 
 #[test]
 fn a_state_s_budget_is_for_one_visit_with_all_that_it_starts() {
     let start = StateSpec {
         budget: tokens(None, 100_000),
-        ..with(
+        ..with_recovery(
             state("start", child(), 1),
-            RecoveryPolicy { catch: vec![catch(&["budget_exceeded"], 1)], ..RecoveryPolicy::default() },
+            RecoveryPolicy { catch: vec![catch_rule(&["budget_exceeded"], 1)], ..RecoveryPolicy::default() },
         )
     };
-    let root = workflow(vec![start, state("other", speak(), 2)]);
-    let inner = Workflow { name: "inner".to_owned(), ..workflow(vec![state("start", speak(), 0)]) };
+    let root = workflow(vec![start, state("other", agent_state(), 2)]);
+    let inner = Workflow { name: "inner".to_owned(), ..workflow(vec![state("start", agent_state(), 0)]) };
     let expected = [
         "enter start",
         "enter inner/start",
@@ -310,11 +327,11 @@ fn a_state_s_budget_is_for_one_visit_with_all_that_it_starts() {
         "enter stop",
         "end completed",
     ];
-    check("a child", vec![root, inner], false, vec![Act::Costs(100_000), Act::Costs(500)], &expected);
+    check_story("a child", vec![root, inner], false, vec![Act::Costs(100_000), Act::Costs(500)], &expected);
 }
 
 /// Branches that speak for ever, and a budget for all of them together.
-fn fan(branches: usize, budget: Budget, answer: u64) -> Workflow {
+fn fan_workflow(branches: usize, budget: Budget, answer: u64) -> Workflow {
     let name = |at: usize| format!("b{at}");
     let spec = ParallelSpec {
         branches: (0..branches).map(|at| BranchSpec { name: name(at), start: StateIx(1 + at) }).collect(),
@@ -324,7 +341,7 @@ fn fan(branches: usize, budget: Budget, answer: u64) -> Workflow {
         merge: Default::default(),
     };
     let mut states = vec![state("start", StateBody::Parallel(spec), branches + 1)];
-    states.extend((0..branches).map(|at| state(&format!("start.{}/s", name(at)), speak(), 1 + at)));
+    states.extend((0..branches).map(|at| state(&format!("start.{}/s", name(at)), agent_state(), 1 + at)));
     let mut one = Workflow { budget, ..workflow(states) };
     one.limits.max_visits = 1_000;
     one.limits.max_steps = 10_000;

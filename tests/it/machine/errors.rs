@@ -3,16 +3,16 @@
 use super::*;
 use synthdev::domain::workflow::OnError;
 
-fn one(recovery: RecoveryPolicy) -> Vec<Workflow> {
+fn single_state_workflow(recovery: RecoveryPolicy) -> Vec<Workflow> {
     let other = state("other", StateBody::None, 2);
-    vec![workflow(vec![with(state("start", speak(), 2), recovery), other])]
+    vec![workflow(vec![with_recovery(state("start", agent_state(), 2), recovery), other])]
 }
 
-fn retrying(rules: Vec<RetryRule>) -> RecoveryPolicy {
+fn with_retries(rules: Vec<RetryRule>) -> RecoveryPolicy {
     RecoveryPolicy { retry: rules, ..RecoveryPolicy::default() }
 }
 
-fn catching(rules: Vec<CatchRule>) -> RecoveryPolicy {
+fn with_catches(rules: Vec<CatchRule>) -> RecoveryPolicy {
     RecoveryPolicy { catch: rules, ..RecoveryPolicy::default() }
 }
 
@@ -23,8 +23,8 @@ fn a_state_is_tried_again_as_often_as_its_rule_says() {
     let rows = [
         (
             "works at last",
-            vec![retry(&["model.*"], 3, 100)],
-            vec![broken(), Act::Time, broken(), Act::Time, Act::Says("done")],
+            vec![retry_rule(&["model.*"], 3, 100)],
+            vec![broken_model(), Act::Time, broken_model(), Act::Time, Act::Says("done")],
             vec![
                 "enter start",
                 "model",
@@ -38,23 +38,35 @@ fn a_state_is_tried_again_as_often_as_its_rule_says() {
         ),
         (
             "all attempts fail",
-            vec![retry(&["tool.failed"], 9, 0), retry(&["*"], 2, 0)],
-            vec![broken(), Act::Time, broken()],
+            vec![retry_rule(&["tool.failed"], 9, 0), retry_rule(&["*"], 2, 0)],
+            vec![broken_model(), Act::Time, broken_model()],
             vec!["enter start", "model", "retry 2/2 in 0 after model.transport", "model", FAILED],
         ),
-        ("no rule fits", vec![retry(&["tool"], 9, 0)], vec![broken()], vec!["enter start", "model", FAILED]),
-        ("one attempt", vec![retry(&["*"], 1, 0)], vec![broken()], vec!["enter start", "model", FAILED]),
+        (
+            "no rule fits",
+            vec![retry_rule(&["tool"], 9, 0)],
+            vec![broken_model()],
+            vec!["enter start", "model", FAILED],
+        ),
+        (
+            "one attempt",
+            vec![retry_rule(&["*"], 1, 0)],
+            vec![broken_model()],
+            vec!["enter start", "model", FAILED],
+        ),
     ];
     for (about, rules, acts, expected) in rows {
-        check(about, one(retrying(rules)), false, acts, &expected);
+        check_story(about, single_state_workflow(with_retries(rules)), false, acts, &expected);
     }
 }
 
 #[test]
 fn attempts_are_counted_anew_at_the_next_visit() {
-    let rule = vec![retry(&["*"], 2, 0)];
-    let start =
-        StateSpec { transitions: choices(&[0, 1]), ..with(state("start", speak(), 1), retrying(rule)) };
+    let rule = vec![retry_rule(&["*"], 2, 0)];
+    let start = StateSpec {
+        transitions: choices(&[0, 1]),
+        ..with_recovery(state("start", agent_state(), 1), with_retries(rule))
+    };
     let again = ["enter start 2", "model", "retry 2/2 in 0 after model.transport", "model"];
     let expected = [
         &["enter start", "model", "retry 2/2 in 0 after model.transport", "model"],
@@ -62,9 +74,9 @@ fn attempts_are_counted_anew_at_the_next_visit() {
         &["enter stop", "end completed"],
     ]
     .concat();
-    let round = [broken(), Act::Time, Act::Says("words")];
+    let round = [broken_model(), Act::Time, Act::Says("words")];
     let acts = [&round[..], &[Act::Chooses(0)], &round[..], &[Act::Chooses(1)]].concat();
-    check("self-transition", vec![workflow(vec![start])], false, acts, &expected);
+    check_story("self-transition", vec![workflow(vec![start])], false, acts, &expected);
 }
 
 /// One guarded transition per target.
@@ -78,9 +90,9 @@ fn choices(targets: &[usize]) -> Vec<Transition> {
 fn a_script_that_failed_is_run_again_and_one_that_did_not_is_not() {
     let start = StateSpec {
         script: Some(ACTION),
-        ..with(state("start", speak(), 1), retrying(vec![retry(&["*"], 3, 0)]))
+        ..with_recovery(state("start", agent_state(), 1), with_retries(vec![retry_rule(&["*"], 3, 0)]))
     };
-    let acts = vec![Act::Throws(ACTION), Act::Time, Act::Ran, broken(), Act::Time, Act::Says("done")];
+    let acts = vec![Act::Throws(ACTION), Act::Time, Act::Ran, broken_model(), Act::Time, Act::Says("done")];
     let expected = [
         "enter start",
         "retry 2/3 in 0 after script",
@@ -90,19 +102,19 @@ fn a_script_that_failed_is_run_again_and_one_that_did_not_is_not() {
         "enter stop",
         "end completed",
     ];
-    check("from the script or from the input", vec![workflow(vec![start])], false, acts, &expected);
+    check_story("from the script or from the input", vec![workflow(vec![start])], false, acts, &expected);
 }
 
 #[test]
 fn the_first_catch_that_fits_leads_elsewhere() {
-    let key = CatchRule { key: Some("error".to_owned()), ..catch(&["model"], 1) };
+    let key = CatchRule { key: Some("error".to_owned()), ..catch_rule(&["model"], 1) };
     let set = r#"set {"error":{"name":"model.transport","title":"The model call failed","detail":"no line","state":"start","agent":"writer"}}"#;
-    let before = CatchRule { before: Some(BEFORE), ..catch(&["*"], 1) };
+    let before = CatchRule { before: Some(BEFORE), ..catch_rule(&["*"], 1) };
     let rows = [
         (
             "with the error as data",
-            catching(vec![catch(&["tool"], 2), key]),
-            vec![broken()],
+            with_catches(vec![catch_rule(&["tool"], 2), key]),
+            vec![broken_model()],
             vec![
                 "enter start",
                 "model",
@@ -115,8 +127,11 @@ fn the_first_catch_that_fits_leads_elsewhere() {
         ),
         (
             "after the retries",
-            RecoveryPolicy { retry: vec![retry(&["*"], 2, 0)], ..catching(vec![catch(&["*"], 1)]) },
-            vec![broken(), Act::Time, broken()],
+            RecoveryPolicy {
+                retry: vec![retry_rule(&["*"], 2, 0)],
+                ..with_catches(vec![catch_rule(&["*"], 1)])
+            },
+            vec![broken_model(), Act::Time, broken_model()],
             vec![
                 "enter start",
                 "model",
@@ -130,8 +145,8 @@ fn the_first_catch_that_fits_leads_elsewhere() {
         ),
         (
             "its before runs first",
-            catching(vec![before.clone()]),
-            vec![broken(), Act::Ran],
+            with_catches(vec![before.clone()]),
+            vec![broken_model(), Act::Ran],
             vec![
                 "enter start",
                 "model",
@@ -143,13 +158,13 @@ fn the_first_catch_that_fits_leads_elsewhere() {
         ),
         (
             "an error of its before is not caught again",
-            catching(vec![before]),
-            vec![broken(), Act::Throws(BEFORE)],
+            with_catches(vec![before]),
+            vec![broken_model(), Act::Throws(BEFORE)],
             vec!["enter start", "model", "catch takes model.transport to other", "end failed script"],
         ),
     ];
     for (about, recovery, acts, expected) in rows {
-        check(about, one(recovery), false, acts, &expected);
+        check_story(about, single_state_workflow(recovery), false, acts, &expected);
     }
 }
 
@@ -158,8 +173,10 @@ fn a_fallback_becomes_the_result() {
     use synthdev::domain::workflow::StateOutputSpec;
     let fallback = RecoveryPolicy { fallback: Some(json!(["none"])), ..RecoveryPolicy::default() };
     let store = |schema: Option<Value>| Some(StateOutputSpec { key: Some("found".to_owned()), schema });
-    let with_store =
-        |schema| StateSpec { store: store(schema), ..with(state("start", speak(), 1), fallback.clone()) };
+    let with_store = |schema| StateSpec {
+        store: store(schema),
+        ..with_recovery(state("start", agent_state(), 1), fallback.clone())
+    };
     let start = ["enter start", "model", "fallback takes model.transport to -"];
     let rows = [
         (None, vec![r#"set {"found":["none"]}"#, "enter stop", "end completed"]),
@@ -168,7 +185,13 @@ fn a_fallback_becomes_the_result() {
     ];
     for (schema, rest) in rows {
         let expected = [&start[..], &rest].concat();
-        check("fallback", vec![workflow(vec![with_store(schema)])], false, vec![broken()], &expected);
+        check_story(
+            "fallback",
+            vec![workflow(vec![with_store(schema)])],
+            false,
+            vec![broken_model()],
+            &expected,
+        );
     }
 }
 
@@ -191,8 +214,9 @@ fn on_error_of_the_state_and_then_of_the_workflow() {
     ];
     for (recovery, on_error, rest) in rows {
         let about = format!("{:?} then {on_error:?}", recovery.on_error);
-        let workflows = one(recovery).into_iter().map(|one| Workflow { on_error, ..one }).collect();
-        check(&about, workflows, false, vec![broken()], &[&begin[..], &rest].concat());
+        let workflows =
+            single_state_workflow(recovery).into_iter().map(|one| Workflow { on_error, ..one }).collect();
+        check_story(&about, workflows, false, vec![broken_model()], &[&begin[..], &rest].concat());
     }
 }
 
@@ -200,12 +224,12 @@ fn on_error_of_the_state_and_then_of_the_workflow() {
 fn continue_counts_once_in_a_visit() {
     let start = StateSpec {
         transitions: choices(&[1]),
-        ..with(
-            state("start", speak(), 1),
+        ..with_recovery(
+            state("start", agent_state(), 1),
             RecoveryPolicy { on_error: Some(OnError::Continue), ..RecoveryPolicy::default() },
         )
     };
-    let acts = vec![broken(), Act::Throws(CONDITION)];
+    let acts = vec![broken_model(), Act::Throws(CONDITION)];
     let expected = [
         "enter start",
         "model",
@@ -213,13 +237,16 @@ fn continue_counts_once_in_a_visit() {
         "on_error takes model.transport to -",
         "end failed expression",
     ];
-    check("a condition that breaks after it", vec![workflow(vec![start])], false, acts, &expected);
+    check_story("a condition that breaks after it", vec![workflow(vec![start])], false, acts, &expected);
 }
 
 /// A root that starts a child, and how that ends.
-fn family(recovery: RecoveryPolicy) -> Vec<Workflow> {
-    let root = workflow(vec![with(state("start", child(), 2), recovery), state("other", StateBody::None, 2)]);
-    let inner = Workflow { name: "inner".to_owned(), ..workflow(vec![state("start", speak(), 1)]) };
+fn parent_and_child(recovery: RecoveryPolicy) -> Vec<Workflow> {
+    let root = workflow(vec![
+        with_recovery(state("start", child(), 2), recovery),
+        state("other", StateBody::None, 2),
+    ]);
+    let inner = Workflow { name: "inner".to_owned(), ..workflow(vec![state("start", agent_state(), 1)]) };
     vec![root, inner]
 }
 
@@ -228,8 +255,8 @@ fn the_error_of_a_child_arrives_at_its_parent() {
     let begin = ["enter start", "enter inner/start", "model"];
     let rows = [
         (
-            retrying(vec![retry(&["sub_workflow_failed"], 2, 5)]),
-            vec![broken(), Act::Time, Act::Says("done")],
+            with_retries(vec![retry_rule(&["sub_workflow_failed"], 2, 5)]),
+            vec![broken_model(), Act::Time, Act::Says("done")],
             vec![
                 "retry 2/2 in 5 after sub_workflow_failed",
                 "enter inner/start",
@@ -240,16 +267,20 @@ fn the_error_of_a_child_arrives_at_its_parent() {
             ],
         ),
         (
-            catching(vec![catch(&["sub_workflow_failed"], 1)]),
-            vec![broken()],
+            with_catches(vec![catch_rule(&["sub_workflow_failed"], 1)]),
+            vec![broken_model()],
             vec!["catch takes sub_workflow_failed to other", "enter other", "enter stop", "end completed"],
         ),
         // the cause is not what the parent sees
-        (catching(vec![catch(&["model"], 1)]), vec![broken()], vec!["end failed sub_workflow_failed"]),
+        (
+            with_catches(vec![catch_rule(&["model"], 1)]),
+            vec![broken_model()],
+            vec!["end failed sub_workflow_failed"],
+        ),
     ];
     for (recovery, acts, rest) in rows {
         let about = format!("{recovery:?}");
-        check(&about, family(recovery), false, acts, &[&begin[..], &rest].concat());
+        check_story(&about, parent_and_child(recovery), false, acts, &[&begin[..], &rest].concat());
     }
 }
 
@@ -258,19 +289,31 @@ fn a_person_can_have_it_tried_again_where_it_failed() {
     let asked = ["enter start", "enter inner/start", "model", "ask failed model.transport"];
     let rows = [
         (
-            vec![broken(), Act::Answers(UserAnswer::Continue), Act::Says("done")],
+            vec![broken_model(), Act::Answers(UserAnswer::Continue), Act::Says("done")],
             vec!["model", "enter inner/stop", "enter stop", "end completed"],
         ),
-        (vec![broken(), Act::Answers(UserAnswer::Stop)], vec!["end failed sub_workflow_failed"]),
+        (vec![broken_model(), Act::Answers(UserAnswer::Stop)], vec!["end failed sub_workflow_failed"]),
     ];
     for (acts, rest) in rows {
         let about = format!("{acts:?}");
-        check(&about, family(RecoveryPolicy::default()), true, acts, &[&asked[..], &rest].concat());
+        check_story(
+            &about,
+            parent_and_child(RecoveryPolicy::default()),
+            true,
+            acts,
+            &[&asked[..], &rest].concat(),
+        );
     }
     // a parent that deals with it is not asked about
     let caught = ["catch takes sub_workflow_failed to other", "enter other", "enter stop", "end completed"];
     let expected = [&asked[..3], &caught].concat();
-    check("no question", family(catching(vec![catch(&["*"], 1)])), true, vec![broken()], &expected);
+    check_story(
+        "no question",
+        parent_and_child(with_catches(vec![catch_rule(&["*"], 1)])),
+        true,
+        vec![broken_model()],
+        &expected,
+    );
 }
 
 #[test]
@@ -293,14 +336,20 @@ fn a_lenient_workflow_logs_scripts_that_throw_and_goes_on() {
         "enter stop",
         "end completed",
     ];
-    check("lenient", one(true), false, acts, &expected);
-    check("strict", one(false), false, vec![Act::Throws(ACTION)], &["enter start", "end failed script"]);
+    check_story("lenient", one(true), false, acts, &expected);
+    check_story(
+        "strict",
+        one(false),
+        false,
+        vec![Act::Throws(ACTION)],
+        &["enter start", "end failed script"],
+    );
 }
 
 #[test]
 fn a_fail_state_has_its_own_error() {
     let fail = |cause| StateBody::Fail { error: "shop.closed".to_owned(), cause };
-    let catches = RecoveryPolicy { catch: vec![catch(&["shop"], 1)], ..RecoveryPolicy::default() };
+    let catches = RecoveryPolicy { catch: vec![catch_rule(&["shop"], 1)], ..RecoveryPolicy::default() };
     let rows = [
         (
             Given::Text("on Sundays".to_owned()),
@@ -316,12 +365,12 @@ fn a_fail_state_has_its_own_error() {
         ),
     ];
     for (cause, recovery, acts, rest) in rows {
-        let start = with(state("start", fail(cause), 2), recovery);
+        let start = with_recovery(state("start", fail(cause), 2), recovery);
         let expected = [&["enter start"], &rest[..]].concat();
         // what the author declared is not asked about, even where somebody is there
         for interactive in [false, true] {
             let states = vec![start.clone(), state("other", StateBody::None, 2)];
-            check("fail", vec![workflow(states)], interactive, acts.clone(), &expected);
+            check_story("fail", vec![workflow(states)], interactive, acts.clone(), &expected);
         }
     }
 }
@@ -334,20 +383,23 @@ fn a_decision_that_was_cut_says_so() {
         (FinishReason::Length, "max_output_tokens"),
     ];
     for (finish, says) in rows {
-        let mut one = workflow(vec![state("start", speak(), 1)]);
+        let mut one = workflow(vec![state("start", agent_state(), 1)]);
         one.agents[0].parsing_tools = serde_json::from_value(json!([
             {"name": "verdict", "description": "", "parameters": {"type": "object", "required": ["good"]}}
         ]))
         .unwrap();
         let mut play = Play::new(vec![one], true);
         for _ in 0..3 {
-            let call = play.call(|effect| matches!(effect, Effect::CallModel { .. }));
+            let call = play.take_call(|effect| matches!(effect, Effect::CallModel { .. }));
             let arguments = "{\"go".to_owned();
             let tool_calls =
                 vec![ToolCall { id: "c".to_owned(), name: "verdict".to_owned(), arguments, original: None }];
-            play.feed(Input::Replied { call, reply: ModelReply { tool_calls, finish, ..reply("", 10) } });
+            play.feed_input(Input::Replied {
+                call,
+                reply: ModelReply { tool_calls, finish, ..text_reply("", 10) },
+            });
         }
-        let asked = play.take(|effect| matches!(effect, Effect::AskPerson { .. }));
+        let asked = play.take_effect(|effect| matches!(effect, Effect::AskPerson { .. }));
         let Effect::AskPerson { question: UserQuestion::Failed { failure }, .. } = asked else {
             panic!("{asked:?}")
         };

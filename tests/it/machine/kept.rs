@@ -12,17 +12,17 @@ use synthdev::domain::workflow::{
 use synthdev::engine::run_spec::RESTS_SINCE;
 
 /// The whole run is one task.
-fn task(workflows: Vec<Workflow>, machine_version: u32) -> Play {
+fn play_as_task(workflows: Vec<Workflow>, machine_version: u32) -> Play {
     let mut workflows = workflows;
     workflows[0].sub_agents = SubAgents::Run;
-    Play::of(RunSpec { machine_version, ..spec(workflows, false) })
+    Play::from_spec(RunSpec { machine_version, ..spec(workflows, false) })
 }
 
-fn keep() -> Act {
+fn make_checkpoint() -> Act {
     Act::Steers(SteeringAction::Keep { lane: 0, name: "here".to_owned() })
 }
 
-fn back() -> Act {
+fn restore_checkpoint() -> Act {
     Act::Steers(SteeringAction::GoBack { lane: 0, name: "here".to_owned() })
 }
 
@@ -32,7 +32,7 @@ fn bounded(kind: &str, soft: u64) -> StateSpec {
         "tokens" => Budget { tokens: cap, ..Budget::default() },
         _ => Budget { duration_ms: cap, ..Budget::default() },
     };
-    StateSpec { budget, ..state("start", speak(), 1) }
+    StateSpec { budget, ..state("start", agent_state(), 1) }
 }
 
 fn info() -> SnapshotInfo {
@@ -47,8 +47,8 @@ fn info() -> SnapshotInfo {
     }
 }
 
-fn delays(play: &Play) -> Vec<i64> {
-    let mut delays: Vec<i64> = play.timers.iter().map(|(at, _)| at - play.now).collect();
+fn timer_delays(play: &Play) -> Vec<i64> {
+    let mut delays: Vec<i64> = play.timers.iter().map(|(at, _)| at - play.clock).collect();
     delays.sort_unstable();
     delays
 }
@@ -57,13 +57,32 @@ fn delays(play: &Play) -> Vec<i64> {
 fn what_a_state_has_spent_stays_spent() {
     let rows = [
         // what was spent between the point and the way back
-        ("tokens", 100, vec![keep(), Act::Costs(60), back(), Act::Costs(60)], RESTS_SINCE, Some(120)),
-        ("tokens", 100, vec![keep(), Act::Costs(60), back(), Act::Costs(60)], RESTS_SINCE - 1, None),
+        (
+            "tokens",
+            100,
+            vec![make_checkpoint(), Act::Costs(60), restore_checkpoint(), Act::Costs(60)],
+            RESTS_SINCE,
+            Some(120),
+        ),
+        (
+            "tokens",
+            100,
+            vec![make_checkpoint(), Act::Costs(60), restore_checkpoint(), Act::Costs(60)],
+            RESTS_SINCE - 1,
+            None,
+        ),
         // each time
         (
             "tokens",
             150,
-            vec![keep(), Act::Costs(60), back(), Act::Costs(60), back(), Act::Costs(60)],
+            vec![
+                make_checkpoint(),
+                Act::Costs(60),
+                restore_checkpoint(),
+                Act::Costs(60),
+                restore_checkpoint(),
+                Act::Costs(60),
+            ],
             RESTS_SINCE,
             Some(180),
         ),
@@ -71,7 +90,14 @@ fn what_a_state_has_spent_stays_spent() {
         (
             "duration",
             1_000,
-            vec![keep(), Act::Passes(500), Act::Costs(1), Act::Passes(9_000), back(), Act::Costs(1)],
+            vec![
+                make_checkpoint(),
+                Act::Passes(500),
+                Act::Costs(1),
+                Act::Passes(9_000),
+                restore_checkpoint(),
+                Act::Costs(1),
+            ],
             RESTS_SINCE,
             None,
         ),
@@ -79,11 +105,11 @@ fn what_a_state_has_spent_stays_spent() {
             "duration",
             1_000,
             vec![
-                keep(),
+                make_checkpoint(),
                 Act::Passes(500),
                 Act::Costs(1),
                 Act::Passes(9_000),
-                back(),
+                restore_checkpoint(),
                 Act::Passes(600),
                 Act::Costs(1),
             ],
@@ -92,15 +118,18 @@ fn what_a_state_has_spent_stays_spent() {
         ),
     ];
     for (kind, soft, acts, version, expected) in rows {
-        let mut play = task(vec![workflow(vec![bounded(kind, soft), state("review", speak(), 2)])], version);
+        let mut play = play_as_task(
+            vec![workflow(vec![bounded(kind, soft), state("review", agent_state(), 2)])],
+            version,
+        );
         let about = format!("{acts:?} {version}");
-        acts.into_iter().for_each(|act| play.act(act));
+        acts.into_iter().for_each(|act| play.perform_act(act));
         let told: Vec<&String> = play.lines.iter().filter(|line| line.starts_with("budget start")).collect();
         let expected: Vec<String> =
             expected.iter().map(|spent| format!("budget start {kind} {spent}")).collect();
         assert_eq!(told, expected.iter().collect::<Vec<_>>(), "{about}");
-        play.act(Act::Says("words"));
-        play.finish();
+        play.perform_act(Act::Says("words"));
+        play.finish_and_replay();
     }
 }
 
@@ -113,19 +142,20 @@ fn every_time_limit_around_the_step_is_there_again() {
         let inner = Workflow {
             name: "inner".to_owned(),
             timeout_ms: Some(20_000),
-            ..workflow(vec![timed(state("start", speak(), 1), 10_000)])
+            ..workflow(vec![timed(state("start", agent_state(), 1), 10_000)])
         };
-        let outer = workflow(vec![timed(state("start", child(), 1), 30_000), state("review", speak(), 2)]);
-        let mut play = task(vec![Workflow { timeout_ms: Some(40_000), ..outer }, inner], version);
-        assert_eq!(delays(&play), [10_000, 20_000, 30_000, 40_000]);
-        play.act(keep());
-        play.act(Act::Says("words"));
-        play.act(Act::Passes(5_000));
-        play.act(back());
-        assert_eq!(delays(&play), expected, "{version}");
-        [Act::Says("words"), Act::Says("words")].into_iter().for_each(|act| play.act(act));
+        let outer =
+            workflow(vec![timed(state("start", child(), 1), 30_000), state("review", agent_state(), 2)]);
+        let mut play = play_as_task(vec![Workflow { timeout_ms: Some(40_000), ..outer }, inner], version);
+        assert_eq!(timer_delays(&play), [10_000, 20_000, 30_000, 40_000]);
+        play.perform_act(make_checkpoint());
+        play.perform_act(Act::Says("words"));
+        play.perform_act(Act::Passes(5_000));
+        play.perform_act(restore_checkpoint());
+        assert_eq!(timer_delays(&play), expected, "{version}");
+        [Act::Says("words"), Act::Says("words")].into_iter().for_each(|act| play.perform_act(act));
         assert_eq!(play.machine.status(), RunStatus::Completed);
-        play.finish();
+        play.finish_and_replay();
     }
 }
 
@@ -144,15 +174,15 @@ fn a_question_has_all_its_time_again() {
     };
     for (version, expected) in [(RESTS_SINCE, vec![60_000]), (RESTS_SINCE - 1, vec![])] {
         let mut play =
-            task(vec![workflow(vec![state("start", StateBody::Pause(pause.clone()), 1)])], version);
-        play.act(keep());
-        play.act(Act::Passes(50_000));
-        play.act(back());
-        assert_eq!(delays(&play), expected, "{version}");
+            play_as_task(vec![workflow(vec![state("start", StateBody::Pause(pause.clone()), 1)])], version);
+        play.perform_act(make_checkpoint());
+        play.perform_act(Act::Passes(50_000));
+        play.perform_act(restore_checkpoint());
+        assert_eq!(timer_delays(&play), expected, "{version}");
         if version == RESTS_SINCE {
-            play.act(Act::Time);
+            play.perform_act(Act::Time);
             assert_eq!(play.machine.status(), RunStatus::Completed, "its default counts");
-            play.finish();
+            play.finish_and_replay();
         }
     }
 }
@@ -167,17 +197,17 @@ fn what_has_changed_files_is_not_forgotten() {
     };
     for (version, snapshots) in [(RESTS_SINCE, 1), (RESTS_SINCE - 1, 0)] {
         let mut one =
-            workflow(vec![state("start", speak(), 1), state("work", StateBody::Step(step.clone()), 2)]);
+            workflow(vec![state("start", agent_state(), 1), state("work", StateBody::Step(step.clone()), 2)]);
         one.snapshot = SnapshotPolicy::Auto;
-        let mut play = task(vec![one], version);
+        let mut play = play_as_task(vec![one], version);
         let snapshot = |effect: &Effect| matches!(effect, Effect::TakeSnapshot { .. });
-        let call = play.call(snapshot);
-        play.feed(Input::SnapshotTaken { call, info: info() });
-        play.act(keep());
-        play.act(Act::Says("words"));
+        let call = play.take_call(snapshot);
+        play.feed_input(Input::SnapshotTaken { call, info: info() });
+        play.perform_act(make_checkpoint());
+        play.perform_act(Act::Says("words"));
         assert!(play.lines.last().unwrap().starts_with("run shell"), "{:?}", play.lines);
-        play.act(back());
-        play.act(Act::Says("other words"));
+        play.perform_act(restore_checkpoint());
+        play.perform_act(Act::Says("other words"));
         assert_eq!(play.pending.iter().filter(|effect| snapshot(effect)).count(), snapshots, "{version}");
     }
 }
@@ -192,10 +222,10 @@ fn a_tool_that_changes_files_begins_when_the_snapshot_is_there() {
     };
     let mut one = workflow(vec![state("start", StateBody::Step(step), 1)]);
     one.snapshot = SnapshotPolicy::Auto;
-    let mut play = task(vec![one], MACHINE_VERSION);
+    let mut play = play_as_task(vec![one], MACHINE_VERSION);
     let begun = |play: &Play| play.pending.iter().any(|effect| matches!(effect, Effect::RunTool { .. }));
-    let call = play.call(|effect| matches!(effect, Effect::TakeSnapshot { .. }));
+    let call = play.take_call(|effect| matches!(effect, Effect::TakeSnapshot { .. }));
     assert!(!begun(&play), "{:?}", play.pending);
-    play.feed(Input::SnapshotTaken { call, info: info() });
+    play.feed_input(Input::SnapshotTaken { call, info: info() });
     assert!(begun(&play), "{:?}", play.pending);
 }

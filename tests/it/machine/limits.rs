@@ -9,12 +9,12 @@ fn looping(
     on_limit: Option<usize>,
     change: impl Fn(StateSpec) -> StateSpec,
 ) -> Vec<Workflow> {
-    let start = change(state("start", speak(), 0));
+    let start = change(state("start", agent_state(), 0));
     let states = vec![start, state("last", StateBody::None, 2)];
     vec![Workflow { limits, on_limit: on_limit.map(StateIx), ..workflow(states) }]
 }
 
-fn says(times: usize) -> Vec<Act> {
+fn repeat_answers(times: usize) -> Vec<Act> {
     vec![Act::Says("words"); times]
 }
 
@@ -27,7 +27,10 @@ fn each_limit_leads_where_the_workflow_says() {
     let same = |state: StateSpec| state;
     let three = |state: StateSpec| StateSpec { max_visits: Some(3), ..state };
     let caught = |state: StateSpec| {
-        with(state, RecoveryPolicy { catch: vec![catch(&["limit"], 1)], ..RecoveryPolicy::default() })
+        with_recovery(
+            state,
+            RecoveryPolicy { catch: vec![catch_rule(&["limit"], 1)], ..RecoveryPolicy::default() },
+        )
     };
     let own = |state: StateSpec| StateSpec { on_limit: Some(StateIx(1)), ..state };
     let last = ["enter last", "enter stop", "end completed"];
@@ -54,18 +57,18 @@ fn each_limit_leads_where_the_workflow_says() {
         ),
     ];
     for (about, workflows, times, rest) in rows {
-        check(about, workflows, false, says(times), &[&rounds[..], &rest].concat());
+        check_story(about, workflows, false, repeat_answers(times), &[&rounds[..], &rest].concat());
     }
 }
 
 #[test]
 fn on_limit_is_taken_once() {
     let limits = WorkflowLimits { max_visits: 1, ..WorkflowLimits::default() };
-    let states = vec![state("start", speak(), 0), state("last", speak(), 0)];
+    let states = vec![state("start", agent_state(), 0), state("last", agent_state(), 0)];
     let one = Workflow { limits, on_limit: Some(StateIx(1)), ..workflow(states) };
     let expected =
         ["enter start", "model", "on_limit takes limit to last", "enter last", "model", "end paused limit"];
-    check("back to the loop", vec![one], false, says(2), &expected);
+    check_story("back to the loop", vec![one], false, repeat_answers(2), &expected);
 }
 
 #[test]
@@ -89,7 +92,7 @@ fn each_state_has_its_own_way_out() {
         "enter stop",
         "end completed",
     ];
-    check("two loops", vec![workflow(states)], false, Vec::new(), &expected);
+    check_story("two loops", vec![workflow(states)], false, Vec::new(), &expected);
 }
 
 #[test]
@@ -111,7 +114,7 @@ fn a_person_grants_the_same_again() {
         "ask max_model_calls",
         "end paused limit",
     ];
-    check("calls", looping(calls, None, |state| state), true, acts, &expected);
+    check_story("calls", looping(calls, None, |state| state), true, acts, &expected);
 }
 
 #[test]
@@ -121,13 +124,19 @@ fn a_limit_inside_a_child_can_be_taken_by_its_parent() {
         limits: WorkflowLimits { max_model_calls: Some(1), ..WorkflowLimits::default() },
         ..workflow(vec![state("start", child(), 2), state("last", StateBody::None, 2)])
     };
-    let inner = || Workflow { name: "inner".to_owned(), ..workflow(vec![state("start", speak(), 0)]) };
+    let inner = || Workflow { name: "inner".to_owned(), ..workflow(vec![state("start", agent_state(), 0)]) };
     let begin = ["enter start", "enter inner/start", "model", "enter inner/start 2"];
     let rows = [
         (None, vec!["end paused limit"]),
         (Some(StateIx(1)), vec!["on_limit takes limit to last", "enter last", "enter stop", "end completed"]),
     ];
     for (on_limit, rest) in rows {
-        check("child", vec![root(on_limit), inner()], false, says(1), &[&begin[..], &rest].concat());
+        check_story(
+            "child",
+            vec![root(on_limit), inner()],
+            false,
+            repeat_answers(1),
+            &[&begin[..], &rest].concat(),
+        );
     }
 }

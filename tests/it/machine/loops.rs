@@ -52,7 +52,7 @@ fn a_limit_of_one_item_is_tolerated_as_any_failure() {
         ("a person is asked", items(1, None), true, one.clone(), vec!["ask max_visits"]),
     ];
     for (about, workflow, interactive, acts, rest) in rows {
-        check(about, vec![workflow], interactive, acts, &[&begin[..], &rest].concat());
+        check_story(about, vec![workflow], interactive, acts, &[&begin[..], &rest].concat());
     }
 }
 
@@ -60,8 +60,14 @@ fn a_limit_of_one_item_is_tolerated_as_any_failure() {
 fn a_limit_of_the_run_is_not_one_item_s() {
     let mut one = items(2, None);
     one.limits.max_model_calls = Some(0);
-    one.states[1].work = speak();
-    check("calls", vec![one], false, Vec::new(), &["enter start", "enter start[0]/s", "end paused limit"]);
+    one.states[1].work = agent_state();
+    check_story(
+        "calls",
+        vec![one],
+        false,
+        Vec::new(),
+        &["enter start", "enter start[0]/s", "end paused limit"],
+    );
 }
 
 #[test]
@@ -80,14 +86,14 @@ fn what_a_child_gave_in_a_branch_is_the_last_of_the_run() {
         state("start", StateBody::Parallel(spec), 5),
         state("start.a/s", child(), 2),
         ending("start.a/stop"),
-        state("start.b/s", speak(), 4),
+        state("start.b/s", agent_state(), 4),
         ending("start.b/stop"),
         asked,
     ]);
     let mut inner = Workflow { name: "inner".to_owned(), ..workflow(vec![]) };
     inner.states[0].output = Given::Text("from the child".to_owned());
     let mut play = Play::new(vec![root, inner], false);
-    play.act(Act::Says("words"));
+    play.perform_act(Act::Says("words"));
     let Some(Effect::Evaluate { job, .. }) = play.pending.last() else { panic!("{:?}", play.lines) };
     assert_eq!(job.scope.sub_workflow_result, Some(json!("from the child")));
 }

@@ -18,7 +18,7 @@ fn pause(kind: PauseKind) -> PauseSpec {
     }
 }
 
-fn one(pause: PauseSpec) -> Vec<Workflow> {
+fn single_pause_workflow(pause: PauseSpec) -> Vec<Workflow> {
     use synthdev::domain::workflow::StateOutputSpec;
     let store = Some(StateOutputSpec { key: Some("said".to_owned()), schema: None });
     let start = StateSpec { store, ..state("start", StateBody::Pause(pause), 2) };
@@ -35,7 +35,7 @@ fn value(value: Value) -> Act {
 
 #[test]
 fn an_answer_that_fits_is_the_result() {
-    let outputs = PauseSpec { required_outputs: named(&["a", "b"]), ..pause(PauseKind::Outputs) };
+    let outputs = PauseSpec { required_outputs: owned_names(&["a", "b"]), ..pause(PauseKind::Outputs) };
     let rows = [
         (pause(PauseKind::Text), vec![text("fine")], vec![r#"set {"said":"fine"}"#]),
         (pause(PauseKind::Approval), vec![value(json!(false))], vec![r#"set {"said":false}"#]),
@@ -53,29 +53,29 @@ fn an_answer_that_fits_is_the_result() {
     for (pause, acts, rest) in rows {
         let about = format!("{pause:?}");
         let expected = [&["enter start", "ask well?"], &rest[..], &["enter stop", "end completed"]].concat();
-        check(&about, one(pause), true, acts, &expected);
+        check_story(&about, single_pause_workflow(pause), true, acts, &expected);
     }
 }
 
 #[test]
 fn a_default_of_several_values_stands_under_their_names() {
     let outputs = || PauseSpec {
-        required_outputs: named(&["a", "b"]),
+        required_outputs: owned_names(&["a", "b"]),
         default: Some(json!({"a": 1, "b": 2})),
         ..pause(PauseKind::Outputs)
     };
     let flow = |pause: PauseSpec| vec![workflow(vec![state("start", StateBody::Pause(pause), 1)])];
     let took = [r#"set {"a":1,"b":2}"#, "enter stop", "end completed"];
-    check("at once", flow(outputs()), false, vec![], &[&["enter start"], &took[..]].concat());
+    check_story("at once", flow(outputs()), false, vec![], &[&["enter start"], &took[..]].concat());
     let timed = PauseSpec { ttl_ms: Some(500), ..outputs() };
     let late = [&["enter start", "ask well?", "warning pause_timeout"], &took[..]].concat();
-    check("after a while", flow(timed.clone()), true, vec![Act::Time], &late);
+    check_story("after a while", flow(timed.clone()), true, vec![Act::Time], &late);
     // whoever is asked from outside is asked first
     let asked = PauseSpec {
         request: Some(Box::new(DelegationSpec { waits: true, ..DelegationSpec::default() })),
         ..timed
     };
-    check("outside", flow(asked), false, vec![], &["enter start", "end paused input_required"]);
+    check_story("outside", flow(asked), false, vec![], &["enter start", "end paused input_required"]);
 }
 
 #[test]
@@ -134,7 +134,13 @@ fn without_an_answer() {
         ),
     ];
     for (about, pause, interactive, acts, rest) in rows {
-        check(about, one(pause), interactive, acts, &[&["enter start"], &rest[..]].concat());
+        check_story(
+            about,
+            single_pause_workflow(pause),
+            interactive,
+            acts,
+            &[&["enter start"], &rest[..]].concat(),
+        );
     }
 }
 
@@ -145,31 +151,31 @@ fn words_that_nobody_asked_for() {
     let end = ["enter stop", "end completed"];
     // a pause that waits for words takes them
     let taken = [&["enter start", "ask well?", words], &end[..]].concat();
-    check("waiting", one(pause(PauseKind::Text)), true, vec![said()], &taken);
+    check_story("waiting", single_pause_workflow(pause(PauseKind::Text)), true, vec![said()], &taken);
     // any other question does not
     let kept = ["enter start", "ask well?", "queued by the way"];
-    check("a yes or no", one(pause(PauseKind::Approval)), true, vec![said()], &kept);
+    check_story("a yes or no", single_pause_workflow(pause(PauseKind::Approval)), true, vec![said()], &kept);
     // kept for the next pause
     let later = || {
-        let mut workflow = one(pause(PauseKind::Text)).remove(0);
+        let mut workflow = single_pause_workflow(pause(PauseKind::Text)).remove(0);
         workflow.states[0].transitions[0].target = StateIx(2);
-        workflow.states[1] = state("other", speak(), 0);
+        workflow.states[1] = state("other", agent_state(), 0);
         workflow.start = StateIx(1);
         workflow
     };
     let begin = ["enter other", "model", "queued by the way"];
     let expected = [&begin[..], &["enter start", "ask well?", words], &end].concat();
-    check("the next pause", vec![later()], true, vec![said(), Act::Says("done")], &expected);
+    check_story("the next pause", vec![later()], true, vec![said(), Act::Says("done")], &expected);
     // or for the state `resume`, at the next transition
     let resumed = Workflow { resume: Some(StateIx(2)), ..later() };
     let expected = [&begin[..], &[r#"set {"resume_input":"by the way"}"#], &end].concat();
-    check("resume", vec![resumed], true, vec![said(), Act::Says("done")], &expected);
+    check_story("resume", vec![resumed], true, vec![said(), Act::Says("done")], &expected);
 }
 
 #[test]
 fn outputs_without_a_place_stand_under_their_names() {
-    let outputs = PauseSpec { required_outputs: named(&["a"]), ..pause(PauseKind::Outputs) };
+    let outputs = PauseSpec { required_outputs: owned_names(&["a"]), ..pause(PauseKind::Outputs) };
     let start = state("start", StateBody::Pause(outputs), 1);
     let expected = ["enter start", "ask well?", r#"set {"a":"plan"}"#, "enter stop", "end completed"];
-    check("B9", vec![workflow(vec![start])], true, vec![text("plan")], &expected);
+    check_story("B9", vec![workflow(vec![start])], true, vec![text("plan")], &expected);
 }

@@ -33,11 +33,11 @@ const DIRECTIVE: &str = "go on ";
 fn requests_of_an_agent_begin_as_the_ones_before() {
     let (mut known, mut before, mut now, mut trims) = (0, 0, 0, 0);
     for seed in 0..WORLDS {
-        let world = World::new(seed).play();
+        let world = World::new(seed).play_to_end();
         known += world.known;
         before += world.before;
         now += world.now;
-        trims += world.trims;
+        trims += world.trim_count;
     }
     assert!(trims > 20, "{trims} trims prove little");
     // of what was sent before, and of what is sent now
@@ -51,7 +51,7 @@ struct Last {
     messages: Vec<ChatMessage>,
     body: String,
     /// So many of the messages stay for sure.
-    stay: usize,
+    stable_messages: usize,
 }
 
 struct World {
@@ -59,14 +59,14 @@ struct World {
     luck: Luck,
     machine: Machine,
     agents: BTreeMap<String, AgentSpec>,
-    last: BTreeMap<String, Last>,
+    last_requests: BTreeMap<String, Last>,
     /// Agents whose views were trimmed since their last request.
-    trimmed: Vec<String>,
+    trimmed_agents: Vec<String>,
     requests: usize,
     known: usize,
     before: usize,
     now: usize,
-    trims: usize,
+    trim_count: usize,
 }
 
 impl World {
@@ -79,23 +79,23 @@ impl World {
             luck,
             machine: Machine::new(Arc::new(spec(vec![workflow], false))),
             agents,
-            last: BTreeMap::new(),
-            trimmed: Vec::new(),
+            last_requests: BTreeMap::new(),
+            trimmed_agents: Vec::new(),
             requests: 0,
             known: 0,
             before: 0,
             now: 0,
-            trims: 0,
+            trim_count: 0,
         }
     }
 
-    fn play(mut self) -> Self {
+    fn play_to_end(mut self) -> Self {
         let mut inputs = vec![Input::Started { seed: 7 }];
         while let Some(input) = inputs.pop() {
-            let output = self.machine.handle(Timestamp(1_000), input);
-            output.events.iter().for_each(|event| self.hear(event));
+            let output = self.machine.handle_input(Timestamp(1_000), input);
+            output.events.iter().for_each(|event| self.on_event(event));
             for effect in output.effects {
-                inputs.extend(self.answer(&effect));
+                inputs.extend(self.answer_effect(&effect));
             }
             if self.requests >= REQUESTS {
                 break;
@@ -105,30 +105,30 @@ impl World {
         self
     }
 
-    fn hear(&mut self, event: &RunEvent) {
+    fn on_event(&mut self, event: &RunEvent) {
         match event {
             RunEvent::Warning { code, text } if code == "context_trimmed" || code == "context_shortened" => {
                 let agent = text.split('`').nth(1).unwrap();
-                self.trimmed.push(agent.to_owned());
-                self.trims += 1;
+                self.trimmed_agents.push(agent.to_owned());
+                self.trim_count += 1;
             }
             // a summary changes the views of all
             RunEvent::ContextSummarized { .. } => {
-                self.trimmed.extend(self.agents.keys().cloned());
-                self.trims += 1;
+                self.trimmed_agents.extend(self.agents.keys().cloned());
+                self.trim_count += 1;
             }
             _ => {}
         }
     }
 
-    fn answer(&mut self, effect: &Effect) -> Option<Input> {
+    fn answer_effect(&mut self, effect: &Effect) -> Option<Input> {
         Some(match effect {
             Effect::CallModel { call, request } => {
                 let summary = request.tools.is_empty();
                 if !summary {
-                    self.compare(request);
+                    self.compare_prefix(request);
                 }
-                Input::Replied { call: *call, reply: self.reply(request, summary) }
+                Input::Replied { call: *call, reply: self.make_reply(request, summary) }
             }
             Effect::RunTool { call, .. } => {
                 let content = self.words(10, 1_200);
@@ -145,41 +145,42 @@ impl World {
         })
     }
 
-    fn compare(&mut self, request: &ModelRequest) {
+    fn compare_prefix(&mut self, request: &ModelRequest) {
         self.requests += 1;
         let agent = &self.agents[&request.agent];
-        let body = openai::build(request).unwrap()["messages"].to_string();
-        let trimmed = self.trimmed.contains(&request.agent);
-        self.trimmed.retain(|other| *other != request.agent);
+        let body = openai::build_request(request).unwrap()["messages"].to_string();
+        let trimmed = self.trimmed_agents.contains(&request.agent);
+        self.trimmed_agents.retain(|other| *other != request.agent);
         let forgets = agent.side == ConversationSide::User && agent.memory == MemoryPolicy::None;
         let messages = &request.messages;
         let said_to_it = |message: &ChatMessage| message.content.starts_with(DIRECTIVE);
         let directive = messages.iter().rposition(said_to_it).unwrap();
         let stay = if forgets { directive } else { messages.len() };
-        if let Some(last) = self.last.get(&request.agent) {
+        if let Some(last) = self.last_requests.get(&request.agent) {
             let alike = messages.iter().zip(&last.messages).take_while(|(one, other)| one == other).count();
             assert!(
-                trimmed || alike >= last.stay,
+                trimmed || alike >= last.stable_messages,
                 "seed {}, request {} of {} ({:?}, {:?}): {alike} of {} messages stay\n{:#?}\n{:#?}",
                 self.seed,
                 self.requests,
                 request.agent,
                 agent.side,
                 agent.memory,
-                last.stay,
-                marks(&last.messages),
-                marks(messages),
+                last.stable_messages,
+                message_marks(&last.messages),
+                message_marks(messages),
             );
             let common = body.bytes().zip(last.body.bytes()).take_while(|(one, other)| one == other).count();
             self.known += common;
             self.before += last.body.len();
             self.now += body.len();
         }
-        self.last.insert(request.agent.clone(), Last { messages: messages.clone(), body, stay });
+        self.last_requests
+            .insert(request.agent.clone(), Last { messages: messages.clone(), body, stable_messages: stay });
     }
 
-    fn reply(&mut self, request: &ModelRequest, summary: bool) -> ModelReply {
-        let calls = if summary || self.luck.chance(50) { 0 } else { self.luck.between(1, 2) };
+    fn make_reply(&mut self, request: &ModelRequest, summary: bool) -> ModelReply {
+        let calls = if summary || self.luck.random_chance(50) { 0 } else { self.luck.random_between(1, 2) };
         let call = |at: usize| ToolCall {
             id: format!("c{}_{at}", self.requests),
             name: request.tools.first().map(|tool| tool.name.clone()).unwrap_or_default(),
@@ -202,27 +203,27 @@ impl World {
     }
 
     fn words(&mut self, least: usize, most: usize) -> String {
-        let length = self.luck.between(least, most);
-        let word = self.luck.pick(&["lorem ", "ipsum ", "dolor ", "größe "]);
+        let length = self.luck.random_between(least, most);
+        let word = self.luck.pick_item(&["lorem ", "ipsum ", "dolor ", "größe "]);
         word.chars().cycle().take(length).collect()
     }
 }
 
-fn marks(messages: &[ChatMessage]) -> Vec<String> {
+fn message_marks(messages: &[ChatMessage]) -> Vec<String> {
     let mark = |one: &ChatMessage| one.content.chars().take(40).collect::<String>();
     messages.iter().map(|one| format!("{:?} {}", one.role, mark(one))).collect()
 }
 
 /// States in a ring: agents of one conversation take turns, with inputs or without.
 fn workflow(luck: &mut Luck) -> Workflow {
-    let seats = luck.between(1, 3);
+    let seats = luck.random_between(1, 3);
     let agents: Vec<AgentSpec> = (0..seats).map(|at| agent(luck, at)).collect();
-    let count = luck.between(2, 6);
+    let count = luck.random_between(2, 6);
     let states = (0..count).map(|at| {
         let work = StateBody::Agent {
-            agent: AgentIx(if at < seats { at } else { luck.below(seats) }),
+            agent: AgentIx(if at < seats { at } else { luck.random_below(seats) }),
             function: AgentFunction::SendUserMessage,
-            input: Given::Text(DIRECTIVE.repeat(luck.between(1, 60))),
+            input: Given::Text(DIRECTIVE.repeat(luck.random_between(1, 60))),
         };
         state(&format!("s{at}"), work, (at + 1) % count)
     });
@@ -230,10 +231,10 @@ fn workflow(luck: &mut Luck) -> Workflow {
     states.push(StateSpec { name: "stop".to_owned(), terminal: true, ..StateSpec::default() });
     let context = json!({
         "name": "talk", "starting_messages": [],
-        "max_length": luck.pick(&[10_000, 20_000, 50_000, 50_000, 100_000, 200_000]),
-        "trim": luck.pick(&["drop_oldest", "drop_oldest", "summarize"]),
-        "pin_first": luck.pick(&[0, 0, 2]),
-        "tool_visibility": luck.pick(&["summary", "full", "none"]),
+        "max_length": luck.pick_item(&[10_000, 20_000, 50_000, 50_000, 100_000, 200_000]),
+        "trim": luck.pick_item(&["drop_oldest", "drop_oldest", "summarize"]),
+        "pin_first": luck.pick_item(&[0, 0, 2]),
+        "tool_visibility": luck.pick_item(&["summary", "full", "none"]),
     });
     let context: ContextSpec = serde_json::from_value(context).unwrap();
     Workflow {
@@ -259,11 +260,12 @@ fn agent(luck: &mut Luck, at: usize) -> AgentSpec {
         {"role": "tool", "tool_call_id": "e", "content": "4"},
         {"role": "assistant", "content": "4."},
     ]);
-    let reminder: Value = luck.pick(&[Value::Null, json!("Think of the tests, and of those who read them.")]);
+    let reminder: Value =
+        luck.pick_item(&[Value::Null, json!("Think of the tests, and of those who read them.")]);
     let value = json!({
-        "id": format!("a{at}"), "role": "r", "context": 0, "system_prompt": "You work. ".repeat(luck.between(5, 200)),
-        "side": luck.pick(&["assistant", "assistant", "user"]), "memory": luck.pick(&["none", "private"]),
-        "examples": luck.pick(&[json!([]), example]), "reminder": reminder, "choice": synthdev::domain::model::ModelChoice::default(),
+        "id": format!("a{at}"), "role": "r", "context": 0, "system_prompt": "You work. ".repeat(luck.random_between(5, 200)),
+        "side": luck.pick_item(&["assistant", "assistant", "user"]), "memory": luck.pick_item(&["none", "private"]),
+        "examples": luck.pick_item(&[json!([]), example]), "reminder": reminder, "choice": synthdev::domain::model::ModelChoice::default(),
         "tools": [look], "parsing_tools": [], "max_tool_rounds": 500,
     });
     serde_json::from_value(value).unwrap()

@@ -9,24 +9,29 @@ use synthdev::engine::input::ResumeInput;
 use synthdev::engine::steering::{Breakpoint, BreakpointSet};
 
 /// `start`, then `review`, then the end.
-fn two() -> Vec<Workflow> {
-    vec![workflow(vec![state("start", speak(), 1), state("review", speak(), 2)])]
+fn two_state_workflow() -> Vec<Workflow> {
+    vec![workflow(vec![state("start", agent_state(), 1), state("review", agent_state(), 2)])]
 }
 
-fn stops(step: bool, points: Vec<Breakpoint>, workflows: Vec<Workflow>, interactive: bool) -> Play {
-    Play::of(RunSpec { stops: BreakpointSet { step, points }, ..spec(workflows, interactive) })
+fn with_breakpoints(
+    step: bool,
+    points: Vec<Breakpoint>,
+    workflows: Vec<Workflow>,
+    interactive: bool,
+) -> Play {
+    Play::from_spec(RunSpec { stops: BreakpointSet { step, points }, ..spec(workflows, interactive) })
 }
 
-fn play(mut play: Play, acts: Vec<Act>) -> Vec<String> {
-    acts.into_iter().for_each(|act| play.act(act));
-    play.finish()
+fn play_acts(mut play: Play, acts: Vec<Act>) -> Vec<String> {
+    acts.into_iter().for_each(|act| play.perform_act(act));
+    play.finish_and_replay()
 }
 
-fn at(state: &str) -> Act {
-    Act::Steers(SteeringAction::Break { point: Breakpoint::state(state) })
+fn break_at(state: &str) -> Act {
+    Act::Steers(SteeringAction::Break { point: Breakpoint::before_state(state) })
 }
 
-fn set(path: &str, value: Value) -> Act {
+fn set_value(path: &str, value: Value) -> Act {
     let path = path.split('.').map(str::to_owned).collect();
     Act::Steers(SteeringAction::Set { call: None, set: vec![(path, value)] })
 }
@@ -36,14 +41,16 @@ const STEP: fn() -> Act = || Act::Steers(SteeringAction::Step);
 const PAUSE: fn() -> Act = || Act::Steers(SteeringAction::Pause);
 const SAYS: fn() -> Act = || Act::Says("words");
 
-fn resumed(present: bool) -> Input {
+fn resume_input(present: bool) -> Input {
     Input::Resumed(Box::new(ResumeInput { present, ..ResumeInput::default() }))
 }
 
 #[test]
 fn a_run_stands_before_a_state_and_goes_on() {
-    let told =
-        play(Play::new(two(), true), vec![at("review"), SAYS(), set("task.limit", json!(3)), GO(), SAYS()]);
+    let told = play_acts(
+        Play::new(two_state_workflow(), true),
+        vec![break_at("review"), SAYS(), set_value("task.limit", json!(3)), GO(), SAYS()],
+    );
     let expected = [
         "enter start",
         "model",
@@ -57,14 +64,15 @@ fn a_run_stands_before_a_state_and_goes_on() {
     ];
     assert_eq!(told, expected);
     // taken away in time
-    let gone = Act::Steers(SteeringAction::Unbreak { point: Breakpoint::state("review") });
-    let told = play(Play::new(two(), true), vec![at("review"), gone, SAYS(), SAYS()]);
+    let gone = Act::Steers(SteeringAction::Unbreak { point: Breakpoint::before_state("review") });
+    let told =
+        play_acts(Play::new(two_state_workflow(), true), vec![break_at("review"), gone, SAYS(), SAYS()]);
     assert_eq!(told[2..5], ["breaks state review", "breaks ", "enter review"]);
 }
 
 #[test]
 fn a_pause_lets_what_runs_end() {
-    let told = play(Play::new(two(), true), vec![PAUSE(), SAYS(), GO(), SAYS()]);
+    let told = play_acts(Play::new(two_state_workflow(), true), vec![PAUSE(), SAYS(), GO(), SAYS()]);
     let expected = [
         "enter start",
         "model",
@@ -76,7 +84,7 @@ fn a_pause_lets_what_runs_end() {
     ];
     assert_eq!(told, expected);
     // it is not too late to go on before it stands
-    let told = play(Play::new(two(), true), vec![PAUSE(), GO(), SAYS(), SAYS()]);
+    let told = play_acts(Play::new(two_state_workflow(), true), vec![PAUSE(), GO(), SAYS(), SAYS()]);
     assert!(!told.iter().any(|line| line.starts_with("stands")), "{told:?}");
 }
 
@@ -84,26 +92,27 @@ fn a_pause_lets_what_runs_end() {
 fn who_lets_others_have_it_begins_nothing_new() {
     const PARK: fn() -> Act = || Act::Steers(SteeringAction::Park);
     let parked = ["enter start", "model", "end paused paused"];
-    let mut one = Play::new(two(), true);
-    [PARK(), PARK(), SAYS()].into_iter().for_each(|act| one.act(act));
+    let mut one = Play::new(two_state_workflow(), true);
+    [PARK(), PARK(), SAYS()].into_iter().for_each(|act| one.perform_act(act));
     assert_eq!(one.lines, parked);
-    one.feed(resumed(true));
-    one.act(SAYS());
-    assert_eq!(one.finish()[3..], ["enter review", "model", "enter stop", "end completed"]);
+    one.feed_input(resume_input(true));
+    one.perform_act(SAYS());
+    assert_eq!(one.finish_and_replay()[3..], ["enter review", "model", "enter stop", "end completed"]);
     // what only takes time need not be waited for, and is not forgotten
-    let again = RecoveryPolicy { retry: vec![retry(&["*"], 2, 0)], ..RecoveryPolicy::default() };
-    let mut one = Play::new(vec![workflow(vec![with(state("start", speak(), 1), again)])], false);
+    let again = RecoveryPolicy { retry: vec![retry_rule(&["*"], 2, 0)], ..RecoveryPolicy::default() };
+    let mut one =
+        Play::new(vec![workflow(vec![with_recovery(state("start", agent_state(), 1), again)])], false);
     let broken = Act::Breaks(ModelError::Transport { detail: "no line".to_owned() });
-    [broken, PARK()].into_iter().for_each(|act| one.act(act));
+    [broken, PARK()].into_iter().for_each(|act| one.perform_act(act));
     assert_eq!(one.lines[3..], ["end paused paused"]);
-    one.feed(resumed(false));
-    one.act(Act::Time);
-    one.act(SAYS());
-    assert_eq!(one.finish()[4..], ["model", "enter stop", "end completed"]);
+    one.feed_input(resume_input(false));
+    one.perform_act(Act::Time);
+    one.perform_act(SAYS());
+    assert_eq!(one.finish_and_replay()[4..], ["model", "enter stop", "end completed"]);
 }
 
 /// Two branches of two states; `a` asks first, `b` speaks.
-fn asks_and_speaks() -> Vec<Workflow> {
+fn asking_branches() -> Vec<Workflow> {
     let branch = |name: &str, start| BranchSpec { name: name.to_owned(), start: StateIx(start) };
     let ending = |name: &str| StateSpec { name: name.to_owned(), terminal: true, ..StateSpec::default() };
     let fork = ParallelSpec {
@@ -127,10 +136,10 @@ fn asks_and_speaks() -> Vec<Workflow> {
     vec![workflow(vec![
         state("start", StateBody::Parallel(fork), 7),
         state("start.a/ask", StateBody::Pause(ask), 2),
-        state("start.a/c", speak(), 3),
+        state("start.a/c", agent_state(), 3),
         ending("start.a/stop"),
-        state("start.b/y", speak(), 5),
-        state("start.b/d", speak(), 6),
+        state("start.b/y", agent_state(), 5),
+        state("start.b/d", agent_state(), 6),
         ending("start.b/stop"),
     ])]
 }
@@ -138,21 +147,21 @@ fn asks_and_speaks() -> Vec<Workflow> {
 #[test]
 fn what_was_answered_while_it_is_parked_is_answered() {
     let text = |text: &str| UserAnswer::Text { text: text.to_owned() };
-    let mut one = Play::new(asks_and_speaks(), true);
-    one.act(Act::Steers(SteeringAction::Park));
-    let open = one.machine.pauses();
-    one.act(Act::Answers(text("first")));
-    assert_eq!(one.machine.pauses(), [], "nobody is asked any more");
+    let mut one = Play::new(asking_branches(), true);
+    one.perform_act(Act::Steers(SteeringAction::Park));
+    let open = one.machine.open_pauses();
+    one.perform_act(Act::Answers(text("first")));
+    assert_eq!(one.machine.open_pauses(), [], "nobody is asked any more");
     // neither of these is for the question that was answered
-    one.feed(Input::Answered { call: open[0].call, answer: text("second") });
-    one.act(Act::Said("third"));
-    one.act(SAYS());
+    one.feed_input(Input::Answered { call: open[0].call, answer: text("second") });
+    one.perform_act(Act::Said("third"));
+    one.perform_act(SAYS());
     assert_eq!(one.lines.last().unwrap(), "end paused paused", "{:?}", one.lines);
-    let stands = one.machine.pauses();
+    let stands = one.machine.open_pauses();
     assert_eq!((stands.len(), stands[0].needs_no_answer()), (1, false), "a person was there");
-    one.feed(resumed(false));
-    [SAYS(), SAYS()].into_iter().for_each(|act| one.act(act));
-    let told = one.finish();
+    one.feed_input(resume_input(false));
+    [SAYS(), SAYS()].into_iter().for_each(|act| one.perform_act(act));
+    let told = one.finish_and_replay();
     let entered = |state: &str| told.iter().filter(|line| *line == &format!("enter {state}")).count();
     assert_eq!((entered("start.a/ask"), entered("start.a/c"), entered("start.b/d")), (1, 1, 1), "{told:?}");
     assert_eq!(told.last().unwrap(), "end completed");
@@ -160,22 +169,24 @@ fn what_was_answered_while_it_is_parked_is_answered() {
 
 #[test]
 fn time_that_is_up_sets_nothing_going_that_was_paused() {
-    let mut flow = asks_and_speaks();
+    let mut flow = asking_branches();
     let StateBody::Pause(ask) = &mut flow[0].states[1].work else { panic!() };
     (ask.ttl_ms, ask.default) = (Some(1_000), Some(json!("nobody")));
     let mut one = Play::new(flow, true);
-    one.act(Act::Steers(SteeringAction::Park));
-    one.act(SAYS());
+    one.perform_act(Act::Steers(SteeringAction::Park));
+    one.perform_act(SAYS());
     assert_eq!(one.lines.last().unwrap(), "end paused input_required", "{:?}", one.lines);
-    let open = one.machine.pauses()[0].call;
+    let open = one.machine.open_pauses()[0].call;
     // its process is gone
     one.pending.clear();
-    one.feed(Input::Resumed(Box::new(ResumeInput { elapsed: vec![open], ..ResumeInput::default() })));
+    one.feed_input(Input::Resumed(Box::new(ResumeInput { elapsed: vec![open], ..ResumeInput::default() })));
     assert_eq!(one.lines.last().unwrap(), "end paused paused", "{:?}", one.lines);
-    assert!(one.machine.pauses()[0].needs_no_answer() && !one.lines.contains(&"enter start.b/d".to_owned()));
-    one.feed(resumed(false));
-    [SAYS(), SAYS()].into_iter().for_each(|act| one.act(act));
-    assert_eq!(one.finish().last().unwrap(), "end completed");
+    assert!(
+        one.machine.open_pauses()[0].needs_no_answer() && !one.lines.contains(&"enter start.b/d".to_owned())
+    );
+    one.feed_input(resume_input(false));
+    [SAYS(), SAYS()].into_iter().for_each(|act| one.perform_act(act));
+    assert_eq!(one.finish_and_replay().last().unwrap(), "end completed");
 }
 
 #[test]
@@ -191,13 +202,13 @@ fn what_was_allowed_and_held_is_judged_again_where_it_arrives() {
         let flow = vec![workflow(vec![state("start", StateBody::Step(shell.clone()), 1)])];
         let mut spec = spec(flow, true);
         spec.approvals = spec.approvals.approving_all();
-        let mut one = Play::of(spec);
-        one.act(Act::Steers(SteeringAction::Park));
-        one.act(Act::Values(vec![Some(json!("touch x"))]));
+        let mut one = Play::from_spec(spec);
+        one.perform_act(Act::Steers(SteeringAction::Park));
+        one.perform_act(Act::Values(vec![Some(json!("touch x"))]));
         assert_eq!(one.lines[1..], ["end paused paused"], "{arrived}");
         let approvals = ApprovalPolicy { execute: ToolPermission::Ask, ..ApprovalPolicy::default() };
         let approvals = arrived.then_some(approvals);
-        one.feed(Input::Resumed(Box::new(ResumeInput {
+        one.feed_input(Input::Resumed(Box::new(ResumeInput {
             present: true,
             approvals,
             arrived,
@@ -209,7 +220,10 @@ fn what_was_allowed_and_held_is_judged_again_where_it_arrives() {
 
 #[test]
 fn step_by_step() {
-    let told = play(stops(true, vec![], two(), true), vec![STEP(), SAYS(), STEP(), SAYS()]);
+    let told = play_acts(
+        with_breakpoints(true, vec![], two_state_workflow(), true),
+        vec![STEP(), SAYS(), STEP(), SAYS()],
+    );
     let expected = [
         "breaks step ",
         "stands before start",
@@ -223,27 +237,31 @@ fn step_by_step() {
     ];
     assert_eq!(told, expected, "the end is no state to stand before");
     // any answer goes on as well, and step mode stays
-    let told = play(stops(true, vec![], two(), true), vec![Act::Answers(UserAnswer::Continue), SAYS()]);
+    let told = play_acts(
+        with_breakpoints(true, vec![], two_state_workflow(), true),
+        vec![Act::Answers(UserAnswer::Continue), SAYS()],
+    );
     assert_eq!(told[4..], ["stands before review"]);
     // until it is left
-    let told = play(stops(true, vec![], two(), true), vec![GO(), SAYS(), SAYS()]);
+    let told =
+        play_acts(with_breakpoints(true, vec![], two_state_workflow(), true), vec![GO(), SAYS(), SAYS()]);
     assert_eq!(told[2..4], ["breaks ", "enter start"]);
 }
 
 #[test]
 fn where_nobody_is_there_it_is_parked_and_taken_up_by_whoever_comes() {
-    let mut play = stops(true, vec![], two(), false);
+    let mut play = with_breakpoints(true, vec![], two_state_workflow(), false);
     assert_eq!(play.lines, ["breaks step ", "end paused paused"]);
-    let open = play.machine.pauses();
+    let open = play.machine.open_pauses();
     assert_eq!((open.len(), open[0].state.as_str()), (1, "start"));
-    play.feed(resumed(false));
-    play.act(SAYS());
+    play.feed_input(resume_input(false));
+    play.perform_act(SAYS());
     assert_eq!(play.lines[2..], ["enter start", "model", "end paused paused"]);
     // a person sees where it stands, and says how it goes on
-    play.feed(resumed(true));
-    play.act(set("x", json!(1)));
-    play.act(GO());
-    play.act(SAYS());
+    play.feed_input(resume_input(true));
+    play.perform_act(set_value("x", json!(1)));
+    play.perform_act(GO());
+    play.perform_act(SAYS());
     let expected = [
         "stands before review",
         r#"set {"x":1}"#,
@@ -253,7 +271,7 @@ fn where_nobody_is_there_it_is_parked_and_taken_up_by_whoever_comes() {
         "enter stop",
         "end completed",
     ];
-    assert_eq!(play.finish()[5..], expected);
+    assert_eq!(play.finish_and_replay()[5..], expected);
 }
 
 #[test]
@@ -268,21 +286,22 @@ fn it_stands_before_a_tool() {
     };
     let work = |risk| vec![workflow(vec![state("start", step(risk), 1)])];
     let done = || Act::Tool(ToolOutcome { ok: true, ..ToolOutcome::default() });
-    let point = || vec![Breakpoint::tool("shell"), Breakpoint::tool("other")];
-    let told = play(stops(false, point(), work(ToolRisk::Read), true), vec![GO(), done()]);
+    let point = || vec![Breakpoint::before_tool("shell"), Breakpoint::before_tool("other")];
+    let told = play_acts(with_breakpoints(false, point(), work(ToolRisk::Read), true), vec![GO(), done()]);
     let expected =
         ["enter start", "stands at start: tool shell", "run shell {}", "enter stop", "end completed"];
     assert_eq!(told[1..], expected);
     // it is approved after that
-    let told = play(
-        stops(false, point(), work(ToolRisk::Execute), true),
+    let told = play_acts(
+        with_breakpoints(false, point(), work(ToolRisk::Execute), true),
         vec![STEP(), Act::Approves(ApprovalDecision::Allow), done()],
     );
     assert_eq!(told[2..5], ["stands at start: tool shell", "approve shell {}", "run shell {}"]);
     // that it stood before the step says nothing about the state that follows
-    let both = || vec![Breakpoint::tool("shell"), Breakpoint::state("review")];
-    let then = || vec![workflow(vec![state("start", step(ToolRisk::Read), 1), state("review", speak(), 2)])];
-    let told = play(stops(false, both(), then(), true), vec![GO(), done(), GO(), SAYS()]);
+    let both = || vec![Breakpoint::before_tool("shell"), Breakpoint::before_state("review")];
+    let then =
+        || vec![workflow(vec![state("start", step(ToolRisk::Read), 1), state("review", agent_state(), 2)])];
+    let told = play_acts(with_breakpoints(false, both(), then(), true), vec![GO(), done(), GO(), SAYS()]);
     assert_eq!(told[4..6], ["stands at review: state review", "enter review"]);
     // runs of before go on as they were recorded
     let old = RunSpec {
@@ -290,18 +309,19 @@ fn it_stands_before_a_tool() {
         stops: BreakpointSet { step: false, points: both() },
         ..spec(then(), true)
     };
-    let told = play(Play::of(old), vec![GO(), done(), SAYS()]);
+    let told = play_acts(Play::from_spec(old), vec![GO(), done(), SAYS()]);
     assert_eq!(told[4..6], ["enter review", "model"]);
 }
 
 #[test]
 fn it_stands_once_when_so_much_was_spent() {
     let point = vec![
-        Breakpoint::spend(5.0).unwrap(),
-        Breakpoint::spend(8.0).unwrap(),
-        Breakpoint::spend(1e6).unwrap(),
+        Breakpoint::after_spending(5.0).unwrap(),
+        Breakpoint::after_spending(8.0).unwrap(),
+        Breakpoint::after_spending(1e6).unwrap(),
     ];
-    let told = play(stops(false, point, two(), true), vec![SAYS(), GO(), SAYS()]);
+    let told =
+        play_acts(with_breakpoints(false, point, two_state_workflow(), true), vec![SAYS(), GO(), SAYS()]);
     let expected = [
         "breaks spend $1000000.00",
         "stands at review: spend $8.00",
@@ -315,20 +335,20 @@ fn it_stands_once_when_so_much_was_spent() {
 
 #[test]
 fn an_end_of_time_does_not_enter_the_state_it_stands_before() {
-    let timed = Workflow { timeout_ms: Some(1_000), ..two().remove(0) };
-    let told = play(Play::new(vec![timed], true), vec![at("review"), SAYS(), Act::Time]);
+    let timed = Workflow { timeout_ms: Some(1_000), ..two_state_workflow().remove(0) };
+    let told = play_acts(Play::new(vec![timed], true), vec![break_at("review"), SAYS(), Act::Time]);
     assert_eq!(told[3..], ["stands at review: state review", "ask failed timeout"]);
     // the time of the state before is over
-    let state = StateSpec { timeout_ms: Some(1_000), ..state("start", speak(), 1) };
-    let mut workflow = two().remove(0);
+    let state = StateSpec { timeout_ms: Some(1_000), ..state("start", agent_state(), 1) };
+    let mut workflow = two_state_workflow().remove(0);
     workflow.states[0] = state;
     let mut standing = Play::new(vec![workflow], true);
-    standing.act(at("review"));
-    standing.act(SAYS());
+    standing.perform_act(break_at("review"));
+    standing.perform_act(SAYS());
     assert!(standing.timers.is_empty());
     let end = Input::Cancelled { partial: Vec::new(), end: true, used: Vec::new() };
-    standing.feed(end);
-    assert_eq!(standing.finish()[4..], ["end cancelled"]);
+    standing.feed_input(end);
+    assert_eq!(standing.finish_and_replay()[4..], ["end cancelled"]);
 }
 
 #[test]
@@ -344,16 +364,16 @@ fn while_one_branch_stands_the_others_stand_before_their_next_state() {
     };
     let states = vec![
         state("start", StateBody::Parallel(spec), 7),
-        state("start.a/x", speak(), 2),
-        state("start.a/c", speak(), 3),
+        state("start.a/x", agent_state(), 2),
+        state("start.a/c", agent_state(), 3),
         ending("start.a/stop"),
-        state("start.b/y", speak(), 5),
-        state("start.b/d", speak(), 6),
+        state("start.b/y", agent_state(), 5),
+        state("start.b/d", agent_state(), 6),
         ending("start.b/stop"),
     ];
-    let told = play(
+    let told = play_acts(
         Play::new(vec![workflow(states)], true),
-        vec![at("c"), SAYS(), SAYS(), set("x", json!(1)), GO(), SAYS(), SAYS()],
+        vec![break_at("c"), SAYS(), SAYS(), set_value("x", json!(1)), GO(), SAYS(), SAYS()],
     );
     let told: Vec<&str> = told.iter().map(String::as_str).filter(|line| *line != "model").collect();
     let expected = [
@@ -374,7 +394,8 @@ fn while_one_branch_stands_the_others_stand_before_their_next_state() {
 
 #[test]
 fn values_are_set_only_while_it_stands_still() {
-    let told = play(Play::new(two(), true), vec![set("x", json!(1)), SAYS(), SAYS()]);
+    let told =
+        play_acts(Play::new(two_state_workflow(), true), vec![set_value("x", json!(1)), SAYS(), SAYS()]);
     assert_eq!(told[2], "warning set");
     assert!(!told.iter().any(|line| line.starts_with("set ")), "{told:?}");
 }
@@ -382,7 +403,10 @@ fn values_are_set_only_while_it_stands_still() {
 #[test]
 fn words_are_taken_back_until_they_are_read() {
     let back = || Act::Steers(SteeringAction::TakeBack { text: "by the way".to_owned() });
-    let told = play(Play::new(two(), true), vec![Act::Said("by the way"), back(), back(), SAYS(), SAYS()]);
+    let told = play_acts(
+        Play::new(two_state_workflow(), true),
+        vec![Act::Said("by the way"), back(), back(), SAYS(), SAYS()],
+    );
     assert_eq!(told[2..5], ["queued by the way", "taken back by the way", "enter review"]);
 }
 
@@ -397,23 +421,23 @@ fn an_approval_that_nobody_answers_is_a_no_after_its_time() {
     let limited = |seconds| {
         let spec = spec(vec![workflow(vec![state("start", StateBody::Step(step.clone()), 1)])], true);
         let approvals = ApprovalPolicy { deadline_s: seconds, ..spec.approvals.clone() };
-        Play::of(RunSpec { approvals, ..spec })
+        Play::from_spec(RunSpec { approvals, ..spec })
     };
-    let told = play(limited(60), vec![Act::Time]);
+    let told = play_acts(limited(60), vec![Act::Time]);
     assert_eq!(told, ["enter start", "approve shell {}", "ask failed tool.denied"]);
     let mut answered = limited(60);
     let until = |play: &Play| match play.pending.last() {
-        Some(Effect::AskApproval { until, .. }) => *until,
+        Some(Effect::AskApproval { deadline: until, .. }) => *until,
         other => panic!("{other:?}"),
     };
     assert_eq!(until(&answered), Some(Timestamp(61_000)));
     // who comes back has all the time again, however late it is; the timer of before is no longer waited for
     for (version, until, timers) in [(MACHINE_VERSION, 905_000, (1, 1)), (5, 61_000, (0, 0))] {
         let old = Arc::new(RunSpec { machine_version: version, ..RunSpec::clone(&answered.spec) });
-        let mut reopened = replay(old, answered.inputs.clone()).machine;
-        let effects = reopened.handle(Timestamp(845_000), resumed(true)).effects;
+        let mut reopened = replay_inputs(old, answered.inputs.clone()).machine;
+        let effects = reopened.handle_input(Timestamp(845_000), resume_input(true)).effects;
         let again = effects.iter().find_map(|effect| match effect {
-            Effect::AskApproval { until, .. } => *until,
+            Effect::AskApproval { deadline: until, .. } => *until,
             _ => None,
         });
         assert_eq!(again, Some(Timestamp(until)), "{version}");
@@ -421,7 +445,7 @@ fn an_approval_that_nobody_answers_is_a_no_after_its_time() {
         let set = effects.iter().filter(|e| matches!(e, Effect::SetTimer { delay_ms: 60_000, .. })).count();
         assert_eq!((stopped, set), timers, "{version}");
     }
-    answered.act(Act::Approves(ApprovalDecision::Allow));
+    answered.perform_act(Act::Approves(ApprovalDecision::Allow));
     assert!(answered.timers.is_empty());
     assert_eq!(until(&limited(0)), None);
 }
@@ -430,20 +454,21 @@ fn an_approval_that_nobody_answers_is_a_no_after_its_time() {
 fn what_a_script_reads_waits_no_longer() {
     use synthdev::domain::script::ScopePatch;
     let looking = StateSpec { script: Some(ACTION), ..state("start", StateBody::None, 1) };
-    let mut play = Play::new(vec![workflow(vec![state("first", speak(), 1), looking])], true);
+    let mut play = Play::new(vec![workflow(vec![state("first", agent_state(), 1), looking])], true);
     for text in ["one", "two"] {
-        play.act(Act::Said(text));
+        play.perform_act(Act::Said(text));
     }
-    play.act(SAYS());
-    let Effect::Evaluate { call, job } = play.take(|effect| matches!(effect, Effect::Evaluate { .. })) else {
+    play.perform_act(SAYS());
+    let Effect::Evaluate { call, job } = play.take_effect(|effect| matches!(effect, Effect::Evaluate { .. }))
+    else {
         unreachable!()
     };
     assert_eq!(job.scope.said, ["one", "two"]);
     let patch = ScopePatch { heard: 1, ..ScopePatch::default() };
-    play.feed(Input::Evaluated { call, outcome: ScriptOutcome { patch, ..ScriptOutcome::default() } });
+    play.feed_input(Input::Evaluated { call, outcome: ScriptOutcome { patch, ..ScriptOutcome::default() } });
     assert!(play.lines.contains(&"heard one".to_owned()), "{:?}", play.lines);
-    play.act(Act::Steers(SteeringAction::TakeBack { text: "one".to_owned() }));
-    play.act(Act::Steers(SteeringAction::TakeBack { text: "two".to_owned() }));
+    play.perform_act(Act::Steers(SteeringAction::TakeBack { text: "one".to_owned() }));
+    play.perform_act(Act::Steers(SteeringAction::TakeBack { text: "two".to_owned() }));
     assert_eq!(play.lines.last().unwrap(), "taken back two");
 }
 
@@ -461,7 +486,7 @@ fn what_one_script_was_offered_no_other_takes() {
         merge: Default::default(),
     };
     let states = vec![
-        state("first", speak(), 1),
+        state("first", agent_state(), 1),
         state("start", StateBody::Parallel(spec), 6),
         looking("start.a/x", 3),
         ending("start.a/stop"),
@@ -469,30 +494,33 @@ fn what_one_script_was_offered_no_other_takes() {
         ending("start.b/stop"),
     ];
     let mut play = Play::new(vec![workflow(states)], true);
-    ["one", "two"].into_iter().for_each(|text| play.act(Act::Said(text)));
-    play.act(SAYS());
-    let next = |play: &mut Play| match play.take(|effect| matches!(effect, Effect::Evaluate { .. })) {
+    ["one", "two"].into_iter().for_each(|text| play.perform_act(Act::Said(text)));
+    play.perform_act(SAYS());
+    let next = |play: &mut Play| match play.take_effect(|effect| matches!(effect, Effect::Evaluate { .. })) {
         Effect::Evaluate { call, job } => (call, job.scope.said),
         other => panic!("{other:?}"),
     };
     let (first, second) = (next(&mut play), next(&mut play));
     assert_eq!((first.1.len(), second.1.len()), (2, 0));
     // what is gone meanwhile is not made up for by what came meanwhile
-    play.act(Act::Said("three"));
-    play.act(Act::Steers(SteeringAction::TakeBack { text: "one".to_owned() }));
+    play.perform_act(Act::Said("three"));
+    play.perform_act(Act::Steers(SteeringAction::TakeBack { text: "one".to_owned() }));
     let patch = ScopePatch { heard: 2, ..ScopePatch::default() };
-    play.feed(Input::Evaluated { call: first.0, outcome: ScriptOutcome { patch, ..Default::default() } });
+    play.feed_input(Input::Evaluated {
+        call: first.0,
+        outcome: ScriptOutcome { patch, ..Default::default() },
+    });
     let heard: Vec<&String> = play.lines.iter().filter(|line| line.starts_with("heard")).collect();
     assert_eq!(heard, ["heard two"]);
-    play.act(Act::Steers(SteeringAction::TakeBack { text: "three".to_owned() }));
-    play.feed(Input::Evaluated { call: second.0, outcome: ScriptOutcome::default() });
-    assert!(play.finish().contains(&"taken back three".to_owned()));
+    play.perform_act(Act::Steers(SteeringAction::TakeBack { text: "three".to_owned() }));
+    play.feed_input(Input::Evaluated { call: second.0, outcome: ScriptOutcome::default() });
+    assert!(play.finish_and_replay().contains(&"taken back three".to_owned()));
 }
 
 #[test]
 fn an_agent_asks_the_person_and_reads_the_answer() {
     let ask = |choices: Value| {
-        let mut asking = workflow(vec![state("start", speak(), 1)]);
+        let mut asking = workflow(vec![state("start", agent_state(), 1)]);
         asking.agents[0].tools = vec![synthdev::domain::tool::ask_user_tool()];
         let mut play = Play::new(vec![asking], true);
         let arguments = json!({"question": "Which one?", "choices": choices}).to_string();
@@ -503,18 +531,19 @@ fn an_agent_asks_the_person_and_reads_the_answer() {
             original: None,
         };
         let tool_calls = vec![call("a", &arguments), call("b", "{}"), call("c", "{\"question\": \"Sure?\"}")];
-        let Effect::CallModel { call, .. } = play.take(|effect| matches!(effect, Effect::CallModel { .. }))
+        let Effect::CallModel { call, .. } =
+            play.take_effect(|effect| matches!(effect, Effect::CallModel { .. }))
         else {
             unreachable!()
         };
-        play.feed(Input::Replied { call, reply: ModelReply { tool_calls, ..reply("", 10) } });
+        play.feed_input(Input::Replied { call, reply: ModelReply { tool_calls, ..text_reply("", 10) } });
         play
     };
     let text = |text: &str| Act::Answers(UserAnswer::Value { value: json!(text) });
     let mut play = ask(json!([]));
     // words that nobody asked for answer it as well; several questions come one after the other
-    play.act(Act::Said("the first"));
-    play.act(text("yes"));
+    play.perform_act(Act::Said("the first"));
+    play.perform_act(text("yes"));
     let Effect::CallModel { request, .. } = play.pending.last().unwrap() else {
         panic!("{:?}", play.pending)
     };
@@ -527,24 +556,24 @@ fn an_agent_asks_the_person_and_reads_the_answer() {
     assert_eq!(results.len(), 3);
     assert_eq!((results[0], results[2]), ("the first", "yes"));
     assert!(results[1].contains("`question` is missing"), "{results:?}");
-    play.act(SAYS());
-    let told = play.finish();
+    play.perform_act(SAYS());
+    let told = play.finish_and_replay();
     assert!(told.contains(&"ask writer asks: Which one?".to_owned()), "{told:?}");
     // one of several; a wrong one is asked again
     let mut play = ask(json!(["red", "blue"]));
-    play.act(text("green"));
+    play.perform_act(text("green"));
     assert!(play.lines.last().unwrap().starts_with("ask again: `green` is none of"), "{:?}", play.lines);
-    play.act(text("BLUE"));
+    play.perform_act(text("BLUE"));
     assert_eq!(play.lines.last().unwrap(), "ask writer asks: Sure?");
 }
 
 #[test]
 fn a_limit_at_the_door_does_not_make_it_stand_twice() {
-    let mut limited = two().remove(0);
+    let mut limited = two_state_workflow().remove(0);
     limited.limits.max_steps = 1;
-    let point = vec![Breakpoint::state("review")];
-    let told = play(
-        stops(false, point, vec![limited], true),
+    let point = vec![Breakpoint::before_state("review")];
+    let told = play_acts(
+        with_breakpoints(false, point, vec![limited], true),
         vec![SAYS(), GO(), Act::Answers(UserAnswer::Continue), SAYS()],
     );
     assert_eq!(told[3..7], ["stands at review: state review", "ask max_steps", "enter review", "model"]);
@@ -554,7 +583,7 @@ fn a_limit_at_the_door_does_not_make_it_stand_twice() {
 fn models_are_interrupted_and_asked_again() {
     let interrupt = || Act::Steers(SteeringAction::Interrupt { partial: Vec::new() });
     let word = || Act::Answers(UserAnswer::Text { text: "shorter".to_owned() });
-    let told = play(Play::new(two(), true), vec![interrupt(), word(), SAYS(), SAYS()]);
+    let told = play_acts(Play::new(two_state_workflow(), true), vec![interrupt(), word(), SAYS(), SAYS()]);
     let expected = [
         "enter start",
         "model",
@@ -566,11 +595,11 @@ fn models_are_interrupted_and_asked_again() {
         "end completed",
     ];
     assert_eq!(told, expected, "it goes on once, and stands nowhere else");
-    let told = play(Play::new(two(), true), vec![interrupt(), GO(), SAYS(), SAYS()]);
+    let told = play_acts(Play::new(two_state_workflow(), true), vec![interrupt(), GO(), SAYS(), SAYS()]);
     assert_eq!(told, expected);
     // a tool that runs ends; then it stands, before the model is asked again
     let tool = || Act::Tool(ToolOutcome { ok: true, ..ToolOutcome::default() });
-    let mut one = two();
+    let mut one = two_state_workflow();
     one[0].agents[0].tools = vec![ToolSpec {
         name: "look".to_owned(),
         description: String::new(),
@@ -579,7 +608,7 @@ fn models_are_interrupted_and_asked_again() {
         repeat: None,
     }];
     let told =
-        play(Play::new(one, true), vec![Act::Calls("look"), interrupt(), tool(), GO(), SAYS(), SAYS()]);
+        play_acts(Play::new(one, true), vec![Act::Calls("look"), interrupt(), tool(), GO(), SAYS(), SAYS()]);
     let lines: Vec<&str> = told.iter().map(String::as_str).collect();
     let at = lines.iter().position(|line| *line == "stands at start: interrupted").unwrap();
     assert!(lines[at - 1].starts_with("run look"), "{lines:?}");
@@ -590,12 +619,12 @@ fn models_are_interrupted_and_asked_again() {
 fn guidance_outlives_a_call_that_fails() {
     let cut = || ModelError::Transport { detail: "cut".to_owned() };
     let word = || Act::Answers(UserAnswer::Text { text: "shorter".to_owned() });
-    let mut play = Play::new(two(), true);
+    let mut play = Play::new(two_state_workflow(), true);
     let again = Act::Answers(UserAnswer::Continue);
     for act in
         [Act::Steers(SteeringAction::Interrupt { partial: Vec::new() }), word(), Act::Breaks(cut()), again]
     {
-        play.act(act);
+        play.perform_act(act);
     }
     let asked = play.pending.iter().find_map(|effect| match effect {
         Effect::CallModel { request, .. } => Some(&request.messages),
@@ -604,9 +633,9 @@ fn guidance_outlives_a_call_that_fails() {
     let said = asked.expect("it is asked again").iter().any(|message| message.content.contains("shorter"));
     assert!(said, "{asked:#?}");
     for act in [SAYS(), SAYS()] {
-        play.act(act);
+        play.perform_act(act);
     }
-    play.finish();
+    play.finish_and_replay();
 }
 
 #[test]
@@ -622,21 +651,22 @@ fn the_time_of_a_state_rests_while_a_person_says_what_shall_be_different() {
     for (version, goes_on, typed, left) in rows {
         let inner = Workflow {
             name: "inner".to_owned(),
-            ..workflow(vec![timed(state("start", speak(), 1), 30_000)])
+            ..workflow(vec![timed(state("start", agent_state(), 1), 30_000)])
         };
         let outer = workflow(vec![timed(state("start", child(), 1), 60_000)]);
-        let mut play = Play::of(RunSpec { machine_version: version, ..spec(vec![outer, inner], true) });
-        let begun = play.now;
-        play.act(Act::Passes(10_000 - 1));
-        play.act(interrupt());
+        let mut play =
+            Play::from_spec(RunSpec { machine_version: version, ..spec(vec![outer, inner], true) });
+        let begun = play.clock;
+        play.perform_act(Act::Passes(10_000 - 1));
+        play.perform_act(interrupt());
         assert_eq!(play.timers.is_empty(), version == MACHINE_VERSION, "{version}");
-        play.act(Act::Passes(typed - 1));
-        play.act(goes_on);
-        let mut ends: Vec<i64> = play.timers.iter().map(|(at, _)| at - play.now).collect();
+        play.perform_act(Act::Passes(typed - 1));
+        play.perform_act(goes_on);
+        let mut ends: Vec<i64> = play.timers.iter().map(|(at, _)| at - play.clock).collect();
         ends.sort_unstable();
-        assert_eq!(ends, left, "{version} {}", play.now - begun);
-        play.act(SAYS());
-        play.finish();
+        assert_eq!(ends, left, "{version} {}", play.clock - begun);
+        play.perform_act(SAYS());
+        play.finish_and_replay();
     }
 }
 
@@ -658,7 +688,7 @@ fn time_that_is_up_frees_nobody_who_stands_elsewhere() {
         message: Given::Text("well?".to_owned()),
         choices: Vec::new(),
         schema: None,
-        required_outputs: named(&["x"]),
+        required_outputs: owned_names(&["x"]),
         default: Some(json!({"x": 1})),
         ttl_ms: Some(1_000),
         on_timeout: None,
@@ -668,27 +698,28 @@ fn time_that_is_up_frees_nobody_who_stands_elsewhere() {
         state("start", StateBody::Parallel(parallel), 5),
         state("start.a/ask", StateBody::Pause(delegate), 2),
         ending("start.a/stop"),
-        state("start.b/look", speak(), 4),
+        state("start.b/look", agent_state(), 4),
         ending("start.b/stop"),
     ];
-    let stands = |play: &Play| play.machine.pauses().iter().any(|pause| pause.state == "start.b/look");
+    let stands = |play: &Play| play.machine.open_pauses().iter().any(|pause| pause.state == "start.b/look");
     for (version, stays) in [(MACHINE_VERSION, true), (7, false)] {
-        let stops = BreakpointSet { step: false, points: vec![Breakpoint::state("look")] };
+        let stops = BreakpointSet { step: false, points: vec![Breakpoint::before_state("look")] };
         let spec = RunSpec { machine_version: version, stops, ..spec(vec![workflow(states.clone())], false) };
-        let mut play = Play::of(spec);
+        let mut play = Play::from_spec(spec);
         assert!(play.lines.last().unwrap().starts_with("end paused"), "{:?}", play.lines);
         assert!(stands(&play), "{:?}", play.lines);
-        let asked = play.machine.pauses().into_iter().find(|pause| pause.state == "start.a/ask").unwrap();
+        let asked =
+            play.machine.open_pauses().into_iter().find(|pause| pause.state == "start.a/ask").unwrap();
         let elapsed = vec![asked.call];
-        play.feed(Input::Resumed(Box::new(ResumeInput { elapsed, ..ResumeInput::default() })));
+        play.feed_input(Input::Resumed(Box::new(ResumeInput { elapsed, ..ResumeInput::default() })));
         assert_eq!(stands(&play), stays, "{version}: {:?}", play.lines);
         assert!(play.lines.contains(&"warning pause_timeout".to_owned()), "{:?}", play.lines);
         if stays {
             // whoever takes it up without looking frees it
-            play.feed(resumed(false));
+            play.feed_input(resume_input(false));
         }
-        play.act(SAYS());
+        play.perform_act(SAYS());
         assert_eq!(play.lines.last().unwrap(), "end completed", "{version}");
-        play.finish();
+        play.finish_and_replay();
     }
 }

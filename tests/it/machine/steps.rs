@@ -16,7 +16,7 @@ fn exit(code: i64) -> Act {
     done(code == 0, Some(json!({"exit_code": code, "stdout": "", "stderr": "why"})))
 }
 
-fn one(work: StateBody) -> Vec<Workflow> {
+fn single_state_workflow(work: StateBody) -> Vec<Workflow> {
     use synthdev::domain::workflow::StateOutputSpec;
     let store = Some(StateOutputSpec { key: Some("came".to_owned()), schema: None });
     vec![workflow(vec![StateSpec { store, ..state("start", work, 1) }])]
@@ -47,9 +47,9 @@ fn what_counts_as_success() {
     for (expect, outcome, rest) in rows {
         let about = format!("{expect:?} {outcome:?}");
         let work = step(ToolRisk::Read, expect, Vec::new());
-        check(
+        check_story(
             &about,
-            one(work),
+            single_state_workflow(work),
             false,
             vec![outcome],
             &[&["enter start", "run shell {}"], &rest[..]].concat(),
@@ -69,9 +69,15 @@ fn arguments_are_evaluated() {
     let values = |last| Act::Values(vec![Some(json!("-C")), last]);
     let run = r#"run shell {"command":"make","args":["-C","dir"]}"#;
     let expected = ["enter start", run, r#"set {"came":"the words"}"#, "enter stop", "end completed"];
-    check("built", one(work()), false, vec![values(Some(json!("dir"))), done(true, None)], &expected);
+    check_story(
+        "built",
+        single_state_workflow(work()),
+        false,
+        vec![values(Some(json!("dir"))), done(true, None)],
+        &expected,
+    );
     let expected = ["enter start", "end failed input_undefined"];
-    check("undefined", one(work()), false, vec![values(None)], &expected);
+    check_story("undefined", single_state_workflow(work()), false, vec![values(None)], &expected);
 }
 
 #[test]
@@ -90,33 +96,34 @@ fn a_step_needs_permission_like_any_tool() {
     let asked = ["enter start", "approve shell {}"];
     let denied = [&asked[..], &["ask failed tool.denied"]].concat();
     let execute = || step(ToolRisk::Execute, ActionExpectation::Ok, Vec::new());
-    check("denied", twice(execute()), true, acts(ApprovalDecision::Deny { reason: None }), &denied);
-    check("nobody there", twice(execute()), false, vec![], &["enter start", "end paused tool.denied"]);
+    check_story("denied", twice(execute()), true, acts(ApprovalDecision::Deny { reason: None }), &denied);
+    check_story("nobody there", twice(execute()), false, vec![], &["enter start", "end paused tool.denied"]);
     let rest = ["run shell {}", "enter start 2"];
     let always = [&asked[..], &rest, &["run shell {}", "enter stop", "end completed"]].concat();
     let once = [&asked[..], &rest, &["approve shell {}"]].concat();
     let both = |decision: ApprovalDecision| vec![Act::Approves(decision), done(true, None), Act::Chooses(0)];
     let finish = [done(true, None), Act::Chooses(1)];
-    check(
+    check_story(
         "always",
         twice(execute()),
         true,
         [both(ApprovalDecision::AllowTool), finish.to_vec()].concat(),
         &always,
     );
-    check("once", twice(execute()), true, both(ApprovalDecision::Allow), &once);
+    check_story("once", twice(execute()), true, both(ApprovalDecision::Allow), &once);
 }
 
 #[test]
 fn a_failed_step_can_be_caught_and_says_why() {
     let caught = RecoveryPolicy {
-        catch: vec![CatchRule { key: Some("why".to_owned()), ..catch(&["tool.failed"], 1) }],
+        catch: vec![CatchRule { key: Some("why".to_owned()), ..catch_rule(&["tool.failed"], 1) }],
         ..RecoveryPolicy::default()
     };
-    let start = with(state("start", step(ToolRisk::Read, ActionExpectation::Ok, Vec::new()), 1), caught);
+    let start =
+        with_recovery(state("start", step(ToolRisk::Read, ActionExpectation::Ok, Vec::new()), 1), caught);
     let mut play = Play::new(vec![workflow(vec![start])], false);
-    play.act(exit(3));
-    let told = play.finish();
+    play.perform_act(exit(3));
+    let told = play.finish_and_replay();
     let data = told.iter().find(|line| line.starts_with("set ")).unwrap();
     assert!(data.contains("(3)") && data.contains("why"), "{data}");
     assert_eq!(told.last().unwrap(), "end completed");
@@ -141,9 +148,9 @@ fn a_run_that_ends_in_a_branch_can_be_cancelled_while_its_snapshot_is_made() {
     // the snapshot before the run is not there yet when the branch reaches its limit
     let mut play = Play::new(vec![one], false);
     assert_eq!(play.lines, ["enter start", "enter start.a/s"]);
-    assert!(!play.machine.is_over());
-    play.feed(Input::Cancelled { partial: Vec::new(), end: false, used: Vec::new() });
-    assert!(play.machine.is_over(), "{:?}", play.lines);
+    assert!(!play.machine.is_idle_for_good());
+    play.feed_input(Input::Cancelled { partial: Vec::new(), end: false, used: Vec::new() });
+    assert!(play.machine.is_idle_for_good(), "{:?}", play.lines);
 }
 
 #[test]
@@ -167,9 +174,9 @@ fn an_agent_is_told_of_an_interrupted_call_whether_it_had_begun() {
         chat.agents[0].tools = vec![ToolSpec { name, description, parameters, risk, repeat: None }];
         let mut spec = RunSpec { machine_version: version, ..spec(vec![chat], true) };
         spec.approvals.execute = ToolPermission::Allow;
-        let mut play = Play::of(spec);
+        let mut play = Play::from_spec(spec);
         let says = |text: &str| Act::Answers(UserAnswer::Text { text: text.to_owned() });
-        play.act(says("look twice"));
+        play.perform_act(says("look twice"));
         let model = |effect: &Effect| matches!(effect, Effect::CallModel { .. });
         let call = |id: &str| ToolCall {
             id: id.to_owned(),
@@ -178,12 +185,14 @@ fn an_agent_is_told_of_an_interrupted_call_whether_it_had_begun() {
             original: None,
         };
         let tool_calls = vec![call("c1"), call("c2")];
-        let input =
-            Input::Replied { call: play.call(model), reply: ModelReply { tool_calls, ..reply("", 10) } };
-        play.feed(input);
-        play.feed(Input::Cancelled { partial: Vec::new(), end: false, used: Vec::new() });
-        play.act(says("and now?"));
-        let Effect::CallModel { request, .. } = play.take(model) else { panic!("no model call") };
+        let input = Input::Replied {
+            call: play.take_call(model),
+            reply: ModelReply { tool_calls, ..text_reply("", 10) },
+        };
+        play.feed_input(input);
+        play.feed_input(Input::Cancelled { partial: Vec::new(), end: false, used: Vec::new() });
+        play.perform_act(says("and now?"));
+        let Effect::CallModel { request, .. } = play.take_effect(model) else { panic!("no model call") };
         let told = request.messages.iter().filter(|message| message.role == ChatRole::Tool);
         let told: Vec<&str> = told.map(|message| message.content.as_str()).collect();
         assert_eq!(told, [first, before], "{version} {risk:?}");

@@ -6,18 +6,18 @@ use synthdev::domain::workflow::{BranchErrors, BranchSpec, JoinPolicy, OnError, 
 const SLOW: &str = "end failed timeout";
 
 fn timed(ms: u64, recovery: RecoveryPolicy) -> StateSpec {
-    StateSpec { timeout_ms: Some(ms), ..with(state("start", speak(), 2), recovery) }
+    StateSpec { timeout_ms: Some(ms), ..with_recovery(state("start", agent_state(), 2), recovery) }
 }
 
-fn two(start: StateSpec) -> Vec<Workflow> {
+fn two_state_workflow(start: StateSpec) -> Vec<Workflow> {
     vec![workflow(vec![start, state("other", StateBody::None, 2)])]
 }
 
 #[test]
 fn a_visit_may_take_so_long_with_all_its_attempts() {
-    let caught = RecoveryPolicy { catch: vec![catch(&["timeout"], 1)], ..RecoveryPolicy::default() };
-    let retried = RecoveryPolicy { retry: vec![retry(&["model"], 5, 400)], ..RecoveryPolicy::default() };
-    let timely = RecoveryPolicy { retry: vec![retry(&["timeout"], 2, 0)], ..RecoveryPolicy::default() };
+    let caught = RecoveryPolicy { catch: vec![catch_rule(&["timeout"], 1)], ..RecoveryPolicy::default() };
+    let retried = RecoveryPolicy { retry: vec![retry_rule(&["model"], 5, 400)], ..RecoveryPolicy::default() };
+    let timely = RecoveryPolicy { retry: vec![retry_rule(&["timeout"], 2, 0)], ..RecoveryPolicy::default() };
     let rows = [
         ("in time", RecoveryPolicy::default(), vec![Act::Says("done")], vec!["enter stop", "end completed"]),
         ("too late", RecoveryPolicy::default(), vec![Act::Time], vec![SLOW]),
@@ -30,7 +30,7 @@ fn a_visit_may_take_so_long_with_all_its_attempts() {
         (
             "the waits between attempts count",
             retried,
-            vec![broken(), Act::Time, broken(), Act::Time],
+            vec![broken_model(), Act::Time, broken_model(), Act::Time],
             vec![
                 "retry 2/5 in 400 after model.transport",
                 "model",
@@ -47,7 +47,7 @@ fn a_visit_may_take_so_long_with_all_its_attempts() {
     ];
     for (about, recovery, acts, rest) in rows {
         let expected = [&["enter start", "model"], &rest[..]].concat();
-        check(about, two(timed(500, recovery)), false, acts, &expected);
+        check_story(about, two_state_workflow(timed(500, recovery)), false, acts, &expected);
     }
 }
 
@@ -61,15 +61,17 @@ fn a_state_that_runs_out_of_time_stops_all_that_it_started() {
         max_concurrency: None,
         merge: Default::default(),
     };
-    let caught = RecoveryPolicy { catch: vec![catch(&["timeout"], 1)], ..RecoveryPolicy::default() };
-    let fork =
-        StateSpec { timeout_ms: Some(500), ..with(state("start", StateBody::Parallel(both), 6), caught) };
+    let caught = RecoveryPolicy { catch: vec![catch_rule(&["timeout"], 1)], ..RecoveryPolicy::default() };
+    let fork = StateSpec {
+        timeout_ms: Some(500),
+        ..with_recovery(state("start", StateBody::Parallel(both), 6), caught)
+    };
     let end = |name: &str| StateSpec { name: name.to_owned(), terminal: true, ..StateSpec::default() };
-    let inner = Workflow { name: "inner".to_owned(), ..workflow(vec![state("start", speak(), 1)]) };
+    let inner = Workflow { name: "inner".to_owned(), ..workflow(vec![state("start", agent_state(), 1)]) };
     let root = workflow(vec![
         fork,
         state("other", StateBody::None, 6),
-        state("start.a/start", speak(), 3),
+        state("start.a/start", agent_state(), 3),
         end("start.a/stop"),
         state("start.b/start", child(), 5),
         end("start.b/stop"),
@@ -86,7 +88,7 @@ fn a_state_that_runs_out_of_time_stops_all_that_it_started() {
         "enter stop",
         "end completed",
     ];
-    check("branches", vec![root, inner], false, vec![Act::Time], &expected);
+    check_story("branches", vec![root, inner], false, vec![Act::Time], &expected);
 }
 
 #[test]
@@ -96,12 +98,12 @@ fn a_workflow_may_take_so_long() {
         timeout_ms,
         on_error,
         ..workflow(vec![
-            with(
-                state("start", speak(), 2),
+            with_recovery(
+                state("start", agent_state(), 2),
                 // a rule of one state is not for the time of the whole
-                RecoveryPolicy { catch: vec![catch(&["*"], 1)], ..RecoveryPolicy::default() },
+                RecoveryPolicy { catch: vec![catch_rule(&["*"], 1)], ..RecoveryPolicy::default() },
             ),
-            state("last", speak(), 2),
+            state("last", agent_state(), 2),
         ])
     };
     let root = |timeout_ms| Workflow { timeout_ms, ..workflow(vec![state("start", child(), 1)]) };
@@ -132,29 +134,29 @@ fn a_workflow_may_take_so_long() {
         ),
     ];
     for (workflows, acts, rest) in rows {
-        check("timeout of a workflow", workflows, false, acts, &[&begin[..], &rest].concat());
+        check_story("timeout of a workflow", workflows, false, acts, &[&begin[..], &rest].concat());
     }
 }
 
 #[test]
 fn late_timers_change_nothing() {
-    let mut play = Play::new(two(timed(500, RecoveryPolicy::default())), true);
+    let mut play = Play::new(two_state_workflow(timed(500, RecoveryPolicy::default())), true);
     let (_, late) = play.timers[0];
-    play.act(Act::Says("done"));
+    play.perform_act(Act::Says("done"));
     let told = play.lines.len();
-    play.feed(Input::Elapsed { call: late });
-    assert_eq!(play.finish().len(), told);
+    play.feed_input(Input::Elapsed { call: late });
+    assert_eq!(play.finish_and_replay().len(), told);
 }
 
 #[test]
 fn a_person_who_is_asked_about_an_error_has_all_the_time() {
     let acts = vec![Act::Time, Act::Passes(100_000), Act::Answers(UserAnswer::Continue), Act::Time];
-    let mut play = Play::new(two(timed(500, RecoveryPolicy::default())), true);
+    let mut play = Play::new(two_state_workflow(timed(500, RecoveryPolicy::default())), true);
     for act in acts {
-        play.act(act);
+        play.perform_act(act);
     }
     let expected = ["enter start", "model", "ask failed timeout", "model", "ask failed timeout"];
-    assert_eq!(play.finish(), expected);
+    assert_eq!(play.finish_and_replay(), expected);
 }
 
 #[test]
@@ -173,6 +175,12 @@ fn waiting_takes_its_time() {
     for (wait, acts, rest) in rows {
         let about = format!("{wait:?}");
         let start = state("start", StateBody::Wait(wait), 1);
-        check(&about, vec![workflow(vec![start])], false, acts, &[&["enter start"], &rest[..]].concat());
+        check_story(
+            &about,
+            vec![workflow(vec![start])],
+            false,
+            acts,
+            &[&["enter start"], &rest[..]].concat(),
+        );
     }
 }

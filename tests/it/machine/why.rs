@@ -3,18 +3,18 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use synthdev::engine::explain::{StepExplanation, explain_step, lines};
+use synthdev::engine::explain::{StepExplanation, explain_step, report_lines};
 use synthdev::engine::input::{Input, RewindInput, UserAnswer};
 
 use super::upgrade::played::{Played, program};
 
 fn run(files: &[Value], inputs: Value, replies: Value, answers: &[UserAnswer]) -> Played {
     let mut played = Played::new(program(files), inputs, replies, answers);
-    played.finish();
+    played.play_to_end();
     played
 }
 
-fn asked(played: &Played, step: u32) -> StepExplanation {
+fn explain_played_step(played: &Played, step: u32) -> StepExplanation {
     let found = explain_step(Arc::clone(&played.spec), &played.inputs, step);
     found.unwrap_or_else(|| panic!("there is no step {step}: {}", played.path()))
 }
@@ -27,7 +27,7 @@ fn the_reviewer_sent_the_coder_back() {
     let replies = json!({"coder": ["drafted", "tested"], "reviewer": [more, done]});
     let played = run(&[file], json!({"task_to_do": "T"}), replies, &[]);
     assert_eq!(played.path(), "start code review code review stop");
-    golden(&played, "coder_reviewer", include_str!("../../data/why/coder_reviewer.txt"));
+    check_golden(&played, "coder_reviewer", include_str!("../../data/why/coder_reviewer.txt"));
     assert_eq!(explain_step(Arc::clone(&played.spec), &played.inputs, 7), None);
     assert_eq!(explain_step(Arc::clone(&played.spec), &played.inputs, 0), None);
 }
@@ -99,7 +99,7 @@ fn each_kind_of_way_and_source_is_told() {
     let path = "start start split split.a/start split.b/start split.b/stop split.a/more split.a/stop each each[0]/start \
         each[0]/stop call inner/start inner/stop run ask fails last stop";
     assert_eq!(played.path(), path);
-    golden(&played, "each_kind", include_str!("../../data/why/each_kind.txt"));
+    check_golden(&played, "each_kind", include_str!("../../data/why/each_kind.txt"));
 }
 
 #[test]
@@ -119,25 +119,26 @@ fn limits_unasked_words_and_no_match_lead_on() {
     });
     let good = json!({"critic": [{"verdict": {"good": true, "note": "fine"}}]});
     let mut played = Played::new(program(&[file]), json!({}), good.clone(), &[]);
-    played.until("model critic in tired", 1);
-    played.feed(Input::Said { text: "wait".to_owned() });
-    played.finish();
+    played.play_until("model critic in tired", 1);
+    played.feed_input(Input::Said { text: "wait".to_owned() });
+    played.play_to_end();
     assert_eq!(played.path(), "start start tired resume odd stop");
-    golden(&played, "edges", include_str!("../../data/why/edges.txt"));
+    check_golden(&played, "edges", include_str!("../../data/why/edges.txt"));
 
     // a fork before the fourth step: what was said still leads to `resume`, where something else stands now
     let set = vec![(vec!["resume_input".to_owned()], json!("no"))];
-    played.back(RewindInput { step: 4, fork_of: Some("r1".into()), set, ..RewindInput::default() }, &good);
-    played.finish();
+    played
+        .rewind_to(RewindInput { step: 4, fork_of: Some("r1".into()), set, ..RewindInput::default() }, &good);
+    played.play_to_end();
     assert_eq!(played.path(), "start start tired resume stop");
-    golden(&played, "fork", include_str!("../../data/why/fork.txt"));
-    played.replays();
+    check_golden(&played, "fork", include_str!("../../data/why/fork.txt"));
+    played.assert_replays();
 }
 
 /// Every step of a run, its answers as they are shown; `UPDATE_WHY=1` writes them anew.
-fn golden(played: &Played, name: &str, expected: &str) {
+fn check_golden(played: &Played, name: &str, expected: &str) {
     let steps = (1..).map_while(|step| explain_step(Arc::clone(&played.spec), &played.inputs, step));
-    let told: Vec<String> = steps.map(|why| lines(&why).join("\n") + "\n").collect();
+    let told: Vec<String> = steps.map(|why| report_lines(&why).join("\n") + "\n").collect();
     assert_eq!(told.len(), played.path().split(' ').count());
     let told = told.join("\n");
     assert!(told.lines().all(|line| line.chars().count() <= 80), "{told}");
@@ -155,7 +156,7 @@ fn the_answer_is_plain_data() {
         "states": [{"name": "start", "transition": [{"target": "stop", "condition": "common_data.n === 0"}]}]
     });
     let played = run(&[file], json!({}), json!({}), &[]);
-    let found = asked(&played, 2);
+    let found = explain_played_step(&played, 2);
     let data = serde_json::to_value(&found).unwrap();
     assert_eq!(
         data,

@@ -38,7 +38,7 @@ fn fork(asks: StateBody, timeout_ms: Option<u64>) -> Workflow {
     let ending = |name: &str| StateSpec { name: name.to_owned(), terminal: true, ..StateSpec::default() };
     workflow(vec![
         StateSpec { timeout_ms, ..state("start", StateBody::Parallel(spec), 5) },
-        state("start.a/s", speak(), 2),
+        state("start.a/s", agent_state(), 2),
         ending("start.a/stop"),
         state("start.b/s", asks, 4),
         ending("start.b/stop"),
@@ -56,19 +56,19 @@ fn a_question_that_is_overtaken_is_closed_and_every_fork_ends() {
                 .pending
                 .iter()
                 .find(|effect| matches!(effect, Effect::AskApproval { .. } | Effect::AskPerson { .. }));
-            let asked = asked.and_then(call_of).unwrap_or_else(|| panic!("{:?}", play.pending));
+            let asked = asked.and_then(effect_call).unwrap_or_else(|| panic!("{:?}", play.pending));
             match way {
-                "joined" => play.act(Act::Says("done")),
-                "timed out" => play.act(Act::Time),
-                _ => play.feed(cancel()),
+                "joined" => play.perform_act(Act::Says("done")),
+                "timed out" => play.perform_act(Act::Time),
+                _ => play.feed_input(cancel()),
             }
-            let ReplayResult { events, .. } = replay(Arc::clone(&play.spec), play.inputs.clone());
+            let ReplayResult { events, .. } = replay_inputs(Arc::clone(&play.spec), play.inputs.clone());
             let closed =
                 events.iter().filter(|(_, event)| *event == RunEvent::PersonAnswered { call: asked });
             assert_eq!(closed.count(), 1, "{way}: {asks:?}");
             let joined = events.iter().filter(|(_, event)| matches!(event, RunEvent::Joined { .. })).count();
             assert_eq!(joined, usize::from(way != "cancelled"), "{way}: {asks:?}");
-            assert!(!play.pending.iter().any(|effect| call_of(effect) == Some(asked)), "{way}");
+            assert!(!play.pending.iter().any(|effect| effect_call(effect) == Some(asked)), "{way}");
         }
     }
 }

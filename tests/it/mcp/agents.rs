@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use super::super::cli::world::{World, eventually, talk};
+use super::super::cli::world::{World, talk_workflow, wait_for};
 use super::client::Client;
 use super::flows::{flow, world};
 use crate::support::model_server::{Behaviour, ModelServer};
@@ -13,7 +13,7 @@ use crate::support::model_server::{Behaviour, ModelServer};
 const OURS: [&str; 6] =
     ["--provider", "agentllm", "--smart-provider", "agentllm", "--fast-provider", "agentllm"];
 
-fn open(world: &World) -> Client {
+fn open_client(world: &World) -> Client {
     Client::open_with(world, &OURS)
 }
 
@@ -21,7 +21,7 @@ fn id(told: &Value) -> String {
     told["interactionId"].as_str().unwrap_or_else(|| panic!("no interaction in {told}")).to_owned()
 }
 
-fn success(id: &str, data: Value) -> Value {
+fn success_response(id: &str, data: Value) -> Value {
     json!({"interactionId": id, "agentLLMResponse": {"status": "success", "data": data}})
 }
 
@@ -32,9 +32,9 @@ fn error(id: &str, kind: &str) -> Value {
 
 #[test]
 fn the_call_that_needs_a_model_returns_the_request_and_goes_on_with_the_answer() {
-    let world = world(&[talk()]);
-    let mut client = open(&world);
-    let told = client.call("talk", json!({"task": "Translate 'hello' to French."}));
+    let world = world(&[talk_workflow()]);
+    let mut client = open_client(&world);
+    let told = client.call_tool("talk", json!({"task": "Translate 'hello' to French."}));
     let (run, id) = (told["workflowId"].clone(), id(&told));
     let messages = told["llmRequestForAgent"]["messages"].as_array().unwrap().clone();
     assert_eq!(messages[0]["role"], "system");
@@ -60,7 +60,7 @@ fn the_call_that_needs_a_model_returns_the_request_and_goes_on_with_the_answer()
         (&json!("taskmaster_to_agent"), &json!("pending_agent_llm_action"), &json!(["start"]))
     );
     // it can be asked for again
-    let again = client.call("get_workflow_status", json!({"workflowId": run}));
+    let again = client.call_tool("get_workflow_status", json!({"workflowId": run}));
     let left = |told: &Value| told["expiresInSeconds"].as_u64().unwrap();
     assert!(left(&again) <= left(&told) && (1..=900).contains(&left(&again)), "{again}");
     let mut same = again.clone();
@@ -69,9 +69,9 @@ fn the_call_that_needs_a_model_returns_the_request_and_goes_on_with_the_answer()
 
     // S1.12 and S1.22
     let data = json!({"text": "Bonjour", "usage": {"inputTokens": 10, "outputTokens": 5}});
-    let mut answer = success(&id, data);
+    let mut answer = success_response(&id, data);
     answer["projectRoot"] = json!(world.project().canonicalize().unwrap());
-    let told = client.call("agent_llm", answer.clone());
+    let told = client.call_tool("agent_llm", answer.clone());
     assert_eq!(
         (&told["status"], &told["interactionId"]),
         (&json!("agent_response_processed_by_taskmaster"), &json!(id))
@@ -82,24 +82,24 @@ fn the_call_that_needs_a_model_returns_the_request_and_goes_on_with_the_answer()
         "{told}"
     );
     // Once more, and otherwise
-    let again = client.call("agent_llm", answer);
+    let again = client.call_tool("agent_llm", answer);
     assert_eq!(
         (&again["status"], &again["duplicate"], &again["run"]),
         (&told["status"], &json!(true), &told["run"])
     );
-    let other = client.call("agent_llm", success(&id, json!({"text": "Salut"})));
+    let other = client.call_tool("agent_llm", success_response(&id, json!({"text": "Salut"})));
     assert_eq!(other["error"]["type"], "interaction_conflict", "{other}");
-    client.close();
-    let shown = world.run(&["runs", "list", "--json"]).code(0).json();
+    client.close_client();
+    let shown = world.run_program(&["runs", "list", "--json"]).code(0).json();
     assert_eq!(shown[0]["usage"]["prompt"], 10, "{shown}");
     assert_eq!(shown[0]["usage"]["completion"], 5, "{shown}");
 }
 
 #[test]
 fn a_repetition_is_one_whatever_the_order_of_its_keys() {
-    let world = world(&[talk()]);
-    let mut client = open(&world);
-    let id = id(&client.call("talk", json!({"task": "x"})));
+    let world = world(&[talk_workflow()]);
+    let mut client = open_client(&world);
+    let id = id(&client.call_tool("talk", json!({"task": "x"})));
     let rows = [
         (
             r#"{"status": "success", "data": {"text": "y", "usage": {"inputTokens": 1, "outputTokens": 2}}}"#,
@@ -112,26 +112,26 @@ fn a_repetition_is_one_whatever_the_order_of_its_keys() {
     ];
     for (said, again) in rows {
         let params = format!(r#"{{"interactionId": "{id}", "agentLLMResponse": {said}}}"#);
-        let told = client.call("agent_llm", serde_json::from_str(&params).unwrap());
+        let told = client.call_tool("agent_llm", serde_json::from_str(&params).unwrap());
         assert_eq!((&told["run"]["output"], &told["duplicate"]), (&json!("y"), &again), "{told}");
     }
-    client.close();
+    client.close_client();
 }
 
 #[test]
 fn errors_follow_the_rules_for_errors() {
-    let world = world(&[talk()]);
-    let mut client = open(&world);
-    let first = id(&client.call("talk", json!({"task": "x"})));
-    let told = client.call("agent_llm", error(&first, "rate_limit_error"));
+    let world = world(&[talk_workflow()]);
+    let mut client = open_client(&world);
+    let first = id(&client.call_tool("talk", json!({"task": "x"})));
+    let told = client.call_tool("agent_llm", error(&first, "rate_limit_error"));
     assert_eq!(told["status"], "agent_response_processed_by_taskmaster_with_error");
     let second = id(&told["run"]);
     assert_ne!(first, second, "a retry is a new interaction");
-    let told = client.call("agent_llm", success(&second, json!("Bonjour")));
+    let told = client.call_tool("agent_llm", success_response(&second, json!("Bonjour")));
     assert_eq!(told["run"]["output"], "Bonjour", "{told}");
     // what does not get better is not asked again
-    let third = id(&client.call("talk", json!({"task": "x"})));
-    let told = client.call("agent_llm", error(&third, "authentication_error"));
+    let third = id(&client.call_tool("talk", json!({"task": "x"})));
+    let told = client.call_tool("agent_llm", error(&third, "authentication_error"));
     let run = &told["run"];
     assert_eq!(
         (&run["status"], &run["error"]["type"], &run["failedStep"]),
@@ -139,23 +139,23 @@ fn errors_follow_the_rules_for_errors() {
         "{told}"
     );
     // unless somebody says so
-    let again = client.call("continue_workflow", json!({"workflowId": run["workflowId"]}));
-    let told = client.call("agent_llm", success(&id(&again), json!("Bonjour")));
+    let again = client.call_tool("continue_workflow", json!({"workflowId": run["workflowId"]}));
+    let told = client.call_tool("agent_llm", success_response(&id(&again), json!("Bonjour")));
     assert_eq!(told["run"]["output"], "Bonjour", "{told}");
-    client.close();
+    client.close_client();
 }
 
 #[test]
 fn wrong_answers_are_refused_and_change_nothing() {
-    let world = world(&[talk()]);
-    let mut client = open(&world);
-    let id = id(&client.call("talk", json!({"task": "x"})));
+    let world = world(&[talk_workflow()]);
+    let mut client = open_client(&world);
+    let id = id(&client.call_tool("talk", json!({"task": "x"})));
     let with = |response: Value| json!({"interactionId": id, "agentLLMResponse": response});
-    let mut both = success(&id, json!({"text": "x"}));
+    let mut both = success_response(&id, json!({"text": "x"}));
     both["delegatedCallDetails"] = json!({});
-    let mut elsewhere = success(&id, json!({"text": "x"}));
+    let mut elsewhere = success_response(&id, json!({"text": "x"}));
     elsewhere["projectRoot"] = json!("/somewhere/else/../..");
-    let mut unknown = success(&id, json!({"text": "x"}));
+    let mut unknown = success_response(&id, json!({"text": "x"}));
     unknown["sudo"] = json!(true);
     let rows = [
         (json!({}), "Missing required argument: interactionId, agentLLMResponse"),
@@ -169,32 +169,32 @@ fn wrong_answers_are_refused_and_change_nothing() {
         (with(json!({"status": "done", "data": {}})), "must be success or error"),
         (with(json!({"status": "success", "data": "x".repeat(1 << 20)})), "at most 1048576 are taken"),
         (elsewhere, "`projectRoot` is not the project"),
-        (success("0123", json!({"text": "x"})), "Unknown or expired interactionId: 0123"),
+        (success_response("0123", json!({"text": "x"})), "Unknown or expired interactionId: 0123"),
     ];
     for (arguments, expected) in rows {
-        let error = client.refusal("agent_llm", arguments);
+        let error = client.call_refusal("agent_llm", arguments);
         assert!(error["code"] == -32602 && error["message"].as_str().unwrap().contains(expected), "{error}");
     }
-    let told = client.call("agent_llm", success(&id, json!({"words": "x"})));
+    let told = client.call_tool("agent_llm", success_response(&id, json!({"words": "x"})));
     assert_eq!(
         (&told["error"]["type"], &told["error"]["triesLeft"]),
         (&json!("validation"), &json!(4)),
         "{told}"
     );
-    let told = client.call("agent_llm", success(&id, json!({"text": "at last"})));
+    let told = client.call_tool("agent_llm", success_response(&id, json!({"text": "at last"})));
     assert_eq!(told["run"]["output"], "at last", "{told}");
-    client.close();
+    client.close_client();
 }
 
 /// A role that decides and does nothing else.
-fn judge() -> Value {
+fn judge_role() -> Value {
     let parameters = json!({"type": "object", "properties": {"translation": {"type": "string"}}, "required": ["translation"]});
     let function = json!({"name": "translate", "description": "Gives it", "parameters": parameters});
     json!({"judge": {"level": "base", "systemMessage": "You judge.", "includedTools": [],
         "parsingTools": [{"type": "function", "function": function, "parsingOnly": true}]}})
 }
 
-pub fn judging() -> World {
+pub fn judging_world() -> World {
     let mut flow = flow(
         "judged",
         &json!([
@@ -207,16 +207,16 @@ pub fn judging() -> World {
     flow["contexts"] = json!([{"name": "main", "starting_messages": []}]);
     flow["agents"] = json!([{"agent_role": "judge", "context": "main", "role": "assistant"}]);
     let world = world(&[flow]);
-    world.configure("roles/judge.json", &judge().to_string());
+    world.write_user_file("roles/judge.json", &judge_role().to_string());
     world
 }
 
 #[test]
 fn objects_fit_their_schema_bare_or_not() {
-    let world = judging();
-    let mut client = open(&world);
+    let world = judging_world();
+    let mut client = open_client(&world);
     for data in [json!({"object": {"translation": "Bonjour"}}), json!({"translation": "Bonjour"})] {
-        let told = client.call("judged", json!({}));
+        let told = client.call_tool("judged", json!({}));
         let request = &told["llmRequestForAgent"];
         assert_eq!(
             (&request["serviceType"], &request["objectName"]),
@@ -225,60 +225,63 @@ fn objects_fit_their_schema_bare_or_not() {
         );
         assert_eq!(request["schema"]["required"], json!(["translation"]));
         let id = id(&told);
-        let wrong = client.call("agent_llm", success(&id, json!({"object": {"translation": 7}})));
+        let wrong =
+            client.call_tool("agent_llm", success_response(&id, json!({"object": {"translation": 7}})));
         let detail = wrong["error"]["detail"].as_str().unwrap();
         assert!(detail.contains("data.object") && detail.contains("`data` "), "{wrong}");
         assert!(detail.contains("/translation: 7 is not of type \"string\""), "{wrong}");
-        let told = client.call("agent_llm", success(&id, data));
+        let told = client.call_tool("agent_llm", success_response(&id, data));
         assert_eq!(told["run"]["output"], "Bonjour", "{told}");
     }
     // five that do not fit are a failed call
-    let id = id(&client.call("judged", json!({})));
-    let told: Vec<Value> = (0..5).map(|_| client.call("agent_llm", success(&id, json!({})))).collect();
+    let id = id(&client.call_tool("judged", json!({})));
+    let told: Vec<Value> =
+        (0..5).map(|_| client.call_tool("agent_llm", success_response(&id, json!({})))).collect();
     assert_eq!(told[4]["error"]["triesLeft"], 0, "{}", told[4]);
-    let runs = eventually("it has failed", || {
-        let runs = client.call("list_runs", json!({"status": "failed"}))["runs"].clone();
+    let runs = wait_for("it has failed", || {
+        let runs = client.call_tool("list_runs", json!({"status": "failed"}))["runs"].clone();
         (!runs.as_array().unwrap().is_empty()).then_some(runs)
     });
     assert_eq!(runs[0]["error"]["type"], "delegate_error", "{runs}");
     let run = json!({"workflowId": runs[0]["workflowId"]});
-    let hint = client.call("get_workflow_status", run)["error"]["hint"].to_string();
+    let hint = client.call_tool("get_workflow_status", run)["error"]["hint"].to_string();
     assert!(hint.contains("answers did not fit") && !hint.contains("URL"), "{hint}");
-    client.close();
+    client.close_client();
 }
 
 #[test]
 fn a_role_asks_the_client_whoever_serves_its_level() {
-    let world = judging();
-    let mut own = judge();
+    let world = judging_world();
+    let mut own = judge_role();
     own["judge"]["provider"] = json!("agentllm");
-    world.configure("roles/judge.json", &own.to_string());
+    world.write_user_file("roles/judge.json", &own.to_string());
     // no level is set here
-    let mut client = Client::open(&world);
-    let told = client.call("judged", json!({}));
-    let told = client.call("agent_llm", success(&id(&told), json!({"translation": "Bonjour"})));
+    let mut client = Client::open_client(&world);
+    let told = client.call_tool("judged", json!({}));
+    let told = client.call_tool("agent_llm", success_response(&id(&told), json!({"translation": "Bonjour"})));
     assert_eq!(told["run"]["output"], "Bonjour", "{told}");
-    client.close();
+    client.close_client();
 }
 
 #[test]
 fn tools_run_here_and_their_results_come_with_the_next_request() {
-    let world = world(&[talk()]);
-    world.write("notes.txt", "the secret word is plum");
-    let mut client = open(&world);
-    let told = client.call("talk", json!({"task": "What is the word?"}));
+    let world = world(&[talk_workflow()]);
+    world.write_file("notes.txt", "the secret word is plum");
+    let mut client = open_client(&world);
+    let told = client.call_tool("talk", json!({"task": "What is the word?"}));
     let conversation = told["llmRequestForAgent"]["conversationId"].clone();
     let calls = json!([{"id": "c1", "name": "read_files", "arguments": {"file_paths": ["notes.txt"]}}]);
-    let told = client.call("agent_llm", success(&id(&told), json!({"text": "", "toolCalls": calls})));
+    let told =
+        client.call_tool("agent_llm", success_response(&id(&told), json!({"text": "", "toolCalls": calls})));
     let next = &told["run"];
     assert_eq!(next["llmRequestForAgent"]["conversationId"], conversation, "{told}");
     let messages = next["llmRequestForAgent"]["messages"].as_array().unwrap();
     let last = messages.last().unwrap();
     assert_eq!((&last["role"], &last["toolCallId"]), (&json!("tool"), &json!("c1")), "{last}");
     assert!(last["content"].as_str().unwrap().contains("plum"), "{last}");
-    let told = client.call("agent_llm", success(&id(next), json!({"text": "plum"})));
+    let told = client.call_tool("agent_llm", success_response(&id(next), json!({"text": "plum"})));
     assert_eq!(told["run"]["output"], "plum", "{told}");
-    client.close();
+    client.close_client();
 }
 
 #[test]
@@ -302,10 +305,10 @@ fn branches_ask_at_once_and_are_answered_in_any_order() {
     flow["agents"] =
         json!(names.map(|name| json!({"agent_role": name, "context": name, "role": "assistant"})));
     let world = world(&[flow]);
-    let mut client = open(&world);
-    let run = client.call("choir", json!({}))["workflowId"].clone();
-    let open = eventually("all three ask", || {
-        let told = client.call("get_workflow_status", json!({"workflowId": run}));
+    let mut client = open_client(&world);
+    let run = client.call_tool("choir", json!({}))["workflowId"].clone();
+    let open = wait_for("all three ask", || {
+        let told = client.call_tool("get_workflow_status", json!({"workflowId": run}));
         let open = told["pendingInteractions"].as_array()?.clone();
         (open.len() == 3).then_some(open)
     });
@@ -316,88 +319,90 @@ fn branches_ask_at_once_and_are_answered_in_any_order() {
     let mut last = Value::Null;
     for one in open.iter().rev() {
         let who = one["llmRequestForAgent"]["role"].as_str().unwrap();
-        last = client.call("agent_llm", success(&id(one), json!({"text": format!("I am {who}")})));
+        last =
+            client.call_tool("agent_llm", success_response(&id(one), json!({"text": format!("I am {who}")})));
     }
     assert_eq!(
         last["run"]["output"],
         json!({"coder": "I am coder", "architect": "I am architect"}),
         "{last}"
     );
-    client.close();
+    client.close_client();
 }
 
 #[test]
 fn after_a_crash_the_call_is_answered_under_its_old_id_or_a_new_one() {
-    let world = world(&[talk()]);
+    let world = world(&[talk_workflow()]);
     for asks in [false, true] {
-        let mut client = open(&world);
-        let told = client.call("talk", json!({"task": "x"}));
+        let mut client = open_client(&world);
+        let told = client.call_tool("talk", json!({"task": "x"}));
         let (run, old) = (told["workflowId"].clone(), id(&told));
-        client.kill();
-        let mut client = open(&world);
+        client.kill_server();
+        let mut client = open_client(&world);
         let mut forged = old.clone();
         let last = if forged.pop() == Some('0') { '1' } else { '0' };
         forged.push(last);
-        let error = client.refusal("agent_llm", success(&forged, json!({"text": "forged"})));
+        let error = client.call_refusal("agent_llm", success_response(&forged, json!({"text": "forged"})));
         assert_eq!(error["data"]["type"], "interaction_unknown");
-        let told = client.call("get_workflow_status", json!({"workflowId": run}));
+        let told = client.call_tool("get_workflow_status", json!({"workflowId": run}));
         assert_eq!(told["status"], "interrupted", "nobody took it up: {told}");
         let answered = if asks {
-            let told = client.call("continue_workflow", json!({"workflowId": run}));
+            let told = client.call_tool("continue_workflow", json!({"workflowId": run}));
             assert_ne!(id(&told), old);
             id(&told)
         } else {
             old.clone()
         };
-        let told = client.call("agent_llm", success(&answered, json!({"text": "Bonjour"})));
+        let told = client.call_tool("agent_llm", success_response(&answered, json!({"text": "Bonjour"})));
         assert_eq!(told["interactionId"], json!(answered));
         assert_eq!((&told["run"]["output"], &told["run"]["workflowId"]), (&json!("Bonjour"), &run), "{told}");
         // said again, here and after another crash, and otherwise
         for crash in [false, true] {
             if crash {
-                client.kill();
-                client = open(&world);
+                client.kill_server();
+                client = open_client(&world);
             }
-            let again = client.call("agent_llm", success(&answered, json!({"text": "Bonjour"})));
+            let again =
+                client.call_tool("agent_llm", success_response(&answered, json!({"text": "Bonjour"})));
             assert_eq!((&again["duplicate"], &again["run"]), (&json!(true), &told["run"]), "{again}");
         }
-        let error = client.refusal("agent_llm", success(&answered, json!({"text": "Salut"})));
+        let error = client.call_refusal("agent_llm", success_response(&answered, json!({"text": "Salut"})));
         assert_eq!(error["data"]["type"], "interaction_unknown");
-        let again = client.call("continue_workflow", json!({"workflowId": run}));
+        let again = client.call_tool("continue_workflow", json!({"workflowId": run}));
         assert_eq!(again["error"]["type"], "not_continued", "{again}");
-        client.close();
+        client.close_client();
     }
 }
 
 #[test]
 fn without_a_client_nobody_answers_and_that_is_said() {
-    let world = world(&[talk()]);
-    let ran = world.run(&["run", "talk", "x", "--provider", "agentllm"]).code(1);
-    assert!(ran.err.contains("synthdev mcp"), "{}", ran.err);
+    let world = world(&[talk_workflow()]);
+    let ran = world.run_program(&["run", "talk", "x", "--provider", "agentllm"]).code(1);
+    assert!(ran.stderr.contains("synthdev mcp"), "{}", ran.stderr);
 }
 
 #[test]
 fn isolated_workflows_ask_the_client_as_well() {
-    let mut flow = talk();
+    let mut flow = talk_workflow();
     flow["isolation"] = json!("worktree");
     let world = World::repository();
-    world.configure("workflows/talk.json", &flow.to_string());
-    let mut client = open(&world);
-    let told = client.call("talk", json!({"task": "write"}));
+    world.write_user_file("workflows/talk.json", &flow.to_string());
+    let mut client = open_client(&world);
+    let told = client.call_tool("talk", json!({"task": "write"}));
     let calls = json!([{"name": "write_file", "arguments": {"file_path": "new.txt", "content": "x"}}]);
-    let told = client.call("agent_llm", success(&id(&told), json!({"toolCalls": calls})));
+    let told = client.call_tool("agent_llm", success_response(&id(&told), json!({"toolCalls": calls})));
     // the tool needs a person's yes
     assert_eq!(told["run"]["status"], "paused", "{told}");
-    client.close();
+    client.close_client();
     let mut client = Client::open_with(&world, &[&OURS[..], &["--remote-approvals"]].concat());
-    let told = client.call("get_workflow_status", json!({"workflowId": told["run"]["workflowId"]}));
+    let told = client.call_tool("get_workflow_status", json!({"workflowId": told["run"]["workflowId"]}));
     let yes = json!({"resumeToken": told["resumeToken"], "results": {"decision": "allow"}});
-    let told = client.call("resume_workflow", yes);
-    let told = client.call("agent_llm", success(&id(&told), json!("written")));
+    let told = client.call_tool("resume_workflow", yes);
+    let told = client.call_tool("agent_llm", success_response(&id(&told), json!("written")));
     assert_eq!(told["run"]["output"], "written", "{told}");
-    client.close();
+    client.close_client();
     assert!(!world.project().join("new.txt").exists(), "it is in its worktree");
-    let listed = world.run(&["runs", "list", "--json"]).code(0).json();
+    let listed = world.run_program(&["runs", "list", "--json"]).code(0).json();
     let tree = listed[0]["worktree"]["path"].as_str().unwrap_or_else(|| panic!("{listed}"));
     assert!(std::path::Path::new(tree).join("new.txt").exists(), "{listed}");
 }
@@ -427,20 +432,20 @@ async fn one_workflow_asks_a_server_the_client_s_model_and_the_client() {
     let server =
         ModelServer::start_per_model(vec![("base-model", vec![Behaviour::text("from the server")])]).await;
     let mut world = world(&[flow]);
-    world.set("SYNTHDEV_BASE_URL", &server.base_url);
-    world.set("SYNTHDEV_API_KEY", "sk-loopback-0001");
-    world.set("SYNTHDEV_BASE_MODEL", "base-model");
-    let mut client = Client::open(&world);
-    let told = client.call("modes", json!({}));
+    world.set_variable("SYNTHDEV_BASE_URL", &server.base_url);
+    world.set_variable("SYNTHDEV_API_KEY", "sk-loopback-0001");
+    world.set_variable("SYNTHDEV_BASE_MODEL", "base-model");
+    let mut client = Client::open_client(&world);
+    let told = client.call_tool("modes", json!({}));
     assert_eq!(told["completedSteps"], json!(["start", "api"]), "{told}");
-    let told = client.call("agent_llm", success(&id(&told), json!("from the client's model")));
+    let told = client.call_tool("agent_llm", success_response(&id(&told), json!("from the client's model")));
     let asked = &told["run"];
     assert_eq!(asked["status"], "awaiting_llm_action", "{told}");
     let results = json!({"resumeToken": asked["resumeToken"], "results": {"word": "from the client"}});
-    let told = client.call("resume_workflow", results);
+    let told = client.call_tool("resume_workflow", results);
     let expected =
         json!({"api": "from the server", "agent": "from the client's model", "word": "from the client"});
     assert_eq!(told["output"], expected, "{told}");
     assert_eq!(server.requests().len(), 1, "CFG-19: nobody else was asked");
-    client.close();
+    client.close_client();
 }

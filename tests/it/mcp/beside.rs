@@ -2,12 +2,12 @@
 
 use serde_json::{Value, json};
 
-use super::super::cli::world::{World, eventually};
+use super::super::cli::world::{World, wait_for};
 use super::client::Client;
 use super::flows::{flow, world};
 
 /// Asks a model that the client is, before and after it has changed a file.
-fn asking(name: &str) -> Value {
+fn asking_workflow(name: &str) -> Value {
     let ask = |name: &str, next: &str| {
         json!({"name": name, "agent": "coder", "input": {"text": format!("What of {name}?")},
                "transition": [{"target": next}]})
@@ -36,22 +36,22 @@ fn log(world: &World) -> String {
     std::fs::read_to_string(world.project().join("log.txt")).unwrap_or_default()
 }
 
-fn answer(client: &mut Client, told: &Value) -> Value {
+fn answer_interaction(client: &mut Client, told: &Value) -> Value {
     assert_eq!(told["status"], "pending_agent_llm_action", "{told}");
     let said = json!({"interactionId": told["interactionId"],
         "agentLLMResponse": {"status": "success", "data": {"text": "go on"}}});
-    client.call("agent_llm", said)["run"].clone()
+    client.call_tool("agent_llm", said)["run"].clone()
 }
 
-fn open(world: &World) -> Client {
+fn open_client(world: &World) -> Client {
     let ours = ["--provider", "agentllm", "--smart-provider", "agentllm", "--fast-provider", "agentllm"];
     Client::open_with(world, &[&ours[..], &["--yes"]].concat())
 }
 
 /// A repository, for who wants a worktree.
 fn repository() -> World {
-    let world = world(&[asking("long"), writing("short")]);
-    world.write("README.md", "# sample\n");
+    let world = world(&[asking_workflow("long"), writing("short")]);
+    world.write_file("README.md", "# sample\n");
     world.git(&["init", "-q", "-b", "main"]);
     world.git(&["add", "."]);
     world.git(&["commit", "-q", "-m", "first"]);
@@ -61,42 +61,44 @@ fn repository() -> World {
 #[test]
 fn a_run_that_only_waits_for_its_client_holds_nothing() {
     let world = repository();
-    let (mut client, mut other) = (open(&world), open(&world));
-    let waits = client.call("long", json!({}));
+    let (mut client, mut other) = (open_client(&world), open_client(&world));
+    let waits = client.call_tool("long", json!({}));
     assert_eq!(waits["status"], "pending_agent_llm_action", "{waits}");
     // the same client, another one, the command line
-    assert_eq!(client.call("short", json!({}))["status"], "completed");
-    assert_eq!(other.call("short", json!({}))["status"], "completed");
-    world.run(&["run", "short", "--yes"]).code(0);
-    let later = answer(&mut client, &waits);
-    assert_eq!(answer(&mut client, &later)["status"], "completed");
+    assert_eq!(client.call_tool("short", json!({}))["status"], "completed");
+    assert_eq!(other.call_tool("short", json!({}))["status"], "completed");
+    world.run_program(&["run", "short", "--yes"]).code(0);
+    let later = answer_interaction(&mut client, &waits);
+    assert_eq!(answer_interaction(&mut client, &later)["status"], "completed");
     assert_eq!(log(&world), "short\nshort\nshort\nlong\n");
     // undoing it takes back nothing of the others
     let run = later["workflowId"].as_str().unwrap();
-    world.run(&["runs", "undo", run, "--yes"]).code(0);
+    world.run_program(&["runs", "undo", run, "--yes"]).code(0);
     assert_eq!(log(&world), "short\nshort\nshort\n");
-    client.close();
-    other.close();
+    client.close_client();
+    other.close_client();
 }
 
 #[test]
 fn beside_a_run_that_has_changed_files_a_start_waits_shares_or_is_isolated_as_it_asks() {
     let world = repository();
-    let (mut client, mut other) = (open(&world), open(&world));
-    let first = client.call("long", json!({}));
-    let waits = answer(&mut client, &first);
+    let (mut client, mut other) = (open_client(&world), open_client(&world));
+    let first = client.call_tool("long", json!({}));
+    let waits = answer_interaction(&mut client, &first);
     let (run, id) = (waits["workflowId"].clone(), waits["workflowId"].as_str().unwrap().to_owned());
     assert_eq!(waits["status"], "pending_agent_llm_action", "{waits}");
     // refused, with what a client can do
-    for refused in [client.call("short", json!({})), other.call("start_workflow", json!({"name": "short"}))] {
+    for refused in
+        [client.call_tool("short", json!({})), other.call_tool("start_workflow", json!({"name": "short"}))]
+    {
         let (detail, hint) =
             (refused["error"]["detail"].to_string(), refused["error"]["hint"].as_str().unwrap());
         assert!(detail.contains(&id), "{refused}");
         assert!(hint.contains("\"files\": \"wait\"") && !hint.contains("--isolate"), "{refused}");
     }
-    world.run(&["run", "short", "--yes"]).code(2);
+    world.run_program(&["run", "short", "--yes"]).code(2);
     let start = |client: &mut Client, files: &str| {
-        client.call("start_workflow", json!({"name": "short", "files": files}))
+        client.call_tool("start_workflow", json!({"name": "short", "files": files}))
     };
     assert_eq!(start(&mut client, "share")["status"], "completed");
     assert_eq!(log(&world), "long\nshort\n");
@@ -110,28 +112,28 @@ fn beside_a_run_that_has_changed_files_a_start_waits_shares_or_is_isolated_as_it
         "{queued}"
     );
     assert_eq!(log(&world), "long\nshort\n");
-    assert_eq!(answer(&mut client, &waits)["status"], "completed");
+    assert_eq!(answer_interaction(&mut client, &waits)["status"], "completed");
     let status = json!({"workflowId": queued["workflowId"]});
-    eventually("it goes on", || {
-        let told = client.call("get_workflow_status", status.clone());
+    wait_for("it goes on", || {
+        let told = client.call_tool("get_workflow_status", status.clone());
         (told["status"] == "completed" && told.get("waitsForFiles").is_none()).then_some(())
     });
     assert_eq!(log(&world), "long\nshort\nshort\n");
-    assert_eq!(client.refusal("start_workflow", json!({"name": "short", "files": "x"}))["code"], -32602);
-    client.close();
-    other.close();
+    assert_eq!(client.call_refusal("start_workflow", json!({"name": "short", "files": "x"}))["code"], -32602);
+    client.close_client();
+    other.close_client();
 }
 
 #[test]
 fn who_waits_for_the_files_can_be_cancelled() {
     let world = repository();
-    let mut client = open(&world);
-    let first = client.call("long", json!({}));
-    let waits = answer(&mut client, &first);
-    let queued = client.call("start_workflow", json!({"name": "short", "files": "wait"}));
-    let ended = client.call("cancel_workflow", json!({"workflowId": queued["workflowId"]}));
+    let mut client = open_client(&world);
+    let first = client.call_tool("long", json!({}));
+    let waits = answer_interaction(&mut client, &first);
+    let queued = client.call_tool("start_workflow", json!({"name": "short", "files": "wait"}));
+    let ended = client.call_tool("cancel_workflow", json!({"workflowId": queued["workflowId"]}));
     assert_eq!(ended["status"], "cancelled", "{ended}");
-    assert_eq!(answer(&mut client, &waits)["status"], "completed");
+    assert_eq!(answer_interaction(&mut client, &waits)["status"], "completed");
     assert_eq!(log(&world), "long\n");
-    client.close();
+    client.close_client();
 }

@@ -21,13 +21,13 @@ pub struct Client {
     lines: Receiver<Value>,
     reader: Option<JoinHandle<()>>,
     /// Messages that came while another one was waited for.
-    pub kept: VecDeque<Value>,
-    next: u64,
+    pub pending_messages: VecDeque<Value>,
+    next_id: u64,
 }
 
 impl Client {
     /// Not a word was said yet.
-    pub fn start(world: &World, more: &[&str]) -> Self {
+    pub fn start_server(world: &World, more: &[&str]) -> Self {
         let mut command = world.command(&[&["--verbosity", "5", "mcp"], more].concat());
         let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
         let output = BufReader::new(child.stdout.take().unwrap());
@@ -44,34 +44,34 @@ impl Client {
             }
         });
         let input = child.stdin.take();
-        Self { child, input, lines, reader: Some(reader), kept: VecDeque::new(), next: 0 }
+        Self { child, input, lines, reader: Some(reader), pending_messages: VecDeque::new(), next_id: 0 }
     }
 
-    pub fn open(world: &World) -> Self {
+    pub fn open_client(world: &World) -> Self {
         Self::open_with(world, &[])
     }
 
     pub fn open_with(world: &World, more: &[&str]) -> Self {
-        let mut client = Self::start(world, more);
+        let mut client = Self::start_server(world, more);
         client.handshake();
         client
     }
 
     pub fn handshake(&mut self) -> Value {
-        self.greet(&json!({}))
+        self.handshake_with(&json!({}))
     }
 
     /// The handshake of a client that can do these things.
-    pub fn greet(&mut self, capabilities: &Value) -> Value {
+    pub fn handshake_with(&mut self, capabilities: &Value) -> Value {
         let params = json!({"protocolVersion": "2025-06-18", "capabilities": capabilities,
                             "clientInfo": {"name": "test", "version": "1"}});
-        let answer = self.ask("initialize", params);
-        self.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}).to_string());
+        let answer = self.send_request("initialize", params);
+        self.send_line(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}).to_string());
         answer["result"].clone()
     }
 
     /// One line as it is.
-    pub fn send(&mut self, line: &str) {
+    pub fn send_line(&mut self, line: &str) {
         self.send_bytes(line.as_bytes());
     }
 
@@ -83,49 +83,49 @@ impl Client {
     }
 
     /// Sends a request without waiting; its id.
-    pub fn begin(&mut self, method: &str, params: Value) -> u64 {
-        self.next += 1;
-        let id = self.next;
-        self.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}).to_string());
+    pub fn begin_request(&mut self, method: &str, params: Value) -> u64 {
+        self.next_id += 1;
+        let id = self.next_id;
+        self.send_line(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}).to_string());
         id
     }
 
-    pub fn ask(&mut self, method: &str, params: Value) -> Value {
-        let id = self.begin(method, params);
-        self.answer(id)
+    pub fn send_request(&mut self, method: &str, params: Value) -> Value {
+        let id = self.begin_request(method, params);
+        self.wait_answer(id)
     }
 
     /// The answer to a request; what comes before it is kept.
-    pub fn answer(&mut self, id: u64) -> Value {
-        if let Some(at) = self.kept.iter().position(|message| message["id"] == id) {
-            return self.kept.remove(at).unwrap();
+    pub fn wait_answer(&mut self, id: u64) -> Value {
+        if let Some(at) = self.pending_messages.iter().position(|message| message["id"] == id) {
+            return self.pending_messages.remove(at).unwrap();
         }
         loop {
-            let message = self.read();
+            let message = self.next_message();
             if message["id"] == id {
                 return message;
             }
-            self.kept.push_back(message);
+            self.pending_messages.push_back(message);
         }
     }
 
     /// The next message, whatever it is.
-    pub fn read(&mut self) -> Value {
+    pub fn next_message(&mut self) -> Value {
         self.lines.recv_timeout(PATIENCE).expect("the server says nothing")
     }
 
     pub fn begin_call(&mut self, tool: &str, arguments: Value) -> u64 {
-        self.begin("tools/call", json!({"name": tool, "arguments": arguments}))
+        self.begin_request("tools/call", json!({"name": tool, "arguments": arguments}))
     }
 
     /// The structured answer of a tool.
-    pub fn call(&mut self, tool: &str, arguments: Value) -> Value {
+    pub fn call_tool(&mut self, tool: &str, arguments: Value) -> Value {
         let id = self.begin_call(tool, arguments);
-        self.told(id)
+        self.call_result(id)
     }
 
-    pub fn told(&mut self, id: u64) -> Value {
-        let answer = self.answer(id);
+    pub fn call_result(&mut self, id: u64) -> Value {
+        let answer = self.wait_answer(id);
         let result = &answer["result"];
         assert!(result.is_object(), "{answer}");
         let told = result["structuredContent"].clone();
@@ -136,15 +136,15 @@ impl Client {
     }
 
     /// The protocol's error of a call.
-    pub fn refusal(&mut self, tool: &str, arguments: Value) -> Value {
+    pub fn call_refusal(&mut self, tool: &str, arguments: Value) -> Value {
         let id = self.begin_call(tool, arguments);
-        let answer = self.answer(id);
+        let answer = self.wait_answer(id);
         assert!(answer["error"].is_object(), "{answer}");
         answer["error"].clone()
     }
 
     /// The client goes away: the server ends well and has said nothing on the side.
-    pub fn close(mut self) {
+    pub fn close_client(mut self) {
         drop(self.input.take());
         let status = self.child.wait().unwrap();
         assert!(self.reader.take().unwrap().join().is_ok(), "something else than the protocol was printed");
@@ -154,14 +154,14 @@ impl Client {
     }
 
     /// The system ends the server, politely.
-    pub fn terminate(mut self) {
+    pub fn terminate_server(mut self) {
         let sent = std::process::Command::new("kill").arg(self.child.id().to_string()).status();
         assert!(sent.unwrap().success());
         assert_eq!(self.child.wait().unwrap().code(), Some(0));
     }
 
     /// `kill -9`.
-    pub fn kill(mut self) {
+    pub fn kill_server(mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
     }

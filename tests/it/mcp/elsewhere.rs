@@ -5,9 +5,9 @@ use std::process::{Child, Stdio};
 
 use serde_json::{Value, json};
 
-use super::super::cli::world::{World, eventually};
+use super::super::cli::world::{World, wait_for};
 use super::client::Client;
-use super::flows::{asking, flow, world};
+use super::flows::{asking_workflow, flow, world};
 use super::pausing::token;
 
 fn nap(seconds: f64) -> Value {
@@ -17,9 +17,9 @@ fn nap(seconds: f64) -> Value {
 }
 
 /// The id of the run that works, whoever drives it.
-fn working(world: &World) -> String {
-    eventually("a run works", || {
-        let listed = world.run(&["runs", "list", "--json"]).json();
+fn working_run(world: &World) -> String {
+    wait_for("a run works", || {
+        let listed = world.run_program(&["runs", "list", "--json"]).json();
         let runs = listed["runs"].as_array().or_else(|| listed.as_array()).unwrap().clone();
         let works =
             runs.iter().find(|run| run["status"] == "running" && run["path"].to_string().contains("nap"));
@@ -40,86 +40,91 @@ fn in_a_shell(world: &World) -> Child {
 #[test]
 fn a_command_pauses_and_ends_what_the_server_drives() {
     let world = world(&[nap(60.0)]);
-    let mut client = Client::open(&world);
+    let mut client = Client::open_client(&world);
     let asked = client.begin_call("nap", json!({}));
-    let run = working(&world);
-    let said = world.run(&["runs", "pause", &run]).code(0).out;
+    let run = working_run(&world);
+    let said = world.run_program(&["runs", "pause", &run]).code(0).stdout;
     assert_eq!(said.trim(), format!("run {run} is paused; it goes on with: synthdev resume {run}"));
-    let told = client.told(asked);
+    let told = client.call_result(asked);
     assert_eq!((&told["status"], &told["workflowId"]), (&json!("paused"), &json!(run)), "{told}");
-    let again = world.run(&["runs", "pause", &run]).code(2).err;
+    let again = world.run_program(&["runs", "pause", &run]).code(2).stderr;
     assert!(again.contains(&format!("run {run} is paused: there is nothing to pause")), "{again}");
     // it goes on where it was, and the end comes from a shell, too
     let asked = client.begin_call("continue_workflow", json!({"workflowId": run}));
-    assert_eq!(working(&world), run);
-    let said = world.run(&["runs", "cancel", &run]).code(0).out;
+    assert_eq!(working_run(&world), run);
+    let said = world.run_program(&["runs", "cancel", &run]).code(0).stdout;
     assert_eq!(said.trim(), format!("run {run} is cancelled"));
-    assert_eq!(client.told(asked)["status"], "cancelled");
-    let again = world.run(&["runs", "cancel", &run]).code(2).err;
+    assert_eq!(client.call_result(asked)["status"], "cancelled");
+    let again = world.run_program(&["runs", "cancel", &run]).code(2).stderr;
     assert!(again.contains("is cancelled already"), "{again}");
-    client.close();
+    client.close_client();
 }
 
 #[test]
 fn a_client_pauses_and_ends_what_a_command_drives() {
     let world = world(&[nap(60.0)]);
-    let mut client = Client::open(&world);
+    let mut client = Client::open_client(&world);
     let rows = [("pause_workflow", "paused", 3), ("cancel_workflow", "cancelled", 130)];
     for (tool, status, code) in rows {
         let child = in_a_shell(&world);
-        let run = working(&world);
-        let told = client.call(tool, json!({"workflowId": run}));
+        let run = working_run(&world);
+        let told = client.call_tool(tool, json!({"workflowId": run}));
         assert_eq!((&told["status"], &told["workflowId"]), (&json!(status), &json!(run)), "{told}");
         let ended = child.wait_with_output().unwrap();
         let said = String::from_utf8_lossy(&ended.stderr).into_owned();
         assert_eq!(ended.status.code(), Some(code), "{tool}: {said}");
-        let refused = client.call("pause_workflow", json!({"workflowId": run}));
+        let refused = client.call_tool("pause_workflow", json!({"workflowId": run}));
         assert_eq!(refused["error"]["type"], "not_paused", "{refused}");
         if status == "paused" {
-            assert_eq!(client.call("cancel_workflow", json!({"workflowId": run}))["status"], "cancelled");
+            assert_eq!(
+                client.call_tool("cancel_workflow", json!({"workflowId": run}))["status"],
+                "cancelled"
+            );
         }
     }
-    client.close();
+    client.close_client();
 }
 
 #[test]
 fn what_a_client_paused_goes_on_with_its_time() {
     let world = world(&[nap(3.0)]);
-    let mut client = Client::open(&world);
+    let mut client = Client::open_client(&world);
     let asked = client.begin_call("nap", json!({}));
-    let run = eventually("it works", || {
-        client.call("list_runs", json!({"status": "running"}))["runs"][0]["workflowId"]
+    let run = wait_for("it works", || {
+        client.call_tool("list_runs", json!({"status": "running"}))["runs"][0]["workflowId"]
             .as_str()
             .map(str::to_owned)
     });
-    let paused = client.call("pause_workflow", json!({"workflowId": run}));
+    let paused = client.call_tool("pause_workflow", json!({"workflowId": run}));
     assert_eq!(paused["status"], "paused", "{paused}");
     assert!(paused["message"].as_str().unwrap().contains("continue_workflow"), "{paused}");
-    assert_eq!(client.told(asked)["status"], "paused");
-    let done = client.call("continue_workflow", json!({"workflowId": run}));
+    assert_eq!(client.call_result(asked)["status"], "paused");
+    let done = client.call_tool("continue_workflow", json!({"workflowId": run}));
     assert_eq!(done["status"], "completed", "{done}");
-    client.close();
+    client.close_client();
 }
 
 #[test]
 fn what_a_person_is_asked_elsewhere_is_told() {
-    let world = world(&[asking("ask", &json!({"kind": "text"}))]);
-    let mut client = Client::open(&world);
+    let world = world(&[asking_workflow("ask", &json!({"kind": "text"}))]);
+    let mut client = Client::open_client(&world);
     // a person at pipes: they stay open
     let mut child =
         world.command(&["--linear"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     let mut input = child.stdin.take().unwrap();
     input.write_all(b"/workflow ask\n").unwrap();
-    let status =
-        |client: &mut Client, run: &Value| client.call("get_workflow_status", json!({"workflowId": run}));
-    let run = eventually("the person is asked", || {
-        let run = client.call("list_runs", json!({"status": "running"}))["runs"][0]["workflowId"].clone();
+    let status = |client: &mut Client, run: &Value| {
+        client.call_tool("get_workflow_status", json!({"workflowId": run}))
+    };
+    let run = wait_for("the person is asked", || {
+        let run =
+            client.call_tool("list_runs", json!({"status": "running"}))["runs"][0]["workflowId"].clone();
         let told = run.is_string().then(|| status(&mut client, &run))?;
         (told["waitsForPerson"][0]["state"] == "ask").then_some(run)
     });
-    let told = client.call("pause_workflow", json!({"workflowId": run}));
+    let told = client.call_tool("pause_workflow", json!({"workflowId": run}));
     let well = json!({"resumeToken": token(&told), "results": {"answer": "by a client"}});
-    let done = client.call("resume_workflow", well);
+    let done = client.call_tool("resume_workflow", well);
     assert_eq!(
         (&done["status"], &done["output"]),
         (&json!("completed"), &json!({"answer": "by a client"})),
@@ -128,31 +133,35 @@ fn what_a_person_is_asked_elsewhere_is_told() {
     drop(input);
     let said = String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap();
     assert!(said.contains("another process pauses this run"), "{said}");
-    client.close();
+    client.close_client();
 }
 
 #[test]
 fn a_killed_server_is_not_asked() {
     let world = world(&[nap(60.0)]);
-    let mut client = Client::open(&world);
+    let mut client = Client::open_client(&world);
     client.begin_call("nap", json!({}));
-    let run = working(&world);
-    client.kill();
-    let said = world.run(&["runs", "pause", &run]).code(2).err;
+    let run = working_run(&world);
+    client.kill_server();
+    let said = world.run_program(&["runs", "pause", &run]).code(2).stderr;
     assert!(said.contains(&format!("run {run} is interrupted: there is nothing to pause")), "{said}");
-    assert_eq!(world.run(&["runs", "cancel", &run]).code(0).out.trim(), format!("run {run} is cancelled"));
+    assert_eq!(
+        world.run_program(&["runs", "cancel", &run]).code(0).stdout.trim(),
+        format!("run {run} is cancelled")
+    );
 }
 
 #[test]
 fn a_question_to_a_client_stays_open_while_a_person_looks() {
-    let world = world(&[asking("ask", &json!({"kind": "text"}))]);
-    let mut client = Client::open(&world);
-    let told = client.call("ask", json!({}));
+    let world = world(&[asking_workflow("ask", &json!({"kind": "text"}))]);
+    let mut client = Client::open_client(&world);
+    let told = client.call_tool("ask", json!({}));
     let run = told["workflowId"].as_str().unwrap().to_owned();
-    let done = world.run(&["resume", &run, "--results", "{\"answer\": \"by a person\"}"]).code(0).out;
+    let done =
+        world.run_program(&["resume", &run, "--results", "{\"answer\": \"by a person\"}"]).code(0).stdout;
     assert!(done.contains("by a person"), "{done}");
     // the client comes too late, and is told so
     let late = json!({"resumeToken": token(&told), "results": {"answer": "by a client"}});
-    assert_eq!(client.call("resume_workflow", late)["error"]["type"], "token_stale");
-    client.close();
+    assert_eq!(client.call_tool("resume_workflow", late)["error"]["type"], "token_stale");
+    client.close_client();
 }

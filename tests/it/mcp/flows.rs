@@ -9,7 +9,7 @@ pub fn world(flows: &[Value]) -> World {
     let world = World::new();
     for flow in flows {
         let name = flow["workflow_name"].as_str().unwrap();
-        world.configure(&format!("workflows/{name}.json"), &flow.to_string());
+        world.write_user_file(&format!("workflows/{name}.json"), &flow.to_string());
     }
     world
 }
@@ -25,7 +25,7 @@ fn script(source: &str) -> Value {
 }
 
 /// Seeds 000 and 003: a prompt is made, a browser is asked, the rest goes on alone.
-pub fn ticket() -> Value {
+pub fn ticket_workflow() -> Value {
     let states = json!([
         {"name": "start", "transition": [{"target": "generatePrompt"}]},
         {"name": "generatePrompt", "action": script("this.common_data.count = (this.common_data.count ?? 0) + 1;"),
@@ -48,7 +48,7 @@ pub fn ticket() -> Value {
 }
 
 /// One request after the other.
-pub fn three() -> Value {
+pub fn three_requests_workflow() -> Value {
     let ask = |name: &str, next: &str| {
         json!({"name": name, "type": "delegate", "transition": [{"target": next}],
                "action": {"prompt": format!("Do {name}"), "required_outputs": [name]}})
@@ -62,27 +62,27 @@ pub fn three() -> Value {
 }
 
 /// Works without anybody.
-pub fn quick() -> Value {
+pub fn quick_workflow() -> Value {
     let states = json!([{"name": "start", "action": script("this.common_data.result = { said: this.common_data.task };"),
                          "transition": [{"target": "stop"}]}]);
     flow("quick", &states)
 }
 
 /// Takes a minute.
-pub fn slow() -> Value {
+pub fn slow_workflow() -> Value {
     let states = json!([{"name": "start", "transition": [{"target": "nap"}]},
                         {"name": "nap", "type": "wait", "duration": 60, "transition": [{"target": "stop"}]}]);
     flow("slow", &states)
 }
 
-pub fn failing() -> Value {
+pub fn failing_workflow() -> Value {
     let states = json!([{"name": "start", "transition": [{"target": "bad"}]},
                         {"name": "bad", "type": "fail", "error": "review.rejected", "cause": {"text": "not good"}}]);
     flow("failing", &states)
 }
 
 /// A person's question.
-pub fn asking(name: &str, pause: &Value) -> Value {
+pub fn asking_workflow(name: &str, pause: &Value) -> Value {
     let mut ask = json!({"name": "ask", "type": "pause", "message": {"text": "What now?"},
                          "output": {"as": "answer"}, "transition": [{"target": "end"}]});
     ask.as_object_mut().unwrap().extend(pause.as_object().unwrap().clone());

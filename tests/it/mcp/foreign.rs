@@ -7,8 +7,8 @@ use std::process::{Child, Command, Output, Stdio};
 
 use serde_json::{Map, Value, json};
 
-use super::super::cli::world::{World, talk};
-use super::flows::{asking, quick, slow, ticket, world};
+use super::super::cli::world::{World, talk_workflow};
+use super::flows::{asking_workflow, quick_workflow, slow_workflow, ticket_workflow, world};
 use super::web::Web;
 
 const SCRIPT: &str = include_str!("official.mjs");
@@ -17,7 +17,7 @@ const OURS: [&str; 6] =
     ["--provider", "agentllm", "--smart-provider", "agentllm", "--fast-provider", "agentllm"];
 
 /// A directory with these packages and a Node that is new enough for them, if that can be had.
-fn installed(packages: &[&str]) -> Option<tempfile::TempDir> {
+fn install_packages(packages: &[&str]) -> Option<tempfile::TempDir> {
     std::env::var_os("SYNTHDEV_SLOW_TESTS")?;
     let home = tempfile::tempdir().unwrap();
     fs::write(home.path().join("package.json"), "{\"private\": true}").unwrap();
@@ -41,7 +41,7 @@ fn program(home: &Path, name: &str) -> Command {
     command
 }
 
-fn ran(mut command: Command, input: &str) -> Output {
+fn run_with_input(mut command: Command, input: &str) -> Output {
     let mut child = command.spawn().unwrap();
     // one that reads nothing is all right
     let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
@@ -59,17 +59,17 @@ fn variables(world: &World) -> String {
 
 #[test]
 fn the_package_of_typescript_gets_on_with_us_both_ways() {
-    let Some(home) = installed(&["@modelcontextprotocol/sdk@1"]) else { return };
+    let Some(home) = install_packages(&["@modelcontextprotocol/sdk@1"]) else { return };
     fs::write(home.path().join("official.mjs"), SCRIPT).unwrap();
     for http in [false, true] {
-        let world = world(&[ticket(), slow(), talk()]);
-        let web = http.then(|| Web::start(&world, &OURS));
+        let world = world(&[ticket_workflow(), slow_workflow(), talk_workflow()]);
+        let web = http.then(|| Web::start_server(&world, &OURS));
         let mut command = program(home.path(), "node");
         command.arg("official.mjs").arg(env!("CARGO_BIN_EXE_synthdev")).arg(world.project());
         if let Some(web) = &web {
             command.args([&web.url(), &web.token]);
         }
-        let done = ran(command, &variables(&world));
+        let done = run_with_input(command, &variables(&world));
         let said = String::from_utf8_lossy(&done.stderr).into_owned();
         assert!(done.status.success(), "{said}");
         let seen: Value = serde_json::from_slice(&done.stdout).unwrap();
@@ -86,7 +86,7 @@ fn the_package_of_typescript_gets_on_with_us_both_ways() {
         assert_eq!(seen["progress"][0], json!([1, "start"]), "{seen}");
         assert_eq!((&seen["sampled"]["output"], &seen["samples"]), (&json!("Bonjour"), &json!(1)), "{seen}");
         if let Some(web) = web {
-            web.terminate();
+            web.terminate_server();
         }
     }
 }
@@ -98,7 +98,7 @@ struct Proxy {
 }
 
 impl Proxy {
-    fn start(home: &Path, web: &Web) -> Self {
+    fn start_proxy(home: &Path, web: &Web) -> Self {
         fs::write(home.join("proxy.mjs"), PROXY).unwrap();
         let mut command = program(home, "node");
         let mut child = command.args(["proxy.mjs", &web.url(), &web.token]).spawn().unwrap();
@@ -118,10 +118,10 @@ impl Drop for Proxy {
 
 #[test]
 fn the_inspector_lists_and_calls() {
-    let Some(home) = installed(&["@modelcontextprotocol/inspector@0.15.0"]) else { return };
-    let world = world(&[quick()]);
-    let web = Web::start(&world, &[]);
-    let proxy = Proxy::start(home.path(), &web);
+    let Some(home) = install_packages(&["@modelcontextprotocol/inspector@0.15.0"]) else { return };
+    let world = world(&[quick_workflow()]);
+    let web = Web::start_server(&world, &[]);
+    let proxy = Proxy::start_proxy(home.path(), &web);
     for http in [true, false] {
         let asked = |more: &[&str]| {
             let mut command = program(home.path(), "mcp-inspector");
@@ -137,7 +137,7 @@ fn the_inspector_lists_and_calls() {
                     command.arg(env!("CARGO_BIN_EXE_synthdev")).arg("-C").arg(world.project()).arg("mcp")
                 }
             };
-            let done = ran(
+            let done = run_with_input(
                 {
                     command.args(more);
                     command
@@ -154,7 +154,7 @@ fn the_inspector_lists_and_calls() {
         assert_eq!(done["structuredContent"]["output"], json!({"said": "go"}), "{done}");
     }
     drop(proxy);
-    web.terminate();
+    web.terminate_server();
 }
 
 /// What the public suite checks of any server. Left out: scenarios that call tools of a server made for the suite.
@@ -184,18 +184,18 @@ const NOT_OURS: [&str; 3] = [
 
 #[test]
 fn the_public_conformance_suite_finds_nothing() {
-    let Some(home) = installed(&["@modelcontextprotocol/conformance@0.2.0-alpha.12"]) else { return };
+    let Some(home) = install_packages(&["@modelcontextprotocol/conformance@0.2.0-alpha.12"]) else { return };
     // what the suite calls: one that asks its user, one that has something to tell
-    let asks = asking("test_streaming_elicitation", &json!({"kind": "text"}));
-    let mut tells = quick();
+    let asks = asking_workflow("test_streaming_elicitation", &json!({"kind": "text"}));
+    let mut tells = quick_workflow();
     tells["workflow_name"] = json!("test_logging_tool");
-    let world = world(&[quick(), ticket(), asks, tells]);
-    let web = Web::start(&world, &[]);
-    let proxy = Proxy::start(home.path(), &web);
+    let world = world(&[quick_workflow(), ticket_workflow(), asks, tells]);
+    let web = Web::start_server(&world, &[]);
+    let proxy = Proxy::start_proxy(home.path(), &web);
     for scenario in SCENARIOS {
         let mut command = program(home.path(), "conformance");
         command.args(["server", "--url", &proxy.url, "--scenario", scenario]);
-        let done = ran(command, "");
+        let done = run_with_input(command, "");
         let said = String::from_utf8_lossy(&done.stdout).into_owned();
         assert!(said.contains("Passed: "), "{scenario}: {said}{}", String::from_utf8_lossy(&done.stderr));
         let failures: Vec<&str> = said
@@ -205,5 +205,5 @@ fn the_public_conformance_suite_finds_nothing() {
         assert!(failures.is_empty(), "{scenario}: {failures:#?}\n{said}");
     }
     drop(proxy);
-    web.terminate();
+    web.terminate_server();
 }

@@ -3,9 +3,9 @@
 
 use serde_json::{Value, json};
 
-use super::super::cli::world::{World, talk};
+use super::super::cli::world::{World, talk_workflow};
 use super::client::Client;
-use super::flows::{asking, flow, ticket};
+use super::flows::{asking_workflow, flow, ticket_workflow};
 use super::web::{Visitor, Web};
 
 const OURS: [&str; 6] =
@@ -14,40 +14,40 @@ const OURS: [&str; 6] =
 /// Either way to a server.
 trait Wire {
     /// Bytes of a message, and what is answered.
-    fn say(&mut self, line: &[u8]) -> Value;
+    fn exchange_line(&mut self, line: &[u8]) -> Value;
 }
 
 impl Wire for Client {
-    fn say(&mut self, line: &[u8]) -> Value {
+    fn exchange_line(&mut self, line: &[u8]) -> Value {
         self.send_bytes(line);
-        self.read()
+        self.next_message()
     }
 }
 
 impl Wire for Visitor<'_> {
-    fn say(&mut self, line: &[u8]) -> Value {
+    fn exchange_line(&mut self, line: &[u8]) -> Value {
         let mut answer = self.post_bytes(line);
         assert!([200, 400, 413].contains(&answer.status), "{}", answer.status);
-        answer.next().unwrap()
+        answer.next_message().unwrap()
     }
 }
 
-fn called(wire: &mut dyn Wire, tool: &str, arguments: &Value) -> Value {
+fn call_result(wire: &mut dyn Wire, tool: &str, arguments: &Value) -> Value {
     let params = json!({"name": tool, "arguments": arguments});
     let line = json!({"jsonrpc": "2.0", "id": "h", "method": "tools/call", "params": params}).to_string();
-    let answer = wire.say(line.as_bytes());
+    let answer = wire.exchange_line(line.as_bytes());
     assert_eq!(answer["id"], "h", "{answer}");
     answer
 }
 
-fn told(wire: &mut dyn Wire, tool: &str, arguments: &Value) -> Value {
-    let answer = called(wire, tool, arguments);
+fn call_answer(wire: &mut dyn Wire, tool: &str, arguments: &Value) -> Value {
+    let answer = call_result(wire, tool, arguments);
     assert!(answer["error"].is_null(), "{answer}");
     answer["result"]["structuredContent"].clone()
 }
 
 /// The error of the protocol as its number, or the code of an answer that says no.
-fn refusal(answer: &Value) -> String {
+fn refusal_code(answer: &Value) -> String {
     if let Some(code) = answer["error"]["code"].as_i64() {
         return code.to_string();
     }
@@ -66,7 +66,7 @@ struct Waiting {
     step: Value,
 }
 
-fn flows() -> Vec<Value> {
+fn hostile_workflows() -> Vec<Value> {
     let step = json!([{"name": "start", "type": "shell", "command": "make", "transition": [{"target": "stop"}]},
                       {"name": "stop", "input": "context.result.stdout"}]);
     let mut parts = flow(
@@ -76,51 +76,52 @@ fn flows() -> Vec<Value> {
     );
     parts["output"] = json!({"name": "result", "type": "array"});
     // one run at a time works in the project itself
-    let mut apart = talk();
+    let mut apart = talk_workflow();
     apart["isolation"] = json!("worktree");
-    vec![ticket(), apart, parts, asking("approve", &json!({"kind": "approval"}))]
+    vec![ticket_workflow(), apart, parts, asking_workflow("approve", &json!({"kind": "approval"}))]
 }
 
 impl Waiting {
-    fn begin(wire: &mut dyn Wire) -> Self {
-        let token = told(wire, "ticket", &json!({"summary": "x"}))["resumeToken"].clone();
-        let interaction = told(wire, "talk", &json!({"task": "x"}))["interactionId"].clone();
-        assert_eq!(told(wire, "approve", &json!({}))["status"], "paused");
-        let parts = told(wire, "parts", &json!({}));
+    fn begin_waiting(wire: &mut dyn Wire) -> Self {
+        let token = call_answer(wire, "ticket", &json!({"summary": "x"}))["resumeToken"].clone();
+        let interaction = call_answer(wire, "talk", &json!({"task": "x"}))["interactionId"].clone();
+        assert_eq!(call_answer(wire, "approve", &json!({}))["status"], "paused");
+        let parts = call_answer(wire, "parts", &json!({}));
         let (run, task) = (parts["workflowId"].clone(), parts["subAgents"][0]["workflow_id"].clone());
         assert!(task.is_string(), "{parts}");
-        let step = told(wire, "get_next_step", &json!({"workflow_id": task}))["step"]["step_id"].clone();
+        let step =
+            call_answer(wire, "get_next_step", &json!({"workflow_id": task}))["step"]["step_id"].clone();
         assert!(token.is_string() && interaction.is_string() && step.is_string(), "{parts}");
         Self { token, interaction, run, task, step }
     }
 
     /// Everything that waited takes the right answer yet.
-    fn end(&self, wire: &mut dyn Wire) {
+    fn end_waiting(&self, wire: &mut dyn Wire) {
         let result = json!({"stdout": "made", "stderr": "", "exit_code": 0});
         let done = json!({"workflow_id": self.task, "step_id": self.step, "result": result});
-        assert_eq!(told(wire, "submit_step_result", &done), json!({"status": "accepted"}));
-        let end = told(wire, "get_workflow_status", &json!({"workflowId": self.run, "wait": true}));
+        assert_eq!(call_answer(wire, "submit_step_result", &done), json!({"status": "accepted"}));
+        let end = call_answer(wire, "get_workflow_status", &json!({"workflowId": self.run, "wait": true}));
         assert_eq!(end["output"], json!(["made"]), "{end}");
         let results = json!({"resumeToken": self.token, "results": {"ticketKey": "K", "ticketUrl": "u"}});
-        assert_eq!(told(wire, "resume_workflow", &results)["status"], "completed");
+        assert_eq!(call_answer(wire, "resume_workflow", &results)["status"], "completed");
         let answer = json!({"interactionId": self.interaction,
                             "agentLLMResponse": {"status": "success", "data": {"text": "said"}}});
-        assert_eq!(told(wire, "agent_llm", &answer)["run"]["output"], "said");
+        assert_eq!(call_answer(wire, "agent_llm", &answer)["run"]["output"], "said");
     }
 
     /// Tools, arguments, and how they are refused.
     fn calls(&self, root: &str) -> Vec<(&'static str, Value, &'static str)> {
-        let mut rows = forged(self);
-        rows.extend(oversized(self));
-        rows.extend(misshapen(self));
-        rows.extend(widening(self));
-        rows.extend(misplaced(self, root));
+        let mut rows = forged_ids(self);
+        rows.extend(oversized_arguments(self));
+        rows.extend(misshapen_arguments(self));
+        rows.extend(widening_arguments(self));
+        rows.extend(misplaced_paths(self, root));
         rows
     }
 }
 
 /// Ids that were never given out, or are somebody else's.
-fn forged(waiting: &Waiting) -> Vec<(&'static str, Value, &'static str)> {
+fn forged_ids(waiting: &Waiting) -> Vec<(&'static str, Value, &'static str)> {
     let token = waiting.token.as_str().unwrap();
     let (cut, more) = (&token[..token.len() - 1], format!("{token}0"));
     let upper = token.to_uppercase();
@@ -166,7 +167,7 @@ fn forged(waiting: &Waiting) -> Vec<(&'static str, Value, &'static str)> {
     rows
 }
 
-fn oversized(waiting: &Waiting) -> Vec<(&'static str, Value, &'static str)> {
+fn oversized_arguments(waiting: &Waiting) -> Vec<(&'static str, Value, &'static str)> {
     let large = "x".repeat(10 << 20);
     let many: Value = (0..300_000).collect();
     let mut rows = Vec::new();
@@ -187,7 +188,7 @@ fn oversized(waiting: &Waiting) -> Vec<(&'static str, Value, &'static str)> {
 }
 
 /// Every argument as everything that it is not.
-fn misshapen(waiting: &Waiting) -> Vec<(&'static str, Value, &'static str)> {
+fn misshapen_arguments(waiting: &Waiting) -> Vec<(&'static str, Value, &'static str)> {
     let response = json!({"status": "success", "data": {"text": "x"}});
     let sound = [
         (
@@ -235,7 +236,7 @@ fn misshapen(waiting: &Waiting) -> Vec<(&'static str, Value, &'static str)> {
 }
 
 /// Attempts to be allowed more than the server was started with.
-fn widening(waiting: &Waiting) -> Vec<(&'static str, Value, &'static str)> {
+fn widening_arguments(waiting: &Waiting) -> Vec<(&'static str, Value, &'static str)> {
     let start = |name: &str, value: Value| {
         let mut arguments = json!({"name": "approve", "inputs": {}});
         arguments[name] = value;
@@ -261,7 +262,7 @@ fn widening(waiting: &Waiting) -> Vec<(&'static str, Value, &'static str)> {
 }
 
 /// Paths that lead somewhere else, or by a way round.
-fn misplaced(waiting: &Waiting, root: &str) -> Vec<(&'static str, Value, &'static str)> {
+fn misplaced_paths(waiting: &Waiting, root: &str) -> Vec<(&'static str, Value, &'static str)> {
     let name = root.rsplit('/').next().unwrap();
     let tricks = [
         String::new(),
@@ -328,7 +329,7 @@ fn messages(waiting: &Waiting) -> Vec<(Vec<u8>, Value, i64)> {
 }
 
 /// Every row of every table but what counts or remembers on its own.
-fn stored(world: &World) -> Vec<String> {
+fn stored_rows(world: &World) -> Vec<String> {
     let store = rusqlite::Connection::open(world.data().join("runs.sqlite")).unwrap();
     let names =
         "SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE '%VIRTUAL%' ORDER BY name";
@@ -350,31 +351,31 @@ fn stored(world: &World) -> Vec<String> {
     rows
 }
 
-fn refuses(world: &World, wire: &mut dyn Wire) {
-    let waiting = Waiting::begin(wire);
+fn check_refusals(world: &World, wire: &mut dyn Wire) {
+    let waiting = Waiting::begin_waiting(wire);
     let root = world.project().canonicalize().unwrap().display().to_string();
-    let before = stored(world);
+    let before = stored_rows(world);
     for (tool, arguments, expected) in waiting.calls(&root) {
         let shown: String = format!("{tool} {arguments}").chars().take(300).collect();
-        assert_eq!(refusal(&called(wire, tool, &arguments)), expected, "{shown}");
+        assert_eq!(refusal_code(&call_result(wire, tool, &arguments)), expected, "{shown}");
     }
     let mut others = Vec::new();
     for (line, id, code) in messages(&waiting) {
         let shown = String::from_utf8_lossy(&line[..line.len().min(300)]).into_owned();
-        let answer = wire.say(&line);
+        let answer = wire.exchange_line(&line);
         if (&answer["id"], &answer["error"]["code"]) != (&id, &json!(code)) {
             others.push(format!("{shown}: {answer}"));
         }
     }
     assert!(others.is_empty(), "{others:#?}");
-    assert_eq!(stored(world), before, "something of it was stored");
-    waiting.end(wire);
+    assert_eq!(stored_rows(world), before, "something of it was stored");
+    waiting.end_waiting(wire);
 }
 
 fn project() -> World {
     let world = World::repository();
-    for flow in flows() {
-        world.configure(
+    for flow in hostile_workflows() {
+        world.write_user_file(
             &format!("workflows/{}.json", flow["workflow_name"].as_str().unwrap()),
             &flow.to_string(),
         );
@@ -386,15 +387,15 @@ fn project() -> World {
 fn over_pipes_everything_is_refused_and_nothing_is_stored() {
     let world = project();
     let mut client = Client::open_with(&world, &OURS);
-    refuses(&world, &mut client);
-    client.close();
+    check_refusals(&world, &mut client);
+    client.close_client();
 }
 
 #[test]
 fn over_http_everything_is_refused_and_nothing_is_stored() {
     let world = project();
-    let web = Web::start(&world, &OURS);
-    let mut visitor = Visitor::greet(&web, &json!({}));
-    refuses(&world, &mut visitor);
-    web.terminate();
+    let web = Web::start_server(&world, &OURS);
+    let mut visitor = Visitor::begin_session(&web, &json!({}));
+    check_refusals(&world, &mut visitor);
+    web.terminate_server();
 }

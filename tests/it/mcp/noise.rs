@@ -8,11 +8,11 @@ use proptest::test_runner::{Config, TestRunner};
 use serde_json::{Map, Value, json};
 
 use super::client::Client;
-use super::flows::{quick, ticket, world};
+use super::flows::{quick_workflow, ticket_workflow, world};
 use super::web::{Visitor, Web};
 
 /// Requests as clients send them.
-fn seeds() -> Vec<Value> {
+fn seed_requests() -> Vec<Value> {
     let call = |name: &str, arguments: Value| json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": name, "arguments": arguments}});
     let plain =
         |method: &str, params: Value| json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
@@ -55,7 +55,7 @@ fn seeds() -> Vec<Value> {
 }
 
 /// What a value may become.
-fn odd() -> impl Strategy<Value = Value> {
+fn odd_value() -> impl Strategy<Value = Value> {
     prop_oneof![
         Just(Value::Null),
         any::<bool>().prop_map(Value::from),
@@ -83,11 +83,11 @@ enum Change {
     Noise(Vec<u8>),
 }
 
-fn change() -> impl Strategy<Value = Change> {
+fn random_change() -> impl Strategy<Value = Change> {
     prop_oneof![
-        4 => (any::<usize>(), odd()).prop_map(|(at, value)| Change::Replace(at, value)),
+        4 => (any::<usize>(), odd_value()).prop_map(|(at, value)| Change::Replace(at, value)),
         2 => any::<usize>().prop_map(Change::Remove),
-        2 => ("[a-zA-Z_]{0,12}", odd()).prop_map(|(name, value)| Change::Add(name, value)),
+        2 => ("[a-zA-Z_]{0,12}", odd_value()).prop_map(|(name, value)| Change::Add(name, value)),
         2 => prop::collection::vec((any::<usize>(), any::<u8>()), 1..4).prop_map(Change::Bytes),
         1 => any::<usize>().prop_map(Change::Cut),
         1 => prop::collection::vec(any::<u8>(), 0..300).prop_map(Change::Noise),
@@ -103,19 +103,19 @@ fn places(value: &Value) -> usize {
     }
 }
 
-fn at<'v>(value: &'v mut Value, place: &mut usize) -> Option<&'v mut Value> {
+fn value_at<'v>(value: &'v mut Value, place: &mut usize) -> Option<&'v mut Value> {
     if *place == 0 {
         return Some(value);
     }
     *place -= 1;
     match value {
-        Value::Object(fields) => fields.values_mut().find_map(|below| at(below, place)),
-        Value::Array(items) => items.iter_mut().find_map(|below| at(below, place)),
+        Value::Object(fields) => fields.values_mut().find_map(|below| value_at(below, place)),
+        Value::Array(items) => items.iter_mut().find_map(|below| value_at(below, place)),
         _ => None,
     }
 }
 
-fn damaged(seed: &Value, changes: &[Change], id: u64) -> Vec<u8> {
+fn damage_request(seed: &Value, changes: &[Change], id: u64) -> Vec<u8> {
     let mut value = seed.clone();
     value["id"] = json!(id);
     let mut bytes = None;
@@ -123,13 +123,13 @@ fn damaged(seed: &Value, changes: &[Change], id: u64) -> Vec<u8> {
         match change {
             Change::Replace(place, by) => {
                 let mut place = place % places(&value);
-                if let Some(found) = at(&mut value, &mut place) {
+                if let Some(found) = value_at(&mut value, &mut place) {
                     *found = by.clone();
                 }
             }
             Change::Remove(place) => {
                 let mut place = place % places(&value);
-                if let Some(Value::Object(fields)) = at(&mut value, &mut place) {
+                if let Some(Value::Object(fields)) = value_at(&mut value, &mut place) {
                     let name = fields.keys().next().cloned();
                     name.and_then(|name| fields.shift_remove(&name));
                 }
@@ -164,7 +164,7 @@ fn damaged(seed: &Value, changes: &[Change], id: u64) -> Vec<u8> {
 }
 
 /// What a line is answered under; `None`: it is not answered, as it is no request.
-fn expected(line: &[u8]) -> Option<Value> {
+fn expected_id(line: &[u8]) -> Option<Value> {
     if line.iter().all(u8::is_ascii_whitespace) {
         return None;
     }
@@ -181,29 +181,29 @@ fn expected(line: &[u8]) -> Option<Value> {
 }
 
 fn rows() -> impl Strategy<Value = Vec<(usize, Vec<Change>)>> {
-    let one = (0..seeds().len(), prop::collection::vec(change(), 0..4));
+    let one = (0..seed_requests().len(), prop::collection::vec(random_change(), 0..4));
     prop::collection::vec(one, 1..12)
 }
 
 /// Many times as many where slow tests are wanted.
-fn runner(cases: u32) -> TestRunner {
+fn test_runner(cases: u32) -> TestRunner {
     let cases = if std::env::var_os("SYNTHDEV_SLOW_TESTS").is_some() { cases * 50 } else { cases };
     TestRunner::new(Config { cases, failure_persistence: None, ..Config::default() })
 }
 
 #[test]
 fn whatever_is_sent_every_request_is_answered_in_lines_of_json() {
-    let world = world(&[ticket(), quick()]);
-    let client = RefCell::new(Client::open(&world));
+    let world = world(&[ticket_workflow(), quick_workflow()]);
+    let client = RefCell::new(Client::open_client(&world));
     let next = RefCell::new(1_000_000_u64);
-    let seeds = seeds();
-    let ran = runner(40).run(&rows(), |rows| {
+    let seeds = seed_requests();
+    let ran = test_runner(40).run(&rows(), |rows| {
         let mut client = client.borrow_mut();
         let mut awaited = Vec::new();
         for (seed, changes) in &rows {
             *next.borrow_mut() += 1;
-            let line = damaged(&seeds[*seed], changes, *next.borrow());
-            let Some(id) = expected(&line) else { continue };
+            let line = damage_request(&seeds[*seed], changes, *next.borrow());
+            let Some(id) = expected_id(&line) else { continue };
             client.send_bytes(&line);
             awaited.push((id, line));
         }
@@ -214,9 +214,9 @@ fn whatever_is_sent_every_request_is_answered_in_lines_of_json() {
         awaited.push((json!(last), ping.to_string().into_bytes()));
         while !awaited.is_empty() {
             // each is checked to be JSON where it is read
-            let message = client.read();
+            let message = client.next_message();
             prop_assert!(message["result"].is_object() || message["error"].is_object(), "{}", message);
-            let place = awaited.iter().position(|(id, _)| same(id, &message["id"]));
+            let place = awaited.iter().position(|(id, _)| same_id(id, &message["id"]));
             let shown = |line: &[u8]| String::from_utf8_lossy(&line[..line.len().min(300)]).into_owned();
             let open: Vec<String> = awaited.iter().map(|(_, line)| shown(line)).collect();
             prop_assert!(place.is_some(), "{message} answers none of {open:?}");
@@ -225,69 +225,69 @@ fn whatever_is_sent_every_request_is_answered_in_lines_of_json() {
         Ok(())
     });
     ran.unwrap();
-    client.into_inner().close();
+    client.into_inner().close_client();
 }
 
 /// Ids come back as they were sent; 1.0 and 1 are one number.
-fn same(sent: &Value, got: &Value) -> bool {
+fn same_id(sent: &Value, got: &Value) -> bool {
     let number = |value: &Value| value.as_number().and_then(serde_json::Number::as_f64);
     sent == got || number(sent).is_some_and(|sent| number(got) == Some(sent))
 }
 
 #[test]
 fn over_http_it_is_the_same() {
-    let world = world(&[ticket(), quick()]);
-    let web = Web::start(&world, &[]);
-    let visitor = Visitor::greet(&web, &json!({}));
+    let world = world(&[ticket_workflow(), quick_workflow()]);
+    let web = Web::start_server(&world, &[]);
+    let visitor = Visitor::begin_session(&web, &json!({}));
     let next = RefCell::new(1_000_000_u64);
-    let seeds = seeds();
-    let ran = runner(25).run(&rows(), |rows| {
+    let seeds = seed_requests();
+    let ran = test_runner(25).run(&rows(), |rows| {
         for (seed, changes) in &rows {
             *next.borrow_mut() += 1;
-            let line = damaged(&seeds[*seed], changes, *next.borrow());
-            let awaited = expected(&line);
+            let line = damage_request(&seeds[*seed], changes, *next.borrow());
+            let awaited = expected_id(&line);
             let mut answer = visitor.post_bytes(&line);
             let shown = String::from_utf8_lossy(&line[..line.len().min(300)]).into_owned();
             prop_assert!([200, 202, 400].contains(&answer.status), "{} {shown}", answer.status);
             let Some(id) = awaited.filter(|_| !line.trim_ascii().is_empty()) else { continue };
-            let message = answer.next();
+            let message = answer.next_message();
             prop_assert!(message.is_some(), "{shown} was not answered");
             let message = message.unwrap_or_default();
-            prop_assert!(same(&id, &message["id"]), "{message} for {shown}");
+            prop_assert!(same_id(&id, &message["id"]), "{message} for {shown}");
         }
         Ok(())
     });
     ran.unwrap();
-    web.terminate();
+    web.terminate_server();
 }
 
 #[test]
 fn an_id_is_taken_once_at_a_time() {
-    let world = world(&[quick(), super::flows::slow()]);
-    let mut client = Client::open(&world);
+    let world = world(&[quick_workflow(), super::flows::slow_workflow()]);
+    let mut client = Client::open_client(&world);
     let slow = client.begin_call("slow", json!({}));
-    client.send(&json!({"jsonrpc": "2.0", "id": slow, "method": "ping"}).to_string());
-    let refused = client.answer(slow);
+    client.send_line(&json!({"jsonrpc": "2.0", "id": slow, "method": "ping"}).to_string());
+    let refused = client.wait_answer(slow);
     assert_eq!(refused["error"]["code"], -32600, "{refused}");
     let cancelled =
         json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": slow}});
-    client.send(&cancelled.to_string());
+    client.send_line(&cancelled.to_string());
     // and again when it is free
-    client.send(&json!({"jsonrpc": "2.0", "id": slow, "method": "ping"}).to_string());
-    assert_eq!(client.answer(slow)["result"], json!({}));
-    client.close();
+    client.send_line(&json!({"jsonrpc": "2.0", "id": slow, "method": "ping"}).to_string());
+    assert_eq!(client.wait_answer(slow)["result"], json!({}));
+    client.close_client();
 }
 
 #[test]
 fn who_goes_away_during_a_call_leaves_its_run_as_it_is() {
-    let world = world(&[super::flows::slow()]);
-    let mut client = Client::open(&world);
+    let world = world(&[super::flows::slow_workflow()]);
+    let mut client = Client::open_client(&world);
     client.begin_call("slow", json!({}));
-    super::super::cli::world::eventually("it naps", || {
-        let runs = client.call("list_runs", json!({}))["runs"].clone();
+    super::super::cli::world::wait_for("it naps", || {
+        let runs = client.call_tool("list_runs", json!({}))["runs"].clone();
         (runs[0]["status"] == "running").then_some(())
     });
-    client.close();
-    let listed = world.run(&["runs", "list", "--json"]).code(0).json();
+    client.close_client();
+    let listed = world.run_program(&["runs", "list", "--json"]).code(0).json();
     assert_eq!(listed[0]["status"], "interrupted", "{listed}");
 }

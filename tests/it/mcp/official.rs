@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
-use super::flows::{ticket, world};
+use super::flows::{ticket_workflow, world};
 
 const SCRIPT: &str = include_str!("official.py");
 
@@ -24,7 +24,7 @@ fn the_package_mcp_gets_on_with_us() {
     std::fs::write(&script, SCRIPT).unwrap();
     // with a handshake, without one, and whatever the package thinks best
     for mode in ["legacy", "2026-07-28", "auto"] {
-        let world = world(&[ticket()]);
+        let world = world(&[ticket_workflow()]);
         let place = world.command(&[]);
         let variables: serde_json::Map<String, Value> = place
             .get_envs()

@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::super::cli::world::{World, eventually};
+use super::super::cli::world::{World, wait_for};
 use super::client::Client;
-use super::flows::{asking, flow, world};
+use super::flows::{asking_workflow, flow, world};
 use super::pausing::token;
 
 #[test]
@@ -21,11 +21,11 @@ fn questions_of_a_workflow_are_handed_on_with_what_they_ask() {
         ),
         ("outputs", json!({"required_outputs": ["p"]}), json!({"p": 1}), json!({"p": 1}), "input"),
     ];
-    let flows: Vec<Value> = rows.iter().map(|(name, pause, ..)| asking(name, pause)).collect();
+    let flows: Vec<Value> = rows.iter().map(|(name, pause, ..)| asking_workflow(name, pause)).collect();
     let world = world(&flows);
-    let mut client = Client::open(&world);
+    let mut client = Client::open_client(&world);
     for (name, pause, results, stored, kind) in rows {
-        let told = client.call(name, json!({}));
+        let told = client.call_tool(name, json!({}));
         assert_eq!(
             (&told["status"], &told["action"]["type"]),
             (&json!("awaiting_llm_action"), &json!(kind)),
@@ -36,10 +36,11 @@ fn questions_of_a_workflow_are_handed_on_with_what_they_ask() {
         let outputs = told["action"]["requiredOutputs"].clone();
         assert_eq!(outputs.as_array().unwrap().len(), 1, "{told}");
         assert!(results.get(outputs[0].as_str().unwrap()).is_some(), "{told}");
-        let told = client.call("resume_workflow", json!({"resumeToken": token(&told), "results": results}));
+        let told =
+            client.call_tool("resume_workflow", json!({"resumeToken": token(&told), "results": results}));
         assert_eq!(told["output"], json!({"answer": stored}), "{name}: {told}");
     }
-    client.close();
+    client.close_client();
 }
 
 fn shell() -> Value {
@@ -50,11 +51,11 @@ fn shell() -> Value {
 
 #[test]
 fn what_a_person_must_decide_is_not_for_clients_unless_they_may() {
-    let rows = [("approve", asking("approve", &json!({"kind": "approval"}))), ("shell", shell())];
+    let rows = [("approve", asking_workflow("approve", &json!({"kind": "approval"}))), ("shell", shell())];
     for (name, flow) in rows {
         let world = world(&[flow]);
-        let mut client = Client::open(&world);
-        let told = client.call(name, json!({}));
+        let mut client = Client::open_client(&world);
+        let told = client.call_tool(name, json!({}));
         assert_eq!(told["status"], "paused", "{told}");
         assert!(
             told["resumeToken"].is_null() && told["message"].as_str().unwrap().contains("synthdev resume"),
@@ -63,7 +64,7 @@ fn what_a_person_must_decide_is_not_for_clients_unless_they_may() {
         assert_eq!(told["waitsForPerson"].as_array().unwrap().len(), 1, "{told}");
         // one who may
         let mut trusted = Client::open_with(&world, &["--remote-approvals"]);
-        let told = trusted.call("get_workflow_status", json!({"workflowId": told["workflowId"]}));
+        let told = trusted.call_tool("get_workflow_status", json!({"workflowId": told["workflowId"]}));
         assert_eq!(
             (&told["status"], &told["action"]["type"]),
             (&json!("awaiting_llm_action"), &json!("approval")),
@@ -71,18 +72,19 @@ fn what_a_person_must_decide_is_not_for_clients_unless_they_may() {
         );
         let yes = if name == "shell" { json!({"decision": "allow"}) } else { json!({"answer": true}) };
         // its token is of no use to one who may not
-        let refused = client.call("resume_workflow", json!({"resumeToken": token(&told), "results": yes}));
+        let refused =
+            client.call_tool("resume_workflow", json!({"resumeToken": token(&told), "results": yes}));
         assert_eq!(refused["error"]["type"], "not_permitted", "{refused}");
         if name == "shell" {
             let always = json!({"resumeToken": token(&told), "results": {"decision": "always"}});
-            assert_eq!(trusted.call("resume_workflow", always)["error"]["type"], "not_permitted");
-            assert!(!made(&world));
+            assert_eq!(trusted.call_tool("resume_workflow", always)["error"]["type"], "not_permitted");
+            assert!(!has_file(&world));
         }
-        let done = trusted.call("resume_workflow", json!({"resumeToken": token(&told), "results": yes}));
+        let done = trusted.call_tool("resume_workflow", json!({"resumeToken": token(&told), "results": yes}));
         assert_eq!(done["status"], "completed", "{done}");
-        assert_eq!(made(&world), name == "shell");
-        client.close();
-        trusted.close();
+        assert_eq!(has_file(&world), name == "shell");
+        client.close_client();
+        trusted.close_client();
     }
 }
 
@@ -100,7 +102,7 @@ fn a_run_that_was_cut_off_is_no_way_around_a_person() {
     ]);
     let world = world(&[flow("both", &states)]);
     let mut trusted = Client::open_with(&world, &["--remote-approvals"]);
-    let told = trusted.call("both", json!({}));
+    let told = trusted.call_tool("both", json!({}));
     let pending = told["pending"].as_array().unwrap_or_else(|| panic!("{told}"));
     let of = |kind: &str| {
         token(
@@ -109,22 +111,22 @@ fn a_run_that_was_cut_off_is_no_way_around_a_person() {
     };
     let (approval, work) = (of("approval"), of("work"));
     trusted.begin_call("resume_workflow", json!({"resumeToken": work, "results": {"it": 1}}));
-    eventually("the other branch goes on", || {
-        let told = trusted.call("get_workflow_status", json!({"workflowId": told["workflowId"]}));
+    wait_for("the other branch goes on", || {
+        let told = trusted.call_tool("get_workflow_status", json!({"workflowId": told["workflowId"]}));
         (told["status"] == "running").then_some(())
     });
-    trusted.kill();
-    let mut client = Client::open(&world);
-    let stands = client.call("get_workflow_status", json!({"workflowId": told["workflowId"]}));
+    trusted.kill_server();
+    let mut client = Client::open_client(&world);
+    let stands = client.call_tool("get_workflow_status", json!({"workflowId": told["workflowId"]}));
     assert_eq!(stands["status"], "interrupted", "{stands}");
     let yes = json!({"resumeToken": approval, "results": {"decision": "allow"}});
-    let refused = client.call("resume_workflow", yes);
+    let refused = client.call_tool("resume_workflow", yes);
     assert_eq!(refused["error"]["type"], "not_permitted", "{refused}");
-    assert!(!made(&world));
-    client.close();
+    assert!(!has_file(&world));
+    client.close_client();
 }
 
-fn made(world: &World) -> bool {
+fn has_file(world: &World) -> bool {
     world.project().join("made-by-a-run").exists()
 }
 
@@ -132,24 +134,24 @@ fn made(world: &World) -> bool {
 fn tools_are_allowed_where_the_server_was_started_with_yes() {
     let world = world(&[shell()]);
     let mut client = Client::open_with(&world, &["--yes"]);
-    assert_eq!(client.call("shell", json!({}))["status"], "completed");
-    assert!(made(&world));
-    client.close();
+    assert_eq!(client.call_tool("shell", json!({}))["status"], "completed");
+    assert!(has_file(&world));
+    client.close_client();
 }
 
 #[test]
 fn no_command_is_executed_for_clients_where_no_sandbox_works() {
     let world = world(&[shell()]);
-    world.configure("settings.json", r#"{"sandbox": {"layer": "none"}}"#);
+    world.write_user_file("settings.json", r#"{"sandbox": {"layer": "none"}}"#);
     for more in [&["--yes"][..], &["--yes", "--remote-approvals"]] {
         let mut client = Client::open_with(&world, more);
-        let told = client.call("shell", json!({}));
+        let told = client.call_tool("shell", json!({}));
         assert_eq!(told["status"], "failed", "{told}");
         for part in ["tool.denied", "no sandbox works on this machine", "install bubblewrap", "--no-sandbox"]
         {
             assert!(told.to_string().contains(part), "{part}: {told}");
         }
-        client.close();
+        client.close_client();
     }
     assert!(!world.project().join("made-by-a-run").exists(), "it was executed");
 }

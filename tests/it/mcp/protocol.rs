@@ -3,12 +3,12 @@
 use serde_json::{Value, json};
 
 use super::client::Client;
-use super::flows::{quick, ticket, world};
+use super::flows::{quick_workflow, ticket_workflow, world};
 
 #[test]
 fn what_is_no_message_is_answered_and_ends_nothing() {
-    let world = world(&[quick()]);
-    let mut client = Client::start(&world, &[]);
+    let world = world(&[quick_workflow()]);
+    let mut client = Client::start_server(&world, &[]);
     let long = format!("{{\"jsonrpc\": \"2.0\", \"id\": 5, \"method\": \"{}\"}}", "x".repeat(17 << 20));
     let deep = format!("{}{}", "[".repeat(500), "]".repeat(500));
     let rows = [
@@ -33,10 +33,10 @@ fn what_is_no_message_is_answered_and_ends_nothing() {
                 continue;
             }
             // neither a blank line nor a notification is answered
-            client.send("");
-            client.send("{\"jsonrpc\": \"2.0\", \"method\": \"notifications/initialized\"}");
-            client.send(line);
-            let answer = client.read();
+            client.send_line("");
+            client.send_line("{\"jsonrpc\": \"2.0\", \"method\": \"notifications/initialized\"}");
+            client.send_line(line);
+            let answer = client.next_message();
             let start: String = line.chars().take(60).collect();
             assert_eq!(
                 (&answer["id"], &answer["error"]["code"]),
@@ -48,47 +48,47 @@ fn what_is_no_message_is_answered_and_ends_nothing() {
             client.handshake();
         }
     }
-    assert_eq!(client.ask("nope/nope", json!({}))["error"]["code"], -32601);
-    assert_eq!(client.call("quick", json!({"task": "go"}))["output"], json!({"said": "go"}));
-    client.close();
+    assert_eq!(client.send_request("nope/nope", json!({}))["error"]["code"], -32601);
+    assert_eq!(client.call_tool("quick", json!({"task": "go"}))["output"], json!({"said": "go"}));
+    client.close_client();
 }
 
 #[test]
 fn newer_clients_ask_what_there_is_before_they_begin() {
-    let world = world(&[quick()]);
-    let mut client = Client::start(&world, &[]);
+    let world = world(&[quick_workflow()]);
+    let mut client = Client::start_server(&world, &[]);
     let meta = json!({"io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientCapabilities": {},
         "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"}});
-    let found = client.ask("server/discover", json!({"_meta": meta}));
+    let found = client.send_request("server/discover", json!({"_meta": meta}));
     let versions = found["result"]["supportedVersions"].as_array().unwrap_or_else(|| panic!("{found}"));
     assert!(versions.contains(&json!("2026-07-28")), "{found}");
     // without a handshake
     let params = json!({"name": "quick", "arguments": {"task": "go"}, "_meta": meta});
-    let answer = client.ask("tools/call", params);
+    let answer = client.send_request("tools/call", params);
     assert_eq!(answer["result"]["structuredContent"]["output"], json!({"said": "go"}), "{answer}");
-    client.close();
+    client.close_client();
     // or with the old one after all
-    let mut client = Client::start(&world, &[]);
-    client.ask("server/discover", json!({"_meta": meta}));
+    let mut client = Client::start_server(&world, &[]);
+    client.send_request("server/discover", json!({"_meta": meta}));
     let info = client.handshake();
     assert_eq!(
         (&info["protocolVersion"], &info["serverInfo"]["name"]),
         (&json!("2025-06-18"), &json!("synthdev"))
     );
-    client.close();
+    client.close_client();
 }
 
 #[test]
 fn workflows_are_tools_and_what_looks_after_them_is_there() {
-    let mut named = quick();
+    let mut named = quick_workflow();
     named["workflow_name"] = json!("list_runs");
-    let mut broken = quick();
+    let mut broken = quick_workflow();
     broken["workflow_name"] = json!("broken");
     broken["states"][0]["transition"][0]["target"] = json!("nowhere");
-    let world = world(&[ticket(), quick(), named, broken]);
-    let mut client = Client::open(&world);
-    let listed = client.ask("tools/list", json!({}))["result"]["tools"].clone();
+    let world = world(&[ticket_workflow(), quick_workflow(), named, broken]);
+    let mut client = Client::open_client(&world);
+    let listed = client.send_request("tools/list", json!({}))["result"]["tools"].clone();
     let tools: Vec<&Value> = listed.as_array().unwrap().iter().collect();
     let names: Vec<&str> = tools.iter().map(|tool| tool["name"].as_str().unwrap()).collect();
     assert_eq!(
@@ -127,7 +127,7 @@ fn workflows_are_tools_and_what_looks_after_them_is_there() {
                "properties": {"summary": {"type": "string", "description": "Of the ticket"},
                               "priority": {"type": "number", "default": 3}}})
     );
-    let told = client.call("list_workflows", json!({}));
+    let told = client.call_tool("list_workflows", json!({}));
     assert_eq!(told["workflows"][1]["name"], "quick", "{told}");
     assert_eq!(
         (&told["workflows"][0]["name"], &told["workflows"][0]["tool"]),
@@ -139,15 +139,15 @@ fn workflows_are_tools_and_what_looks_after_them_is_there() {
     };
     assert!(why(&told, "broken").contains("nowhere"), "{told}");
     assert!(why(&told, "coder_reviewer").contains("no model"), "{told}");
-    let told = client.call("start_workflow", json!({"name": "broken"}));
+    let told = client.call_tool("start_workflow", json!({"name": "broken"}));
     assert_eq!(told["error"]["type"], "broken_workflow");
-    client.close();
+    client.close_client();
 }
 
 #[test]
 fn wrong_calls_are_errors_of_the_protocol_that_name_what_is_wrong() {
-    let world = world(&[ticket(), quick()]);
-    let mut client = Client::open(&world);
+    let world = world(&[ticket_workflow(), quick_workflow()]);
+    let mut client = Client::open_client(&world);
     let large = json!({"resumeToken": "x", "results": {"a": "x".repeat(10 << 20)}});
     let rows = [
         ("nope", json!({}), "Unknown tool: nope"),
@@ -175,19 +175,19 @@ fn wrong_calls_are_errors_of_the_protocol_that_name_what_is_wrong() {
         ("list_workflows", json!({"a": 1, "b": 2}), "Unknown argument: a, b"),
     ];
     for (tool, arguments, expected) in rows {
-        let error = client.refusal(tool, arguments.clone());
+        let error = client.call_refusal(tool, arguments.clone());
         let message = error["message"].as_str().unwrap();
         assert!(error["code"] == -32602 && message.contains(expected), "{tool}: {error}");
         assert!(error["data"]["type"].is_string(), "{error}");
     }
-    assert_eq!(client.call("list_runs", json!({}))["runs"], json!([]), "nothing was started");
-    client.close();
+    assert_eq!(client.call_tool("list_runs", json!({}))["runs"], json!([]), "nothing was started");
+    client.close_client();
 }
 
 #[test]
 fn damaged_messages_never_end_the_conversation() {
-    let world = world(&[quick()]);
-    let mut client = Client::open(&world);
+    let world = world(&[quick_workflow()]);
+    let mut client = Client::open_client(&world);
     let sound = [
         r#"{"jsonrpc":"2.0","id":"f","method":"tools/call","params":{"name":"quick","arguments":{"task":"x"}}}"#,
         r#"{"jsonrpc":"2.0","id":"f","method":"tools/call","params":{"name":"resume_workflow","arguments":{"resumeToken":"t-0","results":{"a":[1,2,{}]}}}}"#,
@@ -212,34 +212,34 @@ fn damaged_messages_never_end_the_conversation() {
                 _ => bytes.insert(at, b"{}[]\",:0n\\ "[draw(11)]),
             }
         }
-        client.send(&String::from_utf8(bytes).unwrap());
+        client.send_line(&String::from_utf8(bytes).unwrap());
     }
-    assert_eq!(client.call("quick", json!({"task": "go"}))["output"], json!({"said": "go"}));
-    for message in &client.kept {
+    assert_eq!(client.call_tool("quick", json!({"task": "go"}))["output"], json!({"said": "go"}));
+    for message in &client.pending_messages {
         let known = message["result"].is_object() || message["error"]["code"].is_i64();
         assert!(known, "{message}");
     }
-    assert!(client.kept.len() > 200, "{}", client.kept.len());
-    client.close();
+    assert!(client.pending_messages.len() > 200, "{}", client.pending_messages.len());
+    client.close_client();
 }
 
 /// The answer to a damaged line is written while answers to requests leave, too.
 #[test]
 fn no_answer_is_lost_between_others() {
     const ROUNDS: usize = 300;
-    let world = world(&[quick()]);
-    let mut client = Client::open(&world);
+    let world = world(&[quick_workflow()]);
+    let mut client = Client::open_client(&world);
     let asked: Vec<u64> = (0..ROUNDS)
         .map(|_| {
-            let id = client.begin("tools/list", json!({}));
-            client.send("{oops");
+            let id = client.begin_request("tools/list", json!({}));
+            client.send_line("{oops");
             id
         })
         .collect();
-    let mut answers: Vec<Value> = (0..2 * ROUNDS).map(|_| client.read()).collect();
+    let mut answers: Vec<Value> = (0..2 * ROUNDS).map(|_| client.next_message()).collect();
     answers.retain(|answer| answer["error"]["code"] != -32700);
     let mut answered: Vec<u64> = answers.iter().map(|answer| answer["id"].as_u64().unwrap()).collect();
     answered.sort_unstable();
     assert_eq!(answered, asked);
-    client.close();
+    client.close_client();
 }

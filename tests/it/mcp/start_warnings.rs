@@ -18,7 +18,7 @@ fn each_way_of_starting_tells_what_the_definition_warns_of_once() {
             {"name": "each", "type": "foreach", "in": "[1]", "max_concurrency": wanted, "states": body,
              "transition": [{"target": "stop"}]},
             {"name": "stop"}]});
-        world.configure("workflows/held.json", &flow.to_string())
+        world.write_user_file("workflows/held.json", &flow.to_string())
     };
     let once = |text: &str, expected: usize, way: &str| {
         assert_eq!(
@@ -28,26 +28,30 @@ fn each_way_of_starting_tells_what_the_definition_warns_of_once() {
         );
     };
     flow(false);
-    let began = world.run(&["run", "held", "x", "--json"]).code(3);
-    once(&began.err, 0, "nothing to tell");
+    let began = world.run_program(&["run", "held", "x", "--json"]).code(3);
+    once(&began.stderr, 0, "nothing to tell");
     let run = began.json()["run_id"].as_str().unwrap().to_owned();
     flow(true);
-    let upgraded = world.run(&["resume", &run, "--upgrade", "--results", "yes", "--json"]).code(0);
-    once(&upgraded.err, 1, "resume --upgrade");
+    let upgraded = world.run_program(&["resume", &run, "--upgrade", "--results", "yes", "--json"]).code(0);
+    once(&upgraded.stderr, 1, "resume --upgrade");
     once(&upgraded.json()["warnings"].to_string(), 1, "its report");
-    let plain = world.run(&["run", "held", "x"]);
-    once(&plain.err, 1, "run");
-    assert!(plain.err.contains("warning: ") && plain.err.contains("[W12]: `each` asks"), "{}", plain.err);
+    let plain = world.run_program(&["run", "held", "x"]);
+    once(&plain.stderr, 1, "run");
+    assert!(
+        plain.stderr.contains("warning: ") && plain.stderr.contains("[W12]: `each` asks"),
+        "{}",
+        plain.stderr
+    );
     let screen = world.run_with(&["--linear"], "/workflow held x\nyes\n");
-    once(&screen.out, 1, "on screen");
-    let mut client = Client::open(&world);
+    once(&screen.stdout, 1, "on screen");
+    let mut client = Client::open_client(&world);
     for (tool, arguments) in
         [("held", json!({})), ("start_workflow", json!({"name": "held", "inputs": {}, "wait": false}))]
     {
         let id = client.begin_call(tool, arguments);
-        let answer = client.answer(id);
+        let answer = client.wait_answer(id);
         once(&answer["result"]["structuredContent"]["warnings"].to_string(), 1, tool);
         once(answer["result"]["content"][0]["text"].as_str().unwrap(), 1, tool);
     }
-    client.close();
+    client.close_client();
 }

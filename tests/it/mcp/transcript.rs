@@ -43,7 +43,7 @@ struct Exchange {
     tool: String,
     /// With `$name` in it.
     arguments: String,
-    asked: Vec<(Value, Value)>,
+    asked_pairs: Vec<(Value, Value)>,
     answer: Result<Value, Value>,
 }
 
@@ -55,50 +55,50 @@ impl Transcript {
     /// It is what happens, and the same happens whenever the server is killed (every place on its own where slow tests
     /// are wanted).
     #[track_caller]
-    pub fn holds(&self) {
-        let undisturbed = self.play(Kill::Never);
+    pub fn check_transcript(&self) {
+        let undisturbed = self.play_transcript(Kill::Never);
         let kinds: [fn(At) -> Kill; 3] = [Kill::Heard, Kill::Unheard, Kill::Working];
         let slow = std::env::var_os("SYNTHDEV_SLOW_TESTS").is_some();
         let single = (0..undisturbed.len()).filter(|_| slow).map(Some);
         for at in single.chain([None]) {
             for kind in kinds {
                 let kill = kind(at);
-                assert_eq!(self.play(kill), undisturbed, "{kill:?}");
+                assert_eq!(self.play_transcript(kill), undisturbed, "{kill:?}");
             }
         }
     }
 
     /// Everything that is heard, with names for what is different each time.
-    fn play(&self, kill: Kill) -> Vec<Value> {
-        let exchanges = exchanges(&self.text);
+    fn play_transcript(&self, kill: Kill) -> Vec<Value> {
+        let exchanges = parse_exchanges(&self.text);
         assert!(!exchanges.is_empty());
-        let mut player = Player::of(self);
+        let mut player = Player::from_transcript(self);
         for (at, exchange) in exchanges.iter().enumerate() {
             let here = |point: At| point.is_none_or(|point| point == at);
             let told = match kill {
-                Kill::Working(point) if here(point) => player.cut_off(exchange),
+                Kill::Working(point) if here(point) => player.kill_before_answer(exchange),
                 // an answer that says no is said again with another count
-                Kill::Unheard(point) if here(point) && exchange.succeeds() => {
-                    let first = player.say(exchange);
+                Kill::Unheard(point) if here(point) && exchange.is_success() => {
+                    let first = player.play_exchange(exchange);
                     assert!(first.is_ok(), "{first:?}");
-                    player.reopen();
-                    player.say(exchange)
+                    player.reopen_server();
+                    player.play_exchange(exchange)
                 }
-                _ => player.say(exchange),
+                _ => player.play_exchange(exchange),
             };
-            player.hear(exchange, told);
+            player.record_answer(exchange, told);
             if let Kill::Heard(point) = kill
                 && here(point)
             {
-                player.reopen();
+                player.reopen_server();
             }
         }
-        player.end()
+        player.end_play()
     }
 }
 
 impl Exchange {
-    fn succeeds(&self) -> bool {
+    fn is_success(&self) -> bool {
         self.answer.as_ref().is_ok_and(|told| !matches!(told["status"].as_str(), Some("error" | "failed")))
     }
 }
@@ -108,60 +108,60 @@ struct Player<'t> {
     world: World,
     client: Option<Client>,
     values: Values,
-    heard: Vec<Value>,
+    heard_values: Vec<Value>,
 }
 
 impl<'t> Player<'t> {
-    fn of(transcript: &'t Transcript) -> Self {
+    fn from_transcript(transcript: &'t Transcript) -> Self {
         let world = (transcript.world)();
         let root = world.project().canonicalize().unwrap();
         let values = Values::from([("$root".to_owned(), json!(root))]);
-        let mut player = Self { transcript, world, client: None, values, heard: Vec::new() };
-        player.reopen();
+        let mut player = Self { transcript, world, client: None, values, heard_values: Vec::new() };
+        player.reopen_server();
         player
     }
 
     /// The server dies, and another one is there.
-    fn reopen(&mut self) {
+    fn reopen_server(&mut self) {
         if let Some(client) = self.client.take() {
-            client.kill();
+            client.kill_server();
         }
-        let mut client = Client::start(&self.world, self.transcript.flags);
-        client.greet(&self.transcript.capabilities);
+        let mut client = Client::start_server(&self.world, self.transcript.flags);
+        client.handshake_with(&self.transcript.capabilities);
         self.client = Some(client);
     }
 
-    fn client(&mut self) -> &mut Client {
+    fn client_mut(&mut self) -> &mut Client {
         self.client.as_mut().unwrap()
     }
 
-    fn begin(&mut self, exchange: &Exchange) -> u64 {
-        let arguments = serde_json::from_str(&filled(&exchange.arguments, &self.values));
+    fn begin_exchange(&mut self, exchange: &Exchange) -> u64 {
+        let arguments = serde_json::from_str(&fill_values(&exchange.arguments, &self.values));
         let arguments = arguments.unwrap_or_else(|error| panic!("{error}: {}", exchange.arguments));
-        self.client().begin_call(&exchange.tool, arguments)
+        self.client_mut().begin_call(&exchange.tool, arguments)
     }
 
     /// A step that is not ready yet is asked for again.
-    fn say(&mut self, exchange: &Exchange) -> Result<Value, Value> {
+    fn play_exchange(&mut self, exchange: &Exchange) -> Result<Value, Value> {
         for _ in 0..60 {
-            let id = self.begin(exchange);
-            let told = self.answered(exchange, id);
+            let id = self.begin_exchange(exchange);
+            let told = self.wait_answer(exchange, id);
             if told.as_ref().is_ok_and(|told| told["status"] == "waiting") {
                 continue;
             }
-            return told.map(|told| self.settled(told));
+            return told.map(|told| self.resume_if_cut_off(told));
         }
         panic!("{} waits for ever", exchange.tool);
     }
 
-    fn answered(&mut self, exchange: &Exchange, id: u64) -> Result<Value, Value> {
-        for (request, reply) in &exchange.asked {
-            let asked = self.asked();
+    fn wait_answer(&mut self, exchange: &Exchange, id: u64) -> Result<Value, Value> {
+        for (request, reply) in &exchange.asked_pairs {
+            let asked = self.next_server_request();
             assert_same(request, &asked["params"], &mut self.values);
             let reply = json!({"jsonrpc": "2.0", "id": asked["id"], "result": reply});
-            self.client().send(&reply.to_string());
+            self.client_mut().send_line(&reply.to_string());
         }
-        let answer = self.client().answer(id);
+        let answer = self.client_mut().wait_answer(id);
         match answer.get("error") {
             Some(error) => Err(error.clone()),
             None => Ok(answer["result"]["structuredContent"].clone()),
@@ -169,9 +169,9 @@ impl<'t> Player<'t> {
     }
 
     /// The next request of the server, whatever comes before it.
-    fn asked(&mut self) -> Value {
+    fn next_server_request(&mut self) -> Value {
         loop {
-            let message = self.client().read();
+            let message = self.client_mut().next_message();
             if message["method"] == "sampling/createMessage" {
                 return message;
             }
@@ -179,30 +179,30 @@ impl<'t> Player<'t> {
     }
 
     /// The server is killed before its answer is there.
-    fn cut_off(&mut self, exchange: &Exchange) -> Result<Value, Value> {
-        self.begin(exchange);
-        if exchange.asked.is_empty() {
-            self.reopen();
-            return self.say(exchange);
+    fn kill_before_answer(&mut self, exchange: &Exchange) -> Result<Value, Value> {
+        self.begin_exchange(exchange);
+        if exchange.asked_pairs.is_empty() {
+            self.reopen_server();
+            return self.play_exchange(exchange);
         }
-        self.asked();
-        self.reopen();
-        let runs = self.client().call("list_runs", json!({}))["runs"].clone();
+        self.next_server_request();
+        self.reopen_server();
+        let runs = self.client_mut().call_tool("list_runs", json!({}))["runs"].clone();
         let run = json!({"workflowId": runs[0]["workflowId"]});
-        let id = self.client().begin_call("continue_workflow", run);
-        self.answered(exchange, id)
+        let id = self.client_mut().begin_call("continue_workflow", run);
+        self.wait_answer(exchange, id)
     }
 
     /// A run that was cut off is taken up.
-    fn settled(&mut self, mut told: Value) -> Value {
+    fn resume_if_cut_off(&mut self, mut told: Value) -> Value {
         let inner = if told["run"].is_object() { told["run"].take() } else { told.clone() };
         let run = json!({"workflowId": inner["workflowId"]});
         let ignored = inner.get("ignoredResults").cloned();
         let mut stands = match inner["status"].as_str() {
-            Some("interrupted") => self.client().call("continue_workflow", run),
+            Some("interrupted") => self.client_mut().call_tool("continue_workflow", run),
             Some("running") => self
-                .client()
-                .call("get_workflow_status", json!({"workflowId": run["workflowId"], "wait": true})),
+                .client_mut()
+                .call_tool("get_workflow_status", json!({"workflowId": run["workflowId"], "wait": true})),
             _ => inner,
         };
         // it was told with the answer to the results, not with what came of the run
@@ -216,7 +216,7 @@ impl<'t> Player<'t> {
         stands
     }
 
-    fn hear(&mut self, exchange: &Exchange, told: Result<Value, Value>) {
+    fn record_answer(&mut self, exchange: &Exchange, told: Result<Value, Value>) {
         let (expected, mut said) = match (&exchange.answer, told) {
             (Ok(expected), Ok(told)) => (expected, told),
             (Err(expected), Err(error)) => (expected, error),
@@ -228,35 +228,35 @@ impl<'t> Player<'t> {
             said.remove("duplicate");
         }
         assert_same(expected, &said, &mut self.values);
-        self.heard.push(said);
+        self.heard_values.push(said);
     }
 
-    fn end(mut self) -> Vec<Value> {
-        self.client.take().unwrap().close();
+    fn end_play(mut self) -> Vec<Value> {
+        self.client.take().unwrap().close_client();
         let mut names: Vec<(&String, &str)> =
             self.values.iter().filter_map(|(name, value)| Some((name, value.as_str()?))).collect();
         names.retain(|(_, value)| value.len() > 5);
         names.sort_by_key(|(_, value)| std::cmp::Reverse(value.len()));
         let named = |told: &Value| {
             let text = names.iter().fold(told.to_string(), |text, (name, value)| text.replace(value, name));
-            steady(serde_json::from_str(&text).unwrap())
+            normalize_value(serde_json::from_str(&text).unwrap())
         };
-        self.heard.iter().map(named).collect()
+        self.heard_values.iter().map(named).collect()
     }
 }
 
-fn steady(value: Value) -> Value {
+fn normalize_value(value: Value) -> Value {
     match value {
         Value::Object(fields) => {
             let kept = fields.into_iter().filter(|(name, _)| !VOLATILE.contains(&name.as_str()));
-            Value::Object(kept.map(|(name, value)| (name, steady(value))).collect::<Map<_, _>>())
+            Value::Object(kept.map(|(name, value)| (name, normalize_value(value))).collect::<Map<_, _>>())
         }
-        Value::Array(items) => items.into_iter().map(steady).collect(),
+        Value::Array(items) => items.into_iter().map(normalize_value).collect(),
         other => other,
     }
 }
 
-fn exchanges(text: &str) -> Vec<Exchange> {
+fn parse_exchanges(text: &str) -> Vec<Exchange> {
     let mut entries: Vec<(char, String)> = Vec::new();
     for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
         let mark = line.chars().next().unwrap();
@@ -273,19 +273,24 @@ fn exchanges(text: &str) -> Vec<Exchange> {
             '>' => {
                 let (tool, arguments) = text.split_once(' ').unwrap();
                 let (tool, arguments) = (tool.to_owned(), arguments.to_owned());
-                exchanges.push(Exchange { tool, arguments, asked: Vec::new(), answer: Err(Value::Null) });
+                exchanges.push(Exchange {
+                    tool,
+                    arguments,
+                    asked_pairs: Vec::new(),
+                    answer: Err(Value::Null),
+                });
             }
             '<' => exchanges.last_mut().unwrap().answer = Ok(value(text)),
             '!' => exchanges.last_mut().unwrap().answer = Err(value(text)),
-            '?' => exchanges.last_mut().unwrap().asked.push((value(text), Value::Null)),
-            _ => exchanges.last_mut().unwrap().asked.last_mut().unwrap().1 = value(text),
+            '?' => exchanges.last_mut().unwrap().asked_pairs.push((value(text), Value::Null)),
+            _ => exchanges.last_mut().unwrap().asked_pairs.last_mut().unwrap().1 = value(text),
         }
     }
     exchanges
 }
 
 /// A text in which values stand for their names.
-pub fn filled(text: &str, values: &Values) -> String {
+pub fn fill_values(text: &str, values: &Values) -> String {
     values
         .iter()
         .fold(text.to_owned(), |text, (name, value)| text.replace(&format!("\"{name}\""), &value.to_string()))
@@ -293,11 +298,14 @@ pub fn filled(text: &str, values: &Values) -> String {
 
 #[track_caller]
 fn assert_same(expected: &Value, said: &Value, values: &mut Values) {
-    assert!(same(expected, said, values), "written down is\n{expected}\nsaid was\n{said}\nwith {values:?}");
+    assert!(
+        matches_values(expected, said, values),
+        "written down is\n{expected}\nsaid was\n{said}\nwith {values:?}"
+    );
 }
 
 /// Whether both are the same, where `$name` is whatever was said there first.
-pub fn same(expected: &Value, said: &Value, values: &mut Values) -> bool {
+pub fn matches_values(expected: &Value, said: &Value, values: &mut Values) -> bool {
     match (expected, said) {
         (Value::String(name), _) if name == "$_" => true,
         (Value::String(start), Value::String(said)) if start.ends_with("$_") => {
@@ -310,11 +318,11 @@ pub fn same(expected: &Value, said: &Value, values: &mut Values) -> bool {
             expected.len() == said.len()
                 && expected
                     .iter()
-                    .all(|(key, value)| said.get(key).is_some_and(|said| same(value, said, values)))
+                    .all(|(key, value)| said.get(key).is_some_and(|said| matches_values(value, said, values)))
         }
         (Value::Array(expected), Value::Array(said)) => {
             expected.len() == said.len()
-                && expected.iter().zip(said).all(|(one, other)| same(one, other, values))
+                && expected.iter().zip(said).all(|(one, other)| matches_values(one, other, values))
         }
         (one, other) => one == other,
     }

@@ -21,7 +21,7 @@ pub struct Web {
 }
 
 impl Web {
-    pub fn start(world: &World, more: &[&str]) -> Self {
+    pub fn start_server(world: &World, more: &[&str]) -> Self {
         let mut command = world.command(&[&["mcp", "--http", "127.0.0.1:0"], more].concat());
         let mut child = command.spawn().unwrap();
         let mut said = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
@@ -41,20 +41,20 @@ impl Web {
     }
 
     /// Bytes as they are; what comes back.
-    pub fn send(&self, bytes: &[u8]) -> Answer {
+    pub fn send_bytes(&self, bytes: &[u8]) -> Answer {
         let mut stream = TcpStream::connect(&self.address).unwrap();
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
         // a server that refuses early closes early
         let _ = stream.write_all(bytes);
-        Answer::read(stream)
+        Answer::read_answer(stream)
     }
 
     /// A request with the token and what the protocol wants, `more` after it.
     pub fn request(&self, method: &str, more: &[(&str, &str)], body: &str) -> Answer {
-        self.request_of(method, more, body.as_bytes())
+        self.send_request(method, more, body.as_bytes())
     }
 
-    pub fn request_of(&self, method: &str, more: &[(&str, &str)], body: &[u8]) -> Answer {
+    pub fn send_request(&self, method: &str, more: &[(&str, &str)], body: &[u8]) -> Answer {
         let authorization = format!("Bearer {}", self.token);
         let usual = [
             ("Host", self.address.as_str()),
@@ -70,15 +70,15 @@ impl Web {
             .collect();
         let length = body.len();
         let head = format!("{method} /mcp HTTP/1.1\r\n{lines}Content-Length: {length}\r\n\r\n");
-        self.send(&[head.as_bytes(), body].concat())
+        self.send_bytes(&[head.as_bytes(), body].concat())
     }
 
-    pub fn post(&self, more: &[(&str, &str)], message: &Value) -> Answer {
+    pub fn post_message(&self, more: &[(&str, &str)], message: &Value) -> Answer {
         self.request("POST", more, &message.to_string())
     }
 
     /// The system ends the server, politely.
-    pub fn terminate(mut self) {
+    pub fn terminate_server(mut self) {
         let sent = std::process::Command::new("kill").arg(self.child.id().to_string()).status();
         assert!(sent.unwrap().success());
         assert_eq!(self.child.wait().unwrap().code(), Some(0));
@@ -102,11 +102,11 @@ pub struct Answer {
     reader: BufReader<TcpStream>,
     /// Of a body in pieces, what was read of it.
     text: String,
-    done: bool,
+    is_done: bool,
 }
 
 impl Answer {
-    fn read(stream: TcpStream) -> Self {
+    fn read_answer(stream: TcpStream) -> Self {
         let mut reader = BufReader::new(stream);
         let mut line = || {
             let mut line = String::new();
@@ -121,24 +121,24 @@ impl Answer {
             let Some((name, value)) = line.split_once(": ") else { break };
             headers.push((name.to_lowercase(), value.to_owned()));
         }
-        Self { status, headers, reader, text: String::new(), done: false }
+        Self { status, headers, reader, text: String::new(), is_done: false }
     }
 
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
-    fn more(&mut self) {
+    fn read_more(&mut self) {
         let length = self.header("content-length").and_then(|length| length.parse::<usize>().ok());
         let size = match length {
             Some(size) => {
-                self.done = true;
+                self.is_done = true;
                 size
             }
             None => {
                 let mut line = String::new();
                 if self.reader.read_line(&mut line).unwrap_or(0) == 0 {
-                    self.done = true;
+                    self.is_done = true;
                     return;
                 }
                 usize::from_str_radix(line.trim(), 16).unwrap()
@@ -146,12 +146,12 @@ impl Answer {
         };
         let mut bytes = vec![0; size];
         if size > 0 && self.reader.read_exact(&mut bytes).is_err() {
-            self.done = true;
+            self.is_done = true;
             return;
         }
         if length.is_none() {
             self.reader.read_line(&mut String::new()).unwrap();
-            self.done |= size == 0;
+            self.is_done |= size == 0;
         }
         self.text.push_str(std::str::from_utf8(&bytes).unwrap());
     }
@@ -161,10 +161,10 @@ impl Answer {
     }
 
     /// The next message of a stream, or the one that there is.
-    pub fn next(&mut self) -> Option<Value> {
+    pub fn next_message(&mut self) -> Option<Value> {
         if !self.is_stream() {
-            while !self.done {
-                self.more();
+            while !self.is_done {
+                self.read_more();
             }
             let text = std::mem::take(&mut self.text);
             return (!text.is_empty())
@@ -178,15 +178,15 @@ impl Answer {
                     return Some(serde_json::from_str(data).unwrap());
                 }
             }
-            if self.done {
+            if self.is_done {
                 return None;
             }
-            self.more();
+            self.read_more();
         }
     }
 
     /// The client goes away.
-    pub fn hang_up(self) {
+    pub fn close_connection(self) {
         let _ = self.reader.get_ref().shutdown(Shutdown::Both);
     }
 }
@@ -195,49 +195,49 @@ impl Answer {
 pub struct Visitor<'w> {
     pub web: &'w Web,
     pub session: String,
-    next: u64,
+    next_id: u64,
 }
 
 impl<'w> Visitor<'w> {
-    pub fn greet(web: &'w Web, capabilities: &Value) -> Self {
+    pub fn begin_session(web: &'w Web, capabilities: &Value) -> Self {
         let params = json!({"protocolVersion": "2025-06-18", "capabilities": capabilities,
                             "clientInfo": {"name": "test", "version": "1"}});
         let hello = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params});
-        let mut answer = web.post(&[], &hello);
+        let mut answer = web.post_message(&[], &hello);
         assert_eq!(answer.status, 200);
         let session = answer.header("mcp-session-id").expect("a session").to_owned();
-        let info = answer.next().unwrap();
+        let info = answer.next_message().unwrap();
         assert_eq!(info["result"]["serverInfo"]["name"], "synthdev", "{info}");
-        let visitor = Self { web, session, next: 0 };
+        let visitor = Self { web, session, next_id: 0 };
         let known = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
-        assert_eq!(visitor.post(&known).status, 202);
+        assert_eq!(visitor.post_message(&known).status, 202);
         visitor
     }
 
-    pub fn post(&self, message: &Value) -> Answer {
+    pub fn post_message(&self, message: &Value) -> Answer {
         self.post_bytes(message.to_string().as_bytes())
     }
 
     pub fn post_bytes(&self, message: &[u8]) -> Answer {
         let headers = [("Mcp-Session-Id", self.session.as_str()), ("Mcp-Protocol-Version", "2025-06-18")];
-        self.web.request_of("POST", &headers, message)
+        self.web.send_request("POST", &headers, message)
     }
 
     /// The stream of what belongs to no request.
-    pub fn listen(&self) -> Answer {
+    pub fn open_stream(&self) -> Answer {
         self.web.request("GET", &[("Mcp-Session-Id", &self.session)], "")
     }
 
-    pub fn begin(&mut self, method: &str, params: Value) -> (u64, Answer) {
-        self.next += 1;
-        let id = self.next;
-        (id, self.post(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})))
+    pub fn begin_request(&mut self, method: &str, params: Value) -> (u64, Answer) {
+        self.next_id += 1;
+        let id = self.next_id;
+        (id, self.post_message(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})))
     }
 
-    pub fn ask(&mut self, method: &str, params: Value) -> Value {
-        let (id, mut answer) = self.begin(method, params);
+    pub fn send_request(&mut self, method: &str, params: Value) -> Value {
+        let (id, mut answer) = self.begin_request(method, params);
         loop {
-            let message = answer.next().expect("an answer");
+            let message = answer.next_message().expect("an answer");
             if message["id"] == id && message.get("method").is_none() {
                 return message;
             }
@@ -245,8 +245,8 @@ impl<'w> Visitor<'w> {
     }
 
     /// The structured answer of a tool.
-    pub fn call(&mut self, tool: &str, arguments: Value) -> Value {
-        let answer = self.ask("tools/call", json!({"name": tool, "arguments": arguments}));
+    pub fn call_tool(&mut self, tool: &str, arguments: Value) -> Value {
+        let answer = self.send_request("tools/call", json!({"name": tool, "arguments": arguments}));
         assert!(answer["result"].is_object(), "{answer}");
         answer["result"]["structuredContent"].clone()
     }

@@ -12,13 +12,13 @@ use synthdev::domain::model::{
 use synthdev::domain::tool::{ToolRisk, ToolSpec};
 use synthdev::ports::model::ModelPort;
 
-use super::outcome::{self, Outcome, asking};
-use super::{Heard, KEY, calls, patient};
+use super::outcome::{self, Outcome, plain_request};
+use super::{Heard, KEY, calls, patient_providers};
 use crate::support::model_server::messages::{self, call_block, text_block, thinking_block};
 use crate::support::model_server::{Behaviour, Dialect, ModelServer};
 
 pub(super) fn request(base_url: &str) -> ModelRequest {
-    asking(Dialect::Messages, base_url)
+    plain_request(Dialect::Messages, base_url)
 }
 
 fn thinking(base_url: &str) -> ModelRequest {
@@ -39,21 +39,21 @@ pub(super) fn tool(name: &str) -> ToolSpec {
     }
 }
 
-async fn ask(behaviour: Behaviour) -> (Result<ModelReply, ModelError>, Heard) {
-    outcome::ask(Dialect::Messages, behaviour, Duration::from_secs(30)).await
+async fn ask_server(behaviour: Behaviour) -> (Result<ModelReply, ModelError>, Heard) {
+    outcome::ask_server(Dialect::Messages, behaviour, Duration::from_secs(30)).await
 }
 
-async fn becomes(title: &str, behaviour: Behaviour, outcome: Outcome<'_>) {
-    outcome::becomes(Dialect::Messages, title, behaviour, outcome).await;
+async fn check_outcome(title: &str, behaviour: Behaviour, outcome: Outcome<'_>) {
+    outcome::check_outcome(Dialect::Messages, title, behaviour, outcome).await;
 }
 
 /// The events of a short text, to be left out from the end.
-fn hi() -> Vec<Value> {
+fn short_text_events() -> Vec<Value> {
     messages::parts(&[text_block("Hi")], "end_turn", &json!({"input_tokens": 10, "output_tokens": 1}))
 }
 
 fn in_part(count: usize) -> Behaviour {
-    messages::events(&hi()[..count])
+    messages::events(&short_text_events()[..count])
 }
 
 #[tokio::test]
@@ -64,46 +64,50 @@ async fn answers_of_every_kind_are_read() {
         "content": [text_block("Whole."), {"type": "tool_use", "id": "w", "name": "read", "input": {"p": 1}}],
         "usage": {"input_tokens": 3, "output_tokens": 4}});
     let both = [text_block("I look."), call_block("c1", "read_file", "{\"path\":\"src/a.rs\"}")];
-    let crlf = messages::stream(&hi()).replace('\n', "\r\n");
-    let nameless: String = hi().iter().map(|event| format!("data:{event}\n")).collect();
+    let crlf = messages::event_stream(&short_text_events()).replace('\n', "\r\n");
+    let nameless: String = short_text_events().iter().map(|event| format!("data:{event}\n")).collect();
     let cut_call = [call_block("c", "read", "{\"path\": \"src")];
     let rows = [
         ("text", messages::text("Hello you there."), Outcome::Reply("Hello you there.", &[], Stop)),
         ("calls in pieces", messages::calls(&call), Outcome::Reply("", &call, ToolCalls)),
         (
             "text and call",
-            messages::blocks(&both, "tool_use"),
+            messages::blocks_answer(&both, "tool_use"),
             Outcome::Reply("I look.", &call[..1], ToolCalls),
         ),
         (
             "whole message",
-            Behaviour::whole(&whole),
+            Behaviour::from_body(&whole),
             Outcome::Reply("Whole.", &[("w", "read", "{\"p\":1}")], ToolCalls),
         ),
         ("no message_stop", in_part(6), Outcome::Reply("Hi", &[], Stop)),
-        ("broken after the end", in_part(6).cut(), Outcome::Reply("Hi", &[], Stop)),
-        ("silent after the end", in_part(7).stall(), Outcome::Reply("Hi", &[], Stop)),
+        ("broken after the end", in_part(6).with_cut_connection(), Outcome::Reply("Hi", &[], Stop)),
+        ("silent after the end", in_part(7).with_stall(), Outcome::Reply("Hi", &[], Stop)),
         ("CRLF", Behaviour::raw_stream(&crlf), Outcome::Reply("Hi", &[], Stop)),
         ("no event names, no blank lines", Behaviour::raw_stream(&nameless), Outcome::Reply("Hi", &[], Stop)),
         (
             "stop sequence",
-            messages::blocks(&[text_block("A")], "stop_sequence"),
+            messages::blocks_answer(&[text_block("A")], "stop_sequence"),
             Outcome::Reply("A", &[], Stop),
         ),
-        ("paused", messages::blocks(&[text_block("A")], "pause_turn"), Outcome::Reply("A", &[], Other)),
+        (
+            "paused",
+            messages::blocks_answer(&[text_block("A")], "pause_turn"),
+            Outcome::Reply("A", &[], Other),
+        ),
         (
             "cut at the limit",
-            messages::blocks(&[text_block("A")], "max_tokens"),
+            messages::blocks_answer(&[text_block("A")], "max_tokens"),
             Outcome::Reply("A", &[], Length),
         ),
         (
             "cut in a call",
-            messages::blocks(&cut_call, "max_tokens"),
+            messages::blocks_answer(&cut_call, "max_tokens"),
             Outcome::Reply("", &[("c", "read", "{\"path\": \"src")], Length),
         ),
     ];
     for (title, behaviour, outcome) in rows {
-        becomes(title, behaviour, outcome).await;
+        check_outcome(title, behaviour, outcome).await;
     }
 }
 
@@ -139,7 +143,7 @@ async fn a_request_at_fault_has_its_class_and_one_clear_line() {
         ),
     ];
     for (title, behaviour, outcome) in rows {
-        becomes(title, behaviour, outcome).await;
+        check_outcome(title, behaviour, outcome).await;
     }
 }
 
@@ -149,16 +153,20 @@ async fn what_is_no_message_has_its_class_and_one_clear_line() {
     let failure = json!({"type": "error", "error": {"type": "api_error", "message": "Provider died"}});
     let thought = [thinking_block("Hm", "sig-1")];
     let rows = [
-        ("error with 200", Behaviour::whole(&failure), Error("model.overloaded", &["Provider died"])),
+        ("error with 200", Behaviour::from_body(&failure), Error("model.overloaded", &["Provider died"])),
         (
             "chat completions",
             Behaviour::text("Hi"),
             Error("model.protocol", &["chat completions", "\"protocol\": \"chat\""]),
         ),
-        ("only thoughts", messages::blocks(&thought, "end_turn"), Error("model.empty", &["only thought"])),
+        (
+            "only thoughts",
+            messages::blocks_answer(&thought, "end_turn"),
+            Error("model.empty", &["only thought"]),
+        ),
     ];
     for (title, behaviour, outcome) in rows {
-        becomes(title, behaviour, outcome).await;
+        check_outcome(title, behaviour, outcome).await;
     }
 }
 
@@ -167,7 +175,7 @@ async fn a_stream_that_breaks_has_its_class_and_one_clear_line() {
     use Outcome::Error;
     let with = |kind: &str| {
         let failure = json!({"type": "error", "error": {"type": kind, "message": "Provider died"}});
-        messages::events(&[&hi()[..4], &[failure]].concat())
+        messages::events(&[&short_text_events()[..4], &[failure]].concat())
     };
     let rows = [
         ("overloaded", with("overloaded_error"), Error("model.overloaded", &["Provider died"])),
@@ -177,10 +185,14 @@ async fn a_stream_that_breaks_has_its_class_and_one_clear_line() {
             Behaviour::raw_stream("event: ping\ndata: {\"type\n\n"),
             Error("model.protocol", &["not JSON"]),
         ),
-        ("cut before anything", in_part(2).cut(), Error("model.transport", &["before anything"])),
+        (
+            "cut before anything",
+            in_part(2).with_cut_connection(),
+            Error("model.transport", &["before anything"]),
+        ),
     ];
     for (title, behaviour, outcome) in rows {
-        becomes(title, behaviour, outcome).await;
+        check_outcome(title, behaviour, outcome).await;
     }
 }
 
@@ -188,10 +200,10 @@ async fn a_stream_that_breaks_has_its_class_and_one_clear_line() {
 #[tokio::test]
 async fn a_stream_may_be_cut_anywhere() {
     let blocks = [text_block("Hé \"you\"\n"), call_block("c", "read", "{\"p\":\"ü\"}")];
-    let stream = messages::stream(&messages::parts(&blocks, "tool_use", &json!({"input_tokens": 10})));
+    let stream = messages::event_stream(&messages::parts(&blocks, "tool_use", &json!({"input_tokens": 10})));
     for step in [1, 7, 64, 1000] {
         let behaviour = Behaviour::in_steps(stream.as_bytes(), step);
-        let (answer, _) = ask(behaviour).await;
+        let (answer, _) = ask_server(behaviour).await;
         let reply = answer.unwrap();
         assert_eq!(
             (reply.text.as_str(), reply.tool_calls[0].arguments.as_str()),
@@ -203,7 +215,7 @@ async fn a_stream_may_be_cut_anywhere() {
 #[tokio::test]
 async fn keys_versions_and_connections_are_as_the_protocol_wants_them() {
     let server = ModelServer::start_messages(vec![messages::text("Hi"); 4]).await;
-    let providers = patient();
+    let providers = patient_providers();
     let root = server.base_url.trim_end_matches("/v1").to_owned();
     for base_url in [server.base_url.clone(), root.clone(), format!("{root}/v1/messages")] {
         providers.call(&request(&base_url), &Heard::default()).await.unwrap();
@@ -215,7 +227,7 @@ async fn keys_versions_and_connections_are_as_the_protocol_wants_them() {
     let requests = server.requests();
     let keys: Vec<_> = requests.iter().map(|one| one.headers.get("x-api-key").map(String::as_str)).collect();
     assert_eq!(keys, [Some(KEY), Some(KEY), Some(KEY), None]);
-    assert_eq!(server.connections(), 1, "MODEL-18");
+    assert_eq!(server.connection_count(), 1, "MODEL-18");
     assert!(
         requests
             .iter()
@@ -223,7 +235,7 @@ async fn keys_versions_and_connections_are_as_the_protocol_wants_them() {
     );
 
     let elsewhere = [("main".to_owned(), vec!["https://api.anthropic.com".to_owned()])].into();
-    let kept = patient().with_key_servers(elsewhere);
+    let kept = patient_providers().with_key_servers(elsewhere);
     let error = kept.call(&request(&root), &Heard::default()).await.unwrap_err();
     assert_eq!((error.code(), server.requests().len()), ("model.auth", 4), "{error}");
 }
@@ -234,8 +246,8 @@ async fn cached_tokens_are_a_part_of_the_prompt() {
         "output_tokens": 1});
     let rows = [(usage, (123, 5, 100, false)), (Value::Null, (0, 5, 0, true))];
     for (usage, (prompt, completion, cached, estimated)) in rows {
-        let behaviour = messages::answer(&[text_block("Hello")], "end_turn", &usage);
-        let reply = ask(behaviour).await.0.unwrap();
+        let behaviour = messages::answer_with_usage(&[text_block("Hello")], "end_turn", &usage);
+        let reply = ask_server(behaviour).await.0.unwrap();
         let found = (reply.usage.completion, reply.usage.cached, reply.usage_estimated);
         assert_eq!(found, (completion, cached, estimated));
         assert!(if estimated { reply.usage.prompt > 10 } else { reply.usage.prompt == prompt }, "{reply:?}");
@@ -253,14 +265,14 @@ async fn signed_thoughts_go_back_unchanged_as_long_as_their_turn_lasts() {
         call_block("a", "read", "{}"),
     ];
     let script = vec![
-        messages::blocks(&first, "tool_use"),
+        messages::blocks_answer(&first, "tool_use"),
         messages::calls(&[("b", "read", "{}")]),
         messages::text("Done."),
         messages::calls(&[("c", "read", "{}")]),
         messages::text("Forced."),
     ];
     let server = ModelServer::start_messages(script).await;
-    let providers = patient();
+    let providers = patient_providers();
     let mut asked = thinking(&server.base_url);
     let mut said = Vec::new();
     for round in 0..5 {
@@ -269,7 +281,7 @@ async fn signed_thoughts_go_back_unchanged_as_long_as_their_turn_lasts() {
         }
         let heard = Heard::default();
         let reply = providers.call(&asked, &heard).await.unwrap_or_else(|error| panic!("{round}: {error}"));
-        said.push(heard.all(DeltaKind::Reasoning));
+        said.push(heard.joined_text(DeltaKind::Reasoning));
         let mut message = ChatMessage::text(ChatRole::Assistant, reply.text);
         message.sealed = reply.sealed;
         message.tool_calls = reply.tool_calls;
@@ -344,7 +356,7 @@ async fn any_conversation_is_valid_for_the_strict_server() {
         ),
     ];
     let server = ModelServer::start_messages(vec![messages::text("ok"); 2 * rows.len()]).await;
-    let providers = patient();
+    let providers = patient_providers();
     for (messages, roles) in rows {
         for tools in [Vec::new(), vec![tool("r"), tool("r"), tool("list")]] {
             let asked = ModelRequest { messages: messages.clone(), tools, ..thinking(&server.base_url) };

@@ -15,9 +15,9 @@ use synthdev::engine::event::RunEvent;
 use synthdev::ports::clock::ClockPort;
 use synthdev::ports::model::ModelPort;
 
-use super::outcome::asking;
-use super::{Heard, patient, request};
-use crate::cli::world::talk;
+use super::outcome::plain_request;
+use super::{Heard, patient_providers, request};
+use crate::cli::world::talk_workflow;
 use crate::support::list_server::ListServer;
 use crate::support::model_server::{Behaviour, Dialect, ModelServer, messages, responses};
 use crate::support::stage::{Stage, Texts, spec};
@@ -31,7 +31,7 @@ fn chunk(delta: &Value) -> String {
 }
 
 /// The beginning of an answer of one text.
-fn begun(dialect: Dialect) -> Behaviour {
+fn begun_answer(dialect: Dialect) -> Behaviour {
     match dialect {
         Dialect::Completions => Behaviour::raw_stream(&chunk(&json!({"content": "So: "}))),
         Dialect::Responses => responses::events(&responses::parts(&[responses::message("So: ")], "")[..5]),
@@ -43,7 +43,7 @@ fn begun(dialect: Dialect) -> Behaviour {
 }
 
 /// More of its text.
-fn said(dialect: Dialect, text: &str) -> String {
+fn text_chunk(dialect: Dialect, text: &str) -> String {
     let event = match dialect {
         Dialect::Completions => return chunk(&json!({"content": text})),
         Dialect::Responses => json!({"type": "response.output_text.delta", "output_index": 0, "delta": text}),
@@ -55,35 +55,35 @@ fn said(dialect: Dialect, text: &str) -> String {
 }
 
 /// The same line, or lines with numbers, without an end.
-fn floods(dialect: Dialect) -> [Piece; 2] {
+fn endless_texts(dialect: Dialect) -> [Piece; 2] {
     match dialect {
         Dialect::Completions => [
-            |_| said(Dialect::Completions, "I am not sure.\n"),
-            |number| said(Dialect::Completions, &format!("line {number}\n")),
+            |_| text_chunk(Dialect::Completions, "I am not sure.\n"),
+            |number| text_chunk(Dialect::Completions, &format!("line {number}\n")),
         ],
         Dialect::Responses => [
-            |_| said(Dialect::Responses, "I am not sure.\n"),
-            |number| said(Dialect::Responses, &format!("line {number}\n")),
+            |_| text_chunk(Dialect::Responses, "I am not sure.\n"),
+            |number| text_chunk(Dialect::Responses, &format!("line {number}\n")),
         ],
         Dialect::Messages => [
-            |_| said(Dialect::Messages, "I am not sure.\n"),
-            |number| said(Dialect::Messages, &format!("line {number}\n")),
+            |_| text_chunk(Dialect::Messages, "I am not sure.\n"),
+            |number| text_chunk(Dialect::Messages, &format!("line {number}\n")),
         ],
     }
 }
 
 /// Asks once; the server must see that nobody listens any more.
-async fn flooded(
+async fn check_flood(
     dialect: Dialect,
     behaviour: Behaviour,
     bound: impl FnOnce(&mut ModelRequest),
 ) -> (Result<ModelReply, ModelError>, Heard) {
-    let server = ModelServer::speak(dialect, vec![behaviour]).await;
-    let mut asked = asking(dialect, &server.base_url);
+    let server = ModelServer::start_in_dialect(dialect, vec![behaviour]).await;
+    let mut asked = plain_request(dialect, &server.base_url);
     bound(&mut asked);
     let heard = Heard::default();
-    let answer = patient().call(&asked, &heard).await;
-    server.closed(1).await;
+    let answer = patient_providers().call(&asked, &heard).await;
+    server.wait_closed(1).await;
     assert_eq!(server.requests().len(), 1, "{dialect:?}");
     (answer, heard)
 }
@@ -91,8 +91,8 @@ async fn flooded(
 #[tokio::test]
 async fn a_model_that_repeats_itself_is_stopped_and_paid_for() {
     for dialect in Dialect::ALL {
-        let [same, _] = floods(dialect);
-        let (answer, heard) = flooded(dialect, begun(dialect).flood(same), |_| {}).await;
+        let [same, _] = endless_texts(dialect);
+        let (answer, heard) = check_flood(dialect, begun_answer(dialect).with_flood(same), |_| {}).await;
         let error = answer.unwrap_err();
         assert_eq!(error.code(), "model.repetition", "{dialect:?}: {error}");
         assert!(error.to_string().contains("I am not sure."), "{dialect:?}: {error}");
@@ -104,9 +104,9 @@ async fn a_model_that_repeats_itself_is_stopped_and_paid_for() {
 #[tokio::test]
 async fn an_answer_that_passes_what_was_asked_for_is_cut_and_kept() {
     for dialect in Dialect::ALL {
-        let [_, lines] = floods(dialect);
+        let [_, lines] = endless_texts(dialect);
         let asked = |asked: &mut ModelRequest| asked.choice.parameters.max_output_tokens = Some(1_000);
-        let (answer, _) = flooded(dialect, begun(dialect).flood(lines), asked).await;
+        let (answer, _) = check_flood(dialect, begun_answer(dialect).with_flood(lines), asked).await;
         let reply = answer.unwrap_or_else(|error| panic!("{dialect:?}: {error}"));
         assert_eq!((reply.finish, reply.usage_estimated), (FinishReason::Length, true), "{dialect:?}");
         assert!(reply.text.contains("line 9\n"), "{dialect:?}: what came is kept");
@@ -115,9 +115,9 @@ async fn an_answer_that_passes_what_was_asked_for_is_cut_and_kept() {
         let told = reply.text.len() as u64 / 4;
         assert!(reply.usage.completion.abs_diff(told) < 2, "{dialect:?}: {:?}", reply.usage);
     }
-    let (answer, _) = flooded(
+    let (answer, _) = check_flood(
         Dialect::Completions,
-        begun(Dialect::Completions).flood(floods(Dialect::Completions)[1]),
+        begun_answer(Dialect::Completions).with_flood(endless_texts(Dialect::Completions)[1]),
         |asked| {
             asked.choice.max_output = Some(1_000);
         },
@@ -142,7 +142,8 @@ async fn what_is_no_answer_is_not_read_for_ever() {
         ("thoughts", |_| chunk(&json!({"reasoning_content": "Wait. "})), "model.repetition", "Wait."),
     ];
     for (about, piece, code, says) in rows {
-        let (answer, _) = flooded(Dialect::Completions, Behaviour::raw_stream("").flood(piece), |_| {}).await;
+        let (answer, _) =
+            check_flood(Dialect::Completions, Behaviour::raw_stream("").with_flood(piece), |_| {}).await;
         let error = answer.unwrap_err();
         assert_eq!(error.code(), code, "{about}: {error}");
         assert!(error.to_string().contains(says) && !error.is_transient(), "{about}: {error}");
@@ -152,8 +153,8 @@ async fn what_is_no_answer_is_not_read_for_ever() {
 #[tokio::test]
 async fn a_call_ends_in_time_however_busy_its_server_is() {
     let comment: Piece = |_| ": still here\n\n".to_owned();
-    for behaviour in [Behaviour::raw_stream("").flood(comment), Behaviour::silence()] {
-        let server = ModelServer::start(vec![behaviour]).await;
+    for behaviour in [Behaviour::raw_stream("").with_flood(comment), Behaviour::total_silence()] {
+        let server = ModelServer::start_server(vec![behaviour]).await;
         let patience = ModelTimeouts { call: Duration::from_millis(300), ..ModelTimeouts::default() };
         let mut asked = request(&server.base_url);
         asked.choice.key = None;
@@ -162,7 +163,7 @@ async fn a_call_ends_in_time_however_busy_its_server_is() {
         assert_eq!((error.code(), error.is_transient()), ("model.timeout", false), "{error}");
         assert!(error.to_string().contains("not finished within 0.3 s"), "{error}");
         assert!(error.hint().contains("call_seconds"), "{}", error.hint());
-        server.closed(1).await;
+        server.wait_closed(1).await;
     }
 }
 
@@ -170,25 +171,25 @@ async fn a_call_ends_in_time_however_busy_its_server_is() {
 #[tokio::test]
 async fn what_nobody_looks_at_does_not_pile_up() {
     let wire = Wire::new(Dialect::Completions).await;
-    let texts = Texts { workflows: vec![talk().to_string()], ..Texts::default() };
-    let straight = wire.straight();
-    let mut stage = Stage::with(&texts, |_| straight, |tools| tools);
+    let texts = Texts { workflows: vec![talk_workflow().to_string()], ..Texts::default() };
+    let straight = wire.direct_model();
+    let mut stage = Stage::with_wrapped_model(&texts, |_| straight, |tools| tools);
     let lines = |number| chunk(&json!({"content": format!("{number}. {}\n", "a word ".repeat(200))}));
-    wire.server.answer("mock-1", begun(Dialect::Completions).flood(lines));
-    let (program, _) = stage.catalog.check("talk").unwrap();
-    stage.start(spec(program, Map::from_iter([("task".to_owned(), json!("hello"))])));
+    wire.server.queue_answer("mock-1", begun_answer(Dialect::Completions).with_flood(lines));
+    let (program, _) = stage.catalog.check_workflow("talk").unwrap();
+    stage.start_run(spec(program, Map::from_iter([("task".to_owned(), json!("hello"))])));
     // it ends by itself: no answer whose length is not known is longer than a mebibyte
-    wire.server.closed(1).await;
-    while wire.heard.lock().unwrap().is_empty() {
+    wire.server.wait_closed(1).await;
+    while wire.outcomes.lock().unwrap().is_empty() {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
-    let heard = wire.heard.lock().unwrap()[0].clone().unwrap();
+    let heard = wire.outcomes.lock().unwrap()[0].clone().unwrap();
     assert_eq!((heard.finish, heard.text.len() >> 20), (FinishReason::Length, 1));
     assert!(stage.waiting_events() < 40, "{} events", stage.waiting_events());
-    let RunEvent::Finished { status, .. } = stage.end().await else { unreachable!() };
+    let RunEvent::Finished { status, .. } = stage.wait_end().await else { unreachable!() };
     assert_eq!(status, RunStatus::Completed);
     let streamed: usize = stage
-        .seen()
+        .seen_events()
         .iter()
         .map(|event| if let RunEvent::Delta { text, .. } = event { text.len() } else { 0 })
         .sum();
@@ -199,21 +200,21 @@ async fn what_nobody_looks_at_does_not_pile_up() {
 #[tokio::test]
 async fn a_connection_that_died_is_not_an_attempt() {
     let turns = ["1", "2", "3"].map(|text| Behaviour::text(text).then_dead());
-    let server = ModelServer::start(turns.to_vec()).await;
-    let providers = patient();
+    let server = ModelServer::start_server(turns.to_vec()).await;
+    let providers = patient_providers();
     for turn in ["1", "2", "3"] {
         let answer = providers.call(&request(&server.base_url), &Heard::default()).await;
         assert_eq!(answer.unwrap().text, turn);
     }
     let on: Vec<usize> = server.requests().iter().map(|request| request.connection).collect();
-    assert_eq!((on, server.connections()), (vec![1, 1, 2, 2, 3], 3));
+    assert_eq!((on, server.connection_count()), (vec![1, 1, 2, 2, 3], 3));
 }
 
 /// A new connection that dies is one.
 #[tokio::test]
 async fn a_new_connection_that_dies_is_an_attempt() {
-    let server = ModelServer::start(vec![Behaviour::reset_at_once(), Behaviour::text("2")]).await;
-    let providers = patient();
+    let server = ModelServer::start_server(vec![Behaviour::reset_at_once(), Behaviour::text("2")]).await;
+    let providers = patient_providers();
     let error = providers.call(&request(&server.base_url), &Heard::default()).await.unwrap_err();
     assert_eq!((error.code(), server.requests().len()), ("model.transport", 1), "{error}");
 }
@@ -233,12 +234,12 @@ async fn the_window_of_a_server_is_the_one_that_it_gives() {
         (with(list(json!({"n_ctx_train": 8_192, "n_ctx": 4_096})), 2_048), 4_096, 1),
     ];
     for (list, window, asked) in rows {
-        let server = ListServer::start(None, list.clone(), Vec::new());
+        let server = ListServer::start_server(None, list.clone(), Vec::new());
         let mut choice = request(&server.base_url).choice;
         choice.key = None;
-        let models = patient().list(&choice, Duration::from_secs(30)).await.unwrap();
+        let models = patient_providers().list_models(&choice, Duration::from_secs(30)).await.unwrap();
         assert_eq!(models[0].context_size, Some(window), "{list}");
-        let paths: Vec<String> = server.asked().into_iter().map(|asked| asked.path).collect();
+        let paths: Vec<String> = server.requests_seen().into_iter().map(|asked| asked.path).collect();
         assert_eq!(paths, ["/v1/models", "/props"][..asked], "{list}");
     }
 }
@@ -256,15 +257,20 @@ impl ClockPort for SetClock {
 #[tokio::test]
 async fn a_window_is_not_waited_for_longer_than_its_limit() {
     let choice = |base_url: &str| ModelChoice { key: None, ..request(base_url).choice };
-    let silent = choice(&ListServer::silent().base_url);
+    let silent = choice(&ListServer::silent_server().base_url);
     let hours = Duration::from_secs(10_000);
-    let patience = ModelTimeouts { connect: hours, idle: hours, call: hours, ..ModelTimeouts::default() };
+    let patience = ModelTimeouts {
+        connect_timeout: hours,
+        idle_timeout: hours,
+        call: hours,
+        ..ModelTimeouts::default()
+    };
     assert_eq!(patience.window, Duration::from_secs(2));
     let clock = Arc::new(SetClock::default());
     let providers =
         ModelProviders::new(BTreeMap::new(), ModelTimeouts { window: Duration::from_millis(20), ..patience })
             .with_clock(clock.clone());
-    let closed = ListServer::closed();
+    let closed = ListServer::closed_address();
     for begun in [0, 60_000] {
         clock.0.store(begun, Ordering::Relaxed);
         assert_eq!(providers.known_window(&silent), None, "it is asked");
@@ -286,9 +292,12 @@ async fn a_window_is_not_waited_for_longer_than_its_limit() {
 #[tokio::test]
 async fn a_server_is_asked_once_for_each_of_its_models() {
     let window = |name: &str, window: u64| json!({"id": name, "max_model_len": window});
-    let server =
-        ListServer::start(None, json!({"data": [window("a", 1_024), window("b:latest", 2_048)]}), Vec::new());
-    let providers = patient();
+    let server = ListServer::start_server(
+        None,
+        json!({"data": [window("a", 1_024), window("b:latest", 2_048)]}),
+        Vec::new(),
+    );
+    let providers = patient_providers();
     let choice = |model: &str| {
         let choice = request(&server.base_url).choice;
         ModelChoice { model: model.to_owned(), key: None, ..choice }
@@ -300,11 +309,11 @@ async fn a_server_is_asked_once_for_each_of_its_models() {
         let told = join_all((0..20).map(|_| providers.window(&choice))).await;
         assert!(told.iter().all(|told| *told == expected), "{model}: {told:?}");
         assert_eq!(
-            (providers.known_window(&choice), server.asked().len()),
+            (providers.known_window(&choice), server.requests_seen().len()),
             (Some(expected), asked),
             "{model}"
         );
     }
     let set = ModelChoice { context_size: Some(7), ..choice("d") };
-    assert_eq!((providers.window(&set).await, server.asked().len()), (Some(7), 3));
+    assert_eq!((providers.window(&set).await, server.requests_seen().len()), (Some(7), 3));
 }

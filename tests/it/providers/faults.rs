@@ -12,7 +12,7 @@ use synthdev::domain::journal::RunStatus;
 use synthdev::engine::event::RunEvent;
 use synthdev::runtime::command::RunCommand;
 
-use crate::cli::world::talk;
+use crate::cli::world::talk_workflow;
 use crate::support::model_server::{Behaviour, Dialect, dead_url, messages, responses};
 use crate::support::stage::{Stage, Texts, spec};
 use crate::support::wire::Wire;
@@ -23,9 +23,9 @@ const SHORT: Duration = Duration::from_millis(500);
 /// What a run makes of it.
 enum Ends {
     /// It fails with this error, having asked so often; the error says this, and its hint that.
-    Failed { code: &'static str, asked: usize, says: &'static str, advice: &'static str },
+    Failed { code: &'static str, requests: usize, message: &'static str, hint: &'static str },
     /// It goes on and completes, having asked so often; the last request holds this.
-    Completed { asked: usize, sent: &'static str },
+    Completed { requests: usize, sent: &'static str },
 }
 
 struct Fault {
@@ -34,7 +34,7 @@ struct Fault {
     answers: [Behaviour; 2],
     ends: Ends,
     /// Milliseconds after which the server wants to be asked again.
-    wait: Option<RangeInclusive<u64>>,
+    retry_delay: Option<RangeInclusive<u64>>,
 }
 
 /// A run on a wire, one after the other.
@@ -45,35 +45,37 @@ struct Line {
 
 impl Line {
     async fn new(dialect: Dialect, patience: ModelTimeouts) -> Self {
-        let wire = Wire::patient(dialect, patience).await;
-        let texts = Texts { workflows: vec![talk().to_string()], ..Texts::default() };
-        let straight = wire.straight();
-        Self { stage: Stage::with(&texts, |_| straight, |tools| tools), wire }
+        let wire = Wire::with_timeouts(dialect, patience).await;
+        let texts = Texts { workflows: vec![talk_workflow().to_string()], ..Texts::default() };
+        let straight = wire.direct_model();
+        Self { stage: Stage::with_wrapped_model(&texts, |_| straight, |tools| tools), wire }
     }
 
-    fn start(&self) -> RunId {
-        let (program, _) = self.stage.catalog.check("talk").unwrap();
-        self.stage.start(spec(program, Map::from_iter([("task".to_owned(), json!("hello"))])))
+    fn start_run(&self) -> RunId {
+        let (program, _) = self.stage.catalog.check_workflow("talk").unwrap();
+        self.stage.start_run(spec(program, Map::from_iter([("task".to_owned(), json!("hello"))])))
     }
 
-    async fn check(&mut self, fault: Fault) {
+    async fn check_fault(&mut self, fault: Fault) {
         let title = fault.title;
         for behaviour in fault.answers {
-            self.wire.server.answer("mock-1", behaviour);
+            self.wire.server.queue_answer("mock-1", behaviour);
         }
-        let before = self.wire.heard.lock().unwrap().len();
-        self.start();
-        let RunEvent::Finished { status, output, error, .. } = self.stage.end().await else { unreachable!() };
-        let heard = self.wire.heard.lock().unwrap()[before..].to_vec();
-        self.wire.server.forget("mock-1");
-        assert_eq!(self.wire.refusals(), Vec::<String>::new(), "{title}");
+        let before = self.wire.outcomes.lock().unwrap().len();
+        self.start_run();
+        let RunEvent::Finished { status, output, error, .. } = self.stage.wait_end().await else {
+            unreachable!()
+        };
+        let heard = self.wire.outcomes.lock().unwrap()[before..].to_vec();
+        self.wire.server.forget_answers("mock-1");
+        assert_eq!(self.wire.refused_requests(), Vec::<String>::new(), "{title}");
         let first = heard.first().unwrap();
-        if let Some(wait) = fault.wait {
+        if let Some(wait) = fault.retry_delay {
             let found = first.as_ref().unwrap_err().retry_after_ms().unwrap();
             assert!(wait.contains(&found), "{title}: {found} ms");
         }
         match fault.ends {
-            Ends::Failed { code, asked, says, advice } => {
+            Ends::Failed { code, requests: asked, message: says, hint: advice } => {
                 let failure = error.unwrap_or_else(|| panic!("{title}: {status:?} with {output:?}"));
                 let (detail, hint) = (failure.detail.as_str(), failure.hint.as_deref().unwrap_or_default());
                 assert_eq!((failure.code.as_str(), heard.len()), (code, asked), "{title}: {detail}");
@@ -82,7 +84,7 @@ impl Line {
                 let one_line = detail.chars().count() < 400 && !detail.chars().any(char::is_control);
                 assert!(one_line, "{title}: {detail}");
             }
-            Ends::Completed { asked, sent } => {
+            Ends::Completed { requests: asked, sent } => {
                 assert_eq!(
                     (status, error, heard.len()),
                     (RunStatus::Completed, None, asked),
@@ -96,12 +98,12 @@ impl Line {
     }
 }
 
-fn failed(code: &'static str, asked: usize, says: &'static str, advice: &'static str) -> Ends {
-    Ends::Failed { code, asked, says, advice }
+fn failed_run(code: &'static str, asked: usize, says: &'static str, advice: &'static str) -> Ends {
+    Ends::Failed { code, requests: asked, message: says, hint: advice }
 }
 
 fn row(title: &'static str, answer: Behaviour, ends: Ends) -> Fault {
-    Fault { title, answers: [answer.clone(), answer], ends, wait: None }
+    Fault { title, answers: [answer.clone(), answer], ends, retry_delay: None }
 }
 
 /// The answer, then `Fine.`
@@ -115,8 +117,8 @@ fn then_fine(
     Fault {
         title,
         answers: [answer, dialect.text("Fine.")],
-        ends: Ends::Completed { asked, sent },
-        wait: None,
+        ends: Ends::Completed { requests: asked, sent },
+        retry_delay: None,
     }
 }
 
@@ -124,8 +126,8 @@ fn then_fine(
 fn limited(dialect: Dialect, header: &str, value: &str, asked: usize, wait: RangeInclusive<u64>) -> Fault {
     let answer =
         Behaviour::status(429, &dialect.error("rate_limit_error", "slow down")).header(header, value);
-    let ends = failed("model.rate_limit", asked, "slow down", "wait a little");
-    Fault { wait: Some(wait), ..row("too many requests", answer, ends) }
+    let ends = failed_run("model.rate_limit", asked, "slow down", "wait a little");
+    Fault { retry_delay: Some(wait), ..row("too many requests", answer, ends) }
 }
 
 /// A server that says no, or not now.
@@ -162,31 +164,35 @@ fn refusals(dialect: Dialect) -> Vec<Fault> {
         row(
             "quota exhausted",
             quota,
-            failed("model.auth", 1, "no credit left; add some there", "an account without credit"),
+            failed_run("model.auth", 1, "no credit left; add some there", "an account without credit"),
         ),
         row(
             "bad key",
             error(401, "authentication_error", "invalid key"),
-            failed("model.auth", 1, "401", "set a key"),
+            failed_run("model.auth", 1, "401", "set a key"),
         ),
         row(
             "unknown model",
             unknown,
-            failed("model.protocol", 1, "no such model; set another one", "the model"),
+            failed_run("model.protocol", 1, "no such model; set another one", "the model"),
         ),
-        row("too long", long, failed("context_overflow", 1, "210000", "let the conversation be cut earlier")),
+        row(
+            "too long",
+            long,
+            failed_run("context_overflow", 1, "210000", "let the conversation be cut earlier"),
+        ),
         row(
             "500",
             error(500, "api_error", "oops"),
-            failed("model.overloaded", 2, "oops (after 2 attempts)", trouble),
+            failed_run("model.overloaded", 2, "oops (after 2 attempts)", trouble),
         ),
-        row("529", error(529, "overloaded_error", "busy"), failed("model.overloaded", 2, "529", trouble)),
+        row("529", error(529, "overloaded_error", "busy"), failed_run("model.overloaded", 2, "529", trouble)),
         row(
             "500 without a word",
             Behaviour::status(500, ""),
-            failed("model.overloaded", 2, "without a word", trouble),
+            failed_run("model.overloaded", 2, "without a word", trouble),
         ),
-        row("refusal", refusal(dialect), failed("model.refusal", 1, "the model refused", "rephrase")),
+        row("refusal", refusal(dialect), failed_run("model.refusal", 1, "the model refused", "rephrase")),
     ]
 }
 
@@ -197,12 +203,12 @@ fn denials(dialect: Dialect) -> Vec<Fault> {
         row(
             "no credit",
             error(402, "billing_error", "pay first"),
-            failed("model.auth", 1, "no credit left; add some there", "an account without credit"),
+            failed_run("model.auth", 1, "no credit left; add some there", "an account without credit"),
         ),
         row(
             "not allowed",
             error(403, "permission_error", "not in your country"),
-            failed(
+            failed_run(
                 "model.auth",
                 1,
                 "does not allow this (403: not in your country)",
@@ -221,30 +227,50 @@ fn breakdowns(dialect: Dialect) -> Vec<Fault> {
     vec![
         row(
             "reset in the text",
-            hi(dialect).reset(),
-            failed("model.transport", 2, "after 2 characters", check),
+            unended_text(dialect).with_reset_connection(),
+            failed_run("model.transport", 2, "after 2 characters", check),
         ),
         // no connection is left from before: with one that is, this would not be an attempt
-        row("reset at once", Behaviour::reset_at_once(), failed("model.transport", 2, broke, check)),
-        row("cut in the text", hi(dialect).cut(), failed("model.transport", 2, "after 2 characters", check)),
-        row("ended in the text", hi(dialect), failed("model.transport", 2, "after 2 characters", check)),
+        row("reset at once", Behaviour::reset_at_once(), failed_run("model.transport", 2, broke, check)),
+        row(
+            "cut in the text",
+            unended_text(dialect).with_cut_connection(),
+            failed_run("model.transport", 2, "after 2 characters", check),
+        ),
+        row(
+            "ended in the text",
+            unended_text(dialect),
+            failed_run("model.transport", 2, "after 2 characters", check),
+        ),
         row(
             "arguments cut off",
-            half_a_call(dialect).cut(),
-            failed("model.transport", 2, "middle of a tool call", check),
+            half_a_call(dialect).with_cut_connection(),
+            failed_run("model.transport", 2, "middle of a tool call", check),
         ),
-        row("empty body", Behaviour::raw_stream(""), failed("model.transport", 2, "before anything", check)),
-        row("a page", Behaviour::html(&page()), failed("model.protocol", 1, "a web page, \"Log in\"", url)),
+        row(
+            "empty body",
+            Behaviour::raw_stream(""),
+            failed_run("model.transport", 2, "before anything", check),
+        ),
+        row(
+            "a page",
+            Behaviour::html_page(&page()),
+            failed_run("model.protocol", 1, "a web page, \"Log in\"", url),
+        ),
         row(
             "a page for an error",
             Behaviour::status(502, &page()),
-            failed("model.overloaded", 2, "a web page", "trouble"),
+            failed_run("model.overloaded", 2, "a web page", "trouble"),
         ),
-        row("words", Behaviour::raw_stream("hello there"), failed("model.protocol", 1, "hello there", url)),
+        row(
+            "words",
+            Behaviour::raw_stream("hello there"),
+            failed_run("model.protocol", 1, "hello there", url),
+        ),
         row(
             "nothing said",
             dialect.text(""),
-            failed("model.empty", 1, "the model answered nothing", "room for"),
+            failed_run("model.empty", 1, "the model answered nothing", "room for"),
         ),
     ]
 }
@@ -273,7 +299,7 @@ fn oddities(dialect: Dialect) -> Vec<Fault> {
         then_fine("arguments cut at the output limit", dialect, cut_at_the_limit(dialect), 2, "JSON"),
         then_fine("one id for two calls", dialect, twice, 2, "\"c1\""),
         then_fine("pieces out of order", dialect, out_of_order(dialect), 2, sent),
-        then_fine("another model answers", dialect, dialect.text("Hi").serving("mock-9"), 1, "mock-1"),
+        then_fine("another model answers", dialect, dialect.text("Hi").served_by("mock-9"), 1, "mock-1"),
     ]
 }
 
@@ -282,7 +308,7 @@ fn faults(dialect: Dialect) -> impl Iterator<Item = Fault> {
 }
 
 /// The events of a text whose end is missing.
-fn hi(dialect: Dialect) -> Behaviour {
+fn unended_text(dialect: Dialect) -> Behaviour {
     match dialect {
         Dialect::Completions => Behaviour::events(&[r#"{"choices":[{"index":0,"delta":{"content":"Hi"}}]}"#]),
         Dialect::Responses => responses::events(&responses::parts(&[responses::message("Hi")], "")[..5]),
@@ -321,7 +347,7 @@ fn cut_at_the_limit(dialect: Dialect) -> Behaviour {
     match dialect {
         Dialect::Completions => {
             let call = json!({"index": 0, "id": id, "function": {"name": name, "arguments": arguments}});
-            Behaviour::chunks(&[json!({"tool_calls": [call]})], "length")
+            Behaviour::from_chunks(&[json!({"tool_calls": [call]})], "length")
         }
         Dialect::Responses => {
             let mut parts = responses::parts(&[responses::call(id, name, arguments)], "");
@@ -331,19 +357,21 @@ fn cut_at_the_limit(dialect: Dialect) -> Behaviour {
             end["response"]["incomplete_details"] = json!({"reason": "max_output_tokens"});
             responses::events(&parts)
         }
-        Dialect::Messages => messages::blocks(&[messages::call_block(id, name, arguments)], "max_tokens"),
+        Dialect::Messages => {
+            messages::blocks_answer(&[messages::call_block(id, name, arguments)], "max_tokens")
+        }
     }
 }
 
 fn refusal(dialect: Dialect) -> Behaviour {
     match dialect {
-        Dialect::Completions => Behaviour::chunks(&[json!({"refusal": "I won't."})], "stop"),
+        Dialect::Completions => Behaviour::from_chunks(&[json!({"refusal": "I won't."})], "stop"),
         Dialect::Responses => {
             let mut message = responses::message("");
             message["content"] = json!([{"type": "refusal", "refusal": "I won't."}]);
             responses::items(&[message])
         }
-        Dialect::Messages => messages::blocks(&[messages::text_block("I")], "refusal"),
+        Dialect::Messages => messages::blocks_answer(&[messages::text_block("I")], "refusal"),
     }
 }
 
@@ -367,7 +395,7 @@ fn out_of_order(dialect: Dialect) -> Behaviour {
             [(0, true, 0, 4), (1, true, 0, 5), (1, false, 5, 9), (0, false, 4, 21), (1, false, 9, 21)];
         let deltas: Vec<Value> =
             pieces.into_iter().map(|(index, start, from, to)| piece(index, start, from, to)).collect();
-        return Behaviour::chunks(&deltas, "tool_calls");
+        return Behaviour::from_chunks(&deltas, "tool_calls");
     }
     let (parts, place, begins) = if dialect == Dialect::Responses {
         let items = calls.map(|(id, name, arguments)| responses::call(id, name, arguments));
@@ -393,19 +421,19 @@ async fn every_fault_has_its_end_and_its_advice_in_every_protocol() {
     let all = Dialect::ALL.map(|dialect| async move {
         let mut line = Line::new(dialect, ModelTimeouts::default()).await;
         for fault in faults(dialect) {
-            line.check(fault).await;
+            line.check_fault(fault).await;
         }
-        let last = line.wire.heard.lock().unwrap().last().cloned();
+        let last = line.wire.outcomes.lock().unwrap().last().cloned();
         let served = last.unwrap().unwrap().model;
         assert_eq!(
             served.as_deref(),
             Some("mock-9"),
             "{dialect:?}: the model that says it answered is passed on"
         );
-        *line.wire.elsewhere.lock().unwrap() = Some(dead_url());
+        *line.wire.redirect_url.lock().unwrap() = Some(dead_url());
         let refused =
-            failed("model.transport", 2, "cannot connect to http://127.0.0.1", "the server is running");
-        line.check(row("connection refused", Behaviour::silence(), refused)).await;
+            failed_run("model.transport", 2, "cannot connect to http://127.0.0.1", "the server is running");
+        line.check_fault(row("connection refused", Behaviour::total_silence(), refused)).await;
     });
     futures_util::future::join_all(all).await;
 }
@@ -415,18 +443,21 @@ async fn every_fault_has_its_end_and_its_advice_in_every_protocol() {
 async fn an_empty_answer_is_tried_again_and_caught() {
     for dialect in Dialect::ALL {
         for (empty, ends) in [(1, "Fine."), (2, "nothing came")] {
-            let mut file = talk();
+            let mut file = talk_workflow();
             file["states"][1]["retry"] = json!([{"errors": "model.empty", "max_attempts": 2, "delay": 0}]);
             file["states"][1]["catch"] = json!([{"errors": "model.empty", "target": "stop",
                 "before": "common_data.result = 'nothing came'"}]);
             let texts = Texts { workflows: vec![file.to_string()], ..Texts::default() };
             let wire = Wire::new(dialect).await;
-            let straight = wire.straight();
-            let mut line = Line { stage: Stage::with(&texts, |_| straight, |tools| tools), wire };
+            let straight = wire.direct_model();
+            let mut line =
+                Line { stage: Stage::with_wrapped_model(&texts, |_| straight, |tools| tools), wire };
             let answers = std::iter::repeat_n(dialect.text(""), empty).chain([dialect.text("Fine.")]);
-            answers.for_each(|answer| line.wire.server.answer("mock-1", answer));
-            line.start();
-            let RunEvent::Finished { status, output, .. } = line.stage.end().await else { unreachable!() };
+            answers.for_each(|answer| line.wire.server.queue_answer("mock-1", answer));
+            line.start_run();
+            let RunEvent::Finished { status, output, .. } = line.stage.wait_end().await else {
+                unreachable!()
+            };
             assert_eq!((status, output), (RunStatus::Completed, Some(json!(ends))), "{dialect:?}");
             assert_eq!(line.wire.requests(), 2, "{dialect:?}");
         }
@@ -436,35 +467,36 @@ async fn an_empty_answer_is_tried_again_and_caught() {
 #[tokio::test]
 async fn no_silence_is_borne_for_ever() {
     let all = Dialect::ALL.map(|dialect| async move {
-        let patience = ModelTimeouts { connect: SHORT, idle: SHORT, ..ModelTimeouts::default() };
+        let patience =
+            ModelTimeouts { connect_timeout: SHORT, idle_timeout: SHORT, ..ModelTimeouts::default() };
         let mut line = Line::new(dialect, patience).await;
         let went = "went silent";
         let rows = [
             row(
                 "from the start",
-                Behaviour::silence(),
-                failed("model.timeout", 2, "sent nothing for 1 s", went),
+                Behaviour::total_silence(),
+                failed_run("model.timeout", 2, "sent nothing for 1 s", went),
             ),
             row(
                 "before the stream",
-                Behaviour::raw_stream("").stall(),
-                failed("model.timeout", 2, "before anything", went),
+                Behaviour::raw_stream("").with_stall(),
+                failed_run("model.timeout", 2, "before anything", went),
             ),
             row(
                 "in the stream",
-                hi(dialect).stall(),
-                failed("model.timeout", 2, "0.5 s after 2 characters", went),
+                unended_text(dialect).with_stall(),
+                failed_run("model.timeout", 2, "0.5 s after 2 characters", went),
             ),
             row(
                 "in an error",
-                Behaviour::status(500, "oops").stall(),
-                failed("model.overloaded", 2, "500: oops", "the provider has trouble"),
+                Behaviour::status(500, "oops").with_stall(),
+                failed_run("model.overloaded", 2, "500: oops", "the provider has trouble"),
             ),
         ];
         for fault in rows {
-            line.check(fault).await;
+            line.check_fault(fault).await;
         }
-        line.wire.server.closed(8).await;
+        line.wire.server.wait_closed(8).await;
     });
     futures_util::future::join_all(all).await;
 }
@@ -473,23 +505,24 @@ async fn no_silence_is_borne_for_ever() {
 #[tokio::test]
 async fn a_cancel_closes_the_connection() {
     for dialect in Dialect::ALL {
-        let error = Behaviour::status(500, "oops").stall();
-        for (stalled, speaks) in [(Behaviour::silence(), false), (hi(dialect).stall(), true), (error, false)]
+        let error = Behaviour::status(500, "oops").with_stall();
+        for (stalled, speaks) in
+            [(Behaviour::total_silence(), false), (unended_text(dialect).with_stall(), true), (error, false)]
         {
             let mut line = Line::new(dialect, ModelTimeouts::default()).await;
-            line.wire.server.answer("mock-1", stalled);
-            let run = line.start();
+            line.wire.server.queue_answer("mock-1", stalled);
+            let run = line.start_run();
             let begun = |event: &RunEvent| match event {
                 RunEvent::ModelCalled { .. } if !speaks => Some(()),
                 RunEvent::Delta { .. } => Some(()),
                 _ => None,
             };
-            line.stage.until(begun).await;
-            line.wire.server.asked(1).await;
-            line.stage.handle.send(&run, RunCommand::Cancel);
-            let RunEvent::Finished { status, .. } = line.stage.end().await else { unreachable!() };
+            line.stage.wait_for(begun).await;
+            line.wire.server.wait_requests(1).await;
+            line.stage.handle.send_command(&run, RunCommand::Cancel);
+            let RunEvent::Finished { status, .. } = line.stage.wait_end().await else { unreachable!() };
             assert_eq!(status, RunStatus::Cancelled, "{dialect:?}");
-            line.wire.server.closed(1).await;
+            line.wire.server.wait_closed(1).await;
         }
     }
 }
@@ -501,15 +534,15 @@ async fn a_cancel_ends_the_wait_for_another_attempt() {
         let Line { stage, wire } = Line::new(dialect, ModelTimeouts::default()).await;
         let mut line = Line { stage: stage.waiting_for_servers(), wire };
         let busy = Behaviour::status(429, &dialect.error("rate_limit_error", "slow down"));
-        line.wire.server.answer("mock-1", busy.header("retry-after", "3600"));
-        let run = line.start();
+        line.wire.server.queue_answer("mock-1", busy.header("retry-after", "3600"));
+        let run = line.start_run();
         let waits = |event: &RunEvent| match event {
             RunEvent::ModelRetry { delay_ms, .. } => Some(*delay_ms),
             _ => None,
         };
-        assert_eq!(line.stage.until(waits).await, 3_600_000, "{dialect:?}");
-        line.stage.handle.send(&run, RunCommand::Cancel);
-        let RunEvent::Finished { status, .. } = line.stage.end().await else { unreachable!() };
+        assert_eq!(line.stage.wait_for(waits).await, 3_600_000, "{dialect:?}");
+        line.stage.handle.send_command(&run, RunCommand::Cancel);
+        let RunEvent::Finished { status, .. } = line.stage.wait_end().await else { unreachable!() };
         assert_eq!((status, line.wire.requests()), (RunStatus::Cancelled, 1), "{dialect:?}");
     }
 }

@@ -15,7 +15,7 @@ pub enum Outcome<'a> {
 }
 
 /// A plain request in a protocol.
-pub fn asking(dialect: Dialect, base_url: &str) -> ModelRequest {
+pub fn plain_request(dialect: Dialect, base_url: &str) -> ModelRequest {
     let mut asked = request(base_url);
     asked.choice.protocol = dialect.protocol();
     if dialect == Dialect::Messages {
@@ -25,21 +25,21 @@ pub fn asking(dialect: Dialect, base_url: &str) -> ModelRequest {
 }
 
 /// Asks once and checks that nobody asked again and that the strict server took the request.
-pub async fn ask(
+pub async fn ask_server(
     dialect: Dialect,
     behaviour: Behaviour,
     idle: Duration,
 ) -> (Result<ModelReply, ModelError>, Heard) {
-    let server = ModelServer::speak(dialect, vec![behaviour]).await;
+    let server = ModelServer::start_in_dialect(dialect, vec![behaviour]).await;
     let heard = Heard::default();
-    let answer = providers(idle).call(&asking(dialect, &server.base_url), &heard).await;
+    let answer = providers(idle).call(&plain_request(dialect, &server.base_url), &heard).await;
     let requests = server.requests();
-    assert_eq!((requests.len(), &requests[0].rejected), (1, &None), "retries are the runtime's");
+    assert_eq!((requests.len(), &requests[0].rejection), (1, &None), "retries are the runtime's");
     (answer, heard)
 }
 
-pub async fn becomes(dialect: Dialect, title: &str, behaviour: Behaviour, outcome: Outcome<'_>) {
-    let (answer, heard) = ask(dialect, behaviour, Duration::from_secs(30)).await;
+pub async fn check_outcome(dialect: Dialect, title: &str, behaviour: Behaviour, outcome: Outcome<'_>) {
+    let (answer, heard) = ask_server(dialect, behaviour, Duration::from_secs(30)).await;
     match outcome {
         Outcome::Reply(text, calls, finish) => {
             let reply = answer.unwrap_or_else(|error| panic!("{title}: {error}"));
@@ -53,7 +53,7 @@ pub async fn becomes(dialect: Dialect, title: &str, behaviour: Behaviour, outcom
                 (text, calls, finish),
                 "{title}"
             );
-            assert_eq!(heard.all(DeltaKind::Text), text, "{title}: streamed text is the text");
+            assert_eq!(heard.joined_text(DeltaKind::Text), text, "{title}: streamed text is the text");
         }
         Outcome::Error(code, says) => {
             let error = answer.expect_err(title);

@@ -8,7 +8,7 @@ use synthdev::domain::message::{ChatMessage, ChatRole, OpaqueBlock, ToolCall};
 use synthdev::domain::model::{ModelRequest, ToolChoice};
 
 use super::anthropic::tool;
-use super::outcome::asking;
+use super::outcome::plain_request;
 use crate::support::model_server::messages::thinking_block;
 use crate::support::model_server::{Dialect, messages, responses, strict_check};
 
@@ -72,7 +72,7 @@ proptest! {
         window in prop::sample::select(vec![None, Some(2_000), Some(200_000)]),
     ) {
         for dialect in Dialect::ALL {
-            let mut asked: ModelRequest = asking(dialect, "https://models.example/v1");
+            let mut asked: ModelRequest = plain_request(dialect, "https://models.example/v1");
             asked.messages.clone_from(&messages);
             asked.tools = if offered { vec![tool("read"), tool("list")] } else { Vec::new() };
             asked.tool_choice = choice.clone();
@@ -82,18 +82,18 @@ proptest! {
             asked.choice.parameters.reasoning_effort = effort.map(str::to_owned);
             let (body, checked) = match dialect {
                 Dialect::Completions => {
-                    let body = openai::build(&asked).unwrap();
+                    let body = openai::build_request(&asked).unwrap();
                     let checked = strict_check(&body);
                     (body, checked)
                 }
                 Dialect::Responses => {
-                    let body = answers::build(&asked);
-                    let checked = responses::check(&body);
+                    let body = answers::build_request(&asked);
+                    let checked = responses::check_body(&body);
                     (body, checked)
                 }
                 Dialect::Messages => {
-                    let body = anthropic::build(&asked);
-                    let checked = messages::check(&body);
+                    let body = anthropic::build_request(&asked);
+                    let checked = messages::check_body(&body);
                     (body, checked)
                 }
             };

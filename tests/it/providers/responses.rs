@@ -7,17 +7,17 @@ use synthdev::domain::message::OpaqueBlock;
 use synthdev::domain::model::FinishReason;
 use synthdev::ports::model::ModelPort;
 
-use super::outcome::{self, Outcome, asking};
-use super::{Heard, KEY, patient};
+use super::outcome::{self, Outcome, plain_request};
+use super::{Heard, KEY, patient_providers};
 use crate::support::model_server::responses::{self, call, events, message, parts};
 use crate::support::model_server::{Behaviour, Dialect, ModelServer, messages};
 
-async fn becomes(title: &str, behaviour: Behaviour, outcome: Outcome<'_>) {
-    outcome::becomes(Dialect::Responses, title, behaviour, outcome).await;
+async fn check_outcome(title: &str, behaviour: Behaviour, outcome: Outcome<'_>) {
+    outcome::check_outcome(Dialect::Responses, title, behaviour, outcome).await;
 }
 
 /// The events of a short text.
-fn hi() -> Vec<Value> {
+fn short_text_events() -> Vec<Value> {
     parts(&[message("Hi")], "")
 }
 
@@ -27,18 +27,22 @@ async fn answers_of_every_kind_are_read() {
     let list = [("c1", "read_file", "{\"path\":\"src/a.rs\"}"), ("c2", "list", "{}")];
     let both = [message("I look."), call("c1", "read_file", "{\"path\":\"src/a.rs\"}")];
     let whole = json!({"object": "response", "status": "completed", "model": "m", "output": both});
-    let stream = messages::stream(&hi());
-    let nameless: String = hi().iter().map(|event| format!("data:{event}\n")).collect();
+    let stream = messages::event_stream(&short_text_events());
+    let nameless: String = short_text_events().iter().map(|event| format!("data:{event}\n")).collect();
     let cut_call = [call("c", "read", "{\"path\": \"src")];
     let with_done = format!("{stream}data: [DONE]\n\n");
-    let endless = messages::stream(&hi()[..8]);
+    let endless = messages::event_stream(&short_text_events()[..8]);
     let rows = [
         ("text", responses::text("Hello you there."), Outcome::Reply("Hello you there.", &[], Stop)),
         ("calls in pieces", responses::calls(&list), Outcome::Reply("", &list, ToolCalls)),
         ("text and call", responses::items(&both), Outcome::Reply("I look.", &list[..1], ToolCalls)),
-        ("whole response", Behaviour::whole(&whole), Outcome::Reply("I look.", &list[..1], ToolCalls)),
-        ("broken after the end", events(&hi()).cut(), Outcome::Reply("Hi", &[], Stop)),
-        ("silent after the end", events(&hi()).stall(), Outcome::Reply("Hi", &[], Stop)),
+        ("whole response", Behaviour::from_body(&whole), Outcome::Reply("I look.", &list[..1], ToolCalls)),
+        (
+            "broken after the end",
+            events(&short_text_events()).with_cut_connection(),
+            Outcome::Reply("Hi", &[], Stop),
+        ),
+        ("silent after the end", events(&short_text_events()).with_stall(), Outcome::Reply("Hi", &[], Stop)),
         ("CRLF", Behaviour::raw_stream(&stream.replace('\n', "\r\n")), Outcome::Reply("Hi", &[], Stop)),
         ("no event names, no blank lines", Behaviour::raw_stream(&nameless), Outcome::Reply("Hi", &[], Stop)),
         ("[DONE] behind the end", Behaviour::raw_stream(&with_done), Outcome::Reply("Hi", &[], Stop)),
@@ -59,14 +63,14 @@ async fn answers_of_every_kind_are_read() {
         ),
     ];
     for (title, behaviour, outcome) in rows {
-        becomes(title, behaviour, outcome).await;
+        check_outcome(title, behaviour, outcome).await;
     }
 }
 
 #[tokio::test]
 async fn what_is_no_answer_has_its_class_and_one_clear_line() {
     use Outcome::Error;
-    let with = |failure: Value| events(&[&hi()[..5], &[failure]].concat());
+    let with = |failure: Value| events(&[&short_text_events()[..5], &[failure]].concat());
     let failed = |code: &str| {
         let error = json!({"code": code, "message": "Provider died"});
         json!({"type": "response.failed", "response": {"status": "failed", "error": error}})
@@ -90,7 +94,7 @@ async fn what_is_no_answer_has_its_class_and_one_clear_line() {
         ("broken off", with(flat), Error("model.overloaded", &["Provider died"])),
         (
             "error with 200",
-            Behaviour::whole(&json!({"error": {"message": "no"}})),
+            Behaviour::from_body(&json!({"error": {"message": "no"}})),
             Error("model.protocol", &["no"]),
         ),
         (
@@ -110,7 +114,7 @@ async fn what_is_no_answer_has_its_class_and_one_clear_line() {
         ),
     ];
     for (title, behaviour, outcome) in rows {
-        becomes(title, behaviour, outcome).await;
+        check_outcome(title, behaviour, outcome).await;
     }
 }
 
@@ -119,21 +123,21 @@ async fn what_is_no_answer_has_its_class_and_one_clear_line() {
 async fn a_stream_may_be_cut_anywhere() {
     let calls = [("c", "read", "{\"p\":\"ü\"}")];
     let items = [message("Hé \"you\"\n"), call("c", "read", "{\"p\":\"ü\"}")];
-    let stream = messages::stream(&parts(&items, ""));
+    let stream = messages::event_stream(&parts(&items, ""));
     for step in [1, 7, 64, 1000] {
         let expected = Outcome::Reply("Hé \"you\"\n", &calls, FinishReason::ToolCalls);
-        becomes("steps", Behaviour::in_steps(stream.as_bytes(), step), expected).await;
+        check_outcome("steps", Behaviour::in_steps(stream.as_bytes(), step), expected).await;
     }
 }
 
 #[tokio::test]
 async fn keys_and_connections_are_as_the_protocol_wants_them() {
-    let server = ModelServer::speak(Dialect::Responses, vec![responses::text("Hi"); 3]).await;
-    let providers = patient();
+    let server = ModelServer::start_in_dialect(Dialect::Responses, vec![responses::text("Hi"); 3]).await;
+    let providers = patient_providers();
     for base_url in [server.base_url.clone(), format!("{}/responses", server.base_url)] {
-        providers.call(&asking(Dialect::Responses, &base_url), &Heard::default()).await.unwrap();
+        providers.call(&plain_request(Dialect::Responses, &base_url), &Heard::default()).await.unwrap();
     }
-    let mut keyless = asking(Dialect::Responses, &server.base_url);
+    let mut keyless = plain_request(Dialect::Responses, &server.base_url);
     keyless.choice.key = None;
     let reply = providers.call(&keyless, &Heard::default()).await.unwrap();
     assert_eq!(reply.model.as_deref(), Some("mock-1"), "the model that the server says answered");
@@ -144,7 +148,7 @@ async fn keys_and_connections_are_as_the_protocol_wants_them() {
     let bearer = Some(format!("Bearer {KEY}"));
     assert_eq!(keys, [bearer.clone(), bearer, None]);
     assert!(requests.iter().all(|one| one.path == "/v1/responses"));
-    assert_eq!(server.connections(), 1, "MODEL-18");
+    assert_eq!(server.connection_count(), 1, "MODEL-18");
 }
 
 /// Summaries are for verified organisations, sealed thoughts for whoever sealed them: without them it still goes on.
@@ -159,9 +163,9 @@ async fn what_a_server_refuses_to_give_is_left_out_from_then_on() {
         responses::text("One"),
         responses::text("Two"),
     ];
-    let server = ModelServer::speak(Dialect::Responses, script).await;
-    let providers = patient();
-    let mut asked = asking(Dialect::Responses, &server.base_url);
+    let server = ModelServer::start_in_dialect(Dialect::Responses, script).await;
+    let providers = patient_providers();
+    let mut asked = plain_request(Dialect::Responses, &server.base_url);
     asked.choice.parameters.reasoning_effort = Some("low".to_owned());
     let mut before = super::calls(&[("c", "read", "{}")]);
     before.sealed = vec![OpaqueBlock {
@@ -175,7 +179,7 @@ async fn what_a_server_refuses_to_give_is_left_out_from_then_on() {
     let requests = server.requests();
     let told = |at: usize| {
         let body = &requests[at].body;
-        assert_eq!(requests[at].rejected, None);
+        assert_eq!(requests[at].rejection, None);
         (
             body["reasoning"].clone(),
             body.get("include").is_some(),

@@ -26,14 +26,14 @@ fn workflow(said: &str) -> serde_json::Value {
     })
 }
 
-fn own(terminal: &Terminal) -> std::path::PathBuf {
+fn own_file(terminal: &Terminal) -> std::path::PathBuf {
     terminal.home().join(".config/synthdev/workflows/greet.json")
 }
 
 /// The dialog that comes unbidden where no model is set.
 pub(super) fn without_setup(terminal: &mut Terminal) {
     terminal.wait_for("Set up a model");
-    terminal.press(ESC);
+    terminal.press_keys(ESC);
     terminal.wait_until("the end of the dialog", |screen| !screen.contains("Set up a model"));
 }
 
@@ -41,47 +41,47 @@ pub(super) fn without_setup(terminal: &mut Terminal) {
 fn a_workflow_is_broken_repaired_saved_and_run_without_a_restart() {
     let mut terminal = Terminal::with_workflow("greet", &workflow("first"));
     without_setup(&mut terminal);
-    terminal.press("/edit greet\r");
+    terminal.press_keys("/edit greet\r");
     terminal.wait_for("user:workflows/greet.json");
     terminal.wait_for("nothing wrong");
-    terminal.press(CTRL_F);
+    terminal.press_keys(CTRL_F);
     terminal.wait_for("find:");
-    terminal.press("\"stop\"");
-    terminal.press(ENTER);
-    terminal.press("\x1b[C\x1b[C");
-    terminal.press("x");
+    terminal.press_keys("\"stop\"");
+    terminal.press_keys(ENTER);
+    terminal.press_keys("\x1b[C\x1b[C");
+    terminal.press_keys("x");
     terminal.wait_for("1 error");
-    terminal.press(F8);
+    terminal.press_keys(F8);
     // place and reason of the line
     terminal.wait_until("the finding", |screen| screen.contains("✗ 1:") && screen.contains("sxtop"));
-    terminal.press(CTRL_S);
+    terminal.press_keys(CTRL_S);
     terminal.wait_for("y saves all the same");
-    terminal.press(ESC);
+    terminal.press_keys(ESC);
     terminal.wait_until("no question", |screen| !screen.contains("y saves all the same"));
-    terminal.press(CTRL_Z);
+    terminal.press_keys(CTRL_Z);
     terminal.wait_for("nothing wrong");
-    terminal.press(CTRL_F);
-    terminal.press("first");
-    terminal.press(ENTER);
-    terminal.press("second-");
+    terminal.press_keys(CTRL_F);
+    terminal.press_keys("first");
+    terminal.press_keys(ENTER);
+    terminal.press_keys("second-");
     terminal.wait_for("changed");
-    terminal.press(CTRL_S);
+    terminal.press_keys(CTRL_S);
     terminal.wait_for("saved user:workflows/greet.json: used from now on");
-    assert!(fs::read_to_string(own(&terminal)).unwrap().contains("'second-first'"));
-    terminal.press("\x11");
+    assert!(fs::read_to_string(own_file(&terminal)).unwrap().contains("'second-first'"));
+    terminal.press_keys("\x11");
     terminal.wait_for("message, or / for commands");
-    terminal.press("/workflow greet\r");
+    terminal.press_keys("/workflow greet\r");
     terminal.wait_for("second-first");
     terminal.wait_for("greet completed");
     // somebody else changes it: the next start takes that
-    fs::write(own(&terminal), workflow("from outside").to_string()).unwrap();
-    terminal.press("/workflow greet\r");
+    fs::write(own_file(&terminal), workflow("from outside").to_string()).unwrap();
+    terminal.press_keys("/workflow greet\r");
     terminal.wait_for("from outside");
-    terminal.press("/exit\r");
-    let end = terminal.end();
+    terminal.press_keys("/exit\r");
+    let end = terminal.wait_end();
     assert!(end.contains("exit=0"), "{end}");
     terminal.assert_restored();
-    terminal.assert_asked_nothing();
+    terminal.assert_no_queries();
 }
 
 #[test]
@@ -96,20 +96,20 @@ fn another_editor_gets_the_terminal_and_gives_it_back() {
     let editor = format!("sh {}", script.display());
     let mut terminal = Terminal::at_home(home, &[], &[("EDITOR", &editor)]);
     without_setup(&mut terminal);
-    terminal.press("/edit greet\r");
+    terminal.press_keys("/edit greet\r");
     terminal.wait_for("nothing wrong");
-    terminal.press(CTRL_O);
+    terminal.press_keys(CTRL_O);
     terminal.wait_for("word? ");
-    terminal.press("theirs\n");
+    terminal.press_keys("theirs\n");
     terminal.wait_for("taken over; Ctrl+S saves it");
-    terminal.press(CTRL_S);
+    terminal.press_keys(CTRL_S);
     terminal.wait_for("saved user:workflows/greet.json");
-    assert!(fs::read_to_string(own(&terminal)).unwrap().contains("'theirs'"));
+    assert!(fs::read_to_string(own_file(&terminal)).unwrap().contains("'theirs'"));
     // keys are ours again
-    terminal.press("\x11");
+    terminal.press_keys("\x11");
     terminal.wait_for("message, or / for commands");
-    terminal.press("/exit\r");
-    let end = terminal.end();
+    terminal.press_keys("/exit\r");
+    let end = terminal.wait_end();
     assert!(end.contains("exit=0"), "{end}");
     terminal.assert_restored();
 }
@@ -118,23 +118,23 @@ fn another_editor_gets_the_terminal_and_gives_it_back() {
 fn a_file_changed_meanwhile_and_a_project_changed_by_others() {
     let mut terminal = Terminal::with_workflow("greet", &workflow("first"));
     without_setup(&mut terminal);
-    terminal.press("/edit greet\r");
+    terminal.press_keys("/edit greet\r");
     terminal.wait_for("nothing wrong");
-    fs::write(own(&terminal), workflow("theirs").to_string()).unwrap();
-    terminal.press(" ");
-    terminal.press(CTRL_S);
+    fs::write(own_file(&terminal), workflow("theirs").to_string()).unwrap();
+    terminal.press_keys(" ");
+    terminal.press_keys(CTRL_S);
     terminal.wait_for("o overwrites it · r reads it again");
-    assert!(fs::read_to_string(own(&terminal)).unwrap().contains("theirs"));
-    terminal.press("r");
+    assert!(fs::read_to_string(own_file(&terminal)).unwrap().contains("theirs"));
+    terminal.press_keys("r");
     terminal.wait_for("read again");
-    terminal.press(CTRL_F);
-    terminal.press("theirs");
+    terminal.press_keys(CTRL_F);
+    terminal.press_keys("theirs");
     terminal.wait_for("find: theirs");
-    terminal.press(ENTER);
+    terminal.press_keys(ENTER);
     terminal.wait_for("1 of 1: theirs");
     // drawn anew, without a question to the terminal
-    terminal.press("\x0c");
-    terminal.press("\x11");
+    terminal.press_keys("\x0c");
+    terminal.press_keys("\x11");
     terminal.wait_for("message, or / for commands");
     // a project gets a workflow of the same name: nobody has agreed to it
     let folder = terminal.project().join(".synthdev/workflows");
@@ -144,61 +144,61 @@ fn a_file_changed_meanwhile_and_a_project_changed_by_others() {
         workflow("the project's").to_string().replace("'the project's'", "'projects'"),
     )
     .unwrap();
-    terminal.press("/workflow greet\r");
+    terminal.press_keys("/workflow greet\r");
     terminal.wait_for("Trust this project's definitions?");
-    terminal.press("y");
+    terminal.press_keys("y");
     terminal.wait_for("projects");
     // what is saved here is meant: no question
     terminal.wait_for("greet completed");
-    terminal.press("/edit greet\r");
+    terminal.press_keys("/edit greet\r");
     terminal.wait_for(".synthdev/workflows/greet.json");
     terminal.wait_for("nothing wrong");
-    terminal.press(CTRL_F);
-    terminal.press("projects");
-    terminal.press(ENTER);
-    terminal.press("own-");
-    terminal.press(CTRL_S);
+    terminal.press_keys(CTRL_F);
+    terminal.press_keys("projects");
+    terminal.press_keys(ENTER);
+    terminal.press_keys("own-");
+    terminal.press_keys(CTRL_S);
     terminal.wait_for("saved .synthdev/workflows/greet.json: used from now on");
-    terminal.press("\x11");
+    terminal.press_keys("\x11");
     terminal.wait_for("message, or / for commands");
-    terminal.press("/workflow greet\r");
+    terminal.press_keys("/workflow greet\r");
     terminal.wait_for("own-projects");
-    terminal.press("/exit\r");
-    let end = terminal.end();
+    terminal.press_keys("/exit\r");
+    let end = terminal.wait_end();
     assert!(end.contains("exit=0"), "{end}");
-    terminal.assert_asked_nothing();
+    terminal.assert_no_queries();
 }
 
 #[test]
 fn a_new_workflow_from_a_pattern_is_simulated_saved_and_listed() {
     let mut terminal = Terminal::with_workflow("greet", &workflow("first"));
     without_setup(&mut terminal);
-    terminal.press("/edit --new\r");
+    terminal.press_keys("/edit --new\r");
     terminal.wait_for("what does it begin with?");
     terminal.wait_for("one agent, one task");
-    terminal.press("review loop\r");
+    terminal.press_keys("review loop\r");
     terminal.wait_for("what is its name?");
-    terminal.press("greet\r");
+    terminal.press_keys("greet\r");
     terminal.wait_for("greet.json is already there");
-    terminal.press("_more\r");
+    terminal.press_keys("_more\r");
     terminal.wait_for("nothing is written until you save it");
     terminal.wait_for("nothing wrong");
-    assert!(!own(&terminal).with_file_name("greet_more.json").exists());
-    terminal.press(F5);
+    assert!(!own_file(&terminal).with_file_name("greet_more.json").exists());
+    terminal.press_keys(F5);
     terminal.wait_for("none sent");
     terminal.wait_for("completed");
-    terminal.press(CTRL_S);
+    terminal.press_keys(CTRL_S);
     terminal.wait_for("saved user:workflows/greet_more.json");
-    assert!(own(&terminal).with_file_name("greet_more.json").exists());
-    terminal.press("\x11");
+    assert!(own_file(&terminal).with_file_name("greet_more.json").exists());
+    terminal.press_keys("\x11");
     terminal.wait_for("message, or / for commands");
-    terminal.press("/simulate greet_more\r");
+    terminal.press_keys("/simulate greet_more\r");
     terminal.wait_for("Simulation of greet_more");
     terminal.wait_for("work 2× · review 2×");
-    terminal.press("/simulate coder_reviewer\r");
+    terminal.press_keys("/simulate coder_reviewer\r");
     terminal.wait_for("coder_reviewer · test ");
-    terminal.press("/exit\r");
-    assert!(terminal.end().contains("exit=0"));
+    terminal.press_keys("/exit\r");
+    assert!(terminal.wait_end().contains("exit=0"));
 }
 
 /// Whoever cannot start a workflow is told how its file is opened, and that opens it.
@@ -212,14 +212,14 @@ fn what_cannot_be_started_says_how_its_file_is_opened() {
         (broken.to_string(), "/edit user:workflows/greet.json opens it, F8 goes there"),
         ("{\"workflow_name\": ".to_owned(), "/edit greet opens it, F8 goes there"),
     ] {
-        fs::write(own(&terminal), text).unwrap();
-        terminal.press("/clear\r/workflow greet\r");
+        fs::write(own_file(&terminal), text).unwrap();
+        terminal.press_keys("/clear\r/workflow greet\r");
         terminal.wait_for("workflow greet was not started");
         terminal.wait_for(hint);
         let (line, _) = hint.split_once(" opens").unwrap();
-        terminal.press(&format!("{line}\r"));
+        terminal.press_keys(&format!("{line}\r"));
         terminal.wait_for("1 error");
-        terminal.press(ESC);
+        terminal.press_keys(ESC);
         terminal.wait_for("message, or / for commands");
     }
 }

@@ -4,87 +4,87 @@ use super::resuming::{at_the_gate, lines};
 use super::terminal::Terminal;
 use super::{ENTER, ESC};
 
-fn both() -> (Terminal, Terminal) {
+fn two_sessions() -> (Terminal, Terminal) {
     let first = at_the_gate();
-    let mut second = first.again();
+    let mut second = first.start_in_same_home();
     second.wait_for("message, or / for commands");
-    second.press("/history\r");
+    second.press_keys("/history\r");
     second.wait_until("its row", |screen| {
         screen.lines().any(|line| line.contains("gated") && line.contains("running"))
     });
     (first, second)
 }
 
-fn leave(sessions: [&mut Terminal; 2]) {
+fn leave_sessions(sessions: [&mut Terminal; 2]) {
     for session in sessions {
-        session.press("/exit\r");
-        assert!(session.end().contains("exit=0"));
+        session.press_keys("/exit\r");
+        assert!(session.wait_end().contains("exit=0"));
     }
 }
 
 #[test]
 fn what_waits_in_one_session_is_answered_in_another() {
-    let (mut first, mut second) = both();
+    let (mut first, mut second) = two_sessions();
     second.wait_for("waits in gate: your approval");
-    second.press("r");
+    second.press_keys("r");
     second.wait_for("is running: pause it first");
-    second.press("P");
+    second.press_keys("P");
     second.wait_for("it goes on with: /resume");
     first.wait_for("another process pauses this run");
     first.wait_for("gated paused");
-    second.press("r");
+    second.press_keys("r");
     second.wait_for("taken up again");
     second.wait_for("Go on with limit 1?");
-    second.press("y");
+    second.press_keys("y");
     second.wait_for("echo second");
-    second.press("y");
+    second.press_keys("y");
     second.wait_for("✓ gated completed");
     assert_eq!((lines(&second, "first.txt"), lines(&second, "second.txt")), (1, 1));
-    leave([&mut first, &mut second]);
+    leave_sessions([&mut first, &mut second]);
 }
 
 #[test]
 fn a_run_of_one_session_is_ended_in_another() {
-    let (mut first, mut second) = both();
-    second.press("x");
+    let (mut first, mut second) = two_sessions();
+    second.press_keys("x");
     second.wait_for("for good? what it did stays in its history");
-    second.press("n");
+    second.press_keys("n");
     second.wait_for("nothing was changed");
-    second.press("x");
+    second.press_keys("x");
     second.wait_for("y do it · n, Esc leave it");
-    second.press("y");
+    second.press_keys("y");
     second.wait_for("is cancelled");
     first.wait_for("another process ends this run");
     first.wait_for("gated cancelled");
-    second.press("x");
+    second.press_keys("x");
     second.wait_for("is cancelled already");
-    second.press(ESC);
+    second.press_keys(ESC);
     second.wait_for("message, or / for commands");
-    second.press("/pause nobody\r");
+    second.press_keys("/pause nobody\r");
     second.wait_for("there is no run `nobody`");
-    second.press(ENTER);
-    leave([&mut first, &mut second]);
+    second.press_keys(ENTER);
+    leave_sessions([&mut first, &mut second]);
 }
 
 #[test]
 fn a_run_is_told_by_its_id() {
-    let (mut first, mut second) = both();
-    let screen = second.screen();
+    let (mut first, mut second) = two_sessions();
+    let screen = second.screen_text();
     let row = screen.lines().find(|line| line.contains("gated")).unwrap();
     let run = row.split_whitespace().find(|word| word.len() == 12).unwrap().to_owned();
-    second.press(ESC);
+    second.press_keys(ESC);
     second.wait_for("message, or / for commands");
-    second.press(&format!("/resume {run}\r"));
+    second.press_keys(&format!("/resume {run}\r"));
     second.wait_for("is running in another process");
-    second.press("/pending\r");
+    second.press_keys("/pending\r");
     second.wait_for(&format!("{run} gated, gate: your approval"));
     second.wait_for("→ /pause RUN, then /resume RUN asks it here");
-    second.press(&format!("/pause {run}\r"));
+    second.press_keys(&format!("/pause {run}\r"));
     second.wait_for(&format!("run {run} is paused; it goes on with: /resume {run}"));
-    second.press(&format!("/pause {run}\r"));
+    second.press_keys(&format!("/pause {run}\r"));
     second.wait_for(&format!("run {run} is paused: there is nothing to pause"));
-    second.press(&format!("/stop {run}\r"));
+    second.press_keys(&format!("/stop {run}\r"));
     second.wait_for(&format!("run {run} is cancelled"));
     first.wait_for("gated paused");
-    leave([&mut first, &mut second]);
+    leave_sessions([&mut first, &mut second]);
 }

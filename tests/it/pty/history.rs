@@ -6,7 +6,7 @@ use super::ESC;
 use super::terminal::Terminal;
 
 /// `check` fails until there is a file; `first` leaves one behind and sets a variable.
-fn failing() -> serde_json::Value {
+fn failing_workflow() -> serde_json::Value {
     json!({
         "workflow_name": "picky",
         "variables": {"tries": 1},
@@ -20,81 +20,81 @@ fn failing() -> serde_json::Value {
 
 #[test]
 fn a_failed_run_is_looked_at_and_retried() {
-    let mut terminal = Terminal::with_workflow("picky", &failing());
+    let mut terminal = Terminal::with_workflow("picky", &failing_workflow());
     terminal.wait_for("message, or / for commands");
-    terminal.press("/workflow picky\r");
+    terminal.press_keys("/workflow picky\r");
     terminal.wait_for("to execute: shell?");
-    terminal.press("y");
+    terminal.press_keys("y");
     terminal.wait_for("Try again?");
-    terminal.press("n");
+    terminal.press_keys("n");
     terminal.wait_for("/resume");
-    terminal.press("/history\r");
+    terminal.press_keys("/history\r");
     terminal.wait_for("history · 1 run");
     terminal.wait_for("failed");
     terminal.wait_for("t retry");
-    terminal.press("\r");
+    terminal.press_keys("\r");
     terminal.wait_for("check #1");
-    terminal.press("k");
-    terminal.press("\r");
+    terminal.press_keys("k");
+    terminal.press_keys("\r");
     terminal.wait_for("● tries: 2   (was 1)");
-    terminal.press("]");
+    terminal.press_keys("]");
     terminal.wait_for("step 2: check #1");
-    terminal.press("w");
+    terminal.press_keys("w");
     terminal.wait_for("by its only transition");
-    terminal.press(ESC);
+    terminal.press_keys(ESC);
     terminal.wait_for("2 steps");
-    terminal.press("e");
+    terminal.press_keys("e");
     terminal.wait_for("export to");
-    terminal.press("\x15out.md\r");
+    terminal.press_keys("\x15out.md\r");
     terminal.wait_for("written to");
     assert!(terminal.project().join("out.md").exists());
-    terminal.press(ESC);
+    terminal.press_keys(ESC);
     terminal.wait_for("history · 1 run");
-    terminal.press("/wanted");
+    terminal.press_keys("/wanted");
     terminal.wait_for("/wanted");
     terminal.wait_for("picky");
-    terminal.press("\r");
+    terminal.press_keys("\r");
     std::fs::write(terminal.project().join("wanted.txt"), "here\n").unwrap();
-    terminal.press("t");
+    terminal.press_keys("t");
     terminal.wait_for("taken up again");
     terminal.wait_for("to execute: shell?");
-    terminal.press("y");
+    terminal.press_keys("y");
     terminal.wait_for("✓ picky completed");
-    looks_back(&mut terminal);
-    terminal.press("/exit\r");
-    assert!(terminal.end().contains("exit=0"));
+    check_history(&mut terminal);
+    terminal.press_keys("/exit\r");
+    assert!(terminal.wait_end().contains("exit=0"));
     terminal.assert_restored();
 }
 
 /// At the completed run: what is refused, what is shown before it is done, and a fork beside it.
-fn looks_back(terminal: &mut Terminal) {
-    terminal.press("/history\r");
+fn check_history(terminal: &mut Terminal) {
+    terminal.press_keys("/history\r");
     terminal.wait_for("history · 1 run");
-    terminal.press("r");
+    terminal.press_keys("r");
     terminal.wait_for("is completed: fork or rewind begins at one of its steps");
-    terminal.press("u");
+    terminal.press_keys("u");
     terminal.wait_for("Undo picky");
     terminal.wait_for("wanted.txt");
-    terminal.press("n");
+    terminal.press_keys("n");
     terminal.wait_for("nothing was changed");
-    terminal.press("\r");
+    terminal.press_keys("\r");
     terminal.wait_for("3 steps");
-    terminal.press("f");
+    terminal.press_keys("f");
     terminal.wait_for("fork before step 1");
-    terminal.press("tries=7\r");
+    terminal.press_keys("tries=7\r");
     terminal.wait_for("tries = 7");
-    terminal.press(ESC);
+    terminal.press_keys(ESC);
     terminal.wait_for("3 steps");
-    terminal.press(ESC);
+    terminal.press_keys(ESC);
     terminal.wait_for("history · 2 runs");
     terminal.wait_for("└ picky");
-    terminal.press("c");
+    terminal.press_keys("c");
     terminal.wait_for("is marked");
-    terminal.press("jc");
+    terminal.press_keys("jc");
     terminal.wait_for("definition   the same");
-    terminal.press(ESC);
+    terminal.press_keys(ESC);
     terminal.wait_for("history · 2 runs");
-    terminal.press(ESC);
+    terminal.press_keys(ESC);
     terminal.wait_for("✓ picky completed");
 }
 
@@ -110,7 +110,7 @@ fn what_others_run_appears_in_the_open_list() {
     });
     let mut terminal = Terminal::with_workflow("quick", &workflow);
     terminal.wait_for("message, or / for commands");
-    terminal.press("/history\r");
+    terminal.press_keys("/history\r");
     terminal.wait_for("history · 0 runs");
     let elsewhere = |arguments: &[&str]| {
         let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_synthdev"));
@@ -125,8 +125,8 @@ fn what_others_run_appears_in_the_open_list() {
     });
     elsewhere(&["run", "quick"]);
     terminal.wait_for("history · 2 runs");
-    terminal.press(ESC);
+    terminal.press_keys(ESC);
     terminal.wait_for("message, or / for commands");
-    terminal.press("/exit\r");
-    assert!(terminal.end().contains("exit=0"));
+    terminal.press_keys("/exit\r");
+    assert!(terminal.wait_end().contains("exit=0"));
 }

@@ -9,11 +9,11 @@ use serde_json::json;
 
 use super::ENTER;
 use super::terminal::Terminal;
-use crate::cli::world::eventually;
+use crate::cli::world::wait_for;
 use crate::support::model_server::{Behaviour, ModelServer};
 
 /// The product between two pipes, in an empty project with an empty home directory: what it printed, and how it ended.
-fn piped(arguments: &[&str], environment: &[(&str, &str)], lines: &str) -> (String, Option<i32>) {
+fn run_piped(arguments: &[&str], environment: &[(&str, &str)], lines: &str) -> (String, Option<i32>) {
     piped_at(tempfile::tempdir().unwrap().path(), arguments, environment, lines)
 }
 
@@ -54,7 +54,7 @@ fn assert_in_order(text: &str, parts: &[&str]) {
 }
 
 async fn model(script: Vec<Behaviour>) -> (ModelServer, Vec<(&'static str, String)>) {
-    let server = ModelServer::start(script).await;
+    let server = ModelServer::start_server(script).await;
     let variables = vec![
         ("SYNTHDEV_BASE_URL", server.base_url.clone()),
         ("SYNTHDEV_BASE_MODEL", "mock-1".to_owned()),
@@ -64,13 +64,13 @@ async fn model(script: Vec<Behaviour>) -> (ModelServer, Vec<(&'static str, Strin
     (server, variables)
 }
 
-fn borrowed(variables: &[(&'static str, String)]) -> Vec<(&'static str, &'static str)> {
+fn borrow_variables(variables: &[(&'static str, String)]) -> Vec<(&'static str, &'static str)> {
     variables.iter().map(|(name, value)| (*name, &*value.clone().leak())).collect()
 }
 
 #[test]
 fn the_demo_through_pipes() {
-    let (text, code) = piped(&["--linear", "demo"], &[], "1\n4\nnot yet\nperhaps\n2\n2\n");
+    let (text, code) = run_piped(&["--linear", "demo"], &[], "1\n4\nnot yet\nperhaps\n2\n2\n");
     assert_eq!(code, Some(0), "{text}");
     assert!(!text.contains('\u{1b}'), "{text:?}");
     assert_in_order(
@@ -93,8 +93,9 @@ fn the_demo_through_pipes() {
 async fn a_conversation_through_pipes_waits_for_its_answers() {
     let (server, variables) =
         model(vec![Behaviour::text("First \u{1b}[2Janswer.\nTwo lines."), Behaviour::text("Second.")]).await;
-    let variables = borrowed(&variables);
-    let run = move || piped(&["--linear"], &variables, "one \\\nmore\n/mouse on\n/wrkflow\ntwo\n/agents\n");
+    let variables = borrow_variables(&variables);
+    let run =
+        move || run_piped(&["--linear"], &variables, "one \\\nmore\n/mouse on\n/wrkflow\ntwo\n/agents\n");
     let (text, code) = tokio::task::spawn_blocking(run).await.unwrap();
     assert_eq!(code, Some(0), "{text}");
     assert!(!text.contains('\u{1b}'), "{text:?}");
@@ -115,19 +116,20 @@ async fn a_conversation_through_pipes_waits_for_its_answers() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_conversation_in_a_terminal_is_lines_and_a_prompt() {
-    let (_server, variables) = model(vec![Behaviour::text("An answer."), super::unfinished("half")]).await;
-    let mut terminal = Terminal::start(&["--linear"], &borrowed(&variables));
+    let (_server, variables) =
+        model(vec![Behaviour::text("An answer."), super::unfinished_answer("half")]).await;
+    let mut terminal = Terminal::start_product(&["--linear"], &borrow_variables(&variables));
     terminal.wait_for("role:coder>");
-    terminal.press("hello");
-    terminal.press(ENTER);
+    terminal.press_keys("hello");
+    terminal.press_keys(ENTER);
     terminal.wait_for("coder: An answer.");
-    terminal.press("again\r");
+    terminal.press_keys("again\r");
     terminal.wait_for("you: again");
     // only for the program: the shell around it would end as well
-    terminal.signal("INT");
+    terminal.send_signal("INT");
     terminal.wait_for("stopping");
-    terminal.press("/exit\r");
-    let end = terminal.end();
+    terminal.press_keys("/exit\r");
+    let end = terminal.wait_end();
     assert!(end.contains("exit=0"), "{end}");
     terminal.assert_never_shown("\u{1b}");
 }
@@ -135,10 +137,10 @@ async fn a_conversation_in_a_terminal_is_lines_and_a_prompt() {
 #[test]
 fn signals_end_it_and_the_code_says_so() {
     for (signal, code) in [("HUP", 129), ("TERM", 143)] {
-        let mut terminal = Terminal::start(&["--linear"], &[]);
+        let mut terminal = Terminal::start_product(&["--linear"], &[]);
         terminal.wait_for("role:coder>");
-        terminal.signal(signal);
-        let end = terminal.end();
+        terminal.send_signal(signal);
+        let end = terminal.wait_end();
         assert!(end.contains(&format!("exit={code}")), "{signal}: {end}");
     }
 }
@@ -146,28 +148,28 @@ fn signals_end_it_and_the_code_says_so() {
 /// What it did stays, and what it was asked is asked again.
 #[test]
 fn a_hang_up_leaves_the_run() {
-    let mut terminal = Terminal::with_workflow("gated", &super::resuming::gated());
+    let mut terminal = Terminal::with_workflow("gated", &super::resuming::gated_workflow());
     terminal.wait_for("message, or / for commands");
-    terminal.press("/exit\r");
-    terminal.end();
+    terminal.press_keys("/exit\r");
+    terminal.wait_end();
     let mut terminal = terminal.again_with(&["--linear"]);
     terminal.wait_for("role:coder>");
-    terminal.press("/workflow gated\r");
+    terminal.press_keys("/workflow gated\r");
     terminal.wait_for("to execute: shell?");
-    terminal.press("1\r");
+    terminal.press_keys("1\r");
     terminal.wait_for("gate: your approval");
-    terminal.signal("HUP");
-    let end = terminal.end();
+    terminal.send_signal("HUP");
+    let end = terminal.wait_end();
     assert!(end.contains("exit=129"), "{end}");
-    super::resuming::takes_up(&terminal);
+    super::resuming::assert_resumes(&terminal);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn ctrl_c_interrupts_a_workflow_and_what_is_typed_then_guides_it() {
     let (server, variables) = model(vec![
-        super::unfinished("half of it"),
+        super::unfinished_answer("half of it"),
         Behaviour::text("All of it."),
-        super::unfinished("again"),
+        super::unfinished_answer("again"),
     ])
     .await;
     let home = Arc::new(tempfile::tempdir().unwrap());
@@ -184,35 +186,35 @@ async fn ctrl_c_interrupts_a_workflow_and_what_is_typed_then_guides_it() {
         ],
     });
     std::fs::write(own.join("tell.json"), workflow.to_string()).unwrap();
-    let mut terminal = Terminal::at_home(home, &["--linear"], &borrowed(&variables));
+    let mut terminal = Terminal::at_home(home, &["--linear"], &borrow_variables(&variables));
     terminal.wait_for("role:coder>");
-    terminal.press("/workflow tell go\r");
-    eventually("the model is asked", || (server.requests().len() == 1).then_some(()));
-    terminal.signal("INT");
+    terminal.press_keys("/workflow tell go\r");
+    wait_for("the model is asked", || (server.requests().len() == 1).then_some(()));
+    terminal.send_signal("INT");
     terminal.wait_for("interrupted in start");
     terminal.wait_for("workflow:tell>");
-    terminal.press("shorter please\r");
+    terminal.press_keys("shorter please\r");
     terminal.wait_for("tell completed");
     let told = server.requests().last().unwrap().body.to_string();
     assert!(told.contains("half of it") && told.contains("shorter please"), "{told}");
     // one that stands still is asked about
-    terminal.press("/workflow tell more\r");
-    eventually("the model is asked", || (server.requests().len() == 3).then_some(()));
-    terminal.signal("INT");
+    terminal.press_keys("/workflow tell more\r");
+    wait_for("the model is asked", || (server.requests().len() == 3).then_some(()));
+    terminal.send_signal("INT");
     terminal
         .wait_until("it stands still again", |screen| screen.matches("interrupted in start").count() == 2);
-    terminal.signal("INT");
+    terminal.send_signal("INT");
     terminal.wait_for("question: End tell?");
-    terminal.press("1\r");
+    terminal.press_keys("1\r");
     terminal.wait_for("tell cancelled in");
-    terminal.press("/exit\r");
-    assert!(terminal.end().contains("exit=0"));
+    terminal.press_keys("/exit\r");
+    assert!(terminal.wait_end().contains("exit=0"));
     terminal.assert_never_shown("\u{1b}");
 }
 
 #[test]
 fn it_is_for_the_screen_only() {
-    let (text, code) = piped(&["--linear", "workflows"], &[], "");
+    let (text, code) = run_piped(&["--linear", "workflows"], &[], "");
     assert_eq!(code, Some(2), "{text}");
     assert!(text.contains("--linear is about the screen"), "{text}");
 }
@@ -220,11 +222,11 @@ fn it_is_for_the_screen_only() {
 #[tokio::test(flavor = "multi_thread")]
 async fn commands_beside_the_conversation_answer_from_the_real_thing() {
     let (_server, variables) = model(vec![Behaviour::text("An answer.")]).await;
-    let variables = borrowed(&variables);
+    let variables = borrow_variables(&variables);
     let lines = "one\n/export out.md\n/export out.md\n/config theme\n/cmd echo $((6*7))\n/cmd git reset --hard\n2\n\
         /graph coder_reviewer\n/graph nothing\n/trust\n/budget\n/models nobody\n/agent coder\n";
     let (text, code) =
-        tokio::task::spawn_blocking(move || piped(&["--linear"], &variables, lines)).await.unwrap();
+        tokio::task::spawn_blocking(move || run_piped(&["--linear"], &variables, lines)).await.unwrap();
     assert_eq!(code, Some(0), "{text}");
     assert!(!text.contains("sk-test"), "{text}");
     assert_in_order(
@@ -253,7 +255,7 @@ async fn commands_beside_the_conversation_answer_from_the_real_thing() {
 #[test]
 fn a_run_that_stands_is_gone_on_with_through_pipes() {
     let lines = "/approvals\n/pause\n2\n2\n/status\n/continue\n2\n2\n2\n/st\\\n";
-    let (text, code) = piped(&["--linear", "demo"], &[], lines);
+    let (text, code) = run_piped(&["--linear", "demo"], &[], lines);
     assert_eq!(code, Some(0), "{text}");
     assert_in_order(
         &text,
@@ -280,11 +282,11 @@ async fn a_command_that_a_model_writes_is_run_only_when_the_person_says_so() {
     .await;
     variables.push(("SYNTHDEV_FAST_MODEL", "mock-1".to_owned()));
     variables.push(("SYNTHDEV_CMD_ADD_OUTPUT", "true".to_owned()));
-    let variables = borrowed(&variables);
+    let variables = borrow_variables(&variables);
     let lines =
         "/cmd ??? the answer\n1\n/cmd ?clean up\n2\n/cmd ?x\n/cmd ???\n/cmd\n/cmd 1\n1\nwhat is it?\n/cost\n";
     let (text, code) =
-        tokio::task::spawn_blocking(move || piped(&["--linear"], &variables, lines)).await.unwrap();
+        tokio::task::spawn_blocking(move || run_piped(&["--linear"], &variables, lines)).await.unwrap();
     assert_eq!(code, Some(0), "{text}");
     assert!(!text.contains('\u{1b}') && !text.contains("sk-test"), "{text:?}");
     assert_in_order(

@@ -6,7 +6,7 @@ use super::terminal::Terminal;
 use super::{CTRL_C, ENTER, ESC};
 
 /// `start` writes a file, `gate` asks, `second` writes another one.
-pub(super) fn gated() -> serde_json::Value {
+pub(super) fn gated_workflow() -> serde_json::Value {
     let write = |state: &str, file: &str, target: &str| {
         json!({"name": state, "type": "shell", "command": "sh", "args": ["-c", format!("echo {state} >> {file}")],
             "transition": [{"target": target}]})
@@ -27,11 +27,11 @@ pub(super) fn gated() -> serde_json::Value {
 
 /// The first file is written, the question is open.
 pub(super) fn at_the_gate() -> Terminal {
-    let mut terminal = Terminal::with_workflow("gated", &gated());
+    let mut terminal = Terminal::with_workflow("gated", &gated_workflow());
     terminal.wait_for("message, or / for commands");
-    terminal.press("/workflow gated\r");
+    terminal.press_keys("/workflow gated\r");
     terminal.wait_for("to execute: shell?");
-    terminal.press("y");
+    terminal.press_keys("y");
     terminal.wait_for("gate: your approval");
     terminal
 }
@@ -41,145 +41,146 @@ pub(super) fn lines(terminal: &Terminal, file: &str) -> usize {
 }
 
 /// Goes on to the end; the first step is not repeated.
-pub(super) fn takes_up(left: &Terminal) {
-    let mut terminal = left.again();
+pub(super) fn assert_resumes(left: &Terminal) {
+    let mut terminal = left.start_in_same_home();
     terminal.wait_for("1 run can be taken up again");
     terminal.wait_for("interrupted in gate");
-    terminal.press("/resume\r");
+    terminal.press_keys("/resume\r");
     terminal.wait_for("Go on with limit 1?");
     terminal.wait_for("taken up again");
-    terminal.press("y");
+    terminal.press_keys("y");
     terminal.wait_for("echo second");
-    terminal.press("y");
+    terminal.press_keys("y");
     terminal.wait_for("✓ gated completed");
     assert_eq!((lines(&terminal, "first.txt"), lines(&terminal, "second.txt")), (1, 1));
-    terminal.press("/exit\r");
-    assert!(terminal.end().contains("exit=0"));
-    let mut terminal = left.again();
+    terminal.press_keys("/exit\r");
+    assert!(terminal.wait_end().contains("exit=0"));
+    let mut terminal = left.start_in_same_home();
     terminal.wait_for("message, or / for commands");
-    terminal.press("/resume\r");
+    terminal.press_keys("/resume\r");
     terminal.wait_for("no run of this project waits");
-    terminal.press("\x04");
-    terminal.end();
+    terminal.press_keys("\x04");
+    terminal.wait_end();
 }
 
 #[test]
 fn a_killed_process_loses_nothing() {
     let mut terminal = at_the_gate();
-    terminal.signal("KILL");
-    terminal.end();
-    takes_up(&terminal);
+    terminal.send_signal("KILL");
+    terminal.wait_end();
+    assert_resumes(&terminal);
 }
 
 #[test]
 fn whoever_leaves_can_come_back() {
     let mut terminal = at_the_gate();
-    terminal.press("/exit\r");
-    let end = terminal.end();
+    terminal.press_keys("/exit\r");
+    let end = terminal.wait_end();
     assert!(end.contains("left: gated") && end.contains("/resume takes it up again"), "{end}");
     terminal.assert_restored();
-    takes_up(&terminal);
+    assert_resumes(&terminal);
     let mut terminal = at_the_gate();
-    terminal.press(CTRL_C);
+    terminal.press_keys(CTRL_C);
     terminal.wait_for("Ctrl+C again leaves");
-    terminal.press(CTRL_C);
-    assert!(terminal.end().contains("left: gated"));
-    takes_up(&terminal);
+    terminal.press_keys(CTRL_C);
+    assert!(terminal.wait_end().contains("left: gated"));
+    assert_resumes(&terminal);
 }
 
 #[test]
 fn a_hang_up_leaves_the_run() {
     for signal in ["HUP", "TERM"] {
         let mut terminal = at_the_gate();
-        terminal.signal(signal);
-        terminal.end();
-        takes_up(&terminal);
+        terminal.send_signal(signal);
+        terminal.wait_end();
+        assert_resumes(&terminal);
     }
 }
 
 #[test]
 fn files_data_and_the_run_go_back() {
     let mut terminal = at_the_gate();
-    terminal.press(ESC);
+    terminal.press_keys(ESC);
     terminal.wait_for("nothing is lost: /resume takes it up again");
-    terminal.press("/rewind 1\r");
+    terminal.press_keys("/rewind 1\r");
     terminal.wait_for("Rewind gated");
     terminal.wait_for("first.txt");
-    terminal.press("y");
+    terminal.press_keys("y");
     terminal.wait_for("stands before step 1, start");
     assert_eq!(lines(&terminal, "first.txt"), 0);
-    terminal.press("/resume\r");
+    terminal.press_keys("/resume\r");
     terminal.wait_for("to execute: shell?");
-    terminal.press("y");
+    terminal.press_keys("y");
     terminal.wait_for("gate: your approval");
     assert_eq!(lines(&terminal, "first.txt"), 1);
-    terminal.press(ESC);
+    terminal.press_keys(ESC);
     terminal.wait_until("it stands still again", |screen| {
         screen.split("── taken up again").nth(1).is_some_and(|since| since.contains("nothing is lost"))
     });
-    terminal.press("/fork 2 limit=7\r");
+    terminal.press_keys("/fork 2 limit=7\r");
     terminal.wait_for("limit = 7");
-    terminal.press("/resume");
-    terminal.press(ENTER);
+    terminal.press_keys("/resume");
+    terminal.press_keys(ENTER);
     terminal.wait_for("Go on with limit 7?");
-    terminal.press("y");
+    terminal.press_keys("y");
     terminal.wait_for("echo second");
-    terminal.press("y");
+    terminal.press_keys("y");
     terminal.wait_for("✓ gated completed");
-    terminal.press("/undo\r");
+    terminal.press_keys("/undo\r");
     terminal.wait_for("Undo gated");
     terminal.wait_for("second.txt");
-    terminal.press("y");
+    terminal.press_keys("y");
     terminal.wait_for("undo this: /snapshot restore");
     assert_eq!((lines(&terminal, "first.txt"), lines(&terminal, "second.txt")), (1, 0));
-    terminal.press("/search echo\r");
+    terminal.press_keys("/search echo\r");
     terminal.wait_for("Found: echo");
-    terminal.press("/exit\r");
-    assert!(terminal.end().contains("exit=0"));
+    terminal.press_keys("/exit\r");
+    assert!(terminal.wait_end().contains("exit=0"));
     terminal.assert_restored();
 }
 
 /// The project is a repository of its own; the files go into a worktree, also after the run was left.
 #[test]
 fn an_isolated_workflow_works_elsewhere() {
-    let mut isolated = gated();
+    let mut isolated = gated_workflow();
     isolated["isolation"] = json!("worktree");
     let mut terminal = Terminal::with_workflow("gated", &isolated);
     git2::Repository::init(terminal.project()).unwrap();
     terminal.wait_for("message, or / for commands");
-    terminal.press("/workflow gated\r");
+    terminal.press_keys("/workflow gated\r");
     terminal.wait_for("to execute: shell?");
-    terminal.press("y");
+    terminal.press_keys("y");
     terminal.wait_for("gate: your approval");
     assert_eq!(lines(&terminal, "first.txt"), 0);
-    terminal.press("\x03\x03");
-    assert!(terminal.end().contains("exit=0"));
-    let mut terminal = terminal.again();
+    terminal.press_keys("\x03\x03");
+    assert!(terminal.wait_end().contains("exit=0"));
+    let mut terminal = terminal.start_in_same_home();
     terminal.wait_for("1 run can be taken up again");
-    terminal.press("/resume\r");
+    terminal.press_keys("/resume\r");
     terminal.wait_for("Go on with limit 1?");
-    terminal.press("y");
+    terminal.press_keys("y");
     terminal.wait_for("echo second");
-    terminal.press("y");
+    terminal.press_keys("y");
     terminal.wait_for("✓ gated completed");
     terminal.wait_for("runs merge");
     assert_eq!((lines(&terminal, "first.txt"), lines(&terminal, "second.txt")), (0, 0));
     let trees = terminal.project().join("../.local/share/synthdev");
-    let written =
-        walk(&trees).into_iter().filter(|path| path.ends_with("first.txt") || path.ends_with("second.txt"));
+    let written = walk_files(&trees)
+        .into_iter()
+        .filter(|path| path.ends_with("first.txt") || path.ends_with("second.txt"));
     assert_eq!(written.count(), 2);
-    terminal.press("/exit\r");
-    assert!(terminal.end().contains("exit=0"));
+    terminal.press_keys("/exit\r");
+    assert!(terminal.wait_end().contains("exit=0"));
 }
 
-fn walk(directory: &std::path::Path) -> Vec<std::path::PathBuf> {
+fn walk_files(directory: &std::path::Path) -> Vec<std::path::PathBuf> {
     let entries = std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
-    entries.flat_map(|path| if path.is_dir() { walk(&path) } else { vec![path] }).collect()
+    entries.flat_map(|path| if path.is_dir() { walk_files(&path) } else { vec![path] }).collect()
 }
 
 /// A script goes round a hundred times before the question.
-fn long() -> serde_json::Value {
-    let mut long = gated();
+fn long_workflow() -> serde_json::Value {
+    let mut long = gated_workflow();
     long["variables"]["count"] = json!(0);
     long["limits"] = json!({"max_steps": 500, "max_visits": 500});
     long["states"][0]["transition"] = json!([{"target": "round"}]);
@@ -190,23 +191,23 @@ fn long() -> serde_json::Value {
 }
 
 /// Left at the question after many steps.
-fn long_and_left() -> Terminal {
-    let mut terminal = Terminal::with_workflow("gated", &long());
+fn terminal_left_at_question() -> Terminal {
+    let mut terminal = Terminal::with_workflow("gated", &long_workflow());
     terminal.wait_for("message, or / for commands");
-    terminal.press("/workflow gated\r");
+    terminal.press_keys("/workflow gated\r");
     terminal.wait_for("to execute: shell?");
-    terminal.press("y");
+    terminal.press_keys("y");
     terminal.wait_for("gate: your approval");
-    terminal.press("/exit\r");
-    assert!(terminal.end().contains("left: gated"));
+    terminal.press_keys("/exit\r");
+    assert!(terminal.wait_end().contains("left: gated"));
     terminal
 }
 
 #[test]
 fn a_long_run_is_taken_up_as_any_other() {
-    let left = long_and_left();
+    let left = terminal_left_at_question();
     assert_eq!(left.change_history("UPDATE glances SET seq = seq"), 1, "it was stored");
-    takes_up(&left);
+    assert_resumes(&left);
 }
 
 /// The journal is broken in its middle, so that all there ever is to see is what was stored beside it.
@@ -218,17 +219,17 @@ fn the_end_of_a_run_is_there_before_its_journal() {
         ("UPDATE glances SET seq = seq - 1", true, true),
         ("UPDATE glances SET seq = seq + 1", false, false),
     ] {
-        let left = long_and_left();
+        let left = terminal_left_at_question();
         assert_eq!((left.change_history(BREAK), left.change_history(stale)), (1, 1));
-        let mut terminal = left.again();
+        let mut terminal = left.start_in_same_home();
         terminal.wait_for("1 run can be taken up again");
-        terminal.press("/resume\r");
+        terminal.press_keys("/resume\r");
         terminal.wait_for("is not taken up");
-        let screen = terminal.screen();
+        let screen = terminal.screen_text();
         assert!(screen.contains("cannot be read"), "{screen}");
         assert_eq!(screen.contains("── round → gate"), seen, "{screen}");
         assert_eq!(screen.contains("… what came later was not read"), later, "{screen}");
-        terminal.press("/exit\r");
-        assert!(terminal.end().contains("exit=0"));
+        terminal.press_keys("/exit\r");
+        assert!(terminal.wait_end().contains("exit=0"));
     }
 }

@@ -7,7 +7,7 @@ use serde_json::json;
 use super::terminal::Terminal;
 use super::{CTRL_C, ENTER, ESC};
 use crate::cli::world::World;
-use crate::support::list_server::{ListServer, Say, named};
+use crate::support::list_server::{ListServer, Say, model_list};
 
 const KEY: &str = "sk-Wizard-7d31c0aa42";
 
@@ -16,26 +16,26 @@ fn files(terminal: &Terminal) -> Vec<String> {
 }
 
 /// Takes the dialog from its first question to the trial; the trial's answer is on screen then.
-fn through(terminal: &mut Terminal, server: &ListServer, key: &str) {
+fn complete_setup(terminal: &mut Terminal, server: &ListServer, key: &str) {
     terminal.wait_for("Set up a model · 1 of 6");
-    terminal.press(&server.base_url);
+    terminal.press_keys(&server.base_url);
     terminal.wait_for("▸ use http://127.0.0.1");
-    terminal.press(ENTER);
+    terminal.press_keys(ENTER);
     terminal.wait_for("It is not shown.");
-    terminal.press(key);
+    terminal.press_keys(key);
     terminal.wait_for("❯ ••••••");
-    terminal.press(ENTER);
+    terminal.press_keys(ENTER);
     terminal.wait_for("3 of 6");
     terminal.wait_for("alpha-1");
-    terminal.press("bet");
+    terminal.press_keys("bet");
     terminal.wait_until("only one fits", |screen| screen.contains("▸ beta-2") && !screen.contains("alpha-1"));
-    terminal.press(ENTER);
+    terminal.press_keys(ENTER);
     terminal.wait_for("the smart level");
-    terminal.press(ENTER);
+    terminal.press_keys(ENTER);
     terminal.wait_for("the fast level");
-    terminal.press("alpha");
+    terminal.press_keys("alpha");
     terminal.wait_for("▸ alpha-1");
-    terminal.press(ENTER);
+    terminal.press_keys(ENTER);
     terminal.wait_for("6 of 6");
 }
 
@@ -50,43 +50,43 @@ fn from_an_empty_home_to_a_running_workflow() {
         Say::Text("ready"),
         Say::Text("Hello from the other one."),
     ];
-    let server = ListServer::start(Some(KEY), named(&["alpha-1", "beta-2"]), script);
-    let mut terminal = Terminal::start(&[], &[("SYNTHDEV_VERBOSITY", "5")]);
-    through(&mut terminal, &server, KEY);
+    let server = ListServer::start_server(Some(KEY), model_list(&["alpha-1", "beta-2"]), script);
+    let mut terminal = Terminal::start_product(&[], &[("SYNTHDEV_VERBOSITY", "5")]);
+    complete_setup(&mut terminal, &server, KEY);
     terminal.wait_for("✓ beta-2 of http://127.0.0.1");
     assert_eq!(files(&terminal), Vec::<String>::new(), "nothing is written before it is saved");
-    terminal.press(ENTER);
+    terminal.press_keys(ENTER);
     terminal.wait_for("level base asks beta-2 of http");
     let saved = terminal.home().join(".config/synthdev");
     for file in ["settings.json", "keys.json"] {
         let mode = std::fs::metadata(saved.join(file)).unwrap().permissions().mode() & 0o777;
         assert_eq!(mode, 0o600, "{file}");
     }
-    terminal.press("/workflow coder_reviewer \"say it\"\r");
+    terminal.press_keys("/workflow coder_reviewer \"say it\"\r");
     terminal.wait_for("✓ coder_reviewer completed");
     terminal.wait_for("All is well.");
     // another model, without a restart
-    terminal.press("/configure\r");
+    terminal.press_keys("/configure\r");
     terminal.wait_for("1 of 6");
-    terminal.press(&server.base_url);
+    terminal.press_keys(&server.base_url);
     terminal.wait_for("▸ http://127.0.0.1");
-    terminal.press(ENTER);
+    terminal.press_keys(ENTER);
     terminal.wait_for("Enter keeps it");
-    terminal.press(ENTER);
+    terminal.press_keys(ENTER);
     terminal.wait_for("▸ beta-2");
-    terminal.press("alpha\r");
+    terminal.press_keys("alpha\r");
     terminal.wait_for("the smart level");
-    terminal.press(ENTER);
+    terminal.press_keys(ENTER);
     terminal.wait_for("the fast level");
-    terminal.press(ENTER);
+    terminal.press_keys(ENTER);
     terminal.wait_for("✓ alpha-1 of http");
-    terminal.press(ENTER);
+    terminal.press_keys(ENTER);
     terminal.wait_for("level base asks alpha-1 of http");
-    terminal.press("hello\r");
+    terminal.press_keys("hello\r");
     terminal.wait_for("Hello from the other one.");
     assert_eq!(server.models(), ["beta-2", "alpha-1", "beta-2", "beta-2", "alpha-1", "alpha-1"]);
-    terminal.press("/exit\r");
-    assert!(terminal.end().contains("exit=0"));
+    terminal.press_keys("/exit\r");
+    assert!(terminal.wait_end().contains("exit=0"));
     terminal.assert_restored();
     terminal.assert_never_shown(KEY);
     let all = World::files(terminal.home());
@@ -98,53 +98,53 @@ fn from_an_empty_home_to_a_running_workflow() {
 
 #[test]
 fn a_wrong_key_is_told_and_escape_leaves_everything_as_it_was() {
-    let server = ListServer::start(Some(KEY), named(&["alpha-1"]), Vec::new());
-    let mut terminal = Terminal::start(&[], &[]);
+    let server = ListServer::start_server(Some(KEY), model_list(&["alpha-1"]), Vec::new());
+    let mut terminal = Terminal::start_product(&[], &[]);
     terminal.wait_for("Set up a model");
-    terminal.press("nowhere");
-    terminal.press(ENTER);
+    terminal.press_keys("nowhere");
+    terminal.press_keys(ENTER);
     terminal.wait_for("there is no provider `nowhere` in the list");
-    terminal.press("\x15127.0.0.1:1/v1\r");
+    terminal.press_keys("\x15127.0.0.1:1/v1\r");
     terminal.wait_for("must begin with http:// or https://");
-    terminal.press("\x15");
-    terminal.press(&server.base_url);
-    terminal.press(ENTER);
+    terminal.press_keys("\x15");
+    terminal.press_keys(&server.base_url);
+    terminal.press_keys(ENTER);
     terminal.wait_for("It is not shown.");
-    terminal.press("\x1b[200~sk-a\nsk-b\x1b[201~\r");
+    terminal.press_keys("\x1b[200~sk-a\nsk-b\x1b[201~\r");
     terminal.wait_for("the key holds a line break");
-    terminal.press("sk-wrong\r");
+    terminal.press_keys("sk-wrong\r");
     terminal.wait_for("the key was refused");
-    terminal.press("any-model\r");
+    terminal.press_keys("any-model\r");
     terminal.wait_for("the smart level");
-    terminal.press(ENTER);
+    terminal.press_keys(ENTER);
     terminal.wait_for("the fast level");
-    terminal.press(ENTER);
+    terminal.press_keys(ENTER);
     terminal.wait_for("t tries again");
-    terminal.press(ESC);
+    terminal.press_keys(ESC);
     terminal.wait_for("nothing was changed");
     assert_eq!(files(&terminal), Vec::<String>::new());
-    terminal.press("/configure fast\r");
+    terminal.press_keys("/configure fast\r");
     terminal.wait_for("Set up a model for fast · 1 of 4");
-    terminal.press(CTRL_C);
+    terminal.press_keys(CTRL_C);
     terminal.wait_for("nothing was changed");
-    terminal.press(CTRL_C);
-    assert!(terminal.end().contains("exit=0"));
+    terminal.press_keys(CTRL_C);
+    assert!(terminal.wait_end().contains("exit=0"));
     terminal.assert_restored();
     terminal.assert_never_shown("sk-wrong");
 }
 
 #[test]
 fn as_a_command_of_its_own_it_ends_with_the_dialog() {
-    let server = ListServer::start(Some(KEY), named(&["alpha-1", "beta-2"]), Vec::new());
-    let mut terminal = Terminal::start(&["configure"], &[]);
-    through(&mut terminal, &server, KEY);
+    let server = ListServer::start_server(Some(KEY), model_list(&["alpha-1", "beta-2"]), Vec::new());
+    let mut terminal = Terminal::start_product(&["configure"], &[]);
+    complete_setup(&mut terminal, &server, KEY);
     terminal.wait_for("Enter saves it");
-    terminal.press(ENTER);
-    let end = terminal.end();
+    terminal.press_keys(ENTER);
+    let end = terminal.wait_end();
     assert!(end.contains("saved: ") && end.contains("exit=0"), "{end}");
-    let mut terminal = Terminal::start(&["configure"], &[]);
+    let mut terminal = Terminal::start_product(&["configure"], &[]);
     terminal.wait_for("Set up a model");
-    terminal.press(ESC);
-    let end = terminal.end();
+    terminal.press_keys(ESC);
+    let end = terminal.wait_end();
     assert!(end.contains("nothing was changed") && end.contains("exit=130"), "{end}");
 }

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::terminal::Terminal;
 
-fn walk() -> serde_json::Value {
+fn two_state_workflow() -> serde_json::Value {
     let to = |target: &str| json!([{"target": target}]);
     json!({
         "workflow_name": "walk",
@@ -22,41 +22,41 @@ fn walk() -> serde_json::Value {
 
 #[test]
 fn a_run_stands_still_survives_a_kill_and_goes_on_with_other_data() {
-    let mut terminal = Terminal::with_workflow("walk", &walk());
+    let mut terminal = Terminal::with_workflow("walk", &two_state_workflow());
     terminal.wait_for("message, or / for commands");
-    terminal.press("/break second\r");
+    terminal.press_keys("/break second\r");
     terminal.wait_for("for the next workflow that is started: state second");
-    terminal.press("/workflow walk\r");
+    terminal.press_keys("/workflow walk\r");
     terminal.wait_for("stands before second (breakpoint: state second)");
-    terminal.press("/set common_data.limit = 21\r");
+    terminal.press_keys("/set common_data.limit = 21\r");
     terminal.wait_for("21");
-    terminal.press("/status\r");
+    terminal.press_keys("/status\r");
     terminal.wait_for("breaks    state second");
-    terminal.signal("KILL");
-    terminal.end();
-    let mut terminal = terminal.again();
+    terminal.send_signal("KILL");
+    terminal.wait_end();
+    let mut terminal = terminal.start_in_same_home();
     terminal.wait_for("1 run can be taken up again");
-    terminal.press("/resume\r");
+    terminal.press_keys("/resume\r");
     terminal.wait_for("taken up again");
     terminal.wait_until("it stands there again", |screen| {
         screen.split("taken up again").nth(1).is_some_and(|since| since.contains("stands before second"))
     });
-    terminal.press("/step\r");
+    terminal.press_keys("/step\r");
     terminal.wait_for("stands before third");
-    terminal.press("/continue\r");
+    terminal.press_keys("/continue\r");
     terminal.wait_for("✓ walk completed");
     terminal.wait_for("limit 42");
-    terminal.press("\x04");
-    assert!(terminal.end().contains("exit=0"));
+    terminal.press_keys("\x04");
+    assert!(terminal.wait_end().contains("exit=0"));
 }
 
 #[test]
 fn an_open_approval_keeps_nobody_from_leaving() {
     for leave in ["\x04", "/exit\r"] {
-        let mut terminal = Terminal::start(&["demo"], &[]);
+        let mut terminal = Terminal::start_product(&["demo"], &[]);
         terminal.wait_for("coder to change files: write_file?");
-        terminal.press(leave);
-        let end = terminal.end();
+        terminal.press_keys(leave);
+        let end = terminal.wait_end();
         assert!(end.contains("exit=0") && end.contains("left: coder_reviewer"), "{end}");
         terminal.assert_restored();
     }

@@ -23,7 +23,7 @@ const ODD: &[(&str, &str)] = &[
     ("tabs\ta\tb\tc\r\nreturn\rover", "tabs"),
 ];
 
-fn odd() -> String {
+fn odd_text() -> String {
     ODD.iter().map(|(text, _)| format!("{text}\n\n")).collect()
 }
 
@@ -31,13 +31,13 @@ fn odd() -> String {
 struct Luck(u64);
 
 impl Luck {
-    fn below(&mut self, end: u64) -> u64 {
+    fn random_below(&mut self, end: u64) -> u64 {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % end
     }
 
     fn size(&mut self) -> (u16, u16) {
-        let (columns, rows) = (1 + self.below(220), 1 + self.below(70));
+        let (columns, rows) = (1 + self.random_below(220), 1 + self.random_below(70));
         (u16::try_from(columns).unwrap(), u16::try_from(rows).unwrap())
     }
 }
@@ -46,28 +46,28 @@ impl Luck {
 async fn a_storm_of_resizes_while_an_answer_streams() {
     let words: String =
         (0..20_000).map(|at| format!("word{at} {}", if at % 40 == 0 { "\n\n- 日本 " } else { "" })).collect();
-    let (_server, mut terminal) = chat(vec![Behaviour::text(&format!("{words} the very end"))]).await;
-    terminal.press("tell\r");
+    let (_server, mut terminal) = chat_session(vec![Behaviour::text(&format!("{words} the very end"))]).await;
+    terminal.press_keys("tell\r");
     terminal.wait_for("word");
     let mut luck = Luck(6);
     for _ in 0..200 {
         let (columns, rows) = luck.size();
-        terminal.resize(columns, rows);
-        if luck.below(4) == 0 {
-            terminal.press("\x1b[5~");
+        terminal.resize_window(columns, rows);
+        if luck.random_below(4) == 0 {
+            terminal.press_keys("\x1b[5~");
         }
         // so that it is drawn in between, as often as not
-        std::thread::sleep(Duration::from_millis(luck.below(8)));
+        std::thread::sleep(Duration::from_millis(luck.random_below(8)));
     }
-    terminal.resize(80, 24);
-    terminal.press("\x1b[F");
+    terminal.resize_window(80, 24);
+    terminal.press_keys("\x1b[F");
     terminal.wait_for("the very end");
     for (columns, rows) in [(80, 24), (20, 5), (200, 50)] {
-        terminal.resize(columns, rows);
+        terminal.resize_window(columns, rows);
         terminal.assert_fresh("/help");
     }
-    terminal.press("/exit\r");
-    assert!(terminal.end().contains("exit=0"));
+    terminal.press_keys("/exit\r");
+    assert!(terminal.wait_end().contains("exit=0"));
     terminal.assert_restored();
 }
 
@@ -76,22 +76,22 @@ fn a_megabyte_is_pasted_at_once() {
     let texts =
         ["zeile é 世界\n".repeat(70_000), "x".repeat(1 << 20), "\x1b[31m\t\u{202e}odd\n".repeat(90_000)];
     for text in texts {
-        let mut terminal = Terminal::start(&[], &[]);
+        let mut terminal = Terminal::start_product(&[], &[]);
         terminal.wait_for("Set up a model");
-        terminal.press(ESC);
+        terminal.press_keys(ESC);
         terminal.wait_for("nothing was changed");
         let started = Instant::now();
-        terminal.press(&format!("\x1b[200~{text}\x1b[201~"));
+        terminal.press_keys(&format!("\x1b[200~{text}\x1b[201~"));
         terminal.wait_for("[pasted ");
         // the bound is for busy machines: 0.2 s are usual, in a debug build
         assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());
         println!("{} bytes: {:?}", text.len(), started.elapsed());
-        terminal.press("\x03");
+        terminal.press_keys("\x03");
         terminal.wait_for("Up brings it back");
-        terminal.press("\x1b[A");
+        terminal.press_keys("\x1b[A");
         terminal.wait_for("[pasted ");
-        terminal.press("\x03\x03");
-        assert!(terminal.end().contains("exit=0"));
+        terminal.press_keys("\x03\x03");
+        assert!(terminal.wait_end().contains("exit=0"));
         terminal.assert_restored();
     }
 }
@@ -99,23 +99,24 @@ fn a_megabyte_is_pasted_at_once() {
 /// A terminal without bracketed paste types what is pasted; all of it arrives, also what comes in one piece.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_flood_of_keys_arrives_whole() {
-    let (server, mut terminal) = chat(vec![Behaviour::text("Read it.")]).await;
+    let (server, mut terminal) = chat_session(vec![Behaviour::text("Read it.")]).await;
     let flood: String = (0..700).map(|at| format!("{at} ")).collect();
-    terminal.press(&flood);
+    terminal.press_keys(&flood);
     terminal.wait_for("698 699");
-    terminal.press(ENTER);
+    terminal.press_keys(ENTER);
     terminal.wait_for("Read it.");
     assert_eq!(last_text(&server).trim_end(), flood.trim_end());
-    terminal.press("/exit\r");
-    assert!(terminal.end().contains("exit=0"));
+    terminal.press_keys("/exit\r");
+    assert!(terminal.wait_end().contains("exit=0"));
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_answer_steers_nothing() {
-    let (_server, mut terminal) = chat(vec![Behaviour::text(&odd()), Behaviour::text("again")]).await;
-    terminal.resize(120, 60);
+    let (_server, mut terminal) =
+        chat_session(vec![Behaviour::text(&odd_text()), Behaviour::text("again")]).await;
+    terminal.resize_window(120, 60);
     terminal.assert_fresh("/help");
-    terminal.press("tell\r");
+    terminal.press_keys("tell\r");
     for (_, word) in ODD {
         terminal.wait_for(word);
     }
@@ -124,18 +125,18 @@ async fn an_answer_steers_nothing() {
     terminal.wait_for(", 0 files");
     assert_eq!(terminal.title(), "");
     for (columns, rows) in [(120, 60), (80, 24), (20, 5), (33, 11)] {
-        terminal.resize(columns, rows);
+        terminal.resize_window(columns, rows);
         terminal.assert_fresh("/help");
     }
     for stolen in ["c3RvbGVu", "stolen\x07", "\x1b[3J", "\x1b[?1h", "\x1b[4h", "\u{9b}", "\u{202e}"] {
         terminal.assert_never_shown(stolen);
     }
-    terminal.assert_asked_nothing();
-    terminal.resize(80, 24);
-    terminal.press("more\r");
+    terminal.assert_no_queries();
+    terminal.resize_window(80, 24);
+    terminal.press_keys("more\r");
     terminal.wait_for("again");
-    terminal.press("/exit\r");
-    assert!(terminal.end().contains("exit=0"));
+    terminal.press_keys("/exit\r");
+    assert!(terminal.wait_end().contains("exit=0"));
     terminal.assert_restored();
 }
 
@@ -145,15 +146,15 @@ async fn a_line_of_a_megabyte_is_an_answer_like_others() {
     let chunk = json!({"id": "1", "object": "chat.completion.chunk", "created": 1, "model": "mock-1",
         "choices": [{"index": 0, "delta": {"role": "assistant", "content": format!("{line}\n\nits end")}, "finish_reason": "stop"}]});
     let answer = Behaviour::raw_stream(&format!("data: {chunk}\n\ndata: [DONE]\n\n"));
-    let (_server, mut terminal) = chat(vec![Behaviour::text("short"), answer]).await;
+    let (_server, mut terminal) = chat_session(vec![Behaviour::text("short"), answer]).await;
     // the line of the snapshot comes before the short answer or behind it, but not behind the long one
-    terminal.press("begin\r");
+    terminal.press_keys("begin\r");
     terminal.wait_until("the snapshot and the first answer", |screen| {
         screen.contains("0 files") && screen.contains("short")
     });
-    terminal.press("tell\r");
+    terminal.press_keys("tell\r");
     for (columns, rows) in [(80, 24), (20, 5), (200, 50)] {
-        terminal.resize(columns, rows);
+        terminal.resize_window(columns, rows);
         // a long text is laid out over several frames
         terminal.wait_until("its end in the new size", |screen| {
             let last = screen.lines().nth(usize::from(rows) - 1).unwrap_or_default().trim_end();
@@ -161,36 +162,36 @@ async fn a_line_of_a_megabyte_is_an_answer_like_others() {
         });
         terminal.assert_fresh("/help");
     }
-    terminal.press("/exit\r");
-    assert!(terminal.end().contains("exit=0"));
+    terminal.press_keys("/exit\r");
+    assert!(terminal.wait_end().contains("exit=0"));
     terminal.assert_restored();
 }
 
 #[test]
 fn a_tiny_terminal_is_enough_to_decide_and_to_leave() {
-    let mut terminal = Terminal::start(&["demo"], &[]);
+    let mut terminal = Terminal::start_product(&["demo"], &[]);
     terminal.wait_for("write_file?");
-    terminal.resize(20, 5);
+    terminal.resize_window(20, 5);
     terminal
         .wait_until("the question is there", |screen| screen.contains("Allow") && screen.contains("y once"));
     // a yes counts when the end was on screen
-    terminal.press("\x1b[F");
+    terminal.press_keys("\x1b[F");
     terminal.wait_until("the end is there", |screen| !screen.contains("the file"));
-    terminal.press("y");
+    terminal.press_keys("y");
     terminal.wait_until("the next question is there", |screen| screen.contains("in the project"));
-    terminal.press("\x1b[F");
+    terminal.press_keys("\x1b[F");
     terminal.wait_for("sh test.sh");
-    terminal.press("a");
-    terminal.resize(1, 1);
-    terminal.resize(80, 24);
+    terminal.press_keys("a");
+    terminal.resize_window(1, 1);
+    terminal.resize_window(80, 24);
     terminal.wait_for("edit_file?");
-    terminal.press("a");
+    terminal.press_keys("a");
     terminal.wait_for("undo: /snapshot restore");
-    terminal.resize(20, 5);
+    terminal.resize_window(20, 5);
     terminal.assert_fresh("/help");
-    terminal.press("/exit\r");
-    terminal.resize(80, 24);
-    assert!(terminal.end().contains("exit=0"));
+    terminal.press_keys("/exit\r");
+    terminal.resize_window(80, 24);
+    assert!(terminal.wait_end().contains("exit=0"));
     terminal.assert_restored();
 }
 
@@ -198,23 +199,23 @@ fn a_tiny_terminal_is_enough_to_decide_and_to_leave() {
 #[test]
 fn whatever_was_switched_on_is_off_in_the_end() {
     for ending in ["/exit\r", "\x04", "\x03\x03", "TERM", "HUP"] {
-        let mut terminal = Terminal::start(&[], &[]);
+        let mut terminal = Terminal::start_product(&[], &[]);
         terminal.wait_for("Set up a model");
-        terminal.press(ESC);
+        terminal.press_keys(ESC);
         terminal.wait_for("nothing was changed");
-        terminal.press("/mouse on\r");
+        terminal.press_keys("/mouse on\r");
         terminal.wait_for("the mouse scrolls");
-        terminal.press("/vim on\r/edit\r");
+        terminal.press_keys("/vim on\r/edit\r");
         terminal.wait_for("Edit which file?");
         match ending {
-            "TERM" | "HUP" => terminal.signal(ending),
+            "TERM" | "HUP" => terminal.send_signal(ending),
             keys => {
-                terminal.press(ESC);
+                terminal.press_keys(ESC);
                 terminal.wait_for("message, or / for commands");
-                terminal.press(keys);
+                terminal.press_keys(keys);
             }
         }
-        let end = terminal.end();
+        let end = terminal.wait_end();
         assert!(end.contains("exit="), "{ending:?}: {end}");
         terminal.assert_restored();
     }

@@ -29,7 +29,7 @@ impl vt100::Callbacks for Title {
 struct Seen {
     parser: vt100::Parser<Title>,
     bytes: Vec<u8>,
-    ended: bool,
+    has_ended: bool,
 }
 
 pub struct Terminal {
@@ -51,12 +51,12 @@ fn cells(count: u16) -> NonZeroU16 {
 
 impl Terminal {
     /// The product in an empty project, with an empty home directory.
-    pub fn start(arguments: &[&str], environment: &[(&str, &str)]) -> Self {
-        Self::of(Path::new(env!("CARGO_BIN_EXE_synthdev")), arguments, environment)
+    pub fn start_product(arguments: &[&str], environment: &[(&str, &str)]) -> Self {
+        Self::start_program(Path::new(env!("CARGO_BIN_EXE_synthdev")), arguments, environment)
     }
 
-    pub fn of(program: &Path, arguments: &[&str], environment: &[(&str, &str)]) -> Self {
-        Self::at(Arc::new(tempfile::tempdir().unwrap()), program, arguments, environment)
+    pub fn start_program(program: &Path, arguments: &[&str], environment: &[(&str, &str)]) -> Self {
+        Self::start_in_home(Arc::new(tempfile::tempdir().unwrap()), program, arguments, environment)
     }
 
     /// The product with a workflow of the user.
@@ -65,7 +65,7 @@ impl Terminal {
         let own = home.path().join(".config/synthdev/workflows");
         std::fs::create_dir_all(&own).unwrap();
         std::fs::write(own.join(format!("{name}.json")), workflow.to_string()).unwrap();
-        Self::at(home, Path::new(env!("CARGO_BIN_EXE_synthdev")), &[], &[])
+        Self::start_in_home(home, Path::new(env!("CARGO_BIN_EXE_synthdev")), &[], &[])
     }
 
     /// The product with a file in the user's configuration directory.
@@ -74,22 +74,22 @@ impl Terminal {
         let own = home.path().join(".config/synthdev");
         std::fs::create_dir_all(&own).unwrap();
         std::fs::write(own.join(name), text).unwrap();
-        Self::at(home, Path::new(env!("CARGO_BIN_EXE_synthdev")), arguments, &[])
+        Self::start_in_home(home, Path::new(env!("CARGO_BIN_EXE_synthdev")), arguments, &[])
     }
 
     /// The product with a home directory that somebody has filled.
     pub fn at_home(home: Arc<TempDir>, arguments: &[&str], environment: &[(&str, &str)]) -> Self {
-        Self::at(home, Path::new(env!("CARGO_BIN_EXE_synthdev")), arguments, environment)
+        Self::start_in_home(home, Path::new(env!("CARGO_BIN_EXE_synthdev")), arguments, environment)
     }
 
     /// The product once more, where this one was.
-    pub fn again(&self) -> Self {
+    pub fn start_in_same_home(&self) -> Self {
         self.again_with(&[])
     }
 
     /// The same with arguments.
     pub fn again_with(&self, arguments: &[&str]) -> Self {
-        Self::at(Arc::clone(&self.home), Path::new(env!("CARGO_BIN_EXE_synthdev")), arguments, &[])
+        Self::start_in_home(Arc::clone(&self.home), Path::new(env!("CARGO_BIN_EXE_synthdev")), arguments, &[])
     }
 
     /// Changes the database of its runs, which nobody has open; how many rows.
@@ -103,7 +103,12 @@ impl Terminal {
         self.home.path().join("project")
     }
 
-    fn at(home: Arc<TempDir>, program: &Path, arguments: &[&str], environment: &[(&str, &str)]) -> Self {
+    fn start_in_home(
+        home: Arc<TempDir>,
+        program: &Path,
+        arguments: &[&str],
+        environment: &[(&str, &str)],
+    ) -> Self {
         let (project, temporary) = (home.path().join("project"), home.path().join("tmp"));
         std::fs::create_dir_all(&project).unwrap();
         std::fs::create_dir_all(&temporary).unwrap();
@@ -130,37 +135,37 @@ impl Terminal {
         let seen = Seen {
             parser: vt100::Parser::new_with_callbacks(cells(24), cells(80), 1000, Title::default()),
             bytes: Vec::new(),
-            ended: false,
+            has_ended: false,
         };
         let seen = Arc::new((Mutex::new(seen), Condvar::new()));
-        let reader = follow(pair.master.try_clone_reader().unwrap(), Arc::clone(&seen));
+        let reader = follow_output(pair.master.try_clone_reader().unwrap(), Arc::clone(&seen));
         let writer = pair.master.take_writer().unwrap();
         Self { master: pair.master, writer, shell, seen, reader, home }
     }
 
-    pub fn press(&mut self, keys: &str) {
+    pub fn press_keys(&mut self, keys: &str) {
         self.writer.write_all(keys.as_bytes()).unwrap();
         self.writer.flush().unwrap();
     }
 
-    pub fn resize(&self, columns: u16, rows: u16) {
+    pub fn resize_window(&self, columns: u16, rows: u16) {
         // the emulator first: the program draws for the new size as soon as it hears of it
-        self.seen().parser.screen_mut().set_size(cells(rows), cells(columns));
+        self.lock_seen().parser.screen_mut().set_size(cells(rows), cells(columns));
         self.master.resize(size(columns, rows)).unwrap();
     }
 
-    pub fn screen(&self) -> String {
-        self.seen().parser.screen().contents()
+    pub fn screen_text(&self) -> String {
+        self.lock_seen().parser.screen().contents()
     }
 
     /// What the program called the window.
     pub fn title(&self) -> String {
-        self.seen().parser.callbacks().0.clone()
+        self.lock_seen().parser.callbacks().0.clone()
     }
 
     /// Whether this text is red on screen.
     pub fn is_red(&self, text: &str) -> bool {
-        let seen = self.seen();
+        let seen = self.lock_seen();
         let screen = seen.parser.screen();
         let (rows, columns) = screen.size();
         let at = screen.rows(0, columns.get()).enumerate().find_map(|(row, line)| {
@@ -178,22 +183,22 @@ impl Terminal {
 
     /// The program has written this to the terminal, whatever it shows of it.
     pub fn wait_for_bytes(&self, text: &str) {
-        self.wait(text, |seen| contains(&seen.bytes, text.as_bytes()));
+        self.wait_for_seen(text, |seen| contains_bytes(&seen.bytes, text.as_bytes()));
     }
 
     pub fn wait_until(&self, what: &str, wanted: impl Fn(&str) -> bool) {
-        self.wait(what, |seen| wanted(&seen.parser.screen().contents()));
+        self.wait_for_seen(what, |seen| wanted(&seen.parser.screen().contents()));
     }
 
     /// Waits for the end of everything in the terminal; what the screen shows then.
-    pub fn end(&mut self) -> String {
-        self.wait("the end", |seen| seen.ended);
+    pub fn wait_end(&mut self) -> String {
+        self.wait_for_seen("the end", |seen| seen.has_ended);
         self.shell.wait().unwrap();
-        self.screen()
+        self.screen_text()
     }
 
     /// Sends a signal to the program, not to the shell.
-    pub fn signal(&self, name: &str) {
+    pub fn send_signal(&self, name: &str) {
         let sent = std::process::Command::new("kill").args(["-s", name, &self.program()]).status().unwrap();
         assert!(sent.success());
     }
@@ -202,7 +207,7 @@ impl Terminal {
     pub fn vanish_within(self) {
         let holder = self.program();
         let mut inner = holder.clone();
-        while let Some(child) = child_of(&inner) {
+        while let Some(child) = first_child_of(&inner) {
             inner = child;
         }
         let inner = format!("/proc/{inner}");
@@ -215,9 +220,9 @@ impl Terminal {
     }
 
     /// Closes the window; the program has to end.
-    pub fn vanish(self) {
+    pub fn close_window(self) {
         let mut program = self.program();
-        while let Some(child) = child_of(&program) {
+        while let Some(child) = first_child_of(&program) {
             program = child;
         }
         let program = format!("/proc/{program}");
@@ -241,13 +246,13 @@ impl Terminal {
 
     /// Nothing that the program ever wrote to the terminal holds this.
     pub fn assert_never_shown(&self, text: &str) {
-        assert!(!contains(&self.seen().bytes, text.as_bytes()), "it was on screen");
+        assert!(!contains_bytes(&self.lock_seen().bytes, text.as_bytes()), "it was on screen");
     }
 
     /// What is on screen is what a new screen would show: everything is drawn anew, on an emulator that has seen nothing
     /// before. `last` is what the last line ends with as soon as the program knows its size.
     pub fn assert_fresh(&mut self, last: &str) {
-        self.wait(&format!("{last:?} in the last corner"), |seen| {
+        self.wait_for_seen(&format!("{last:?} in the last corner"), |seen| {
             let (rows, columns) = seen.parser.screen().size();
             let line = seen.parser.screen().rows(0, columns.get()).nth(usize::from(rows.get()) - 1);
             line.is_some_and(|line| {
@@ -255,25 +260,25 @@ impl Terminal {
             })
         });
         let before = {
-            let mut seen = self.seen();
+            let mut seen = self.lock_seen();
             let screen = seen.parser.screen();
-            let (before, (rows, columns)) = (cells_of(screen), screen.size());
+            let (before, (rows, columns)) = (styled_rows(screen), screen.size());
             seen.parser = vt100::Parser::new_with_callbacks(rows, columns, 1_000, Title::default());
             seen.parser.process(b"\x1b[?1049h\x1b[?2004h\x1b[?25l");
             before
         };
         // Ctrl+L
-        self.press("\x0c");
+        self.press_keys("\x0c");
         self.wait_or(
             "the same as before",
-            |seen| cells_of(seen.parser.screen()) == before,
+            |seen| styled_rows(seen.parser.screen()) == before,
             || before.join("\n"),
         );
     }
 
     /// Modes of terminal and line as they were before.
     pub fn assert_restored(&self) {
-        let seen = self.seen();
+        let seen = self.lock_seen();
         let screen = seen.parser.screen();
         let text = screen.contents();
         assert!(!screen.alternate_screen(), "the alternate screen is still on: {text}");
@@ -285,43 +290,43 @@ impl Terminal {
             "the mouse is still ours: {text}"
         );
         for sequence in ["\x1b[?1049l", "\x1b[?25h", "\x1b[?2004l"] {
-            assert!(contains(&seen.bytes, sequence.as_bytes()), "{sequence:?} was never sent");
+            assert!(contains_bytes(&seen.bytes, sequence.as_bytes()), "{sequence:?} was never sent");
         }
         assert!(text.contains(" icanon") && text.contains(" echo "), "the line is still raw: {text}");
     }
 
     /// A terminal that never answers must not be waited for. Its background is asked for, and nobody waits for that.
-    pub fn assert_asked_nothing(&self) {
+    pub fn assert_no_queries(&self) {
         let queries =
             ["[c", "[0c", "[>c", "[>0c", "[5n", "[6n", "[?6n", "[?u", "[14t", "[18t", "[?2026$p", "Z"];
         let strings = ["]10;?", "]4;", "P+q", "P$q"];
-        let seen = self.seen();
+        let seen = self.lock_seen();
         for query in queries.iter().chain(&strings) {
             let sequence = format!("\x1b{query}");
-            assert!(!contains(&seen.bytes, sequence.as_bytes()), "the terminal was asked {sequence:?}");
+            assert!(!contains_bytes(&seen.bytes, sequence.as_bytes()), "the terminal was asked {sequence:?}");
         }
     }
 
     fn program(&self) -> String {
-        child_of(&self.shell.process_id().unwrap().to_string()).unwrap()
+        first_child_of(&self.shell.process_id().unwrap().to_string()).unwrap()
     }
 
-    fn seen(&self) -> MutexGuard<'_, Seen> {
+    fn lock_seen(&self) -> MutexGuard<'_, Seen> {
         self.seen.0.lock().unwrap()
     }
 
-    fn wait(&self, what: &str, wanted: impl Fn(&Seen) -> bool) {
+    fn wait_for_seen(&self, what: &str, wanted: impl Fn(&Seen) -> bool) {
         self.wait_or(what, wanted, String::new);
     }
 
     fn wait_or(&self, what: &str, wanted: impl Fn(&Seen) -> bool, instead: impl Fn() -> String) {
         let deadline = Instant::now() + BOUND;
-        let mut seen = self.seen();
+        let mut seen = self.lock_seen();
         while !wanted(&seen) {
             let left = deadline.saturating_duration_since(Instant::now());
             let screen = seen.parser.screen().contents();
             assert!(
-                !left.is_zero() && !seen.ended,
+                !left.is_zero() && !seen.has_ended,
                 "waited for {what:?}, the screen shows:\n{screen}\n{}",
                 instead()
             );
@@ -331,13 +336,13 @@ impl Terminal {
 }
 
 /// The first process that a process has started.
-fn child_of(process: &str) -> Option<String> {
+fn first_child_of(process: &str) -> Option<String> {
     let children = std::fs::read_to_string(format!("/proc/{process}/task/{process}/children")).ok()?;
     children.split_whitespace().next().map(str::to_owned)
 }
 
 /// Everything the program writes goes to the emulator, and is kept.
-fn follow(mut from: Box<dyn Read + Send>, seen: Arc<(Mutex<Seen>, Condvar)>) -> JoinHandle<()> {
+fn follow_output(mut from: Box<dyn Read + Send>, seen: Arc<(Mutex<Seen>, Condvar)>) -> JoinHandle<()> {
     thread::spawn(move || {
         let mut chunk = vec![0; 16 * 1024];
         loop {
@@ -346,7 +351,7 @@ fn follow(mut from: Box<dyn Read + Send>, seen: Arc<(Mutex<Seen>, Condvar)>) -> 
             let mut now = seen.0.lock().unwrap();
             now.parser.process(&chunk[..length]);
             now.bytes.extend_from_slice(&chunk[..length]);
-            now.ended = length == 0;
+            now.has_ended = length == 0;
             seen.1.notify_all();
             if length == 0 {
                 break;
@@ -360,7 +365,7 @@ fn width(line: &str) -> usize {
 }
 
 /// Every row with its letters, colours and weights; how the emulator got there makes no difference.
-fn cells_of(screen: &vt100::Screen) -> Vec<String> {
+fn styled_rows(screen: &vt100::Screen) -> Vec<String> {
     let (rows, columns) = screen.size();
     let cell = |row: u16, column: u16| {
         let Some(cell) = screen.cell(row, column) else { return String::new() };
@@ -372,6 +377,6 @@ fn cells_of(screen: &vt100::Screen) -> Vec<String> {
     (0..rows.get()).map(|row| (0..columns.get()).map(|column| cell(row, column)).collect()).collect()
 }
 
-fn contains(bytes: &[u8], part: &[u8]) -> bool {
+fn contains_bytes(bytes: &[u8], part: &[u8]) -> bool {
     bytes.windows(part.len()).any(|window| window == part)
 }

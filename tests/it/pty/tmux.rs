@@ -18,7 +18,7 @@ struct Tmux {
 
 impl Tmux {
     /// The product, in an empty project. `None`: there is no tmux here.
-    fn start(arguments: &str) -> Option<Self> {
+    fn start_product(arguments: &str) -> Option<Self> {
         if Command::new("tmux").arg("-V").output().is_err() {
             println!("skipped: there is no tmux here");
             return None;
@@ -28,7 +28,7 @@ impl Tmux {
         fs::create_dir_all(&project).unwrap();
         let command = format!("'{}' {arguments}; echo exit=$?; exec cat", env!("CARGO_BIN_EXE_synthdev"));
         let project = project.display().to_string();
-        tmux.done(&[
+        tmux.run_to_end(&[
             "-f",
             "/dev/null",
             "new-session",
@@ -44,7 +44,7 @@ impl Tmux {
         Some(tmux)
     }
 
-    fn run(&self, arguments: &[&str]) -> Output {
+    fn run_command(&self, arguments: &[&str]) -> Output {
         let mut command = Command::new("tmux");
         command.env_clear().env("HOME", self.home.path()).env("TMUX_TMPDIR", self.home.path());
         command.env("LANG", "C.UTF-8").env("TERM", "xterm-256color").env("SHELL", "/bin/sh");
@@ -54,18 +54,18 @@ impl Tmux {
         command.arg("-u").args(arguments).output().unwrap()
     }
 
-    fn done(&self, arguments: &[&str]) -> String {
-        let output = self.run(arguments);
+    fn run_to_end(&self, arguments: &[&str]) -> String {
+        let output = self.run_command(arguments);
         assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8(output.stdout).unwrap()
     }
 
-    fn press(&self, keys: &[&str]) {
-        self.done(&[&["send-keys"], keys].concat());
+    fn press_keys(&self, keys: &[&str]) {
+        self.run_to_end(&[&["send-keys"], keys].concat());
     }
 
-    fn screen(&self) -> String {
-        self.done(&["capture-pane", "-p"])
+    fn screen_text(&self) -> String {
+        self.run_to_end(&["capture-pane", "-p"])
     }
 
     fn wait_for(&self, text: &str) -> String {
@@ -75,7 +75,7 @@ impl Tmux {
     fn wait_until(&self, what: &str, wanted: impl Fn(&str) -> bool) -> String {
         let started = Instant::now();
         loop {
-            let screen = self.screen();
+            let screen = self.screen_text();
             if wanted(&screen) {
                 return screen;
             }
@@ -111,40 +111,40 @@ impl Tmux {
 
 impl Drop for Tmux {
     fn drop(&mut self) {
-        self.run(&["kill-server"]);
+        self.run_command(&["kill-server"]);
     }
 }
 
 #[test]
 fn a_workflow_in_a_window_of_tmux() {
-    let Some(tmux) = Tmux::start("demo") else { return };
+    let Some(tmux) = Tmux::start_product("demo") else { return };
     tmux.wait_for("coder to change files: write_file?");
-    tmux.press(&["y"]);
+    tmux.press_keys(&["y"]);
     tmux.wait_for("coder to execute: execute_terminal?");
     // narrower, wider: the panel beside the conversation comes and goes
     for (columns, rows) in [(60, 12), (150, 40), (80, 24)] {
-        tmux.done(&["resize-window", "-x", &columns.to_string(), "-y", &rows.to_string()]);
+        tmux.run_to_end(&["resize-window", "-x", &columns.to_string(), "-y", &rows.to_string()]);
         tmux.wait_until(&format!("{columns} columns"), |screen| {
             let framed = screen.lines().any(|line| line.starts_with('┌') && line.chars().count() == columns);
             screen.contains("y once") && if columns < 100 { framed } else { screen.contains("│ path") }
         });
     }
-    tmux.press(&["a"]);
+    tmux.press_keys(&["a"]);
     tmux.wait_for("edit_file?");
-    tmux.press(&["a"]);
+    tmux.press_keys(&["a"]);
     tmux.wait_for("✓ coder_reviewer completed");
-    tmux.press(&["M-2"]);
+    tmux.press_keys(&["M-2"]);
     tmux.wait_for("▶■ stop");
-    tmux.press(&["Escape"]);
+    tmux.press_keys(&["Escape"]);
     tmux.wait_for("undo: /snapshot restore");
-    tmux.press(&["-l", "ünï 世界"]);
+    tmux.press_keys(&["-l", "ünï 世界"]);
     tmux.wait_for("❯ ünï 世界");
-    tmux.press(&["C-u"]);
-    tmux.press(&["-l", "/exit"]);
-    tmux.press(&["Enter"]);
+    tmux.press_keys(&["C-u"]);
+    tmux.press_keys(&["-l", "/exit"]);
+    tmux.press_keys(&["Enter"]);
     let end = tmux.wait_for("exit=0");
     assert!(!end.contains("undo: /snapshot restore"), "the screen from before is back: {end}");
-    let modes = tmux.done(&[
+    let modes = tmux.run_to_end(&[
         "display-message",
         "-p",
         "#{alternate_on} #{mouse_any_flag} #{cursor_flag} #{keypad_flag}",
@@ -154,66 +154,66 @@ fn a_workflow_in_a_window_of_tmux() {
 
 #[test]
 fn a_large_buffer_is_pasted() {
-    let Some(tmux) = Tmux::start("") else { return };
+    let Some(tmux) = Tmux::start_product("") else { return };
     tmux.wait_for("Set up a model");
-    tmux.press(&["Escape"]);
+    tmux.press_keys(&["Escape"]);
     tmux.wait_for("nothing was changed");
     let file = tmux.home.path().join("buffer");
     fs::write(&file, "zeile é 世界\n".repeat(20_000)).unwrap();
-    tmux.done(&["load-buffer", file.to_str().unwrap()]);
-    tmux.done(&["paste-buffer", "-p"]);
+    tmux.run_to_end(&["load-buffer", file.to_str().unwrap()]);
+    tmux.run_to_end(&["paste-buffer", "-p"]);
     tmux.wait_for("[pasted 20,000 lines #1]");
-    tmux.done(&["paste-buffer", "-p"]);
+    tmux.run_to_end(&["paste-buffer", "-p"]);
     tmux.wait_for("[pasted 20,000 lines #2]");
 }
 
 #[test]
 fn nothing_is_left_when_tmux_goes_away() {
     for (prepare, wait) in [(&["y"][..], "execute_terminal?"), (&[][..], "write_file?")] {
-        let Some(tmux) = Tmux::start("demo") else { return };
+        let Some(tmux) = Tmux::start_product("demo") else { return };
         tmux.wait_for("write_file?");
         if !prepare.is_empty() {
-            tmux.press(prepare);
+            tmux.press_keys(prepare);
         }
         tmux.wait_for(wait);
         assert!(tmux.processes().len() > 1);
-        tmux.done(&["kill-server"]);
+        tmux.run_to_end(&["kill-server"]);
         tmux.assert_nothing_left();
     }
     // with a command of its own at work
-    let Some(tmux) = Tmux::start("") else { return };
+    let Some(tmux) = Tmux::start_product("") else { return };
     tmux.wait_for("Set up a model");
-    tmux.press(&["Escape"]);
+    tmux.press_keys(&["Escape"]);
     tmux.wait_for("nothing was changed");
-    tmux.press(&["-l", "/cmd sleep 1234"]);
-    tmux.press(&["Enter"]);
+    tmux.press_keys(&["-l", "/cmd sleep 1234"]);
+    tmux.press_keys(&["Enter"]);
     tmux.wait_for("$ sleep 1234");
-    tmux.done(&["kill-server"]);
+    tmux.run_to_end(&["kill-server"]);
     tmux.assert_nothing_left();
 }
 
 /// Nobody looks for a while; whoever comes back sees what happened meanwhile.
 #[test]
 fn it_goes_on_while_nobody_looks() {
-    let Some(tmux) = Tmux::start("demo") else { return };
+    let Some(tmux) = Tmux::start_product("demo") else { return };
     tmux.wait_for("write_file?");
     let directory = tmux.home.path().display().to_string();
     let attach = |home: &str| {
         let environment = [("TMUX_TMPDIR", home)];
-        super::Terminal::of(Path::new("tmux"), &["-u", "attach"], &environment)
+        super::Terminal::start_program(Path::new("tmux"), &["-u", "attach"], &environment)
     };
     let mut looking = attach(&directory);
     looking.wait_for("write_file?");
-    looking.press("y");
+    looking.press_keys("y");
     looking.wait_for("execute_terminal?");
-    tmux.done(&["detach-client"]);
-    assert!(looking.end().contains("detached"));
-    tmux.press(&["a"]);
+    tmux.run_to_end(&["detach-client"]);
+    assert!(looking.wait_end().contains("detached"));
+    tmux.press_keys(&["a"]);
     tmux.wait_for("edit_file?");
     let mut again = attach(&directory);
     again.wait_for("edit_file?");
-    again.press("a");
+    again.press_keys("a");
     again.wait_for("✓ coder_reviewer completed");
-    tmux.done(&["detach-client"]);
-    again.end();
+    tmux.run_to_end(&["detach-client"]);
+    again.wait_end();
 }

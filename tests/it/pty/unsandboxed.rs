@@ -15,7 +15,7 @@ const DANGER: &str = "! this command runs WITHOUT A SANDBOX";
 const ALLOWED: &str = r#"{"sandbox": {"layer": "none"}, "approvals": {"execute": "allow"}}"#;
 const ASKING: &str = r#"{"sandbox": {"layer": "none"}}"#;
 
-fn home(settings: &str) -> Arc<tempfile::TempDir> {
+fn home_with_settings(settings: &str) -> Arc<tempfile::TempDir> {
     let home = tempfile::tempdir().unwrap();
     fs::create_dir_all(home.path().join(".config/synthdev")).unwrap();
     fs::create_dir_all(home.path().join("project")).unwrap();
@@ -23,7 +23,7 @@ fn home(settings: &str) -> Arc<tempfile::TempDir> {
     Arc::new(home)
 }
 
-fn execute(text: &str) -> Behaviour {
+fn execute_answer(text: &str) -> Behaviour {
     let arguments = format!(r#"{{"command": "echo {text} >>ran.txt"}}"#);
     Behaviour::calls(&[("c1", "execute_terminal", &arguments)])
 }
@@ -32,23 +32,23 @@ fn execute(text: &str) -> Behaviour {
 const COMMANDS: [&str; 3] = ["one", "two", "one"];
 
 /// What is pressed for no, and for yes.
-async fn check(settings: &str, arguments: &[&str], no: &str, yes: &str) {
-    let mut script: Vec<Behaviour> = COMMANDS.into_iter().map(execute).collect();
+async fn check_answers(settings: &str, arguments: &[&str], no: &str, yes: &str) {
+    let mut script: Vec<Behaviour> = COMMANDS.into_iter().map(execute_answer).collect();
     script.push(Behaviour::text("It is done."));
-    let server = ModelServer::start(script).await;
+    let server = ModelServer::start_server(script).await;
     let variables = [
         ("SYNTHDEV_BASE_URL", server.base_url.as_str()),
         ("SYNTHDEV_BASE_MODEL", "mock-1"),
         ("SYNTHDEV_API_KEY", "sk-test"),
     ];
-    let home = home(settings);
+    let home = home_with_settings(settings);
     let file = home.path().join("project/ran.txt");
     let ran = || fs::read_to_string(&file).unwrap_or_default();
     let mut terminal = Terminal::at_home(Arc::clone(&home), arguments, &variables);
     let linear = !arguments.is_empty();
     terminal.wait_for(if linear { "role:coder>" } else { "message, or / for commands" });
-    terminal.press("go");
-    terminal.press(ENTER);
+    terminal.press_keys("go");
+    terminal.press_keys(ENTER);
     let mut before = "";
     for (at, (command, (answer, expected))) in
         COMMANDS.into_iter().zip([(yes, "one\n"), (no, "one\n"), (yes, "one\none\n")]).enumerate()
@@ -60,12 +60,12 @@ async fn check(settings: &str, arguments: &[&str], no: &str, yes: &str) {
         });
         assert_eq!(ran(), before, "question {at}");
         if !linear {
-            assert!(terminal.is_red(DANGER), "{}", terminal.screen());
+            assert!(terminal.is_red(DANGER), "{}", terminal.screen_text());
             for word in ["4 always", "3 session", "this run"] {
-                assert!(!terminal.screen().contains(word), "{word}: {}", terminal.screen());
+                assert!(!terminal.screen_text().contains(word), "{word}: {}", terminal.screen_text());
             }
         }
-        terminal.press(answer);
+        terminal.press_keys(answer);
         before = expected;
     }
     terminal.wait_for("It is done.");
@@ -76,20 +76,20 @@ async fn check(settings: &str, arguments: &[&str], no: &str, yes: &str) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn each_command_is_asked_on_screen() {
-    check(ALLOWED, &[], "n", "y").await;
-    check(ASKING, &[], "n", "y").await;
+    check_answers(ALLOWED, &[], "n", "y").await;
+    check_answers(ASKING, &[], "n", "y").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn each_command_is_asked_in_lines() {
-    check(ALLOWED, &["--linear"], "2\r", "1\r").await;
+    check_answers(ALLOWED, &["--linear"], "2\r", "1\r").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn lines_that_were_written_before_allow_nothing() {
-    let server = ModelServer::start(vec![execute("one"), Behaviour::text("It is done.")]).await;
+    let server = ModelServer::start_server(vec![execute_answer("one"), Behaviour::text("It is done.")]).await;
     let base = server.base_url.clone();
-    let home = home(ALLOWED);
+    let home = home_with_settings(ALLOWED);
     let at = home.path().to_owned();
     let piped = tokio::task::spawn_blocking(move || {
         let variables = [

@@ -9,16 +9,16 @@ use synthdev::runtime::control_requests::PauseOutcome;
 use synthdev::runtime::resume::ResumeRequest;
 
 /// Another process of the same person.
-fn other(world: &World) -> RuntimeHandle {
+fn other_process(world: &World) -> RuntimeHandle {
     let store = Arc::new(SqliteStore::new(world.directory.path().join("data/runs.sqlite")));
     RuntimeHandle::new(RuntimePorts { store, ..world.handle.ports().clone() }, RuntimeOptions::default())
 }
 
-fn with(work: StateBody, agents: Vec<AgentSpec>) -> Arc<Workflow> {
+fn workflow_with(work: StateBody, agents: Vec<AgentSpec>) -> Arc<Workflow> {
     workflow(ParameterType::String, work, Vec::new(), agents)
 }
 
-fn asks_model() -> StateBody {
+fn agent_state() -> StateBody {
     StateBody::Agent {
         agent: AgentIx(0),
         function: AgentFunction::SendUserMessage,
@@ -26,15 +26,15 @@ fn asks_model() -> StateBody {
     }
 }
 
-fn present() -> ResumeRequest {
-    ResumeRequest { present: true, ..ResumeRequest::default() }
+fn user_resume_request() -> ResumeRequest {
+    ResumeRequest { user_present: true, ..ResumeRequest::default() }
 }
 
 fn status(handle: &RuntimeHandle, run: &RunId) -> RunStatus {
     handle.summary(run.as_str()).unwrap().progress.status
 }
 
-async fn finished(events: &mut EventReceiver) -> (RunStatus, Option<Value>) {
+async fn wait_finished(events: &mut EventReceiver) -> (RunStatus, Option<Value>) {
     loop {
         let event = tokio::time::timeout(PATIENCE, events.recv()).await.expect("a hang").unwrap().event;
         if let RunEvent::Finished { status, output, .. } = event {
@@ -46,21 +46,21 @@ async fn finished(events: &mut EventReceiver) -> (RunStatus, Option<Value>) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_waits_for_a_person_there_is_answered_here() {
     let mut world = World::new();
-    let here = other(&world);
-    let run = world.start(&with(pause("Ship it?"), Vec::new()));
-    world.until(|event| matches!(event, RunEvent::PersonAsked { .. })).await;
+    let here = other_process(&world);
+    let run = world.start_run(&workflow_with(pause_state("Ship it?"), Vec::new()));
+    world.events_until(|event| matches!(event, RunEvent::PersonAsked { .. })).await;
     assert_eq!(here.pause(&run, PATIENCE).await, Ok(PauseOutcome::Done));
-    let (seen, there, _) = world.end().await;
+    let (seen, there, _) = world.events_to_end().await;
     let said = seen.iter().any(|event| matches!(event, RunEvent::Warning { code, .. } if code == "control"));
     assert_eq!((there, said), (RunStatus::Paused, true));
     let open = here.summary(run.as_str()).unwrap().progress.pauses;
     assert_eq!((open.len(), open[0].message.as_str()), (1, "Ship it?"));
     // whoever answers there is too late
-    world.handle.send(&run, RunCommand::Answer { call: open[0].call, answer: UserAnswer::Continue });
+    world.handle.send_command(&run, RunCommand::Answer { call: open[0].call, answer: UserAnswer::Continue });
     let mut events = here.subscribe(false);
     let answers = vec![(open[0].call, UserAnswer::Text { text: "yes".into() })];
-    here.resume(&run, ResumeRequest { answers, ..present() }).await.unwrap();
-    assert_eq!(finished(&mut events).await, (RunStatus::Completed, Some(json!("yes"))));
+    here.resume(&run, ResumeRequest { answers, ..user_resume_request() }).await.unwrap();
+    assert_eq!(wait_finished(&mut events).await, (RunStatus::Completed, Some(json!("yes"))));
     // nobody drives it, so nobody is asked
     assert_eq!(here.pause(&run, PATIENCE).await, Ok(PauseOutcome::Done));
 }
@@ -68,7 +68,7 @@ async fn what_waits_for_a_person_there_is_answered_here() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_under_way_there_comes_to_its_end_first() {
     let mut world = World::new();
-    let here = other(&world);
+    let here = other_process(&world);
     let (ready, times) = (world.directory.path().join("go"), world.directory.path().join("times"));
     let command = format!(
         "echo once >> '{}'; until [ -e '{}' ]; do sleep 0.01; done",
@@ -87,10 +87,15 @@ async fn what_is_under_way_there_comes_to_its_end_first() {
         arguments: vec![(vec!["command".into()], ValueSource::Text("true".into()))],
         expect: ActionExpectation::Ok,
     });
-    let mut flow = with(waits, Vec::new());
+    let mut flow = workflow_with(waits, Vec::new());
     let states = &mut Arc::get_mut(&mut flow).unwrap().states;
-    states[0].transitions = go(2);
-    states.push(StateSpec { name: "second".into(), work: touch, transitions: go(1), ..StateSpec::default() });
+    states[0].transitions = transitions_to(2);
+    states.push(StateSpec {
+        name: "second".into(),
+        work: touch,
+        transitions: transitions_to(1),
+        ..StateSpec::default()
+    });
     let mut spec = spec(&flow, true);
     spec.approvals = spec.approvals.approving_all();
     let run = world.handle.start(spec).unwrap();
@@ -110,12 +115,12 @@ async fn what_is_under_way_there_comes_to_its_end_first() {
     std::fs::write(ready, "").unwrap();
     // who gave up waiting finds it paused, before what comes next
     assert_eq!(here.pause(&run, PATIENCE).await, Ok(PauseOutcome::Done));
-    assert_eq!(world.end().await.1, RunStatus::Paused);
+    assert_eq!(world.events_to_end().await.1, RunStatus::Paused);
     let stands = here.summary(run.as_str()).unwrap().progress;
     assert_eq!((stands.path, stands.pauses[0].state.as_str()), (vec!["fork".to_owned()], "second"));
     let mut events = here.subscribe(false);
-    here.resume(&run, present()).await.unwrap();
-    assert_eq!(finished(&mut events).await.0, RunStatus::Completed);
+    here.resume(&run, user_resume_request()).await.unwrap();
+    assert_eq!(wait_finished(&mut events).await.0, RunStatus::Completed);
     assert_eq!(std::fs::read_to_string(times).unwrap(), "once\n");
     assert!(here.verify_replay(&run).is_ok_and(|verdict| format!("{verdict:?}").starts_with("Same")));
 }
@@ -123,38 +128,39 @@ async fn what_is_under_way_there_comes_to_its_end_first() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_only_takes_time_there_goes_on_here() {
     let mut world = World::new();
-    let here = other(&world);
-    let run = world.start(&with(StateBody::Wait(WaitSpec::For(ValueSource::Value(json!(1)))), Vec::new()));
-    world.until(|event| matches!(event, RunEvent::Waiting { .. })).await;
+    let here = other_process(&world);
+    let run = world
+        .start_run(&workflow_with(StateBody::Wait(WaitSpec::For(ValueSource::Value(json!(1)))), Vec::new()));
+    world.events_until(|event| matches!(event, RunEvent::Waiting { .. })).await;
     assert_eq!(here.pause(&run, PATIENCE).await, Ok(PauseOutcome::Done));
     assert_eq!(status(&here, &run), RunStatus::Paused);
     let mut events = here.subscribe(false);
     here.resume(&run, ResumeRequest::default()).await.unwrap();
-    assert_eq!(finished(&mut events).await.0, RunStatus::Completed);
+    assert_eq!(wait_finished(&mut events).await.0, RunStatus::Completed);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_run_is_ended_from_elsewhere_whatever_it_does() {
-    let stalls = vec![("m-0", vec![Behaviour::text("never").stall()])];
+    let stalls = vec![("m-0", vec![Behaviour::text("never").with_stall()])];
     let server = ModelServer::start_per_model(stalls).await;
-    let mut chat = with(asks_model(), vec![agent(0, &server.base_url)]);
+    let mut chat = workflow_with(agent_state(), vec![agent(0, &server.base_url)]);
     let own = Arc::get_mut(&mut chat).unwrap();
     own.conversational = true;
     let rows: [(&str, Arc<Workflow>); 4] = [
-        ("asks", with(pause("Ship it?"), Vec::new())),
-        ("waits", with(StateBody::Wait(WaitSpec::For(ValueSource::Value(json!(60)))), Vec::new())),
-        ("asks a model", with(asks_model(), vec![agent(0, &server.base_url)])),
+        ("asks", workflow_with(pause_state("Ship it?"), Vec::new())),
+        ("waits", workflow_with(StateBody::Wait(WaitSpec::For(ValueSource::Value(json!(60)))), Vec::new())),
+        ("asks a model", workflow_with(agent_state(), vec![agent(0, &server.base_url)])),
         ("talks", chat),
     ];
     for (what, workflow) in rows {
         let mut world = World::new();
-        let here = other(&world);
-        let run = world.start(&workflow);
+        let here = other_process(&world);
+        let run = world.start_run(&workflow);
         let begun = |event: &RunEvent| {
             let asked = matches!(event, RunEvent::PersonAsked { .. } | RunEvent::ModelCalled { .. });
             asked || matches!(event, RunEvent::Waiting { .. })
         };
-        world.until(begun).await;
+        world.events_until(begun).await;
         if what == "talks" {
             let refused = here.pause(&run, PATIENCE).await.unwrap_err();
             let said = format!("run {run} is a conversation that goes on in another process");
@@ -164,7 +170,7 @@ async fn a_run_is_ended_from_elsewhere_whatever_it_does() {
             continue;
         }
         assert_eq!(here.cancel(&run).await, Ok(CancelOutcome::Done), "{what}");
-        let ended = (world.end().await.1, status(&here, &run));
+        let ended = (world.events_to_end().await.1, status(&here, &run));
         assert_eq!(ended, (RunStatus::Cancelled, RunStatus::Cancelled), "{what}");
         let again = here.cancel(&run).await.unwrap_err();
         assert_eq!(again.message, format!("run {run} is cancelled already"), "{what}");
@@ -174,9 +180,9 @@ async fn a_run_is_ended_from_elsewhere_whatever_it_does() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_driver_that_hears_nothing_is_named() {
     let mut world = World::new();
-    let here = other(&world);
-    let run = world.start(&with(pause("Ship it?"), Vec::new()));
-    world.until(|event| matches!(event, RunEvent::PersonAsked { .. })).await;
+    let here = other_process(&world);
+    let run = world.start_run(&workflow_with(pause_state("Ship it?"), Vec::new()));
+    world.events_until(|event| matches!(event, RunEvent::PersonAsked { .. })).await;
     // as an older program, or one on a system without sockets
     let drivers = world.directory.path().join("data/drivers");
     let socket = || {
@@ -198,8 +204,8 @@ async fn a_driver_that_hears_nothing_is_named() {
     assert_eq!(here.pause(&run, PATIENCE).await.unwrap_err().message, said);
     assert_eq!(status(&here, &run), RunStatus::Running);
     // one that has it in its hands and does not drive it
-    let idle = world.handle.start(spec(&with(pause("And this?"), Vec::new()), false)).unwrap();
-    while world.handle.running().contains(&idle) {
+    let idle = world.handle.start(spec(&workflow_with(pause_state("And this?"), Vec::new()), false)).unwrap();
+    while world.handle.running_runs().contains(&idle) {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
     world.handle.ports().store.claim(&idle).unwrap();
@@ -213,35 +219,35 @@ async fn a_driver_that_hears_nothing_is_named() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn of_many_who_want_it_each_gets_it_once_it_is_free() {
     let mut world = World::new();
-    let run = world.start(&with(pause("Ship it?"), Vec::new()));
-    world.until(|event| matches!(event, RunEvent::PersonAsked { .. })).await;
-    let others: Vec<RuntimeHandle> = (0..8).map(|_| other(&world)).collect();
+    let run = world.start_run(&workflow_with(pause_state("Ship it?"), Vec::new()));
+    world.events_until(|event| matches!(event, RunEvent::PersonAsked { .. })).await;
+    let others: Vec<RuntimeHandle> = (0..8).map(|_| other_process(&world)).collect();
     let taking = others.iter().map(|here| async {
         let paused = here.pause(&run, PATIENCE).await;
-        (paused, here.resume(&run, present()).await)
+        (paused, here.resume(&run, user_resume_request()).await)
     });
     let told = futures_util::future::join_all(taking).await;
     assert!(told.iter().all(|(paused, _)| *paused == Ok(PauseOutcome::Done)), "{told:?}");
     assert!(told.iter().any(|(_, resumed)| resumed.is_ok()), "{told:?}");
     // one of them has it in the end
-    let driving = others.iter().filter(|here| here.running().contains(&run)).count();
+    let driving = others.iter().filter(|here| here.running_runs().contains(&run)).count();
     assert_eq!((driving, status(&world.handle, &run)), (1, RunStatus::Running));
-    let ends = others.iter().find(|here| !here.running().contains(&run)).unwrap();
+    let ends = others.iter().find(|here| !here.running_runs().contains(&run)).unwrap();
     assert_eq!(ends.cancel(&run).await, Ok(CancelOutcome::Done));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn one_that_stands_is_left_as_it_stands() {
     let mut world = World::new();
-    let here = other(&world);
-    let mut flow = spec(&with(pause("Ship it?"), Vec::new()), true);
+    let here = other_process(&world);
+    let mut flow = spec(&workflow_with(pause_state("Ship it?"), Vec::new()), true);
     flow.stops.step = true;
     let run = world.handle.start(flow).unwrap();
-    world.until(|event| matches!(event, RunEvent::PersonAsked { .. })).await;
+    world.events_until(|event| matches!(event, RunEvent::PersonAsked { .. })).await;
     assert_eq!(here.pause(&run, PATIENCE).await, Ok(PauseOutcome::Done));
     let mut events = here.subscribe(false);
-    here.resume(&run, present()).await.unwrap();
-    here.send(&run, RunCommand::Steer(SteeringAction::Continue));
+    here.resume(&run, user_resume_request()).await.unwrap();
+    here.send_command(&run, RunCommand::Steer(SteeringAction::Continue));
     let asked = |event: &RunEvent| {
         matches!(event, RunEvent::PersonAsked { question: UserQuestion::Pause { .. }, .. })
     };
@@ -252,11 +258,11 @@ async fn one_that_stands_is_left_as_it_stands() {
 #[tokio::test]
 async fn files_read_again_and_worktrees_keep_the_one_store_that_others_ask() {
     let directory = tempfile::tempdir().unwrap();
-    let catalog = ConfigCatalog::load(ConfigSources::default(), bootstrap::specs(directory.path()));
+    let catalog = ConfigCatalog::load(ConfigSources::default(), bootstrap::tool_specs(directory.path()));
     let (project, data) = (directory.path(), directory.path().join("data"));
-    let wired = bootstrap::wire(project, &data, &catalog, None);
-    let again = bootstrap::rewire(&wired, project, &data, &catalog);
-    let beside = bootstrap::beside(&again, (project, &project.join("tree")), &data, &catalog);
+    let wired = bootstrap::wire_runtime(project, &data, &catalog, None);
+    let again = bootstrap::rewire_runtime(&wired, project, &data, &catalog);
+    let beside = bootstrap::wire_beside(&again, (project, &project.join("tree")), &data, &catalog);
     let store = |wired: &bootstrap::WiredRuntime| Arc::clone(&wired.handle.ports().store);
     assert!([&again, &beside].iter().all(|other| Arc::ptr_eq(&store(other), &store(&wired))));
 }

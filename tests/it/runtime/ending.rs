@@ -4,7 +4,7 @@ use std::future::Future;
 use std::sync::Mutex;
 use std::task::{Context, Poll, Waker};
 
-use super::sub_agents::watched;
+use super::sub_agents::watched_world;
 use super::*;
 use synthdev::engine::event::PublishedEvent;
 use synthdev::runtime::cancel::CancelOutcome;
@@ -12,9 +12,9 @@ use synthdev::runtime::resume::ResumeRequest;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_run_that_is_being_taken_up_is_told_to_end_once_it_is_driven() {
-    let (world, store) = watched();
+    let (world, store) = watched_world();
     let mut asks = two_branches([StateBody::None, StateBody::None]);
-    Arc::get_mut(&mut asks).unwrap().states[0].work = pause("Ship it?");
+    Arc::get_mut(&mut asks).unwrap().states[0].work = pause_state("Ship it?");
     let (handle, mut events) = (world.handle.clone(), world.handle.subscribe(false));
     let run = handle.start(spec(&asks, false)).unwrap();
     let status = |handle: &RuntimeHandle, run: &RunId| handle.summary(run.as_str()).unwrap().progress.status;
@@ -31,12 +31,12 @@ async fn a_run_that_is_being_taken_up_is_told_to_end_once_it_is_driven() {
         assert!(matches!(early, Poll::Pending), "{early:?}");
         *kept.lock().unwrap() = Some(tokio::spawn(cancel));
     });
-    handle.resume(&run, ResumeRequest { present: true, ..ResumeRequest::default() }).await.unwrap();
+    handle.resume(&run, ResumeRequest { user_present: true, ..ResumeRequest::default() }).await.unwrap();
     let cancelling = cancelling.lock().unwrap().take().unwrap();
     assert_eq!(cancelling.await.unwrap(), Ok(CancelOutcome::Told));
     while !events.recv().await.is_some_and(|published| ended(&published)) {}
     assert_eq!(status(&handle, &run), RunStatus::Cancelled);
-    while handle.running().contains(&run) {
+    while handle.running_runs().contains(&run) {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
     // what has ended, has

@@ -10,7 +10,7 @@ use synthdev::domain::tool::{ToolInvocation, ToolOutcome};
 use synthdev::engine::event::RunEvent;
 use synthdev::ports::tool::ToolPort;
 
-use crate::cli::world::talk;
+use crate::cli::world::talk_workflow;
 use crate::support::stage::{Stage, Texts, spec};
 use crate::support::tools::as_other_tools;
 
@@ -45,40 +45,46 @@ struct Played {
 }
 
 /// A model that calls `execute_terminal` once with each of these, in a process that holds `key`.
-async fn play(key: &str, calls: &[Value]) -> Played {
+async fn play_calls(key: &str, calls: &[Value]) -> Played {
     let tool_calls: Vec<Value> =
         calls.iter().map(|arguments| json!({"name": "execute_terminal", "arguments": arguments})).collect();
     let texts = Texts {
-        workflows: vec![talk().to_string()],
+        workflows: vec![talk_workflow().to_string()],
         replies: json!({"coder": [{"tool_calls": tool_calls}, {"text": "Done."}]}),
         keys: vec![key.to_owned()],
         ..Texts::default()
     };
     let executed = Arc::new(Mutex::new(Vec::new()));
     let kept = Arc::clone(&executed);
-    let mut stage = Stage::with(&texts, |model| model, |tools| Arc::new(Recording { tools, executed: kept }));
-    let Ok((program, _)) = stage.catalog.check("talk") else { panic!("{:#?}", stage.catalog.diagnostics()) };
+    let mut stage = Stage::with_wrapped_model(
+        &texts,
+        |model| model,
+        |tools| Arc::new(Recording { tools, executed: kept }),
+    );
+    let Ok((program, _)) = stage.catalog.check_workflow("talk") else {
+        panic!("{:#?}", stage.catalog.diagnostics())
+    };
     let inputs = Map::from_iter([("task".to_owned(), Value::from("go"))]);
-    stage.start(spec(program, inputs));
-    stage.end().await;
-    let seen = stage.seen();
+    stage.start_run(spec(program, inputs));
+    stage.wait_end().await;
+    let seen = stage.seen_events();
     let answers = seen.iter().filter_map(|event| match event {
         RunEvent::ToolFinished { content, .. } => Some(content.clone()),
         _ => None,
     });
     let mut copies = vec![
         ("events", format!("{}", json!(seen)).into_bytes()),
-        ("requests", format!("{}", json!(stage.heard.requests())).into_bytes()),
+        ("requests", format!("{}", json!(stage.recorder.requests())).into_bytes()),
     ];
     for end in ["", "-wal"] {
-        let path = format!("{}{end}", stage.history().display());
+        let path = format!("{}{end}", stage.history_path().display());
         copies.push(("the record", std::fs::read(path).unwrap_or_default()));
     }
     let executed = executed.lock().unwrap().clone();
     Played { executed, copies, answers: answers.collect() }
 }
 
-fn holds(bytes: &[u8], text: &str) -> bool {
+fn contains_text(bytes: &[u8], text: &str) -> bool {
     bytes.windows(text.len()).any(|window| window == text.as_bytes())
 }
 
@@ -91,13 +97,13 @@ fn spellings(key: &str) -> Vec<String> {
     vec![key.to_owned(), quote(key), quote(&quote(key))]
 }
 
-fn assert_holds(key: &str, calls: &[Value]) {
+fn assert_no_key(key: &str, calls: &[Value]) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let played = runtime.block_on(play(key, calls));
+    let played = runtime.block_on(play_calls(key, calls));
     assert_eq!(played.executed, calls, "{key}: what was executed");
     for (what, bytes) in &played.copies {
         for spelling in spellings(key) {
-            assert!(!holds(bytes, &spelling), "{key}: {what} shows it as {spelling}");
+            assert!(!contains_text(bytes, &spelling), "{key}: {what} shows it as {spelling}");
         }
     }
 }
@@ -111,7 +117,7 @@ proptest! {
         before in r#"[ -~]{0,12}"#,
         after in r#"[ -~]{0,12}"#,
     ) {
-        assert_holds(&key, &[
+        assert_no_key(&key, &[
             json!({"command": format!("{before}{key}{after}")}),
             json!({"command": format!("{key} {key}")}),
             json!({"command": "true"}),
@@ -127,7 +133,7 @@ fn a_call_with_the_mark_of_a_hidden_key_is_refused() {
         [("rm -rf cache/[redacted:key]", false), ("rm -rf cache/***", true), ("echo plain", true)]
     {
         let calls = [json!({"command": command})];
-        let played = runtime.block_on(play("sk-a1B2c3D4e5F6", &calls));
+        let played = runtime.block_on(play_calls("sk-a1B2c3D4e5F6", &calls));
         assert_eq!(played.executed.len(), usize::from(executed), "{command}");
         let refused = played.answers[0].contains("nothing was executed: the arguments hold `[redacted:key]`");
         assert_eq!(refused, !executed, "{command}: {:?}", played.answers);

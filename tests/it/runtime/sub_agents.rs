@@ -22,10 +22,10 @@ const SOON: Duration = Duration::from_millis(5);
 
 /// Each item is a task with one command.
 fn tasks(items: &[&str]) -> Arc<Workflow> {
-    loop_over(&json!(items), None, SubAgents::Items)
+    loop_workflow(&json!(items), None, SubAgents::Items)
 }
 
-fn loop_over(items: &Value, max_concurrency: Option<u32>, sub_agents: SubAgents) -> Arc<Workflow> {
+fn loop_workflow(items: &Value, max_concurrency: Option<u32>, sub_agents: SubAgents) -> Arc<Workflow> {
     let fork = StateBody::ForEach(ForEachSpec {
         items: ValueSource::Value(items.clone()),
         each: "item".into(),
@@ -51,9 +51,9 @@ fn loop_over(items: &Value, max_concurrency: Option<u32>, sub_agents: SubAgents)
     flow
 }
 
-pub fn watched() -> (World, Arc<Watched>) {
+pub fn watched_world() -> (World, Arc<Watched>) {
     let mut seen = None;
-    let world = World::with(|store: SqliteStore| {
+    let world = World::with_store(|store: SqliteStore| {
         let store = Arc::new(Watched::new(store));
         seen = Some(Arc::clone(&store));
         store
@@ -61,7 +61,7 @@ pub fn watched() -> (World, Arc<Watched>) {
     (world, seen.unwrap())
 }
 
-async fn handed(handle: &RuntimeHandle, id: &str) -> AssignedStep {
+async fn next_step_for(handle: &RuntimeHandle, id: &str) -> AssignedStep {
     for _ in 0..1_000 {
         if let NextAssignment::Step(handed, _) =
             handle.task_broker().next_assignment(id, "w", 1, Timestamp(0))
@@ -73,7 +73,7 @@ async fn handed(handle: &RuntimeHandle, id: &str) -> AssignedStep {
     panic!("no step of {id}");
 }
 
-async fn looked(
+async fn wait_task_status(
     handle: &RuntimeHandle,
     id: &str,
     wanted: impl Fn(&DelegatedTaskStatus) -> bool,
@@ -92,12 +92,12 @@ async fn whoever_reads_of_the_end_gets_no_step_any_more() {
     for (cancelled, status, code) in
         [(false, RunStatus::Failed, "workflow_failed"), (true, RunStatus::Cancelled, "workflow_cancelled")]
     {
-        let (mut world, store) = watched();
+        let (mut world, store) = watched_world();
         let handle = world.handle.clone();
         handle.serve_sub_agents(TaskTimeouts::default());
         let run = handle.start(spec(&tasks(&["a"]), false)).unwrap();
         let id = handle.task_broker().open_tasks(&run)[0].id.clone();
-        let handed = handed(&handle, &id).await;
+        let handed = next_step_for(&handle, &id).await;
         // the end stands in the store, and who drives the run has not come to anything else yet
         let seen = Arc::new(std::sync::Mutex::new(Vec::new()));
         let (asks, noted, of) = (handle.clone(), Arc::clone(&seen), id.clone());
@@ -106,17 +106,17 @@ async fn whoever_reads_of_the_end_gets_no_step_any_more() {
             let look = desk.task_status(&of).unwrap();
             noted.lock().unwrap().push((
                 desk.next_assignment(&of, "w", 1, Timestamp(0)),
-                look.current,
-                look.remaining,
+                look.current_step,
+                look.remaining_steps,
             ));
         });
         if cancelled {
-            handle.send(&run, RunCommand::Cancel);
+            handle.send_command(&run, RunCommand::Cancel);
         } else {
             let left: Vec<_> = (0..5).map(|_| handle.reject_result(&id, &handed.step, "no")).collect();
             assert_eq!(left, [4, 3, 2, 1, 0]);
         }
-        assert_eq!(world.end().await.1, status);
+        assert_eq!(world.events_to_end().await.1, status);
         assert_eq!(*seen.lock().unwrap(), [(NextAssignment::Waiting, None, Some(0))], "{code}");
         let after = handle.task_broker().next_assignment(&id, "w", 1, Timestamp(0));
         assert!(
@@ -134,14 +134,14 @@ async fn a_task_that_goes_back_is_not_taken_for_another_one() {
     let run = handle.start(spec(&tasks(&["a", "b"]), false)).unwrap();
     let ids: Vec<String> = handle.task_broker().open_tasks(&run).into_iter().map(|task| task.id).collect();
     for id in &ids {
-        handed(handle, id).await;
+        next_step_for(handle, id).await;
     }
-    let (lane, name) = (handle.task_broker().task_status(&ids[0]).unwrap().lane, "here".to_owned());
-    handle.send(&run, RunCommand::Steer(SteeringAction::Keep { lane, name: name.clone() }));
-    handle.send(&run, RunCommand::Steer(SteeringAction::GoBack { lane, name }));
-    let back = looked(handle, &ids[0], |look| look.went_back > 0).await;
+    let (lane, name) = (handle.task_broker().task_status(&ids[0]).unwrap().branch_id, "here".to_owned());
+    handle.send_command(&run, RunCommand::Steer(SteeringAction::Keep { lane, name: name.clone() }));
+    handle.send_command(&run, RunCommand::Steer(SteeringAction::GoBack { lane, name }));
+    let back = wait_task_status(handle, &ids[0], |look| look.restore_count > 0).await;
     let other = handle.task_broker().task_status(&ids[1]).unwrap();
-    assert_eq!((back.went_back, other.went_back), (1, 0));
+    assert_eq!((back.restore_count, other.restore_count), (1, 0));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -152,9 +152,9 @@ async fn what_has_no_room_in_the_queue_comes_later() {
     handle.serve_sub_agents(TaskTimeouts::default());
     let items: Vec<usize> = (0..ITEMS).collect();
     let at_once = u32::try_from(ITEMS).ok();
-    let run = handle.start(spec(&loop_over(&json!(items), at_once, SubAgents::Run), false)).unwrap();
+    let run = handle.start(spec(&loop_workflow(&json!(items), at_once, SubAgents::Run), false)).unwrap();
     let id = handle.task_broker().open_tasks(&run)[0].id.clone();
-    let open = looked(handle, &id, |look| look.remaining == Some(ITEMS)).await;
+    let open = wait_task_status(handle, &id, |look| look.remaining_steps == Some(ITEMS)).await;
     assert_eq!(open.completed.len(), 0);
     let next = |at: usize| handle.task_broker().next_assignment(&id, &format!("w{at}"), 1, Timestamp(0));
     let mut seen = std::collections::BTreeSet::new();
@@ -171,7 +171,7 @@ async fn what_has_no_room_in_the_queue_comes_later() {
         let outcome = ToolOutcome { ok: true, ..ToolOutcome::default() };
         let input = engine::input::Input::ToolDone { call, outcome };
         let (step, worker) = (step_id(call), format!("w{at}"));
-        handle.submit(&id, &step, (&worker, None), &json!("done"), input).await.unwrap();
+        handle.submit_result(&id, &step, (&worker, None), &json!("done"), input).await.unwrap();
         let NextAssignment::Step(handed, _) = next(LIMIT + at) else { panic!("none came") };
         assert!(seen.insert(handed.step.call), "{handed:?}");
     }
@@ -203,9 +203,9 @@ async fn of_a_long_run_only_its_beginning_is_read_for_a_delegated_call() {
     let mut long = workflow(ParameterType::Array, fork, vec![("fork".into(), nap)], Vec::new());
     let source = format!("Array.from({{length: {ITEMS}}}, (_, at) => at)");
     Arc::get_mut(&mut long).unwrap().scripts = Arc::new(vec![script(&source)]);
-    let (mut world, store) = watched();
-    let run = world.start(&long);
-    world.end().await;
+    let (mut world, store) = watched_world();
+    let run = world.start_run(&long);
+    world.events_to_end().await;
     let before = store.rows();
     assert!(store.load(&run).unwrap().1.len() > ITEMS);
     let read = store.rows();

@@ -33,14 +33,14 @@ struct Original {
     trees: Vec<Tree>,
     /// How many tools had run when each step began, or when its fork did.
     tools: Vec<usize>,
-    models_saw: Vec<Value>,
-    scripts_saw: Vec<Value>,
+    model_requests: Vec<Value>,
+    script_scopes: Vec<Value>,
     output: Option<Value>,
 }
 
 impl Original {
-    async fn record(stage: &mut Stage, recorded: &Recorded) -> Self {
-        let run = stage.record(program(&recorded.workflows)).await;
+    async fn record_run(stage: &mut Stage, recorded: &Recorded) -> Self {
+        let run = stage.record_run(program(&recorded.workflows)).await;
         let (steps, record) =
             (stage.handle.steps(&run).unwrap(), stage.handle.load_record(run.as_str()).unwrap());
         Self {
@@ -48,14 +48,14 @@ impl Original {
             events: events(stage, &run),
             output: record.summary.progress.output,
             trees: stage.trees.lock().unwrap().clone(),
-            models_saw: stage.models_saw.take(),
-            scripts_saw: stage.scripts_saw.take(),
+            model_requests: stage.model_requests.take_values(),
+            script_scopes: stage.script_scopes.take_values(),
             run,
             steps,
         }
     }
 
-    fn files_of(&self, step: &RunStep) -> &Tree {
+    fn files_at(&self, step: &RunStep) -> &Tree {
         &self.trees[self.tools[step.step as usize - 1]]
     }
 }
@@ -92,7 +92,7 @@ fn events(stage: &Stage, run: &RunId) -> Vec<Value> {
 }
 
 /// Branches do not wait for each other: the same things happen, in any order.
-fn sorted(mut values: Vec<Value>) -> Vec<Value> {
+fn sort_values(mut values: Vec<Value>) -> Vec<Value> {
     for value in &mut values {
         if let Some(path) = value.get_mut("path").and_then(Value::as_array_mut) {
             path.sort_by_key(Value::to_string);
@@ -103,7 +103,7 @@ fn sorted(mut values: Vec<Value>) -> Vec<Value> {
 }
 
 #[track_caller]
-fn same(now: &[Value], then: &[Value], what: &str) {
+fn assert_same(now: &[Value], then: &[Value], what: &str) {
     let first = (0..now.len().max(then.len())).find(|at| now.get(*at) != then.get(*at));
     if let Some(at) = first {
         let shown = |all: &[Value]| all.get(at).map(Value::to_string);
@@ -112,7 +112,7 @@ fn same(now: &[Value], then: &[Value], what: &str) {
 }
 
 /// The last of them, as many as there are of the others.
-fn rest(all: &[Value], part: &[Value]) -> Vec<Value> {
+fn last_values(all: &[Value], part: &[Value]) -> Vec<Value> {
     all[all.len().saturating_sub(part.len())..].to_vec()
 }
 
@@ -120,49 +120,49 @@ fn rest(all: &[Value], part: &[Value]) -> Vec<Value> {
 struct Luck(u64);
 
 impl Luck {
-    fn below(&mut self, end: usize) -> usize {
+    fn random_below(&mut self, end: usize) -> usize {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         usize::try_from(self.0 >> 33).unwrap() % end
     }
 }
 
 /// Somebody works in the project between two journeys.
-fn meddle(stage: &Stage, luck: &mut Luck) -> String {
+fn change_project(stage: &Stage, luck: &mut Luck) -> String {
     let project = stage.project();
     let names: Vec<String> = stage.tree().into_keys().collect();
-    for _ in 0..=luck.below(4) {
-        let path = project.join(&names[luck.below(names.len())]);
+    for _ in 0..=luck.random_below(4) {
+        let path = project.join(&names[luck.random_below(names.len())]);
         let is_file = fs::symlink_metadata(&path).is_ok_and(|about| about.is_file());
-        match luck.below(5) {
+        match luck.random_below(5) {
             0 => drop(fs::remove_file(&path)),
-            1 if is_file => fs::write(&path, format!("meddled {}", luck.below(1_000))).unwrap(),
+            1 if is_file => fs::write(&path, format!("meddled {}", luck.random_below(1_000))).unwrap(),
             2 if is_file => fs::set_permissions(&path, PermissionsExt::from_mode(0o755)).unwrap(),
             3 if is_file => {
                 fs::remove_file(&path).unwrap();
                 std::os::unix::fs::symlink("nowhere", &path).unwrap();
             }
             _ => {
-                let new = project.join(format!("new-{}/deep", luck.below(5)));
+                let new = project.join(format!("new-{}/deep", luck.random_below(5)));
                 fs::create_dir_all(&new).unwrap();
                 fs::write(new.join("file.txt"), "new").unwrap();
             }
         }
     }
-    let ignored = format!("ignored {}", luck.below(1_000));
+    let ignored = format!("ignored {}", luck.random_below(1_000));
     fs::write(project.join("ignored.log"), &ignored).unwrap();
     ignored
 }
 
 /// Goes to a step with its files, in place or as a fork, and looks around. `kept`: the files come back by hand, and
 /// the run is not told.
-fn go_to(
+fn check_travel(
     stage: &Stage,
     original: &Original,
     step: &RunStep,
     (fork, kept): (bool, bool),
     luck: &mut Luck,
 ) -> RunId {
-    let (index, ignored) = (stage.index(), meddle(stage, luck));
+    let (index, ignored) = (stage.index(), change_project(stage, luck));
     let snapshot = step.files.clone().unwrap();
     let store = &*stage.handle.ports().snapshots;
     let files = if kept {
@@ -178,7 +178,7 @@ fn go_to(
         stage.handle.rewind(&original.run, step.step, changes, store).unwrap();
         original.run.clone()
     };
-    assert_eq!(&stage.tree(), original.files_of(step), "files of step {} ({})", step.step, step.state);
+    assert_eq!(&stage.tree(), original.files_at(step), "files of step {} ({})", step.step, step.state);
     assert_eq!(stage.index(), index, "the user's index");
     assert_eq!(fs::read_to_string(stage.project().join("ignored.log")).unwrap(), ignored);
     run
@@ -186,7 +186,7 @@ fn go_to(
 
 impl Stage {
     /// It waits before the step, with the data of then.
-    fn stands(&self, run: &RunId, step: &RunStep) {
+    fn assert_before_step(&self, run: &RunId, step: &RunStep) {
         let record = self.handle.load_record(run.as_str()).unwrap();
         let origin = record.summary.origin.unwrap().run;
         assert_eq!(record.summary.progress.status, RunStatus::Paused);
@@ -200,46 +200,46 @@ impl Stage {
 }
 
 /// `unordered`: branches go on beside each other.
-async fn travel(recorded: Recorded, seed: u64, unordered: bool) {
+async fn check_all_travels(recorded: Recorded, seed: u64, unordered: bool) {
     let mut stage = Stage::new(&recorded.replies);
-    let original = Original::record(&mut stage, &recorded).await;
+    let original = Original::record_run(&mut stage, &recorded).await;
     let every = std::env::var_os("SYNTHDEV_SLOW_TESTS").is_some();
     let mut luck = Luck(seed);
     for time in 0..TIMES {
-        let step = &original.steps[luck.below(original.steps.len())];
+        let step = &original.steps[luck.random_below(original.steps.len())];
         let on = every || time % GO_ON == 0;
         // inside of branches it goes back as a whole, or without its files; then what a branch had done by then does
         // not come back, and it goes on elsewhere
-        let whole = step.within.is_some() && luck.below(2) == 0;
+        let whole = step.within.is_some() && luck.random_below(2) == 0;
         let step = &if whole {
             stage.handle.step_with_files(&original.run, step.step).unwrap()
         } else {
             step.clone()
         };
         let kept = step.within.is_some();
-        let fork = kept || !on || luck.below(2) == 0;
-        let run = go_to(&stage, &original, step, (fork, kept), &mut luck);
+        let fork = kept || !on || luck.random_below(2) == 0;
+        let run = check_travel(&stage, &original, step, (fork, kept), &mut luck);
         let what = format!("seed {seed}, time {time}: step {} ({}), fork: {fork}", step.step, step.state);
         if !on {
-            stage.stands(&run, step);
+            stage.assert_before_step(&run, step);
             continue;
         }
-        stage.go_on(&run).await;
-        let (models, scripts) = (stage.models_saw.take(), stage.scripts_saw.take());
+        stage.continue_run(&run).await;
+        let (models, scripts) = (stage.model_requests.take_values(), stage.script_scopes.take_values());
         let now = events(&stage, &run);
-        let saw = [(&models, &original.models_saw), (&scripts, &original.scripts_saw)];
+        let saw = [(&models, &original.model_requests), (&scripts, &original.script_scopes)];
         if unordered {
-            same(&sorted(now), &sorted(original.events.clone()), &what);
+            assert_same(&sort_values(now), &sort_values(original.events.clone()), &what);
             for (now, then) in saw {
                 if step.within.is_none() {
-                    same(&sorted(now.clone()), &sorted(rest(then, now)), &what);
+                    assert_same(&sort_values(now.clone()), &sort_values(last_values(then, now)), &what);
                 } else {
                     assert!(now.iter().all(|one| then.contains(one)), "{what}: {now:#?}");
                 }
             }
         } else {
-            same(&now, &original.events, &what);
-            saw.iter().for_each(|(now, then)| same(now, &rest(then, now), &what));
+            assert_same(&now, &original.events, &what);
+            saw.iter().for_each(|(now, then)| assert_same(now, &last_values(then, now), &what));
         }
         let record = stage.handle.load_record(run.as_str()).unwrap();
         assert_eq!(record.summary.progress.output, original.output, "{what}");
@@ -252,20 +252,20 @@ async fn travel(recorded: Recorded, seed: u64, unordered: bool) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn any_step_of_a_linear_run() {
-    travel(recorded::linear(), 1, false).await;
+    check_all_travels(recorded::linear_program(), 1, false).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn any_step_of_a_loop() {
-    travel(recorded::looping(), 2, false).await;
+    check_all_travels(recorded::looping_program(), 2, false).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn any_step_of_children() {
-    travel(recorded::nested(), 3, false).await;
+    check_all_travels(recorded::nested_program(), 3, false).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn any_step_around_and_inside_of_branches() {
-    travel(recorded::parallel(), 4, true).await;
+    check_all_travels(recorded::parallel_program(), 4, true).await;
 }

@@ -23,7 +23,7 @@ pub struct Seen {
 }
 
 impl Seen {
-    pub fn escaped(&self) -> bool {
+    pub fn has_escaped(&self) -> bool {
         self.broken || self.answer.contains("ESCAPED")
     }
 }
@@ -38,7 +38,7 @@ pub fn throw_away_root(groups: &[&Group], layer: Layer) -> Result<BTreeMap<Strin
     }
     let stage = tempfile::tempdir().unwrap();
     write_stage(stage.path(), groups, layer);
-    let done = start(stage.path())?;
+    let done = start_run(stage.path())?;
     let out = String::from_utf8_lossy(&done.stdout);
     if !out.lines().any(|line| line == "done") {
         let said = String::from_utf8_lossy(&done.stderr);
@@ -49,7 +49,7 @@ pub fn throw_away_root(groups: &[&Group], layer: Layer) -> Result<BTreeMap<Strin
         );
         return Err(format!("{}\n{out}", said.trim()));
     }
-    let seen = read(&out, groups, layer);
+    let seen = read_results(&out, groups, layer);
     let first = seen.values().next().map_or("", |seen| seen.answer.as_str());
     match first.find("no sandbox works") {
         Some(at) => Err(first[at..].lines().next().unwrap_or_default().to_owned()),
@@ -57,7 +57,7 @@ pub fn throw_away_root(groups: &[&Group], layer: Layer) -> Result<BTreeMap<Strin
     }
 }
 
-fn start(stage: &Path) -> Result<std::process::Output, String> {
+fn start_run(stage: &Path) -> Result<std::process::Output, String> {
     let own = ["-Urmpnf", "--kill-child", "sh"].map(str::to_owned).to_vec();
     let script = stage.join("root.sh").display().to_string();
     let program = env!("CARGO_BIN_EXE_synthdev");
@@ -110,8 +110,8 @@ fn write_group(to: &Path, group: &Group, rows: &[&Row], layer: Layer) {
     put("rows/prelude.sh", include_str!("prelude.sh"));
     for row in rows {
         put(&format!("rows/{}.sh", row.name), &format!(". ./rows/prelude.sh\n{}\n", row.script));
-        if !row.intact.is_empty() {
-            put(&format!("checks/{}", row.name), row.intact);
+        if !row.intact_check.is_empty() {
+            put(&format!("checks/{}", row.name), row.intact_check);
         }
     }
     if group.late {
@@ -154,7 +154,7 @@ fn workflow(group: &Group) -> Value {
         }
         None => json!({"name": "start", "transition": [{"target": "talk"}]}),
     };
-    let mut talk = talk(&first);
+    let mut talk = agent_workflow(&first);
     let sandbox = json!({"ports": group.ports});
     if !group.called {
         if !group.ports.is_empty() {
@@ -173,7 +173,7 @@ fn workflow(group: &Group) -> Value {
 }
 
 /// An agent that does what its replies say, after a first state.
-pub fn talk(first: &Value) -> Value {
+pub fn agent_workflow(first: &Value) -> Value {
     let talk = json!({"name": "talk", "agent": "coder", "input": "common_data.task",
         "action": {"function": "sendUserMessage"}, "transition": [{"target": "stop"}]});
     json!({
@@ -185,7 +185,7 @@ pub fn talk(first: &Value) -> Value {
     })
 }
 
-fn read(out: &str, groups: &[&Group], layer: Layer) -> BTreeMap<String, Seen> {
+fn read_results(out: &str, groups: &[&Group], layer: Layer) -> BTreeMap<String, Seen> {
     let mut seen: BTreeMap<String, Seen> = BTreeMap::new();
     let mut rows: Vec<&Row> = Vec::new();
     for line in out.lines() {

@@ -25,15 +25,15 @@ pub struct Row {
     /// Read by `sh` in the project, after `prelude.sh`. Prints `ESCAPED` where the outside is reached.
     pub script: &'static str,
     /// Read by `sh` outside, after `check.sh`: succeeds where all is intact. Empty: what was printed tells all.
-    pub intact: &'static str,
-    pub told: Told,
+    pub intact_check: &'static str,
+    pub message: Told,
     /// What the line of the sandbox says.
-    pub words: &'static str,
+    pub message_words: &'static str,
     /// It must print this: the sandbox is not in the way.
-    pub works: &'static str,
+    pub expected_output: &'static str,
     /// Without a sandbox it need not be seen to escape.
-    pub inert: bool,
-    pub only: Option<Layer>,
+    pub has_no_effect: bool,
+    pub only_layer: Option<Layer>,
     /// Not tried without a sandbox: it would end the test itself.
     pub held_only: bool,
 }
@@ -41,43 +41,53 @@ pub struct Row {
 impl Row {
     pub const fn new(name: &'static str, script: &'static str) -> Self {
         let (told, words) = (Told::Always, "");
-        Self { name, script, intact: "", told, words, works: "", inert: false, only: None, held_only: false }
+        Self {
+            name,
+            script,
+            intact_check: "",
+            message: told,
+            message_words: words,
+            expected_output: "",
+            has_no_effect: false,
+            only_layer: None,
+            held_only: false,
+        }
     }
 
-    pub const fn intact(self, intact: &'static str) -> Self {
-        Self { intact, ..self }
+    pub const fn with_intact(self, intact: &'static str) -> Self {
+        Self { intact_check: intact, ..self }
     }
 
     pub const fn words(self, words: &'static str) -> Self {
-        Self { words, ..self }
+        Self { message_words: words, ..self }
     }
 
-    pub const fn quiet(self) -> Self {
-        Self { told: Told::Never, ..self }
+    pub const fn without_message(self) -> Self {
+        Self { message: Told::Never, ..self }
     }
 
     pub const fn told_by_landlock(self) -> Self {
-        Self { told: Told::LandlockOnly, ..self }
+        Self { message: Told::LandlockOnly, ..self }
     }
 
-    pub const fn inert(self) -> Self {
-        Self { inert: true, ..self }
+    pub const fn without_effect(self) -> Self {
+        Self { has_no_effect: true, ..self }
     }
 
-    pub const fn only(self, layer: Layer) -> Self {
-        Self { only: Some(layer), ..self }
+    pub const fn only_on(self, layer: Layer) -> Self {
+        Self { only_layer: Some(layer), ..self }
     }
 
-    pub const fn held_only(self) -> Self {
+    pub const fn only_held(self) -> Self {
         Self { held_only: true, ..self }
     }
 
-    pub const fn works(self, works: &'static str) -> Self {
-        Self { works, told: Told::Never, inert: true, ..self }
+    pub const fn expect_works(self, works: &'static str) -> Self {
+        Self { expected_output: works, message: Told::Never, has_no_effect: true, ..self }
     }
 
-    pub fn is_told(&self, layer: Layer) -> bool {
-        match self.told {
+    pub fn is_message_expected(&self, layer: Layer) -> bool {
+        match self.message {
             Told::Always => true,
             Told::Never => false,
             Told::LandlockOnly => layer == Layer::Landlock,
@@ -128,7 +138,7 @@ impl Group {
     pub fn rows(&self, layer: Layer) -> Vec<&'static Row> {
         let fits = |row: &&Row| match layer {
             Layer::Nothing => !row.held_only && !self.held_only,
-            _ => row.only.is_none_or(|only| only == layer),
+            _ => row.only_layer.is_none_or(|only| only == layer),
         };
         self.rows.iter().filter(fits).collect()
     }

@@ -17,25 +17,25 @@ const ROWS: &[Row] = &[
     Row::new("through-other-root", "cat /proc/$victim/root$HOME/.ssh/id").told_by_landlock(),
     Row::new("through-a-hard-link", "ln ~/.ssh/id id; cat id"),
     Row::new("copied", "cp -r ~/.ssh copy; cat copy/id"),
-    Row::new("moved", "mv ~/.aws aws; cat aws/credentials").intact("[ -f ~/.aws/credentials ]"),
+    Row::new("moved", "mv ~/.aws aws; cat aws/credentials").with_intact("[ -f ~/.aws/credentials ]"),
     Row::new("opened-up", "chmod -R 755 ~/.gnupg; cat ~/.gnupg/key"),
-    Row::new("written", "chmod 755 ~/.ssh; echo ESCAPED >~/.ssh/authorized_keys").intact("absent ~/.ssh/authorized_keys"),
+    Row::new("written", "chmod 755 ~/.ssh; echo ESCAPED >~/.ssh/authorized_keys").with_intact("absent ~/.ssh/authorized_keys"),
     Row::new("npm-token", "cat ~/.npmrc").told_by_landlock(),
     Row::new("cargo-token", "cat ~/.cargo/credentials.toml").told_by_landlock(),
     Row::new("cargo-token-of-registry", "cat ~/.cargo/config.toml").told_by_landlock(),
     Row::new("gradle-password", "cat ~/.gradle/gradle.properties").told_by_landlock(),
     Row::new("token-file-is-empty", "cat ~/.npmrc && [ ! -s ~/.npmrc ] && echo WORKS")
-        .works("WORKS")
-        .only(Layer::Bubblewrap),
+        .expect_works("WORKS")
+        .only_on(Layer::Bubblewrap),
     Row::new("browser-of-snap", "cat ~/snap/firefox/cookies").words("may not be read"),
     Row::new("browser-of-flatpak", "cat ~/.var/app/cookies").words("may not be read"),
     Row::new("other-history", "cat ~/.histfile").words("may not be read"),
     Row::new("docker-token", "cat ~/.docker/config.json").told_by_landlock(),
     Row::new("device-read", "cat /dev/fake-disk").told_by_landlock(),
-    Row::new("own-environment", "env").quiet().inert(),
+    Row::new("own-environment", "env").without_message().without_effect(),
     Row::new("environment-of-parents", "cat /proc/[0-9]*/environ").told_by_landlock(),
     Row::new("environment-of-other", "cat /proc/$victim/environ").told_by_landlock(),
-    Row::new("arguments-of-other", "cat /proc/$victim/cmdline").quiet().only(Layer::Bubblewrap),
+    Row::new("arguments-of-other", "cat /proc/$victim/cmdline").without_message().only_on(Layer::Bubblewrap),
     Row::new(
         "memory-of-other",
         "perl -e 'open(M, \"<\", \"/proc/$ARGV[0]/maps\") or die \"/proc/$ARGV[0]/maps: $!\\n\"; print \"ESCAPED\\n\"' $victim",
@@ -48,7 +48,7 @@ const ROWS: &[Row] = &[
             if ($r < 0) { print STDERR \"process_vm_readv: $!\\n\"; exit 1 } print \"ESCAPED\\n\"' \
             $(sed -n '1s/-.*//p' /proc/$victim/maps 2>/dev/null || echo 400000) $victim",
     )
-    .inert(),
+    .without_effect(),
 ];
 
 pub const GROUPS: &[Group] = &[Group::new("secrets", ROWS)];

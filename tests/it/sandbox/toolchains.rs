@@ -116,7 +116,10 @@ fn answers(world: &Path, works: &[&Work], network: bool) -> Vec<String> {
         .map(|work| json!({"name": "execute_terminal", "arguments": {"command": work.command, "timeout_seconds": 300}}))
         .collect();
     let put = |name: &str, value: &Value| fs::write(world.join(name), value.to_string()).unwrap();
-    put("workflow.json", &super::root::talk(&json!({"name": "start", "transition": [{"target": "talk"}]})));
+    put(
+        "workflow.json",
+        &super::root::agent_workflow(&json!({"name": "start", "transition": [{"target": "talk"}]})),
+    );
     put("replies.json", &json!({"replies": {"coder": [{"tool_calls": calls}, {"text": "done"}]}}));
     let base = [
         "run",

@@ -29,8 +29,8 @@ use super::luck::Luck;
 pub const DECISION: &str = "decide";
 
 pub fn spec(luck: &mut Luck) -> RunSpec {
-    let chat = luck.chance(15);
-    let count = if chat { 1 } else { luck.between(1, 3) };
+    let chat = luck.random_chance(15);
+    let count = if chat { 1 } else { luck.random_between(1, 3) };
     let workflows = (0..count).map(|at| Arc::new(workflow(luck, at, count, chat))).collect();
     let rules = [ToolPermission::Allow, ToolPermission::Allow, ToolPermission::Ask, ToolPermission::Deny];
     RunSpec {
@@ -38,14 +38,14 @@ pub fn spec(luck: &mut Luck) -> RunSpec {
         program: WorkflowProgram { workflows, hash: "seeded".to_owned(), start_warnings: Vec::new() },
         inputs: Map::from_iter([("task".to_owned(), json!("the task"))]),
         approvals: ApprovalPolicy {
-            read: luck.pick(&rules),
-            write: luck.pick(&rules),
-            execute: luck.pick(&rules),
+            read: luck.pick_item(&rules),
+            write: luck.pick_item(&rules),
+            execute: luck.pick_item(&rules),
             ..ApprovalPolicy::default()
         },
         brief: Default::default(),
         stops: Default::default(),
-        interactive: chat || luck.chance(60),
+        interactive: chat || luck.random_chance(60),
     }
 }
 
@@ -68,21 +68,21 @@ fn scripts() -> Vec<WorkflowScript> {
 }
 
 fn workflow(luck: &mut Luck, at: usize, count: usize, chat: bool) -> Workflow {
-    let contexts: Vec<ContextSpec> = (0..luck.between(1, 2)).map(|name| context(luck, name)).collect();
+    let contexts: Vec<ContextSpec> = (0..luck.random_between(1, 2)).map(|name| context(luck, name)).collect();
     let agents: Vec<AgentSpec> =
-        (0..luck.between(1, 3)).map(|name| agent(luck, name, contexts.len(), chat)).collect();
-    let inner = if chat { 1 } else { luck.between(1, 5) };
+        (0..luck.random_between(1, 3)).map(|name| agent(luck, name, contexts.len(), chat)).collect();
+    let inner = if chat { 1 } else { luck.random_between(1, 5) };
     let mut states: Vec<StateSpec> =
         (0..inner).map(|name| state(luck, name, inner, &agents, (at, count), chat)).collect();
     states.push(stop(luck));
     if !chat {
-        bodies::add(luck, &mut states, inner, &agents, (at, count));
+        bodies::add_bodies(luck, &mut states, inner, &agents, (at, count));
     }
     let output = WorkflowParameter {
         name: "result".to_owned(),
-        kind: if luck.chance(85) { ParameterType::String } else { ParameterType::Number },
+        kind: if luck.random_chance(85) { ParameterType::String } else { ParameterType::Number },
         description: String::new(),
-        required: luck.chance(10),
+        required: luck.random_chance(10),
         default: None,
         schema: None,
     };
@@ -90,7 +90,7 @@ fn workflow(luck: &mut Luck, at: usize, count: usize, chat: bool) -> Workflow {
         name: format!("w{at}"),
         description: String::new(),
         inputs: Vec::new(),
-        output: (!chat && luck.chance(70)).then_some(output),
+        output: (!chat && luck.random_chance(70)).then_some(output),
         variables: Map::new(),
         contexts,
         agents,
@@ -99,15 +99,15 @@ fn workflow(luck: &mut Luck, at: usize, count: usize, chat: bool) -> Workflow {
         start: StateIx(0),
         stop: StateIx(inner),
         limits: WorkflowLimits {
-            max_steps: u32::try_from(luck.between(3, 40)).unwrap(),
-            max_visits: u32::try_from(luck.between(1, 6)).unwrap(),
-            max_depth: u32::try_from(luck.between(1, 4)).unwrap(),
-            max_concurrency: u32::try_from(luck.between(1, 4)).unwrap(),
+            max_steps: u32::try_from(luck.random_between(3, 40)).unwrap(),
+            max_visits: u32::try_from(luck.random_between(1, 6)).unwrap(),
+            max_depth: u32::try_from(luck.random_between(1, 4)).unwrap(),
+            max_concurrency: u32::try_from(luck.random_between(1, 4)).unwrap(),
             ..WorkflowLimits::default()
         },
-        no_match: luck.pick(&[NoMatch::Error, NoMatch::Go(StateIx(inner))]),
-        condition_errors_are_false: luck.chance(20),
-        snapshot: luck.pick(&[
+        no_match: luck.pick_item(&[NoMatch::Error, NoMatch::Go(StateIx(inner))]),
+        condition_errors_are_false: luck.random_chance(20),
+        snapshot: luck.pick_item(&[
             SnapshotPolicy::Auto,
             SnapshotPolicy::Auto,
             SnapshotPolicy::Required,
@@ -119,7 +119,7 @@ fn workflow(luck: &mut Luck, at: usize, count: usize, chat: bool) -> Workflow {
         ..Workflow::default()
     };
     if !chat {
-        remedies::add(luck, &mut workflow);
+        remedies::add_remedies(luck, &mut workflow);
     }
     workflow
 }
@@ -128,15 +128,15 @@ fn context(luck: &mut Luck, name: usize) -> ContextSpec {
     let starting = [(ChatRole::User, "welcome"), (ChatRole::Assistant, "thank you")];
     ContextSpec {
         name: format!("c{name}"),
-        starting_messages: (0..luck.below(3))
+        starting_messages: (0..luck.random_below(3))
             .map(|at| ContextEntry {
                 pinned: true,
                 ..ContextEntry::text(MessageAuthor::Start, starting[at].0, starting[at].1)
             })
             .collect(),
-        max_length: luck.pick(&[20, 90, 90, 400, 400, 50_000]),
-        max_tokens: luck.pick(&[None, None, None, Some(30)]),
-        trim: luck.pick(&[
+        max_length: luck.pick_item(&[20, 90, 90, 400, 400, 50_000]),
+        max_tokens: luck.pick_item(&[None, None, None, Some(30)]),
+        trim: luck.pick_item(&[
             TrimPolicy::DropOldest,
             TrimPolicy::DropOldest,
             TrimPolicy::Summarize,
@@ -144,33 +144,38 @@ fn context(luck: &mut Luck, name: usize) -> ContextSpec {
             TrimPolicy::Error,
         ]),
         summary: None,
-        pin_first: luck.pick(&[0, 0, 1, 3]),
-        tool_visibility: luck.pick(&[ToolVisibility::Summary, ToolVisibility::None, ToolVisibility::Full]),
+        pin_first: luck.pick_item(&[0, 0, 1, 3]),
+        tool_visibility: luck.pick_item(&[
+            ToolVisibility::Summary,
+            ToolVisibility::None,
+            ToolVisibility::Full,
+        ]),
     }
 }
 
 fn agent(luck: &mut Luck, name: usize, contexts: usize, chat: bool) -> AgentSpec {
     let tools = [("write", ToolRisk::Write), ("look", ToolRisk::Read), ("execute", ToolRisk::Execute)];
-    let side = if luck.chance(60) || chat { ConversationSide::Assistant } else { ConversationSide::User };
-    let decides = luck.chance(50);
+    let side =
+        if luck.random_chance(60) || chat { ConversationSide::Assistant } else { ConversationSide::User };
+    let decides = luck.random_chance(50);
     AgentSpec {
         id: format!("a{name}"),
         role: "role".to_owned(),
         side,
-        context: ContextIx(luck.below(contexts)),
-        system_prompt: luck.pick(&["You help.", ""]).to_owned(),
+        context: ContextIx(luck.random_below(contexts)),
+        system_prompt: luck.pick_item(&["You help.", ""]).to_owned(),
         examples: Vec::new(),
         choice: ModelChoice {
             level: "base".to_owned(),
             provider: "scripted".to_owned(),
-            price: luck.chance(70).then_some(TokenPrice {
+            price: luck.random_chance(70).then_some(TokenPrice {
                 input: 1_000_000.0,
                 output: 1_000_000.0,
                 ..TokenPrice::default()
             }),
             ..ModelChoice::default()
         },
-        tools: tools[..luck.below(4)]
+        tools: tools[..luck.random_below(4)]
             .iter()
             .map(|(name, risk)| ToolSpec {
                 name: (*name).to_owned(),
@@ -180,16 +185,16 @@ fn agent(luck: &mut Luck, name: usize, contexts: usize, chat: bool) -> AgentSpec
                 repeat: None,
             })
             .collect(),
-        parsing_tools: decides.then(|| decision(luck.chance(20))).into_iter().collect(),
-        max_tool_rounds: u32::try_from(luck.between(1, 4)).unwrap(),
-        tool_loop: luck.pick(&[ToolLoop::Auto, ToolLoop::Auto, ToolLoop::Step]),
-        input_visibility: luck.pick(&[
+        parsing_tools: decides.then(|| decision(luck.random_chance(20))).into_iter().collect(),
+        max_tool_rounds: u32::try_from(luck.random_between(1, 4)).unwrap(),
+        tool_loop: luck.pick_item(&[ToolLoop::Auto, ToolLoop::Auto, ToolLoop::Step]),
+        input_visibility: luck.pick_item(&[
             None,
             None,
             Some(InputVisibility::Shared),
             Some(InputVisibility::Private),
         ]),
-        memory: luck.pick(&[MemoryPolicy::None, MemoryPolicy::Private]),
+        memory: luck.pick_item(&[MemoryPolicy::None, MemoryPolicy::Private]),
         budget: Default::default(),
         reminder: None,
         network: None,
@@ -214,13 +219,13 @@ fn state(
     (own, workflows): (usize, usize),
     chat: bool,
 ) -> StateSpec {
-    let input = luck.pick(&[
+    let input = luck.pick_item(&[
         ValueSource::Absent,
         ValueSource::Text("do it".to_owned()),
         ValueSource::Script(ScriptIx(3)),
     ]);
-    let agent = luck.below(agents.len());
-    let work = match luck.below(10) {
+    let agent = luck.random_below(agents.len());
+    let work = match luck.random_below(10) {
         _ if chat => StateBody::Agent {
             agent: AgentIx(0),
             function: AgentFunction::SendUserMessage,
@@ -238,25 +243,29 @@ fn state(
         }
         3 | 4 if workflows > 1 => StateBody::Child {
             // mostly a later one, sometimes itself or an earlier one: max_depth ends that
-            workflow: WorkflowIx(if luck.chance(90) { (own + 1) % workflows } else { luck.below(workflows) }),
+            workflow: WorkflowIx(if luck.random_chance(90) {
+                (own + 1) % workflows
+            } else {
+                luck.random_below(workflows)
+            }),
             inputs: vec![(
                 "task".to_owned(),
-                luck.pick(&[ValueSource::Text("sub".to_owned()), ValueSource::Script(ScriptIx(3))]),
+                luck.pick_item(&[ValueSource::Text("sub".to_owned()), ValueSource::Script(ScriptIx(3))]),
             )],
         },
         _ => StateBody::Agent { agent: AgentIx(agent), function: AgentFunction::SendUserMessage, input },
     };
     let decides = matches!(work, StateBody::Agent { function: AgentFunction::SendUserMessage, .. })
         && !agents[agent].parsing_tools.is_empty()
-        && luck.chance(50);
+        && luck.random_chance(50);
     let transitions = if chat {
         vec![Transition { target: StateIx(0), condition: None, before: None }]
     } else {
-        (0..luck.between(1, 3)).map(|_| transition(luck, count)).collect()
+        (0..luck.random_between(1, 3)).map(|_| transition(luck, count)).collect()
     };
     StateSpec {
         name: format!("s{name}"),
-        script: (!chat && luck.chance(25)).then_some(ScriptIx(2)),
+        script: (!chat && luck.random_chance(25)).then_some(ScriptIx(2)),
         work,
         transitions,
         terminal: false,
@@ -269,9 +278,9 @@ fn state(
 
 fn transition(luck: &mut Luck, count: usize) -> Transition {
     Transition {
-        target: StateIx(luck.below(count + 1)),
-        condition: luck.chance(60).then_some(ScriptIx(0)),
-        before: luck.chance(30).then_some(ScriptIx(1)),
+        target: StateIx(luck.random_below(count + 1)),
+        condition: luck.random_chance(60).then_some(ScriptIx(0)),
+        before: luck.random_chance(30).then_some(ScriptIx(1)),
     }
 }
 
@@ -282,7 +291,7 @@ fn stop(luck: &mut Luck) -> StateSpec {
         work: StateBody::None,
         transitions: Vec::new(),
         terminal: true,
-        output: luck.pick(&[
+        output: luck.pick_item(&[
             ValueSource::Absent,
             ValueSource::Text("end".to_owned()),
             ValueSource::Script(ScriptIx(3)),

@@ -7,49 +7,50 @@ use synthdev::domain::ids::CallId;
 use synthdev::domain::journal::{PauseReason, RunProgress};
 use synthdev::engine::effect::Effect;
 use synthdev::engine::input::{Input, ResumeInput};
-use synthdev::engine::replay::{ReplayResult, replay};
+use synthdev::engine::replay::{ReplayResult, replay_inputs};
 use synthdev::engine::streaming_replay::StreamingReplay;
 
 use super::{Arc, Weather, answers};
 
 impl Weather {
     /// What a new process makes of the journal: the same machine, and the same things still to be done.
-    pub fn rebuild(&mut self) {
-        let ReplayResult { machine, events, pending } = replay(Arc::clone(&self.spec), self.inputs.clone());
+    pub fn rebuild_machine(&mut self) {
+        let ReplayResult { machine, events, pending } =
+            replay_inputs(Arc::clone(&self.spec), self.inputs.clone());
         assert!(events == self.events, "the machine that was rebuilt tells another story");
         let rebuilt: BTreeSet<CallId> = pending.iter().filter_map(|one| one.effect.call()).collect();
         let own: BTreeSet<CallId> =
-            self.pending.iter().filter_map(answers::call_of).chain(self.snapshot).collect();
+            self.pending.iter().filter_map(answers::effect_call).chain(self.snapshot).collect();
         assert_eq!(rebuilt, own, "what a reopened run would do again");
-        self.look(&self.machine.progress());
+        self.check_streaming(&self.machine.progress());
         self.machine = machine;
         // as in a long run: scripts, branches and other definitions must not notice
         self.machine.pack_old();
     }
 
     /// Who only looks sees the same, without knowing what comes next.
-    pub fn look(&self, progress: &RunProgress) {
+    pub fn check_streaming(&self, progress: &RunProgress) {
         let (mut look, mut events) = (StreamingReplay::new(Arc::clone(&self.spec)), Vec::new());
         for (at, input) in &self.inputs {
-            let fed = look.feed(*at, input.clone(), &mut |at, event| events.push((at, event)));
+            let fed = look.feed_input(*at, input.clone(), &mut |at, event| events.push((at, event)));
             assert_eq!(fed, Ok(()), "nothing here needs the whole journal");
         }
         let machine = look.finish(&mut |at, event| events.push((at, event)));
         assert!(events == self.events, "who only looks is told another story");
         assert_eq!(machine.progress(), *progress);
         assert_eq!(machine.ledger(), self.machine.ledger());
-        for call in self.pending.iter().filter_map(answers::call_of).chain(self.snapshot) {
-            assert!(machine.awaits(call), "{call} is waited for");
+        for call in self.pending.iter().filter_map(answers::effect_call).chain(self.snapshot) {
+            assert!(machine.awaits_call(call), "{call} is waited for");
         }
-        self.look_and_let_go();
+        self.check_compacting();
     }
 
     /// The same where old texts are let go of at once; a script that rewrites a conversation may need them.
-    fn look_and_let_go(&self) {
+    fn check_compacting(&self) {
         let (mut look, mut events) =
             (StreamingReplay::new(Arc::clone(&self.spec)).with_compaction(1), Vec::new());
         for (at, input) in &self.inputs {
-            if look.feed(*at, input.clone(), &mut |at, event| events.push((at, event))).is_err() {
+            if look.feed_input(*at, input.clone(), &mut |at, event| events.push((at, event))).is_err() {
                 return;
             }
         }
@@ -57,36 +58,36 @@ impl Weather {
         assert!(events == self.events, "who has let go of old texts is told another story");
     }
 
-    pub fn resume(&mut self) -> Input {
-        self.rebuild();
-        let parked = self.machine.is_over();
-        let present = if parked { self.luck.chance(70) } else { self.present };
+    pub fn resume_input(&mut self) -> Input {
+        self.rebuild_machine();
+        let parked = self.machine.is_idle_for_good();
+        let present = if parked { self.luck.random_chance(70) } else { self.user_present };
         let mut resumed = ResumeInput { present, ..ResumeInput::default() };
-        for pause in self.machine.pauses() {
+        for pause in self.machine.open_pauses() {
             if pause.reason == PauseReason::Approval {
-                if self.luck.chance(50) {
+                if self.luck.random_chance(50) {
                     resumed.decisions.push((pause.call, ApprovalDecision::Deny { reason: None }));
                 }
-            } else if self.luck.chance(60) {
-                resumed.answers.push((pause.call, answers::answer(&mut self.luck)));
+            } else if self.luck.random_chance(60) {
+                resumed.answers.push((pause.call, answers::random_answer(&mut self.luck)));
             }
         }
         let given = resumed.answers.iter().map(|(call, _)| *call);
-        self.past.extend(given.chain(resumed.decisions.iter().map(|(call, _)| *call)));
+        self.past_calls.extend(given.chain(resumed.decisions.iter().map(|(call, _)| *call)));
         // whoever is there is asked anew
         self.pending.retain(|one| !matches!(one, Effect::AskPerson { .. } | Effect::AskApproval { .. }));
         for effect in std::mem::take(&mut self.pending) {
             match &effect {
-                Effect::RunTool { call, invocation, .. } if self.luck.chance(30) => {
+                Effect::RunTool { call, invocation, .. } if self.luck.random_chance(30) => {
                     resumed.unclear.push((*call, "who knows".to_owned()));
-                    self.past.push(*call);
+                    self.past_calls.push(*call);
                     self.approved.push(invocation.clone());
                 }
                 _ => self.pending.push(effect),
             }
         }
-        self.present = present;
-        self.resumed += usize::from(parked);
+        self.user_present = present;
+        self.resume_count += usize::from(parked);
         Input::Resumed(Box::new(resumed))
     }
 }

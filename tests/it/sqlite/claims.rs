@@ -3,10 +3,10 @@
 use super::*;
 
 /// The run as another process left it: its number is not of a living one.
-fn left_by_a_dead_process(place: &Place, id: &str, status: RunStatus) -> RunId {
+fn insert_dead_run(place: &Place, id: &str, status: RunStatus) -> RunId {
     let run = RunHeader { pid: u32::MAX - 1, ..header(id, 1) };
     place.store().create(&run).unwrap();
-    tamper(&place.path, &format!("UPDATE progress SET status = '{}'", status.as_str()));
+    tamper_database(&place.path, &format!("UPDATE progress SET status = '{}'", status.as_str()));
     run.id
 }
 
@@ -14,12 +14,12 @@ fn left_by_a_dead_process(place: &Place, id: &str, status: RunStatus) -> RunId {
 fn a_claim_shows_what_was_and_lets_the_run_go_on() {
     for status in RunStatus::ALL {
         let place = Place::new();
-        let run = left_by_a_dead_process(&place, "r", status);
+        let run = insert_dead_run(&place, "r", status);
         let store = place.store();
         let seen = if status == RunStatus::Running { RunStatus::Interrupted } else { status };
         assert_eq!(store.claim(&run).unwrap().progress.status, seen);
         assert_eq!(place.store().find("r").unwrap().progress.status, RunStatus::Running);
-        store.append(&run, &[row(None, "1")], Some(&progress(RunStatus::Paused))).unwrap();
+        store.append(&run, &[row(None, "1")], Some(&run_progress(RunStatus::Paused))).unwrap();
         store.append(&run, &[row(None, "2")], None).unwrap();
         let (found, rows) = place.store().load(&run).unwrap();
         assert_eq!((found.pid, rows.len()), (std::process::id(), 2));
@@ -48,9 +48,9 @@ fn a_former_driver_writes_nothing_more() {
     let (one, other) = (place.store(), place.store());
     let run = header("r", 1);
     one.create(&run).unwrap();
-    one.append(&run.id, &[row(None, "1")], Some(&progress(RunStatus::Paused))).unwrap();
+    one.append(&run.id, &[row(None, "1")], Some(&run_progress(RunStatus::Paused))).unwrap();
     other.claim(&run.id).unwrap();
-    let done = progress(RunStatus::Completed);
+    let done = run_progress(RunStatus::Completed);
     for (rows, progress) in
         [(vec![row(None, "lost")], None), (vec![], Some(&done)), (vec![row(None, "lost")], Some(&done))]
     {
@@ -62,7 +62,7 @@ fn a_former_driver_writes_nothing_more() {
     assert_eq!(bodies, ["1", "2"]);
     assert_eq!(one.find("r").unwrap().progress.status, RunStatus::Running);
 
-    other.append(&run.id, &[], Some(&progress(RunStatus::Failed))).unwrap();
+    other.append(&run.id, &[], Some(&run_progress(RunStatus::Failed))).unwrap();
     one.claim(&run.id).unwrap();
     one.append(&run.id, &[row(None, "3")], None).unwrap();
     assert_eq!(other.load(&run.id).unwrap().1.len(), 3);
@@ -80,7 +80,7 @@ fn who_never_claimed_a_run_writes_nothing_to_it() {
 #[test]
 fn of_many_that_claim_at_once_one_gets_the_run() {
     let place = Place::new();
-    let run = left_by_a_dead_process(&place, "r", RunStatus::Running);
+    let run = insert_dead_run(&place, "r", RunStatus::Running);
     // a store that is gone drives nothing, so all of them stay to the end
     let stores: Vec<SqliteStore> = (0..8).map(|_| place.store()).collect();
     let claimed: Vec<bool> = std::thread::scope(|scope| {
@@ -109,7 +109,7 @@ fn a_driver_learns_of_a_stolen_claim_also_with_nothing_to_write() {
     one.create(&run).unwrap();
     assert!(one.is_driver_of(&run.id) && !other.is_driver_of(&run.id));
     // as if its driver could not be seen
-    tamper(&place.path, "UPDATE progress SET process = 'an earlier boot 1'");
+    tamper_database(&place.path, "UPDATE progress SET process = 'an earlier boot 1'");
     other.claim(&run.id).unwrap();
     assert!(other.is_driver_of(&run.id) && !one.is_driver_of(&run.id));
     for end in [one.append(&run.id, &[], None), one.append_and_end_tokens(&run.id, &[], None, &[], None)] {
@@ -126,7 +126,7 @@ fn a_driver_that_holds_its_lock_lives_whatever_its_process_id_says() {
     let (one, other) = (place.store(), place.store());
     let run = header("r", 1);
     one.create(&run).unwrap();
-    tamper(
+    tamper_database(
         &place.path,
         "UPDATE progress SET pid = 4294967294, process = 'elsewhere 1' || substr(process, instr(process, '|'))",
     );
@@ -147,9 +147,12 @@ fn a_run_that_was_let_go_can_be_claimed_again_also_where_that_could_not_be_writt
     assert_eq!(place.store().find("r").unwrap().progress.status, RunStatus::Interrupted);
     assert!(!store.is_driver_of(&run.id));
     store.claim(&run.id).unwrap();
-    tamper(&place.path, "CREATE TRIGGER no BEFORE UPDATE ON progress BEGIN SELECT raise(ABORT, 'no'); END");
+    tamper_database(
+        &place.path,
+        "CREATE TRIGGER no BEFORE UPDATE ON progress BEGIN SELECT raise(ABORT, 'no'); END",
+    );
     store.release(&run.id);
-    tamper(&place.path, "DROP TRIGGER no");
+    tamper_database(&place.path, "DROP TRIGGER no");
     assert!(place.store().claim(&run.id).is_err(), "others wait until this process ends");
     store.claim(&run.id).unwrap();
 }
@@ -161,7 +164,7 @@ fn a_removed_runs_driver_does_not_write_into_the_next_run() {
     let (one, other) = (place.store(), place.store());
     let run = header("old", 1);
     one.create(&run).unwrap();
-    one.append(&run.id, &[row(None, "1")], Some(&progress(RunStatus::Paused))).unwrap();
+    one.append(&run.id, &[row(None, "1")], Some(&run_progress(RunStatus::Paused))).unwrap();
     other.delete(std::slice::from_ref(&run.id)).unwrap();
     other.create(&header("new", 2)).unwrap();
     let error = one.append(&run.id, &[row(None, "2")], None).unwrap_err();
@@ -176,11 +179,14 @@ fn an_append_that_failed_leaves_no_gap() {
     let run = header("r", 1);
     store.create(&run).unwrap();
     store.append(&run.id, &[row(None, "1")], None).unwrap();
-    tamper(&place.path, "CREATE TRIGGER no BEFORE INSERT ON rows BEGIN SELECT raise(ABORT, 'no'); END");
+    tamper_database(
+        &place.path,
+        "CREATE TRIGGER no BEFORE INSERT ON rows BEGIN SELECT raise(ABORT, 'no'); END",
+    );
     assert!(store.append(&run.id, &[row(None, "2")], None).is_err());
-    tamper(&place.path, "DROP TRIGGER no");
+    tamper_database(&place.path, "DROP TRIGGER no");
     // as if the failed one had reached the disk after all
-    tamper(
+    tamper_database(
         &place.path,
         "INSERT INTO rows(run, seq, kind, at, body, length) SELECT run, 2, kind, at, '2', 1 FROM rows",
     );

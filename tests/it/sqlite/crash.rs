@@ -20,7 +20,7 @@ fn child_that_appends_until_killed() {
         store.claim(&run.id).unwrap();
     }
     for number in 0_u64.. {
-        let state = progress(RunStatus::Running);
+        let state = run_progress(RunStatus::Running);
         store
             .append(&run.id, &[row(Some(number), format!("{number}")), row(None, "pair")], Some(&state))
             .unwrap();
@@ -96,6 +96,6 @@ fn a_process_id_given_to_another_process_does_not_revive_a_run() {
     let place = Place::new();
     let store = place.store();
     store.create(&header("old", 1)).unwrap();
-    tamper(&place.path, "UPDATE progress SET process = 'an earlier boot 12345'");
+    tamper_database(&place.path, "UPDATE progress SET process = 'an earlier boot 12345'");
     assert_eq!(store.list(&RunQuery::newest(1)).unwrap()[0].progress.status, RunStatus::Interrupted);
 }

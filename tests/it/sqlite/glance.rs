@@ -8,65 +8,75 @@ use super::*;
 const RUN: &str = "2k7f9q3mx4tz";
 
 /// A run that stands still after two rows.
-fn standing(place: &Place) -> (SqliteStore, RunId) {
+fn stopped_run(place: &Place) -> (SqliteStore, RunId) {
     let store = place.store();
     let run = RunId::from(RUN);
     store.create(&header(RUN, 1)).unwrap();
     store.append(&run, &[row(None, "1")], None).unwrap();
-    let paused = progress(RunStatus::Paused);
+    let paused = run_progress(RunStatus::Paused);
     store.append_with_preview(&run, &[row(None, "2")], Some(&paused), "as it stood").unwrap();
     (store, run)
 }
 
-fn seen(store: &SqliteStore, run: &RunId) -> Option<String> {
+fn stored_preview(store: &SqliteStore, run: &RunId) -> Option<String> {
     store.preview(run).unwrap().filter(|(_, since)| *since == 0).map(|(text, _)| text)
 }
 
 /// As it stood so many rows ago.
-fn behind(store: &SqliteStore, run: &RunId) -> Option<u64> {
+fn rows_since_preview(store: &SqliteStore, run: &RunId) -> Option<u64> {
     store.preview(run).unwrap().map(|(_, since)| since)
 }
 
 #[test]
 fn it_comes_and_goes_with_the_rows() {
     let place = Place::new();
-    assert_eq!(seen(&place.store(), &RunId::from(RUN)), None, "nothing was ever written");
-    let (store, run) = standing(&place);
+    assert_eq!(stored_preview(&place.store(), &RunId::from(RUN)), None, "nothing was ever written");
+    let (store, run) = stopped_run(&place);
     let other = place.store();
-    assert_eq!(seen(&other, &run).as_deref(), Some("as it stood"));
-    assert_eq!(other.find(RUN).unwrap().progress, progress(RunStatus::Paused));
+    assert_eq!(stored_preview(&other, &run).as_deref(), Some("as it stood"));
+    assert_eq!(other.find(RUN).unwrap().progress, run_progress(RunStatus::Paused));
     assert_eq!(store.load(&run).unwrap().1.len(), 2);
-    assert_eq!(seen(&other, &RunId::from("2k7f")), None, "only whole ids");
+    assert_eq!(stored_preview(&other, &RunId::from("2k7f")), None, "only whole ids");
 
     // a new status without a row tells nothing new
-    store.append(&run, &[], Some(&progress(RunStatus::Failed))).unwrap();
-    assert_eq!(seen(&other, &run).as_deref(), Some("as it stood"));
+    store.append(&run, &[], Some(&run_progress(RunStatus::Failed))).unwrap();
+    assert_eq!(stored_preview(&other, &run).as_deref(), Some("as it stood"));
     store.append(&run, &[row(None, "3")], None).unwrap();
-    assert_eq!((seen(&other, &run), behind(&other, &run)), (None, Some(1)), "the run went on");
+    assert_eq!(
+        (stored_preview(&other, &run), rows_since_preview(&other, &run)),
+        (None, Some(1)),
+        "the run went on"
+    );
     store.append(&run, &[row(None, "4"), row(None, "5")], None).unwrap();
-    assert_eq!(behind(&other, &run), Some(3));
+    assert_eq!(rows_since_preview(&other, &run), Some(3));
     // also without rows of its own
     store.append_with_preview(&run, &[], None, "as it stands now").unwrap();
-    assert_eq!(seen(&other, &run).as_deref(), Some("as it stands now"));
+    assert_eq!(stored_preview(&other, &run).as_deref(), Some("as it stands now"));
     assert_eq!(question(&place.path, "SELECT count(*) FROM glances"), 1, "one a run");
     // which may go with rows that make earlier ones void
     store.append_and_end_tokens(&run, &[row(None, "6")], None, &[], Some("further back")).unwrap();
-    assert_eq!(seen(&other, &run).as_deref(), Some("further back"));
+    assert_eq!(stored_preview(&other, &run).as_deref(), Some("further back"));
     store.append_and_end_tokens(&run, &[row(None, "7")], None, &[], None).unwrap();
-    assert_eq!(behind(&other, &run), None);
+    assert_eq!(rows_since_preview(&other, &run), None);
     let elsewhere = header("2k7f9q3mx4tv", 1);
-    store.import(&elsewhere, &[row(None, "1")], &progress(RunStatus::Completed), Some("over there")).unwrap();
-    assert_eq!(seen(&other, &elsewhere.id).as_deref(), Some("over there"));
+    store
+        .import(&elsewhere, &[row(None, "1")], &run_progress(RunStatus::Completed), Some("over there"))
+        .unwrap();
+    assert_eq!(stored_preview(&other, &elsewhere.id).as_deref(), Some("over there"));
 }
 
 #[test]
 fn a_driver_that_was_replaced_writes_none() {
     let place = Place::new();
-    let (store, run) = standing(&place);
+    let (store, run) = stopped_run(&place);
     let second = place.store();
     second.claim(&run).unwrap();
     store.append_with_preview(&run, &[], None, "not mine any more").unwrap_err();
-    assert_eq!(seen(&second, &run).as_deref(), Some("as it stood"), "claiming it changes nothing yet");
+    assert_eq!(
+        stored_preview(&second, &run).as_deref(),
+        Some("as it stood"),
+        "claiming it changes nothing yet"
+    );
     place.store().append_with_preview(&RunId::from("nobody"), &[], None, "x").unwrap_err();
 }
 
@@ -80,9 +90,9 @@ fn one_that_makes_no_sense_is_none() {
         "DELETE FROM glances",
     ] {
         let place = Place::new();
-        let (store, run) = standing(&place);
-        tamper(&place.path, sql);
-        assert_eq!(behind(&store, &run), None, "{sql}");
+        let (store, run) = stopped_run(&place);
+        tamper_database(&place.path, sql);
+        assert_eq!(rows_since_preview(&store, &run), None, "{sql}");
         store.append(&run, &[row(None, "3")], None).unwrap();
         assert_eq!(store.load(&run).unwrap().1.len(), 3, "the store goes on after {sql}");
     }
@@ -91,7 +101,7 @@ fn one_that_makes_no_sense_is_none() {
 #[test]
 fn it_takes_room_and_goes_with_its_run() {
     let place = Place::new();
-    let (store, run) = standing(&place);
+    let (store, run) = stopped_run(&place);
     let bytes = "as it stood".len() as u64;
     assert_eq!(store.storage_usage().unwrap().glances_bytes, bytes);
     let spec = header(RUN, 1).spec.len() as u64;
@@ -105,11 +115,11 @@ fn it_takes_room_and_goes_with_its_run() {
 #[test]
 fn salvage_leaves_it_out() {
     let place = Place::new();
-    let (store, run) = standing(&place);
+    let (store, run) = stopped_run(&place);
     drop(store);
     let to = place.path.with_file_name("salvaged.sqlite");
-    let saved = salvage::salvage(&place.path, &to).unwrap();
+    let saved = salvage::salvage_store(&place.path, &to).unwrap();
     assert_eq!((saved.runs, saved.rows), (1, 2));
     let store = SqliteStore::new(to);
-    assert_eq!((seen(&store, &run), store.load(&run).unwrap().1.len()), (None, 2));
+    assert_eq!((stored_preview(&store, &run), store.load(&run).unwrap().1.len()), (None, 2));
 }

@@ -12,7 +12,7 @@ const STORED: [&[u8]; 2] =
     [include_bytes!("../../data/stores/v1.db"), include_bytes!("../../data/stores/v2.db")];
 const PRESENT: i64 = 3;
 
-fn stored(version: usize) -> Place {
+fn stored_version(version: usize) -> Place {
     let place = Place::new();
     std::fs::create_dir_all(place.path.parent().unwrap()).unwrap();
     std::fs::write(&place.path, STORED[version - 1]).unwrap();
@@ -20,7 +20,7 @@ fn stored(version: usize) -> Place {
 }
 
 fn version_1() -> Place {
-    stored(1)
+    stored_version(1)
 }
 
 fn version(path: &Path) -> i64 {
@@ -60,7 +60,7 @@ fn shape(path: &Path) -> Vec<String> {
 #[test]
 fn the_same_runs_are_there_after_it() {
     for version in [1, 2] {
-        check_runs(&stored(version), version as i64);
+        check_runs(&stored_version(version), version as i64);
     }
 }
 
@@ -96,7 +96,7 @@ fn check_runs(place: &Place, old: i64) {
 #[test]
 fn a_file_that_was_migrated_is_as_one_that_was_made_new() {
     for old in [1, 2] {
-        let (old, new) = (stored(old), Place::new());
+        let (old, new) = (stored_version(old), Place::new());
         old.store().list(&RunQuery::default()).unwrap();
         new.store().create(&header("x", 1)).unwrap();
         assert_eq!(shape(&old.path), shape(&new.path));
@@ -106,7 +106,7 @@ fn a_file_that_was_migrated_is_as_one_that_was_made_new() {
 
 #[test]
 fn what_version_2_had_more_is_there_too() {
-    let place = stored(2);
+    let place = stored_version(2);
     let store = place.store();
     let (running, paused) = (RunId::from("2m5running"), RunId::from("2m3paused"));
     let origin = store.find("2m5running").unwrap().origin.unwrap();
@@ -138,7 +138,7 @@ fn old_runs_go_on_and_are_found() {
     );
     let run = RunId::from("2m5running");
     store.claim(&run).unwrap();
-    store.append(&run, &[row(None, "{}")], Some(&progress(RunStatus::Completed))).unwrap();
+    store.append(&run, &[row(None, "{}")], Some(&run_progress(RunStatus::Completed))).unwrap();
     assert_eq!(store.load(&run).unwrap().1.len(), 4);
     store.create(&header("another", 1)).unwrap();
     assert_eq!(store.list(&RunQuery::default()).unwrap().len(), 7);
@@ -205,7 +205,7 @@ fn two_processes_open_it_at_once() {
 fn a_kill_leaves_one_version_or_the_other() {
     use std::io::{BufRead, BufReader};
     let large = version_1();
-    tamper(
+    tamper_database(
         &large.path,
         "WITH RECURSIVE n(x) AS (SELECT 100 UNION ALL SELECT x + 1 FROM n WHERE x < 20000)
          INSERT INTO rows SELECT 1, x, 'input', 1, NULL, printf('%.200c', 'x'), NULL, 200 FROM n",

@@ -6,7 +6,7 @@ use synthdev::domain::snapshot::RunWorktree;
 use super::*;
 
 /// Five runs of different kinds; a capital letter in the id only for the one with a cost that is unknown.
-fn filled() -> (Place, SqliteStore) {
+fn filled_store() -> (Place, SqliteStore) {
     let place = Place::new();
     let store = place.store();
     let rows = [
@@ -48,10 +48,10 @@ fn filled() -> (Place, SqliteStore) {
             ..header(id, at * 10)
         };
         store.create(&run).unwrap();
-        store.append(&run.id, &[], Some(&RunProgress { cost_usd, ..progress(status) })).unwrap();
+        store.append(&run.id, &[], Some(&RunProgress { cost_usd, ..run_progress(status) })).unwrap();
         assert_eq!(store.load(&run.id).unwrap().0, run);
     }
-    tamper(
+    tamper_database(
         &place.path,
         "UPDATE progress SET process = 'an earlier boot 1' WHERE run = (SELECT key FROM runs WHERE id = 'b5')",
     );
@@ -60,7 +60,7 @@ fn filled() -> (Place, SqliteStore) {
 
 #[test]
 fn every_filter_alone_and_some_together() {
-    let (_place, store) = filled();
+    let (_place, store) = filled_store();
     let all = RunQuery::default;
     let words = |words: &str| RunQuery { words: Some(words.to_owned()), ..all() };
     let of = |statuses: &[RunStatus]| RunQuery { statuses: statuses.to_vec(), ..all() };
@@ -84,8 +84,8 @@ fn every_filter_alone_and_some_together() {
         (RunQuery { since: Some(Timestamp(20)), until: Some(Timestamp(20)), ..all() }, &["a2"]),
         (RunQuery { min_cost: Some(0.3), ..all() }, &["b5", "b3"]),
         (RunQuery { max_cost: Some(0.2), ..all() }, &["a2", "a1"]),
-        (RunQuery { of: Some(RunId::from("a1")), ..all() }, &["b3", "a2"]),
-        (RunQuery { of: Some(RunId::from("b5")), ..all() }, &[]),
+        (RunQuery { origin_run: Some(RunId::from("a1")), ..all() }, &["b3", "a2"]),
+        (RunQuery { origin_run: Some(RunId::from("b5")), ..all() }, &[]),
         (words("  "), &["b5", "B4", "b3", "a2", "a1"]),
         (words("PARSER"), &["a1"]),
         (words("größe"), &[]),
@@ -121,7 +121,7 @@ fn every_filter_alone_and_some_together() {
 
 #[test]
 fn where_a_run_came_from_and_works_is_shown() {
-    let (_place, store) = filled();
+    let (_place, store) = filled_store();
     let run = store.find("b5").unwrap();
     assert_eq!(
         run.origin.unwrap(),
@@ -158,15 +158,15 @@ fn pages_behind_the_last_start_meet_every_run_once() {
 #[test]
 fn whether_anybody_wrote_is_seen() {
     let place = Place::new();
-    assert_eq!(place.store().changes(), Ok(0), "nothing is made by asking");
+    assert_eq!(place.store().change_counter(), Ok(0), "nothing is made by asking");
     assert!(!place.path.exists());
     let store = place.store();
     store.create(&header("a", 1)).unwrap();
-    let before = store.changes().unwrap();
-    assert_eq!(store.changes(), Ok(before));
+    let before = store.change_counter().unwrap();
+    assert_eq!(store.change_counter(), Ok(before));
     store.create(&header("b", 2)).unwrap();
-    let own = store.changes().unwrap();
+    let own = store.change_counter().unwrap();
     assert_ne!(own, before);
     place.store().create(&header("c", 3)).unwrap();
-    assert_ne!(store.changes().unwrap(), own);
+    assert_ne!(store.change_counter().unwrap(), own);
 }

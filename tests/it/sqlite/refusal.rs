@@ -19,7 +19,7 @@ fn check_refused(place: &Place, message: &str, hint: &str) {
     assert!(fs::read(&place.path).unwrap() == before, "the file was changed");
 }
 
-fn filled() -> Place {
+fn filled_place() -> Place {
     let place = Place::new();
     let store = place.store();
     for at in 0..200 {
@@ -30,8 +30,8 @@ fn filled() -> Place {
 
 #[test]
 fn a_newer_version_is_left_alone() {
-    let place = filled();
-    tamper(&place.path, "PRAGMA user_version = 4");
+    let place = filled_place();
+    tamper_database(&place.path, "PRAGMA user_version = 4");
     check_refused(&place, "has version 4; this program knows versions up to 3", "update");
 }
 
@@ -39,7 +39,7 @@ fn a_newer_version_is_left_alone() {
 fn another_programs_database_is_left_alone() {
     let place = Place::new();
     fs::create_dir_all(place.path.parent().unwrap()).unwrap();
-    tamper(&place.path, "CREATE TABLE theirs(x)");
+    tamper_database(&place.path, "CREATE TABLE theirs(x)");
     check_refused(&place, "another program", "left as it is");
 }
 
@@ -53,7 +53,7 @@ fn a_damaged_file_is_named_and_never_replaced() {
 
 #[test]
 fn a_truncated_file_is_named_and_never_replaced() {
-    let place = filled();
+    let place = filled_place();
     let whole = fs::metadata(&place.path).unwrap().len();
     assert!(whole > 8 * 4096);
     fs::OpenOptions::new().write(true).open(&place.path).unwrap().set_len(4096).unwrap();
@@ -65,8 +65,8 @@ fn a_truncated_file_is_named_and_never_replaced() {
 #[test]
 fn a_value_that_makes_no_sense_is_damage() {
     for sql in ["UPDATE progress SET status = 'dreaming'", "UPDATE progress SET path = '['"] {
-        let place = filled();
-        tamper(&place.path, sql);
+        let place = filled_place();
+        tamper_database(&place.path, sql);
         let error = place.store().list(&RunQuery::newest(0)).unwrap_err();
         assert!(error.message.contains("is damaged"), "{error}");
     }
@@ -74,19 +74,19 @@ fn a_value_that_makes_no_sense_is_damage() {
 
 #[test]
 fn a_row_that_lost_a_part_is_damage() {
-    let place = filled();
+    let place = filled_place();
     let run = RunId::from("mine");
     let store = place.store();
     store.create(&header("mine", 1)).unwrap();
     store.append(&run, &[row(None, "{\"a\":1}")], None).unwrap();
-    tamper(&place.path, "UPDATE rows SET body = '{'");
+    tamper_database(&place.path, "UPDATE rows SET body = '{'");
     let error = place.store().load(&run).unwrap_err();
     assert!(error.message.contains("not as long as it was written"), "{error}");
 }
 
 #[test]
 fn an_id_is_taken_once_and_unknown_runs_take_nothing() {
-    let place = filled();
+    let place = filled_place();
     let store = place.store();
     let error = store.create(&RunHeader { input: "other".to_owned(), ..header("r7", 1) }).unwrap_err();
     assert!(error.message.contains("run r7 is already in"), "{error}");

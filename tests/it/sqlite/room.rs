@@ -8,7 +8,7 @@ fn words(row: &JournalRow) -> Option<String> {
     Some(row.body.clone())
 }
 
-fn hits(store: &SqliteStore, text: &str) -> usize {
+fn count_hits(store: &SqliteStore, text: &str) -> usize {
     store.search(&SearchQuery { text: text.to_owned(), ..SearchQuery::default() }, &words).unwrap().len()
 }
 
@@ -23,17 +23,17 @@ fn a_run_from_elsewhere_is_whole_and_nobody_drives_it() {
         JournalRow { digest: Some(7), ..row(Some(1), "a pelican") },
         JournalRow::new(JournalRowKind::Begun, Timestamp(1), Some(CallId(2)), large),
     ];
-    store.import(&run, &rows, &progress(RunStatus::Running), None).unwrap();
+    store.import(&run, &rows, &run_progress(RunStatus::Running), None).unwrap();
     assert_eq!(store.load(&run.id).unwrap(), (run.clone(), rows.to_vec()));
     let seen = store.find("here").unwrap();
     assert_eq!(
         seen.progress,
-        progress(RunStatus::Interrupted),
+        run_progress(RunStatus::Interrupted),
         "its process is not here, whoever has the number"
     );
-    assert_eq!(hits(&store, "pelican"), 1);
+    assert_eq!(count_hits(&store, "pelican"), 1);
 
-    let error = store.import(&run, &[], &progress(RunStatus::Completed), None).unwrap_err();
+    let error = store.import(&run, &[], &run_progress(RunStatus::Completed), None).unwrap_err();
     assert!(error.message.contains("already in"), "{error}");
     assert_eq!(store.load(&run.id).unwrap().1.len(), 2);
     store.append(&run.id, &[row(None, "1")], None).unwrap_err();
@@ -45,7 +45,7 @@ fn a_run_from_elsewhere_is_whole_and_nobody_drives_it() {
             None,
         )
         .unwrap();
-    assert_eq!(hits(&store, "ostrich"), 1);
+    assert_eq!(count_hits(&store, "ostrich"), 1);
 }
 
 #[test]
@@ -61,14 +61,14 @@ fn removed_runs_leave_nothing_behind() {
         if id == "gone" {
             store.append(&run.id, &[row(None, &*own)], None).unwrap();
         }
-        store.append(&run.id, &[], Some(&progress(RunStatus::Completed))).unwrap();
+        store.append(&run.id, &[], Some(&run_progress(RunStatus::Completed))).unwrap();
     }
-    assert_eq!(hits(&store, "pelican"), 3);
+    assert_eq!(count_hits(&store, "pelican"), 3);
     let gone = [RunId::from("gone"), RunId::from("gone too"), RunId::from("gone")];
     let previews = 2 * 200 + 200;
     let freed = store.delete(&gone).unwrap();
     assert_eq!(freed, ReclaimedSpace { runs: 2, bytes: 2 * 9 + previews + 150_000 + 1 });
-    assert_eq!(hits(&store, "pelican"), 1);
+    assert_eq!(count_hits(&store, "pelican"), 1);
     assert_eq!(store.list(&RunQuery::default()).unwrap().len(), 1);
     assert_eq!(store.load(&RunId::from("keep")).unwrap().1[1].body, shared);
     for (table, left) in
@@ -89,14 +89,14 @@ fn one_that_cannot_be_removed_keeps_all() {
     let store = place.store();
     for (id, status) in [("over", RunStatus::Completed), ("live", RunStatus::Running)] {
         store.create(&header(id, 1)).unwrap();
-        store.append(&RunId::from(id), &[], Some(&progress(status))).unwrap();
+        store.append(&RunId::from(id), &[], Some(&run_progress(status))).unwrap();
     }
     for (other, message) in [("live", "run live is running in process"), ("nobody", "no run `nobody`")] {
         let error = store.delete(&[RunId::from("over"), RunId::from(other)]).unwrap_err();
         assert!(error.message.contains(message), "{error}");
     }
     assert_eq!(store.list(&RunQuery::default()).unwrap().len(), 2);
-    tamper(&place.path, "UPDATE progress SET process = 'an earlier boot 1'");
+    tamper_database(&place.path, "UPDATE progress SET process = 'an earlier boot 1'");
     assert_eq!(store.delete(&[RunId::from("live")]).unwrap().runs, 1, "an interrupted run can be removed");
 }
 
@@ -110,7 +110,7 @@ fn room_is_told() {
         let rows: Vec<JournalRow> = (0..100)
             .map(|n| JournalRow { words: Some(format!("word{n}")), ..row(None, "x".repeat(1_000)) })
             .collect();
-        store.append(&RunId::from(id), &rows, Some(&progress(RunStatus::Completed))).unwrap();
+        store.append(&RunId::from(id), &rows, Some(&run_progress(RunStatus::Completed))).unwrap();
     }
     let space = store.storage_usage().unwrap();
     assert_eq!(
@@ -134,7 +134,7 @@ fn many_are_removed_while_another_process_writes() {
     let runs: Vec<RunId> = (0..130).map(|at| RunId(format!("r{at}"))).collect();
     for run in &runs {
         store.create(&header(run.as_str(), 1)).unwrap();
-        store.append(run, &[row(None, "x")], Some(&progress(RunStatus::Completed))).unwrap();
+        store.append(run, &[row(None, "x")], Some(&run_progress(RunStatus::Completed))).unwrap();
     }
     other.create(&header("live", 2)).unwrap();
     let freed = std::thread::scope(|scope| {

@@ -31,13 +31,13 @@ fn name(run: i64) -> String {
 }
 
 /// A history with eight completed runs, folded into one file.
-fn filled() -> Place {
+fn filled_history() -> Place {
     let place = Place::new();
-    fill(&place);
+    fill_history(&place);
     place
 }
 
-fn fill(place: &Place) {
+fn fill_history(place: &Place) {
     let store = place.store();
     for run in 1..=RUNS {
         let begun = RunHeader {
@@ -57,7 +57,7 @@ fn fill(place: &Place) {
                 )
             })
             .collect();
-        let done = RunProgress { updated: Timestamp(ROWS as i64), ..progress(RunStatus::Completed) };
+        let done = RunProgress { updated: Timestamp(ROWS as i64), ..run_progress(RunStatus::Completed) };
         for part in rows.chunks(7) {
             store.append(&begun.id, part, Some(&done)).unwrap();
         }
@@ -70,7 +70,7 @@ impl Place {
     }
 
     fn salvage(&self) -> SalvageReport {
-        salvage::salvage(&self.path, &self.new_file()).unwrap()
+        salvage::salvage_store(&self.path, &self.new_file()).unwrap()
     }
 
     fn log(&self) -> PathBuf {
@@ -121,9 +121,9 @@ fn check_salvaged(path: &Path, saved: &SalvageReport) -> Vec<(String, usize)> {
                 run.id
             );
         }
-        let told = saved.lost.iter().any(|line| line.contains(run.id.as_str()));
+        let told = saved.lost_items.iter().any(|line| line.contains(run.id.as_str()));
         let whole = rows.len() as u64 == ROWS && run.progress.status == RunStatus::Completed;
-        assert!(whole || told, "{} has {} rows: {:?}", run.id, rows.len(), saved.lost);
+        assert!(whole || told, "{} has {} rows: {:?}", run.id, rows.len(), saved.lost_items);
         if (rows.len() as u64) < ROWS {
             assert_eq!(run.progress.status, RunStatus::Interrupted, "{}", run.id);
             assert_eq!(run.progress.output, None, "a cut run has no outcome");
@@ -151,10 +151,10 @@ fn check_refused(place: &Place, words: &str) {
 
 #[test]
 fn a_whole_history_loses_nothing() {
-    let place = filled();
+    let place = filled_history();
     let before = place.bytes();
     let saved = place.salvage();
-    assert_eq!(saved, SalvageReport { runs: RUNS as u64, rows: RUNS as u64 * ROWS, lost: Vec::new() });
+    assert_eq!(saved, SalvageReport { runs: RUNS as u64, rows: RUNS as u64 * ROWS, lost_items: Vec::new() });
     check_salvaged(&place.new_file(), &saved);
     assert!(place.bytes() == before);
     let store = SqliteStore::new(place.new_file());
@@ -163,17 +163,17 @@ fn a_whole_history_loses_nothing() {
         .search(&SearchQuery { text: "word7 ".into(), limit: 0, ..SearchQuery::default() }, &words)
         .unwrap();
     assert_eq!(hits.len() as u64, ROWS, "the index is made anew by the first search");
-    let error = salvage::salvage(&place.path, &place.new_file()).unwrap_err();
+    let error = salvage::salvage_store(&place.path, &place.new_file()).unwrap_err();
     assert!(error.message.contains("is there already"), "{error}");
 }
 
 #[test]
 fn what_was_removed_stays_removed() {
-    let place = filled();
+    let place = filled_history();
     let gone = [RunId::from("2k03"), RunId::from("2k04"), RunId::from("2k07")];
     place.store().delete(&gone).unwrap();
     let saved = place.salvage();
-    assert_eq!((saved.runs, saved.lost.clone()), (RUNS as u64 - 3, Vec::new()));
+    assert_eq!((saved.runs, saved.lost_items.clone()), (RUNS as u64 - 3, Vec::new()));
     check_salvaged(&place.new_file(), &saved);
 }
 
@@ -185,49 +185,49 @@ fn a_damaged_beginning_costs_nothing_but_itself() {
         (0, &[0; 4096], "not a database"),
         (100, &[0xff; 3996], "malformed"),
     ] {
-        let place = filled();
+        let place = filled_history();
         place.overwrite(at, bytes);
         check_refused(&place, words);
         let saved = place.salvage();
         let runs = check_salvaged(&place.new_file(), &saved);
-        assert_eq!(runs.len() as i64, RUNS, "{at}: {:?}", saved.lost);
-        assert!(runs.iter().all(|(_, rows)| *rows as u64 == ROWS), "{at}: {:?}", saved.lost);
+        assert_eq!(runs.len() as i64, RUNS, "{at}: {:?}", saved.lost_items);
+        assert!(runs.iter().all(|(_, rows)| *rows as u64 == ROWS), "{at}: {:?}", saved.lost_items);
     }
 }
 
 #[test]
 fn a_truncated_file_is_refused_and_its_rest_is_saved() {
-    let whole = filled().size();
+    let whole = filled_history().size();
     for (length, least) in
         [(1, 0), (100, 0), (PAGE, 0), (whole / 2 / PAGE * PAGE, 2), (whole / 2 + 1_000, 2), (whole - PAGE, 5)]
     {
-        let place = filled();
+        let place = filled_history();
         place.truncate(length);
         println!("{length} of {whole}");
         check_refused(&place, "");
         let saved = place.salvage();
         let runs = check_salvaged(&place.new_file(), &saved);
         assert!(
-            runs.len() >= least && !saved.lost.is_empty(),
+            runs.len() >= least && !saved.lost_items.is_empty(),
             "{length} of {whole}: {runs:?} {:?}",
-            saved.lost
+            saved.lost_items
         );
     }
 }
 
 #[test]
 fn an_empty_file_is_no_new_history() {
-    let place = filled();
+    let place = filled_history();
     place.truncate(0);
     check_refused(&place, "it is empty");
     let saved = place.salvage();
-    assert_eq!((saved.runs, saved.lost), (0, vec!["the file is empty".to_owned()]));
+    assert_eq!((saved.runs, saved.lost_items), (0, vec!["the file is empty".to_owned()]));
 }
 
 /// Every page in turn: whatever it held, the rest is there, each loss is told, and readers get whole runs or errors.
 #[test]
 fn any_overwritten_page_costs_only_what_it_held() {
-    let sound = filled();
+    let sound = filled_history();
     let (bytes, pages) = (fs::read(&sound.path).unwrap(), sound.size() / PAGE);
     let noise: Vec<u8> = (0..PAGE as u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
     let place = Place::new();
@@ -239,7 +239,11 @@ fn any_overwritten_page_costs_only_what_it_held() {
         let saved = place.salvage();
         let runs = check_salvaged(&place.new_file(), &saved);
         let rows: usize = runs.iter().map(|(_, rows)| rows).sum();
-        assert!(rows as u64 >= RUNS as u64 * ROWS - 4 * ROWS, "page {page}: {rows} rows, {:?}", saved.lost);
+        assert!(
+            rows as u64 >= RUNS as u64 * ROWS - 4 * ROWS,
+            "page {page}: {rows} rows, {:?}",
+            saved.lost_items
+        );
         // a store on the damaged file gives what is true or an error, and never panics
         let store = place.store();
         for run in 1..=RUNS {
@@ -254,7 +258,7 @@ fn any_overwritten_page_costs_only_what_it_held() {
 }
 
 /// Leaves the file and its log as a killed process does.
-fn killed() -> Place {
+fn killed_history() -> Place {
     let (place, living) = (Place::new(), Place::new());
     let connection = rusqlite::Connection::open({
         fs::create_dir_all(living.path.parent().unwrap()).unwrap();
@@ -263,7 +267,7 @@ fn killed() -> Place {
     })
     .unwrap();
     connection.execute_batch("DELETE FROM runs").unwrap();
-    fill(&living);
+    fill_history(&living);
     fs::create_dir_all(place.path.parent().unwrap()).unwrap();
     fs::copy(&living.path, &place.path).unwrap();
     fs::copy(living.log(), place.log()).unwrap();
@@ -272,14 +276,14 @@ fn killed() -> Place {
 
 #[test]
 fn a_log_is_part_of_the_history() {
-    let place = killed();
+    let place = killed_history();
     assert!(fs::metadata(place.log()).unwrap().len() > 100 * PAGE);
     let saved = place.salvage();
     assert_eq!(
-        (saved.runs, saved.rows, saved.lost.len()),
+        (saved.runs, saved.rows, saved.lost_items.len()),
         (RUNS as u64, RUNS as u64 * ROWS, 0),
         "{:?}",
-        saved.lost
+        saved.lost_items
     );
     check_salvaged(&place.new_file(), &saved);
     let runs = place.store().list(&RunQuery::newest(0)).unwrap();
@@ -289,7 +293,7 @@ fn a_log_is_part_of_the_history() {
 #[test]
 fn a_log_without_its_file_is_not_thrown_away() {
     for empty in [false, true] {
-        let place = killed();
+        let place = killed_history();
         if empty {
             place.truncate(0)
         } else {
@@ -297,34 +301,34 @@ fn a_log_without_its_file_is_not_thrown_away() {
         }
         check_refused(&place, "though its log");
         let saved = place.salvage();
-        assert!(check_salvaged(&place.new_file(), &saved).len() > 5, "{:?}", saved.lost);
+        assert!(check_salvaged(&place.new_file(), &saved).len() > 5, "{:?}", saved.lost_items);
     }
 }
 
 #[test]
 fn a_damaged_log_is_not_written_over() {
-    let length = fs::metadata(killed().log()).unwrap().len();
+    let length = fs::metadata(killed_history().log()).unwrap().len();
     for (at, words) in [
         (0, "beginning of its log"),
         (20, "beginning of its log"),
         (32 + 24 + 100, "damaged in the middle"),
         (length / 2, "damaged in the middle"),
     ] {
-        let place = killed();
+        let place = killed_history();
         let byte = fs::read(place.log()).unwrap()[at as usize];
         write_at(&place.log(), at, &[!byte]);
         check_refused(&place, words);
         let saved = place.salvage();
         let runs = check_salvaged(&place.new_file(), &saved);
         let whole = runs.iter().filter(|(_, rows)| *rows as u64 == ROWS).count();
-        assert!(whole as i64 >= RUNS - 2, "{at}: {runs:?} {:?}", saved.lost);
+        assert!(whole as i64 >= RUNS - 2, "{at}: {runs:?} {:?}", saved.lost_items);
     }
 }
 
 /// The end of a log that a power cut tore off is no damage: what was synced is there.
 #[test]
 fn a_torn_end_of_a_log_is_taken_as_one() {
-    let place = killed();
+    let place = killed_history();
     let length = fs::metadata(place.log()).unwrap().len();
     fs::OpenOptions::new().write(true).open(place.log()).unwrap().set_len(length - 2_000).unwrap();
     assert!(place.store().list(&RunQuery::newest(0)).unwrap().len() as i64 >= RUNS - 1);
@@ -332,24 +336,24 @@ fn a_torn_end_of_a_log_is_taken_as_one() {
 
 #[test]
 fn a_damaged_index_file_of_the_log_is_made_anew() {
-    let place = killed();
+    let place = killed_history();
     fs::write(place.path.with_extension("sqlite-shm"), "nonsense".repeat(5_000)).unwrap();
     assert_eq!(place.store().list(&RunQuery::newest(0)).unwrap().len() as i64, RUNS);
 }
 
 #[test]
 fn a_damaged_search_index_mends_itself() {
-    let place = filled();
+    let place = filled_history();
     let words = |row: &JournalRow| Some(row.body.chars().take(60).collect::<String>());
     let query = SearchQuery { text: "word7 ".into(), limit: 0, ..SearchQuery::default() };
     assert_eq!(place.store().search(&query, &words).unwrap().len() as u64, ROWS);
-    tamper(&place.path, "UPDATE words_data SET block = x'00ff00ff00ff' WHERE id > 10");
+    tamper_database(&place.path, "UPDATE words_data SET block = x'00ff00ff00ff' WHERE id > 10");
     assert_eq!(
         place.store().search(&query, &words).unwrap().len() as u64,
         ROWS,
         "searched again with a new one"
     );
-    tamper(&place.path, "UPDATE words_data SET block = x'00ff00ff00ff' WHERE id > 10");
+    tamper_database(&place.path, "UPDATE words_data SET block = x'00ff00ff00ff' WHERE id > 10");
     let freed = place.store().delete(&[RunId::from("2k07"), RunId::from("2k08")]).unwrap();
     assert_eq!(freed.runs, 2);
     assert_eq!(place.store().search(&query, &words).unwrap().len(), 0);
@@ -357,7 +361,7 @@ fn a_damaged_search_index_mends_itself() {
 
 #[test]
 fn once_damage_is_seen_nothing_more_is_written() {
-    let place = filled();
+    let place = filled_history();
     let store = place.store();
     let run = header("2k99", 99);
     store.create(&run).unwrap();
@@ -379,11 +383,11 @@ fn once_damage_is_seen_nothing_more_is_written() {
 
 #[test]
 fn a_token_of_a_paused_run_is_still_good() {
-    let place = filled();
+    let place = filled_history();
     let store = place.store();
     let run = header("2k50", 50);
     store.create(&run).unwrap();
-    let waits = RunProgress { updated: Timestamp(7), ..progress(RunStatus::Paused) };
+    let waits = RunProgress { updated: Timestamp(7), ..run_progress(RunStatus::Paused) };
     store.append(&run.id, &[row(None, "{}")], Some(&waits)).unwrap();
     let token = TokenRecord {
         hash: "a".repeat(64),
@@ -412,7 +416,7 @@ fn a_version_1_file_is_salvaged_too() {
     fs::create_dir_all(place.path.parent().unwrap()).unwrap();
     fs::write(&place.path, include_bytes!("../../data/stores/v1.db")).unwrap();
     place.overwrite(0, &[0; 4096]);
-    salvage::salvage(&place.path, &place.new_file()).unwrap();
+    salvage::salvage_store(&place.path, &place.new_file()).unwrap();
     let runs = SqliteStore::new(place.new_file()).list(&RunQuery::newest(0)).unwrap();
     let ids: Vec<_> = runs.iter().map(|run| run.id.as_str()).collect();
     assert_eq!(ids, ["2m6begun", "2m5running", "2m4cancelled", "2m3paused", "2m2failed", "2m1completed"]);
@@ -422,18 +426,18 @@ fn a_version_1_file_is_salvaged_too() {
 
 #[test]
 fn the_damaged_history_is_kept_when_the_new_one_takes_its_place() {
-    let place = killed();
+    let place = killed_history();
     place.overwrite(0, &[0; 50]);
     let before = place.bytes();
     let saved = place.salvage();
     let away = place.path.with_file_name("runs.sqlite.damaged-1");
-    salvage::replace(&place.path, &place.new_file(), &away).unwrap();
+    salvage::replace_store(&place.path, &place.new_file(), &away).unwrap();
     check_salvaged(&place.path, &saved);
     assert!(fs::read(&away).unwrap() == before.0.unwrap());
     assert!(fs::read(place.path.with_file_name("runs.sqlite.damaged-1-wal")).unwrap() == before.1.unwrap());
     let none = Place::new();
     assert!(
-        salvage::salvage(&none.path, &none.new_file())
+        salvage::salvage_store(&none.path, &none.new_file())
             .unwrap_err()
             .message
             .contains("there is no run history")
@@ -446,7 +450,7 @@ fn a_replacement_that_was_cut_off_makes_nothing_new_and_is_finished() {
     let name = |path: &Path| path.file_name().unwrap().to_str().unwrap().to_owned();
     let with = |path: &Path, ending: &str| path.with_file_name(format!("{}{ending}", name(path)));
     for renamed in 0..=4 {
-        let place = killed();
+        let place = killed_history();
         fs::write(with(&place.path, "-shm"), "stale").unwrap();
         place.overwrite(0, &[0; 50]);
         let before = place.bytes();
@@ -469,29 +473,29 @@ fn a_replacement_that_was_cut_off_makes_nothing_new_and_is_finished() {
         for error in [
             place.store().list(&RunQuery::newest(0)).unwrap_err(),
             place.store().create(&header("new", 1)).unwrap_err(),
-            salvage::salvage(&place.path, &with(&from, "2")).unwrap_err(),
-            salvage::replace(&place.path, &from, &with(&away, "2")).unwrap_err(),
+            salvage::salvage_store(&place.path, &with(&from, "2")).unwrap_err(),
+            salvage::replace_store(&place.path, &from, &with(&away, "2")).unwrap_err(),
         ] {
             assert!(error.message.contains("was cut off"), "{renamed}: {error}");
             assert!(error.hint.unwrap().contains("synthdev runs salvage --replace"));
         }
         assert_eq!(there(), files, "{renamed}: nothing was made");
-        assert_eq!(salvage::finish(&place.path).unwrap(), Some(away.clone()), "{renamed}");
+        assert_eq!(salvage::finish_replacement(&place.path).unwrap(), Some(away.clone()), "{renamed}");
         assert!(!note.exists() && !from.exists());
         check_salvaged(&place.path, &saved);
         assert!(fs::read(&away).unwrap() == before.0.unwrap(), "{renamed}");
         assert!(fs::read(with(&away, "-wal")).unwrap() == before.1.unwrap(), "{renamed}");
-        assert_eq!(salvage::finish(&place.path).unwrap(), None);
+        assert_eq!(salvage::finish_replacement(&place.path).unwrap(), None);
     }
     // nothing is overwritten, even by what was promised
-    let place = killed();
+    let place = killed_history();
     place.salvage();
     let away = place.path.with_file_name("runs.sqlite.damaged-1");
     let note = with(&place.path, "-replacing");
     fs::write(&note, format!("{{\"from\":\"{}\",\"away\":\"{}\"}}", name(&place.new_file()), name(&away)))
         .unwrap();
     fs::write(&away, "an older one").unwrap();
-    let error = salvage::finish(&place.path).unwrap_err();
+    let error = salvage::finish_replacement(&place.path).unwrap_err();
     assert!(error.message.contains("cannot be kept as"), "{error}");
     assert_eq!(fs::read(&away).unwrap(), b"an older one");
     assert!(place.new_file().exists() && note.exists());
@@ -500,7 +504,7 @@ fn a_replacement_that_was_cut_off_makes_nothing_new_and_is_finished() {
 /// The indexes do not say where a run worked: it must not go on as if that had been the project.
 #[test]
 fn a_run_that_was_pieced_together_works_nowhere() {
-    let sound = filled();
+    let sound = filled_history();
     let place = Place::new();
     let bytes = fs::read(&sound.path).unwrap();
     fs::create_dir_all(place.path.parent().unwrap()).unwrap();
@@ -518,8 +522,8 @@ fn a_run_that_was_pieced_together_works_nowhere() {
         let store = SqliteStore::new(place.new_file());
         for run in store.list(&RunQuery::newest(0)).unwrap() {
             let told = |line: &String| line.contains(run.id.as_str()) && line.contains("where it worked");
-            let lost = saved.lost.iter().any(told);
-            assert_eq!(run.worktree, lost.then(RunWorktree::unknown), "{}: {:?}", run.id, saved.lost);
+            let lost = saved.lost_items.iter().any(told);
+            assert_eq!(run.worktree, lost.then(RunWorktree::unknown), "{}: {:?}", run.id, saved.lost_items);
             pieced += usize::from(lost);
         }
     }

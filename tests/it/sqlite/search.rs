@@ -7,7 +7,7 @@ use synthdev::domain::journal::{SearchHit, SearchQuery};
 
 use super::*;
 
-fn said(text: &str) -> JournalRow {
+fn message_row(text: &str) -> JournalRow {
     JournalRow { words: Some(text.to_owned()), ..row(None, text) }
 }
 
@@ -16,7 +16,7 @@ fn words(row: &JournalRow) -> Option<String> {
     (!row.body.starts_with("silent")).then(|| row.body.clone())
 }
 
-fn find(store: &SqliteStore, text: &str) -> Vec<SearchHit> {
+fn find_text(store: &SqliteStore, text: &str) -> Vec<SearchHit> {
     store.search(&SearchQuery { text: text.to_owned(), ..SearchQuery::default() }, &words).unwrap()
 }
 
@@ -25,7 +25,7 @@ fn places(hits: &[SearchHit]) -> Vec<String> {
     hits.iter().map(|hit| format!("{}:{}", hit.run, hit.seq)).collect()
 }
 
-fn filled() -> (Place, SqliteStore) {
+fn filled_store() -> (Place, SqliteStore) {
     let place = Place::new();
     let store = place.store();
     for (at, id, workflow, texts) in [
@@ -40,14 +40,14 @@ fn filled() -> (Place, SqliteStore) {
                 ..header(id, at)
             })
             .unwrap();
-        store.append(&RunId::from(id), &texts.map(said), None).unwrap();
+        store.append(&RunId::from(id), &texts.map(message_row), None).unwrap();
     }
     (place, store)
 }
 
 #[test]
 fn words_are_wanted_together_phrases_as_they_are_and_the_last_word_may_go_on() {
-    let (_place, store) = filled();
+    let (_place, store) = filled_store();
     let rows: [(&str, &[&str]); 25] = [
         ("quick", &["r2:1", "r1:1"]),
         ("QUICK brown", &["r2:1", "r1:1"]),
@@ -76,13 +76,13 @@ fn words_are_wanted_together_phrases_as_they_are_and_the_last_word_may_go_on() {
         ("NEAR(quick brown, 5)", &[]),
     ];
     for (text, expected) in rows {
-        assert_eq!(places(&find(&store, text)), expected, "{text}");
+        assert_eq!(places(&find_text(&store, text)), expected, "{text}");
     }
 }
 
 #[test]
 fn nothing_that_is_typed_is_an_error() {
-    let (_place, store) = filled();
+    let (_place, store) = filled_store();
     let odd = [
         "\"", "'", "*", "^", "(", ")", "{", "}", ":", "-", "+", ",", ".", "\\", "\0", "AND", "OR", "NOT",
         "NEAR", "ü", "\u{300}", "\u{200d}", "🦊", "fox",
@@ -95,17 +95,17 @@ fn nothing_that_is_typed_is_an_error() {
                 format!("\"{one} fox{two}"),
                 format!("fox\"{one}\"{two}"),
             ] {
-                find(&store, &text);
+                find_text(&store, &text);
             }
         }
     }
-    assert_eq!(find(&store, &"\"fox ".repeat(3_000)).len(), 1);
+    assert_eq!(find_text(&store, &"\"fox ".repeat(3_000)).len(), 1);
 }
 
 #[test]
 fn a_hit_shows_its_run_and_row() {
-    let (_place, store) = filled();
-    let hits = find(&store, "foxtrot");
+    let (_place, store) = filled_store();
+    let hits = find_text(&store, "foxtrot");
     assert_eq!(
         hits,
         [SearchHit {
@@ -113,24 +113,24 @@ fn a_hit_shows_its_run_and_row() {
             workflow: "coder".to_owned(),
             started: Timestamp(3),
             seq: 2,
-            row: said("foxtrot")
+            row: message_row("foxtrot")
         }]
     );
-    let hit = find(&store, "task planner").remove(0);
+    let hit = find_text(&store, "task planner").remove(0);
     assert_eq!((hit.seq, hit.row.body.as_str()), (0, "\"task of r2\""));
     assert_eq!(hit.row.words.as_deref(), Some("planner\ntask of r2"));
 }
 
 #[test]
 fn a_search_can_be_narrowed() {
-    let (_place, store) = filled();
+    let (_place, store) = filled_store();
     let query = |run: Option<&str>, workflow: Option<&str>, limit| SearchQuery {
         text: "the".to_owned(),
         limit,
         run: run.map(RunId::from),
         workflow: workflow.map(str::to_owned),
     };
-    store.append(&RunId::from("r2"), &[said("the end")], None).unwrap();
+    store.append(&RunId::from("r2"), &[message_row("the end")], None).unwrap();
     for (query, expected) in [
         (query(None, None, 0), vec!["r2:3", "r1:2", "r1:1"]),
         (query(None, None, 1), vec!["r2:3"]),
@@ -148,7 +148,7 @@ fn a_search_can_be_narrowed() {
 #[test]
 fn nothing_is_found_where_nothing_is_stored() {
     let place = Place::new();
-    assert_eq!(find(&place.store(), "fox"), []);
+    assert_eq!(find_text(&place.store(), "fox"), []);
     assert!(!place.path.exists());
 }
 
@@ -160,15 +160,15 @@ fn words_are_indexed_by_whoever_has_them() {
     let run = header("r", 1);
     store.create(&run).unwrap();
     let indexed = || question(&place.path, "SELECT count(*) FROM words_docsize");
-    store.append(&run.id, &[said("one"), row(None, "silent"), said("two")], None).unwrap();
+    store.append(&run.id, &[message_row("one"), row(None, "silent"), message_row("two")], None).unwrap();
     assert_eq!(indexed(), 0, "an append does not wait for the index");
     store.sync().unwrap();
     assert_eq!(indexed(), 3, "with the run's input");
-    store.append(&run.id, &[said("three")], Some(&progress(RunStatus::Running))).unwrap();
+    store.append(&run.id, &[message_row("three")], Some(&run_progress(RunStatus::Running))).unwrap();
     assert_eq!(indexed(), 3);
-    store.append(&run.id, &[said("four")], Some(&progress(RunStatus::Paused))).unwrap();
+    store.append(&run.id, &[message_row("four")], Some(&run_progress(RunStatus::Paused))).unwrap();
     assert_eq!(indexed(), 5);
-    store.append(&run.id, &[said("five")], None).unwrap();
+    store.append(&run.id, &[message_row("five")], None).unwrap();
     drop(store);
     assert_eq!(indexed(), 6);
     let never = |_: &JournalRow| -> Option<String> { panic!("all words are in the index") };
@@ -186,16 +186,20 @@ fn rows_of_another_process_and_of_a_run_that_goes_on_after_its_end_are_found() {
     let (one, other) = (place.store(), place.store());
     let run = header("r", 1);
     one.create(&run).unwrap();
-    one.append(&run.id, &[said("alpha")], None).unwrap();
-    assert_eq!(find(&other, "alpha").len(), 1, "though the other process has not written it to the index");
-    one.append(&run.id, &[said("beta")], Some(&progress(RunStatus::Failed))).unwrap();
+    one.append(&run.id, &[message_row("alpha")], None).unwrap();
+    assert_eq!(
+        find_text(&other, "alpha").len(),
+        1,
+        "though the other process has not written it to the index"
+    );
+    one.append(&run.id, &[message_row("beta")], Some(&run_progress(RunStatus::Failed))).unwrap();
     assert_eq!(question(&place.path, "SELECT count(*) FROM behind"), 0, "an ended run is off the list");
-    one.append(&run.id, &[said("gamma")], None).unwrap();
-    assert_eq!(places(&find(&other, "gamma")), ["r:3"]);
+    one.append(&run.id, &[message_row("gamma")], None).unwrap();
+    assert_eq!(places(&find_text(&other, "gamma")), ["r:3"]);
     other.claim(&run.id).unwrap_or_else(|error| panic!("{error}"));
-    other.append(&run.id, &[said("delta")], Some(&progress(RunStatus::Completed))).unwrap();
+    other.append(&run.id, &[message_row("delta")], Some(&run_progress(RunStatus::Completed))).unwrap();
     for (text, place) in [("alpha", "r:1"), ("beta", "r:2"), ("gamma", "r:3"), ("delta", "r:4")] {
-        assert_eq!(places(&find(&one, text)), [place], "once each");
+        assert_eq!(places(&find_text(&one, text)), [place], "once each");
     }
 }
 
@@ -209,7 +213,9 @@ fn child_that_dies_before_its_words_are_indexed() {
     let run = header("victim", 1);
     store.create(&run).unwrap();
     for at in 0..5_000 {
-        store.append(&run.id, &[said(&format!("pelican{at}")), row(None, "silent one")], None).unwrap();
+        store
+            .append(&run.id, &[message_row(&format!("pelican{at}")), row(None, "silent one")], None)
+            .unwrap();
         if at == 100 {
             store.sync().unwrap();
         }
@@ -261,8 +267,8 @@ fn a_damaged_row_hides_no_other() {
     let store = place.store();
     store.create(&header("r", 1)).unwrap();
     store.append(&RunId::from("r"), &[row(None, "alpha"), row(None, "beta alpha")], None).unwrap();
-    tamper(&place.path, "UPDATE rows SET body = 'al' WHERE seq = 1; UPDATE behind SET next = 0");
+    tamper_database(&place.path, "UPDATE rows SET body = 'al' WHERE seq = 1; UPDATE behind SET next = 0");
     drop(store);
-    tamper(&place.path, "DELETE FROM words; UPDATE behind SET next = 0");
-    assert_eq!(places(&find(&place.store(), "alpha")), ["r:2"]);
+    tamper_database(&place.path, "DELETE FROM words; UPDATE behind SET next = 0");
+    assert_eq!(places(&find_text(&place.store(), "alpha")), ["r:2"]);
 }

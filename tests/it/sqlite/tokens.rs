@@ -20,11 +20,11 @@ fn token(hash: &str, run: &str, call: u64, created: i64) -> TokenRecord {
 }
 
 /// A paused run `r` that another process has left, with one token `t1` of call 3.
-fn paused() -> (Place, SqliteStore) {
+fn paused_run() -> (Place, SqliteStore) {
     let place = Place::new();
     let first = place.store();
     first.create(&header("r", 1)).unwrap();
-    first.append(&RunId::from("r"), &[row(None, "1")], Some(&progress(RunStatus::Paused))).unwrap();
+    first.append(&RunId::from("r"), &[row(None, "1")], Some(&run_progress(RunStatus::Paused))).unwrap();
     first.issue_token(&token("t1", "r", 3, 100)).unwrap();
     let store = place.store();
     (place, store)
@@ -36,7 +36,7 @@ fn rows(store: &SqliteStore) -> usize {
 
 #[test]
 fn a_token_is_kept_until_it_is_used() {
-    let (place, store) = paused();
+    let (place, store) = paused_run();
     assert_eq!(store.token("t1").unwrap().unwrap(), token("t1", "r", 3, 100));
     assert_eq!(store.token("t2").unwrap(), None);
     store.issue_token(&token("t0", "r", 3, 200)).unwrap();
@@ -54,7 +54,10 @@ fn a_token_is_kept_until_it_is_used() {
     assert_eq!(open(&place.store()), ["t2"], "the other token of the same pause is used up too");
     store.append(&RunId::from("r"), &[row(None, "3")], None).unwrap();
     assert_eq!(open(&store), ["t2"]);
-    tamper(&place.path, "CREATE TRIGGER no BEFORE DELETE ON tokens BEGIN SELECT raise(ABORT, 'no'); END");
+    tamper_database(
+        &place.path,
+        "CREATE TRIGGER no BEFORE DELETE ON tokens BEGIN SELECT raise(ABORT, 'no'); END",
+    );
     let end = |text| store.append_and_end_tokens(&RunId::from("r"), &[row(None, text)], None, &[], None);
     end("4").unwrap_err();
     assert_eq!(
@@ -62,7 +65,7 @@ fn a_token_is_kept_until_it_is_used() {
         (vec!["t2".to_owned()], 3),
         "the rows and the tokens, or neither"
     );
-    tamper(&place.path, "DROP TRIGGER no");
+    tamper_database(&place.path, "DROP TRIGGER no");
     end("4").unwrap();
     assert_eq!((open(&store), rows(&store)), (Vec::new(), 4));
     assert_eq!(store.token("t2").unwrap(), None);
@@ -74,7 +77,7 @@ fn a_token_is_kept_until_it_is_used() {
 
 #[test]
 fn the_same_results_get_the_same_answer_and_others_a_conflict() {
-    let (_place, store) = paused();
+    let (_place, store) = paused_run();
     store.issue_token(&token("t0", "r", 3, 100)).unwrap();
     let use_it = |hash, results, at| {
         store.redeem(
@@ -83,7 +86,7 @@ fn the_same_results_get_the_same_answer_and_others_a_conflict() {
             "first",
             Timestamp(at),
             &[row(Some(3), "2")],
-            Some(&progress(RunStatus::Running)),
+            Some(&run_progress(RunStatus::Running)),
         )
     };
     assert_eq!(use_it("t1", "x", 200).unwrap(), TokenRedeemOutcome::Accepted);
@@ -103,7 +106,7 @@ fn the_same_results_get_the_same_answer_and_others_a_conflict() {
 
 #[test]
 fn of_many_that_answer_at_once_one_is_accepted() {
-    let (place, store) = paused();
+    let (place, store) = paused_run();
     let answers: Vec<TokenRedeemOutcome> = std::thread::scope(|scope| {
         let all: Vec<_> = (0..8)
             .map(|number| {
@@ -127,7 +130,7 @@ fn of_many_that_answer_at_once_one_is_accepted() {
 
 #[test]
 fn what_cannot_be_accepted_changes_nothing() {
-    let (place, store) = paused();
+    let (place, store) = paused_run();
     let redeem = |hash, at| store.redeem(hash, "x", "ok", Timestamp(at), &[row(Some(3), "2")], None);
     for (hash, at, words) in
         [("forged", 200, "not known"), ("", 200, "not known"), ("t1", 1_100, "has expired")]
@@ -135,8 +138,8 @@ fn what_cannot_be_accepted_changes_nothing() {
         let error = redeem(hash, at).unwrap_err();
         assert!(error.message.contains(words) && error.hint.is_some(), "{hash}: {error}");
     }
-    assert_eq!((store.count_try("t1").unwrap(), store.count_try("t1").unwrap()), (1, 2));
-    assert!(store.count_try("forged").unwrap_err().message.contains("not known"));
+    assert_eq!((store.count_failed_try("t1").unwrap(), store.count_failed_try("t1").unwrap()), (1, 2));
+    assert!(store.count_failed_try("forged").unwrap_err().message.contains("not known"));
     assert!(store.issue_token(&token("t1", "r", 5, 1)).unwrap_err().message.contains("already in use"));
     assert!(store.issue_token(&token("t9", "nobody", 5, 1)).unwrap_err().message.contains("no run `nobody`"));
     assert_eq!(rows(&store), 1);
@@ -150,7 +153,7 @@ fn what_cannot_be_accepted_changes_nothing() {
 
 #[test]
 fn who_claimed_the_run_may_use_its_token() {
-    let (_place, store) = paused();
+    let (_place, store) = paused_run();
     store.claim(&RunId::from("r")).unwrap();
     assert_eq!(
         store.redeem("t1", "x", "ok", Timestamp(200), &[row(Some(3), "2")], None).unwrap(),
@@ -162,10 +165,10 @@ fn who_claimed_the_run_may_use_its_token() {
 
 #[test]
 fn a_former_driver_does_not_see_a_token_pass_by() {
-    let (place, store) = paused();
+    let (place, store) = paused_run();
     let driver = place.store();
     driver.claim(&RunId::from("r")).unwrap();
-    driver.append(&RunId::from("r"), &[], Some(&progress(RunStatus::Paused))).unwrap();
+    driver.append(&RunId::from("r"), &[], Some(&run_progress(RunStatus::Paused))).unwrap();
     store.redeem("t1", "x", "ok", Timestamp(200), &[row(Some(3), "2")], None).unwrap();
     let error = driver.append(&RunId::from("r"), &[row(None, "late")], None).unwrap_err();
     assert!(error.message.contains("now driven by"), "{error}");

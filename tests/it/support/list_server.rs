@@ -21,7 +21,7 @@ pub struct Asked {
 
 pub struct ListServer {
     pub base_url: String,
-    asked: Arc<Mutex<Vec<Asked>>>,
+    requests_seen: Arc<Mutex<Vec<Asked>>>,
 }
 
 /// What is said to a POST.
@@ -38,17 +38,17 @@ struct Shop {
     key: Option<String>,
     list: Value,
     script: Arc<Mutex<VecDeque<Say>>>,
-    asked: Arc<Mutex<Vec<Asked>>>,
+    requests_seen: Arc<Mutex<Vec<Asked>>>,
 }
 
 impl ListServer {
     /// `list`: the answer to GET. After the script every POST is answered with `ready`.
-    pub fn start(key: Option<&str>, list: Value, script: Vec<Say>) -> Self {
-        Self::speak(Dialect::Completions, key, list, script)
+    pub fn start_server(key: Option<&str>, list: Value, script: Vec<Say>) -> Self {
+        Self::start_in_dialect(Dialect::Completions, key, list, script)
     }
 
     /// The same in any protocol.
-    pub fn speak(dialect: Dialect, key: Option<&str>, list: Value, script: Vec<Say>) -> Self {
+    pub fn start_in_dialect(dialect: Dialect, key: Option<&str>, list: Value, script: Vec<Say>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let base_url = format!("http://{}/v1", listener.local_addr().unwrap());
         let asked = Arc::new(Mutex::new(Vec::new()));
@@ -57,56 +57,56 @@ impl ListServer {
             key: key.map(str::to_owned),
             list,
             script: Arc::new(Mutex::new(script.into())),
-            asked: Arc::clone(&asked),
+            requests_seen: Arc::clone(&asked),
         };
         // ends with the test's process
         thread::spawn(move || {
             for socket in listener.incoming().flatten() {
                 let shop = shop.clone();
-                thread::spawn(move || while answer(&socket, &shop).is_some() {});
+                thread::spawn(move || while answer_connection(&socket, &shop).is_some() {});
             }
         });
-        Self { base_url, asked }
+        Self { base_url, requests_seen: asked }
     }
 
     /// One that takes connections and never says a word.
-    pub fn silent() -> Self {
+    pub fn silent_server() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let base_url = format!("http://{}/v1", listener.local_addr().unwrap());
         thread::spawn(move || listener.incoming().flatten().collect::<Vec<TcpStream>>());
-        Self { base_url, asked: Arc::default() }
+        Self { base_url, requests_seen: Arc::default() }
     }
 
     /// An address at which nothing listens any more.
-    pub fn closed() -> String {
+    pub fn closed_address() -> String {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         format!("http://{}/v1", listener.local_addr().unwrap())
     }
 
     /// `127.0.0.1:PORT`
-    pub fn host(&self) -> &str {
+    pub fn host_and_port(&self) -> &str {
         self.base_url.trim_start_matches("http://").trim_end_matches("/v1")
     }
 
-    pub fn asked(&self) -> Vec<Asked> {
-        self.asked.lock().unwrap().clone()
+    pub fn requests_seen(&self) -> Vec<Asked> {
+        self.requests_seen.lock().unwrap().clone()
     }
 
     /// The models that were asked for an answer, in order.
     pub fn models(&self) -> Vec<String> {
-        let asked = self.asked();
+        let asked = self.requests_seen();
         let posts = asked.iter().filter(|one| !one.body.is_null());
         posts.map(|one| one.body["model"].as_str().unwrap().to_owned()).collect()
     }
 }
 
 /// Models of these names, as OpenAI lists them.
-pub fn named(names: &[&str]) -> Value {
+pub fn model_list(names: &[&str]) -> Value {
     let data: Vec<Value> = names.iter().map(|name| json!({"id": name, "object": "model"})).collect();
     json!({"object": "list", "data": data})
 }
 
-fn answer(socket: &TcpStream, shop: &Shop) -> Option<()> {
+fn answer_connection(socket: &TcpStream, shop: &Shop) -> Option<()> {
     let mut reader = BufReader::new(socket);
     let mut line = String::new();
     reader.read_line(&mut line).ok().filter(|count| *count > 0)?;
@@ -131,7 +131,7 @@ fn answer(socket: &TcpStream, shop: &Shop) -> Option<()> {
     };
     let known = shop.key.is_none() || shop.key == given;
     let versioned = shop.dialect != Dialect::Messages || headers.contains_key("anthropic-version");
-    shop.asked.lock().unwrap().push(Asked {
+    shop.requests_seen.lock().unwrap().push(Asked {
         path: path.clone(),
         headers: headers.clone(),
         body: body.clone(),
@@ -145,7 +145,7 @@ fn answer(socket: &TcpStream, shop: &Shop) -> Option<()> {
         (200, "application/json", shop.list.to_string().into_bytes())
     } else if path != shop.dialect.path() {
         (404, "application/json", error("not_found_error", "there is nothing here"))
-    } else if let Err(why) = shop.dialect.check(&headers, &body) {
+    } else if let Err(why) = shop.dialect.check_request(&headers, &body) {
         (400, "application/json", error("invalid_request_error", &why))
     } else {
         let say = shop.script.lock().unwrap().pop_front().unwrap_or(Say::Text("ready"));
@@ -154,7 +154,7 @@ fn answer(socket: &TcpStream, shop: &Shop) -> Option<()> {
             Say::Call(name, arguments) => shop.dialect.calls(&[("call_1", name, &arguments.to_string())]),
         };
         let model = body["model"].as_str().unwrap_or_default();
-        (200, "text/event-stream", said.named(model).bytes())
+        (200, "text/event-stream", said.as_model(model).bytes())
     };
     let head =
         format!("HTTP/1.1 {status} X\r\ncontent-type: {kind}\r\ncontent-length: {}\r\n\r\n", text.len());

@@ -24,7 +24,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 
 pub use dialect::Dialect;
-pub use strict::check as strict_check;
+pub use strict::check_body as strict_check;
 
 /// What one request is answered with.
 #[derive(Clone, Debug)]
@@ -34,7 +34,7 @@ pub struct Behaviour {
     headers: Vec<(String, String)>,
     steps: Vec<Step>,
     /// The next request on its connection is taken and never answered: the connection closes instead.
-    dies: bool,
+    closes_next: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -51,22 +51,28 @@ enum Step {
 }
 
 impl Behaviour {
-    fn with(status: u16, content_type: &'static str, body: impl Into<Vec<u8>>) -> Self {
-        Self { status, content_type, headers: Vec::new(), steps: vec![Step::Send(body.into())], dies: false }
+    fn with_status(status: u16, content_type: &'static str, body: impl Into<Vec<u8>>) -> Self {
+        Self {
+            status,
+            content_type,
+            headers: Vec::new(),
+            steps: vec![Step::Send(body.into())],
+            closes_next: false,
+        }
     }
 
     /// A streamed text, one chunk per word, then usage (10 prompt, 5 completion) and `[DONE]`.
     pub fn text(text: &str) -> Self {
         let mut deltas: Vec<Value> = vec![json!({"role": "assistant", "content": ""})];
         deltas.extend(text.split_inclusive(' ').map(|word| json!({"content": word})));
-        Self::chunks(&deltas, "stop")
+        Self::from_chunks(&deltas, "stop")
     }
 
     /// Tool calls as (id, name, arguments), their arguments split over chunks of three characters.
     pub fn calls(calls: &[(&str, &str, &str)]) -> Self {
         let mut deltas = vec![json!({"role": "assistant", "content": null})];
         deltas.extend(Self::call_chunks(calls));
-        Self::chunks(&deltas, "tool_calls")
+        Self::from_chunks(&deltas, "tool_calls")
     }
 
     fn call_chunks(calls: &[(&str, &str, &str)]) -> Vec<Value> {
@@ -85,7 +91,7 @@ impl Behaviour {
     }
 
     /// Deltas by the book, then usage and `[DONE]`.
-    pub fn chunks(deltas: &[Value], finish: &str) -> Self {
+    pub fn from_chunks(deltas: &[Value], finish: &str) -> Self {
         let chunk = |choices: Value, usage: Value| {
             json!({"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1_700_000_000,
                 "model": "mock-1", "system_fingerprint": null, "choices": choices, "usage": usage})
@@ -109,7 +115,7 @@ impl Behaviour {
 
     /// An event stream of exactly these bytes.
     pub fn raw_stream(body: &str) -> Self {
-        Self::with(200, "text/event-stream", body)
+        Self::with_status(200, "text/event-stream", body)
     }
 
     /// An event stream of these bytes, so many at a time.
@@ -120,19 +126,19 @@ impl Behaviour {
     }
 
     /// Status 200 with a JSON body in place of a stream.
-    pub fn whole(body: &Value) -> Self {
-        Self::with(200, "application/json", body.to_string())
+    pub fn from_body(body: &Value) -> Self {
+        Self::with_status(200, "application/json", body.to_string())
     }
 
     /// Status 200 with a page.
-    pub fn html(page: &str) -> Self {
-        Self::with(200, "text/html; charset=utf-8", page)
+    pub fn html_page(page: &str) -> Self {
+        Self::with_status(200, "text/html; charset=utf-8", page)
     }
 
     /// Any status with any body.
     pub fn status(status: u16, body: &str) -> Self {
         let kind = if body.starts_with('<') { "text/html" } else { "application/json" };
-        Self::with(status, kind, body)
+        Self::with_status(status, kind, body)
     }
 
     #[must_use]
@@ -143,7 +149,7 @@ impl Behaviour {
 
     /// The connection breaks after what was sent so far.
     #[must_use]
-    pub fn cut(mut self) -> Self {
+    pub fn with_cut_connection(mut self) -> Self {
         self.steps.push(Step::Cut);
         self
     }
@@ -158,7 +164,7 @@ impl Behaviour {
     }
 
     /// In the name of the model that was asked for, unless the test has given another one.
-    pub fn named(mut self, model: &str) -> Self {
+    pub fn as_model(mut self, model: &str) -> Self {
         let (usual, own) = (r#""model":"mock-1""#, format!(r#""model":{}"#, json!(model)));
         for step in &mut self.steps {
             if let Step::Send(bytes) = step
@@ -172,14 +178,14 @@ impl Behaviour {
 
     /// The connection is reset after what was sent so far.
     #[must_use]
-    pub fn reset(mut self) -> Self {
+    pub fn with_reset_connection(mut self) -> Self {
         self.steps.push(Step::Reset);
         self
     }
 
     /// Answers in the name of another model than `mock-1`.
     #[must_use]
-    pub fn serving(mut self, model: &str) -> Self {
+    pub fn served_by(mut self, model: &str) -> Self {
         for step in &mut self.steps {
             if let Step::Send(bytes) = step {
                 *bytes = String::from_utf8_lossy(bytes).replace("mock-1", model).into_bytes();
@@ -190,7 +196,7 @@ impl Behaviour {
 
     /// After what was sent so far this for each number from 0 on, without an end.
     #[must_use]
-    pub fn flood(mut self, piece: fn(usize) -> String) -> Self {
+    pub fn with_flood(mut self, piece: fn(usize) -> String) -> Self {
         self.steps.push(Step::Flood(piece));
         self
     }
@@ -198,29 +204,29 @@ impl Behaviour {
     /// The answer is whole and its connection is said to be kept, but closes with the next request.
     #[must_use]
     pub fn then_dead(mut self) -> Self {
-        self.dies = true;
+        self.closes_next = true;
         self
     }
 
     /// Silence after what was sent so far, until the client goes away.
     #[must_use]
-    pub fn stall(mut self) -> Self {
+    pub fn with_stall(mut self) -> Self {
         self.steps.push(Step::Stall);
         self
     }
 
     /// Silence from the start: not even a status.
-    pub fn silence() -> Self {
-        Self::wordless(Step::Stall)
+    pub fn total_silence() -> Self {
+        Self::without_words(Step::Stall)
     }
 
     /// The connection is reset before anything was answered.
     pub fn reset_at_once() -> Self {
-        Self::wordless(Step::Reset)
+        Self::without_words(Step::Reset)
     }
 
-    fn wordless(step: Step) -> Self {
-        Self { status: 0, content_type: "", headers: Vec::new(), steps: vec![step], dies: false }
+    fn without_words(step: Step) -> Self {
+        Self { status: 0, content_type: "", headers: Vec::new(), steps: vec![step], closes_next: false }
     }
 }
 
@@ -234,28 +240,28 @@ pub struct Recorded {
     /// Which connection it came on, from 1.
     pub connection: usize,
     /// Why a strict provider refuses it.
-    pub rejected: Option<String>,
+    pub rejection: Option<String>,
 }
 
 /// Answers by what is asked, in place of a script.
 pub trait Desk: Send + Sync {
     /// A request has come in whole; refused ones are not shown here.
-    fn reply(&self, request: &Recorded) -> Behaviour;
+    fn reply_to(&self, request: &Recorded) -> Behaviour;
 
     /// The answer to it has gone out whole.
-    fn answered(&self, request: &Recorded);
+    fn on_answered(&self, request: &Recorded);
 }
 
 #[derive(Default)]
 struct Shared {
     dialect: Dialect,
-    desk: Option<Arc<dyn Desk>>,
+    observer: Option<Arc<dyn Desk>>,
     script: VecDeque<Behaviour>,
     per_model: BTreeMap<String, VecDeque<Behaviour>>,
     requests: Vec<Recorded>,
     /// What GET is answered with, by path; anything else is not there.
     documents: BTreeMap<String, Value>,
-    looked_up: Vec<String>,
+    requested_paths: Vec<String>,
     connections: usize,
 }
 
@@ -263,42 +269,42 @@ struct Shared {
 pub struct ModelServer {
     pub base_url: String,
     shared: Arc<Mutex<Shared>>,
-    gone: watch::Receiver<usize>,
+    closed_count: watch::Receiver<usize>,
 }
 
 impl ModelServer {
     /// Answers requests in this order, whichever model they ask.
-    pub async fn start(script: Vec<Behaviour>) -> Self {
-        Self::serve(Shared { script: script.into(), ..Shared::default() }).await
+    pub async fn start_server(script: Vec<Behaviour>) -> Self {
+        Self::serve_shared(Shared { script: script.into(), ..Shared::default() }).await
     }
 
     /// The same in Anthropic's protocol.
     pub async fn start_messages(script: Vec<Behaviour>) -> Self {
-        Self::speak(Dialect::Messages, script).await
+        Self::start_in_dialect(Dialect::Messages, script).await
     }
 
     /// The same in any protocol.
-    pub async fn speak(dialect: Dialect, script: Vec<Behaviour>) -> Self {
-        Self::serve(Shared { dialect, script: script.into(), ..Shared::default() }).await
+    pub async fn start_in_dialect(dialect: Dialect, script: Vec<Behaviour>) -> Self {
+        Self::serve_shared(Shared { dialect, script: script.into(), ..Shared::default() }).await
     }
 
     /// Each model's requests by its own list, in any protocol; more lists may come later (`answer`).
-    pub async fn speak_per_model(dialect: Dialect, scripts: Vec<(&str, Vec<Behaviour>)>) -> Self {
+    pub async fn start_per_model_in_dialect(dialect: Dialect, scripts: Vec<(&str, Vec<Behaviour>)>) -> Self {
         let per_model = scripts.into_iter().map(|(model, list)| (model.to_owned(), list.into())).collect();
-        Self::serve(Shared { dialect, per_model, ..Shared::default() }).await
+        Self::serve_shared(Shared { dialect, per_model, ..Shared::default() }).await
     }
 
     /// Answers each model's requests in the order of its own list: for agents that speak at the same time.
     pub async fn start_per_model(scripts: Vec<(&str, Vec<Behaviour>)>) -> Self {
-        Self::speak_per_model(Dialect::Completions, scripts).await
+        Self::start_per_model_in_dialect(Dialect::Completions, scripts).await
     }
 
     /// Answers whatever is asked, as the desk says.
     pub async fn start_with(desk: Arc<dyn Desk>) -> Self {
-        Self::serve(Shared { desk: Some(desk), ..Shared::default() }).await
+        Self::serve_shared(Shared { observer: Some(desk), ..Shared::default() }).await
     }
 
-    async fn serve(shared: Shared) -> Self {
+    async fn serve_shared(shared: Shared) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let base_url = format!("http://{}/v1", listener.local_addr().unwrap());
         let shared = Arc::new(Mutex::new(shared));
@@ -311,25 +317,25 @@ impl ModelServer {
                     shared.connections += 1;
                     shared.connections
                 };
-                tokio::spawn(converse(socket, connection, Arc::clone(&state), tell.clone()));
+                tokio::spawn(serve_connection(socket, connection, Arc::clone(&state), tell.clone()));
             }
         });
-        Self { base_url, shared, gone }
+        Self { base_url, shared, closed_count: gone }
     }
 
     /// The next request for this model is answered so.
-    pub fn answer(&self, model: &str, behaviour: Behaviour) {
+    pub fn queue_answer(&self, model: &str, behaviour: Behaviour) {
         let mut shared = self.shared.lock().unwrap();
         shared.per_model.entry(model.to_owned()).or_default().push_back(behaviour);
     }
 
     /// What it was told to answer for this model and was not asked for is forgotten.
-    pub fn forget(&self, model: &str) {
+    pub fn forget_answers(&self, model: &str) {
         self.shared.lock().unwrap().per_model.remove(model);
     }
 
     /// Waits until this many requests have come.
-    pub async fn asked(&self, count: usize) {
+    pub async fn wait_requests(&self, count: usize) {
         while self.requests().len() < count {
             tokio::time::sleep(std::time::Duration::from_millis(1)).await;
         }
@@ -341,23 +347,23 @@ impl ModelServer {
     }
 
     /// GET of this path is answered with it. Such requests are none of `requests`.
-    pub fn has(&self, path: &str, document: Value) {
+    pub fn add_document(&self, path: &str, document: Value) {
         self.shared.lock().unwrap().documents.insert(path.to_owned(), document);
     }
 
     /// The path of every GET so far, found or not.
-    pub fn looked_up(&self) -> Vec<String> {
-        self.shared.lock().unwrap().looked_up.clone()
+    pub fn requested_paths(&self) -> Vec<String> {
+        self.shared.lock().unwrap().requested_paths.clone()
     }
 
     /// How many connections were opened.
-    pub fn connections(&self) -> usize {
+    pub fn connection_count(&self) -> usize {
         self.shared.lock().unwrap().connections
     }
 
     /// Waits until the client has closed this many stalled answers.
-    pub async fn closed(&self, count: usize) {
-        let mut gone = self.gone.clone();
+    pub async fn wait_closed(&self, count: usize) {
+        let mut gone = self.closed_count.clone();
         gone.wait_for(|seen| *seen >= count).await.unwrap();
     }
 }
@@ -368,8 +374,8 @@ pub fn dead_url() -> String {
     format!("http://{}/v1", listener.local_addr().unwrap())
 }
 
-fn look_up(shared: &mut Shared, path: &str) -> Vec<u8> {
-    shared.looked_up.push(path.to_owned());
+fn find_document(shared: &mut Shared, path: &str) -> Vec<u8> {
+    shared.requested_paths.push(path.to_owned());
     let (status, text) = match shared.documents.get(path) {
         Some(document) => (200, document.to_string()),
         None => (404, shared.dialect.error("not_found_error", "there is nothing here")),
@@ -378,7 +384,7 @@ fn look_up(shared: &mut Shared, path: &str) -> Vec<u8> {
     format!("{head}{}\r\n\r\n{text}", text.len()).into_bytes()
 }
 
-async fn converse(
+async fn serve_connection(
     mut socket: TcpStream,
     connection: usize,
     shared: Arc<Mutex<Shared>>,
@@ -387,11 +393,11 @@ async fn converse(
     socket.set_nodelay(true).unwrap();
     let mut buffer = Vec::new();
     while let Some(request) = read_request(&mut socket, &mut buffer, connection, &shared).await {
-        let desk = shared.lock().unwrap().desk.clone().filter(|_| request.rejected.is_none());
+        let desk = shared.lock().unwrap().observer.clone().filter(|_| request.rejection.is_none());
         let Some(desk) = desk else {
-            let behaviour = next(&mut shared.lock().unwrap(), request);
-            let dies = behaviour.dies;
-            if !answer(&mut socket, behaviour, &gone).await {
+            let behaviour = next_behaviour(&mut shared.lock().unwrap(), request);
+            let dies = behaviour.closes_next;
+            if !write_answer(&mut socket, behaviour, &gone).await {
                 return;
             }
             if dies {
@@ -402,17 +408,17 @@ async fn converse(
             continue;
         };
         shared.lock().unwrap().requests.push(request.clone());
-        let behaviour = desk.reply(&request).named(request.body["model"].as_str().unwrap_or_default());
-        if !answer(&mut socket, behaviour, &gone).await {
+        let behaviour = desk.reply_to(&request).as_model(request.body["model"].as_str().unwrap_or_default());
+        if !write_answer(&mut socket, behaviour, &gone).await {
             return;
         }
-        desk.answered(&request);
+        desk.on_answered(&request);
     }
 }
 
-fn next(shared: &mut Shared, request: Recorded) -> Behaviour {
+fn next_behaviour(shared: &mut Shared, request: Recorded) -> Behaviour {
     let model = request.body["model"].as_str().unwrap_or_default().to_owned();
-    let rejected = request.rejected.clone();
+    let rejected = request.rejection.clone();
     shared.requests.push(request);
     if let Some(why) = rejected {
         return Behaviour::status(400, &shared.dialect.error("invalid_request_error", &why));
@@ -420,7 +426,7 @@ fn next(shared: &mut Shared, request: Recorded) -> Behaviour {
     let list = shared.per_model.get_mut(&model).unwrap_or(&mut shared.script);
     let end =
         || Behaviour::status(400, &json!({"error": {"message": "the mock's script is used up"}}).to_string());
-    list.pop_front().unwrap_or_else(end).named(&model)
+    list.pop_front().unwrap_or_else(end).as_model(&model)
 }
 
 /// The next request that asks for an answer; a GET before it gets its document.
@@ -443,7 +449,7 @@ async fn read_request(
             break (head, end);
         };
         buffer.drain(..end + 4);
-        let document = look_up(&mut shared.lock().unwrap(), path);
+        let document = find_document(&mut shared.lock().unwrap(), path);
         socket.write_all(&document).await.ok()?;
     };
     let mut lines = head.split("\r\n");
@@ -462,16 +468,16 @@ async fn read_request(
     let parsed = serde_json::from_slice::<Value>(&body).map_err(|error| format!("body is not JSON: {error}"));
     let rejected = match &parsed {
         Ok(body) => dialect
-            .check(&headers, body)
+            .check_request(&headers, body)
             .err()
             .or_else(|| (path != dialect.path()).then(|| format!("no such path: {path}"))),
         Err(why) => Some(why.clone()),
     };
-    Some(Recorded { path, headers, body: parsed.unwrap_or_default(), connection, rejected })
+    Some(Recorded { path, headers, body: parsed.unwrap_or_default(), connection, rejection: rejected })
 }
 
 /// Whether the connection can go on.
-async fn answer(socket: &mut TcpStream, behaviour: Behaviour, gone: &watch::Sender<usize>) -> bool {
+async fn write_answer(socket: &mut TcpStream, behaviour: Behaviour, gone: &watch::Sender<usize>) -> bool {
     if behaviour.status > 0 {
         let mut head = format!(
             "HTTP/1.1 {} Scripted\r\ncontent-type: {}\r\ntransfer-encoding: chunked\r\n",

@@ -36,7 +36,7 @@ impl ModelPort for Recorder {
 }
 
 /// The first thing wrong with a request; `None` if any provider would take it.
-pub fn fault(request: &ModelRequest) -> Option<String> {
+pub fn request_fault(request: &ModelRequest) -> Option<String> {
     if let ToolChoice::Named(name) = &request.tool_choice
         && !request.parsing_tools.iter().any(|tool| tool.name == *name)
     {

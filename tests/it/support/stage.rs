@@ -50,11 +50,11 @@ pub struct Texts {
 pub struct Stage {
     pub handle: RuntimeHandle,
     pub catalog: ConfigCatalog,
-    pub heard: Arc<Recorder>,
+    pub recorder: Arc<Recorder>,
     pub project: TempDir,
     providers: Arc<ModelProviders>,
     events: EventReceiver,
-    seen: Vec<PublishedEvent>,
+    seen_events: Vec<PublishedEvent>,
     data: TempDir,
 }
 
@@ -66,11 +66,11 @@ impl Stage {
 
     /// With something between the runtime and the scripted model.
     pub fn with_model(texts: &Texts, around: impl FnOnce(Arc<dyn ModelPort>) -> Arc<dyn ModelPort>) -> Self {
-        Self::with(texts, around, |tools| tools)
+        Self::with_wrapped_model(texts, around, |tools| tools)
     }
 
     /// With something between the runtime and the scripted model, and its project's tools.
-    pub fn with(
+    pub fn with_wrapped_model(
         texts: &Texts,
         model: impl FnOnce(Arc<dyn ModelPort>) -> Arc<dyn ModelPort>,
         tools: impl FnOnce(Arc<dyn ToolPort>) -> Arc<dyn ToolPort>,
@@ -82,10 +82,10 @@ impl Stage {
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
             std::fs::write(path, text.as_str().unwrap()).unwrap();
         }
-        let catalog = ConfigCatalog::load(sources(texts), bootstrap::specs(project.path()));
+        let catalog = ConfigCatalog::load(config_sources(texts), bootstrap::tool_specs(project.path()));
         let replies = if texts.replies.is_null() { json!({}) } else { texts.replies.clone() };
         let script = ScriptedModel::from_value(&json!({ "replies": replies })).unwrap();
-        let wired = bootstrap::wire(project.path(), data.path(), &catalog, Some(script));
+        let wired = bootstrap::wire_runtime(project.path(), data.path(), &catalog, Some(script));
         let heard = Arc::new(Recorder::new(model(wired.providers.clone())));
         let ports = wired.handle.ports().clone();
         let ports = RuntimePorts { models: heard.clone(), tools: tools(ports.tools.clone()), ..ports };
@@ -101,7 +101,7 @@ impl Stage {
         let handle = RuntimeHandle::new(ports, options);
         let events = handle.subscribe(true);
         let providers = wired.providers;
-        Self { handle, catalog, heard, project, providers, events, seen: Vec::new(), data }
+        Self { handle, catalog, recorder: heard, project, providers, events, seen_events: Vec::new(), data }
     }
 
     /// Waits before another attempt as long as a server wishes.
@@ -123,7 +123,7 @@ impl Stage {
     }
 
     /// The database of its runs.
-    pub fn history(&self) -> PathBuf {
+    pub fn history_path(&self) -> PathBuf {
         self.data.path().join("runs.sqlite")
     }
 
@@ -132,51 +132,54 @@ impl Stage {
         std::fs::write(self.data.path().join("snapshots"), "in the way").unwrap();
     }
 
-    pub fn start(&self, spec: RunSpec) -> RunId {
+    pub fn start_run(&self, spec: RunSpec) -> RunId {
         self.handle.start(spec).unwrap()
     }
 
     /// The next event of any run.
-    pub async fn next(&mut self) -> RunEvent {
+    pub async fn next_event(&mut self) -> RunEvent {
         let published = match tokio::time::timeout(PATIENCE, self.events.recv()).await {
             Ok(Some(published)) => published,
-            end => panic!("no further event ({end:?}) after {:#?}", self.seen()),
+            end => panic!("no further event ({end:?}) after {:#?}", self.seen_events()),
         };
-        self.seen.push(published.clone());
+        self.seen_events.push(published.clone());
         published.event
     }
 
     /// Waits for an event that `wanted` finds something in.
-    pub async fn until<T>(&mut self, mut wanted: impl FnMut(&RunEvent) -> Option<T>) -> T {
+    pub async fn wait_for<T>(&mut self, mut wanted: impl FnMut(&RunEvent) -> Option<T>) -> T {
         loop {
-            let event = self.next().await;
+            let event = self.next_event().await;
             if let Some(found) = wanted(&event) {
                 return found;
             }
             if let RunEvent::Finished { .. } = event {
-                panic!("the run ended before what was waited for: {:#?}", self.seen());
+                panic!("the run ended before what was waited for: {:#?}", self.seen_events());
             }
         }
     }
 
-    pub async fn end(&mut self) -> RunEvent {
-        self.until(|event| matches!(event, RunEvent::Finished { .. }).then(|| event.clone())).await
+    pub async fn wait_end(&mut self) -> RunEvent {
+        self.wait_for(|event| matches!(event, RunEvent::Finished { .. }).then(|| event.clone())).await
     }
 
     /// Everything that was published so far, in order.
-    pub fn seen(&self) -> Vec<RunEvent> {
-        self.seen.iter().map(|published| published.event.clone()).collect()
+    pub fn seen_events(&self) -> Vec<RunEvent> {
+        self.seen_events.iter().map(|published| published.event.clone()).collect()
     }
 
     /// What holds after every run: all replies used, sound requests, a journal that tells the same story.
-    pub fn faults(&self, run: &RunId) -> Vec<String> {
-        let unused = self.providers.scripted().unwrap().unused();
+    pub fn run_faults(&self, run: &RunId) -> Vec<String> {
+        let unused = self.providers.scripted_model().unwrap().unused_replies();
         let mut faults: Vec<String> =
             unused.iter().map(|(agent, at)| format!("reply {at} of `{agent}` was not used")).collect();
-        faults.extend(self.heard.requests().iter().filter_map(|request| {
-            requests::fault(request).map(|fault| format!("a request of `{}`: {fault}", request.agent))
+        faults.extend(self.recorder.requests().iter().filter_map(|request| {
+            requests::request_fault(request).map(|fault| format!("a request of `{}`: {fault}", request.agent))
         }));
-        let told = self.seen.iter().filter(|published| published.run == *run && journaled(&published.event));
+        let told = self
+            .seen_events
+            .iter()
+            .filter(|published| published.run == *run && is_journaled(&published.event));
         let told: Vec<_> = told.map(|published| (published.at, published.event.clone())).collect();
         match self.handle.load_record(run.as_str()) {
             Err(error) => faults.push(format!("the journal cannot be read: {}", error.message)),
@@ -190,7 +193,7 @@ impl Stage {
     }
 }
 
-fn journaled(event: &RunEvent) -> bool {
+fn is_journaled(event: &RunEvent) -> bool {
     if let RunEvent::Warning { code, .. } = event {
         return code != DEFINITION_WARNING;
     }
@@ -198,7 +201,7 @@ fn journaled(event: &RunEvent) -> bool {
 }
 
 /// The shipped configuration with every level answered from the script.
-pub fn sources(texts: &Texts) -> ConfigSources {
+pub fn config_sources(texts: &Texts) -> ConfigSources {
     let built_in = |name: &str, text: &str| SourceFile::new(ConfigLayer::BuiltIn, name, text);
     let layers = [ConfigLayer::User, ConfigLayer::Project];
     let roles = texts.roles.iter().zip(layers).enumerate();
@@ -214,7 +217,7 @@ pub fn sources(texts: &Texts) -> ConfigSources {
         texts.models.iter().map(|text| SourceFile::new(ConfigLayer::User, "models.json", text.as_str()));
     let mut command_line = SettingOverrides::default();
     for level in ["base", "smart", "fast"] {
-        command_line.set(&format!("levels.{level}.provider"), "scripted", "--replies");
+        command_line.set_override(&format!("levels.{level}.provider"), "scripted", "--replies");
     }
     ConfigSources {
         settings: vec![built_in("built-in:config/settings.json", SETTINGS)],

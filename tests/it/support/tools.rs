@@ -7,15 +7,15 @@ macro_rules! as_other_tools {
             self.$tools.specs()
         }
 
-        fn preview<'a>(
+        fn preview_call<'a>(
             &'a self,
             call: &'a synthdev::domain::tool::ToolInvocation,
         ) -> futures_util::future::BoxFuture<'a, Option<synthdev::domain::tool::ToolPreview>> {
-            self.$tools.preview(call)
+            self.$tools.preview_call(call)
         }
 
-        fn refusal(&self, call: &synthdev::domain::tool::ToolInvocation) -> Option<String> {
-            self.$tools.refusal(call)
+        fn refusal_reason(&self, call: &synthdev::domain::tool::ToolInvocation) -> Option<String> {
+            self.$tools.refusal_reason(call)
         }
 
         fn plan_file_edit<'a>(

@@ -45,7 +45,7 @@ impl Watched {
         self.rows.load(Ordering::SeqCst)
     }
 
-    fn wrote(&self, progress: Option<&RunProgress>) {
+    fn on_written(&self, progress: Option<&RunProgress>) {
         if progress.is_some_and(|progress| progress.status.is_over())
             && let Some(look) = &*self.at_end.lock().unwrap()
         {
@@ -95,7 +95,7 @@ impl RunStore for Watched {
         progress: Option<&RunProgress>,
     ) -> Result<(), StoreError> {
         self.inner.append(run, rows, progress)?;
-        self.wrote(progress);
+        self.on_written(progress);
         Ok(())
     }
 
@@ -108,7 +108,7 @@ impl RunStore for Watched {
         glance: Option<&str>,
     ) -> Result<(), StoreError> {
         self.inner.append_and_end_tokens(run, rows, progress, void, glance)?;
-        self.wrote(progress);
+        self.on_written(progress);
         Ok(())
     }
 
@@ -120,7 +120,7 @@ impl RunStore for Watched {
         glance: &str,
     ) -> Result<(), StoreError> {
         self.inner.append_with_preview(run, rows, progress, glance)?;
-        self.wrote(progress);
+        self.on_written(progress);
         Ok(())
     }
 
@@ -148,8 +148,8 @@ impl RunStore for Watched {
         self.inner.sync()
     }
 
-    fn changes(&self) -> Result<u64, StoreError> {
-        self.inner.changes()
+    fn change_counter(&self) -> Result<u64, StoreError> {
+        self.inner.change_counter()
     }
 
     fn list(&self, query: &RunQuery) -> Result<Vec<RunSummary>, StoreError> {
@@ -190,8 +190,8 @@ impl RunStore for Watched {
         self.inner.open_tokens(run)
     }
 
-    fn count_try(&self, hash: &str) -> Result<u32, StoreError> {
-        self.inner.count_try(hash)
+    fn count_failed_try(&self, hash: &str) -> Result<u32, StoreError> {
+        self.inner.count_failed_try(hash)
     }
 
     fn redeem(

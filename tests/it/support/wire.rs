@@ -17,49 +17,49 @@ pub struct Wire {
     pub server: ModelServer,
     dialect: Dialect,
     providers: ModelProviders,
-    asked: AtomicUsize,
+    request_count: AtomicUsize,
     /// Where to ask instead of at the server.
-    pub elsewhere: Mutex<Option<String>>,
+    pub redirect_url: Mutex<Option<String>>,
     /// What came of asking the server itself.
-    pub heard: Mutex<Vec<Result<ModelReply, ModelError>>>,
+    pub outcomes: Mutex<Vec<Result<ModelReply, ModelError>>>,
 }
 
 struct Behind {
-    wire: Arc<Wire>,
+    inner_wire: Arc<Wire>,
     /// `None`: the server is asked as its behaviour is set.
     script: Option<Arc<dyn ModelPort>>,
 }
 
 impl Wire {
     pub async fn new(dialect: Dialect) -> Arc<Self> {
-        Self::patient(dialect, ModelTimeouts::default()).await
+        Self::with_timeouts(dialect, ModelTimeouts::default()).await
     }
 
-    pub async fn patient(dialect: Dialect, patience: ModelTimeouts) -> Arc<Self> {
+    pub async fn with_timeouts(dialect: Dialect, patience: ModelTimeouts) -> Arc<Self> {
         Arc::new(Self {
-            server: ModelServer::speak(dialect, Vec::new()).await,
+            server: ModelServer::start_in_dialect(dialect, Vec::new()).await,
             dialect,
             providers: ModelProviders::new(BTreeMap::new(), patience),
-            asked: AtomicUsize::new(0),
-            elsewhere: Mutex::default(),
-            heard: Mutex::default(),
+            request_count: AtomicUsize::new(0),
+            redirect_url: Mutex::default(),
+            outcomes: Mutex::default(),
         })
     }
 
     /// The server's own answers: those that it was told to give for `mock-1`.
-    pub fn straight(self: &Arc<Self>) -> Arc<dyn ModelPort> {
-        Arc::new(Behind { wire: Arc::clone(self), script: None })
+    pub fn direct_model(self: &Arc<Self>) -> Arc<dyn ModelPort> {
+        Arc::new(Behind { inner_wire: Arc::clone(self), script: None })
     }
 
     /// The script's answers, but over this wire. Its errors are its own.
-    pub fn before(self: &Arc<Self>, script: Arc<dyn ModelPort>) -> Arc<dyn ModelPort> {
-        Arc::new(Behind { wire: Arc::clone(self), script: Some(script) })
+    pub fn through_wire(self: &Arc<Self>, script: Arc<dyn ModelPort>) -> Arc<dyn ModelPort> {
+        Arc::new(Behind { inner_wire: Arc::clone(self), script: Some(script) })
     }
 
     /// Every request that the server did not take, and why.
-    pub fn refusals(&self) -> Vec<String> {
+    pub fn refused_requests(&self) -> Vec<String> {
         let refused = self.server.requests().into_iter();
-        refused.filter_map(|one| one.rejected.map(|why| format!("{why}: {}", one.body))).collect()
+        refused.filter_map(|one| one.rejection.map(|why| format!("{why}: {}", one.body))).collect()
     }
 
     /// How many requests came.
@@ -67,13 +67,13 @@ impl Wire {
         self.server.requests().len()
     }
 
-    async fn ask(
+    async fn ask_server(
         &self,
         request: &ModelRequest,
         model: String,
         sink: &dyn DeltaSink,
     ) -> Result<ModelReply, ModelError> {
-        let elsewhere = self.elsewhere.lock().unwrap().clone();
+        let elsewhere = self.redirect_url.lock().unwrap().clone();
         let mut choice = ModelChoice {
             provider: "mock".to_owned(),
             base_url: elsewhere.unwrap_or_else(|| self.server.base_url.clone()),
@@ -82,20 +82,20 @@ impl Wire {
             key: None,
             ..request.choice.clone()
         };
-        choice.parameters.reconcile(choice.protocol);
+        choice.parameters.drop_incompatible(choice.protocol);
         self.providers.call(&ModelRequest { choice, ..request.clone() }, sink).await
     }
 
-    async fn send(
+    async fn send_through(
         &self,
         request: &ModelRequest,
         scripted: ModelReply,
         sink: &dyn DeltaSink,
     ) -> Result<ModelReply, ModelError> {
         // Branches ask at the same time: each request has an answer of its own waiting for it.
-        let model = format!("mock-{}", self.asked.fetch_add(1, Ordering::Relaxed));
-        self.server.answer(&model, self.dialect.reply(&scripted));
-        let reply = self.ask(request, model, sink).await?;
+        let model = format!("mock-{}", self.request_count.fetch_add(1, Ordering::Relaxed));
+        self.server.queue_answer(&model, self.dialect.render_reply(&scripted));
+        let reply = self.ask_server(request, model, sink).await?;
         assert_eq!(
             (&reply.text, &reply.reasoning, &reply.tool_calls),
             (&scripted.text, &scripted.reasoning, &scripted.tool_calls),
@@ -117,10 +117,10 @@ impl ModelPort for Behind {
         Box::pin(async move {
             if let Some(script) = &self.script {
                 let scripted = script.call(request, &Deaf).await?;
-                return self.wire.send(request, scripted, sink).await;
+                return self.inner_wire.send_through(request, scripted, sink).await;
             }
-            let answer = self.wire.ask(request, "mock-1".to_owned(), sink).await;
-            self.wire.heard.lock().unwrap().push(answer.clone());
+            let answer = self.inner_wire.ask_server(request, "mock-1".to_owned(), sink).await;
+            self.inner_wire.outcomes.lock().unwrap().push(answer.clone());
             answer
         })
     }

@@ -22,7 +22,7 @@ fn processes(marker: &str) -> usize {
 }
 
 /// Waits until `count` satisfies `wanted`; the bound is only there to end a failing test.
-async fn until(marker: &str, wanted: impl Fn(usize) -> bool) {
+async fn wait_processes(marker: &str, wanted: impl Fn(usize) -> bool) {
     let started = Instant::now();
     while !wanted(processes(marker)) {
         assert!(started.elapsed() < Duration::from_secs(30), "{} processes of {marker}", processes(marker));
@@ -31,7 +31,7 @@ async fn until(marker: &str, wanted: impl Fn(usize) -> bool) {
 }
 
 /// A duration for `sleep` that no other process has in its command line.
-fn marker() -> String {
+fn unique_marker() -> String {
     let unique = uuid::Uuid::new_v4().as_u128();
     format!("999.{unique}")
 }
@@ -44,21 +44,25 @@ fn command(line: &str) -> Value {
 async fn output_and_exit() {
     let project = Project::new(&[("a b.txt", "x")]);
     project
-        .good("execute_terminal", command("ls"), "\"exit_code\":0,\"output_bytes_left_out\":0}\na b.txt\n")
+        .expect_success(
+            "execute_terminal",
+            command("ls"),
+            "\"exit_code\":0,\"output_bytes_left_out\":0}\na b.txt\n",
+        )
         .await;
     let order = command("echo 1; echo 2 >&2; echo 3; echo 4 >&2");
-    project.good("execute_terminal", order, "\n1\n2\n3\n4\n").await;
+    project.expect_success("execute_terminal", order, "\n1\n2\n3\n4\n").await;
     // the very text that other tools look for in files
     let root = std::fs::canonicalize(project.root()).unwrap().display().to_string();
     let printed = format!("\n{root}\n{root}/x {root}\n");
-    project.good("execute_terminal", command("pwd; echo \"$PWD/x $PWD\""), &printed).await;
-    project.good("execute_terminal", command("cat; echo no input"), "\nno input\n").await;
-    project.good("execute_terminal", command("printf 'a\\000b\\033[31m'"), "\nab\u{1b}[31m").await;
-    project.bad("execute_terminal", command("echo why >&2; exit 3"), "exit code 3").await;
-    project.bad("execute_terminal", command("no-such-command-here"), "exit code 127").await;
-    project.bad("execute_terminal", command("kill -TERM $$"), "killed by signal 15").await;
-    project.bad("execute_terminal", command("echo a\0b"), "NUL").await;
-    let failed = project.run("execute_terminal", command("echo why >&2; exit 3")).await;
+    project.expect_success("execute_terminal", command("pwd; echo \"$PWD/x $PWD\""), &printed).await;
+    project.expect_success("execute_terminal", command("cat; echo no input"), "\nno input\n").await;
+    project.expect_success("execute_terminal", command("printf 'a\\000b\\033[31m'"), "\nab\u{1b}[31m").await;
+    project.expect_failure("execute_terminal", command("echo why >&2; exit 3"), "exit code 3").await;
+    project.expect_failure("execute_terminal", command("no-such-command-here"), "exit code 127").await;
+    project.expect_failure("execute_terminal", command("kill -TERM $$"), "killed by signal 15").await;
+    project.expect_failure("execute_terminal", command("echo a\0b"), "NUL").await;
+    let failed = project.run_tool("execute_terminal", command("echo why >&2; exit 3")).await;
     assert!(failed.content.ends_with("\nwhy\n") && failed.summary == "exit 3", "{failed:?}");
 }
 
@@ -68,14 +72,15 @@ async fn commands_have_no_terminal() {
     // a leader of its own session: field 6 of its stat line is its own id
     let line =
         command("read -r stat </proc/$$/stat; set -- ${stat##*)}; test \"$4\" = $$ && echo own session");
-    project.good("execute_terminal", line, "\nown session\n").await;
-    project.bad("execute_terminal", command("head -c 1 /dev/tty"), "exit code 1").await;
+    project.expect_success("execute_terminal", line, "\nown session\n").await;
+    project.expect_failure("execute_terminal", command("head -c 1 /dev/tty"), "exit code 1").await;
 }
 
 #[tokio::test]
 async fn long_output_keeps_both_ends() {
-    let project = Project::with(&[], |settings| settings.output_cap_bytes = 1000);
-    let outcome = project.good("execute_terminal", command("seq 1 100000"), "bytes left out …]").await;
+    let project = Project::with_files(&[], |settings| settings.output_cap_bytes = 1000);
+    let outcome =
+        project.expect_success("execute_terminal", command("seq 1 100000"), "bytes left out …]").await;
     assert!(outcome.content.len() < 1200, "{}", outcome.content.len());
     assert!(outcome.content.contains("}\n1\n2\n3\n") && outcome.content.ends_with("99999\n100000\n"));
 }
@@ -84,53 +89,58 @@ async fn long_output_keeps_both_ends() {
 async fn secrets_stay_out_of_the_environment() {
     // cargo sets these for every test: nothing needs to be planted in our own environment
     let line = command("echo \"[$CARGO_PKG_NAME][$CARGO_MANIFEST_DIR][$PAGER]\"");
-    let project =
-        Project::with(&[], |s| s.strip_env = vec!["*_PKG_NAME".to_owned(), "CARGO_MANIFEST_DIR".to_owned()]);
-    project.good("execute_terminal", line.clone(), "\n[][][cat]\n").await;
-    let open = Project::with(&[], |s| s.strip_env = vec![]);
-    open.good("execute_terminal", line, "\n[synthdev][").await;
+    let project = Project::with_files(&[], |s| {
+        s.strip_env = vec!["*_PKG_NAME".to_owned(), "CARGO_MANIFEST_DIR".to_owned()]
+    });
+    project.expect_success("execute_terminal", line.clone(), "\n[][][cat]\n").await;
+    let open = Project::with_files(&[], |s| s.strip_env = vec![]);
+    open.expect_success("execute_terminal", line, "\n[synthdev][").await;
 }
 
 #[tokio::test]
 async fn a_timeout_kills_the_whole_group() {
-    let project = Project::with(&[], |settings| settings.terminal_timeout = Duration::from_millis(300));
-    let marker = marker();
+    let project = Project::with_files(&[], |settings| settings.terminal_timeout = Duration::from_millis(300));
+    let marker = unique_marker();
     let line = format!("echo started; sleep {marker} & (sleep {marker}; true) & wait");
-    let outcome = project.run("execute_terminal", command(&line)).await;
+    let outcome = project.run_tool("execute_terminal", command(&line)).await;
     assert!(!outcome.ok && outcome.content.contains("timed out after 0.3 s"), "{}", outcome.content);
     assert!(outcome.content.ends_with("\nstarted\n"), "what was printed is kept: {}", outcome.content);
-    until(&marker, |count| count == 0).await;
+    wait_processes(&marker, |count| count == 0).await;
     let own = json!({"command": format!("trap '' TERM INT; sleep {marker}"), "timeout_seconds": 1});
-    project.bad("execute_terminal", own, "timed out after 1 s").await;
-    until(&marker, |count| count == 0).await;
+    project.expect_failure("execute_terminal", own, "timed out after 1 s").await;
+    wait_processes(&marker, |count| count == 0).await;
 }
 
 #[tokio::test]
 async fn dropping_the_future_kills_the_whole_group() {
     let project = Project::new(&[]);
-    let marker = marker();
+    let marker = unique_marker();
     let call = invocation("execute_terminal", command(&format!("sleep {marker} & sleep {marker} & wait")));
     tokio::select! {
         _ = project.tools.run(&call) => panic!("it cannot end by itself"),
         // the shell and both sleeps
-        () = until(&marker, |count| count == 3) => {}
+        () = wait_processes(&marker, |count| count == 3) => {}
     }
-    until(&marker, |count| count == 0).await;
+    wait_processes(&marker, |count| count == 0).await;
 }
 
 #[tokio::test]
 async fn what_a_command_leaves_in_the_background_ends_with_it() {
     let project = Project::new(&[]);
-    let marker = marker();
+    let marker = unique_marker();
     let line = command(&format!("sleep {marker} & echo done"));
     project
-        .good("execute_terminal", line, "still running in the background and have been stopped\"}\ndone\n")
+        .expect_success(
+            "execute_terminal",
+            line,
+            "still running in the background and have been stopped\"}\ndone\n",
+        )
         .await;
-    until(&marker, |count| count == 0).await;
+    wait_processes(&marker, |count| count == 0).await;
     // one that prints without an end is not waited for
-    let floods = project.run("execute_terminal", command("cat /dev/zero & echo done")).await;
+    let floods = project.run_tool("execute_terminal", command("cat /dev/zero & echo done")).await;
     assert!(floods.ok && floods.content.contains("have been stopped"), "{}", floods.summary);
-    let quiet = project.run("execute_terminal", command("true")).await;
+    let quiet = project.run_tool("execute_terminal", command("true")).await;
     assert!(!quiet.content.contains("notice"), "{}", quiet.content);
 }
 
@@ -140,9 +150,9 @@ async fn what_escapes_is_not_called_stopped() {
     let project = Project::new(&[]);
     let line = "mkfifo up; setsid sh -c 'echo > up; exec sleep 5' & read -r _ < up; echo done";
     let told = "left the command's process group (as with `setsid`) and may still be running\"}\ndone\n";
-    project.good("execute_terminal", command(line), told).await;
+    project.expect_success("execute_terminal", command(line), told).await;
     let late = json!({"command": format!("rm up; {line}; sleep 99"), "timeout_seconds": 1});
-    let late = project.run("execute_terminal", late).await;
+    let late = project.run_tool("execute_terminal", late).await;
     assert!(late.content.contains("timed out after 1 s; the command and its process group"), "{late:?}");
 }
 
@@ -151,11 +161,11 @@ async fn what_escapes_is_not_called_stopped() {
 async fn victim() {
     let Ok(line) = std::env::var("SYNTHDEV_TEST_VICTIM") else { return };
     let project = Project::new(&[]);
-    let _ = project.run("execute_terminal", command(&line)).await;
+    let _ = project.run_tool("execute_terminal", command(&line)).await;
 }
 
 /// A process of its own that runs `line`.
-fn victim_of(line: &str) -> std::process::Child {
+fn spawn_victim(line: &str) -> std::process::Child {
     std::process::Command::new(std::env::current_exe().unwrap())
         .args(["tools::commands::victim", "--exact"])
         .env("SYNTHDEV_TEST_VICTIM", line)
@@ -172,12 +182,12 @@ async fn commands_end_even_when_we_are_killed() {
         ("trap '' TERM INT HUP; nohup sleep MARK & (sleep MARK; true) & wait", 4),
         ("sleep MARK & kill -STOP $$", 2),
     ] {
-        let marker = marker();
-        let mut victim = victim_of(&line.replace("MARK", &marker));
-        until(&marker, |running| running == count).await;
+        let marker = unique_marker();
+        let mut victim = spawn_victim(&line.replace("MARK", &marker));
+        wait_processes(&marker, |running| running == count).await;
         victim.kill().unwrap();
         victim.wait().unwrap();
-        until(&marker, |running| running == 0).await;
+        wait_processes(&marker, |running| running == 0).await;
     }
 }
 
@@ -186,14 +196,14 @@ async fn commands_end_even_when_we_are_killed() {
 async fn commands_end_whenever_we_are_killed() {
     let mut luck = Luck::new(11);
     for _ in 0..20 {
-        let marker = marker();
-        let mut victim = victim_of(&format!("sleep {marker} & sleep {marker}"));
+        let marker = unique_marker();
+        let mut victim = spawn_victim(&format!("sleep {marker} & sleep {marker}"));
         // the first sign of life, then some moment of the next milliseconds
-        until(&marker, |running| running > 0).await;
-        tokio::time::sleep(Duration::from_micros(luck.between(0, 3000) as u64)).await;
+        wait_processes(&marker, |running| running > 0).await;
+        tokio::time::sleep(Duration::from_micros(luck.random_between(0, 3000) as u64)).await;
         victim.kill().unwrap();
         victim.wait().unwrap();
-        until(&marker, |running| running == 0).await;
+        wait_processes(&marker, |running| running == 0).await;
         // what was held back at its start does not begin afterwards
         tokio::time::sleep(Duration::from_millis(20)).await;
         assert_eq!(processes(&marker), 0);
@@ -204,13 +214,13 @@ async fn commands_end_whenever_we_are_killed() {
 async fn the_preview_warns_of_dangerous_commands() {
     let project = Project::new(&[]);
     let Some(ToolPreview::Command { command: line, cwd, warning, .. }) =
-        project.preview("execute_terminal", command("rm -rf target")).await
+        project.preview_tool("execute_terminal", command("rm -rf target")).await
     else {
         panic!("no preview");
     };
     assert_eq!((line.as_str(), cwd.as_str()), ("rm -rf target", "."));
     assert!(warning.is_some_and(|text| text.contains("deletes directories")));
-    let harmless = project.preview("execute_terminal", command("cargo test")).await;
+    let harmless = project.preview_tool("execute_terminal", command("cargo test")).await;
     assert!(matches!(harmless, Some(ToolPreview::Command { warning: None, .. })));
 }
 
@@ -222,20 +232,20 @@ async fn what_nobody_means_never_starts_unless_the_user_typed_it() {
     let project = Project::new(&[]);
     let told =
         "[sandbox] refused: removes / recursively. No setting allows this; the user can run it with /cmd";
-    project.bad("execute_terminal", command(REFUSED), told).await;
+    project.expect_failure("execute_terminal", command(REFUSED), told).await;
     let call = invocation("execute_terminal", command(REFUSED));
-    assert_eq!(project.tools.refusal(&call).as_deref(), Some(told));
-    assert_eq!(project.tools.refusal(&invocation("execute_terminal", command("rm -rf x"))), None);
-    let typed = Project::with(&[], |settings| settings.typed_by_user = true);
-    assert_eq!(typed.tools.refusal(&call), None);
+    assert_eq!(project.tools.refusal_reason(&call).as_deref(), Some(told));
+    assert_eq!(project.tools.refusal_reason(&invocation("execute_terminal", command("rm -rf x"))), None);
+    let typed = Project::with_files(&[], |settings| settings.typed_by_user = true);
+    assert_eq!(typed.tools.refusal_reason(&call), None);
     let Some(ToolPreview::Command { warning, .. }) =
-        typed.preview("execute_terminal", command(REFUSED)).await
+        typed.preview_tool("execute_terminal", command(REFUSED)).await
     else {
         panic!("no preview");
     };
     assert_eq!(warning.as_deref(), Some("This command deletes directories for good."));
-    typed.run("execute_terminal", command(REFUSED)).await;
-    assert_eq!(typed.listing(), ["", "ran"]);
+    typed.run_tool("execute_terminal", command(REFUSED)).await;
+    assert_eq!(typed.list_paths(), ["", "ran"]);
 }
 
 /// Where no sandbox works the ports are closed, and so they are where there is none or the network is on.
@@ -250,12 +260,12 @@ async fn the_preview_names_the_ports_that_a_command_reaches() {
         (SandboxSettings { ports_are_closed: true, ..confined.clone() }, false),
         (SandboxSettings { layer: SandboxLayer::None, ..confined.clone() }, false),
         (SandboxSettings { layer: SandboxLayer::Landlock, ..confined }, false),
-        (SandboxSettings::off(), false),
+        (SandboxSettings::unsandboxed(), false),
     ];
     for (settings, reached) in rows {
         let about = format!("{settings:?}");
-        let mut sandbox = Arc::new(CommandSandbox::off(data.path()));
-        let project = Project::with(&[], |tools| {
+        let mut sandbox = Arc::new(CommandSandbox::disabled(data.path()));
+        let project = Project::with_files(&[], |tools| {
             let places = SandboxPlaces {
                 data: data.path().to_owned(),
                 helper: env!("CARGO_BIN_EXE_synthdev").into(),
@@ -264,11 +274,11 @@ async fn the_preview_names_the_ports_that_a_command_reaches() {
             sandbox = Arc::new(CommandSandbox::new(settings, places));
             tools.sandbox = Arc::clone(&sandbox);
         });
-        let reached = reached && sandbox.ready().is_ok();
+        let reached = reached && sandbox.prepare_once().is_ok();
         for (tool, arguments) in [("execute_terminal", command("ls")), ("shell", command("ls"))] {
             let mut call = invocation(tool, arguments);
             call.loopback_ports.insert(5432);
-            let Some(ToolPreview::Command { ports, .. }) = project.tools.preview(&call).await else {
+            let Some(ToolPreview::Command { ports, .. }) = project.tools.preview_call(&call).await else {
                 panic!("no preview");
             };
             assert_eq!(ports.contains(&5432), reached, "{tool} {about}");

@@ -17,7 +17,7 @@ use super::{Project, invocation};
 /// The user is not asked about a call that no answer allows.
 fn assert_refused_unasked<const N: usize>(project: &Project, why: &str, calls: [(&str, Value); N]) {
     for (tool, arguments) in calls {
-        let refusal = project.tools.refusal(&invocation(tool, arguments.clone()));
+        let refusal = project.tools.refusal_reason(&invocation(tool, arguments.clone()));
         assert!(
             refusal.as_ref().is_some_and(|refusal| refusal.contains(why)),
             "{tool} {arguments}: {refusal:?}"
@@ -32,7 +32,7 @@ fn assert_worth_a_question(project: &Project) {
         ("write_file", json!({"file_path": "inner/new", "content": "x"})),
         ("explain_codebase", json!({"question": "SECRET"})),
     ] {
-        assert_eq!(project.tools.refusal(&invocation(tool, arguments)), None, "{tool}");
+        assert_eq!(project.tools.refusal_reason(&invocation(tool, arguments)), None, "{tool}");
     }
 }
 
@@ -41,9 +41,10 @@ async fn no_way_out() {
     let outside = tempfile::tempdir().unwrap();
     let secret = outside.path().join("secret");
     std::fs::write(&secret, "SECRET").unwrap();
-    let project = Project::with(&[("in/a", "a"), (".git/config", "[core]"), ("data/db", "x")], |settings| {
-        settings.hidden_paths = vec!["data".into()];
-    });
+    let project =
+        Project::with_files(&[("in/a", "a"), (".git/config", "[core]"), ("data/db", "x")], |settings| {
+            settings.hidden_paths = vec!["data".into()];
+        });
     let link = |target: &std::path::Path, name: &str| symlink(target, project.root().join(name)).unwrap();
     link(outside.path(), "away");
     link(&secret, "file");
@@ -68,11 +69,13 @@ async fn no_way_out() {
         ("loop", "cannot be reached"),
         ("a\0b", "NUL"),
     ] {
-        project.bad("read_files", json!({"file_paths": [path]}), why).await;
-        project.bad("write_file", json!({"file_path": path, "content": "x"}), why).await;
-        project.bad("edit_file", edit(path), why).await;
-        project.bad("list_directory", json!({"directory_path": path}), why).await;
-        project.bad("exact_search", json!({"search_string": "SECRET", "directory_path": path}), why).await;
+        project.expect_failure("read_files", json!({"file_paths": [path]}), why).await;
+        project.expect_failure("write_file", json!({"file_path": path, "content": "x"}), why).await;
+        project.expect_failure("edit_file", edit(path), why).await;
+        project.expect_failure("list_directory", json!({"directory_path": path}), why).await;
+        project
+            .expect_failure("exact_search", json!({"search_string": "SECRET", "directory_path": path}), why)
+            .await;
         assert_refused_unasked(
             &project,
             why,
@@ -88,14 +91,16 @@ async fn no_way_out() {
         );
     }
     for path in [".git/config", ".git/hooks/pre-commit", "meta/config", ".GIT/x", "in/.git/x"] {
-        project.bad("write_file", json!({"file_path": path, "content": "x"}), "git's own directory").await;
+        project
+            .expect_failure("write_file", json!({"file_path": path, "content": "x"}), "git's own directory")
+            .await;
         let write = ("write_file", json!({"file_path": path, "content": "x"}));
         assert_refused_unasked(&project, "git's own directory", [write, ("edit_file", edit(path))]);
     }
     assert_worth_a_question(&project);
     assert_eq!(std::fs::read_to_string(&secret).unwrap(), "SECRET");
     assert_eq!(std::fs::read_dir(outside.path()).unwrap().count(), 1, "nothing was made outside");
-    let search = project.run("exact_search", json!({"search_string": "SECRET"})).await;
+    let search = project.run_tool("exact_search", json!({"search_string": "SECRET"})).await;
     assert!(search.content.contains("\"matches\":0"), "links are not followed: {}", search.content);
 }
 
@@ -105,21 +110,24 @@ async fn paths_that_stay_inside_work_however_they_are_written() {
     symlink("in", project.root().join("inner")).unwrap();
     let absolute = project.root().join("in/a").to_string_lossy().into_owned();
     for path in ["in/a", "./in//a", "inner/a", "in/../in/a", "inner/../in/a", &absolute] {
-        project.good("read_files", json!({"file_paths": [path]}), "==> in/a (").await;
+        project.expect_success("read_files", json!({"file_paths": [path]}), "==> in/a (").await;
     }
-    let outcome = project.good("write_file", json!({"file_path": "inner/b", "content": "b"}), "in/b").await;
+    let outcome =
+        project.expect_success("write_file", json!({"file_path": "inner/b", "content": "b"}), "in/b").await;
     assert_eq!(outcome.changed, ["in/b"], "the real place is reported");
     symlink("in/a", project.root().join("alias")).unwrap();
-    project.good("write_file", json!({"file_path": "alias", "content": "new"}), "in/a").await;
+    project.expect_success("write_file", json!({"file_path": "alias", "content": "new"}), "in/a").await;
     assert_eq!(project.text("in/a"), "new");
     assert!(project.root().join("alias").is_symlink(), "the link itself stays");
 }
 
 #[tokio::test]
 async fn in_gits_own_directory_nothing_is_written_even_where_it_was_given_as_the_project() {
-    let project = Project::with(&[(".git/inner/a", "a")], |settings| settings.root.push(".git/inner"));
-    project.good("read_files", json!({"file_paths": ["a"]}), "==> a (").await;
-    project.bad("write_file", json!({"file_path": "a", "content": "x"}), "git's own directory").await;
+    let project = Project::with_files(&[(".git/inner/a", "a")], |settings| settings.root.push(".git/inner"));
+    project.expect_success("read_files", json!({"file_paths": ["a"]}), "==> a (").await;
+    project
+        .expect_failure("write_file", json!({"file_path": "a", "content": "x"}), "git's own directory")
+        .await;
     assert_eq!(project.text(".git/inner/a"), "a");
 }
 
@@ -135,18 +143,30 @@ async fn what_steers_agents_is_not_written_on_the_way() {
     {
         let edit = json!({"file_path": path, "old_text": "{}", "new_text": "x"});
         project
-            .bad("write_file", json!({"file_path": path, "content": "x"}), "the project's definitions")
+            .expect_failure(
+                "write_file",
+                json!({"file_path": path, "content": "x"}),
+                "the project's definitions",
+            )
             .await;
-        project.bad("edit_file", edit, "the project's definitions").await;
+        project.expect_failure("edit_file", edit, "the project's definitions").await;
     }
     for path in ["CLAUDE.md", "notes.md"] {
-        project.bad("write_file", json!({"file_path": path, "content": "x"}), "write it by that name").await;
+        project
+            .expect_failure("write_file", json!({"file_path": path, "content": "x"}), "write it by that name")
+            .await;
     }
     // who names the file was asked
     project
-        .good("write_file", json!({"file_path": "sub/AGENTS.md", "content": "new"}), "sub/AGENTS.md")
+        .expect_success(
+            "write_file",
+            json!({"file_path": "sub/AGENTS.md", "content": "new"}),
+            "sub/AGENTS.md",
+        )
         .await;
-    project.good("read_files", json!({"file_paths": [".synthdev/roles/a.json"]}), "==> .synthdev").await;
+    project
+        .expect_success("read_files", json!({"file_paths": [".synthdev/roles/a.json"]}), "==> .synthdev")
+        .await;
 }
 
 /// A policy with something hidden and something read only.
@@ -190,25 +210,25 @@ fn calls(path: &str) -> [(&'static str, Value); 3] {
 /// By rows of a path, what is said when it is read and when it is written; nothing: it is.
 async fn check_policy(mode: SandboxMode, rows: &[(&str, &str, &str)]) {
     for (path, read, written) in rows {
-        let project = Project::with(GUARDED, sandboxed(mode));
+        let project = Project::with_files(GUARDED, sandboxed(mode));
         symlink("secrets/key", project.root().join("to-key")).unwrap();
         symlink("vendor", project.root().join("to-vendor")).unwrap();
         for (tool, arguments) in calls(path) {
             let why = if tool == "read_files" { read } else { written };
             if why.is_empty() {
                 let told = if tool == "write_file" { "new" } else { "NEEDLE" };
-                project.good(tool, arguments, "\"success\":true").await;
+                project.expect_success(tool, arguments, "\"success\":true").await;
                 let unread = tool == "read_files" || project.text(path).contains(told);
                 assert!(unread, "{path}: {}", project.text(path));
                 std::fs::write(project.root().join(path), "NEEDLE").unwrap();
                 continue;
             }
             if tool != "read_files" {
-                let shown = project.preview(tool, arguments.clone()).await;
+                let shown = project.preview_tool(tool, arguments.clone()).await;
                 let Some(ToolPreview::Text { text }) = shown else { panic!("{shown:?}") };
                 assert!(text.contains(why), "wanted {why}\nin {text}");
             }
-            project.bad(tool, arguments, why).await;
+            project.expect_failure(tool, arguments, why).await;
         }
     }
 }
@@ -257,10 +277,10 @@ async fn file_tools_obey_the_policy_that_holds_commands() {
 
 #[tokio::test]
 async fn what_the_policy_hides_is_not_listed_and_not_found() {
-    let project = Project::with(GUARDED, sandboxed(SandboxMode::Project));
+    let project = Project::with_files(GUARDED, sandboxed(SandboxMode::Project));
     let listing = json!({"directory_path": ".", "recursive": true, "include_hidden": true});
-    let listed = project.run("list_directory", listing).await.content;
-    let found = project.run("exact_search", json!({"search_string": "NEEDLE"})).await.content;
+    let listed = project.run_tool("list_directory", listing).await.content;
+    let found = project.run_tool("exact_search", json!({"search_string": "NEEDLE"})).await.content;
     for (path, shown) in [
         ("lone.txt", false),
         ("secrets/key", false),
@@ -277,25 +297,35 @@ async fn what_the_policy_hides_is_not_listed_and_not_found() {
             let arguments = json!({"directory_path": path, "search_string": "NEEDLE"});
             let arguments =
                 if tool == "list_directory" { json!({"directory_path": path}) } else { arguments };
-            project.bad(tool, arguments, &format!("[sandbox] {path} may not be read (policy project)")).await;
+            project
+                .expect_failure(
+                    tool,
+                    arguments,
+                    &format!("[sandbox] {path} may not be read (policy project)"),
+                )
+                .await;
         }
     }
-    project.bad("shell", json!({"command": "true", "cwd": "secrets"}), "secrets may not be read").await;
+    project
+        .expect_failure("shell", json!({"command": "true", "cwd": "secrets"}), "secrets may not be read")
+        .await;
 }
 
 #[tokio::test]
 async fn what_the_user_typed_is_not_held() {
-    let project = Project::with(GUARDED, |settings| {
+    let project = Project::with_files(GUARDED, |settings| {
         sandboxed(SandboxMode::ReadOnly)(settings);
         settings.typed_by_user = true;
     });
-    project.good("read_files", json!({"file_paths": ["secrets/key"]}), "NEEDLE").await;
-    project.good("write_file", json!({"file_path": "vendor/lib", "content": "new"}), "vendor/lib").await;
+    project.expect_success("read_files", json!({"file_paths": ["secrets/key"]}), "NEEDLE").await;
+    project
+        .expect_success("write_file", json!({"file_path": "vendor/lib", "content": "new"}), "vendor/lib")
+        .await;
 }
 
 #[tokio::test]
 async fn a_worktree_among_our_own_files_is_read_although_nothing_may_be_written() {
-    let project = Project::with(&[("runs/r1/a.txt", "text")], |settings| {
+    let project = Project::with_files(&[("runs/r1/a.txt", "text")], |settings| {
         settings.root.push("runs/r1");
         let places = SandboxPlaces {
             data: settings.root.parent().and_then(Path::parent).unwrap().to_owned(),
@@ -303,6 +333,8 @@ async fn a_worktree_among_our_own_files_is_read_although_nothing_may_be_written(
         };
         settings.sandbox = Arc::new(CommandSandbox::new(policy(SandboxMode::ReadOnly), places));
     });
-    project.good("read_files", json!({"file_paths": ["a.txt"]}), "text").await;
-    project.bad("write_file", json!({"file_path": "a.txt", "content": "x"}), "may not be written").await;
+    project.expect_success("read_files", json!({"file_paths": ["a.txt"]}), "text").await;
+    project
+        .expect_failure("write_file", json!({"file_path": "a.txt", "content": "x"}), "may not be written")
+        .await;
 }

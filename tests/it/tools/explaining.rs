@@ -39,8 +39,9 @@ fn index(project: &Project) {
     let port = ProjectIndex::new(project.root(), Vec::new(), Vec::new());
     let seen = port.scan(SizeLimit::default()).unwrap();
     let mut writer = port.writer().unwrap();
-    let files = seen.files.iter().map(|file| (&file.path, &file.sum, false));
-    for (path, sum, directory) in files.chain(seen.directories.iter().map(|one| (&one.path, &one.sum, true)))
+    let files = seen.files.iter().map(|file| (&file.path, &file.checksum, false));
+    for (path, sum, directory) in
+        files.chain(seen.directories.iter().map(|one| (&one.path, &one.checksum, true)))
     {
         let summary = summary(path).to_owned();
         writer.add(&ProjectIndexEntry { path: path.clone(), directory, sum: sum.clone(), summary }).unwrap();
@@ -52,7 +53,7 @@ async fn a_question_is_answered_from_the_index() {
     let project = Project::new(&FILES);
     index(&project);
     let check = async |arguments: Value, expected: &[&str]| {
-        let outcome = project.run(TOOL, arguments.clone()).await;
+        let outcome = project.run_tool(TOOL, arguments.clone()).await;
         let lines: Vec<&str> = outcome.content.lines().skip(1).collect();
         assert_eq!(lines, expected, "{arguments}");
         let head: Value = serde_json::from_str(outcome.content.lines().next().unwrap()).unwrap();
@@ -68,10 +69,10 @@ async fn a_question_is_answered_from_the_index() {
     check(json!({"question": question, "path": "src"}), &["src/main.rs: Where the program starts."]).await;
     check(json!({"question": "settings", "path": "src/main.rs"}), &[]).await;
     let whole = [".: A sample of a program.", "src/: All of the source.", "README.md: How to begin."];
-    let all = project.run(TOOL, json!({"question": "What is this project?"})).await;
+    let all = project.run_tool(TOOL, json!({"question": "What is this project?"})).await;
     assert_eq!(all.content.lines().skip(1).take(3).collect::<Vec<_>>(), whole);
-    project.bad(TOOL, json!({"question": ""}), "question").await;
-    project.bad(TOOL, json!({"question": "x", "path": "../other"}), "outside the project").await;
+    project.expect_failure(TOOL, json!({"question": ""}), "question").await;
+    project.expect_failure(TOOL, json!({"question": "x", "path": "../other"}), "outside the project").await;
 }
 
 #[tokio::test]
@@ -86,7 +87,7 @@ async fn what_has_changed_since_is_marked() {
         ("where it starts", "src/main.rs [gone since]: Where"),
         ("saves", "src/config/write.rs: Saves"),
     ] {
-        let outcome = project.good(TOOL, json!({"question": question}), line).await;
+        let outcome = project.expect_success(TOOL, json!({"question": question}), line).await;
         let head: Value = serde_json::from_str(outcome.content.lines().next().unwrap()).unwrap();
         let marked = outcome.content.lines().skip(1).filter(|line| line.contains(" since]: ")).count();
         assert_eq!(head["stale"], marked, "{question}");
@@ -97,20 +98,21 @@ async fn what_has_changed_since_is_marked() {
 async fn without_an_index_it_says_how_to_make_one() {
     let project = Project::new(&FILES);
     let arguments = json!({"question": "settings"});
-    project.bad(TOOL, arguments.clone(), "makes one with /index or `synthdev index`").await;
+    project.expect_failure(TOOL, arguments.clone(), "makes one with /index or `synthdev index`").await;
     // an answer is no longer than others
-    let project = Project::with(&FILES, |settings| settings.output_cap_bytes = 100);
+    let project = Project::with_files(&FILES, |settings| settings.output_cap_bytes = 100);
     index(&project);
-    let outcome = project.run(TOOL, arguments.clone()).await;
+    let outcome = project.run_tool(TOOL, arguments.clone()).await;
     assert_eq!(outcome.content.lines().count(), 2, "{}", outcome.content);
     // a worktree is told what is known of its project
-    let worktree = Project::with(&FILES, |settings| settings.indexed = Some(project.root().to_owned()));
-    let known = worktree.good(TOOL, arguments, "src/config/: Settings").await;
+    let worktree =
+        Project::with_files(&FILES, |settings| settings.indexed_project = Some(project.root().to_owned()));
+    let known = worktree.expect_success(TOOL, arguments, "src/config/: Settings").await;
     assert!(!known.content.contains("since]"), "{}", known.content);
     // what an index says of other places is not looked at
     let line = json!({"path": "../../../etc/passwd", "sum": "x", "summary": "settings"}).to_string();
     std::fs::write(project.root().join(".synthdev/index/index.jsonl"), line).unwrap();
-    project.good(TOOL, json!({"question": "settings"}), "passwd [gone since]").await;
+    project.expect_success(TOOL, json!({"question": "settings"}), "passwd [gone since]").await;
 }
 
 #[tokio::test]
@@ -119,18 +121,24 @@ async fn what_the_policy_hides_is_not_described() {
         let settings = SandboxSettings { hidden: vec![hidden.to_owned()], ..SandboxSettings::default() };
         Arc::new(CommandSandbox::new(settings, SandboxPlaces::for_project(root)))
     };
-    let project =
-        Project::with(&FILES, |settings| settings.sandbox = hiding("src/config/read.rs", &settings.root));
+    let project = Project::with_files(&FILES, |settings| {
+        settings.sandbox = hiding("src/config/read.rs", &settings.root)
+    });
     index(&project);
-    let answer = project.run(TOOL, json!({"question": "read settings"})).await.content;
+    let answer = project.run_tool(TOOL, json!({"question": "read settings"})).await.content;
     assert!(answer.contains("src/config/write.rs") || answer.contains("src/config/:"), "{answer}");
     assert!(!answer.contains("read.rs"), "it was described before it was hidden: {answer}");
     let under = json!({"question": "settings", "path": "src/config/read.rs"});
-    project.bad(TOOL, under, "[sandbox] src/config/read.rs may not be read (policy project)").await;
+    project
+        .expect_failure(TOOL, under, "[sandbox] src/config/read.rs may not be read (policy project)")
+        .await;
     let port = ProjectIndex::new(project.root(), Vec::new(), Vec::new())
         .under_policy(hiding("src/config", project.root()));
     let seen = port.scan(SizeLimit::default()).unwrap();
     let files: Vec<&str> = seen.files.iter().map(|file| file.path.as_str()).collect();
     assert_eq!(files, ["README.md", "src/main.rs"]);
-    assert!(port.text("src/config/read.rs", SizeLimit::default()).is_err(), "it may have been hidden since");
+    assert!(
+        port.read_file("src/config/read.rs", SizeLimit::default()).is_err(),
+        "it may have been hidden since"
+    );
 }

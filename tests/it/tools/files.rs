@@ -16,48 +16,57 @@ async fn reading() {
     std::fs::write(project.root().join("latin"), b"caf\xe9").unwrap();
     std::fs::write(project.root().join("bom"), "\u{feff}text").unwrap();
     let read = |path: &str| json!({"file_paths": [path]});
-    project.good("read_files", read("a.txt"), "\n==> a.txt (lines 1-4 of 4)\none\ntwo\nthree\nfour\n").await;
-    project.good("read_files", read("./dir/../a.txt"), "==> a.txt").await;
-    project.good("read_files", read("empty"), "==> empty (empty)\n").await;
-    project.good("read_files", read("ünï/日本.txt"), "==> ünï/日本.txt (lines 1-1 of 1)\ngrüß\n").await;
-    project.good("read_files", read("bom"), "\ntext\n").await;
+    project
+        .expect_success("read_files", read("a.txt"), "\n==> a.txt (lines 1-4 of 4)\none\ntwo\nthree\nfour\n")
+        .await;
+    project.expect_success("read_files", read("./dir/../a.txt"), "==> a.txt").await;
+    project.expect_success("read_files", read("empty"), "==> empty (empty)\n").await;
+    project
+        .expect_success("read_files", read("ünï/日本.txt"), "==> ünï/日本.txt (lines 1-1 of 1)\ngrüß\n")
+        .await;
+    project.expect_success("read_files", read("bom"), "\ntext\n").await;
     let range = |start, end| json!({"file_paths": ["a.txt"], "start_line": start, "end_line": end});
-    project.good("read_files", range(2, 3), "(lines 2-3 of 4)\ntwo\nthree\n").await;
-    project.good("read_files", range(4, 99), "(lines 4-4 of 4)\nfour\n").await;
-    project.bad("read_files", range(5, 9), "`start_line` is 5 and the file has 4 lines").await;
-    project.bad("read_files", range(3, 2), "is after `end_line`").await;
-    project.bad("read_files", range(0, 2), "at least 1").await;
+    project.expect_success("read_files", range(2, 3), "(lines 2-3 of 4)\ntwo\nthree\n").await;
+    project.expect_success("read_files", range(4, 99), "(lines 4-4 of 4)\nfour\n").await;
+    project.expect_failure("read_files", range(5, 9), "`start_line` is 5 and the file has 4 lines").await;
+    project.expect_failure("read_files", range(3, 2), "is after `end_line`").await;
+    project.expect_failure("read_files", range(0, 2), "at least 1").await;
     let encoded = |path: &str, form: &str| json!({"file_paths": [path], "encoding": form});
-    project.good("read_files", encoded("bin", "base64"), "==> bin (4 bytes)\nYQBi/w==\n").await;
-    project.good("read_files", encoded("bin", "hex"), "\n610062ff\n").await;
-    project.good("read_files", encoded("latin", "latin1"), "\ncafé\n").await;
-    project.bad("read_files", encoded("latin", "ascii"), "not ASCII (byte 3)").await;
-    project.bad("read_files", read("latin"), "not valid UTF-8 (byte 3)").await;
-    project.bad("read_files", read("bin"), "binary file").await;
-    project.bad("read_files", read("dir"), "it is a directory").await;
-    project.bad("read_files", read("missing"), "`missing` was not read: it does not exist").await;
-    project.bad("read_files", read("a.txt/b"), "a part of the path is a file").await;
+    project.expect_success("read_files", encoded("bin", "base64"), "==> bin (4 bytes)\nYQBi/w==\n").await;
+    project.expect_success("read_files", encoded("bin", "hex"), "\n610062ff\n").await;
+    project.expect_success("read_files", encoded("latin", "latin1"), "\ncafé\n").await;
+    project.expect_failure("read_files", encoded("latin", "ascii"), "not ASCII (byte 3)").await;
+    project.expect_failure("read_files", read("latin"), "not valid UTF-8 (byte 3)").await;
+    project.expect_failure("read_files", read("bin"), "binary file").await;
+    project.expect_failure("read_files", read("dir"), "it is a directory").await;
+    project.expect_failure("read_files", read("missing"), "`missing` was not read: it does not exist").await;
+    project.expect_failure("read_files", read("a.txt/b"), "a part of the path is a file").await;
 }
 
 #[tokio::test]
 async fn one_bad_path_does_not_hide_the_good_ones() {
     let project = Project::new(&[("a", "A"), ("b", "B")]);
-    let outcome =
-        project.good("read_files", json!({"file_paths": ["a", "no", "b"]}), "\"total_read\":2").await;
+    let outcome = project
+        .expect_success("read_files", json!({"file_paths": ["a", "no", "b"]}), "\"total_read\":2")
+        .await;
     assert!(outcome.content.contains("`no` was not read"), "{}", outcome.content);
     assert!(outcome.content.ends_with("==> a (lines 1-1 of 1)\nA\n==> b (lines 1-1 of 1)\nB\n"));
 }
 
 #[tokio::test]
 async fn the_limit_is_ten_mebibytes_and_long_files_are_cut_at_a_line() {
-    let project = Project::with(&[("long", &"0123456789\n".repeat(1000))], |s| s.output_cap_bytes = 2000);
+    let project =
+        Project::with_files(&[("long", &"0123456789\n".repeat(1000))], |s| s.output_cap_bytes = 2000);
     let file = std::fs::File::create(project.root().join("big")).unwrap();
     file.set_len(10 * 1024 * 1024 + 1).unwrap();
-    project.bad("read_files", json!({"file_paths": ["big"]}), "the limit is 10485760 (10 MiB)").await;
+    project
+        .expect_failure("read_files", json!({"file_paths": ["big"]}), "the limit is 10485760 (10 MiB)")
+        .await;
     file.set_len(10 * 1024 * 1024).unwrap();
-    project.bad("read_files", json!({"file_paths": ["big"]}), "binary file").await;
-    let cut =
-        project.good("read_files", json!({"file_paths": ["long"]}), "bytes left out; read on with").await;
+    project.expect_failure("read_files", json!({"file_paths": ["big"]}), "binary file").await;
+    let cut = project
+        .expect_success("read_files", json!({"file_paths": ["long"]}), "bytes left out; read on with")
+        .await;
     assert!(cut.content.len() < 2000);
     let next: usize =
         cut.content.rsplit_once("start_line ").unwrap().1.split(' ').next().unwrap().parse().unwrap();
@@ -73,35 +82,41 @@ async fn writing() {
     };
     mode("ro", 0o444);
     mode("run.sh", 0o751);
-    let before = project.listing();
+    let before = project.list_paths();
     let write = |path: &str, text: &str| json!({"file_path": path, "content": text});
-    let outcome = project.good("write_file", write("a.txt", "grüß\n"), "\"result\":\"overwritten\"").await;
+    let outcome =
+        project.expect_success("write_file", write("a.txt", "grüß\n"), "\"result\":\"overwritten\"").await;
     assert_eq!((outcome.changed, project.text("a.txt")), (vec!["a.txt".to_owned()], "grüß\n".to_owned()));
-    let same = project.good("write_file", write("a.txt", "grüß\n"), "\"result\":\"unchanged\"").await;
+    let same =
+        project.expect_success("write_file", write("a.txt", "grüß\n"), "\"result\":\"unchanged\"").await;
     assert_eq!(same.changed, Vec::<String>::new());
-    project.good("write_file", write("run.sh", "new"), "overwritten").await;
+    project.expect_success("write_file", write("run.sh", "new"), "overwritten").await;
     let kept = std::fs::metadata(project.root().join("run.sh")).unwrap().permissions().mode();
     assert_eq!(kept & 0o777, 0o751, "the mode is kept");
-    assert_eq!(project.listing(), before, "no temporary files (ERR-17)");
-    project.good("write_file", write("p/q/r.txt", ""), r#""created_directories":["p","p/q"]"#).await;
+    assert_eq!(project.list_paths(), before, "no temporary files (ERR-17)");
+    project
+        .expect_success("write_file", write("p/q/r.txt", ""), r#""created_directories":["p","p/q"]"#)
+        .await;
     assert_eq!(project.bytes("p/q/r.txt"), b"");
     let encoded = |text: &str, form: &str| json!({"file_path": "e", "content": text, "encoding": form});
     for (text, form, bytes) in
         [("YQD/", "base64", b"a\0\xff".as_slice()), ("61 00", "hex", b"a\0"), ("é", "latin1", b"\xe9")]
     {
-        project.good("write_file", encoded(text, form), "\"file_path\":\"e\"").await;
+        project.expect_success("write_file", encoded(text, form), "\"file_path\":\"e\"").await;
         assert_eq!(project.bytes("e"), bytes);
     }
-    project.bad("write_file", encoded("YQ=", "base64"), "not valid base64").await;
-    project.bad("write_file", encoded("é", "ascii"), "does not exist in ASCII").await;
-    project.bad("write_file", write("dir", "x"), "it is a directory").await;
-    project.bad("write_file", write("a.txt/b/c", "x"), "a part of the path is a file").await;
-    project.bad("write_file", write("ro", "x"), "it is read-only").await;
+    project.expect_failure("write_file", encoded("YQ=", "base64"), "not valid base64").await;
+    project.expect_failure("write_file", encoded("é", "ascii"), "does not exist in ASCII").await;
+    project.expect_failure("write_file", write("dir", "x"), "it is a directory").await;
+    project.expect_failure("write_file", write("a.txt/b/c", "x"), "a part of the path is a file").await;
+    project.expect_failure("write_file", write("ro", "x"), "it is read-only").await;
     let keep = json!({"file_path": "a.txt", "content": "x", "overwrite": false});
-    project.bad("write_file", keep, "exists already").await;
+    project.expect_failure("write_file", keep, "exists already").await;
     let no_directory = json!({"file_path": "n/m", "content": "x", "create_directories": false});
-    project.bad("write_file", no_directory, "does not exist and `create_directories` is false").await;
-    project.bad("write_file", write("huge", &"x".repeat(10 * 1024 * 1024 + 1)), "10 MiB").await;
+    project
+        .expect_failure("write_file", no_directory, "does not exist and `create_directories` is false")
+        .await;
+    project.expect_failure("write_file", write("huge", &"x".repeat(10 * 1024 * 1024 + 1)), "10 MiB").await;
     assert_eq!((project.text("a.txt"), project.text("ro")), ("grüß\n".to_owned(), "ro".to_owned()));
 }
 
@@ -112,27 +127,38 @@ async fn editing_by_exact_text() {
     let edit =
         |path: &str, old: &str, new: &str| json!({"file_path": path, "old_text": old, "new_text": new});
     let original = project.text("a");
-    project.bad("edit_file", edit("a", "    x();", "y"), "`old_text` matches 2 times, on lines 2, 5;").await;
     project
-        .bad("edit_file", edit("a", "fn c()", "y"), "`old_text` was not found in the file (0 matches)")
+        .expect_failure("edit_file", edit("a", "    x();", "y"), "`old_text` matches 2 times, on lines 2, 5;")
         .await;
     project
-        .bad("edit_file", edit("a", "fn a() {\n  x();", "y"), "line 1 differs from it only in white space")
+        .expect_failure(
+            "edit_file",
+            edit("a", "fn c()", "y"),
+            "`old_text` was not found in the file (0 matches)",
+        )
         .await;
-    project.bad("edit_file", edit("a", "", "y"), "must not be empty").await;
-    project.bad("edit_file", edit("a", "fn a", "fn a"), "the same as the old").await;
-    project.bad("edit_file", edit("none", "a", "b"), "it does not exist").await;
-    project.bad("edit_file", json!({"file_path": "a", "old_text": "x"}), "not a mixture").await;
+    project
+        .expect_failure(
+            "edit_file",
+            edit("a", "fn a() {\n  x();", "y"),
+            "line 1 differs from it only in white space",
+        )
+        .await;
+    project.expect_failure("edit_file", edit("a", "", "y"), "must not be empty").await;
+    project.expect_failure("edit_file", edit("a", "fn a", "fn a"), "the same as the old").await;
+    project.expect_failure("edit_file", edit("none", "a", "b"), "it does not exist").await;
+    project.expect_failure("edit_file", json!({"file_path": "a", "old_text": "x"}), "not a mixture").await;
     assert_eq!(project.text("a"), original, "a refused edit leaves the file untouched (TOOL-8)");
-    let outcome = project.good("edit_file", edit("a", "fn a() {\n    x();", "fn a() {"), "\"line\":1").await;
+    let outcome =
+        project.expect_success("edit_file", edit("a", "fn a() {\n    x();", "fn a() {"), "\"line\":1").await;
     assert_eq!(
         (outcome.changed.as_slice(), outcome.summary.as_str()),
         (["a".to_owned()].as_slice(), "edited a at line 1 (-2 +1 lines)")
     );
     assert_eq!(project.text("a"), "fn a() {\n}\nfn b() {\n    x();\n}\n");
-    project.good("edit_file", edit("crlf", "a\nb\n", "a\nB\nb2\n"), "success").await;
+    project.expect_success("edit_file", edit("crlf", "a\nb\n", "a\nB\nb2\n"), "success").await;
     assert_eq!(project.text("crlf"), "a\r\nB\r\nb2\r\nc\r\n", "line ends follow the file");
-    assert_eq!(project.listing(), ["", "a", "crlf"]);
+    assert_eq!(project.list_paths(), ["", "a", "crlf"]);
 }
 
 #[tokio::test]
@@ -140,39 +166,45 @@ async fn editing_between_boundaries() {
     let project = Project::new(&[("a", "<1>\nmid\n<2>\nend\nend\n")]);
     let edit = |operation: &str, start: &str, end: &str, new: Option<&str>| json!({"file_path": "a", "operation": operation, "boundary_start": start, "boundary_end": end, "new_content": new});
     project
-        .bad(
+        .expect_failure(
             "edit_file",
             edit("replace", "<1>", "end", Some("")),
             "`boundary_end` matches 2 times, on lines 4, 5",
         )
         .await;
     project
-        .bad(
+        .expect_failure(
             "edit_file",
             edit("replace", "<9>", "end", Some("")),
             "`boundary_start` was not found in the file (0",
         )
         .await;
     project
-        .bad(
+        .expect_failure(
             "edit_file",
             edit("replace", "<2>", "<1>", Some("")),
             "`boundary_start` (line 3) must end before",
         )
         .await;
-    project.bad("edit_file", edit("replace", "<1>", "<2>", None), "`new_content` is missing").await;
-    project.bad("edit_file", edit("delete", "<1>", "<2>", Some("x")), "delete takes no `new_content`").await;
-    project.bad("edit_file", edit("move", "<1>", "<2>", None), "must be one of").await;
     project
-        .bad(
+        .expect_failure("edit_file", edit("replace", "<1>", "<2>", None), "`new_content` is missing")
+        .await;
+    project
+        .expect_failure("edit_file", edit("delete", "<1>", "<2>", Some("x")), "delete takes no `new_content`")
+        .await;
+    project.expect_failure("edit_file", edit("move", "<1>", "<2>", None), "must be one of").await;
+    project
+        .expect_failure(
             "edit_file",
             json!({"file_path": "a", "operation": "delete", "old_text": "x", "new_text": ""}),
             "mixture",
         )
         .await;
-    project.good("edit_file", edit("replace", "<1>", "<2>", Some("<1>\nnew\n<2>")), "success").await;
+    project
+        .expect_success("edit_file", edit("replace", "<1>", "<2>", Some("<1>\nnew\n<2>")), "success")
+        .await;
     assert_eq!(project.text("a"), "<1>\nnew\n<2>\nend\nend\n");
-    project.good("edit_file", edit("delete", "<1>\n", "<2>\n", None), "success").await;
+    project.expect_success("edit_file", edit("delete", "<1>\n", "<2>\n", None), "success").await;
     assert_eq!(project.text("a"), "end\nend\n");
 }
 
@@ -180,24 +212,24 @@ async fn editing_between_boundaries() {
 async fn previews_show_the_change_and_make_none() {
     let project = Project::new(&[("a", "one\ntwo\n")]);
     let write = json!({"file_path": "a", "content": "one\n2\n"});
-    let Some(ToolPreview::Diff { path, diff }) = project.preview("write_file", write).await else {
+    let Some(ToolPreview::Diff { path, diff }) = project.preview_tool("write_file", write).await else {
         panic!("no diff");
     };
     assert_eq!((path.as_str(), diff.as_str()), ("a", "--- a/a\n+++ b/a\n@@ -1,2 +1,2 @@\n one\n-two\n+2\n"));
     let edit = json!({"file_path": "a", "old_text": "two", "new_text": "2"});
     assert!(
-        matches!(project.preview("edit_file", edit).await, Some(ToolPreview::Diff { diff, .. }) if diff.contains("\n-two\n+2\n"))
+        matches!(project.preview_tool("edit_file", edit).await, Some(ToolPreview::Diff { diff, .. }) if diff.contains("\n-two\n+2\n"))
     );
     let new = json!({"file_path": "n", "content": "x\n"});
     assert!(
-        matches!(project.preview("write_file", new).await, Some(ToolPreview::Diff { diff, .. }) if diff.starts_with("--- /dev/null\n+++ b/n\n"))
+        matches!(project.preview_tool("write_file", new).await, Some(ToolPreview::Diff { diff, .. }) if diff.starts_with("--- /dev/null\n+++ b/n\n"))
     );
     let impossible = json!({"file_path": "a", "old_text": "nine", "new_text": "2"});
-    let shown = project.preview("edit_file", impossible).await;
+    let shown = project.preview_tool("edit_file", impossible).await;
     assert!(matches!(shown, Some(ToolPreview::Text { text }) if text.contains("was not found")));
-    assert_eq!(project.preview("read_files", json!({"file_paths": ["a"]})).await, None);
+    assert_eq!(project.preview_tool("read_files", json!({"file_paths": ["a"]})).await, None);
     assert_eq!(
-        (project.listing(), project.text("a")),
+        (project.list_paths(), project.text("a")),
         (vec![String::new(), "a".to_owned()], "one\ntwo\n".to_owned())
     );
 }

@@ -21,14 +21,14 @@ struct Server {
 
 impl Server {
     /// `answers`: path to head lines (status first) and body. `echo` as a body is the request itself.
-    async fn start(answers: Vec<(&'static str, String, &'static str)>) -> Self {
+    async fn start_server(answers: Vec<(&'static str, String, &'static str)>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let requests: Arc<Mutex<Vec<String>>> = Arc::default();
         let (seen, answers) = (Arc::clone(&requests), Arc::new(answers));
         tokio::spawn(async move {
             while let Ok((socket, _)) = listener.accept().await {
-                tokio::spawn(serve(socket, Arc::clone(&seen), Arc::clone(&answers)));
+                tokio::spawn(serve_connection(socket, Arc::clone(&seen), Arc::clone(&answers)));
             }
         });
         Self { url, requests }
@@ -41,7 +41,7 @@ impl Server {
 
 type Answers = Arc<Vec<(&'static str, String, &'static str)>>;
 
-async fn serve(mut socket: TcpStream, seen: Arc<Mutex<Vec<String>>>, answers: Answers) {
+async fn serve_connection(mut socket: TcpStream, seen: Arc<Mutex<Vec<String>>>, answers: Answers) {
     let mut buffer = Vec::new();
     loop {
         let text = String::from_utf8_lossy(&buffer).into_owned();
@@ -83,14 +83,14 @@ fn json_head() -> String {
 
 #[tokio::test]
 async fn a_request_carries_everything_and_its_answer_is_data() {
-    let server = Server::start(vec![("/items", json_head(), "{\"n\": 1, \"list\": [true]}")]).await;
+    let server = Server::start_server(vec![("/items", json_head(), "{\"n\": 1, \"list\": [true]}")]).await;
     let project = Project::new(&[]);
     let arguments = json!({
         "method": "post", "url": format!("{}/items?first=1", server.url), "query": {"q": "a b&c", "tag": ["x", 2]},
         "headers": {"X-Plain": "yes", "Authorization": {"env": VARIABLE, "prefix": "Bearer "}},
         "body": {"name": "é", "n": 5},
     });
-    let outcome = project.run("http_request", arguments).await;
+    let outcome = project.run_tool("http_request", arguments).await;
     assert!(outcome.ok, "{}", outcome.content);
     let data = outcome.data.unwrap();
     assert_eq!(data["status"], 200);
@@ -109,7 +109,7 @@ async fn a_request_carries_everything_and_its_answer_is_data() {
 
 #[tokio::test]
 async fn a_secret_that_is_sent_back_is_not_seen() {
-    let server = Server::start(vec![
+    let server = Server::start_server(vec![
         (
             "/text",
             "200 OK|content-type: text/plain|x-request-id: REPEATED".replace("REPEATED", SECRET),
@@ -119,11 +119,11 @@ async fn a_secret_that_is_sent_back_is_not_seen() {
         ("/json", json_head(), concat!("{\"said\": \"", env!("CARGO_PKG_DESCRIPTION"), "\"}")),
     ])
     .await;
-    let project = Project::with(&[], |settings| settings.output_cap_bytes = 2_000);
+    let project = Project::with_files(&[], |settings| settings.output_cap_bytes = 2_000);
     for path in ["text", "failed", "json"] {
         let headers = json!({"X-Key": {"env": VARIABLE}});
         let url = format!("{}/{path}", server.url);
-        let outcome = project.run("http_request", json!({"url": url, "headers": headers})).await;
+        let outcome = project.run_tool("http_request", json!({"url": url, "headers": headers})).await;
         let everything = serde_json::to_string(&outcome).unwrap();
         assert!(
             !everything.contains(SECRET) && everything.contains("[redacted:key]"),
@@ -136,7 +136,7 @@ async fn a_secret_that_is_sent_back_is_not_seen() {
 #[tokio::test]
 async fn answers_of_every_kind() {
     let long: &'static str = Box::leak("0123456789".repeat(1_000).into_boxed_str());
-    let server = Server::start(vec![
+    let server = Server::start_server(vec![
         ("/none", "204 No Content".into(), ""),
         ("/gone", "410 Gone|content-type: text/html".into(), "<p>gone</p>"),
         ("/liar", json_head(), "{\"n\": "),
@@ -145,7 +145,7 @@ async fn answers_of_every_kind() {
         ("/binary", "200 OK|content-type: image/png".into(), "\u{89}PNG\u{0}"),
     ])
     .await;
-    let project = Project::with(&[], |settings| settings.output_cap_bytes = 1_000);
+    let project = Project::with_files(&[], |settings| settings.output_cap_bytes = 1_000);
     let rows = [
         ("none", true, 204, Value::Null, false),
         ("gone", false, 410, json!("<p>gone</p>"), false),
@@ -154,12 +154,13 @@ async fn answers_of_every_kind() {
         ("nowhere", false, 404, json!("no such place"), false),
     ];
     for (path, ok, status, body, cut) in rows {
-        let outcome = project.run("http_request", json!({"url": format!("{}/{path}", server.url)})).await;
+        let outcome =
+            project.run_tool("http_request", json!({"url": format!("{}/{path}", server.url)})).await;
         let data = outcome.data.unwrap();
         let seen = (outcome.ok, &data["status"], &data["body"], &data["truncated"]);
         assert_eq!(seen, (ok, &json!(status), &body, &json!(cut)), "{path}");
     }
-    let outcome = project.run("http_request", json!({"url": format!("{}/long", server.url)})).await;
+    let outcome = project.run_tool("http_request", json!({"url": format!("{}/long", server.url)})).await;
     let data = outcome.data.unwrap();
     let text = data["body"].as_str().unwrap();
     assert!(text.len() < 1_100 && text.contains("bytes left out"), "{}", text.len());
@@ -169,9 +170,9 @@ async fn answers_of_every_kind() {
 
 #[tokio::test]
 async fn redirects_never_carry_secrets_elsewhere() {
-    let other = Server::start(vec![("/there", "200 OK".into(), "arrived")]).await;
+    let other = Server::start_server(vec![("/there", "200 OK".into(), "arrived")]).await;
     let there = format!("302 Found|location: {}/there", other.url);
-    let server = Server::start(vec![
+    let server = Server::start_server(vec![
         ("/away", there.clone(), ""),
         ("/see", "303 See Other|location: /end".into(), ""),
         ("/same", "307 Temporary|location: end".into(), ""),
@@ -185,44 +186,44 @@ async fn redirects_never_carry_secrets_elsewhere() {
         |path: &str, headers: Value| json!({"url": format!("{}{path}", server.url), "headers": headers});
     let secret = || json!({"X-Key": {"env": VARIABLE}});
     // a plain request may go anywhere
-    project.good("http_request", get("/away", json!({"X-Plain": "1"})), "arrived").await;
+    project.expect_success("http_request", get("/away", json!({"X-Plain": "1"})), "arrived").await;
     assert_eq!(other.requests().len(), 1);
     // one with credentials, wherever they come from, stays
     for headers in [secret(), json!({"Authorization": "Basic abcdefgh"}), json!({"cookie": "a=b"})] {
-        let outcome = project.run("http_request", get("/away", headers)).await;
+        let outcome = project.run_tool("http_request", get("/away", headers)).await;
         assert!(!outcome.ok && outcome.content.contains("credentials do not belong"), "{}", outcome.content);
         assert_eq!(outcome.data.unwrap()["status"], 302);
     }
     assert_eq!(other.requests().len(), 1, "nothing more arrived elsewhere");
-    project.good("http_request", get("/same", secret()), "here").await;
-    project.bad("http_request", get("/round", secret()), "redirects more than 5 times").await;
-    project.bad("http_request", get("/file", json!({})), "no http or https address").await;
+    project.expect_success("http_request", get("/same", secret()), "here").await;
+    project.expect_failure("http_request", get("/round", secret()), "redirects more than 5 times").await;
+    project.expect_failure("http_request", get("/file", json!({})), "no http or https address").await;
     let post = json!({"method": "POST", "url": format!("{}/see", server.url), "body": {"a": 1}});
-    project.good("http_request", post.clone(), "here").await;
+    project.expect_success("http_request", post.clone(), "here").await;
     assert!(server.requests().pop().unwrap().starts_with("GET /end "), "303 asks again with GET");
     let mut again = post;
     again["url"] = format!("{}/same", server.url).into();
-    project.good("http_request", again, "here").await;
+    project.expect_success("http_request", again, "here").await;
     let last = server.requests().pop().unwrap();
     assert!(last.starts_with("POST /end ") && last.ends_with("{\"a\":1}"), "307 repeats: {last}");
 }
 
 #[tokio::test]
 async fn what_does_not_answer_is_told() {
-    let server = Server::start(vec![]).await;
+    let server = Server::start_server(vec![]).await;
     let project = Project::new(&[]);
     let silent = json!({"url": format!("{}/silent?token=x", server.url), "timeout_seconds": 1});
-    let outcome = project.run("http_request", silent).await;
+    let outcome = project.run_tool("http_request", silent).await;
     assert_eq!(outcome.data.unwrap()["timed_out"], true);
     assert!(outcome.content.contains("did not answer within 1 s"), "{}", outcome.content);
     assert!(!outcome.content.contains("token"), "{}", outcome.content);
     let dead = crate::support::model_server::dead_url();
-    project.bad("http_request", json!({"url": dead}), "onnection refused").await;
+    project.expect_failure("http_request", json!({"url": dead}), "onnection refused").await;
 }
 
 #[tokio::test]
 async fn what_makes_no_sense_is_not_sent() {
-    let server = Server::start(vec![]).await;
+    let server = Server::start_server(vec![]).await;
     let project = Project::new(&[]);
     let with = |key: &str, value: Value| {
         let mut arguments = json!({"url": server.url});
@@ -250,7 +251,7 @@ async fn what_makes_no_sense_is_not_sent() {
         (with("bdy", json!(1)), "`bdy` is not an argument"),
     ];
     for (arguments, expected) in rows {
-        project.bad("http_request", arguments, expected).await;
+        project.expect_failure("http_request", arguments, expected).await;
     }
     assert_eq!(server.requests(), Vec::<String>::new());
 }
@@ -260,7 +261,7 @@ async fn the_preview_names_variables_and_shows_no_value() {
     let project = Project::new(&[]);
     let arguments = json!({"method": "POST", "url": "https://api.example/x", "query": {"a": 1},
         "headers": {"Authorization": {"env": VARIABLE, "prefix": "Bearer "}}, "body": {"b": 2}});
-    let Some(ToolPreview::Text { text }) = project.preview("http_request", arguments).await else {
+    let Some(ToolPreview::Text { text }) = project.preview_tool("http_request", arguments).await else {
         panic!("no preview");
     };
     let expected = format!(

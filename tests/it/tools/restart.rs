@@ -19,7 +19,7 @@ use super::{Project, invocation};
 use crate::sim::luck::Luck;
 
 /// Without the time, which is different every time.
-fn timeless(mut outcome: ToolOutcome) -> ToolOutcome {
+fn without_times(mut outcome: ToolOutcome) -> ToolOutcome {
     let mut head: Value = serde_json::from_str(&outcome.content).unwrap();
     head["time_ms"] = 0.into();
     outcome.content = head.to_string();
@@ -29,16 +29,16 @@ fn timeless(mut outcome: ToolOutcome) -> ToolOutcome {
 
 fn some_text(luck: &mut Luck) -> String {
     let words = ["fn", "let", "x = 1;", "grüß", "\n", "\r\n", " ", "{", "}", "日本"];
-    (0..luck.between(0, 30)).map(|_| luck.pick(&words)).collect()
+    (0..luck.random_between(0, 30)).map(|_| luck.pick_item(&words)).collect()
 }
 
 fn some_call(luck: &mut Luck, project: &Project, path: &str) -> ToolInvocation {
-    if luck.chance(40) {
+    if luck.random_chance(40) {
         let mut arguments = json!({"file_path": path, "content": some_text(luck)});
-        if luck.chance(20) {
+        if luck.random_chance(20) {
             arguments["overwrite"] = false.into();
         }
-        if luck.chance(20) {
+        if luck.random_chance(20) {
             arguments["create_directories"] = false.into();
         }
         return invocation("write_file", arguments);
@@ -46,7 +46,7 @@ fn some_call(luck: &mut Luck, project: &Project, path: &str) -> ToolInvocation {
     let bytes = std::fs::read(project.root().join(path)).unwrap_or_default();
     let text = String::from_utf8(bytes).unwrap();
     let places: Vec<usize> = text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
-    let (one, other) = (luck.pick(&places), luck.pick(&places));
+    let (one, other) = (luck.pick_item(&places), luck.pick_item(&places));
     let old = &text[one.min(other)..one.max(other)];
     invocation("edit_file", json!({"file_path": path, "old_text": old, "new_text": some_text(luck)}))
 }
@@ -64,7 +64,7 @@ async fn three_hundred_random_changes_are_told_truly() {
     let mut told: BTreeMap<&str, u32> = BTreeMap::new();
     let mut asked = 0;
     while asked < 300 {
-        let path = luck.pick(&paths);
+        let path = luck.pick_item(&paths);
         let call = some_call(&mut luck, &project, path);
         let before = content(&project, path);
         let Some(foreseen) = project.tools.plan_file_edit(&call).await else {
@@ -75,12 +75,12 @@ async fn three_hundred_random_changes_are_told_truly() {
         };
         asked += 1;
         assert_eq!(content(&project, path), before, "to foresee is not to do");
-        let performed = luck.chance(60);
+        let performed = luck.random_chance(60);
         let mut expected = foreseen.outcome.clone();
         if performed {
-            assert_eq!(timeless(project.tools.run(&call).await), expected, "{call:?}");
+            assert_eq!(without_times(project.tools.run(&call).await), expected, "{call:?}");
         }
-        let meddled = luck.chance(20);
+        let meddled = luck.random_chance(20);
         if meddled {
             let stranger = format!("{asked} somebody else was here");
             std::fs::create_dir_all(project.root().join(path).parent().unwrap()).unwrap();
@@ -108,12 +108,12 @@ async fn three_hundred_random_changes_are_told_truly() {
             }
         };
         *told.entry(kind).or_default() += 1;
-        if luck.chance(10) && project.root().join(path).exists() {
+        if luck.random_chance(10) && project.root().join(path).exists() {
             std::fs::remove_file(project.root().join(path)).unwrap();
         }
     }
     assert!(["refused", "unclear", "done", "not begun"].iter().all(|kind| told[kind] > 20), "{told:?}");
-    assert!(project.listing().iter().all(|name| !name.contains(".tmp")), "{:?}", project.listing());
+    assert!(project.list_paths().iter().all(|name| !name.contains(".tmp")), "{:?}", project.list_paths());
 }
 
 /// The n-th text of the writer below; each is longer than the one before.
@@ -143,7 +143,7 @@ struct Killed {
 
 impl Killed {
     /// `limits`: what the shell that starts the writer sets before.
-    fn start(limits: &str) -> (Self, Child) {
+    fn start_writer(limits: &str) -> (Self, Child) {
         let place = tempfile::tempdir().unwrap();
         std::fs::create_dir(place.path().join("project")).unwrap();
         let mut writer = Command::new("sh");
@@ -157,18 +157,18 @@ impl Killed {
         self.place.path().join("project")
     }
 
-    fn journal(&self) -> String {
+    fn journal_text(&self) -> String {
         std::fs::read_to_string(self.place.path().join("journal")).unwrap_or_default()
     }
 
     /// What is half written at this moment.
-    fn half(&self) -> Option<PathBuf> {
+    fn half_written_file(&self) -> Option<PathBuf> {
         let found = std::fs::read_dir(self.project().join("deep")).ok()?.flatten();
         found.map(|entry| entry.path()).find(|path| path.extension().is_some_and(|end| end == "tmp"))
     }
 
     /// Waits for a sign; the bound is only there to end a failing test.
-    fn wait(&self, sign: impl Fn(&Self) -> bool) {
+    fn wait_for(&self, sign: impl Fn(&Self) -> bool) {
         let started = Instant::now();
         while !sign(self) {
             assert!(started.elapsed() < Duration::from_secs(60), "the writer does not write");
@@ -176,8 +176,8 @@ impl Killed {
     }
 
     /// What is told of the last call that was begun is true, and nothing else lies in the project.
-    async fn check(&self) -> InterruptedCallStatus {
-        let journal = self.journal();
+    async fn check_status(&self) -> InterruptedCallStatus {
+        let journal = self.journal_text();
         // a row that was not written to its end was never acknowledged
         let whole = &journal[..journal.rfind('\n').unwrap() + 1];
         let begun = whole.lines().filter(|line| *line != "done");
@@ -194,11 +194,11 @@ impl Killed {
             assert_eq!(standing, InterruptedCallStatus::NotBegun);
             assert!(!whole.ends_with("done\n"), "a finished write is lost");
         }
-        let names = walk(&self.project());
+        let names = walk_files(&self.project());
         let expected: &[&str] = if now.is_some() { &["deep", "deep/a"] } else { &["deep"] };
         assert!(names.is_empty() || names == expected, "{names:?}");
         assert!(tools.run(&call).await.ok);
-        assert_eq!(walk(&self.project()), ["deep", "deep/a"]);
+        assert_eq!(walk_files(&self.project()), ["deep", "deep/a"]);
         standing
     }
 }
@@ -208,31 +208,31 @@ impl Killed {
 async fn a_write_that_was_really_killed_is_told_truly() {
     let mut luck = Luck::new(9);
     for round in 0..20 {
-        let (killed, mut writer) = Killed::start("");
-        let rows = luck.between(0, 6);
-        killed.wait(|killed| killed.journal().matches('\n').count() > rows);
+        let (killed, mut writer) = Killed::start_writer("");
+        let rows = luck.random_between(0, 6);
+        killed.wait_for(|killed| killed.journal_text().matches('\n').count() > rows);
         if round % 2 == 0 {
-            killed.wait(|killed| killed.half().is_some());
+            killed.wait_for(|killed| killed.half_written_file().is_some());
         } else {
-            std::thread::sleep(Duration::from_micros(luck.between(0, 20_000) as u64));
+            std::thread::sleep(Duration::from_micros(luck.random_between(0, 20_000) as u64));
         }
         writer.kill().unwrap();
         writer.wait().unwrap();
-        killed.check().await;
+        killed.check_status().await;
     }
 }
 
 /// The system itself kills a process whose file grows over a limit: always in the middle of a write.
 #[tokio::test]
 async fn a_write_that_is_killed_in_its_middle_leaves_nothing() {
-    let (killed, mut writer) = Killed::start("ulimit -c 0; ulimit -f 500;");
+    let (killed, mut writer) = Killed::start_writer("ulimit -c 0; ulimit -f 500;");
     assert!(!writer.wait().unwrap().success());
-    let half = killed.half().unwrap();
+    let half = killed.half_written_file().unwrap();
     assert!(half.metadata().unwrap().len() > 0);
-    assert_eq!(killed.check().await, InterruptedCallStatus::NotBegun);
+    assert_eq!(killed.check_status().await, InterruptedCallStatus::NotBegun);
 }
 
-fn walk(root: &Path) -> Vec<String> {
+fn walk_files(root: &Path) -> Vec<String> {
     let found = ignore::WalkBuilder::new(root).standard_filters(false).build().flatten().skip(1);
     let mut names: Vec<String> =
         found.map(|e| e.path().strip_prefix(root).unwrap().to_string_lossy().into_owned()).collect();
@@ -283,18 +283,18 @@ fn what_may_be_repeated() {
 fn a_tool_may_declare_its_repeat() {
     let bare = json!({"name": "t", "description": "", "parameters": {}, "risk": "execute"});
     let mut spec: ToolSpec = serde_json::from_value(bare.clone()).unwrap();
-    assert_eq!((spec.repeat(), serde_json::to_value(&spec).unwrap()), (RerunPolicy::Ask, bare));
+    assert_eq!((spec.rerun_policy(), serde_json::to_value(&spec).unwrap()), (RerunPolicy::Ask, bare));
     for (risk, expected) in [
         (ToolRisk::Read, RerunPolicy::Safe),
         (ToolRisk::Write, RerunPolicy::Compare),
         (ToolRisk::Execute, RerunPolicy::Ask),
     ] {
         spec.risk = risk;
-        assert_eq!(spec.repeat(), expected);
+        assert_eq!(spec.rerun_policy(), expected);
     }
     spec.repeat = Some(RerunPolicy::Safe);
     assert_eq!(
-        (spec.repeat(), &serde_json::to_value(&spec).unwrap()["repeat"]),
+        (spec.rerun_policy(), &serde_json::to_value(&spec).unwrap()["repeat"]),
         (RerunPolicy::Safe, &json!("safe"))
     );
 }

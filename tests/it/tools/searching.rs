@@ -19,21 +19,24 @@ async fn listing() {
     let project = Project::new(&TREE);
     std::os::unix::fs::symlink("/etc", project.root().join("out")).unwrap();
     let body = |content: &str| content.split_once('\n').map(|(_, body)| body.to_owned()).unwrap_or_default();
-    let flat = project.good("list_directory", json!({"directory_path": "."}), "\"excluded\":1").await;
+    let flat =
+        project.expect_success("list_directory", json!({"directory_path": "."}), "\"excluded\":1").await;
     assert_eq!(body(&flat.content), "out -> (outside the project or missing)\nsrc/\ntop.md\t1\nünï\t0");
     assert!(flat.content.contains("\"hidden_left_out\":1"), "{}", flat.content);
     let deep = project
-        .good("list_directory", json!({"directory_path": "src", "recursive": true}), "total_items")
+        .expect_success("list_directory", json!({"directory_path": "src", "recursive": true}), "total_items")
         .await;
     assert_eq!(body(&deep.content), "a.rs\t5\ndeep/\ndeep/b.rs\t0\ndeep/er/\ndeep/er/c.rs\t0");
     let shallow = json!({"directory_path": "src", "recursive": true, "max_depth": 2});
-    let shallow = project.run("list_directory", shallow).await;
+    let shallow = project.run_tool("list_directory", shallow).await;
     assert_eq!(body(&shallow.content), "a.rs\t5\ndeep/\ndeep/b.rs\t0\ndeep/er/");
     let own = json!({"directory_path": ".", "exclusion_list": ["src", "out"], "include_hidden": true});
-    let own = project.run("list_directory", own).await;
+    let own = project.run_tool("list_directory", own).await;
     assert_eq!(body(&own.content), ".hidden/\nnode_modules/\ntop.md\t1\nünï\t0");
-    project.bad("list_directory", json!({"directory_path": "top.md"}), "it is a file; use read_files").await;
-    project.bad("list_directory", json!({"directory_path": "nowhere"}), "it does not exist").await;
+    project
+        .expect_failure("list_directory", json!({"directory_path": "top.md"}), "it is a file; use read_files")
+        .await;
+    project.expect_failure("list_directory", json!({"directory_path": "nowhere"}), "it does not exist").await;
 }
 
 #[tokio::test]
@@ -44,8 +47,9 @@ async fn a_flood_deep_down_does_not_hide_what_is_near() {
     for n in 0..2100 {
         std::fs::write(flood.join(n.to_string()), "").unwrap();
     }
-    let outcome =
-        project.good("list_directory", json!({"directory_path": ".", "recursive": true}), "z.txt").await;
+    let outcome = project
+        .expect_success("list_directory", json!({"directory_path": ".", "recursive": true}), "z.txt")
+        .await;
     assert!(outcome.content.contains("only the first 2000 entries"), "{}", outcome.summary);
 }
 
@@ -65,28 +69,34 @@ async fn searching() {
         ("two", "first\nsecond\n"),
     ]);
     let find = |text: &str| json!({"search_string": text});
-    let outcome = project.good("exact_search", find("needle (x)"), "\"matches\":3,\"files\":3").await;
+    let outcome =
+        project.expect_success("exact_search", find("needle (x)"), "\"matches\":3,\"files\":3").await;
     let (_, body) = outcome.content.split_once('\n').unwrap();
     assert_eq!(
         body,
         ".github/c.yml\n1:needle (x)\n\na.txt\n6-l6\n7-l7\n8-l8\n9-l9\n10:needle (x)\n11-l11\n12-l12\n13-l13\n14-l14\n\n\
          sub/b.txt\n1-x\n2:needle (x)\n3-y\n\n"
     );
-    project.good("exact_search", find("first\nsecond"), "two\n1:first\n2:second\n").await;
-    project.good("exact_search", find("nowhere at all"), "\"matches\":0").await;
+    project.expect_success("exact_search", find("first\nsecond"), "two\n1:first\n2:second\n").await;
+    project.expect_success("exact_search", find("nowhere at all"), "\"matches\":0").await;
     let below = json!({"search_string": "needle", "directory_path": "sub"});
-    project.good("exact_search", below, "\"files\":1").await;
+    project.expect_success("exact_search", below, "\"files\":1").await;
     project
-        .bad("exact_search", json!({"search_string": "x", "directory_path": "no"}), "does not exist")
+        .expect_failure(
+            "exact_search",
+            json!({"search_string": "x", "directory_path": "no"}),
+            "does not exist",
+        )
         .await;
 }
 
 #[tokio::test]
 async fn results_are_capped_with_a_notice() {
     let project = Project::new(&[("a", &"hit\n".repeat(1000)), ("b", "hit"), ("wide", &"w".repeat(9000))]);
-    let outcome =
-        project.good("exact_search", json!({"search_string": "hit"}), "there may be more hits").await;
+    let outcome = project
+        .expect_success("exact_search", json!({"search_string": "hit"}), "there may be more hits")
+        .await;
     assert!(outcome.content.contains("\"matches\":200,\"files\":1"), "{}", outcome.summary);
-    let wide = project.good("exact_search", json!({"search_string": "www"}), "w…\n").await;
+    let wide = project.expect_success("exact_search", json!({"search_string": "www"}), "w…\n").await;
     assert!(wide.content.len() < 1000);
 }

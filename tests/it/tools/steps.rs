@@ -14,13 +14,13 @@ use super::{Project, invocation};
 
 /// The structured result, its duration checked and taken out.
 async fn data(project: &Project, arguments: Value) -> (bool, Value) {
-    let outcome = project.run("shell", arguments).await;
+    let outcome = project.run_tool("shell", arguments).await;
     let mut data = outcome.data.unwrap_or_else(|| panic!("no data: {}", outcome.content));
     assert!(data.as_object_mut().unwrap().remove("duration_ms").unwrap().is_u64());
     (outcome.ok, data)
 }
 
-fn exited(code: i64, out: &str, err: &str) -> Value {
+fn exit_data(code: i64, out: &str, err: &str) -> Value {
     json!({"exit_code": code, "stdout": out, "stderr": err, "timed_out": false})
 }
 
@@ -37,25 +37,25 @@ async fn a_command_gives_its_code_and_both_streams() {
     let project = Project::new(&[("sub/a.txt", "x")]);
     let here = format!("{}/sub\n", project.root().canonicalize().unwrap().display());
     let rows = [
-        (json!({"command": "echo a; echo b >&2"}), true, exited(0, "a\n", "b\n")),
-        (json!({"command": "echo why >&2; exit 3"}), false, exited(3, "", "why\n")),
-        (json!({"command": "kill -KILL $$"}), false, exited(137, "", "")),
-        (json!({"command": "cat"}), true, exited(0, "", "")),
-        (json!({"command": "pwd", "cwd": "sub"}), true, exited(0, &here, "")),
+        (json!({"command": "echo a; echo b >&2"}), true, exit_data(0, "a\n", "b\n")),
+        (json!({"command": "echo why >&2; exit 3"}), false, exit_data(3, "", "why\n")),
+        (json!({"command": "kill -KILL $$"}), false, exit_data(137, "", "")),
+        (json!({"command": "cat"}), true, exit_data(0, "", "")),
+        (json!({"command": "pwd", "cwd": "sub"}), true, exit_data(0, &here, "")),
         // no shell reads a program's arguments
         (json!({"command": "printf", "args": ["%s|", "$HOME `id`", "a b", 5, true]}), true, {
-            exited(0, "$HOME `id`|a b|5|true|", "")
+            exit_data(0, "$HOME `id`|a b|5|true|", "")
         }),
-        (json!({"command": "echo", "args": []}), true, exited(0, "\n", "")),
-        (json!({"command": "echo $A-$B", "env": {"A": "x y", "B": 7}}), true, exited(0, "x y-7\n", "")),
-        (json!({"command": "ls", "args": ["-1", "a.txt"], "cwd": "sub"}), true, exited(0, "a.txt\n", "")),
+        (json!({"command": "echo", "args": []}), true, exit_data(0, "\n", "")),
+        (json!({"command": "echo $A-$B", "env": {"A": "x y", "B": 7}}), true, exit_data(0, "x y-7\n", "")),
+        (json!({"command": "ls", "args": ["-1", "a.txt"], "cwd": "sub"}), true, exit_data(0, "a.txt\n", "")),
     ];
     for (arguments, ok, expected) in rows {
         assert_eq!(data(&project, arguments.clone()).await, (ok, expected), "{arguments}");
     }
     let (ok, missing) = data(&project, json!({"command": "no-such-program", "args": []})).await;
     assert_eq!((ok, &missing["exit_code"]), (false, &json!(127)));
-    let told = project.run("shell", json!({"command": "echo a; echo b >&2; exit 1"})).await;
+    let told = project.run_tool("shell", json!({"command": "echo a; echo b >&2; exit 1"})).await;
     assert!(told.content.ends_with("\na\n--- errors ---\nb\n") && told.summary == "exit 1", "{told:?}");
 }
 
@@ -69,7 +69,7 @@ async fn a_command_that_takes_too_long_says_so() {
 
 #[tokio::test]
 async fn both_streams_keep_their_ends() {
-    let project = Project::with(&[], |settings| settings.output_cap_bytes = 1000);
+    let project = Project::with_files(&[], |settings| settings.output_cap_bytes = 1000);
     let (_, data) = data(&project, json!({"command": "seq 1 100000; seq 1 100000 >&2"})).await;
     for stream in ["stdout", "stderr"] {
         let text = data[stream].as_str().unwrap();
@@ -80,7 +80,7 @@ async fn both_streams_keep_their_ends() {
 
 #[tokio::test]
 async fn secrets_are_not_inherited_but_what_the_author_sets_is() {
-    let project = Project::with(&[], |s| s.strip_env = vec!["*_PKG_NAME".to_owned()]);
+    let project = Project::with_files(&[], |s| s.strip_env = vec!["*_PKG_NAME".to_owned()]);
     let line = "echo \"[$CARGO_PKG_NAME]\"";
     assert_eq!(data(&project, json!({"command": line})).await.1["stdout"], "[]\n");
     let own = json!({"command": line, "env": {"CARGO_PKG_NAME": "mine"}});
@@ -112,7 +112,7 @@ async fn what_cannot_be_run_is_refused_and_says_why() {
         (json!({"command": "sh", "args": ["-c", "touch ran; false && rm -rf /"]}), "refused: removes /"),
     ];
     for (arguments, expected) in rows {
-        project.bad("shell", arguments, expected).await;
+        project.expect_failure("shell", arguments, expected).await;
     }
 }
 
@@ -120,14 +120,15 @@ async fn what_cannot_be_run_is_refused_and_says_why() {
 async fn previews_show_what_would_run() {
     let project = Project::new(&[]);
     let arguments = json!({"command": "rm", "args": ["-rf", "a b"], "cwd": "sub", "env": {"A": "x"}});
-    let Some(ToolPreview::Command { command, cwd, warning, .. }) = project.preview("shell", arguments).await
+    let Some(ToolPreview::Command { command, cwd, warning, .. }) =
+        project.preview_tool("shell", arguments).await
     else {
         panic!("no preview");
     };
     assert_eq!((command.as_str(), cwd.as_str()), ("A=x rm -rf 'a b'", "sub"));
     assert!(warning.is_some_and(|text| text.contains("deletes directories")));
     let mcp = json!({"server": "issues", "tool": "list", "arguments": {"open": true}});
-    let shown = project.preview("mcp", mcp).await;
+    let shown = project.preview_tool("mcp", mcp).await;
     assert!(
         matches!(&shown, Some(ToolPreview::Text { text })
         if text.contains("`list` of MCP server `issues`") && text.contains("\"open\": true")),
@@ -139,8 +140,8 @@ async fn previews_show_what_would_run() {
 async fn without_a_server_a_call_fails_and_says_what_to_do() {
     let project = Project::new(&[]);
     let call = json!({"server": "issues", "tool": "list"});
-    project.bad("mcp", call, "no MCP server named `issues` is configured; ").await;
-    project.bad("mcp", json!({"server": "issues"}), "`tool` is missing").await;
+    project.expect_failure("mcp", call, "no MCP server named `issues` is configured; ").await;
+    project.expect_failure("mcp", json!({"server": "issues"}), "`tool` is missing").await;
 }
 
 /// A server with one tool that gives its arguments back.

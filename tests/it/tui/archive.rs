@@ -9,9 +9,9 @@ use synthdev::tui::history_browser::{
     HistoryReply, HistoryRequest, HistoryRunFilter, HistoryRunPage, HistoryText, RunDetails, RunListCursor,
     RunRow,
 };
-use synthdev::tui::report::history::row;
+use synthdev::tui::report::history::history_run_row;
 use synthdev::tui::transcript::item::{ItemTone, TranscriptBlock, TranscriptItem};
-use synthdev::tui::update::past_run::fold;
+use synthdev::tui::update::past_run::fold_events;
 use synthdev::tui::update::past_run::step_details::StepDetailsBuilder;
 
 use super::*;
@@ -27,7 +27,7 @@ pub(super) fn run_row(number: usize, workflow: &str, status: RunStatus) -> RunRo
         run.progress.error = Some(RunError { state: Some("code".into()), ..failure });
     }
     let again = status == RunStatus::Failed;
-    RunRow { again, ..row(run, HERE, None) }
+    RunRow { can_retry: again, ..history_run_row(run, HERE, None) }
 }
 
 fn summary(id: &str, workflow: &str, status: RunStatus, started: Timestamp) -> RunSummary {
@@ -51,46 +51,46 @@ fn summary(id: &str, workflow: &str, status: RunStatus, started: Timestamp) -> R
     }
 }
 
-pub(super) fn many(from: usize, count: usize) -> Vec<RunRow> {
+pub(super) fn many_rows(from: usize, count: usize) -> Vec<RunRow> {
     let statuses = [RunStatus::Completed, RunStatus::Failed, RunStatus::Paused, RunStatus::Cancelled];
     (from..from + count).map(|at| run_row(at, "coder_reviewer", statuses[at % 4])).collect()
 }
 
 /// The questions of the history, with their numbers.
-pub(super) fn asked(desk: &mut Desk) -> Vec<(u64, HistoryRequest)> {
+pub(super) fn take_history_requests(desk: &mut Desk) -> Vec<(u64, HistoryRequest)> {
     let only = |cmd| if let UiCommand::Archive(number, asked) = cmd { Some((number, *asked)) } else { None };
-    desk.take().into_iter().filter_map(only).collect()
+    desk.take_commands().into_iter().filter_map(only).collect()
 }
 
-pub(super) fn tell(desk: &mut Desk, number: u64, told: HistoryReply) {
-    desk.msg(UiMessage::Reply(BackendReply::Archive(number, Box::new(told))));
+pub(super) fn send_history_reply(desk: &mut Desk, number: u64, told: HistoryReply) {
+    desk.send_message(UiMessage::Reply(BackendReply::Archive(number, Box::new(told))));
 }
 
 /// Answers the page that was asked for last.
-pub(super) fn page(desk: &mut Desk, rows: Vec<RunRow>, more: bool) -> HistoryRequest {
-    let all = asked(desk);
+pub(super) fn answer_page(desk: &mut Desk, rows: Vec<RunRow>, more: bool) -> HistoryRequest {
+    let all = take_history_requests(desk);
     for (number, _) in all.iter().filter(|(_, asked)| *asked == HistoryRequest::Changes) {
-        tell(desk, *number, HistoryReply::Changes(Some(1)));
+        send_history_reply(desk, *number, HistoryReply::Changes(Some(1)));
     }
     let last = all.into_iter().rev().find(|(_, asked)| matches!(asked, HistoryRequest::Page { .. }));
     let (number, asked) = last.expect("no page was asked for");
-    tell(
+    send_history_reply(
         desk,
         number,
-        HistoryReply::Page(Ok(HistoryRunPage { rows, more, at: Timestamp(1_000_000 + HOUR) })),
+        HistoryReply::Page(Ok(HistoryRunPage { rows, has_more: more, at: Timestamp(1_000_000 + HOUR) })),
     );
     asked
 }
 
-pub(super) fn opened(rows: Vec<RunRow>, more: bool) -> Desk {
+pub(super) fn opened_browser(rows: Vec<RunRow>, more: bool) -> Desk {
     let mut desk = Desk::new();
     desk.line("/history");
-    page(&mut desk, rows, more);
+    answer_page(&mut desk, rows, more);
     desk
 }
 
 /// What a run had done: two states, a reply, a tool, a variable.
-fn story() -> Vec<(Timestamp, RunEvent)> {
+fn past_events() -> Vec<(Timestamp, RunEvent)> {
     let tool = RunEvent::ToolStarted {
         call: CallId(7),
         agent: "coder".into(),
@@ -105,15 +105,19 @@ fn story() -> Vec<(Timestamp, RunEvent)> {
     [
         workflow_started("coder_reviewer", "add a --json flag"),
         snapshot_taken(),
-        entered("start"),
+        state_entered("start"),
         transition("start", "code"),
-        entered("code"),
-        called(5, "coder", ConversationSide::Assistant),
-        replied(5, "coder", ConversationSide::Assistant, "I add the flag.", ""),
+        state_entered("code"),
+        model_called(5, "coder", ConversationSide::Assistant),
+        model_replied(5, "coder", ConversationSide::Assistant, "I add the flag.", ""),
         tool,
         data("tries", json!(2)),
         data("plan", json!("größe 日本")),
-        finished(RunStatus::Failed, None, Some(RunError::new("x", "the model cannot be reached", "refused"))),
+        run_finished(
+            RunStatus::Failed,
+            None,
+            Some(RunError::new("x", "the model cannot be reached", "refused")),
+        ),
     ]
     .into_iter()
     .enumerate()
@@ -121,9 +125,9 @@ fn story() -> Vec<(Timestamp, RunEvent)> {
     .collect()
 }
 
-pub(super) fn look() -> RunDetails {
+pub(super) fn run_details() -> RunDetails {
     let mut walk = StepListBuilder::default();
-    story().iter().for_each(|(at, event)| walk.event(*at, event));
+    past_events().iter().for_each(|(at, event)| walk.apply_event(*at, event));
     let facts = vec![
         ("started".to_owned(), "2026-01-31 10:00:00 UTC".to_owned()),
         ("path".to_owned(), "start > code".to_owned()),
@@ -134,12 +138,14 @@ pub(super) fn look() -> RunDetails {
 
 /// The failed run of two is open.
 pub(super) fn in_run() -> Desk {
-    let mut desk = opened(many(0, 2), false);
+    let mut desk = opened_browser(many_rows(0, 2), false);
     desk.key(KeyCode::Down).key(KeyCode::Enter);
-    let all = asked(&mut desk);
-    let [(number, HistoryRequest::Open { run, known: None })] = all.as_slice() else { panic!("{all:?}") };
+    let all = take_history_requests(&mut desk);
+    let [(number, HistoryRequest::Open { run, known_state: None })] = all.as_slice() else {
+        panic!("{all:?}")
+    };
     assert_eq!(run.as_str(), "run000000001");
-    tell(&mut desk, *number, HistoryReply::Opened(Ok(Some(Box::new(look())))));
+    send_history_reply(&mut desk, *number, HistoryReply::Opened(Ok(Some(Box::new(run_details())))));
     desk
 }
 
@@ -147,36 +153,40 @@ pub(super) fn in_run() -> Desk {
 fn the_list_looks_good_in_every_state() {
     let mut desk = Desk::new();
     desk.line("/history");
-    assert!(desk.screen(80, 24).contains("reading …"));
-    page(&mut desk, vec![], false);
-    desk.shot("history_empty");
-    let mut rows = many(0, 60);
+    assert!(desk.draw_screen(80, 24).contains("reading …"));
+    answer_page(&mut desk, vec![], false);
+    desk.check_shots("history_empty");
+    let mut rows = many_rows(0, 60);
     rows[3].workflow = "größer 日本語のワークフロー".into();
     rows[3].text = "e\u{301}\u{1f469}\u{200d}\u{1f469} wide 日本 text".into();
     rows[4] = run_row(4, "a_child_of_it", RunStatus::Running);
     rows[4].origin = Some(rows[6].id.clone());
     rows[5].cost_usd = None;
-    rows[7].elsewhere = Some("/other".into());
-    let mut desk = opened(rows, true);
+    rows[7].other_project = Some("/other".into());
+    let mut desk = opened_browser(rows, true);
     desk.key(KeyCode::Down);
-    desk.shot("history_many");
+    desk.check_shots("history_many");
 }
 
 #[test]
 fn a_run_its_steps_and_a_step_look_good() {
     let mut desk = in_run();
-    desk.shot("history_run");
+    desk.check_shots("history_run");
     desk.key(KeyCode::Enter);
-    let all = asked(&mut desk);
+    let all = take_history_requests(&mut desk);
     let [(number, HistoryRequest::Step { run, step: 2 })] = all.as_slice() else { panic!("{all:?}") };
     let mut fold = StepDetailsBuilder::new(run, 2);
-    story().into_iter().for_each(|(at, event)| fold.event(at, event));
+    past_events().into_iter().for_each(|(at, event)| fold.apply_event(at, event));
     let variables =
         serde_json::Map::from_iter([("tries".to_owned(), json!(1)), ("same".to_owned(), json!("x"))]);
     let (title, items) = fold.into_report(&variables, "  create       notes.txt").unwrap();
-    tell(&mut desk, *number, HistoryReply::Text(Ok(HistoryText { title, items, step: Some(2) })));
-    desk.shot("history_step");
-    let screen = desk.screen(120, 40);
+    send_history_reply(
+        &mut desk,
+        *number,
+        HistoryReply::Text(Ok(HistoryText { title, items, step: Some(2) })),
+    );
+    desk.check_shots("history_step");
+    let screen = desk.draw_screen(120, 40);
     for expected in
         ["● tries: 2   (was 1)", "  same: x", "● plan: größe 日本", "create       notes.txt", "1 call"]
     {
@@ -187,12 +197,12 @@ fn a_run_its_steps_and_a_step_look_good() {
 
 #[test]
 fn steps_count_what_happened_in_them() {
-    let steps = look().steps;
+    let steps = run_details().steps;
     let [start, code] = steps.as_slice() else { panic!("{steps:?}") };
-    assert_eq!((start.step, start.took, start.tools, start.changed), (1, Some(1_000), 0, 0));
-    assert_eq!((code.step, code.took, code.tools, code.changed), (2, Some(6_000), 1, 2));
+    assert_eq!((start.step, start.duration_ms, start.tools, start.changed_variables), (1, Some(1_000), 0, 0));
+    assert_eq!((code.step, code.duration_ms, code.tools, code.changed_variables), (2, Some(6_000), 1, 2));
     assert_eq!((code.tokens, code.cost_usd), (1_540, Some(0.0123)));
-    assert_eq!(code.bad.as_deref(), Some("the model cannot be reached"));
+    assert_eq!(code.error_text.as_deref(), Some("the model cannot be reached"));
     assert!(
         StepDetailsBuilder::new(&RunId::from("r1"), 9).into_report(&serde_json::Map::new(), "").is_none()
     );
@@ -202,191 +212,199 @@ fn steps_count_what_happened_in_them() {
 fn pages_are_read_as_the_cursor_comes_near() {
     let mut desk = Desk::new();
     desk.line("/history");
-    desk.screen(80, 24);
+    desk.draw_screen(80, 24);
     assert_eq!(
-        page(&mut desk, many(0, PAGE), true),
-        HistoryRequest::Page { filter: HistoryRunFilter::default(), after: None }
+        answer_page(&mut desk, many_rows(0, PAGE), true),
+        HistoryRequest::Page { filter: HistoryRunFilter::default(), after_cursor: None }
     );
-    assert_eq!(asked(&mut desk), [], "nobody is near the end");
+    assert_eq!(take_history_requests(&mut desk), [], "nobody is near the end");
     for _ in 0..9 {
         desk.key(KeyCode::PageDown);
     }
-    let last = many(PAGE - 1, 1)[0].started;
-    let after = Some(RunListCursor { started: last, known: 1 });
-    let all = asked(&mut desk);
-    let [(number, HistoryRequest::Page { after: found, .. })] = all.as_slice() else { panic!("{all:?}") };
+    let last = many_rows(PAGE - 1, 1)[0].started;
+    let after = Some(RunListCursor { started: last, known_count: 1 });
+    let all = take_history_requests(&mut desk);
+    let [(number, HistoryRequest::Page { after_cursor: found, .. })] = all.as_slice() else {
+        panic!("{all:?}")
+    };
     assert_eq!(*found, after);
     // one page at a time; the end is read up to
     desk.key(KeyCode::End);
-    assert_eq!(asked(&mut desk), []);
+    assert_eq!(take_history_requests(&mut desk), []);
     let rows = |from| {
         HistoryReply::Page(Ok(HistoryRunPage {
-            rows: many(from, PAGE),
-            more: from < 4 * PAGE,
+            rows: many_rows(from, PAGE),
+            has_more: from < 4 * PAGE,
             at: Timestamp(0),
         }))
     };
-    tell(&mut desk, *number, rows(PAGE));
+    send_history_reply(&mut desk, *number, rows(PAGE));
     for turn in 2..5 {
-        let all = asked(&mut desk);
+        let all = take_history_requests(&mut desk);
         let [(number, HistoryRequest::Page { .. })] = all.as_slice() else { panic!("{turn}: {all:?}") };
-        tell(&mut desk, *number, rows(turn * PAGE));
+        send_history_reply(&mut desk, *number, rows(turn * PAGE));
     }
-    assert_eq!(asked(&mut desk), []);
-    let screen = desk.screen(80, 24);
+    assert_eq!(take_history_requests(&mut desk), []);
+    let screen = desk.draw_screen(80, 24);
     assert!(screen.contains("1000 runs") && screen.contains("run000000999"), "{screen}");
     // an answer to an older question is nobody's
-    tell(&mut desk, *number, rows(0));
-    assert!(desk.screen(80, 24).contains("1000 runs"));
+    send_history_reply(&mut desk, *number, rows(0));
+    assert!(desk.draw_screen(80, 24).contains("1000 runs"));
 }
 
 #[test]
 fn words_are_looked_for_while_they_are_typed() {
-    let mut desk = opened(many(0, 5), false);
-    desk.key(KeyCode::Char('/')).typed("pa");
-    let all = asked(&mut desk);
+    let mut desk = opened_browser(many_rows(0, 5), false);
+    desk.key(KeyCode::Char('/')).type_text("pa");
+    let all = take_history_requests(&mut desk);
     // one question at a time: the last words are asked for when the first are answered
     let [(number, HistoryRequest::Page { filter, .. })] = all.as_slice() else { panic!("{all:?}") };
-    assert_eq!(filter.words, "p");
-    tell(
+    assert_eq!(filter.search_words, "p");
+    send_history_reply(
         &mut desk,
         *number,
-        HistoryReply::Page(Ok(HistoryRunPage { rows: many(0, 4), more: false, at: Timestamp(0) })),
+        HistoryReply::Page(Ok(HistoryRunPage { rows: many_rows(0, 4), has_more: false, at: Timestamp(0) })),
     );
-    let mut found = many(3, 1);
+    let mut found = many_rows(3, 1);
     found[0].text = "message: the parser fails".into();
-    let HistoryRequest::Page { filter, after: None } = page(&mut desk, found, false) else { panic!() };
-    assert_eq!(filter.words, "pa");
-    let screen = desk.screen(80, 24);
+    let HistoryRequest::Page { filter, after_cursor: None } = answer_page(&mut desk, found, false) else {
+        panic!()
+    };
+    assert_eq!(filter.search_words, "pa");
+    let screen = desk.draw_screen(80, 24);
     assert!(
         screen.contains("1 run") && screen.contains("/pa") && screen.contains("run000000003"),
         "{screen}"
     );
-    assert!(desk.screen(120, 24).contains("message: the parser fails"));
+    assert!(desk.draw_screen(120, 24).contains("message: the parser fails"));
     desk.key(KeyCode::Enter).key(KeyCode::Char('s'));
-    let HistoryRequest::Page { filter, .. } = page(&mut desk, many(3, 1), false) else { panic!() };
-    assert_eq!((filter.words.as_str(), filter.status), ("pa", Some(RunStatus::Failed)));
+    let HistoryRequest::Page { filter, .. } = answer_page(&mut desk, many_rows(3, 1), false) else {
+        panic!()
+    };
+    assert_eq!((filter.search_words.as_str(), filter.status), ("pa", Some(RunStatus::Failed)));
     desk.key(KeyCode::Char('o')).key(KeyCode::Char('p'));
-    let all = asked(&mut desk);
+    let all = take_history_requests(&mut desk);
     let (number, HistoryRequest::Page { filter, .. }) = all[0].clone() else { panic!() };
     assert_eq!(filter.workflow.as_deref(), Some("coder_reviewer"));
-    tell(
+    send_history_reply(
         &mut desk,
         number,
-        HistoryReply::Page(Ok(HistoryRunPage { rows: vec![], more: false, at: Timestamp(0) })),
+        HistoryReply::Page(Ok(HistoryRunPage { rows: vec![], has_more: false, at: Timestamp(0) })),
     );
-    let HistoryRequest::Page { filter, .. } = page(&mut desk, vec![], false) else { panic!() };
-    assert!(filter.here);
-    let screen = desk.screen(80, 24);
+    let HistoryRequest::Page { filter, .. } = answer_page(&mut desk, vec![], false) else { panic!() };
+    assert!(filter.this_project_only);
+    let screen = desk.draw_screen(80, 24);
     assert!(screen.contains("no runs match") && screen.contains("of this project · failed"), "{screen}");
     desk.key(KeyCode::Esc);
-    let HistoryRequest::Page { filter, .. } = page(&mut desk, vec![], false) else { panic!() };
-    assert_eq!(filter.words, "");
+    let HistoryRequest::Page { filter, .. } = answer_page(&mut desk, vec![], false) else { panic!() };
+    assert_eq!(filter.search_words, "");
     desk.key(KeyCode::Esc);
-    assert!(desk.model.archive.is_none());
+    assert!(desk.model.history_browser.is_none());
 }
 
 #[test]
 fn esc_goes_back_one_level_and_the_list_keeps_its_place() {
-    let mut desk = opened(many(0, 100), false);
-    desk.screen(80, 24);
+    let mut desk = opened_browser(many_rows(0, 100), false);
+    desk.draw_screen(80, 24);
     for _ in 0..30 {
         desk.key(KeyCode::Down);
     }
     desk.key(KeyCode::Enter);
-    let (number, _) = asked(&mut desk)[0].clone();
-    tell(&mut desk, number, HistoryReply::Opened(Ok(Some(Box::new(look())))));
+    let (number, _) = take_history_requests(&mut desk)[0].clone();
+    send_history_reply(&mut desk, number, HistoryReply::Opened(Ok(Some(Box::new(run_details())))));
     desk.key(KeyCode::Char('w'));
-    let all = asked(&mut desk);
+    let all = take_history_requests(&mut desk);
     let [(number, HistoryRequest::Why { step: 2, .. })] = all.as_slice() else { panic!("{all:?}") };
     let items = vec![TranscriptItem::Block(TranscriptBlock::new(
         ItemTone::Plain,
         "",
         "step 2: code, after start (step 1)",
     ))];
-    tell(
+    send_history_reply(
         &mut desk,
         *number,
         HistoryReply::Text(Ok(HistoryText { title: "why step 2".into(), items, step: None })),
     );
-    assert!(desk.screen(80, 24).contains("after start (step 1)"));
+    assert!(desk.draw_screen(80, 24).contains("after start (step 1)"));
     desk.key(KeyCode::Esc);
-    assert!(desk.screen(80, 24).contains("2 steps"));
+    assert!(desk.draw_screen(80, 24).contains("2 steps"));
     desk.key(KeyCode::Esc);
-    assert_eq!(desk.model.archive.as_ref().unwrap().list.cursor, 30);
+    assert_eq!(desk.model.history_browser.as_ref().unwrap().list.cursor, 30);
     // what waits can be left; its answer is nobody's then
     desk.key(KeyCode::Enter).key(KeyCode::Esc);
-    let (number, _) = asked(&mut desk)[0].clone();
-    tell(&mut desk, number, HistoryReply::Opened(Ok(Some(Box::new(look())))));
-    assert!(desk.model.archive.as_ref().unwrap().run.is_none());
+    let (number, _) = take_history_requests(&mut desk)[0].clone();
+    send_history_reply(&mut desk, number, HistoryReply::Opened(Ok(Some(Box::new(run_details())))));
+    assert!(desk.model.history_browser.as_ref().unwrap().run.is_none());
     desk.key(KeyCode::Esc);
-    assert!(desk.model.archive.is_none());
-    tell(&mut desk, number, HistoryReply::Opened(Ok(Some(Box::new(look())))));
-    assert!(desk.model.archive.is_none() && desk.take().is_empty());
+    assert!(desk.model.history_browser.is_none());
+    send_history_reply(&mut desk, number, HistoryReply::Opened(Ok(Some(Box::new(run_details())))));
+    assert!(desk.model.history_browser.is_none() && desk.take_commands().is_empty());
 }
 
 #[test]
 fn what_is_not_possible_says_why() {
     // the run, the key, what is said
     let check = |change: &dyn Fn(&mut RunRow), key: char, expected: &str| {
-        let mut rows = many(1, 1);
+        let mut rows = many_rows(1, 1);
         change(&mut rows[0]);
-        let mut desk = opened(rows, false);
+        let mut desk = opened_browser(rows, false);
         desk.key(KeyCode::Char(key));
-        let screen = desk.screen(120, 24).replace('\n', " ");
+        let screen = desk.draw_screen(120, 24).replace('\n', " ");
         assert!(screen.contains(expected), "{key}: {expected}\n{screen}");
-        assert!(desk.take().is_empty(), "{key}");
+        assert!(desk.take_commands().is_empty(), "{key}");
     };
     let status = |status: RunStatus| move |row: &mut RunRow| row.status = status;
     check(&status(RunStatus::Completed), 'r', "is completed: fork or rewind begins at one of its steps");
     check(&status(RunStatus::Running), 'r', "is running: pause it first");
     check(&status(RunStatus::Paused), 't', "has not failed: it is paused");
-    check(&|row| row.again = false, 't', "has failed where nothing can be tried again");
+    check(&|row| row.can_retry = false, 't', "has failed where nothing can be tried again");
     check(&status(RunStatus::Running), 'b', "it cannot go back meanwhile");
-    check(&|row| row.undoable = false, 'u', "cannot be undone: no snapshot was taken before it");
-    check(&|row| row.elsewhere = Some("/other".into()), 'r', "synthdev -C /other resume run000000001");
+    check(&|row| row.can_undo = false, 'u', "cannot be undone: no snapshot was taken before it");
+    check(&|row| row.other_project = Some("/other".into()), 'r', "synthdev -C /other resume run000000001");
     check(&|row| row.worktree = Some("/tree".into()), 'u', "works in a worktree of its own, /tree");
     check(&|_| {}, 'f', "that begins at a step: Enter opens the run");
     check(&|_| {}, 'w', "why is asked of a step");
     // something works here
     let mut desk = Desk::new();
     desk.workflow();
-    desk.take();
+    desk.take_commands();
     desk.line("/history");
-    page(&mut desk, many(1, 1), false);
+    answer_page(&mut desk, many_rows(1, 1), false);
     desk.key(KeyCode::Char('u'));
-    assert!(desk.screen(80, 24).contains("cannot undo a run while coder_reviewer is running"));
-    assert!(desk.take().is_empty());
+    assert!(desk.draw_screen(80, 24).contains("cannot undo a run while coder_reviewer is running"));
+    assert!(desk.take_commands().is_empty());
 }
 
 #[test]
 fn a_failed_run_is_retried_and_the_history_is_left() {
-    let mut desk = opened(many(1, 1), false);
+    let mut desk = opened_browser(many_rows(1, 1), false);
     desk.key(KeyCode::Char('t'));
-    assert_eq!(desk.take(), [UiCommand::Past("run000000001".into())]);
-    let refused =
-        BackendReply::Past { run: "run000000001".into(), past: Err("run run000000001 is running".into()) };
-    desk.msg(UiMessage::Reply(refused));
-    let screen = desk.screen(80, 24);
+    assert_eq!(desk.take_commands(), [UiCommand::Past("run000000001".into())]);
+    let refused = BackendReply::Past {
+        run: "run000000001".into(),
+        past_run: Err("run run000000001 is running".into()),
+    };
+    desk.send_message(UiMessage::Reply(refused));
+    let screen = desk.draw_screen(80, 24);
     assert!(screen.contains("run run000000001 is running") && screen.contains("history · 1 run"), "{screen}");
     for (key, expected) in
         [('t', UiCommand::Retry("run000000001".into())), ('r', UiCommand::Resume("run000000001".into()))]
     {
-        let mut desk = opened(many(1, 1), false);
-        desk.key(KeyCode::Char(key)).take();
-        let past = fold(&RunId::from("run000000001"), story(), Default::default());
-        desk.msg(UiMessage::Reply(BackendReply::Past {
+        let mut desk = opened_browser(many_rows(1, 1), false);
+        desk.key(KeyCode::Char(key)).take_commands();
+        let past = fold_events(&RunId::from("run000000001"), past_events(), Default::default());
+        desk.send_message(UiMessage::Reply(BackendReply::Past {
             run: "run000000001".into(),
-            past: Ok(Box::new(past)),
+            past_run: Ok(Box::new(past)),
         }));
-        assert_eq!(desk.take(), [expected], "{key}");
-        assert!(desk.model.archive.is_none());
+        assert_eq!(desk.take_commands(), [expected], "{key}");
+        assert!(desk.model.history_browser.is_none());
     }
 }
 
 #[test]
 fn files_are_listed_before_they_go_back() {
-    let mut desk = opened(many(1, 1), false);
+    let mut desk = opened_browser(many_rows(1, 1), false);
     let travel = TimeTravelRequest::Undo { run: Some("run000000001".into()) };
     let plan = || TimeTravelPreview {
         travel: TimeTravelRequest::Undo { run: Some("run000000001".into()) },
@@ -394,68 +412,72 @@ fn files_are_listed_before_they_go_back() {
         body: "  revert       src/lib.rs\n\nThe present is snapshotted first.".into(),
     };
     desk.key(KeyCode::Char('u'));
-    assert_eq!(desk.take(), [UiCommand::Plan(travel.clone())]);
-    desk.msg(UiMessage::Reply(BackendReply::Planned(Ok(plan()))));
+    assert_eq!(desk.take_commands(), [UiCommand::Plan(travel.clone())]);
+    desk.send_message(UiMessage::Reply(BackendReply::Planned(Ok(plan()))));
     assert!(desk.model.dialogs.is_empty());
-    desk.shot("history_undo");
+    desk.check_shots("history_undo");
     // somebody was typing: that is no yes
     desk.key(KeyCode::Char('y'));
-    assert!(desk.take().is_empty());
-    desk.pause(2_000).key(KeyCode::Char('n'));
-    assert!(desk.screen(80, 24).contains("nothing was changed"));
-    desk.pause(2_000).key(KeyCode::Char('u')).take();
-    desk.msg(UiMessage::Reply(BackendReply::Planned(Ok(plan()))));
-    desk.pause(2_000).key(KeyCode::Char('y'));
-    assert_eq!(desk.take(), [UiCommand::Travel(travel)]);
-    let done =
-        TimeTravelOutcome { text: "1 file restored\nundo this: /snapshot restore cd34".into(), stands: None };
-    desk.msg(UiMessage::Reply(BackendReply::Travelled(Ok(done))));
-    let screen = desk.screen(80, 24);
+    assert!(desk.take_commands().is_empty());
+    desk.advance_clock(2_000).key(KeyCode::Char('n'));
+    assert!(desk.draw_screen(80, 24).contains("nothing was changed"));
+    desk.advance_clock(2_000).key(KeyCode::Char('u')).take_commands();
+    desk.send_message(UiMessage::Reply(BackendReply::Planned(Ok(plan()))));
+    desk.advance_clock(2_000).key(KeyCode::Char('y'));
+    assert_eq!(desk.take_commands(), [UiCommand::Travel(travel)]);
+    let done = TimeTravelOutcome {
+        text: "1 file restored\nundo this: /snapshot restore cd34".into(),
+        resumable_run: None,
+    };
+    desk.send_message(UiMessage::Reply(BackendReply::Travelled(Ok(done))));
+    let screen = desk.draw_screen(80, 24);
     assert!(screen.contains("Done") && screen.contains("/snapshot restore cd34"), "{screen}");
     desk.key(KeyCode::Esc).key(KeyCode::Esc);
-    assert!(desk.screen(80, 24).contains("/snapshot restore cd34"), "the conversation tells it, too");
-    let mut desk = opened(many(1, 1), false);
+    assert!(desk.draw_screen(80, 24).contains("/snapshot restore cd34"), "the conversation tells it, too");
+    let mut desk = opened_browser(many_rows(1, 1), false);
     desk.key(KeyCode::Char('u'));
-    desk.msg(UiMessage::Reply(BackendReply::Planned(Err(
-        "nothing to undo: the files are as they were".into()
+    desk.send_message(UiMessage::Reply(BackendReply::Planned(Err(
+        "nothing to undo: the files are as they were".into(),
     ))));
-    assert!(desk.screen(80, 24).contains("nothing to undo: the files are as they were"));
+    assert!(desk.draw_screen(80, 24).contains("nothing to undo: the files are as they were"));
 }
 
 #[test]
 fn a_fork_takes_other_data_and_a_file_gets_the_run() {
     let mut desk = in_run();
     desk.key(KeyCode::Char('f')).line("limit");
-    assert!(desk.screen(80, 24).contains("write it as name=value"));
+    assert!(desk.draw_screen(80, 24).contains("write it as name=value"));
     desk.line("=5 tone=\"dry wit\"");
     let set = vec![(vec!["limit".to_owned()], json!(5)), (vec!["tone".to_owned()], json!("dry wit"))];
     assert_eq!(
-        desk.take(),
+        desk.take_commands(),
         [UiCommand::Travel(TimeTravelRequest::Fork { run: Some("run000000001".into()), step: 2, set })]
     );
-    desk.msg(UiMessage::Reply(BackendReply::Travelled(Err("no such step".into()))));
-    assert!(desk.screen(80, 24).contains("no such step"));
+    desk.send_message(UiMessage::Reply(BackendReply::Travelled(Err("no such step".into()))));
+    assert!(desk.draw_screen(80, 24).contains("no such step"));
     desk.key(KeyCode::Char('b'));
     assert_eq!(
-        desk.take(),
+        desk.take_commands(),
         [UiCommand::Plan(TimeTravelRequest::Rewind { run: Some("run000000001".into()), step: 2 })]
     );
-    desk.msg(UiMessage::Reply(BackendReply::Planned(Err("it is running".into()))));
-    desk.key(KeyCode::Char('e')).control('u').line("out.md");
-    let all = asked(&mut desk);
-    let [(number, HistoryRequest::Export { to, .. })] = all.as_slice() else { panic!("{all:?}") };
+    desk.send_message(UiMessage::Reply(BackendReply::Planned(Err("it is running".into()))));
+    desk.key(KeyCode::Char('e')).press_control('u').line("out.md");
+    let all = take_history_requests(&mut desk);
+    let [(number, HistoryRequest::Export { target_path: to, .. })] = all.as_slice() else {
+        panic!("{all:?}")
+    };
     assert_eq!(to, "out.md");
-    tell(&mut desk, *number, HistoryReply::Done(Ok("written to /project/out.md".into())));
-    assert!(desk.screen(80, 24).contains("written to /project/out.md"));
+    send_history_reply(&mut desk, *number, HistoryReply::Done(Ok("written to /project/out.md".into())));
+    assert!(desk.draw_screen(80, 24).contains("written to /project/out.md"));
 }
 
 #[test]
 fn two_runs_are_marked_and_compared() {
-    let mut desk = opened(many(0, 3), false);
+    let mut desk = opened_browser(many_rows(0, 3), false);
     desk.key(KeyCode::Char('c'));
-    assert!(desk.screen(80, 24).contains("◆ run000000000"));
+    assert!(desk.draw_screen(80, 24).contains("◆ run000000000"));
     desk.key(KeyCode::Down).key(KeyCode::Char('c'));
-    let all = asked(&mut desk);
+    let all = take_history_requests(&mut desk);
     let [(number, HistoryRequest::Compare(first, second))] = all.as_slice() else { panic!("{all:?}") };
     assert_eq!((first.as_str(), second.as_str()), ("run000000000", "run000000001"));
     let items = vec![TranscriptItem::Block(TranscriptBlock::new(
@@ -463,54 +485,60 @@ fn two_runs_are_marked_and_compared() {
         "",
         "status     ≠ completed   failed",
     ))];
-    tell(
+    send_history_reply(
         &mut desk,
         *number,
         HistoryReply::Text(Ok(HistoryText { title: "two runs".into(), items, step: None })),
     );
-    assert!(desk.screen(80, 24).contains("≠ completed"));
+    assert!(desk.draw_screen(80, 24).contains("≠ completed"));
 }
 
 #[test]
 fn what_starts_elsewhere_appears() {
-    let mut desk = opened(many(1, 2), false);
+    let mut desk = opened_browser(many_rows(1, 2), false);
     let tick = |desk: &mut Desk| {
-        desk.msg(UiMessage::Tick(Timestamp(2_000_000)));
-        asked(desk)
+        desk.send_message(UiMessage::Tick(Timestamp(2_000_000)));
+        take_history_requests(desk)
     };
-    assert!(!desk.model.ticking(), "nothing works");
+    assert!(!desk.model.needs_ticks(), "nothing works");
     let [(number, HistoryRequest::Changes)] = tick(&mut desk)[..] else { panic!() };
     assert_eq!(tick(&mut desk), [], "one question at a time");
-    tell(&mut desk, number, HistoryReply::Changes(Some(1)));
-    assert_eq!(asked(&mut desk), []);
+    send_history_reply(&mut desk, number, HistoryReply::Changes(Some(1)));
+    assert_eq!(take_history_requests(&mut desk), []);
     let [(number, HistoryRequest::Changes)] = tick(&mut desk)[..] else { panic!() };
-    tell(&mut desk, number, HistoryReply::Changes(Some(1)));
-    assert_eq!(asked(&mut desk), [], "nobody wrote");
+    send_history_reply(&mut desk, number, HistoryReply::Changes(Some(1)));
+    assert_eq!(take_history_requests(&mut desk), [], "nobody wrote");
     desk.key(KeyCode::Down);
     let [(number, HistoryRequest::Changes)] = tick(&mut desk)[..] else { panic!() };
-    tell(&mut desk, number, HistoryReply::Changes(Some(2)));
-    let mut rows = many(0, 3);
+    send_history_reply(&mut desk, number, HistoryReply::Changes(Some(2)));
+    let mut rows = many_rows(0, 3);
     rows[2].status = RunStatus::Running;
-    page(&mut desk, rows, false);
-    let screen = desk.screen(80, 24);
+    answer_page(&mut desk, rows, false);
+    let screen = desk.draw_screen(80, 24);
     assert!(screen.contains("run000000000") && screen.contains("running"), "{screen}");
-    assert_eq!(desk.model.archive.as_ref().unwrap().list.chosen().unwrap().id.as_str(), "run000000002");
-    assert!(desk.model.ticking(), "a run that is listed works");
+    assert_eq!(
+        desk.model.history_browser.as_ref().unwrap().list.chosen_run().unwrap().id.as_str(),
+        "run000000002"
+    );
+    assert!(desk.model.needs_ticks(), "a run that is listed works");
     // it has ended; its row is another, and all stand where they stood
     let [(number, HistoryRequest::Changes)] = tick(&mut desk)[..] else { panic!() };
-    tell(&mut desk, number, HistoryReply::Changes(Some(3)));
-    page(&mut desk, many(0, 3), false);
-    assert!(!desk.model.ticking() && !desk.screen(80, 24).contains("running"));
-    assert_eq!(desk.model.archive.as_ref().unwrap().list.chosen().unwrap().id.as_str(), "run000000002");
+    send_history_reply(&mut desk, number, HistoryReply::Changes(Some(3)));
+    answer_page(&mut desk, many_rows(0, 3), false);
+    assert!(!desk.model.needs_ticks() && !desk.draw_screen(80, 24).contains("running"));
+    assert_eq!(
+        desk.model.history_browser.as_ref().unwrap().list.chosen_run().unwrap().id.as_str(),
+        "run000000002"
+    );
     // a key looks, but not each of many in a row
-    desk.at += 5_000;
+    desk.clock += 5_000;
     desk.key(KeyCode::Up);
-    let [(number, HistoryRequest::Changes)] = asked(&mut desk)[..] else { panic!() };
-    tell(&mut desk, number, HistoryReply::Changes(Some(3)));
+    let [(number, HistoryRequest::Changes)] = take_history_requests(&mut desk)[..] else { panic!() };
+    send_history_reply(&mut desk, number, HistoryReply::Changes(Some(3)));
     desk.key(KeyCode::Down);
-    assert_eq!(asked(&mut desk), []);
+    assert_eq!(take_history_requests(&mut desk), []);
     desk.key(KeyCode::Esc);
-    assert!(!desk.model.ticking());
+    assert!(!desk.model.needs_ticks());
     assert_eq!(tick(&mut desk), []);
 }
 
@@ -518,28 +546,30 @@ fn what_starts_elsewhere_appears() {
 fn an_open_run_is_read_again_when_it_went_on() {
     let mut desk = in_run();
     let tick = |desk: &mut Desk, count: u64| {
-        desk.msg(UiMessage::Tick(Timestamp(2_000_000)));
-        let changes = asked(desk);
+        desk.send_message(UiMessage::Tick(Timestamp(2_000_000)));
+        let changes = take_history_requests(desk);
         let [(number, HistoryRequest::Changes)] = changes.as_slice() else { panic!("{changes:?}") };
-        tell(desk, *number, HistoryReply::Changes(Some(count)));
-        asked(desk)
+        send_history_reply(desk, *number, HistoryReply::Changes(Some(count)));
+        take_history_requests(desk)
     };
     let all = tick(&mut desk, 2);
     let again = all.iter().find_map(|(number, asked)| match asked {
-        HistoryRequest::Open { known: Some((updated, RunStatus::Failed)), .. } => Some((*number, *updated)),
+        HistoryRequest::Open { known_state: Some((updated, RunStatus::Failed)), .. } => {
+            Some((*number, *updated))
+        }
         _ => None,
     });
     let (number, updated) = again.unwrap_or_else(|| panic!("{all:?}"));
-    assert_eq!(updated, look().row.updated);
-    tell(&mut desk, number, HistoryReply::Opened(Ok(None)));
-    assert!(desk.screen(80, 24).contains("2 steps"));
+    assert_eq!(updated, run_details().row.updated);
+    send_history_reply(&mut desk, number, HistoryReply::Opened(Ok(None)));
+    assert!(desk.draw_screen(80, 24).contains("2 steps"));
     let all = tick(&mut desk, 3);
     let number = all.iter().find(|(_, asked)| matches!(asked, HistoryRequest::Open { .. })).unwrap().0;
-    let mut more = look();
+    let mut more = run_details();
     more.steps.push(more.steps[1].clone());
     more.row.status = RunStatus::Running;
-    tell(&mut desk, number, HistoryReply::Opened(Ok(Some(Box::new(more)))));
-    let screen = desk.screen(80, 24);
+    send_history_reply(&mut desk, number, HistoryReply::Opened(Ok(Some(Box::new(more)))));
+    let screen = desk.draw_screen(80, 24);
     assert!(screen.contains("3 steps") && screen.contains("· running"), "{screen}");
-    assert_eq!(desk.model.archive.as_ref().unwrap().step(), Some(2), "the cursor stays");
+    assert_eq!(desk.model.history_browser.as_ref().unwrap().selected_step(), Some(2), "the cursor stays");
 }

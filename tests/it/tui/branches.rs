@@ -5,7 +5,7 @@ use synthdev::domain::workflow::PauseKind;
 
 use super::*;
 
-fn forked(branches: &[&str], total: usize) -> RunEvent {
+fn branches_forked(branches: &[&str], total: usize) -> RunEvent {
     RunEvent::Forked {
         state: "analyse".into(),
         branches: branches.iter().map(|&b| b.into()).collect(),
@@ -13,11 +13,11 @@ fn forked(branches: &[&str], total: usize) -> RunEvent {
     }
 }
 
-fn begins(branch: &str, index: usize) -> RunEvent {
+fn branch_started(branch: &str, index: usize) -> RunEvent {
     RunEvent::BranchStarted { state: "analyse".into(), branch: branch.into(), index }
 }
 
-fn ends(branch: &str, index: usize, error: Option<RunError>) -> RunEvent {
+fn branch_ended(branch: &str, index: usize, error: Option<RunError>) -> RunEvent {
     RunEvent::BranchFinished {
         state: "analyse".into(),
         branch: branch.into(),
@@ -27,7 +27,7 @@ fn ends(branch: &str, index: usize, error: Option<RunError>) -> RunEvent {
     }
 }
 
-fn called_in(call: u64, state: &str, agent: &str) -> RunEvent {
+fn model_called_in(call: u64, state: &str, agent: &str) -> RunEvent {
     RunEvent::ModelCalled {
         role: String::new(),
         call: CallId(call),
@@ -40,7 +40,7 @@ fn called_in(call: u64, state: &str, agent: &str) -> RunEvent {
     }
 }
 
-fn approval_in(call: u64, state: &str, agent: &str) -> RunEvent {
+fn approval_in_state(call: u64, state: &str, agent: &str) -> RunEvent {
     RunEvent::ApprovalAsked {
         call: CallId(call),
         state: state.into(),
@@ -54,46 +54,53 @@ fn approval_in(call: u64, state: &str, agent: &str) -> RunEvent {
 }
 
 /// A run with three branches under way.
-fn three() -> Desk {
+fn desk_with_branches() -> Desk {
     let mut desk = Desk::new();
-    desk.workflow().run("r1", transition("code", "analyse")).run("r1", entered("analyse"));
-    desk.run("r1", forked(&["alpha", "beta", "gamma"], 3));
+    desk.workflow().run_event("r1", transition("code", "analyse")).run_event("r1", state_entered("analyse"));
+    desk.run_event("r1", branches_forked(&["alpha", "beta", "gamma"], 3));
     for (index, branch) in ["alpha", "beta", "gamma"].into_iter().enumerate() {
-        desk.run("r1", begins(branch, index)).run("r1", entered(&format!("analyse.{branch}/start")));
+        desk.run_event("r1", branch_started(branch, index))
+            .run_event("r1", state_entered(&format!("analyse.{branch}/start")));
     }
     desk
 }
 
 #[test]
 fn what_several_say_at_once_does_not_mix() {
-    let mut desk = three();
+    let mut desk = desk_with_branches();
     for (call, branch) in [(31, "alpha"), (32, "beta"), (33, "gamma")] {
-        desk.run("r1", called_in(call, &format!("analyse.{branch}/start"), "coder"));
+        desk.run_event("r1", model_called_in(call, &format!("analyse.{branch}/start"), "coder"));
     }
     for piece in 0..3 {
         for (call, word) in [(31, "one"), (32, "two"), (33, "three")] {
-            desk.run("r1", delta(call, DeltaKind::Text, &format!("{word}{piece} ")));
+            desk.run_event("r1", delta_event(call, DeltaKind::Text, &format!("{word}{piece} ")));
         }
     }
-    desk.frames("branches_streaming");
+    desk.check_frames("branches_streaming");
     for (call, word) in [(33, "three"), (31, "one"), (32, "two")] {
-        desk.run("r1", replied(call, "coder", ConversationSide::Assistant, &format!("{word} in all"), ""));
+        desk.run_event(
+            "r1",
+            model_replied(call, "coder", ConversationSide::Assistant, &format!("{word} in all"), ""),
+        );
     }
-    let screen = desk.screen(80, 40);
+    let screen = desk.draw_screen(80, 40);
     for (branch, word) in [("alpha", "one"), ("beta", "two"), ("gamma", "three")] {
         assert!(screen.contains(&format!("coder · {branch} m-base\n  {word} in all\n")), "{screen}");
     }
-    desk.run("r1", transition("analyse.alpha/start", "analyse.alpha/stop"))
-        .run("r1", ends("alpha", 0, None))
-        .run("r1", ends("beta", 1, Some(RunError::new("tool.failed", "A step failed", "exit 1"))))
-        .run("r1", ends("gamma", 2, None))
-        .run("r1", RunEvent::Joined { state: "analyse".into(), succeeded: 2, failed: 1, stopped: 0 });
-    desk.frames("branches_joined");
+    desk.run_event("r1", transition("analyse.alpha/start", "analyse.alpha/stop"))
+        .run_event("r1", branch_ended("alpha", 0, None))
+        .run_event(
+            "r1",
+            branch_ended("beta", 1, Some(RunError::new("tool.failed", "A step failed", "exit 1"))),
+        )
+        .run_event("r1", branch_ended("gamma", 2, None))
+        .run_event("r1", RunEvent::Joined { state: "analyse".into(), succeeded: 2, failed: 1, stopped: 0 });
+    desk.check_frames("branches_joined");
 }
 
 #[test]
 fn a_tool_of_a_branch_that_was_stopped_runs_no_more() {
-    let mut desk = three();
+    let mut desk = desk_with_branches();
     let tool = RunEvent::ToolStarted {
         call: CallId(40),
         agent: "coder".into(),
@@ -101,32 +108,34 @@ fn a_tool_of_a_branch_that_was_stopped_runs_no_more() {
         arguments: json!({"command": "sleep 60"}),
     };
     let failed = RunError::new("tool.failed", "A step failed", "exit 1");
-    desk.run("r1", tool).run("r1", ends("beta", 1, Some(failed)));
-    assert!(desk.screen(80, 40).contains("sleep 60 — running"), "another branch may be its own");
-    desk.run("r1", RunEvent::Joined { state: "analyse".into(), succeeded: 0, failed: 1, stopped: 2 });
-    let screen = desk.screen(80, 40);
+    desk.run_event("r1", tool).run_event("r1", branch_ended("beta", 1, Some(failed)));
+    assert!(desk.draw_screen(80, 40).contains("sleep 60 — running"), "another branch may be its own");
+    desk.run_event("r1", RunEvent::Joined { state: "analyse".into(), succeeded: 0, failed: 1, stopped: 2 });
+    let screen = desk.draw_screen(80, 40);
     assert!(screen.contains("sleep 60 — interrupted") && !screen.contains("running"), "{screen}");
 }
 
 #[test]
 fn the_status_line_counts_what_runs() {
-    let mut desk = three();
-    let status = |desk: &mut Desk| desk.screen(100, 24).lines().last().unwrap().to_owned();
+    let mut desk = desk_with_branches();
+    let status = |desk: &mut Desk| desk.draw_screen(100, 24).lines().last().unwrap().to_owned();
     assert!(status(&mut desk).contains("3 branches"), "{}", status(&mut desk));
-    desk.run("r1", ends("beta", 1, None));
+    desk.run_event("r1", branch_ended("beta", 1, None));
     assert!(status(&mut desk).contains("2 branches"));
-    desk.run("r1", RunEvent::Joined { state: "analyse".into(), succeeded: 1, failed: 0, stopped: 2 });
+    desk.run_event("r1", RunEvent::Joined { state: "analyse".into(), succeeded: 1, failed: 0, stopped: 2 });
     assert!(!status(&mut desk).contains("branches"));
-    desk.run("r1", forked(&[], 8)).run("r1", begins("[0]", 0)).run("r1", begins("[1]", 1));
+    desk.run_event("r1", branches_forked(&[], 8))
+        .run_event("r1", branch_started("[0]", 0))
+        .run_event("r1", branch_started("[1]", 1));
     assert!(status(&mut desk).contains("2 items"));
     // a fork that failed is never joined
-    desk.run("r1", transition("analyse", "repair"));
+    desk.run_event("r1", transition("analyse", "repair"));
     assert!(!status(&mut desk).contains("items"));
 }
 
 #[test]
 fn every_question_says_who_asks_and_is_answered_once() {
-    let mut desk = three();
+    let mut desk = desk_with_branches();
     let pause = UserQuestion::Pause {
         state: "analyse.gamma/gate".into(),
         kind: PauseKind::Text,
@@ -138,15 +147,15 @@ fn every_question_says_who_asks_and_is_answered_once() {
         until: None,
         problem: None,
     };
-    desk.run("r1", approval_in(41, "analyse.alpha/start", "coder"))
-        .run("r1", person(43, pause))
-        .run("r1", approval_in(42, "analyse.beta/verify", "workflow"));
-    let screen = desk.screen(80, 24);
+    desk.run_event("r1", approval_in_state(41, "analyse.alpha/start", "coder"))
+        .run_event("r1", user_question(43, pause))
+        .run_event("r1", approval_in_state(42, "analyse.beta/verify", "workflow"));
+    let screen = desk.draw_screen(80, 24);
     assert!(screen.contains("in state analyse.alpha/start") && screen.contains("(+2 more)"), "{screen}");
-    desk.frames("branches_ask");
+    desk.check_frames("branches_ask");
     desk.key(KeyCode::Char('y'));
-    assert_eq!(desk.take(), [decided("r1", 41, ApprovalDecision::Allow)]);
-    desk.run(
+    assert_eq!(desk.take_commands(), [decision_command("r1", 41, ApprovalDecision::Allow)]);
+    desk.run_event(
         "r1",
         RunEvent::ApprovalAnswered {
             call: CallId(41),
@@ -154,30 +163,30 @@ fn every_question_says_who_asks_and_is_answered_once() {
             decision: ApprovalDecision::Allow,
         },
     );
-    let screen = desk.screen(80, 24);
+    let screen = desk.draw_screen(80, 24);
     assert!(screen.contains("analyse.gamma/gate: your answer"), "{screen}");
     desk.line("far");
     let answer = UserAnswer::Value { value: json!("far") };
     let command = RunCommand::Answer { call: CallId(43), answer };
-    assert_eq!(desk.take(), [UiCommand::Send(RunId::from("r1"), command)]);
-    let screen = desk.screen(80, 24);
+    assert_eq!(desk.take_commands(), [UiCommand::Send(RunId::from("r1"), command)]);
+    let screen = desk.draw_screen(80, 24);
     assert!(
         screen.contains("Allow workflow to execute") && screen.contains("in state analyse.beta/verify"),
         "{screen}"
     );
-    desk.pause(1_000).key(KeyCode::Char('n'));
-    assert_eq!(desk.take(), [decided("r1", 42, ApprovalDecision::Deny { reason: None })]);
+    desk.advance_clock(1_000).key(KeyCode::Char('n'));
+    assert_eq!(desk.take_commands(), [decision_command("r1", 42, ApprovalDecision::Deny { reason: None })]);
     assert!(desk.model.dialogs.is_empty());
 }
 
 #[test]
 fn a_branch_that_was_stopped_asks_no_more() {
-    let mut desk = three();
-    desk.run("r1", approval_in(41, "analyse.alpha/start", "coder"))
-        .run("r1", approval_in(42, "analyse.beta/start", "coder"))
-        .run("r1", ends("alpha", 0, None));
+    let mut desk = desk_with_branches();
+    desk.run_event("r1", approval_in_state(41, "analyse.alpha/start", "coder"))
+        .run_event("r1", approval_in_state(42, "analyse.beta/start", "coder"))
+        .run_event("r1", branch_ended("alpha", 0, None));
     assert_eq!(desk.model.dialogs.len(), 1);
-    desk.run("r1", RunEvent::Joined { state: "analyse".into(), succeeded: 1, failed: 0, stopped: 2 });
+    desk.run_event("r1", RunEvent::Joined { state: "analyse".into(), succeeded: 1, failed: 0, stopped: 2 });
     assert!(desk.model.dialogs.is_empty());
 }
 
@@ -205,17 +214,17 @@ fn what_went_wrong_and_was_dealt_with_is_told_in_a_line() {
         hard,
     };
     let mut desk = Desk::new();
-    let until = Timestamp(desk.at + 90_000);
+    let until = Timestamp(desk.clock + 90_000);
     desk.workflow()
-        .run("r1", retrying)
-        .run("r1", caught)
-        .run("r1", warning("tokens", 8_123.0, 8_000.0, Some(10_000.0)));
-    desk.run("r1", warning("cost_usd", 0.5, 0.4, None))
-        .run("r1", warning("duration", 61_000.0, 60_000.0, None));
+        .run_event("r1", retrying)
+        .run_event("r1", caught)
+        .run_event("r1", warning("tokens", 8_123.0, 8_000.0, Some(10_000.0)));
+    desk.run_event("r1", warning("cost_usd", 0.5, 0.4, None))
+        .run_event("r1", warning("duration", 61_000.0, 60_000.0, None));
     let stored = RunEvent::Stored { state: "code".into(), key: "plan".into(), value: json!({"a": 1}) };
-    desk.run("r1", RunEvent::Waiting { state: "nap".into(), until }).run("r1", stored);
-    desk.run("r1", RunEvent::Queued { text: "later".into() });
-    let screen = desk.screen(120, 40);
+    desk.run_event("r1", RunEvent::Waiting { state: "nap".into(), until }).run_event("r1", stored);
+    desk.run_event("r1", RunEvent::Queued { text: "later".into() });
+    let screen = desk.draw_screen(120, 40);
     for line in [
         "! code: The model is overloaded — 503; attempt 2 of 4 in 2.0 s",
         "! code: The model is overloaded — 503; taken by catch → ask_human",
@@ -228,27 +237,28 @@ fn what_went_wrong_and_was_dealt_with_is_told_in_a_line() {
         assert!(screen.contains(line), "{line}\n{screen}");
     }
     assert!(!screen.contains("plan ="), "a stored value is a detail");
-    desk.control('o');
-    assert!(desk.screen(120, 40).contains("plan = {"));
+    desk.press_control('o');
+    assert!(desk.draw_screen(120, 40).contains("plan = {"));
 }
 
 #[test]
 fn ten_thousand_items_leave_a_short_path() {
     let mut desk = Desk::new();
-    desk.workflow().run("r1", forked(&[], 10_000));
+    desk.workflow().run_event("r1", branches_forked(&[], 10_000));
     for at in 0..10_000 {
         let branch = format!("[{at}]");
-        desk.run("r1", begins(&branch, at)).run("r1", entered(&format!("analyse{branch}/start")));
-        desk.run("r1", ends(&branch, at, None));
+        desk.run_event("r1", branch_started(&branch, at))
+            .run_event("r1", state_entered(&format!("analyse{branch}/start")));
+        desk.run_event("r1", branch_ended(&branch, at, None));
     }
     let view = &desk.model.runs[0];
     assert!(view.path.len() <= 1_000 && view.branches.is_empty(), "{}", view.path.len());
-    let mut end = finished(RunStatus::Completed, None, None);
+    let mut end = run_finished(RunStatus::Completed, None, None);
     if let RunEvent::Finished { path, .. } = &mut end {
         *path = (0..500).map(|at| format!("s{at}")).chain(["…".to_owned()]).collect();
     }
-    desk.run("r1", end);
-    let screen = desk.screen(120, 40);
+    desk.run_event("r1", end);
+    let screen = desk.draw_screen(120, 40);
     assert!(
         screen.contains("s0 → s1") && screen.contains("… 485 more → s493") && screen.contains("s499 → …"),
         "{screen}"

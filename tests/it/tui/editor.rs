@@ -26,14 +26,15 @@ pub(super) fn file(layer: ConfigLayer) -> EditFile {
     EditFile {
         name: name.into(),
         layer,
-        what: EditFileKind::Workflow,
-        defines: vec!["mine".into()],
+        file_kind: EditFileKind::Workflow,
+        definition_names: vec!["mine".into()],
         problem: None,
     }
 }
 
-fn known() -> CatalogSymbols {
-    let tool = ToolSymbol { name: "read_file".into(), about: "reads".into(), arguments: vec!["path".into()] };
+fn catalog_symbols() -> CatalogSymbols {
+    let tool =
+        ToolSymbol { name: "read_file".into(), description: "reads".into(), arguments: vec!["path".into()] };
     CatalogSymbols {
         roles: vec![("coder".into(), "writes code".into())],
         tools: vec![tool],
@@ -41,28 +42,36 @@ fn known() -> CatalogSymbols {
     }
 }
 
-pub(super) fn told(desk: &mut Desk, told: EditorReply) {
+pub(super) fn send_editor_reply(desk: &mut Desk, told: EditorReply) {
     let number = desk.model.edits;
-    desk.msg(UiMessage::Reply(BackendReply::Edit(number, told)));
+    desk.send_message(UiMessage::Reply(BackendReply::Edit(number, told)));
 }
 
-fn asked(desk: &mut Desk) -> Vec<EditorRequest> {
+fn take_editor_requests(desk: &mut Desk) -> Vec<EditorRequest> {
     let only = |cmd| if let UiCommand::Edit(_, asked) = cmd { Some(*asked) } else { None };
-    desk.take().into_iter().filter_map(only).collect()
+    desk.take_commands().into_iter().filter_map(only).collect()
 }
 
-pub(super) fn opened_in(layer: ConfigLayer, text: &str) -> Desk {
+pub(super) fn open_in_layer(layer: ConfigLayer, text: &str) -> Desk {
     let mut desk = Desk::new();
     desk.line("/edit mine");
-    assert_eq!(asked(&mut desk), [EditorRequest::Open { name: "mine".into(), external: false }]);
-    let opened = OpenedEditFile { file: file(layer), text: text.into(), known: known(), external: false };
-    told(&mut desk, EditorReply::Opened(Ok(Box::new(opened))));
+    assert_eq!(
+        take_editor_requests(&mut desk),
+        [EditorRequest::Open { name: "mine".into(), in_external_editor: false }]
+    );
+    let opened = OpenedEditFile {
+        file: file(layer),
+        text: text.into(),
+        symbols: catalog_symbols(),
+        in_external_editor: false,
+    };
+    send_editor_reply(&mut desk, EditorReply::Opened(Ok(Box::new(opened))));
     desk
 }
 
-pub(super) fn opened() -> Desk {
-    let mut desk = opened_in(ConfigLayer::Project, TEXT);
-    check(&mut desk);
+pub(super) fn opened_editor() -> Desk {
+    let mut desk = open_in_layer(ConfigLayer::Project, TEXT);
+    answer_check(&mut desk);
     desk
 }
 
@@ -78,9 +87,9 @@ fn text(desk: &Desk) -> String {
 }
 
 /// Answers the check that was asked for as the program would, and those that follow; how many.
-pub(super) fn check(desk: &mut Desk) -> usize {
+pub(super) fn answer_check(desk: &mut Desk) -> usize {
     let mut count = 0;
-    while let Some(EditorRequest::Check { file, text, version }) = desk_check(desk) {
+    while let Some(EditorRequest::Check { file, text, version }) = take_check_request(desk) {
         count += 1;
         let source = SourceFile::new(file.layer, file.name, text);
         let catalog = ConfigCatalog::load(ConfigSources::default(), Vec::new());
@@ -92,28 +101,28 @@ pub(super) fn check(desk: &mut Desk) -> usize {
             }
             Err(findings) => EditorCheckReport { findings, graphs: Vec::new() },
         };
-        told(desk, EditorReply::Checked { version, report: Box::new(report) });
+        send_editor_reply(desk, EditorReply::Checked { version, report: Box::new(report) });
     }
     count
 }
 
 /// Takes the check out of what was asked for.
-fn desk_check(desk: &mut Desk) -> Option<EditorRequest> {
+fn take_check_request(desk: &mut Desk) -> Option<EditorRequest> {
     let is_check = |cmd: &UiCommand| matches!(cmd, UiCommand::Edit(_, asked) if matches!(**asked, EditorRequest::Check { .. }));
-    let at = desk.cmds.iter().position(is_check)?;
-    match desk.cmds.remove(at) {
+    let at = desk.commands.iter().position(is_check)?;
+    match desk.commands.remove(at) {
         UiCommand::Edit(_, asked) => Some(*asked),
         _ => None,
     }
 }
 
-fn saved(desk: &mut Desk) -> (String, bool) {
-    let mut all = asked(desk);
+fn take_save_request(desk: &mut Desk) -> (String, bool) {
+    let mut all = take_editor_requests(desk);
     match all.pop() {
-        Some(EditorRequest::Save { text, replace, version, .. }) if all.is_empty() => {
+        Some(EditorRequest::Save { text, overwrite: replace, version, .. }) if all.is_empty() => {
             let note = "saved mine".to_owned();
             let shown = text.to_string();
-            told(desk, EditorReply::Saved(Ok(SavedEditFile { version, text, note })));
+            send_editor_reply(desk, EditorReply::Saved(Ok(SavedEditFile { version, text, message: note })));
             (shown, replace)
         }
         other => panic!("not saved: {other:?} {all:?}"),
@@ -124,26 +133,26 @@ fn saved(desk: &mut Desk) -> (String, bool) {
 fn files_are_listed_and_chosen_by_what_is_typed() {
     let mut desk = Desk::new();
     desk.line("/edit");
-    assert_eq!(asked(&mut desk), [EditorRequest::Files]);
+    assert_eq!(take_editor_requests(&mut desk), [EditorRequest::Files]);
     let role = EditFile {
         name: "user:roles/own.json".into(),
         layer: ConfigLayer::User,
-        what: EditFileKind::Role,
-        defines: vec!["poet".into()],
+        file_kind: EditFileKind::Role,
+        definition_names: vec!["poet".into()],
         problem: Some("3:5: error[C04]: unknown key".into()),
     };
-    told(
+    send_editor_reply(
         &mut desk,
         EditorReply::Files(Ok(vec![file(ConfigLayer::Project), role, file(ConfigLayer::BuiltIn)])),
     );
-    desk.frames("editor_files");
-    desk.typed("poe");
-    let screen = desk.screen(80, 24);
+    desk.check_frames("editor_files");
+    desk.type_text("poe");
+    let screen = desk.draw_screen(80, 24);
     assert!(screen.contains("own.json") && !screen.contains("mine.json"), "{screen}");
     desk.key(KeyCode::Enter);
     assert_eq!(
-        asked(&mut desk),
-        [EditorRequest::Open { name: "user:roles/own.json".into(), external: false }]
+        take_editor_requests(&mut desk),
+        [EditorRequest::Open { name: "user:roles/own.json".into(), in_external_editor: false }]
     );
     desk.key(KeyCode::Esc);
     assert!(desk.model.edit.is_none());
@@ -151,10 +160,10 @@ fn files_are_listed_and_chosen_by_what_is_typed() {
     desk.line("/edit x");
     desk.line("/edit y");
     let late = desk.model.edits - 1;
-    desk.msg(UiMessage::Reply(BackendReply::Edit(late, EditorReply::Files(Ok(Vec::new())))));
+    desk.send_message(UiMessage::Reply(BackendReply::Edit(late, EditorReply::Files(Ok(Vec::new())))));
     assert!(desk.model.edit.is_none());
-    told(&mut desk, EditorReply::Opened(Err("there is no workflow and no role y".into())));
-    assert!(desk.screen(80, 24).contains("there is no workflow and no role y"));
+    send_editor_reply(&mut desk, EditorReply::Opened(Err("there is no workflow and no role y".into())));
+    assert!(desk.draw_screen(80, 24).contains("there is no workflow and no role y"));
 }
 
 #[test]
@@ -162,113 +171,113 @@ fn names_of_both_kinds_are_completed() {
     let mut desk = Desk::new();
     let workflow = WorkflowLine { name: "mine".into(), ..WorkflowLine::default() };
     let role = RoleLine { name: "poet".into(), ..RoleLine::default() };
-    desk.typed("/edit ");
-    assert_eq!(desk.take().pop(), Some(UiCommand::Names));
-    desk.msg(UiMessage::Reply(BackendReply::Names { workflows: vec![workflow], roles: vec![role] }));
-    let screen = desk.screen(80, 24);
+    desk.type_text("/edit ");
+    assert_eq!(desk.take_commands().pop(), Some(UiCommand::Names));
+    desk.send_message(UiMessage::Reply(BackendReply::Names { workflows: vec![workflow], roles: vec![role] }));
+    let screen = desk.draw_screen(80, 24);
     assert!(screen.contains("mine") && screen.contains("poet"), "{screen}");
 }
 
 #[test]
 fn a_text_is_broken_told_with_its_place_and_repaired() {
-    let mut desk = opened();
-    desk.frames("editor_fine");
+    let mut desk = opened_editor();
+    desk.check_frames("editor_fine");
     // the target is another one now
-    desk.control('f').typed("stop").key(KeyCode::Enter).key(KeyCode::Delete).typed("sh");
+    desk.press_control('f').type_text("stop").key(KeyCode::Enter).key(KeyCode::Delete).type_text("sh");
     assert!(text(&desk).contains("\"target\": \"shtop\""), "{}", text(&desk));
-    check(&mut desk);
-    let screen = desk.screen(80, 24);
+    answer_check(&mut desk);
+    let screen = desk.draw_screen(80, 24);
     assert!(screen.contains("1 error") && screen.contains("shtop"), "{screen}");
     assert!(screen.contains("✗  4"), "{screen}");
     desk.key(KeyCode::F(4));
-    desk.frames("editor_broken");
+    desk.check_frames("editor_broken");
     desk.key(KeyCode::F(4));
     // from anywhere to the finding, which is told wherever the cursor is
     for end in [KeyCode::Home, KeyCode::End] {
-        desk.press(end, KeyModifiers::CONTROL);
-        let screen = desk.screen(80, 24);
+        desk.press_key(end, KeyModifiers::CONTROL);
+        let screen = desk.draw_screen(80, 24);
         assert!(screen.contains("✗ 4:"), "{screen}");
     }
-    desk.press(KeyCode::Home, KeyModifiers::CONTROL).key(KeyCode::F(8));
+    desk.press_key(KeyCode::Home, KeyModifiers::CONTROL).key(KeyCode::F(8));
     assert_eq!(editor(&desk).buffer.cursor().0, 3);
-    desk.control('s');
-    let screen = desk.screen(80, 24);
+    desk.press_control('s');
+    let screen = desk.draw_screen(80, 24);
     assert!(screen.contains("y saves all the same"), "{screen}");
-    assert_eq!(asked(&mut desk), []);
+    assert_eq!(take_editor_requests(&mut desk), []);
     desk.key(KeyCode::Esc);
     for _ in 0..3 {
-        desk.control('z');
+        desk.press_control('z');
     }
     assert_eq!(text(&desk), TEXT);
-    check(&mut desk);
-    assert!(desk.screen(80, 24).contains("nothing wrong"));
+    answer_check(&mut desk);
+    assert!(desk.draw_screen(80, 24).contains("nothing wrong"));
 }
 
 #[test]
 fn newest_text_is_checked_one_at_a_time() {
-    let mut desk = opened_in(ConfigLayer::Project, TEXT);
-    desk.typed("abc");
+    let mut desk = open_in_layer(ConfigLayer::Project, TEXT);
+    desk.type_text("abc");
     // one is on its way: nothing more is asked until it is there
-    let first = asked(&mut desk);
+    let first = take_editor_requests(&mut desk);
     assert!(matches!(&first[..], [EditorRequest::Check { version: 0, .. }]), "{first:?}");
-    told(&mut desk, EditorReply::Checked { version: 0, report: Box::default() });
-    let next = asked(&mut desk);
+    send_editor_reply(&mut desk, EditorReply::Checked { version: 0, report: Box::default() });
+    let next = take_editor_requests(&mut desk);
     assert!(matches!(&next[..], [EditorRequest::Check { version: 3, .. }]), "{next:?}");
     desk.key(KeyCode::Right);
-    assert_eq!(asked(&mut desk), []);
+    assert_eq!(take_editor_requests(&mut desk), []);
 }
 
 #[test]
 fn sound_texts_are_saved_and_broken_ones_only_if_that_is_meant() {
-    let mut desk = opened();
-    desk.control('s');
-    assert!(desk.screen(80, 24).contains("nothing to save"));
-    desk.typed(" ").control('s');
+    let mut desk = opened_editor();
+    desk.press_control('s');
+    assert!(desk.draw_screen(80, 24).contains("nothing to save"));
+    desk.type_text(" ").press_control('s');
     // it is not known yet whether it is right
-    assert_eq!(check(&mut desk), 1);
-    assert_eq!(saved(&mut desk), (format!(" {TEXT}"), false));
-    assert!(desk.screen(80, 24).contains("saved mine"));
+    assert_eq!(answer_check(&mut desk), 1);
+    assert_eq!(take_save_request(&mut desk), (format!(" {TEXT}"), false));
+    assert!(desk.draw_screen(80, 24).contains("saved mine"));
     assert!(!editor(&desk).is_changed());
-    assert_eq!(desk.take(), [UiCommand::Names, UiCommand::Status]);
-    desk.typed("x").control('s');
-    check(&mut desk);
+    assert_eq!(desk.take_commands(), [UiCommand::Names, UiCommand::Status]);
+    desk.type_text("x").press_control('s');
+    answer_check(&mut desk);
     desk.key(KeyCode::Char('n')).key(KeyCode::Char('y'));
-    assert_eq!(saved(&mut desk), (format!(" x{TEXT}"), false));
+    assert_eq!(take_save_request(&mut desk), (format!(" x{TEXT}"), false));
 }
 
 #[test]
 fn a_file_that_others_changed_is_not_written_over_unasked() {
-    let mut desk = opened();
-    desk.typed(" ").control('s');
-    check(&mut desk);
+    let mut desk = opened_editor();
+    desk.type_text(" ").press_control('s');
+    answer_check(&mut desk);
     assert!(
-        matches!(&asked(&mut desk)[..], [EditorRequest::Save { base: Some(base), .. }] if **base == *TEXT)
+        matches!(&take_editor_requests(&mut desk)[..], [EditorRequest::Save { base: Some(base), .. }] if **base == *TEXT)
     );
-    told(&mut desk, EditorReply::Saved(Err(EditorSaveError::Changed("{}".into()))));
-    let screen = desk.screen(80, 24);
+    send_editor_reply(&mut desk, EditorReply::Saved(Err(EditorSaveError::Changed("{}".into()))));
+    let screen = desk.draw_screen(80, 24);
     assert!(screen.contains("o overwrites it · r reads it again"), "{screen}");
-    desk.typed("o");
-    assert_eq!(saved(&mut desk), (format!(" {TEXT}"), true));
-    desk.typed(" ").control('s');
-    check(&mut desk);
-    asked(&mut desk);
-    told(&mut desk, EditorReply::Saved(Err(EditorSaveError::Changed("{}".into()))));
-    desk.typed("r");
+    desk.type_text("o");
+    assert_eq!(take_save_request(&mut desk), (format!(" {TEXT}"), true));
+    desk.type_text(" ").press_control('s');
+    answer_check(&mut desk);
+    take_editor_requests(&mut desk);
+    send_editor_reply(&mut desk, EditorReply::Saved(Err(EditorSaveError::Changed("{}".into()))));
+    desk.type_text("r");
     assert_eq!((text(&desk).as_str(), editor(&desk).is_changed()), ("{}", false));
-    desk.control('z').control('z');
+    desk.press_control('z').press_control('z');
     assert_eq!(text(&desk), format!("  {TEXT}"));
 }
 
 #[test]
 fn shipped_files_become_copies() {
     for (key, expected) in [('p', ".synthdev/workflows/mine.json"), ('u', "user:workflows/mine.json")] {
-        let mut desk = opened_in(ConfigLayer::BuiltIn, TEXT);
-        check(&mut desk);
-        desk.control('s');
-        assert!(desk.screen(80, 24).contains("p in this project · u for you"));
+        let mut desk = open_in_layer(ConfigLayer::BuiltIn, TEXT);
+        answer_check(&mut desk);
+        desk.press_control('s');
+        assert!(desk.draw_screen(80, 24).contains("p in this project · u for you"));
         desk.key(KeyCode::Char(key));
-        check(&mut desk);
-        let all = asked(&mut desk);
+        answer_check(&mut desk);
+        let all = take_editor_requests(&mut desk);
         let [EditorRequest::Save { file, base: None, .. }] = &all[..] else { panic!("{all:?}") };
         assert_eq!(file.name, expected);
     }
@@ -276,49 +285,49 @@ fn shipped_files_become_copies() {
 
 #[test]
 fn changes_are_not_left_behind_unasked() {
-    let mut desk = opened();
-    desk.typed(" ").key(KeyCode::Esc);
-    assert!(desk.screen(80, 24).contains("not saved: s saves and leaves"));
-    desk.key(KeyCode::Esc).typed(" ").control('q');
+    let mut desk = opened_editor();
+    desk.type_text(" ").key(KeyCode::Esc);
+    assert!(desk.draw_screen(80, 24).contains("not saved: s saves and leaves"));
+    desk.key(KeyCode::Esc).type_text(" ").press_control('q');
     desk.key(KeyCode::Char('s'));
-    check(&mut desk);
-    saved(&mut desk);
+    answer_check(&mut desk);
+    take_save_request(&mut desk);
     assert!(desk.model.edit.is_none());
-    assert!(desk.screen(80, 24).contains("saved mine"));
-    let mut desk = opened();
-    desk.typed(" ").control('q').key(KeyCode::Char('y'));
+    assert!(desk.draw_screen(80, 24).contains("saved mine"));
+    let mut desk = opened_editor();
+    desk.type_text(" ").press_control('q').key(KeyCode::Char('y'));
     assert!(desk.model.edit.is_none());
-    let mut desk = opened();
+    let mut desk = opened_editor();
     desk.key(KeyCode::Esc);
     assert!(desk.model.edit.is_none());
 }
 
 #[test]
 fn what_fits_is_offered_and_described() {
-    let mut desk = opened();
-    desk.press(KeyCode::End, KeyModifiers::CONTROL).key(KeyCode::Up).key(KeyCode::Up).key(KeyCode::End);
-    desk.typed(",").key(KeyCode::Enter).control(' ').typed("li");
-    let screen = desk.screen(80, 24);
+    let mut desk = opened_editor();
+    desk.press_key(KeyCode::End, KeyModifiers::CONTROL).key(KeyCode::Up).key(KeyCode::Up).key(KeyCode::End);
+    desk.type_text(",").key(KeyCode::Enter).press_control(' ').type_text("li");
+    let screen = desk.draw_screen(80, 24);
     assert!(screen.contains("limits") && screen.contains("How far a run may go"), "{screen}");
-    desk.key(KeyCode::Enter).typed("{}");
+    desk.key(KeyCode::Enter).type_text("{}");
     assert!(text(&desk).contains("],\n  \"limits\": {}\n}"), "{}", text(&desk));
-    desk.key(KeyCode::Left).control(' ');
-    desk.frames("editor_offer");
+    desk.key(KeyCode::Left).press_control(' ');
+    desk.check_frames("editor_offer");
     desk.key(KeyCode::Esc).key(KeyCode::F(2));
-    let screen = desk.screen(80, 24);
+    let screen = desk.draw_screen(80, 24);
     assert!(screen.contains("limits: How far a run may go before it pauses"), "{screen}");
     desk.key(KeyCode::Esc).key(KeyCode::F(1));
-    desk.frames("editor_keys");
+    desk.check_frames("editor_keys");
     desk.key(KeyCode::Esc);
-    assert!(editor(&desk).about.is_none());
+    assert!(editor(&desk).help_text.is_none());
 }
 
 #[test]
 fn keys_of_an_editor_do_what_they_do_everywhere() {
     let check = |keys: &[(KeyCode, KeyModifiers)], expected: &str| {
-        let mut desk = opened_in(ConfigLayer::Project, "one two\nthree");
+        let mut desk = open_in_layer(ConfigLayer::Project, "one two\nthree");
         for (code, modifiers) in keys {
-            desk.press(*code, *modifiers);
+            desk.press_key(*code, *modifiers);
         }
         assert_eq!(text(&desk), expected, "{keys:?}");
     };
@@ -344,54 +353,57 @@ fn keys_of_an_editor_do_what_they_do_everywhere() {
 
 #[test]
 fn a_selection_goes_to_the_clipboard_and_pastes_come_in_whole() {
-    let mut desk = opened_in(ConfigLayer::Project, "one two");
-    desk.press(KeyCode::Right, KeyModifiers::CONTROL | KeyModifiers::SHIFT).control('c');
-    assert_eq!(desk.take().pop(), Some(UiCommand::Copy("one ".into())));
-    desk.key(KeyCode::End).msg(UiMessage::Paste("\r\nthree\rfour".into()));
+    let mut desk = open_in_layer(ConfigLayer::Project, "one two");
+    desk.press_key(KeyCode::Right, KeyModifiers::CONTROL | KeyModifiers::SHIFT).press_control('c');
+    assert_eq!(desk.take_commands().pop(), Some(UiCommand::Copy("one ".into())));
+    desk.key(KeyCode::End).send_message(UiMessage::Paste("\r\nthree\rfour".into()));
     assert_eq!(text(&desk), "one two\nthree\nfour");
-    desk.msg(UiMessage::Paste("x".repeat(1 << 20)));
-    assert!(desk.screen(80, 24).contains("up to 1 MB"));
+    desk.send_message(UiMessage::Paste("x".repeat(1 << 20)));
+    assert!(desk.draw_screen(80, 24).contains("up to 1 MB"));
     assert_eq!(text(&desk), "one two\nthree\nfour");
 }
 
 #[test]
 fn another_editor_gets_the_text_and_gives_it_back() {
-    let mut desk = opened();
-    desk.typed(" ").control('o');
-    let external = desk.take().pop();
+    let mut desk = opened_editor();
+    desk.type_text(" ").press_control('o');
+    let external = desk.take_commands().pop();
     let Some(UiCommand::External { number, name, text: handed }) = external else { panic!("{external:?}") };
     assert_eq!((name.as_str(), &*handed), ("mine.json", format!(" {TEXT}").as_str()));
-    told(&mut desk, EditorReply::Checked { version: 1, report: Box::default() });
-    desk.msg(UiMessage::Reply(BackendReply::Edited(number, Ok("{}".into()))));
+    send_editor_reply(&mut desk, EditorReply::Checked { version: 1, report: Box::default() });
+    desk.send_message(UiMessage::Reply(BackendReply::Edited(number, Ok("{}".into()))));
     assert_eq!(text(&desk), "{}");
-    assert!(editor(&desk).is_changed() && desk.model.repaint);
-    assert_eq!(check(&mut desk), 1);
-    desk.msg(UiMessage::Reply(BackendReply::Edited(
+    assert!(editor(&desk).is_changed() && desk.model.needs_repaint);
+    assert_eq!(answer_check(&mut desk), 1);
+    desk.send_message(UiMessage::Reply(BackendReply::Edited(
         number,
         Err("your editor (vi) could not be used".into()),
     )));
-    assert!(desk.screen(80, 24).contains("your editor (vi) could not be used"));
+    assert!(desk.draw_screen(80, 24).contains("your editor (vi) could not be used"));
     let mut desk = Desk::new();
     desk.line("/edit --external mine");
-    assert_eq!(asked(&mut desk), [EditorRequest::Open { name: "mine".into(), external: true }]);
+    assert_eq!(
+        take_editor_requests(&mut desk),
+        [EditorRequest::Open { name: "mine".into(), in_external_editor: true }]
+    );
     let opened = OpenedEditFile {
         file: file(ConfigLayer::Project),
         text: TEXT.into(),
-        known: known(),
-        external: true,
+        symbols: catalog_symbols(),
+        in_external_editor: true,
     };
-    told(&mut desk, EditorReply::Opened(Ok(Box::new(opened))));
-    assert!(matches!(desk.take().pop(), Some(UiCommand::External { .. })));
+    send_editor_reply(&mut desk, EditorReply::Opened(Ok(Box::new(opened))));
+    assert!(matches!(desk.take_commands().pop(), Some(UiCommand::External { .. })));
 }
 
 #[test]
 fn a_question_of_a_run_waits_behind_the_editor() {
-    let mut desk = opened();
-    desk.run("r1", workflow_started("mine", "x"))
-        .run("r1", approval(1, "write_file", ToolPreview::Text { text: "x".into() }));
-    let screen = desk.screen(120, 40);
+    let mut desk = opened_editor();
+    desk.run_event("r1", workflow_started("mine", "x"))
+        .run_event("r1", approval_event(1, "write_file", ToolPreview::Text { text: "x".into() }));
+    let screen = desk.draw_screen(120, 40);
     assert!(screen.contains("1 question wait"), "{screen}");
-    desk.typed("y");
+    desk.type_text("y");
     assert!(text(&desk).starts_with('y'), "{}", text(&desk));
 }
 
@@ -400,20 +412,20 @@ fn changed_files_are_told_and_a_changed_project_is_asked_about_first() {
     let mut desk = Desk::new();
     let found =
         ConfigReload { problems: vec!["user:settings.json:1:1: error[C01]: broken".into()], question: None };
-    desk.msg(UiMessage::Reply(BackendReply::Reloaded { found, then: None }));
-    assert!(desk.screen(80, 24).contains("error[C01]: broken"));
+    desk.send_message(UiMessage::Reply(BackendReply::Reloaded { reload: found, resumed_command: None }));
+    assert!(desk.draw_screen(80, 24).contains("error[C01]: broken"));
     let question = Some(UntrustedDefinitions { files: vec![NAME.into()], changes: "+ a line".into() });
     let then = Some(Box::new(UiCommand::ChooseWorkflow("mine".into())));
-    desk.msg(UiMessage::Reply(BackendReply::Reloaded {
-        found: ConfigReload { problems: Vec::new(), question },
-        then,
+    desk.send_message(UiMessage::Reply(BackendReply::Reloaded {
+        reload: ConfigReload { problems: Vec::new(), question },
+        resumed_command: then,
     }));
-    let screen = desk.screen(80, 24);
+    let screen = desk.draw_screen(80, 24);
     assert!(screen.contains("Trust this project's definitions?") && screen.contains("+ a line"), "{screen}");
-    desk.pause(1_000).key(KeyCode::Char('y'));
-    assert_eq!(desk.take().pop(), Some(UiCommand::Trust(true)));
-    desk.msg(UiMessage::Reply(BackendReply::Trusted { yes: true, result: Ok(Vec::new()) }));
-    assert_eq!(desk.take(), [UiCommand::Status, UiCommand::ChooseWorkflow("mine".into())]);
+    desk.advance_clock(1_000).key(KeyCode::Char('y'));
+    assert_eq!(desk.take_commands().pop(), Some(UiCommand::Trust(true)));
+    desk.send_message(UiMessage::Reply(BackendReply::Trusted { trusted: true, result: Ok(Vec::new()) }));
+    assert_eq!(desk.take_commands(), [UiCommand::Status, UiCommand::ChooseWorkflow("mine".into())]);
 }
 
 #[test]
@@ -432,25 +444,25 @@ fn odd_texts_fit_every_screen() {
         vec![at(0, 0), at(1, 1), at(9_999, 9_999)]
     };
     for text in ["", TEXT, long.as_str(), odd, "\n\n\n", "[[[["] {
-        let mut desk = opened_in(ConfigLayer::Project, text);
+        let mut desk = open_in_layer(ConfigLayer::Project, text);
         let report = EditorCheckReport { findings: findings(text), graphs: Vec::new() };
-        told(&mut desk, EditorReply::Checked { version: 0, report: Box::new(report) });
+        send_editor_reply(&mut desk, EditorReply::Checked { version: 0, report: Box::new(report) });
         for keys in [KeyCode::F(4), KeyCode::End, KeyCode::Down, KeyCode::F(8), KeyCode::F(2), KeyCode::F(1)]
         {
             desk.key(keys);
             for (width, height) in [(80, 24), (20, 5), (3, 2), (1, 1), (300, 80), (0, 0)] {
-                let screen = desk.screen(width, height);
+                let screen = desk.draw_screen(width, height);
                 assert!(!screen.contains('\u{1b}') && !screen.contains('\u{202e}'), "{screen:?}");
             }
         }
-        desk.control(' ').control('f').typed("é").key(KeyCode::Enter).control('z');
-        desk.screen(20, 5);
+        desk.press_control(' ').press_control('f').type_text("é").key(KeyCode::Enter).press_control('z');
+        desk.draw_screen(20, 5);
     }
     let mut desk = Desk::new();
     desk.line("/edit");
-    told(&mut desk, EditorReply::Files(Ok(vec![file(ConfigLayer::User)])));
-    desk.screen(20, 5);
-    desk.screen(1, 1);
+    send_editor_reply(&mut desk, EditorReply::Files(Ok(vec![file(ConfigLayer::User)])));
+    desk.draw_screen(20, 5);
+    desk.draw_screen(1, 1);
 }
 
 #[test]
@@ -458,12 +470,12 @@ fn what_is_looked_for_is_seen_and_the_cursor_stays_on_small_screens() {
     for (width, height, seen) in
         [(80, 24, true), (30, 3, true), (30, 2, true), (30, 1, true), (1, 1, false), (9, 0, false)]
     {
-        let mut desk = opened_in(ConfigLayer::Project, TEXT);
-        desk.control('f').typed("added");
-        let screen = desk.screen(width, height);
+        let mut desk = open_in_layer(ConfigLayer::Project, TEXT);
+        desk.press_control('f').type_text("added");
+        let screen = desk.draw_screen(width, height);
         assert_eq!(screen.lines().any(|row| row.starts_with("find: added")), seen, "{screen}");
         let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
-        terminal.draw(|frame| view::view(&desk.model, frame)).unwrap();
+        terminal.draw(|frame| view::draw_screen(&desk.model, frame)).unwrap();
         let cursor = terminal.get_cursor_position().unwrap();
         let inside = cursor.x < width.max(1) && cursor.y < height.max(1);
         assert!(inside || !terminal.backend().cursor_visible(), "{cursor} of {width}×{height}");
@@ -473,24 +485,29 @@ fn what_is_looked_for_is_seen_and_the_cursor_stays_on_small_screens() {
 #[test]
 fn texts_of_a_megabyte_are_edited_and_larger_ones_are_not() {
     let line = "  \"key\": [1, 2, {\"a\": \"b\"}],\n";
-    let mut desk = opened_in(ConfigLayer::Project, &line.repeat(30_000));
-    desk.press(KeyCode::End, KeyModifiers::CONTROL).typed("x").control('z');
-    assert!(desk.screen(80, 24).contains("30001"));
+    let mut desk = open_in_layer(ConfigLayer::Project, &line.repeat(30_000));
+    desk.press_key(KeyCode::End, KeyModifiers::CONTROL).type_text("x").press_control('z');
+    assert!(desk.draw_screen(80, 24).contains("30001"));
     let mut desk = Desk::new();
     desk.line("/edit mine");
     let text: Arc<str> = line.repeat(40_000).into();
-    let opened = OpenedEditFile { file: file(ConfigLayer::Project), text, known: known(), external: false };
-    told(&mut desk, EditorReply::Opened(Ok(Box::new(opened))));
+    let opened = OpenedEditFile {
+        file: file(ConfigLayer::Project),
+        text,
+        symbols: catalog_symbols(),
+        in_external_editor: false,
+    };
+    send_editor_reply(&mut desk, EditorReply::Opened(Ok(Box::new(opened))));
     assert!(desk.model.edit.is_none());
-    assert!(desk.screen(80, 24).contains("larger than 1 MB"));
+    assert!(desk.draw_screen(80, 24).contains("larger than 1 MB"));
 }
 
 fn patterns() -> NewFileTemplates {
     let pattern = |what: EditFileKind, name: &str, about: &str, from: Option<&str>| NewFileTemplate {
-        what,
+        file_kind: what,
         name: name.into(),
-        about: about.into(),
-        from: from.map(str::to_owned),
+        description: about.into(),
+        copied_from: from.map(str::to_owned),
     };
     let list = vec![
         pattern(EditFileKind::Workflow, "chain", "agents one after the other", None),
@@ -510,56 +527,69 @@ fn patterns() -> NewFileTemplates {
 fn a_new_file_begins_with_a_pattern_and_a_name_that_is_free() {
     let mut desk = Desk::new();
     desk.line("/edit");
-    assert_eq!(asked(&mut desk), [EditorRequest::Files]);
-    told(&mut desk, EditorReply::Files(Ok(vec![file(ConfigLayer::Project)])));
-    desk.control('n');
-    assert_eq!(asked(&mut desk), [EditorRequest::Patterns]);
-    told(&mut desk, EditorReply::Patterns(Ok(patterns())));
-    desk.frames("editor_new");
-    desk.typed("appr").key(KeyCode::Enter).typed("mine");
-    desk.frames("editor_naming");
+    assert_eq!(take_editor_requests(&mut desk), [EditorRequest::Files]);
+    send_editor_reply(&mut desk, EditorReply::Files(Ok(vec![file(ConfigLayer::Project)])));
+    desk.press_control('n');
+    assert_eq!(take_editor_requests(&mut desk), [EditorRequest::Patterns]);
+    send_editor_reply(&mut desk, EditorReply::Patterns(Ok(patterns())));
+    desk.check_frames("editor_new");
+    desk.type_text("appr").key(KeyCode::Enter).type_text("mine");
+    desk.check_frames("editor_naming");
     let wish = |name: &str, layer| {
         EditorRequest::Begin(NewFileRequest { pattern: patterns().list[1].clone(), name: name.into(), layer })
     };
     desk.key(KeyCode::Enter).key(KeyCode::Enter);
-    assert_eq!(asked(&mut desk), [wish("mine", ConfigLayer::Project)], "asked once");
-    told(&mut desk, EditorReply::Begun(Err(".synthdev/workflows/mine.json is already there".into())));
-    assert!(desk.screen(80, 24).contains("✗ .synthdev/workflows/mine.json is already there"));
+    assert_eq!(take_editor_requests(&mut desk), [wish("mine", ConfigLayer::Project)], "asked once");
+    send_editor_reply(
+        &mut desk,
+        EditorReply::Begun(Err(".synthdev/workflows/mine.json is already there".into())),
+    );
+    assert!(desk.draw_screen(80, 24).contains("✗ .synthdev/workflows/mine.json is already there"));
     // a long reason is read to its end, and so are the keys
     let long =
         "`a b` cannot be the name of a workflow\nhint: up to 64 letters, digits, _ and - and nothing else";
     desk.key(KeyCode::Enter);
-    asked(&mut desk);
-    told(&mut desk, EditorReply::Begun(Err(long.into())));
-    let screen = desk.screen(80, 24);
+    take_editor_requests(&mut desk);
+    send_editor_reply(&mut desk, EditorReply::Begun(Err(long.into())));
+    let screen = desk.draw_screen(80, 24);
     assert!(screen.contains("and nothing else") && screen.contains("Ctrl+U clears · Esc back"), "{screen}");
-    desk.control('u').typed("mine2").key(KeyCode::Tab);
-    let screen = desk.screen(80, 24);
+    desk.press_control('u').type_text("mine2").key(KeyCode::Tab);
+    let screen = desk.draw_screen(80, 24);
     assert!(screen.contains("Ctrl+U clears · Esc back"), "{screen}");
     assert!(screen.contains("user:workflows/mine2.json") && !screen.contains("already there"), "{screen}");
     desk.key(KeyCode::Enter);
-    assert_eq!(asked(&mut desk), [wish("mine2", ConfigLayer::User)]);
+    assert_eq!(take_editor_requests(&mut desk), [wish("mine2", ConfigLayer::User)]);
     let made = EditFile {
         name: "user:workflows/mine2.json".into(),
         layer: ConfigLayer::User,
         ..file(ConfigLayer::User)
     };
-    let opened = OpenedEditFile { file: made, text: TEXT.into(), known: known(), external: false };
-    told(&mut desk, EditorReply::Begun(Ok(Box::new(NewEditFile { opened, note: None }))));
-    check(&mut desk);
-    let screen = desk.screen(120, 40);
+    let opened = OpenedEditFile {
+        file: made,
+        text: TEXT.into(),
+        symbols: catalog_symbols(),
+        in_external_editor: false,
+    };
+    send_editor_reply(
+        &mut desk,
+        EditorReply::Begun(Ok(Box::new(NewEditFile { file: opened, name_conflict: None }))),
+    );
+    answer_check(&mut desk);
+    let screen = desk.draw_screen(120, 40);
     assert!(screen.contains("user:workflows/mine2.json · changed"), "it is not saved: {screen}");
-    desk.control('q');
-    assert!(desk.screen(80, 24).contains("not saved: s saves and leaves"));
-    desk.key(KeyCode::Esc).control('s');
-    let all = asked(&mut desk);
-    let [EditorRequest::Save { base: None, replace: false, .. }] = all.as_slice() else { panic!("{all:?}") };
+    desk.press_control('q');
+    assert!(desk.draw_screen(80, 24).contains("not saved: s saves and leaves"));
+    desk.key(KeyCode::Esc).press_control('s');
+    let all = take_editor_requests(&mut desk);
+    let [EditorRequest::Save { base: None, overwrite: false, .. }] = all.as_slice() else {
+        panic!("{all:?}")
+    };
     // a name can be given with the command
     let mut desk = Desk::new();
     desk.line("/edit --new verse");
-    told(&mut desk, EditorReply::Patterns(Ok(patterns())));
-    desk.typed("poet").key(KeyCode::Enter);
-    assert!(desk.screen(80, 24).contains(".synthdev/roles/verse.json"));
+    send_editor_reply(&mut desk, EditorReply::Patterns(Ok(patterns())));
+    desk.type_text("poet").key(KeyCode::Enter);
+    assert!(desk.draw_screen(80, 24).contains(".synthdev/roles/verse.json"));
     desk.key(KeyCode::Esc).key(KeyCode::Esc);
     assert!(desk.model.edit.is_none());
 }
@@ -568,7 +598,7 @@ fn simulated() -> EditorSimulatedRun {
     let path = ["start", "work", "review", "work", "review", "stop"];
     EditorSimulatedRun {
         workflow: "mine".into(),
-        test: None,
+        test_name: None,
         status: "completed".into(),
         path: path.iter().map(|&state| state.to_owned()).collect(),
         visits: vec![("start".into(), 1), ("work".into(), 2), ("review".into(), 2), ("stop".into(), 1)],
@@ -580,67 +610,76 @@ fn simulated() -> EditorSimulatedRun {
 
 #[test]
 fn the_text_is_simulated_as_it_stands() {
-    let mut desk = opened();
+    let mut desk = opened_editor();
     desk.key(KeyCode::F(5));
-    let all = asked(&mut desk);
+    let all = take_editor_requests(&mut desk);
     let [EditorRequest::Simulate { version: 0, text, .. }] = all.as_slice() else { panic!("{all:?}") };
     assert_eq!(&**text, TEXT);
-    assert!(desk.screen(120, 40).contains("simulating …"));
+    assert!(desk.draw_screen(120, 40).contains("simulating …"));
     desk.key(KeyCode::F(5));
-    assert_eq!(asked(&mut desk), [], "one at a time");
+    assert_eq!(take_editor_requests(&mut desk), [], "one at a time");
     let failed = EditorSimulatedRun {
-        test: Some("the way back".into()),
+        test_name: Some("the way back".into()),
         problems: vec!["path\n- review\n+ stop".into()],
         ..simulated()
     };
-    told(&mut desk, EditorReply::Simulated { version: 0, result: Ok(vec![simulated(), failed]) });
-    desk.frames("editor_simulated");
-    let screen = desk.screen(120, 40);
+    send_editor_reply(
+        &mut desk,
+        EditorReply::Simulated { version: 0, result: Ok(vec![simulated(), failed]) },
+    );
+    desk.check_frames("editor_simulated");
+    let screen = desk.draw_screen(120, 40);
     for shown in
         ["path start > work > review", "work 2× · review 2×", "test the way back", "4 model calls, none sent"]
     {
         assert!(screen.contains(shown), "{shown}: {screen}");
     }
     // it is of the text before a change, until it is asked for again
-    desk.key(KeyCode::End).typed(" ");
-    check(&mut desk);
-    assert!(desk.screen(120, 40).contains("of the text before the last changes"));
+    desk.key(KeyCode::End).type_text(" ");
+    answer_check(&mut desk);
+    assert!(desk.draw_screen(120, 40).contains("of the text before the last changes"));
     desk.key(KeyCode::F(5));
-    assert!(matches!(asked(&mut desk).as_slice(), [EditorRequest::Simulate { version: 1, .. }]));
+    assert!(matches!(
+        take_editor_requests(&mut desk).as_slice(),
+        [EditorRequest::Simulate { version: 1, .. }]
+    ));
     // what comes late for an older text is nobody's
-    told(&mut desk, EditorReply::Simulated { version: 0, result: Err("late".into()) });
-    assert!(desk.screen(120, 40).contains("simulating …"));
-    told(&mut desk, EditorReply::Simulated { version: 1, result: Err("it cannot be read".into()) });
-    assert!(desk.screen(120, 40).contains("it cannot be read"));
+    send_editor_reply(&mut desk, EditorReply::Simulated { version: 0, result: Err("late".into()) });
+    assert!(desk.draw_screen(120, 40).contains("simulating …"));
+    send_editor_reply(
+        &mut desk,
+        EditorReply::Simulated { version: 1, result: Err("it cannot be read".into()) },
+    );
+    assert!(desk.draw_screen(120, 40).contains("it cannot be read"));
     // Esc closes it, and asks about leaving only then
-    let screen = desk.screen(80, 24);
+    let screen = desk.draw_screen(80, 24);
     assert!(screen.contains("Esc closes the simulation"), "{screen}");
     desk.key(KeyCode::Esc);
     assert!(editor(&desk).simulation.is_none() && editor(&desk).prompt.is_none());
     desk.key(KeyCode::F(4)).key(KeyCode::Esc);
     assert!(!editor(&desk).list && editor(&desk).prompt.is_none());
     desk.key(KeyCode::Esc);
-    assert!(desk.screen(80, 24).contains("not saved: s saves and leaves"));
+    assert!(desk.draw_screen(80, 24).contains("not saved: s saves and leaves"));
     desk.key(KeyCode::Esc).key(KeyCode::F(5));
-    asked(&mut desk);
+    take_editor_requests(&mut desk);
     // the graph comes back
     desk.key(KeyCode::F(6));
-    assert!(desk.screen(120, 40).contains("■ stop") && editor(&desk).simulation.is_none());
+    assert!(desk.draw_screen(120, 40).contains("■ stop") && editor(&desk).simulation.is_none());
     // on every size
     desk.key(KeyCode::F(5));
-    told(&mut desk, EditorReply::Simulated { version: 1, result: Ok(vec![simulated()]) });
+    send_editor_reply(&mut desk, EditorReply::Simulated { version: 1, result: Ok(vec![simulated()]) });
     for (width, height) in [(20, 5), (40, 10), (109, 12), (110, 8), (300, 80)] {
-        desk.press(KeyCode::Down, KeyModifiers::ALT);
-        desk.screen(width, height);
+        desk.press_key(KeyCode::Down, KeyModifiers::ALT);
+        desk.draw_screen(width, height);
     }
 }
 
 #[test]
 fn what_has_errors_or_is_a_role_is_not_simulated() {
-    let mut desk = opened();
-    desk.control('f').typed("stop").key(KeyCode::Enter).key(KeyCode::Delete).typed("sh");
-    check(&mut desk);
+    let mut desk = opened_editor();
+    desk.press_control('f').type_text("stop").key(KeyCode::Enter).key(KeyCode::Delete).type_text("sh");
+    answer_check(&mut desk);
     desk.key(KeyCode::F(5));
-    assert_eq!(asked(&mut desk), []);
-    assert!(desk.screen(80, 24).contains("there are errors"));
+    assert_eq!(take_editor_requests(&mut desk), []);
+    assert!(desk.draw_screen(80, 24).contains("there are errors"));
 }

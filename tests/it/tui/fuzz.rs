@@ -18,8 +18,8 @@ use synthdev::tui::layout::PaneKind;
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
-use super::archive::{look, many};
-use super::panes::{changed, defined, graph, states, tool, tool_done};
+use super::archive::{many_rows, run_details};
+use super::panes::{data_changed, definition_message, graph, states, tool, tool_done};
 use super::*;
 
 /// With the slow tests a hundred times as many.
@@ -243,11 +243,11 @@ fn event(call: u64, happening: Happening) -> Option<RunEvent> {
     let name = |at: u8| names[usize::from(at) % names.len()];
     Some(match happening {
         Happening::Begins => workflow_started("coder_reviewer", "add"),
-        Happening::Enters(at) => entered(name(at)),
-        Happening::Calls => called(call, "coder", ConversationSide::Assistant),
-        Happening::Streams(text) => delta(call, DeltaKind::Text, &text),
-        Happening::Thinks(text) => delta(call, DeltaKind::Reasoning, &text),
-        Happening::Replies(text) => replied(call, "coder", ConversationSide::Assistant, &text, &text),
+        Happening::Enters(at) => state_entered(name(at)),
+        Happening::Calls => model_called(call, "coder", ConversationSide::Assistant),
+        Happening::Streams(text) => delta_event(call, DeltaKind::Text, &text),
+        Happening::Thinks(text) => delta_event(call, DeltaKind::Reasoning, &text),
+        Happening::Replies(text) => model_replied(call, "coder", ConversationSide::Assistant, &text, &text),
         Happening::Fails => RunEvent::ModelFailed {
             call: CallId(call),
             agent: "coder".into(),
@@ -258,17 +258,17 @@ fn event(call: u64, happening: Happening) -> Option<RunEvent> {
         },
         Happening::Uses(text) => tool(call, "read_files", json!({"x": text})),
         Happening::Used(text) => tool_done(call, "read_files", text.len() % 2 == 0, &text),
-        Happening::Changes(text) => changed("code", json!({"a": text, "b": {"c": [1, text]}})),
-        Happening::Asks(text) => approval(call, "execute_terminal", command_preview(&text)),
+        Happening::Changes(text) => data_changed("code", json!({"a": text, "b": {"c": [1, text]}})),
+        Happening::Asks(text) => approval_event(call, "execute_terminal", command_preview(&text)),
         Happening::Answered => RunEvent::ApprovalAnswered {
             call: CallId(call),
             tool: "x".into(),
             decision: ApprovalDecision::Allow,
         },
-        Happening::Waits(kind, text) => person(call, question(kind, text)),
+        Happening::Waits(kind, text) => user_question(call, question(kind, text)),
         Happening::Warns(text) => RunEvent::Warning { code: "x".into(), text },
-        Happening::Ends(true) => finished(RunStatus::Completed, Some(json!("done")), None),
-        Happening::Ends(false) => finished(RunStatus::Failed, None, Some(RunError::new("a", "b", "c"))),
+        Happening::Ends(true) => run_finished(RunStatus::Completed, Some(json!("done")), None),
+        Happening::Ends(false) => run_finished(RunStatus::Failed, None, Some(RunError::new("a", "b", "c"))),
         Happening::Defines => return None,
     })
 }
@@ -301,8 +301,8 @@ fn question(kind: u8, text: String) -> UserQuestion {
 struct Fuzz {
     desk: Desk,
     size: (u16, u16),
-    last: Buffer,
-    seen: Grid,
+    last_buffer: Buffer,
+    seen_grid: Grid,
 }
 
 /// Cells as a terminal keeps them: what is written over a half of a wide letter takes the other half away.
@@ -314,11 +314,11 @@ struct Grid {
 }
 
 impl Grid {
-    fn blank(columns: u16, rows: u16) -> Self {
+    fn blank_grid(columns: u16, rows: u16) -> Self {
         Self { columns, cells: vec![Some(" ".to_owned()); usize::from(columns) * usize::from(rows)] }
     }
 
-    fn draw(&mut self, last: &Buffer, next: &Buffer) {
+    fn draw_difference(&mut self, last: &Buffer, next: &Buffer) {
         for (x, y, cell) in last.diff(next) {
             let wide = cell.symbol().width();
             assert!(
@@ -327,11 +327,11 @@ impl Grid {
                 cell.symbol(),
                 self.columns
             );
-            self.put(usize::from(y) * usize::from(self.columns) + usize::from(x), cell.symbol(), wide);
+            self.put_symbol(usize::from(y) * usize::from(self.columns) + usize::from(x), cell.symbol(), wide);
         }
     }
 
-    fn put(&mut self, at: usize, symbol: &str, wide: usize) {
+    fn put_symbol(&mut self, at: usize, symbol: &str, wide: usize) {
         // signs that are wide as pictures only: not every terminal takes the second column, so it is written, too
         let picture = |sign: &Option<String>| sign.as_ref().is_some_and(|sign| sign.contains('\u{fe0f}'));
         if self.cells[at].is_none() && symbol == " " && picture(&self.cells[at - 1]) {
@@ -360,51 +360,56 @@ impl Grid {
 impl Fuzz {
     fn new() -> Self {
         let last = Buffer::empty(ratatui::layout::Rect::new(0, 0, 80, 24));
-        Self { desk: Desk::new(), size: (80, 24), last, seen: Grid::blank(80, 24) }
+        Self { desk: Desk::new(), size: (80, 24), last_buffer: last, seen_grid: Grid::blank_grid(80, 24) }
     }
 
-    fn step(&mut self, step: Step) {
+    fn run_step(&mut self, step: Step) {
         let desk = &mut self.desk;
         let typed = desk.model.composer.text();
         match step {
-            Step::Key(code, modifiers) => drop(desk.press(code, modifiers).at),
-            Step::Line(line) => drop(desk.line(&line).at),
-            Step::Paste(text) => drop(desk.msg(UiMessage::Paste(text)).at),
+            Step::Key(code, modifiers) => drop(desk.press_key(code, modifiers).clock),
+            Step::Line(line) => drop(desk.line(&line).clock),
+            Step::Paste(text) => drop(desk.send_message(UiMessage::Paste(text)).clock),
             Step::Mouse(kind, column, row) => {
-                desk.msg(UiMessage::Mouse(MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE }));
+                desk.send_message(UiMessage::Mouse(MouseEvent {
+                    kind,
+                    column,
+                    row,
+                    modifiers: KeyModifiers::NONE,
+                }));
                 assert_eq!(desk.model.composer.text(), typed, "the mouse changed what was typed");
             }
             Step::Size(columns, rows) => {
-                desk.msg(UiMessage::Resize(columns, rows));
+                desk.send_message(UiMessage::Resize(columns, rows));
                 self.size = (columns, rows);
                 assert_eq!(desk.model.composer.text(), typed, "a resize changed what was typed");
             }
             Step::Tick => {
-                let at = desk.at;
-                desk.msg(UiMessage::Tick(Timestamp(at + 1_000)));
+                let at = desk.clock;
+                desk.send_message(UiMessage::Tick(Timestamp(at + 1_000)));
                 assert_eq!(desk.model.composer.text(), typed, "time changed what was typed");
             }
-            Step::Pause => drop(desk.pause(2_000).at),
+            Step::Pause => drop(desk.advance_clock(2_000).clock),
             Step::Run(run, _, Happening::Defines) => {
                 let names = states(&["start", "code", "größe 日本", "\u{202e}x", "stop"]);
-                desk.msg(defined(&format!("r{run}"), graph("coder_reviewer", &names)));
+                desk.send_message(definition_message(&format!("r{run}"), graph("coder_reviewer", &names)));
             }
             Step::Run(run, call, happening) => {
                 let event = event(call + 10 * u64::from(run), happening).unwrap();
-                desk.run(&format!("r{run}"), event);
+                desk.run_event(&format!("r{run}"), event);
                 assert!(desk.model.composer.text().contains(&typed), "a run took away what was typed");
             }
-            Step::Answer(which) => self.answer(which),
+            Step::Answer(which) => self.answer_request(which),
         }
     }
 
     /// Answers something that was asked for, whatever was asked since.
-    fn answer(&mut self, which: usize) {
-        if self.desk.cmds.is_empty() {
+    fn answer_request(&mut self, which: usize) {
+        if self.desk.commands.is_empty() {
             return;
         }
-        let at = which % self.desk.cmds.len();
-        let cmd = self.desk.cmds.remove(at);
+        let at = which % self.desk.commands.len();
+        let cmd = self.desk.commands.remove(at);
         let run = RunId::from("r0");
         let reply = match cmd {
             UiCommand::StartChat { role } => BackendReply::ChatStarted { role, run: Ok(run) },
@@ -412,12 +417,14 @@ impl Fuzz {
                 BackendReply::WorkflowStarted { name, input, run: Ok(run), note: None }
             }
             UiCommand::ChooseWorkflow(wanted) => {
-                BackendReply::WorkflowChosen { wanted, workflows: workflow_lines() }
+                BackendReply::WorkflowChosen { requested_name: wanted, workflows: workflow_lines() }
             }
             UiCommand::Names => BackendReply::Names { workflows: workflow_lines(), roles: role_lines() },
             UiCommand::Files => BackendReply::Files(Ok(vec!["src/größe 日本.rs".into(), "a/b".into()])),
-            UiCommand::Archive(number, asked) => BackendReply::Archive(number, Box::new(told(*asked))),
-            UiCommand::Edit(number, asked) => match edited(*asked) {
+            UiCommand::Archive(number, asked) => {
+                BackendReply::Archive(number, Box::new(history_reply(*asked)))
+            }
+            UiCommand::Edit(number, asked) => match editor_reply(*asked) {
                 Some(told) => BackendReply::Edit(number, told),
                 None => return,
             },
@@ -429,31 +436,31 @@ impl Fuzz {
             UiCommand::Workflows => BackendReply::Workflows(workflow_lines()),
             _ => return,
         };
-        self.desk.msg(UiMessage::Reply(reply));
+        self.desk.send_message(UiMessage::Reply(reply));
     }
 
     /// Draws over the last frame and looks at what is there.
-    fn look(&mut self) {
+    fn redraw_and_check(&mut self) {
         // nobody has a screen of that size, and its cells would take gigabytes
         let (columns, rows) = (self.size.0.min(1_000), self.size.1);
         self.desk.model.size = self.size;
-        view::arrange(&mut self.desk.model);
+        view::arrange_screen(&mut self.desk.model);
         let mut terminal = Terminal::new(TestBackend::new(columns, rows)).unwrap();
-        let next = terminal.draw(|frame| view::view(&self.desk.model, frame)).unwrap().buffer.clone();
+        let next = terminal.draw(|frame| view::draw_screen(&self.desk.model, frame)).unwrap().buffer.clone();
         let cursor = terminal.get_cursor_position().unwrap();
         let inside =
             !terminal.backend().cursor_visible() || cursor.x < columns.max(1) && cursor.y < rows.max(1);
         assert!(inside, "the cursor is at {cursor} of {columns}×{rows}");
-        let mut new = Grid::blank(columns, rows);
+        let mut new = Grid::blank_grid(columns, rows);
         let blank = Buffer::empty(next.area);
-        new.draw(&blank, &next);
-        if self.last.area == next.area {
-            self.seen.draw(&self.last, &next);
+        new.draw_difference(&blank, &next);
+        if self.last_buffer.area == next.area {
+            self.seen_grid.draw_difference(&self.last_buffer, &next);
         } else {
-            self.seen = new.clone();
+            self.seen_grid = new.clone();
         }
-        self.last = next;
-        for (over, new) in self.seen.rows().iter().zip(&new.rows()) {
+        self.last_buffer = next;
+        for (over, new) in self.seen_grid.rows().iter().zip(&new.rows()) {
             assert_eq!(over, new, "drawn over, and new");
             let steers =
                 |c: char| c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
@@ -473,16 +480,16 @@ impl Fuzz {
         assert!(column <= line.chars().count() && between, "column {column} of {line:?}");
         for pane in PaneKind::ALL.into_iter().filter(|pane| model.on_screen().contains(pane)) {
             let state = model.panes.state(pane);
-            let len = view::body(model, pane).map_or(1, |body| body.len());
-            let inside = state.cursor < len.max(1) && state.top < len.max(1);
+            let len = view::pane_body(model, pane).map_or(1, |body| body.len());
+            let inside = state.cursor < len.max(1) && state.top_row < len.max(1);
             assert!(
-                inside || model.archive.is_some() || model.edit.is_some(),
+                inside || model.history_browser.is_some() || model.edit.is_some(),
                 "{pane:?}: {} {} of {len}",
                 state.cursor,
-                state.top
+                state.top_row
             );
         }
-        if let Some(selected) = model.transcript.selected() {
+        if let Some(selected) = model.transcript.selected_index() {
             assert!(selected < model.transcript.len(), "{selected} of {}", model.transcript.len());
         }
         if let Some(popup) = &model.popup {
@@ -493,7 +500,7 @@ impl Fuzz {
                 popup.candidates.len()
             );
         }
-        if let Some(archive) = &model.archive {
+        if let Some(archive) = &model.history_browser {
             assert!(archive.list.cursor < archive.list.len().max(1), "{}", archive.list.cursor);
         }
         if let Some(EditorScreen::Text(editor)) = &model.edit {
@@ -504,13 +511,15 @@ impl Fuzz {
     }
 }
 
-fn told(asked: HistoryRequest) -> HistoryReply {
+fn history_reply(asked: HistoryRequest) -> HistoryReply {
     match asked {
-        HistoryRequest::Page { .. } => {
-            HistoryReply::Page(Ok(HistoryRunPage { rows: many(0, 30), more: true, at: Timestamp(2_000_000) }))
-        }
+        HistoryRequest::Page { .. } => HistoryReply::Page(Ok(HistoryRunPage {
+            rows: many_rows(0, 30),
+            has_more: true,
+            at: Timestamp(2_000_000),
+        })),
         HistoryRequest::Changes => HistoryReply::Changes(Some(2)),
-        HistoryRequest::Open { .. } => HistoryReply::Opened(Ok(Some(Box::new(look())))),
+        HistoryRequest::Open { .. } => HistoryReply::Opened(Ok(Some(Box::new(run_details())))),
         HistoryRequest::Export { .. } | HistoryRequest::Control { .. } => {
             HistoryReply::Done(Err("no".into()))
         }
@@ -518,12 +527,12 @@ fn told(asked: HistoryRequest) -> HistoryReply {
     }
 }
 
-fn edited(asked: EditAsked) -> Option<EditTold> {
+fn editor_reply(asked: EditAsked) -> Option<EditTold> {
     let file = || EditFile {
         name: ".synthdev/workflows/mine.json".into(),
         layer: ConfigLayer::Project,
-        what: EditFileKind::Workflow,
-        defines: vec!["mine".into()],
+        file_kind: EditFileKind::Workflow,
+        definition_names: vec!["mine".into()],
         problem: None,
     };
     Some(match asked {
@@ -535,8 +544,8 @@ fn edited(asked: EditAsked) -> Option<EditTold> {
             EditTold::Opened(Ok(Box::new(OpenedEditFile {
                 file: file(),
                 text,
-                known: CatalogSymbols::default(),
-                external: false,
+                symbols: CatalogSymbols::default(),
+                in_external_editor: false,
             })))
         }
         EditAsked::Check { version, .. } => {
@@ -565,8 +574,8 @@ fn a_frame_over_half_a_letter_stays_whole() {
             Step::Line("B/help".into()),
         ];
         for step in steps {
-            fuzz.step(step);
-            fuzz.look();
+            fuzz.run_step(step);
+            fuzz.redraw_and_check();
         }
     }
 }
@@ -578,8 +587,8 @@ proptest! {
     fn anything_at_all_in_any_order(steps in steps()) {
         let mut fuzz = Fuzz::new();
         for step in steps {
-            fuzz.step(step);
-            fuzz.look();
+            fuzz.run_step(step);
+            fuzz.redraw_and_check();
         }
     }
 
@@ -589,24 +598,24 @@ proptest! {
         let mut pieces = Desk::new();
         let mut whole = Desk::new();
         for desk in [&mut pieces, &mut whole] {
-            desk.chat().run("c1", called(7, "coder", ConversationSide::Assistant));
+            desk.start_chat().run_event("c1", model_called(7, "coder", ConversationSide::Assistant));
         }
         let letters: Vec<char> = answer.chars().collect();
         let (mut at, mut cut) = (0, cuts.iter().cycle());
         while at < letters.len() {
             let end = (at + cut.next().copied().unwrap_or(1)).min(letters.len());
             let piece: String = letters[at..end].iter().collect();
-            pieces.run("c1", delta(7, DeltaKind::Text, &piece));
-            pieces.screen(columns, 30);
+            pieces.run_event("c1", delta_event(7, DeltaKind::Text, &piece));
+            pieces.draw_screen(columns, 30);
             at = end;
         }
         // the status line tells how long it takes: the whole comes at the moment of the last piece
-        whole.at = pieces.at - 10;
-        whole.run("c1", delta(7, DeltaKind::Text, &answer));
-        prop_assert_eq!(pieces.screen(columns, 200), whole.screen(columns, 200));
+        whole.clock = pieces.clock - 10;
+        whole.run_event("c1", delta_event(7, DeltaKind::Text, &answer));
+        prop_assert_eq!(pieces.draw_screen(columns, 200), whole.draw_screen(columns, 200));
         for desk in [&mut pieces, &mut whole] {
-            desk.run("c1", replied(7, "coder", ConversationSide::Assistant, &answer, ""));
+            desk.run_event("c1", model_replied(7, "coder", ConversationSide::Assistant, &answer, ""));
         }
-        prop_assert_eq!(pieces.screen(columns, 200), whole.screen(columns, 200));
+        prop_assert_eq!(pieces.draw_screen(columns, 200), whole.draw_screen(columns, 200));
     }
 }

@@ -10,8 +10,8 @@ use synthdev::tui::backend::{
 };
 use synthdev::tui::past_run::{PastRun, SHOWN};
 use synthdev::tui::transcript::item::TranscriptItem;
-use synthdev::tui::update::history::offer;
-use synthdev::tui::update::past_run::{PastRunBuilder, fold, from_preview};
+use synthdev::tui::update::history::offer_command;
+use synthdev::tui::update::past_run::{PastRunBuilder, fold_events, from_preview};
 
 use super::*;
 
@@ -35,7 +35,7 @@ fn summary(id: &str, workflow: &str, status: RunStatus, updated: i64) -> RunSumm
     }
 }
 
-fn paused(id: &str, reason: PauseReason) -> RunSummary {
+fn paused_run(id: &str, reason: PauseReason) -> RunSummary {
     let mut run = summary(id, "plan\x1b[2J", RunStatus::Paused, 0);
     run.progress.pauses = vec![OpenPause {
         call: CallId(9),
@@ -53,12 +53,16 @@ fn paused(id: &str, reason: PauseReason) -> RunSummary {
     run
 }
 
-fn listed(desk: &mut Desk, wanted: RunListPurpose, list: Vec<RunSummary>) {
-    desk.msg(UiMessage::Reply(BackendReply::Runs { wanted, list: Ok(list), at: Timestamp(10 * HOUR) }));
+fn send_run_list(desk: &mut Desk, wanted: RunListPurpose, list: Vec<RunSummary>) {
+    desk.send_message(UiMessage::Reply(BackendReply::Runs {
+        list_purpose: wanted,
+        list: Ok(list),
+        at: Timestamp(10 * HOUR),
+    }));
 }
 
 /// What a run had done: two states, a reply, a tool that never answered.
-fn story() -> Vec<(Timestamp, RunEvent)> {
+fn past_events() -> Vec<(Timestamp, RunEvent)> {
     let tool = RunEvent::ToolStarted {
         call: CallId(7),
         agent: "coder".into(),
@@ -68,11 +72,11 @@ fn story() -> Vec<(Timestamp, RunEvent)> {
     [
         workflow_started("coder_reviewer", "add a --json flag"),
         snapshot_taken(),
-        entered("start"),
+        state_entered("start"),
         transition("start", "code"),
-        entered("code"),
-        called(5, "coder", ConversationSide::Assistant),
-        replied(5, "coder", ConversationSide::Assistant, "I add the flag.", ""),
+        state_entered("code"),
+        model_called(5, "coder", ConversationSide::Assistant),
+        model_replied(5, "coder", ConversationSide::Assistant, "I add the flag.", ""),
         tool,
     ]
     .into_iter()
@@ -99,54 +103,64 @@ fn ledger(calls: usize) -> CostLedger {
     CostLedger { entries: vec![entry; calls].into() }
 }
 
-fn resumed(again: Vec<CallId>) -> RunEvent {
+fn resumed_event(again: Vec<CallId>) -> RunEvent {
     RunEvent::Resumed { present: true, again, definition: None, notes: vec!["`code` is new".into()] }
 }
 
-fn taken_up() -> Desk {
+fn resumed_desk() -> Desk {
     let mut desk = Desk::new();
-    desk.at = 100_000;
-    let past = fold(&RunId::from("r1"), story(), ledger(1));
-    desk.msg(UiMessage::Reply(BackendReply::Past { run: "r1".into(), past: Ok(Box::new(past)) }));
-    assert_eq!(desk.take(), [UiCommand::Resume(RunId::from("r1"))]);
+    desk.clock = 100_000;
+    let past = fold_events(&RunId::from("r1"), past_events(), ledger(1));
+    desk.send_message(UiMessage::Reply(BackendReply::Past {
+        run: "r1".into(),
+        past_run: Ok(Box::new(past)),
+    }));
+    assert_eq!(desk.take_commands(), [UiCommand::Resume(RunId::from("r1"))]);
     desk
 }
 
 #[test]
 fn a_fork_did_not_work_while_nobody_had_made_it_yet() {
-    let mut events = story();
+    let mut events = past_events();
     let back = RunEvent::Returned { step: 2, state: "code".into(), fork_of: Some("r0".into()), files: None };
     events.push((Timestamp(60_000), back));
     let mut desk = Desk::new();
-    desk.at = 100_000;
-    let past = fold(&RunId::from("r1"), events, ledger(1));
-    desk.msg(UiMessage::Reply(BackendReply::Past { run: "r1".into(), past: Ok(Box::new(past)) }));
-    desk.run("r1", resumed(vec![])).pause(2_000).run("r1", finished(RunStatus::Completed, None, None));
-    let screen = desk.screen(80, 24);
+    desk.clock = 100_000;
+    let past = fold_events(&RunId::from("r1"), events, ledger(1));
+    desk.send_message(UiMessage::Reply(BackendReply::Past {
+        run: "r1".into(),
+        past_run: Ok(Box::new(past)),
+    }));
+    desk.run_event("r1", resumed_event(vec![]))
+        .advance_clock(2_000)
+        .run_event("r1", run_finished(RunStatus::Completed, None, None));
+    let screen = desk.draw_screen(80, 24);
     assert!(screen.contains("completed in 9.0 s"), "{screen}");
 }
 
 #[test]
 fn what_can_be_taken_up_is_offered_at_the_start() {
     let mut desk = Desk::new();
-    let UiCommand::Runs(filter, RunListPurpose::Offer) = offer() else { panic!("{:?}", offer()) };
-    assert!(filter.here);
+    let UiCommand::Runs(filter, RunListPurpose::Offer) = offer_command() else {
+        panic!("{:?}", offer_command())
+    };
+    assert!(filter.this_project_only);
     assert_eq!(filter.statuses, [RunStatus::Interrupted, RunStatus::Paused, RunStatus::Failed]);
-    listed(&mut desk, RunListPurpose::Offer, vec![]);
-    assert!(!desk.screen(80, 24).contains("taken up"), "no news is no line");
+    send_run_list(&mut desk, RunListPurpose::Offer, vec![]);
+    assert!(!desk.draw_screen(80, 24).contains("taken up"), "no news is no line");
     let runs = vec![
         summary("6s1c9rk2m4tz", "coder_reviewer", RunStatus::Interrupted, 10 * HOUR - 300_000),
-        paused("7ab0000000aa", PauseReason::Approval),
+        paused_run("7ab0000000aa", PauseReason::Approval),
     ];
-    listed(&mut desk, RunListPurpose::Offer, runs);
-    desk.frames("offer");
-    assert_eq!(desk.take(), []);
+    send_run_list(&mut desk, RunListPurpose::Offer, runs);
+    desk.check_frames("offer");
+    assert_eq!(desk.take_commands(), []);
 }
 
 #[test]
 fn all_that_can_be_taken_up_is_counted() {
     let failed = |id: &str, again: bool| {
-        let mut run = paused(id, PauseReason::Error);
+        let mut run = paused_run(id, PauseReason::Error);
         run.progress.status = RunStatus::Failed;
         run.progress.pauses.truncate(usize::from(again));
         run
@@ -166,8 +180,8 @@ fn all_that_can_be_taken_up_is_counted() {
         ),
     ] {
         let mut desk = Desk::new();
-        listed(&mut desk, wanted, list);
-        let screen = desk.screen(80, 40);
+        send_run_list(&mut desk, wanted, list);
+        let screen = desk.draw_screen(80, 40);
         assert!(screen.contains(title) && screen.contains(more), "{screen}");
         assert_eq!(screen.contains("taken up again"), !title.is_empty(), "{screen}");
         assert_eq!(screen.contains(" more: /"), !more.is_empty(), "{screen}");
@@ -178,19 +192,23 @@ fn all_that_can_be_taken_up_is_counted() {
 #[test]
 fn pending_lists_each_question_with_what_it_wants() {
     let mut desk = Desk::new();
-    let Some(UiCommand::Runs(filter, RunListPurpose::Pending)) = desk.line("/pending").take().pop() else {
+    let Some(UiCommand::Runs(filter, RunListPurpose::Pending)) = desk.line("/pending").take_commands().pop()
+    else {
         panic!()
     };
-    assert_eq!((filter.here, filter.statuses), (true, vec![RunStatus::Paused, RunStatus::Running]));
-    listed(&mut desk, RunListPurpose::Pending, vec![]);
-    assert!(desk.screen(80, 24).contains("no run of this project waits for an answer"));
-    let mut run = paused("7ab0000000aa", PauseReason::Input);
+    assert_eq!(
+        (filter.this_project_only, filter.statuses),
+        (true, vec![RunStatus::Paused, RunStatus::Running])
+    );
+    send_run_list(&mut desk, RunListPurpose::Pending, vec![]);
+    assert!(desk.draw_screen(80, 24).contains("no run of this project waits for an answer"));
+    let mut run = paused_run("7ab0000000aa", PauseReason::Input);
     let pause = &mut run.progress.pauses[0];
     "Create the ticket".clone_into(&mut pause.message);
     pause.required_outputs = vec!["ticket".to_owned(), "votes".to_owned()];
     pause.schema = Some(json!({"properties": {"votes": {"type": "integer"}}}));
-    listed(&mut desk, RunListPurpose::Pending, vec![run]);
-    let screen = desk.screen(80, 24);
+    send_run_list(&mut desk, RunListPurpose::Pending, vec![run]);
+    let screen = desk.draw_screen(80, 24);
     for part in
         ["7ab0000000aa", "your answer", "Create the ticket", "wanted: ticket, votes (integer)", "/resume RUN"]
     {
@@ -200,34 +218,34 @@ fn pending_lists_each_question_with_what_it_wants() {
 
 #[test]
 fn resume_without_an_id() {
-    let ask = |desk: &mut Desk| desk.line("/resume").take().pop();
+    let ask = |desk: &mut Desk| desk.line("/resume").take_commands().pop();
     let mut desk = Desk::new();
     let Some(UiCommand::Runs(filter, RunListPurpose::Resume)) = ask(&mut desk) else { panic!() };
-    assert!(filter.here && filter.statuses.contains(&RunStatus::Failed));
-    listed(&mut desk, RunListPurpose::Resume, vec![]);
-    assert!(desk.screen(80, 24).contains("no run of this project waits"));
+    assert!(filter.this_project_only && filter.statuses.contains(&RunStatus::Failed));
+    send_run_list(&mut desk, RunListPurpose::Resume, vec![]);
+    assert!(desk.draw_screen(80, 24).contains("no run of this project waits"));
     let one = || summary("aa", "coder_reviewer", RunStatus::Interrupted, 0);
-    listed(&mut desk, RunListPurpose::Resume, vec![one()]);
-    assert_eq!(desk.take(), [UiCommand::Past("aa".into())]);
-    listed(&mut desk, RunListPurpose::Resume, vec![one(), paused("bb", PauseReason::Limit)]);
-    assert_eq!(desk.take(), []);
-    let screen = desk.screen(80, 24);
+    send_run_list(&mut desk, RunListPurpose::Resume, vec![one()]);
+    assert_eq!(desk.take_commands(), [UiCommand::Past("aa".into())]);
+    send_run_list(&mut desk, RunListPurpose::Resume, vec![one(), paused_run("bb", PauseReason::Limit)]);
+    assert_eq!(desk.take_commands(), []);
+    let screen = desk.draw_screen(80, 24);
     assert!(screen.contains("/resume aa goes on") && screen.contains("gate: more of a limit"), "{screen}");
     // the run that was left here is meant first
     let mut desk = Desk::new();
-    desk.workflow().run("r1", finished(RunStatus::Paused, None, None));
+    desk.workflow().run_event("r1", run_finished(RunStatus::Paused, None, None));
     assert_eq!(ask(&mut desk), Some(UiCommand::Past("r1".into())));
     let mut busy = Desk::new();
     busy.workflow().line("/resume aa");
-    assert!(!busy.take().iter().any(|cmd| matches!(cmd, UiCommand::Past(_))));
-    assert!(busy.screen(80, 24).contains("cannot take up a run while coder_reviewer is running"));
+    assert!(!busy.take_commands().iter().any(|cmd| matches!(cmd, UiCommand::Past(_))));
+    assert!(busy.draw_screen(80, 24).contains("cannot take up a run while coder_reviewer is running"));
 }
 
 #[test]
 fn what_happened_is_shown_then_it_goes_on() {
-    let mut desk = taken_up();
-    desk.run("r1", resumed(vec![CallId(7)]));
-    desk.frames("resumed");
+    let mut desk = resumed_desk();
+    desk.run_event("r1", resumed_event(vec![CallId(7)]));
+    desk.check_frames("resumed");
     // a call that is made once more ends the entry of the first time
     let done = RunEvent::ToolFinished {
         call: CallId(7),
@@ -238,42 +256,48 @@ fn what_happened_is_shown_then_it_goes_on() {
         content: String::new(),
         duration_ms: 3,
     };
-    desk.run("r1", done).run(
+    desk.run_event("r1", done).run_event(
         "r1",
-        person(20, UserQuestion::Limit { limit: "max_steps".into(), value: 3, text: "3 steps".into() }),
+        user_question(
+            20,
+            UserQuestion::Limit { limit: "max_steps".into(), value: 3, text: "3 steps".into() },
+        ),
     );
     let shown = desk.model.transcript.items().filter(|item| matches!(item, TranscriptItem::Tool(_)));
     assert!(shown.map(|item| format!("{item:?}")).collect::<String>().contains("status: Done"));
     assert_eq!(desk.model.dialogs.len(), 1, "an open question appears");
-    let view = desk.model.run(&RunId::from("r1")).unwrap();
+    let view = desk.model.find_run(&RunId::from("r1")).unwrap();
     assert_eq!(view.path, ["start", "code"]);
     assert_eq!((view.ledger.entries.len(), view.agents[0].usage.total()), (1, 1_540));
     assert_eq!(desk.model.usage().total(), 0, "the session has paid nothing yet");
     // seven seconds before the crash, and those since
-    let since = desk.at - view.busy_since.unwrap().0;
-    assert_eq!(view.elapsed(Timestamp(desk.at)), Some(7_000 + u64::try_from(since).unwrap()));
+    let since = desk.clock - view.busy_since.unwrap().0;
+    assert_eq!(view.elapsed_ms(Timestamp(desk.clock)), Some(7_000 + u64::try_from(since).unwrap()));
 }
 
 #[test]
 fn a_long_past_is_bounded() {
-    let mut events = story();
+    let mut events = past_events();
     let last = events.pop().unwrap();
     for at in 0..1_000 {
         events.push((
             Timestamp(10_000 + at),
-            replied(100 + at as u64, "coder", ConversationSide::Assistant, &format!("word {at}"), ""),
+            model_replied(100 + at as u64, "coder", ConversationSide::Assistant, &format!("word {at}"), ""),
         ));
     }
     events.push(last);
-    let past = fold(&RunId::from("r1"), events, ledger(1_001));
-    assert_eq!((past.items.len(), past.left_out), (SHOWN, 1_006 - SHOWN));
+    let past = fold_events(&RunId::from("r1"), events, ledger(1_001));
+    assert_eq!((past.items.len(), past.left_out_count), (SHOWN, 1_006 - SHOWN));
     assert_eq!(past.view.tools.values().copied().collect::<Vec<_>>(), [SHOWN - 1]);
     let mut desk = Desk::new();
-    desk.msg(UiMessage::Reply(BackendReply::Past { run: "r1".into(), past: Ok(Box::new(past)) }));
-    let tool = *desk.model.run(&RunId::from("r1")).unwrap().tools.values().next().unwrap();
+    desk.send_message(UiMessage::Reply(BackendReply::Past {
+        run: "r1".into(),
+        past_run: Ok(Box::new(past)),
+    }));
+    let tool = *desk.model.find_run(&RunId::from("r1")).unwrap().tools.values().next().unwrap();
     assert!(format!("{:?}", desk.model.transcript.get(tool)).contains("execute_terminal"));
-    desk.control('o').key(KeyCode::Home);
-    let screen = desk.screen(80, 24);
+    desk.press_control('o').key(KeyCode::Home);
+    let screen = desk.draw_screen(80, 24);
     assert!(
         screen.contains("… 806 earlier entries: scrolling up reads them; synthdev runs show r1 has all"),
         "{screen}"
@@ -284,13 +308,13 @@ fn a_long_past_is_bounded() {
 fn what_was_left_out_comes_when_the_screen_gets_there() {
     let run = RunId::from("r1");
     let side = ConversationSide::Assistant;
-    let reply = |at: u64| replied(100 + at, "coder", side, &format!("word {at}"), "");
+    let reply = |at: u64| model_replied(100 + at, "coder", side, &format!("word {at}"), "");
     let mut events =
-        vec![(Timestamp(0), workflow_started("coder_reviewer", "x")), (Timestamp(1), entered("code"))];
+        vec![(Timestamp(0), workflow_started("coder_reviewer", "x")), (Timestamp(1), state_entered("code"))];
     events.extend((0..500).map(|at| (Timestamp(10 + at as i64), reply(at))));
     let page = |before: usize| {
-        let mut folding = PastRunBuilder::before(&run, before);
-        events.iter().cloned().for_each(|(at, event)| folding.event(at, event));
+        let mut folding = PastRunBuilder::before_entry(&run, before);
+        events.iter().cloned().for_each(|(at, event)| folding.apply_event(at, event));
         folding.items()
     };
     let all = {
@@ -305,40 +329,44 @@ fn what_was_left_out_comes_when_the_screen_gets_there() {
     };
     assert_eq!(all.len(), 502, "each entry once");
     let mut desk = Desk::new();
-    desk.msg(whole(fold(&run, events.clone(), ledger(500))));
-    desk.take();
-    desk.run("r1", called(900, "coder", ConversationSide::Assistant))
-        .run("r1", delta(900, DeltaKind::Text, "now "));
-    desk.screen(80, 24);
+    desk.send_message(full_run_message(fold_events(&run, events.clone(), ledger(500))));
+    desk.take_commands();
+    desk.run_event("r1", model_called(900, "coder", ConversationSide::Assistant))
+        .run_event("r1", delta_event(900, DeltaKind::Text, "now "));
+    desk.draw_screen(80, 24);
     desk.key(KeyCode::PageUp);
-    assert_eq!(desk.take(), [], "the first of them is far above");
+    assert_eq!(desk.take_commands(), [], "the first of them is far above");
     let mut left = 502 - SHOWN;
     while left > 0 {
-        assert_eq!(desk.key(KeyCode::Home).take(), [UiCommand::Earlier(run.clone(), left)]);
-        assert_eq!(desk.key(KeyCode::Home).take(), [], "asked once");
-        let screen = desk.screen(80, 24);
+        assert_eq!(desk.key(KeyCode::Home).take_commands(), [UiCommand::Earlier(run.clone(), left)]);
+        assert_eq!(desk.key(KeyCode::Home).take_commands(), [], "asked once");
+        let screen = desk.draw_screen(80, 24);
         assert!(screen.contains(&format!("… {left} earlier entries: scrolling up reads them")), "{screen}");
         let items = Ok(page(left));
-        desk.msg(UiMessage::Reply(BackendReply::Earlier { run: run.clone(), before: left, items }));
+        desk.send_message(UiMessage::Reply(BackendReply::Earlier {
+            run: run.clone(),
+            before_entry: left,
+            items,
+        }));
         left = left.saturating_sub(SHOWN);
-        let screen = desk.screen(80, 24);
+        let screen = desk.draw_screen(80, 24);
         assert!(screen.contains(&format!("word {}", left.saturating_sub(2))), "{screen}");
     }
     let items: Vec<TranscriptItem> = desk.model.transcript.items().cloned().collect();
     assert!(items.windows(all.len()).any(|some| some == all), "the whole run is there, in order");
     // what grew meanwhile grows where it stands
-    desk.run("r1", delta(900, DeltaKind::Text, "and then")).key(KeyCode::End);
-    assert!(desk.screen(80, 24).contains("  now and then"));
+    desk.run_event("r1", delta_event(900, DeltaKind::Text, "and then")).key(KeyCode::End);
+    assert!(desk.draw_screen(80, 24).contains("  now and then"));
     let mut desk = Desk::new();
-    desk.msg(whole(fold(&run, events.clone(), ledger(500))));
-    desk.screen(80, 24);
+    desk.send_message(full_run_message(fold_events(&run, events.clone(), ledger(500))));
+    desk.draw_screen(80, 24);
     desk.key(KeyCode::Home);
-    desk.msg(UiMessage::Reply(BackendReply::Earlier {
+    desk.send_message(UiMessage::Reply(BackendReply::Earlier {
         run: run.clone(),
-        before: 302,
+        before_entry: 302,
         items: Err("no store".into()),
     }));
-    let screen = desk.screen(80, 24);
+    let screen = desk.draw_screen(80, 24);
     assert!(
         screen.contains("… earlier entries cannot be read (no store); synthdev runs show r1"),
         "{screen}"
@@ -348,9 +376,9 @@ fn what_was_left_out_comes_when_the_screen_gets_there() {
 /// A hundred replies, of which `kept` are known at once.
 fn long_past(kept: usize) -> (PastRun, PastRun) {
     let mut events = vec![(Timestamp(0), workflow_started("coder_reviewer", "add a --json flag"))];
-    events.push((Timestamp(1), entered("code")));
+    events.push((Timestamp(1), state_entered("code")));
     for at in 0..100 {
-        let reply = replied(100 + at, "coder", ConversationSide::Assistant, &format!("word {at}"), "");
+        let reply = model_replied(100 + at, "coder", ConversationSide::Assistant, &format!("word {at}"), "");
         events.push((Timestamp(10_000 + at as i64), reply));
     }
     let last = events.split_off(events.len() - kept);
@@ -358,11 +386,11 @@ fn long_past(kept: usize) -> (PastRun, PastRun) {
     run.progress.path = vec!["code".into()];
     let seen = from_preview(&run, RunPreview { events: last.clone(), ..RunPreview::default() });
     events.extend(last);
-    (seen, fold(&RunId::from("r1"), events, ledger(100)))
+    (seen, fold_events(&RunId::from("r1"), events, ledger(100)))
 }
 
-fn whole(past: PastRun) -> UiMessage {
-    UiMessage::Reply(BackendReply::Past { run: "r1".into(), past: Ok(Box::new(past)) })
+fn full_run_message(past: PastRun) -> UiMessage {
+    UiMessage::Reply(BackendReply::Past { run: "r1".into(), past_run: Ok(Box::new(past)) })
 }
 
 const READING: &str = "… earlier messages are being read …";
@@ -372,35 +400,35 @@ fn a_glance_comes_first_and_the_rest_slips_in_before_it() {
     let (seen, past) = long_past(20);
     let mut desk = Desk::new();
     desk.line("/resume r1");
-    assert_eq!(desk.take().pop(), Some(UiCommand::Past("r1".into())));
-    desk.msg(UiMessage::Reply(BackendReply::Glance(Box::new(seen))));
-    assert_eq!(desk.take(), [UiCommand::Whole(RunId::from("r1"))], "it does not go on yet");
-    let first = desk.screen(80, 24);
+    assert_eq!(desk.take_commands().pop(), Some(UiCommand::Past("r1".into())));
+    desk.send_message(UiMessage::Reply(BackendReply::Glance(Box::new(seen))));
+    assert_eq!(desk.take_commands(), [UiCommand::Whole(RunId::from("r1"))], "it does not go on yet");
+    let first = desk.draw_screen(80, 24);
     assert!(first.contains("word 99") && first.contains("coder_reviewer"), "{first}");
     desk.key(KeyCode::Home);
-    assert!(desk.screen(80, 24).contains("synthdev 0.1.0"));
-    desk.frames("glance");
+    assert!(desk.draw_screen(80, 24).contains("synthdev 0.1.0"));
+    desk.check_frames("glance");
     desk.key(KeyCode::End);
-    assert_eq!(desk.screen(80, 24), first);
+    assert_eq!(desk.draw_screen(80, 24), first);
     assert!(desk.model.transcript.items().any(|item| format!("{item:?}").contains(READING)));
 
-    desk.msg(whole(past.clone()));
+    desk.send_message(full_run_message(past.clone()));
     // between the facts above, which are those of all now, and the line below, which says that it goes on
     let talk = |screen: &str| screen.lines().skip(1).take(20).collect::<Vec<_>>().join("\n");
-    let last = desk.screen(80, 24);
+    let last = desk.draw_screen(80, 24);
     assert_eq!(talk(&last), talk(&first), "nothing moves for who looks at the end");
-    assert_eq!(desk.take(), [UiCommand::Resume(RunId::from("r1"))]);
+    assert_eq!(desk.take_commands(), [UiCommand::Resume(RunId::from("r1"))]);
     let texts: Vec<String> = desk.model.transcript.items().map(|item| format!("{item:?}")).collect();
     assert!(!texts.iter().any(|text| text.contains(READING)));
     let replies = texts.iter().filter(|text| text.contains("word ")).count();
     assert_eq!((replies, desk.model.runs.len()), (100, 1), "each once");
-    assert!(desk.model.opening.is_none() && desk.model.workflow.is_some());
+    assert!(desk.model.opening_run.is_none() && desk.model.workflow.is_some());
 
     // as if there had been no glance
     let mut plain = Desk::new();
-    plain.line("/resume r1").take();
-    plain.msg(whole(past));
-    assert_eq!(talk(&plain.screen(80, 24)), talk(&first));
+    plain.line("/resume r1").take_commands();
+    plain.send_message(full_run_message(past));
+    assert_eq!(talk(&plain.draw_screen(80, 24)), talk(&first));
     let items =
         |desk: &Desk| desk.model.transcript.items().map(|item| format!("{item:?}")).collect::<Vec<_>>();
     assert_eq!(items(&plain), items(&desk));
@@ -411,24 +439,24 @@ fn who_reads_further_up_stays_there() {
     for up in [1, 3, 6] {
         let (seen, past) = long_past(20);
         let mut desk = Desk::new();
-        desk.msg(UiMessage::Reply(BackendReply::Glance(Box::new(seen))));
-        desk.screen(80, 24);
+        desk.send_message(UiMessage::Reply(BackendReply::Glance(Box::new(seen))));
+        desk.draw_screen(80, 24);
         for _ in 0..up {
             desk.key(KeyCode::PageUp);
-            desk.screen(80, 24);
+            desk.draw_screen(80, 24);
         }
         let words = |screen: &str| {
             let words = screen.lines().filter_map(|line| line.find("word ").map(|at| line[at..].to_owned()));
             words.collect::<Vec<_>>()
         };
-        let before = words(&desk.screen(80, 24));
-        desk.msg(whole(past));
-        let after = words(&desk.screen(80, 24));
+        let before = words(&desk.draw_screen(80, 24));
+        desk.send_message(full_run_message(past));
+        let after = words(&desk.draw_screen(80, 24));
         assert!(
             after.ends_with(&before[before.len() / 2..]) || after.starts_with(&before),
             "{before:?}\n{after:?}"
         );
-        assert!(!desk.model.transcript.following());
+        assert!(!desk.model.transcript.is_following());
     }
 }
 
@@ -436,24 +464,24 @@ fn who_reads_further_up_stays_there() {
 fn what_needs_the_whole_run_waits() {
     let (seen, past) = long_past(20);
     let mut desk = Desk::new();
-    desk.msg(UiMessage::Reply(BackendReply::Glance(Box::new(seen.clone())))).take();
+    desk.send_message(UiMessage::Reply(BackendReply::Glance(Box::new(seen.clone())))).take_commands();
     desk.line("and now?");
-    assert_eq!(desk.take(), [], "nothing begins with it");
-    let screen = desk.screen(80, 24);
+    assert_eq!(desk.take_commands(), [], "nothing begins with it");
+    let screen = desk.draw_screen(80, 24);
     assert!(screen.contains("waits until run r1 is read: and now?"), "{screen}");
     for line in ["/resume r2", "/rewind 1", "/workflow coder_reviewer x"] {
         desk.model.composer.take_text();
         desk.line(line);
-        let cmds = desk.take();
+        let cmds = desk.take_commands();
         assert!(cmds.iter().all(|cmd| matches!(cmd, UiCommand::Names | UiCommand::Runs(..))), "{cmds:?}");
-        assert!(desk.screen(80, 24).contains("while run r1 is being read"), "{line}");
+        assert!(desk.draw_screen(80, 24).contains("while run r1 is being read"), "{line}");
     }
     // a second glance does not come between
-    desk.msg(UiMessage::Reply(BackendReply::Glance(Box::new(seen))));
-    assert_eq!(desk.take(), [UiCommand::Whole(RunId::from("r1"))]);
+    desk.send_message(UiMessage::Reply(BackendReply::Glance(Box::new(seen))));
+    assert_eq!(desk.take_commands(), [UiCommand::Whole(RunId::from("r1"))]);
     let lines = desk.model.transcript.len();
-    desk.msg(whole(past));
-    assert!(desk.take().contains(&UiCommand::Resume(RunId::from("r1"))));
+    desk.send_message(full_run_message(past));
+    assert!(desk.take_commands().contains(&UiCommand::Resume(RunId::from("r1"))));
     let warnings =
         desk.model.transcript.items().skip(lines - 23).filter(
             |item| matches!(item, TranscriptItem::Line { text, .. } if text.contains("is being read")),
@@ -465,46 +493,49 @@ fn what_needs_the_whole_run_waits() {
 fn a_run_that_cannot_be_read_leaves_its_glance() {
     let (seen, past) = long_past(20);
     let mut desk = Desk::new();
-    desk.msg(UiMessage::Reply(BackendReply::Glance(Box::new(seen.clone())))).take();
-    desk.msg(UiMessage::Reply(BackendReply::Past {
+    desk.send_message(UiMessage::Reply(BackendReply::Glance(Box::new(seen.clone())))).take_commands();
+    desk.send_message(UiMessage::Reply(BackendReply::Past {
         run: "r1".into(),
-        past: Err("the run's journal cannot be read".into()),
+        past_run: Err("the run's journal cannot be read".into()),
     }));
-    assert_eq!(desk.take(), []);
-    assert!(desk.model.opening.is_none() && desk.model.runs.is_empty());
-    desk.frames("glance_only");
+    assert_eq!(desk.take_commands(), []);
+    assert!(desk.model.opening_run.is_none() && desk.model.runs.is_empty());
+    desk.check_frames("glance_only");
     // who has cleared the screen does not get it back
     let mut desk = Desk::new();
-    desk.msg(UiMessage::Reply(BackendReply::Glance(Box::new(seen)))).line("/clear").take();
-    desk.msg(whole(past));
-    assert_eq!(desk.take(), [UiCommand::Resume(RunId::from("r1"))]);
+    desk.send_message(UiMessage::Reply(BackendReply::Glance(Box::new(seen)))).line("/clear").take_commands();
+    desk.send_message(full_run_message(past));
+    assert_eq!(desk.take_commands(), [UiCommand::Resume(RunId::from("r1"))]);
     assert!(!desk.model.transcript.items().any(|item| format!("{item:?}").contains("word")));
 }
 
 #[test]
 fn a_run_that_does_not_go_on_is_not_in_the_way() {
-    let mut desk = taken_up();
-    desk.msg(UiMessage::Reply(BackendReply::Resumed {
+    let mut desk = resumed_desk();
+    desk.send_message(UiMessage::Reply(BackendReply::Resumed {
         run: RunId::from("r1"),
         result: Err("another process drives it".into()),
     }));
     assert!(desk.model.workflow.is_none() && desk.model.busy_run().is_none());
-    assert!(desk.screen(80, 24).contains("another process drives it"));
-    desk.msg(UiMessage::Reply(BackendReply::Past {
+    assert!(desk.draw_screen(80, 24).contains("another process drives it"));
+    desk.send_message(UiMessage::Reply(BackendReply::Past {
         run: "zz".into(),
-        past: Err("there is no run zz".into()),
+        past_run: Err("there is no run zz".into()),
     }));
-    assert!(desk.screen(80, 24).contains("✗ run zz is not taken up"));
+    assert!(desk.draw_screen(80, 24).contains("✗ run zz is not taken up"));
 }
 
 #[test]
 fn a_run_of_this_session_is_not_told_twice() {
     let mut desk = Desk::new();
-    desk.workflow().run("r1", finished(RunStatus::Paused, None, None));
+    desk.workflow().run_event("r1", run_finished(RunStatus::Paused, None, None));
     let before = desk.model.transcript.len();
-    let past = fold(&RunId::from("r1"), story(), ledger(1));
-    desk.msg(UiMessage::Reply(BackendReply::Past { run: "r1".into(), past: Ok(Box::new(past)) }));
-    desk.run("r1", resumed(vec![]));
+    let past = fold_events(&RunId::from("r1"), past_events(), ledger(1));
+    desk.send_message(UiMessage::Reply(BackendReply::Past {
+        run: "r1".into(),
+        past_run: Ok(Box::new(past)),
+    }));
+    desk.run_event("r1", resumed_event(vec![]));
     assert_eq!(desk.model.transcript.len(), before + 2, "that it goes on, and one note");
     assert_eq!(desk.model.runs.len(), 1);
     assert_eq!(desk.model.mode(), "workflow:coder_reviewer");
@@ -513,20 +544,25 @@ fn a_run_of_this_session_is_not_told_twice() {
 #[test]
 fn a_conversation_is_taken_up_as_one() {
     let mut desk = Desk::new();
-    desk.chat().run("c1", person(3, UserQuestion::Message));
+    desk.start_chat().run_event("c1", user_question(3, UserQuestion::Message));
     let story = vec![
         (Timestamp(1), chat_started()),
-        (Timestamp(2), person(1, UserQuestion::Message)),
-        (Timestamp(3), said(MessageAuthor::Human, "what is this?")),
-        (Timestamp(4), called(2, "reviewer", ConversationSide::Assistant)),
-        (Timestamp(5), replied(2, "reviewer", ConversationSide::Assistant, "A project.", "")),
+        (Timestamp(2), user_question(1, UserQuestion::Message)),
+        (Timestamp(3), message_event(MessageAuthor::Human, "what is this?")),
+        (Timestamp(4), model_called(2, "reviewer", ConversationSide::Assistant)),
+        (Timestamp(5), model_replied(2, "reviewer", ConversationSide::Assistant, "A project.", "")),
     ];
-    let past = fold(&RunId::from("c0"), story, CostLedger::default());
-    desk.msg(UiMessage::Reply(BackendReply::Past { run: "c0".into(), past: Ok(Box::new(past)) }));
+    let past = fold_events(&RunId::from("c0"), story, CostLedger::default());
+    desk.send_message(UiMessage::Reply(BackendReply::Past {
+        run: "c0".into(),
+        past_run: Ok(Box::new(past)),
+    }));
     let end = UiCommand::Send(RunId::from("c1"), RunCommand::End);
-    assert_eq!(desk.take(), [end, UiCommand::Resume(RunId::from("c0"))]);
-    desk.run("c0", resumed(vec![])).run("c0", person(8, UserQuestion::Message)).line("and now?");
-    assert_eq!(desk.take(), [answer("c0", 8, "and now?")]);
+    assert_eq!(desk.take_commands(), [end, UiCommand::Resume(RunId::from("c0"))]);
+    desk.run_event("c0", resumed_event(vec![]))
+        .run_event("c0", user_question(8, UserQuestion::Message))
+        .line("and now?");
+    assert_eq!(desk.take_commands(), [answer_command("c0", 8, "and now?")]);
     assert_eq!(desk.model.mode(), "role:reviewer");
 }
 
@@ -534,18 +570,18 @@ fn a_conversation_is_taken_up_as_one() {
 fn a_question_that_is_left_open_can_be_taken_up() {
     let failure = || {
         RunError::new("tool.denied", "A step was not allowed", "state `verify` wants to run it")
-            .hint("approve it, run with --yes, or allow it in settings: \"approvals\"")
+            .with_hint("approve it, run with --yes, or allow it in settings: \"approvals\"")
     };
     let failed = UserQuestion::Failed { failure: Box::new(failure()) };
-    let end = |status| finished(status, None, Some(failure()));
+    let end = |status| run_finished(status, None, Some(failure()));
     let rows = [(failed.clone(), RunStatus::Failed, true), (failed, RunStatus::Paused, true)];
     for (question, status, stands) in rows {
         let mut desk = Desk::new();
-        desk.workflow().run("r1", person(20, question));
-        let screen = desk.screen(80, 24);
+        desk.workflow().run_event("r1", user_question(20, question));
+        let screen = desk.draw_screen(80, 24);
         assert!(screen.contains("Esc: later") && !screen.contains("--yes"), "{screen}");
-        desk.key(KeyCode::Esc).run("r1", end(status));
-        let screen = desk.screen(80, 24);
+        desk.key(KeyCode::Esc).run_event("r1", end(status));
+        let screen = desk.draw_screen(80, 24);
         assert_eq!(screen.contains("/resume takes it up again"), stands, "{screen}");
         let title = if status == RunStatus::Paused {
             "‖ coder_reviewer paused in"
@@ -556,9 +592,10 @@ fn a_question_that_is_left_open_can_be_taken_up() {
     }
     // without a snapshot it is over for good
     let mut desk = Desk::new();
-    desk.workflow().run("r1", person(20, UserQuestion::NoSnapshot { reason: "the disk is full".into() }));
-    desk.key(KeyCode::Esc).run("r1", end(RunStatus::Failed));
-    let screen = desk.screen(80, 24);
+    desk.workflow()
+        .run_event("r1", user_question(20, UserQuestion::NoSnapshot { reason: "the disk is full".into() }));
+    desk.key(KeyCode::Esc).run_event("r1", end(RunStatus::Failed));
+    let screen = desk.draw_screen(80, 24);
     assert!(!screen.contains("/resume") && screen.contains("✗ coder_reviewer failed"), "{screen}");
 }
 
@@ -578,33 +615,33 @@ fn the_status_line_says_what_escape_does() {
     let limit = || UserQuestion::Limit { limit: "max_steps".into(), value: 3, text: String::new() };
     let rows: Vec<(RunEvent, &str, UiCommand)> = vec![
         (
-            approval(20, "execute_terminal", command_preview("ls")),
+            approval_event(20, "execute_terminal", command_preview("ls")),
             "Esc denies",
-            decided("r1", 20, ApprovalDecision::Deny { reason: None }),
+            decision_command("r1", 20, ApprovalDecision::Deny { reason: None }),
         ),
-        (person(20, pause), "Esc: later", stop()),
-        (person(20, limit()), "Esc: later", stop()),
-        (person(20, UserQuestion::NoSnapshot { reason: String::new() }), "Esc stops", stop()),
+        (user_question(20, pause), "Esc: later", stop_command()),
+        (user_question(20, limit()), "Esc: later", stop_command()),
+        (user_question(20, UserQuestion::NoSnapshot { reason: String::new() }), "Esc stops", stop_command()),
     ];
     for (event, told, expected) in rows {
         let mut desk = Desk::new();
-        desk.workflow().run("r1", event);
-        let screen = desk.screen(80, 24);
+        desk.workflow().run_event("r1", event);
+        let screen = desk.draw_screen(80, 24);
         assert!(screen.lines().last().unwrap().contains(told), "{told}: {screen}");
         desk.key(KeyCode::Esc);
-        assert_eq!(desk.take(), [expected], "{told}");
+        assert_eq!(desk.take_commands(), [expected], "{told}");
     }
     let mut desk = Desk::new();
     desk.workflow();
-    assert!(desk.screen(80, 24).lines().last().unwrap().contains("Esc stops"));
+    assert!(desk.draw_screen(80, 24).lines().last().unwrap().contains("Esc stops"));
 }
 
-fn stop() -> UiCommand {
+fn stop_command() -> UiCommand {
     UiCommand::Send(RunId::from("r1"), RunCommand::Answer { call: CallId(20), answer: UserAnswer::Stop })
 }
 
 fn yes_or_no() -> RunEvent {
-    person(
+    user_question(
         20,
         UserQuestion::Pause {
             state: "gate".into(),
@@ -623,34 +660,38 @@ fn yes_or_no() -> RunEvent {
 #[test]
 fn a_wrong_word_waits_for_no_other_question() {
     let mut desk = Desk::new();
-    desk.workflow().run("r1", yes_or_no()).line("maybe");
-    assert_eq!((desk.take(), desk.unread().len()), (vec![], 0));
-    assert!(desk.screen(80, 24).contains("✗ `maybe` is no answer"));
+    desk.workflow().run_event("r1", yes_or_no()).line("maybe");
+    assert_eq!((desk.take_commands(), desk.unread_texts().len()), (vec![], 0));
+    assert!(desk.draw_screen(80, 24).contains("✗ `maybe` is no answer"));
     desk.key(KeyCode::Char('y'));
     let yes = UserAnswer::Value { value: json!(true) };
     assert_eq!(
-        desk.take(),
+        desk.take_commands(),
         [UiCommand::Send(RunId::from("r1"), RunCommand::Answer { call: CallId(20), answer: yes })]
     );
     // the rest of a word whose first letter was the answer
     let mut desk = Desk::new();
-    desk.workflow().run("r1", yes_or_no()).line("nope");
+    desk.workflow().run_event("r1", yes_or_no()).line("nope");
     let no = UserAnswer::Value { value: json!(false) };
     assert_eq!(
-        desk.take(),
+        desk.take_commands(),
         [UiCommand::Send(RunId::from("r1"), RunCommand::Answer { call: CallId(20), answer: no })]
     );
-    assert!(desk.unread().is_empty() && desk.screen(80, 24).contains("the rest of your answer"));
+    assert!(desk.unread_texts().is_empty() && desk.draw_screen(80, 24).contains("the rest of your answer"));
     desk.key(KeyCode::Up);
     assert_eq!(desk.model.composer.text(), "ope", "nothing is lost");
     // who begins anew means something else
     let mut desk = Desk::new();
-    desk.workflow().run("r1", yes_or_no()).key(KeyCode::Char('y')).pause(1_000).line("then test it");
-    assert_eq!(desk.take().pop(), Some(say("then test it")));
+    desk.workflow()
+        .run_event("r1", yes_or_no())
+        .key(KeyCode::Char('y'))
+        .advance_clock(1_000)
+        .line("then test it");
+    assert_eq!(desk.take_commands().pop(), Some(say_command("then test it")));
 }
 
 /// What became of a tool when the program ended is not known.
-fn uncertain() -> UserQuestion {
+fn uncertain_question() -> UserQuestion {
     UserQuestion::Uncertain {
         began: CallId(7),
         state: "code".into(),
@@ -660,7 +701,7 @@ fn uncertain() -> UserQuestion {
     }
 }
 
-fn answered(value: serde_json::Value) -> Vec<UiCommand> {
+fn answer_commands(value: serde_json::Value) -> Vec<UiCommand> {
     let answer = UserAnswer::Value { value };
     vec![UiCommand::Send(RunId::from("r1"), RunCommand::Answer { call: CallId(20), answer })]
 }
@@ -668,59 +709,63 @@ fn answered(value: serde_json::Value) -> Vec<UiCommand> {
 #[test]
 fn what_became_of_a_tool() {
     let rows: Vec<(&str, Vec<KeyCode>, Vec<UiCommand>)> = vec![
-        ("", vec![KeyCode::Char('1')], answered(json!("repeat"))),
-        ("", vec![KeyCode::Char('3')], answered(json!("skip"))),
+        ("", vec![KeyCode::Char('1')], answer_commands(json!("repeat"))),
+        ("", vec![KeyCode::Char('3')], answer_commands(json!("skip"))),
         ("", vec![KeyCode::Down, KeyCode::Enter], vec![]),
-        ("exit 0", vec![KeyCode::Char('2')], answered(json!({"decision": "done", "result": "exit 0"}))),
+        (
+            "exit 0",
+            vec![KeyCode::Char('2')],
+            answer_commands(json!({"decision": "done", "result": "exit 0"})),
+        ),
         (
             "{\"exit_code\": 0}",
             vec![KeyCode::Char('2')],
-            answered(json!({"decision": "done", "result": {"exit_code": 0}})),
+            answer_commands(json!({"decision": "done", "result": {"exit_code": 0}})),
         ),
-        (" ", vec![KeyCode::Char('2')], answered(json!("done"))),
-        ("", vec![KeyCode::Esc], vec![stop()]),
+        (" ", vec![KeyCode::Char('2')], answer_commands(json!("done"))),
+        ("", vec![KeyCode::Esc], vec![stop_command()]),
     ];
     for (typed, keys, expected) in rows {
         let mut desk = Desk::new();
-        desk.workflow().run("r1", person(20, uncertain()));
+        desk.workflow().run_event("r1", user_question(20, uncertain_question()));
         for key in &keys {
             let _ = desk.key(*key);
         }
         if !typed.is_empty() {
-            desk.pause(1_000).line(typed);
+            desk.advance_clock(1_000).line(typed);
         }
-        assert_eq!(desk.take(), expected, "{typed} {keys:?}");
+        assert_eq!(desk.take_commands(), expected, "{typed} {keys:?}");
     }
     let mut desk = Desk::new();
-    desk.workflow().run("r1", person(20, uncertain())).frames("uncertain");
-    desk.key(KeyCode::Char('2')).frames("uncertain_done");
+    desk.workflow().run_event("r1", user_question(20, uncertain_question())).check_frames("uncertain");
+    desk.key(KeyCode::Char('2')).check_frames("uncertain_done");
 }
 
 #[test]
 fn what_became_of_a_tool_is_chosen_at_the_end_of_the_text() {
-    let mut long = uncertain();
+    let mut long = uncertain_question();
     if let UserQuestion::Uncertain { arguments, .. } = &mut long {
         let lines: String = (0..60).map(|at| format!("echo {at}\n")).collect();
         *arguments = json!({"command": format!("{lines}{}rm -rf x\u{200b}", "\n".repeat(30))});
     }
     let mut desk = Desk::new();
-    desk.workflow().run("r1", person(20, long)).pause(5_000).take();
-    let first = desk.screen(80, 24);
+    desk.workflow().run_event("r1", user_question(20, long)).advance_clock(5_000).take_commands();
+    let first = desk.draw_screen(80, 24);
     for part in
         ["in state code: ", "! This command deletes", "┃ echo 0", "▸ 1 repeat", "  3 skip", "more lines"]
     {
         assert!(first.contains(part), "no {part} in\n{first}");
     }
     for code in [KeyCode::Char('1'), KeyCode::Enter] {
-        desk.pause(2_000).unseen(code, KeyModifiers::NONE);
-        assert_eq!(desk.take(), [], "{code:?} counts at the end of the text only");
-        assert!(desk.screen(80, 24).contains("a choice counts at the end of the text"));
+        desk.advance_clock(2_000).press_before_seen(code, KeyModifiers::NONE);
+        assert_eq!(desk.take_commands(), [], "{code:?} counts at the end of the text only");
+        assert!(desk.draw_screen(80, 24).contains("a choice counts at the end of the text"));
     }
-    desk.pause(2_000).unseen(KeyCode::End, KeyModifiers::NONE);
-    let end = desk.screen(80, 24);
+    desk.advance_clock(2_000).press_before_seen(KeyCode::End, KeyModifiers::NONE);
+    let end = desk.draw_screen(80, 24);
     assert!(end.contains("… 30 blank lines") && end.contains("┃ rm -rf x‹U+200B›"), "{end}");
-    desk.pause(2_000).unseen(KeyCode::Char('1'), KeyModifiers::NONE);
-    assert_eq!(desk.take(), answered(json!("repeat")));
+    desk.advance_clock(2_000).press_before_seen(KeyCode::Char('1'), KeyModifiers::NONE);
+    assert_eq!(desk.take_commands(), answer_commands(json!("repeat")));
 }
 
 #[test]
@@ -742,33 +787,33 @@ fn journeys_are_planned_agreed_and_told() {
     ];
     for (line, expected) in rows {
         let mut desk = Desk::new();
-        assert_eq!(desk.line(line).take().pop(), Some(expected), "{line}");
+        assert_eq!(desk.line(line).take_commands().pop(), Some(expected), "{line}");
     }
     // the run of this session is meant
     let mut desk = Desk::new();
     desk.workflow().line("/rewind 2");
-    assert!(desk.screen(80, 24).contains("cannot rewind a run while coder_reviewer is running"));
-    desk.take();
-    desk.run("r1", finished(RunStatus::Completed, None, None)).line("/rewind 2");
+    assert!(desk.draw_screen(80, 24).contains("cannot rewind a run while coder_reviewer is running"));
+    desk.take_commands();
+    desk.run_event("r1", run_finished(RunStatus::Completed, None, None)).line("/rewind 2");
     let travel = TimeTravelRequest::Rewind { run: Some("r1".into()), step: 2 };
-    assert_eq!(desk.take().pop(), Some(UiCommand::Plan(travel.clone())));
+    assert_eq!(desk.take_commands().pop(), Some(UiCommand::Plan(travel.clone())));
     let title = "Rewind coder_reviewer r1 to before step 2, code?".to_owned();
     let body = "Conversation and data go back.\n  delete       new.txt\n  revert       a.txt".to_owned();
-    desk.msg(UiMessage::Reply(BackendReply::Planned(Ok(TimeTravelPreview {
+    desk.send_message(UiMessage::Reply(BackendReply::Planned(Ok(TimeTravelPreview {
         travel: travel.clone(),
         title,
         body,
     }))));
-    desk.frames("rewind");
-    desk.pause(1_000).key(KeyCode::Char('y'));
-    assert_eq!(desk.take(), [UiCommand::Travel(travel)]);
+    desk.check_frames("rewind");
+    desk.advance_clock(1_000).key(KeyCode::Char('y'));
+    assert_eq!(desk.take_commands(), [UiCommand::Travel(travel)]);
     let text = "run r1 stands before step 2, code\n2 files restored".to_owned();
-    desk.msg(UiMessage::Reply(BackendReply::Travelled(Ok(TimeTravelOutcome {
+    desk.send_message(UiMessage::Reply(BackendReply::Travelled(Ok(TimeTravelOutcome {
         text,
-        stands: Some(RunId::from("r1")),
+        resumable_run: Some(RunId::from("r1")),
     }))));
-    assert!(desk.screen(80, 24).contains("/resume goes on with r1"));
-    assert_eq!(desk.line("/resume").take().pop(), Some(UiCommand::Past("r1".into())));
+    assert!(desk.draw_screen(80, 24).contains("/resume goes on with r1"));
+    assert_eq!(desk.line("/resume").take_commands().pop(), Some(UiCommand::Past("r1".into())));
 }
 
 #[test]
@@ -776,9 +821,13 @@ fn lists_of_the_past() {
     let mut desk = Desk::new();
     let mut failed = summary("6s1c9rk2m4tz", "coder_reviewer", RunStatus::Failed, 9 * HOUR);
     failed.progress.usage = TokenUsage { prompt: 1_200, ..TokenUsage::default() };
-    listed(&mut desk, RunListPurpose::Show, vec![failed, paused("7ab0000000aa", PauseReason::Approval)]);
+    send_run_list(
+        &mut desk,
+        RunListPurpose::Show,
+        vec![failed, paused_run("7ab0000000aa", PauseReason::Approval)],
+    );
     let steps = vec![(1, "start".into(), false), (2, "code".into(), true), (3, "review".into(), true)];
-    desk.msg(UiMessage::Reply(BackendReply::Steps(Ok(RunStepList {
+    desk.send_message(UiMessage::Reply(BackendReply::Steps(Ok(RunStepList {
         run: RunId::from("6s1c9rk2m4tz"),
         workflow: "coder_reviewer".into(),
         steps,
@@ -787,55 +836,55 @@ fn lists_of_the_past() {
         run: RunId::from("6s1c9rk2m4tz"),
         workflow: "coder_reviewer".into(),
         at: Timestamp(8 * HOUR),
-        what: "message of m-base".into(),
+        location: "message of m-base".into(),
         text: "… the parser reads\x1b[2J tokens …".into(),
     };
     let found =
-        BackendReply::Found { words: "parser".into(), lines: Ok(vec![hit]), at: Timestamp(10 * HOUR) };
-    desk.msg(UiMessage::Reply(found)).frames("history");
+        BackendReply::Found { search_words: "parser".into(), lines: Ok(vec![hit]), at: Timestamp(10 * HOUR) };
+    desk.send_message(UiMessage::Reply(found)).check_frames("history");
     let filter = RunFilter {
-        here: false,
+        this_project_only: false,
         statuses: vec![RunStatus::Failed, RunStatus::Paused],
-        words: Some("the parser".into()),
+        search_words: Some("the parser".into()),
         limit: 20,
     };
     assert_eq!(
-        desk.line("/runs failed paused the parser").take().pop(),
+        desk.line("/runs failed paused the parser").take_commands().pop(),
         Some(UiCommand::Runs(filter, RunListPurpose::Show))
     );
-    desk.typed("/resume ");
-    assert!(matches!(desk.take().pop(), Some(UiCommand::Runs(_, RunListPurpose::Names))));
-    listed(&mut desk, RunListPurpose::Names, vec![paused("7ab0000000aa", PauseReason::Approval)]);
+    desk.type_text("/resume ");
+    assert!(matches!(desk.take_commands().pop(), Some(UiCommand::Runs(_, RunListPurpose::Names))));
+    send_run_list(&mut desk, RunListPurpose::Names, vec![paused_run("7ab0000000aa", PauseReason::Approval)]);
     desk.key(KeyCode::Tab);
     assert_eq!(desk.model.composer.text(), "/resume 7ab0000000aa");
 }
 
 /// Left before its second state.
-fn standing() -> PastRun {
-    standing_at(Breakpoint::state("review"))
+fn stopped_run() -> PastRun {
+    stopped_run_at(Breakpoint::before_state("review"))
 }
 
-fn standing_at(point: Breakpoint) -> PastRun {
-    let mut events = story();
+fn stopped_run_at(point: Breakpoint) -> PastRun {
+    let mut events = past_events();
     events.truncate(5);
     events.push((
         Timestamp(9_000),
-        person(20, UserQuestion::Break { state: "review".into(), point: Some(point) }),
+        user_question(20, UserQuestion::Break { state: "review".into(), point: Some(point) }),
     ));
-    fold(&RunId::from("r1"), events, CostLedger::default())
+    fold_events(&RunId::from("r1"), events, CostLedger::default())
 }
 
-fn steered(steering: SteeringAction) -> UiCommand {
+fn steering_command(steering: SteeringAction) -> UiCommand {
     UiCommand::Send(RunId::from("r1"), RunCommand::Steer(steering))
 }
 
-fn told(result: Result<(), String>) -> UiMessage {
+fn resume_reply(result: Result<(), String>) -> UiMessage {
     UiMessage::Reply(BackendReply::Resumed { run: RunId::from("r1"), result })
 }
 
 /// What is sent, without what the letters on the way asked for.
-fn sent(desk: &mut Desk) -> Vec<UiCommand> {
-    desk.take()
+fn sent_commands(desk: &mut Desk) -> Vec<UiCommand> {
+    desk.take_commands()
         .into_iter()
         .filter(|cmd| matches!(cmd, UiCommand::Send(..) | UiCommand::Stops(_) | UiCommand::Quit))
         .collect()
@@ -845,36 +894,43 @@ fn sent(desk: &mut Desk) -> Vec<UiCommand> {
 fn what_is_typed_before_a_run_is_driven_reaches_it() {
     type Typed = (&'static str, Vec<UiCommand>);
     let rows: Vec<Typed> = vec![
-        ("/step", vec![steered(SteeringAction::Step)]),
-        ("/continue", vec![steered(SteeringAction::Continue)]),
-        ("/stop", vec![cancel("r1")]),
-        ("/break stop", vec![steered(SteeringAction::Break { point: Breakpoint::state("stop") })]),
+        ("/step", vec![steering_command(SteeringAction::Step)]),
+        ("/continue", vec![steering_command(SteeringAction::Continue)]),
+        ("/stop", vec![cancel_command("r1")]),
+        (
+            "/break stop",
+            vec![steering_command(SteeringAction::Break { point: Breakpoint::before_state("stop") })],
+        ),
     ];
     for (line, expected) in rows {
         for (glance, event_first) in [(true, true), (true, false), (false, true), (false, false)] {
             let mut desk = Desk::new();
             if glance {
                 // its end is on screen, and all of it is still being read
-                desk.msg(UiMessage::Reply(BackendReply::Glance(Box::new(standing())))).line(line);
-                desk.msg(whole(standing()));
+                desk.send_message(UiMessage::Reply(BackendReply::Glance(Box::new(stopped_run())))).line(line);
+                desk.send_message(full_run_message(stopped_run()));
             } else {
                 // all of it is there, and it is being taken up
-                desk.msg(whole(standing())).line(line);
+                desk.send_message(full_run_message(stopped_run())).line(line);
             }
-            assert!(desk.screen(120, 40).contains("stands before review"));
-            assert_eq!(sent(&mut desk), [], "{line}: nobody drives it yet");
+            assert!(desk.draw_screen(120, 40).contains("stands before review"));
+            assert_eq!(sent_commands(&mut desk), [], "{line}: nobody drives it yet");
             if event_first {
-                desk.run("r1", resumed(vec![]));
-                assert_eq!(sent(&mut desk), expected, "{line}");
-                desk.msg(told(Ok(())));
+                desk.run_event("r1", resumed_event(vec![]));
+                assert_eq!(sent_commands(&mut desk), expected, "{line}");
+                desk.send_message(resume_reply(Ok(())));
             } else {
-                desk.msg(told(Ok(())));
-                assert_eq!(sent(&mut desk), expected, "{line}");
-                desk.run("r1", resumed(vec![]));
+                desk.send_message(resume_reply(Ok(())));
+                assert_eq!(sent_commands(&mut desk), expected, "{line}");
+                desk.run_event("r1", resumed_event(vec![]));
             }
-            assert_eq!(sent(&mut desk), [], "{line}: once");
+            assert_eq!(sent_commands(&mut desk), [], "{line}: once");
             desk.line("/pause");
-            assert_eq!(sent(&mut desk), [steered(SteeringAction::Pause)], "{line}: from now on at once");
+            assert_eq!(
+                sent_commands(&mut desk),
+                [steering_command(SteeringAction::Pause)],
+                "{line}: from now on at once"
+            );
         }
     }
 }
@@ -885,103 +941,125 @@ fn what_is_typed_before_a_run_is_driven_reaches_it() {
 fn what_is_typed_while_a_run_is_read_is_for_that_run() {
     let said = |text: &str| UiCommand::Send(RunId::from("r1"), RunCommand::Say { text: text.into() });
     let rows = [
-        ("/step", steered(SteeringAction::Step)),
-        ("/continue", steered(SteeringAction::Continue)),
-        ("/stop", cancel("r1")),
-        ("/break stop", steered(SteeringAction::Break { point: Breakpoint::state("stop") })),
+        ("/step", steering_command(SteeringAction::Step)),
+        ("/continue", steering_command(SteeringAction::Continue)),
+        ("/stop", cancel_command("r1")),
+        ("/break stop", steering_command(SteeringAction::Break { point: Breakpoint::before_state("stop") })),
         ("go on", said("go on")),
     ];
     for (line, expected) in rows {
         for known in [false, true] {
             let mut desk = Desk::new();
             if known {
-                desk.msg(whole(standing())).msg(told(Err("no".into())));
+                desk.send_message(full_run_message(stopped_run()))
+                    .send_message(resume_reply(Err("no".into())));
             }
             desk.line("/resume r1").line(line);
-            assert!(desk.screen(120, 40).contains("waits until run r1 is read"), "{line}");
-            assert_eq!(sent(&mut desk), [], "{line}");
-            assert!(!desk.model.stops.step && desk.model.stops.points.is_empty());
-            desk.typed("a draft").msg(whole(standing()));
-            assert_eq!((desk.model.composer.text().as_str(), sent(&mut desk)), ("a draft", vec![]), "{line}");
-            desk.msg(told(Ok(())));
-            assert_eq!(sent(&mut desk), std::slice::from_ref(&expected), "{line}");
+            assert!(desk.draw_screen(120, 40).contains("waits until run r1 is read"), "{line}");
+            assert_eq!(sent_commands(&mut desk), [], "{line}");
+            assert!(!desk.model.breakpoints.step && desk.model.breakpoints.points.is_empty());
+            desk.type_text("a draft").send_message(full_run_message(stopped_run()));
+            assert_eq!(
+                (desk.model.composer.text().as_str(), sent_commands(&mut desk)),
+                ("a draft", vec![]),
+                "{line}"
+            );
+            desk.send_message(resume_reply(Ok(())));
+            assert_eq!(sent_commands(&mut desk), std::slice::from_ref(&expected), "{line}");
         }
     }
     for line in ["/pause", "/set common_data.a = 1"] {
         let mut desk = Desk::new();
-        desk.msg(UiMessage::Reply(BackendReply::Glance(Box::new(standing())))).line(line);
-        assert!(desk.screen(120, 40).contains("waits until run r1 is read"), "{line}");
+        desk.send_message(UiMessage::Reply(BackendReply::Glance(Box::new(stopped_run())))).line(line);
+        assert!(desk.draw_screen(120, 40).contains("waits until run r1 is read"), "{line}");
     }
     // what is said to a run that cannot be read comes back, and a view of before stays
-    let unread = || UiMessage::Reply(BackendReply::Past { run: "r1".into(), past: Err("no".into()) });
+    let unread = || UiMessage::Reply(BackendReply::Past { run: "r1".into(), past_run: Err("no".into()) });
     let mut desk = Desk::new();
-    desk.line("/resume r1").line("/step").line("go on").msg(unread());
-    assert!(desk.model.opening.is_none());
-    assert_eq!((desk.model.composer.text().as_str(), sent(&mut desk)), ("go on", vec![]));
+    desk.line("/resume r1").line("/step").line("go on").send_message(unread());
+    assert!(desk.model.opening_run.is_none());
+    assert_eq!((desk.model.composer.text().as_str(), sent_commands(&mut desk)), ("go on", vec![]));
     desk.model.composer.take_text();
     desk.line("/resume r1")
-        .msg(whole(standing()))
-        .msg(told(Err("no".into())))
+        .send_message(full_run_message(stopped_run()))
+        .send_message(resume_reply(Err("no".into())))
         .line("/resume r1")
-        .msg(unread());
-    assert!(desk.model.opening.is_none() && desk.model.run(&RunId::from("r1")).is_some());
+        .send_message(unread());
+    assert!(desk.model.opening_run.is_none() && desk.model.find_run(&RunId::from("r1")).is_some());
     // a refusal forgets that it was told to stop
     let mut desk = Desk::new();
-    desk.msg(whole(standing())).line("/stop").msg(told(Err("no".into())));
-    assert!(!desk.model.run(&RunId::from("r1")).unwrap().stopping);
+    desk.send_message(full_run_message(stopped_run()))
+        .line("/stop")
+        .send_message(resume_reply(Err("no".into())));
+    assert!(!desk.model.find_run(&RunId::from("r1")).unwrap().is_cancelling);
 }
 
 #[test]
 fn what_is_said_to_a_run_that_does_not_go_on_comes_back() {
-    let refused = || told(Err("another process drives it".into()));
+    let refused = || resume_reply(Err("another process drives it".into()));
     let mut desk = Desk::new();
-    desk.msg(whole(standing())).line("/step").line("and test it").msg(refused());
-    assert_eq!(sent(&mut desk), []);
+    desk.send_message(full_run_message(stopped_run()))
+        .line("/step")
+        .line("and test it")
+        .send_message(refused());
+    assert_eq!(sent_commands(&mut desk), []);
     assert_eq!(desk.model.composer.text(), "and test it");
     // also what is meant for models that were interrupted; each is told one text, and the next one waits
     let mut desk = Desk::new();
-    desk.msg(whole(standing_at(Breakpoint::Now))).line("shorter").line("and test it").msg(refused());
-    assert_eq!(sent(&mut desk), []);
+    desk.send_message(full_run_message(stopped_run_at(Breakpoint::Now)))
+        .line("shorter")
+        .line("and test it")
+        .send_message(refused());
+    assert_eq!(sent_commands(&mut desk), []);
     assert_eq!(desk.model.composer.text(), "shorter\nand test it");
     let mut desk = Desk::new();
-    desk.msg(whole(standing_at(Breakpoint::Now))).line("shorter").line("and test it").msg(told(Ok(())));
+    desk.send_message(full_run_message(stopped_run_at(Breakpoint::Now)))
+        .line("shorter")
+        .line("and test it")
+        .send_message(resume_reply(Ok(())));
     let say = UiCommand::Send(RunId::from("r1"), RunCommand::Say { text: "and test it".into() });
-    assert_eq!(sent(&mut desk), [answer("r1", 20, "shorter"), say]);
+    assert_eq!(sent_commands(&mut desk), [answer_command("r1", 20, "shorter"), say]);
     // taken up once more, it hears nothing of before
     let mut desk = Desk::new();
-    desk.msg(whole(standing())).line("/step").msg(refused());
-    desk.msg(whole(standing())).msg(told(Ok(())));
-    assert_eq!(sent(&mut desk), []);
+    desk.send_message(full_run_message(stopped_run())).line("/step").send_message(refused());
+    desk.send_message(full_run_message(stopped_run())).send_message(resume_reply(Ok(())));
+    assert_eq!(sent_commands(&mut desk), []);
     // nor one that cannot be read
     let mut desk = Desk::new();
-    desk.msg(UiMessage::Reply(BackendReply::Glance(Box::new(standing())))).line("/step");
-    desk.msg(UiMessage::Reply(BackendReply::Past { run: "r1".into(), past: Err("it is broken".into()) }));
-    assert!(desk.model.rising.is_empty());
-    assert_eq!(sent(&mut desk), []);
+    desk.send_message(UiMessage::Reply(BackendReply::Glance(Box::new(stopped_run())))).line("/step");
+    desk.send_message(UiMessage::Reply(BackendReply::Past {
+        run: "r1".into(),
+        past_run: Err("it is broken".into()),
+    }));
+    assert!(desk.model.resuming_runs.is_empty());
+    assert_eq!(sent_commands(&mut desk), []);
     // typed twice it takes a run up, and does not let it go on from where it stands
     let mut desk = Desk::new();
-    desk.msg(whole(standing())).line("/resume").msg(told(Ok(())));
-    assert_eq!(sent(&mut desk), []);
+    desk.send_message(full_run_message(stopped_run())).line("/resume").send_message(resume_reply(Ok(())));
+    assert_eq!(sent_commands(&mut desk), []);
     // whoever leaves waits for nothing
     let mut desk = Desk::new();
-    desk.msg(whole(standing())).line("/step").control('d');
-    assert_eq!(sent(&mut desk), [UiCommand::Send(RunId::from("r1"), RunCommand::Leave), UiCommand::Quit]);
+    desk.send_message(full_run_message(stopped_run())).line("/step").press_control('d');
+    assert_eq!(
+        sent_commands(&mut desk),
+        [UiCommand::Send(RunId::from("r1"), RunCommand::Leave), UiCommand::Quit]
+    );
 }
 
 #[test]
 fn a_text_for_a_conversation_waits_until_it_asks_again() {
     let story = vec![
         (Timestamp(1), chat_started()),
-        (Timestamp(2), person(1, UserQuestion::Message)),
-        (Timestamp(3), said(MessageAuthor::Human, "what is this?")),
-        (Timestamp(4), called(2, "coder", ConversationSide::Assistant)),
+        (Timestamp(2), user_question(1, UserQuestion::Message)),
+        (Timestamp(3), message_event(MessageAuthor::Human, "what is this?")),
+        (Timestamp(4), model_called(2, "coder", ConversationSide::Assistant)),
     ];
-    let past = fold(&RunId::from("r1"), story, CostLedger::default());
+    let past = fold_events(&RunId::from("r1"), story, CostLedger::default());
     let mut desk = Desk::new();
-    desk.msg(whole(past)).line("and now?");
-    assert_eq!(sent(&mut desk), []);
-    desk.run("r1", resumed(vec![CallId(2)])).msg(told(Ok(())));
-    assert_eq!(sent(&mut desk), [], "it answers what was asked before");
-    desk.run("r1", person(3, UserQuestion::Message));
-    assert_eq!(sent(&mut desk), [answer("r1", 3, "and now?")]);
+    desk.send_message(full_run_message(past)).line("and now?");
+    assert_eq!(sent_commands(&mut desk), []);
+    desk.run_event("r1", resumed_event(vec![CallId(2)])).send_message(resume_reply(Ok(())));
+    assert_eq!(sent_commands(&mut desk), [], "it answers what was asked before");
+    desk.run_event("r1", user_question(3, UserQuestion::Message));
+    assert_eq!(sent_commands(&mut desk), [answer_command("r1", 3, "and now?")]);
 }

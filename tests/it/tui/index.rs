@@ -9,12 +9,12 @@ use synthdev::tui::backend::{IndexingReply, IndexingRequest};
 use super::*;
 
 impl Desk {
-    fn told(&mut self, number: u64, told: IndexingReply) -> &mut Self {
-        self.msg(UiMessage::Reply(BackendReply::Index(number, told, Timestamp(0))))
+    fn send_index_reply(&mut self, number: u64, told: IndexingReply) -> &mut Self {
+        self.send_message(UiMessage::Reply(BackendReply::Index(number, told, Timestamp(0))))
     }
 
-    fn indexes(&mut self) -> Vec<UiCommand> {
-        self.take()
+    fn take_index_commands(&mut self) -> Vec<UiCommand> {
+        self.take_commands()
             .into_iter()
             .filter(|cmd| matches!(cmd, UiCommand::Index(..) | UiCommand::StopAside))
             .collect()
@@ -27,16 +27,16 @@ fn proposal() -> IndexingReply {
     IndexingReply::Proposal(lines.map(str::to_owned).to_vec())
 }
 
-fn done(ending: IndexOutcome) -> IndexingReply {
+fn done_reply(ending: IndexOutcome) -> IndexingReply {
     let usage = TokenUsage { prompt: 4_000, completion: 310, ..TokenUsage::default() };
     let spent = CostEntry { model: "m-fast".into(), usage, cost_usd: Some(0.0021), ..CostEntry::default() };
     let report = IndexReport {
-        indexed: 12,
+        indexed_count: 12,
         files: 340,
-        unchanged: 328,
-        gone: 2,
-        spent: vec![spent],
-        ending,
+        unchanged_count: 328,
+        removed_count: 2,
+        costs: vec![spent],
+        outcome: ending,
         ..IndexReport::default()
     };
     IndexingReply::Done(Box::new(report))
@@ -46,51 +46,58 @@ fn done(ending: IndexOutcome) -> IndexingReply {
 fn an_index_is_asked_about_made_and_summed_up() {
     let mut desk = Desk::new();
     assert_eq!(
-        desk.line("/index 100").indexes(),
+        desk.line("/index 100").take_index_commands(),
         [UiCommand::Index(1, IndexingRequest::Look(SizeLimit::Medium))]
     );
-    desk.told(1, proposal());
-    desk.frames("index_proposed");
-    assert_eq!(desk.key(KeyCode::Char('y')).indexes(), [UiCommand::Index(2, IndexingRequest::Go)]);
+    desk.send_index_reply(1, proposal());
+    desk.check_frames("index_proposed");
+    assert_eq!(
+        desk.key(KeyCode::Char('y')).take_index_commands(),
+        [UiCommand::Index(2, IndexingRequest::Go)]
+    );
     // one at a time
     desk.line("/index");
-    assert_eq!(desk.indexes(), []);
-    assert!(desk.said_last().contains("not now: the index is made"), "{}", desk.said_last());
-    desk.told(2, IndexingReply::At(IndexingProgress { done: 3, of: 16 }));
-    assert_eq!(desk.indexes(), [UiCommand::Index(2, IndexingRequest::More)]);
-    assert!(desk.screen(80, 24).contains("the index is made: 3 of 16"), "{}", desk.screen(80, 24));
-    desk.told(2, done(IndexOutcome::Whole));
-    assert_eq!(desk.indexes(), []);
+    assert_eq!(desk.take_index_commands(), []);
+    assert!(desk.last_message_text().contains("not now: the index is made"), "{}", desk.last_message_text());
+    desk.send_index_reply(2, IndexingReply::At(IndexingProgress { done_count: 3, total_count: 16 }));
+    assert_eq!(desk.take_index_commands(), [UiCommand::Index(2, IndexingRequest::More)]);
+    assert!(desk.draw_screen(80, 24).contains("the index is made: 3 of 16"), "{}", desk.draw_screen(80, 24));
+    desk.send_index_reply(2, done_reply(IndexOutcome::Whole));
+    assert_eq!(desk.take_index_commands(), []);
     let line = "indexed 12 of 340 files (328 unchanged, 2 gone), 4,310 tokens, $0.0021";
-    assert!(desk.said_last().contains(line), "{}", desk.said_last());
-    assert!(desk.model.aside.is_none());
+    assert!(desk.last_message_text().contains(line), "{}", desk.last_message_text());
+    assert!(desk.model.side_query.is_none());
     assert_eq!((desk.model.usage().total(), desk.model.cost_usd()), (4_310, Some(0.0021)));
 }
 
 #[test]
 fn nothing_is_done_for_who_does_not_want_it() {
     let mut desk = Desk::new();
-    desk.line("/index").told(1, proposal()).take();
-    assert_eq!(desk.key(KeyCode::Char('n')).indexes(), []);
-    assert!(desk.model.aside.is_none() && desk.model.dialogs.is_empty());
+    desk.line("/index").send_index_reply(1, proposal()).take_commands();
+    assert_eq!(desk.key(KeyCode::Char('n')).take_index_commands(), []);
+    assert!(desk.model.side_query.is_none() && desk.model.dialogs.is_empty());
     // stopped while it was looked at: no question comes any more
     desk.line("/index").key(KeyCode::Esc);
-    assert_eq!(desk.indexes().last(), Some(&UiCommand::StopAside));
-    desk.told(2, proposal());
+    assert_eq!(desk.take_index_commands().last(), Some(&UiCommand::StopAside));
+    desk.send_index_reply(2, proposal());
     assert!(desk.model.dialogs.is_empty());
     // stopped in the middle: what it came to is told and paid
-    desk.line("/index").told(3, proposal()).key(KeyCode::Char('y')).key(KeyCode::Esc);
-    assert_eq!(desk.indexes().last(), Some(&UiCommand::StopAside));
-    assert!(desk.screen(80, 24).contains("stopped: the index is made"), "{}", desk.screen(80, 24));
-    desk.told(4, IndexingReply::At(IndexingProgress { done: 3, of: 16 }));
-    assert_eq!(desk.indexes(), [UiCommand::Index(4, IndexingRequest::More)]);
-    desk.told(4, done(IndexOutcome::Stopped));
-    assert!(desk.said_last().contains("stopped: what was done is kept"), "{}", desk.said_last());
+    desk.line("/index").send_index_reply(3, proposal()).key(KeyCode::Char('y')).key(KeyCode::Esc);
+    assert_eq!(desk.take_index_commands().last(), Some(&UiCommand::StopAside));
+    assert!(desk.draw_screen(80, 24).contains("stopped: the index is made"), "{}", desk.draw_screen(80, 24));
+    desk.send_index_reply(4, IndexingReply::At(IndexingProgress { done_count: 3, total_count: 16 }));
+    assert_eq!(desk.take_index_commands(), [UiCommand::Index(4, IndexingRequest::More)]);
+    desk.send_index_reply(4, done_reply(IndexOutcome::Stopped));
+    assert!(
+        desk.last_message_text().contains("stopped: what was done is kept"),
+        "{}",
+        desk.last_message_text()
+    );
     assert_eq!(desk.model.cost_usd(), Some(0.0021));
     let why = "no model is set for level fast: /configure fast sets one up";
-    desk.line("/index").told(5, IndexingReply::Refused(why.into()));
-    assert_eq!(desk.said_last().trim_end(), why);
+    desk.line("/index").send_index_reply(5, IndexingReply::Refused(why.into()));
+    assert_eq!(desk.last_message_text().trim_end(), why);
     desk.line("/index 70");
-    assert!(desk.said_last().contains("`70` is no size limit"), "{}", desk.said_last());
-    assert_eq!(desk.indexes().len(), 1);
+    assert!(desk.last_message_text().contains("`70` is no size limit"), "{}", desk.last_message_text());
+    assert_eq!(desk.take_index_commands().len(), 1);
 }

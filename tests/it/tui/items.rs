@@ -6,7 +6,7 @@ fn tool(call: u64, name: &str, arguments: serde_json::Value) -> RunEvent {
     RunEvent::ToolStarted { call: CallId(call), agent: "coder".into(), tool: name.into(), arguments }
 }
 
-fn done(call: u64, name: &str, content: &str) -> RunEvent {
+fn tool_finished(call: u64, name: &str, content: &str) -> RunEvent {
     RunEvent::ToolFinished {
         call: CallId(call),
         agent: "coder".into(),
@@ -19,56 +19,56 @@ fn done(call: u64, name: &str, content: &str) -> RunEvent {
 }
 
 /// A conversation with reasoning, a call and an edit.
-fn desk() -> Desk {
+fn desk_with_items() -> Desk {
     let mut desk = Desk::new();
     let edit =
         json!({"file_path": "a.rs", "old_text": "fn a() {\n    old();", "new_text": "fn a() {\n    new();"});
-    desk.chat()
-        .run("c1", called(7, "coder", ConversationSide::Assistant))
-        .run(
+    desk.start_chat()
+        .run_event("c1", model_called(7, "coder", ConversationSide::Assistant))
+        .run_event(
             "c1",
-            replied(7, "coder", ConversationSide::Assistant, "I look at it.", "One thing\nand another"),
+            model_replied(7, "coder", ConversationSide::Assistant, "I look at it.", "One thing\nand another"),
         )
-        .run("c1", tool(8, "execute_terminal", json!({"command": "ls"})))
-        .run("c1", done(8, "execute_terminal", "one.rs\ntwo.rs\nthree.rs"))
-        .run("c1", tool(9, "edit_file", edit))
-        .run("c1", done(9, "edit_file", "{\"success\":true,\"line\":41}\n"));
+        .run_event("c1", tool(8, "execute_terminal", json!({"command": "ls"})))
+        .run_event("c1", tool_finished(8, "execute_terminal", "one.rs\ntwo.rs\nthree.rs"))
+        .run_event("c1", tool(9, "edit_file", edit))
+        .run_event("c1", tool_finished(9, "edit_file", "{\"success\":true,\"line\":41}\n"));
     desk
 }
 
 #[test]
 fn what_is_chosen_opens_and_closes() {
-    let mut desk = desk();
-    let screen = desk.screen(100, 40);
+    let mut desk = desk_with_items();
+    let screen = desk.draw_screen(100, 40);
     for shown in
         ["∴ thought, 2 lines (Ctrl+O)", "— done · 1.2 s · 3 lines", "   42 -    old();", "   42 +    new();"]
     {
         assert!(screen.contains(shown), "{shown}: {screen}");
     }
     assert!(!screen.contains("one.rs") && !screen.contains("and another"), "{screen}");
-    desk.press(KeyCode::Char('1'), KeyModifiers::ALT);
-    desk.screen(100, 40);
+    desk.press_key(KeyCode::Char('1'), KeyModifiers::ALT);
+    desk.draw_screen(100, 40);
     // the last one first: the edit, then the call
-    desk.typed("[[").key(KeyCode::Enter);
-    let screen = desk.screen(100, 40);
+    desk.type_text("[[").key(KeyCode::Enter);
+    let screen = desk.draw_screen(100, 40);
     assert!(screen.contains("    three.rs") && !screen.contains("and another"), "{screen}");
-    desk.typed("[").key(KeyCode::Enter);
-    let screen = desk.screen(100, 40);
+    desk.type_text("[").key(KeyCode::Enter);
+    let screen = desk.draw_screen(100, 40);
     assert!(screen.contains("    and another") && screen.contains("    three.rs"), "{screen}");
-    desk.typed("]").key(KeyCode::Enter);
-    assert!(!desk.screen(100, 40).contains("three.rs"));
+    desk.type_text("]").key(KeyCode::Enter);
+    assert!(!desk.draw_screen(100, 40).contains("three.rs"));
     assert_eq!(
         desk.model
             .transcript
-            .selected()
+            .selected_index()
             .and_then(|at| desk.model.transcript.get(at))
             .map(|item| { item.text().lines().next().unwrap_or_default().to_owned() }),
         Some("coder execute_terminal command=ls".to_owned())
     );
     desk.key(KeyCode::Esc);
-    assert_eq!(desk.model.transcript.selected(), None);
-    desk.typed("[hello");
-    assert!(desk.screen(100, 40).contains("❯ [hello"), "the input box has the keys again");
+    assert_eq!(desk.model.transcript.selected_index(), None);
+    desk.type_text("[hello");
+    assert!(desk.draw_screen(100, 40).contains("❯ [hello"), "the input box has the keys again");
 }
 
 #[test]
@@ -76,13 +76,13 @@ fn answers_look_the_same_as_they_come_and_in_the_end() {
     let answer = "# Plan\n\n1. **Read** `a.rs`\n   - [x] done\n   - [ ] open\n\n> a [link](https://x.y)\n\n| file | lines |\n|:-----|------:|\n\
         | a.rs | 12 |\n| 日本.rs | 1,234 |\n\n```rust\nfn main() { // start\n    println!(\"hi\");\n}\n```\n---\nThe *end*.";
     let mut desk = Desk::new();
-    desk.chat().run("c1", called(7, "coder", ConversationSide::Assistant));
+    desk.start_chat().run_event("c1", model_called(7, "coder", ConversationSide::Assistant));
     for piece in answer.as_bytes().chunks(7).map(<[u8]>::to_vec).collect::<Vec<_>>() {
         // pieces of bytes that are no text come together with the next
         let text = String::from_utf8_lossy(&piece).replace('\u{fffd}', "");
-        desk.run("c1", delta(7, DeltaKind::Text, &text));
-        desk.screen(80, 24);
+        desk.run_event("c1", delta_event(7, DeltaKind::Text, &text));
+        desk.draw_screen(80, 24);
     }
-    desk.run("c1", replied(7, "coder", ConversationSide::Assistant, answer, ""));
-    desk.frames("markdown");
+    desk.run_event("c1", model_replied(7, "coder", ConversationSide::Assistant, answer, ""));
+    desk.check_frames("markdown");
 }

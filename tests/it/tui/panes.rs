@@ -60,13 +60,13 @@ pub(super) fn states(names: &[&str]) -> Vec<String> {
     names.iter().map(|name| (*name).to_owned()).collect()
 }
 
-pub(super) fn defined(run: &str, graph: WorkflowGraph) -> UiMessage {
+pub(super) fn definition_message(run: &str, graph: WorkflowGraph) -> UiMessage {
     let variables = Map::from_iter([("rounds".to_owned(), json!(0)), ("goal".to_owned(), json!("ship it"))]);
     let found = Ok(Box::new(RunDefinitionView { graphs: vec![graph], variables }));
-    UiMessage::Reply(BackendReply::Defined { run: RunId::from(run), found })
+    UiMessage::Reply(BackendReply::Defined { run: RunId::from(run), definition: found })
 }
 
-pub(super) fn changed(state: &str, set: serde_json::Value) -> RunEvent {
+pub(super) fn data_changed(state: &str, set: serde_json::Value) -> RunEvent {
     let serde_json::Value::Object(set) = set else { panic!("an object") };
     RunEvent::DataChanged { state: state.into(), set, removed: vec![] }
 }
@@ -103,26 +103,35 @@ pub(super) fn budget() -> RunEvent {
 }
 
 impl Desk {
-    pub(super) fn alt(&mut self, letter: char) -> &mut Self {
-        self.press(KeyCode::Char(letter), KeyModifiers::ALT)
+    pub(super) fn press_alt(&mut self, letter: char) -> &mut Self {
+        self.press_key(KeyCode::Char(letter), KeyModifiers::ALT)
     }
 
     /// A workflow in its second state, with data, tools, two agents and a budget.
-    pub(super) fn working(&mut self) -> &mut Self {
-        self.run("r1", budget())
-            .msg(defined("r1", graph("coder_reviewer", &states(&["start", "code", "review", "stop"]))))
-            .run("r1", snapshot_taken())
-            .run("r1", entered("start"))
-            .run("r1", changed("start", json!({"plan": {"parts": ["parse", "print"], "notes": "one\ntwo"}})))
-            .run("r1", transition("start", "code"))
-            .run("r1", entered("code"))
-            .run("r1", called(5, "coder", ConversationSide::Assistant))
-            .pause(2_000)
-            .run("r1", replied(5, "coder", ConversationSide::Assistant, "", ""))
-            .run("r1", tool(6, "read_files", json!({"file_paths": ["src/main.rs"]})))
-            .run("r1", tool_done(6, "read_files", true, "fn main() {\n\tprintln!(\"\x1b[31mhi\x1b[0m\");\n}"))
-            .run("r1", approval(7, "execute_terminal", command_preview("cargo test")))
-            .run(
+    pub(super) fn show_working_run(&mut self) -> &mut Self {
+        self.run_event("r1", budget())
+            .send_message(definition_message(
+                "r1",
+                graph("coder_reviewer", &states(&["start", "code", "review", "stop"])),
+            ))
+            .run_event("r1", snapshot_taken())
+            .run_event("r1", state_entered("start"))
+            .run_event(
+                "r1",
+                data_changed("start", json!({"plan": {"parts": ["parse", "print"], "notes": "one\ntwo"}})),
+            )
+            .run_event("r1", transition("start", "code"))
+            .run_event("r1", state_entered("code"))
+            .run_event("r1", model_called(5, "coder", ConversationSide::Assistant))
+            .advance_clock(2_000)
+            .run_event("r1", model_replied(5, "coder", ConversationSide::Assistant, "", ""))
+            .run_event("r1", tool(6, "read_files", json!({"file_paths": ["src/main.rs"]})))
+            .run_event(
+                "r1",
+                tool_done(6, "read_files", true, "fn main() {\n\tprintln!(\"\x1b[31mhi\x1b[0m\");\n}"),
+            )
+            .run_event("r1", approval_event(7, "execute_terminal", command_preview("cargo test")))
+            .run_event(
                 "r1",
                 RunEvent::ApprovalAnswered {
                     call: CallId(7),
@@ -130,22 +139,25 @@ impl Desk {
                     decision: ApprovalDecision::Allow,
                 },
             )
-            .run("r1", tool(8, "execute_terminal", json!({"command": "cargo test"})))
-            .run("r1", called(9, "reviewer", ConversationSide::User))
-            .run("r1", replied(9, "reviewer", ConversationSide::User, "Looks good to me.", ""))
-            .run(
+            .run_event("r1", tool(8, "execute_terminal", json!({"command": "cargo test"})))
+            .run_event("r1", model_called(9, "reviewer", ConversationSide::User))
+            .run_event("r1", model_replied(9, "reviewer", ConversationSide::User, "Looks good to me.", ""))
+            .run_event(
                 "r1",
-                changed("code", json!({"rounds": 2, "plan": {"parts": ["parse", "print"], "notes": "x"}})),
+                data_changed(
+                    "code",
+                    json!({"rounds": 2, "plan": {"parts": ["parse", "print"], "notes": "x"}}),
+                ),
             )
-            .run("r1", called(10, "coder", ConversationSide::Assistant))
-            .run("r1", delta(10, DeltaKind::Text, "I begin with the parser. "))
+            .run_event("r1", model_called(10, "coder", ConversationSide::Assistant))
+            .run_event("r1", delta_event(10, DeltaKind::Text, "I begin with the parser. "))
     }
 
-    pub(super) fn failing(&mut self) -> &mut Self {
+    pub(super) fn show_failing_run(&mut self) -> &mut Self {
         let why = || RunError::new("model.auth", "The provider refused the key", "401 from api.example.com");
-        self.working()
-            .run("r1", tool_done(8, "execute_terminal", false, "error[E0308]: mismatched types"))
-            .run(
+        self.show_working_run()
+            .run_event("r1", tool_done(8, "execute_terminal", false, "error[E0308]: mismatched types"))
+            .run_event(
                 "r1",
                 RunEvent::ToolRefused {
                     agent: "coder".into(),
@@ -153,7 +165,7 @@ impl Desk {
                     reason: "there is no such tool".into(),
                 },
             )
-            .run(
+            .run_event(
                 "r1",
                 RunEvent::Retrying {
                     state: "code".into(),
@@ -163,8 +175,11 @@ impl Desk {
                     error: Box::new(why()),
                 },
             )
-            .run("r1", RunEvent::Warning { code: "x".into(), text: "the budget is nearly used up".into() })
-            .run(
+            .run_event(
+                "r1",
+                RunEvent::Warning { code: "x".into(), text: "the budget is nearly used up".into() },
+            )
+            .run_event(
                 "r1",
                 RunEvent::ModelFailed {
                     call: CallId(10),
@@ -175,21 +190,21 @@ impl Desk {
                     spent: Vec::new(),
                 },
             )
-            .run("r1", finished(RunStatus::Failed, None, Some(why())))
+            .run_event("r1", run_finished(RunStatus::Failed, None, Some(why())))
     }
 
-    pub(super) fn long(&mut self) -> &mut Self {
+    pub(super) fn show_long_run(&mut self) -> &mut Self {
         let names: Vec<String> = (0..200).map(|at| format!("state_{at:03}")).collect();
-        self.run("r1", budget()).msg(defined("r1", graph("two_hundred", &names)));
+        self.run_event("r1", budget()).send_message(definition_message("r1", graph("two_hundred", &names)));
         for at in 0..150 {
-            self.run("r1", entered(&names[at]));
-            self.run(
+            self.run_event("r1", state_entered(&names[at]));
+            self.run_event(
                 "r1",
-                called(1_000 + at as u64, &format!("agent_{}", at % 30), ConversationSide::Assistant),
+                model_called(1_000 + at as u64, &format!("agent_{}", at % 30), ConversationSide::Assistant),
             );
-            self.run(
+            self.run_event(
                 "r1",
-                replied(
+                model_replied(
                     1_000 + at as u64,
                     &format!("agent_{}", at % 30),
                     ConversationSide::Assistant,
@@ -199,31 +214,34 @@ impl Desk {
             );
             for part in 0..4 {
                 let call = 10_000 + at as u64 * 4 + part;
-                self.run(
+                self.run_event(
                     "r1",
                     tool(call, "read_files", json!({"file_paths": [format!("src/{at}/{part}.rs")]})),
                 );
-                self.run("r1", tool_done(call, "read_files", part != 3, &"line\n".repeat(2_000)));
+                self.run_event("r1", tool_done(call, "read_files", part != 3, &"line\n".repeat(2_000)));
             }
-            self.run("r1", changed(&names[at], json!({format!("key_{at}"): "word ".repeat(200)})));
-            self.run("r1", transition(&names[at], &names[at + 1]));
+            self.run_event("r1", data_changed(&names[at], json!({format!("key_{at}"): "word ".repeat(200)})));
+            self.run_event("r1", transition(&names[at], &names[at + 1]));
         }
-        self.run("r1", changed(&names[149], json!({"list": (0..3_000).collect::<Vec<_>>()})))
-            .run("r1", entered(&names[150]))
+        self.run_event("r1", data_changed(&names[149], json!({"list": (0..3_000).collect::<Vec<_>>()})))
+            .run_event("r1", state_entered(&names[150]))
     }
 
-    pub(super) fn unicode(&mut self) -> &mut Self {
+    pub(super) fn show_unicode_run(&mut self) -> &mut Self {
         let names = ["始め", "código", "проверка🧪", "نهاية", "stop"];
-        self.run("r1", budget())
-            .msg(defined("r1", graph("ワークフロー", &states(&names))))
-            .run("r1", entered("始め"))
-            .run("r1", transition("始め", "código"))
-            .run("r1", entered("código"))
-            .run("r1", called(5, "программист", ConversationSide::Assistant))
-            .run("r1", replied(5, "программист", ConversationSide::Assistant, "готово", ""))
-            .run("r1", tool(6, "قراءة", json!({"مسار": "src/日本語.rs", "x": "\x1b[2J\u{202e}evil"})))
-            .run("r1", tool_done(6, "قراءة", true, "e\u{301}e\u{301} 日本語 \u{200b}zero"))
-            .run("r1", changed("código", json!({"名前": "太郎 🧑‍🚀", "a/b~c": {"\u{202e}k": "v\x07"}})))
+        self.run_event("r1", budget())
+            .send_message(definition_message("r1", graph("ワークフロー", &states(&names))))
+            .run_event("r1", state_entered("始め"))
+            .run_event("r1", transition("始め", "código"))
+            .run_event("r1", state_entered("código"))
+            .run_event("r1", model_called(5, "программист", ConversationSide::Assistant))
+            .run_event("r1", model_replied(5, "программист", ConversationSide::Assistant, "готово", ""))
+            .run_event("r1", tool(6, "قراءة", json!({"مسار": "src/日本語.rs", "x": "\x1b[2J\u{202e}evil"})))
+            .run_event("r1", tool_done(6, "قراءة", true, "e\u{301}e\u{301} 日本語 \u{200b}zero"))
+            .run_event(
+                "r1",
+                data_changed("código", json!({"名前": "太郎 🧑‍🚀", "a/b~c": {"\u{202e}k": "v\x07"}})),
+            )
     }
 }
 
@@ -232,20 +250,20 @@ fn every_pane_in_every_state() {
     type Play = fn(&mut Desk) -> &mut Desk;
     let situations: [(&str, Play); 5] = [
         ("empty", |desk| desk),
-        ("streaming", Desk::working),
-        ("error", Desk::failing),
-        ("long", Desk::long),
-        ("unicode", Desk::unicode),
+        ("streaming", Desk::show_working_run),
+        ("error", Desk::show_failing_run),
+        ("long", Desk::show_long_run),
+        ("unicode", Desk::show_unicode_run),
     ];
     for (situation, play) in situations {
         for (key, pane) in PANES {
             let mut desk = Desk::new();
             play(&mut desk);
-            desk.alt(key);
+            desk.press_alt(key);
             if situation == "streaming" && pane == "tools" {
                 desk.key(KeyCode::Home).key(KeyCode::Enter);
             }
-            desk.shot(&format!("{pane}_{situation}"));
+            desk.check_shots(&format!("{pane}_{situation}"));
         }
     }
 }
@@ -265,8 +283,8 @@ pub(super) fn keys(desk: &mut Desk, keys: &str) {
             "PgUp" => desk.key(KeyCode::PageUp),
             "F3" => desk.key(KeyCode::F(3)),
             other => match other.strip_prefix("Alt+") {
-                Some(letter) => desk.alt(letter.chars().next().unwrap()),
-                None => desk.typed(other),
+                Some(letter) => desk.press_alt(letter.chars().next().unwrap()),
+                None => desk.type_text(other),
             },
         };
     }
@@ -277,10 +295,10 @@ fn keys_lead_to_what_is_on_screen() {
     // size, keys, what is on screen, what is not
     let check = |size: (u16, u16), pressed: &str, shown: &[&str], hidden: &[&str]| {
         let mut desk = Desk::new();
-        desk.working().msg(UiMessage::Resize(size.0, size.1));
-        desk.screen(size.0, size.1);
+        desk.show_working_run().send_message(UiMessage::Resize(size.0, size.1));
+        desk.draw_screen(size.0, size.1);
         keys(&mut desk, pressed);
-        let screen = desk.screen(size.0, size.1);
+        let screen = desk.draw_screen(size.0, size.1);
         for text in shown {
             assert!(screen.contains(text), "{size:?} {pressed}: {text} is missing\n{screen}");
         }
@@ -339,12 +357,12 @@ fn keys_lead_to_what_is_on_screen() {
 fn every_pane_understands_the_same_keys() {
     let check = |(key, other, title, word): (char, u8, &str, &str)| {
         let mut desk = Desk::new();
-        desk.long().msg(UiMessage::Resize(120, 40));
-        desk.screen(120, 40);
+        desk.show_long_run().send_message(UiMessage::Resize(120, 40));
+        desk.draw_screen(120, 40);
         let heading = format!("─ {title}");
         let alone = |screen: &str| screen.lines().any(|line| line.starts_with(&heading));
         let shown = |desk: &mut Desk, what: &str, wanted: &str, there: bool| {
-            let screen = desk.screen(120, 40);
+            let screen = desk.draw_screen(120, 40);
             assert_eq!(screen.contains(wanted), there, "{title}: {what}: {wanted}\n{screen}");
             screen
         };
@@ -352,7 +370,7 @@ fn every_pane_understands_the_same_keys() {
         shown(&mut desk, "opened by its second key", &heading, true);
         desk.key(KeyCode::F(other));
         shown(&mut desk, "closed by it", &heading, false);
-        desk.alt(key);
+        desk.press_alt(key);
         let beside = shown(&mut desk, "opened", &heading, true);
         let home = {
             desk.key(KeyCode::Home);
@@ -363,15 +381,15 @@ fn every_pane_understands_the_same_keys() {
         desk.key(KeyCode::End);
         let end = shown(&mut desk, "the end", " 100 % ─", title != "graph");
         assert!(home != scrolled && home != end, "{title}");
-        desk.key(KeyCode::Home).typed("/").typed(word).key(KeyCode::Enter);
+        desk.key(KeyCode::Home).type_text("/").type_text(word).key(KeyCode::Enter);
         let found = shown(&mut desk, "found", word, true);
         assert!(!found.contains("not found"), "{title}: {found}");
-        desk.key(KeyCode::Esc).typed("/nowhere").key(KeyCode::Enter);
+        desk.key(KeyCode::Esc).type_text("/nowhere").key(KeyCode::Enter);
         shown(&mut desk, "not found", "/nowhere not found", true);
-        desk.key(KeyCode::Esc).take();
+        desk.key(KeyCode::Esc).take_commands();
         for letter in ['y', 'Y'] {
             desk.key(KeyCode::Char(letter));
-            let copied = desk.take();
+            let copied = desk.take_commands();
             assert!(
                 matches!(&copied[..], [UiCommand::Copy(text)] if !text.trim().is_empty()),
                 "{title} {letter}: {copied:?}"
@@ -382,9 +400,9 @@ fn every_pane_understands_the_same_keys() {
         assert!(alone(&zoomed) && !alone(&beside), "{title}\n{zoomed}");
         desk.key(KeyCode::F(10));
         assert!(!alone(&shown(&mut desk, "beside again", &heading, true)), "{title}");
-        desk.typed("hello");
+        desk.type_text("hello");
         assert_eq!(desk.model.composer.text(), "hello", "{title}: who goes on typing means the input box");
-        desk.alt(key).alt(key);
+        desk.press_alt(key).press_alt(key);
         shown(&mut desk, "closed", &heading, false);
     };
     let rows = [
@@ -401,33 +419,35 @@ fn every_pane_understands_the_same_keys() {
 #[test]
 fn what_is_new_stays_in_view_until_somebody_scrolls() {
     let mut desk = Desk::new();
-    desk.long();
-    desk.alt('2');
-    assert!(desk.screen(80, 24).contains("▶● state_150"), "the graph follows the run");
-    desk.run("r1", transition("state_150", "state_151")).run("r1", entered("state_151"));
-    assert!(desk.screen(80, 24).contains("▶● state_151"));
-    desk.key(KeyCode::PageUp).run("r1", transition("state_151", "state_152")).run("r1", entered("state_152"));
+    desk.show_long_run();
+    desk.press_alt('2');
+    assert!(desk.draw_screen(80, 24).contains("▶● state_150"), "the graph follows the run");
+    desk.run_event("r1", transition("state_150", "state_151")).run_event("r1", state_entered("state_151"));
+    assert!(desk.draw_screen(80, 24).contains("▶● state_151"));
+    desk.key(KeyCode::PageUp)
+        .run_event("r1", transition("state_151", "state_152"))
+        .run_event("r1", state_entered("state_152"));
     desk.key(KeyCode::PageUp).key(KeyCode::PageUp);
-    assert!(!desk.screen(80, 24).contains("▶"), "it stays where it was scrolled to");
+    assert!(!desk.draw_screen(80, 24).contains("▶"), "it stays where it was scrolled to");
     desk.key(KeyCode::End);
-    assert!(desk.screen(80, 24).contains("▶● state_152"), "End follows again");
-    desk.alt('6');
-    assert!(desk.screen(80, 24).contains("state_152"), "the newest row is in view");
+    assert!(desk.draw_screen(80, 24).contains("▶● state_152"), "End follows again");
+    desk.press_alt('6');
+    assert!(desk.draw_screen(80, 24).contains("state_152"), "the newest row is in view");
     desk.key(KeyCode::Home);
-    assert!(desk.screen(80, 24).contains("coder_reviewer begins"));
+    assert!(desk.draw_screen(80, 24).contains("coder_reviewer begins"));
 }
 
 #[test]
 fn rows_are_copied_without_the_screens_line_breaks() {
     let check = |pressed: &str, expected: &str| {
         let mut desk = Desk::new();
-        desk.working().msg(UiMessage::Resize(80, 24));
-        desk.screen(80, 24);
+        desk.show_working_run().send_message(UiMessage::Resize(80, 24));
+        desk.draw_screen(80, 24);
         for key in pressed.split(' ') {
             keys(&mut desk, key);
-            desk.screen(80, 24);
+            desk.draw_screen(80, 24);
         }
-        let copied = desk.take().into_iter().find_map(|cmd| match cmd {
+        let copied = desk.take_commands().into_iter().find_map(|cmd| match cmd {
             UiCommand::Copy(text) => Some(text),
             _ => None,
         });
@@ -455,59 +475,60 @@ fn rows_are_copied_without_the_screens_line_breaks() {
 #[test]
 fn panes_show_the_run_that_was_chosen() {
     let mut desk = Desk::new();
-    desk.workflow().run("r1", finished(RunStatus::Completed, None, None));
-    desk.run("r2", workflow_started("second", "more")).run("r2", entered("begin"));
-    desk.alt('6');
-    assert!(desk.screen(80, 24).contains("timeline · second"));
-    desk.alt('p');
-    let screen = desk.screen(80, 24);
+    desk.workflow().run_event("r1", run_finished(RunStatus::Completed, None, None));
+    desk.run_event("r2", workflow_started("second", "more")).run_event("r2", state_entered("begin"));
+    desk.press_alt('6');
+    assert!(desk.draw_screen(80, 24).contains("timeline · second"));
+    desk.press_alt('p');
+    let screen = desk.draw_screen(80, 24);
     assert!(screen.contains("timeline · coder_reviewer") && screen.contains("1 of 2"), "{screen}");
-    desk.alt('n');
-    assert!(desk.screen(80, 24).contains("timeline · second"));
-    desk.key(KeyCode::Esc).line("/watch r1").alt('6');
-    assert!(desk.screen(80, 24).contains("timeline · coder_reviewer"));
+    desk.press_alt('n');
+    assert!(desk.draw_screen(80, 24).contains("timeline · second"));
+    desk.key(KeyCode::Esc).line("/watch r1").press_alt('6');
+    assert!(desk.draw_screen(80, 24).contains("timeline · coder_reviewer"));
     desk.key(KeyCode::Esc).line("/watch");
-    let screen = desk.screen(80, 24);
+    let screen = desk.draw_screen(80, 24);
     assert!(
         screen.contains("▸ r1 coder_reviewer · over") && screen.contains("r2 second · begin"),
         "{screen}"
     );
     desk.line("/watch zz");
-    assert!(desk.screen(80, 24).contains("no run of this session is zz"));
-    desk.run("r2", finished(RunStatus::Completed, None, None)).run("r3", workflow_started("third", "x"));
-    desk.alt('6');
-    assert!(desk.screen(80, 24).contains("timeline · third"), "a new run is shown");
+    assert!(desk.draw_screen(80, 24).contains("no run of this session is zz"));
+    desk.run_event("r2", run_finished(RunStatus::Completed, None, None))
+        .run_event("r3", workflow_started("third", "x"));
+    desk.press_alt('6');
+    assert!(desk.draw_screen(80, 24).contains("timeline · third"), "a new run is shown");
 }
 
 #[test]
 fn questions_of_every_run_are_counted_and_answered_over_any_pane() {
     let mut desk = Desk::new();
-    desk.working().alt('5');
-    desk.run("r1", approval(20, "execute_terminal", command_preview("ls")));
-    desk.run("r1", approval(21, "execute_terminal", command_preview("cat")));
-    let screen = desk.screen(120, 40);
+    desk.show_working_run().press_alt('5');
+    desk.run_event("r1", approval_event(20, "execute_terminal", command_preview("ls")));
+    desk.run_event("r1", approval_event(21, "execute_terminal", command_preview("cat")));
+    let screen = desk.draw_screen(120, 40);
     assert!(screen.contains("2 questions") && screen.contains("┃ ls"), "{screen}");
     assert!(screen.contains("tools · coder_reviewer · 2 ask you"), "{screen}");
-    desk.take();
-    desk.pause(1_000).typed("y");
-    assert_eq!(desk.take(), [decided("r1", 20, ApprovalDecision::Allow)]);
-    desk.alt('2');
-    assert!(desk.screen(200, 50).contains("─ graph"), "panes change behind a question");
+    desk.take_commands();
+    desk.advance_clock(1_000).type_text("y");
+    assert_eq!(desk.take_commands(), [decision_command("r1", 20, ApprovalDecision::Allow)]);
+    desk.press_alt('2');
+    assert!(desk.draw_screen(200, 50).contains("─ graph"), "panes change behind a question");
 }
 
 #[test]
 fn the_definition_is_asked_for_once_and_only_when_it_is_wanted() {
     let mut desk = Desk::new();
     desk.workflow();
-    assert!(!desk.take().contains(&UiCommand::Definition(RunId::from("r1"))));
-    desk.alt('2');
-    assert_eq!(desk.take(), [UiCommand::Definition(RunId::from("r1"))]);
-    assert!(desk.screen(80, 24).contains("the workflow is being read"));
-    desk.run("r1", entered("review")).alt('4').alt('2');
-    assert_eq!(desk.take(), []);
+    assert!(!desk.take_commands().contains(&UiCommand::Definition(RunId::from("r1"))));
+    desk.press_alt('2');
+    assert_eq!(desk.take_commands(), [UiCommand::Definition(RunId::from("r1"))]);
+    assert!(desk.draw_screen(80, 24).contains("the workflow is being read"));
+    desk.run_event("r1", state_entered("review")).press_alt('4').press_alt('2');
+    assert_eq!(desk.take_commands(), []);
     let found = Err("run r1 has no definition".to_owned());
-    desk.msg(UiMessage::Reply(BackendReply::Defined { run: RunId::from("r1"), found }));
-    assert!(desk.screen(80, 24).contains("run r1 has no definition"));
+    desk.send_message(UiMessage::Reply(BackendReply::Defined { run: RunId::from("r1"), definition: found }));
+    assert!(desk.draw_screen(80, 24).contains("run r1 has no definition"));
 }
 
 #[test]
@@ -515,22 +536,22 @@ fn the_mouse_scrolls_what_is_below_it_and_chooses() {
     let mouse =
         |kind, column, row| UiMessage::Mouse(MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE });
     let mut desk = Desk::new();
-    desk.long().alt('6').key(KeyCode::Esc);
-    desk.screen(120, 40);
-    desk.msg(mouse(MouseEventKind::Down(MouseButton::Left), 100, 10));
+    desk.show_long_run().press_alt('6').key(KeyCode::Esc);
+    desk.draw_screen(120, 40);
+    desk.send_message(mouse(MouseEventKind::Down(MouseButton::Left), 100, 10));
     assert_eq!(desk.model.panes.focus, None, "it is off at first");
     desk.line("/mouse on");
-    assert_eq!(desk.take().pop(), Some(UiCommand::Mouse(true)));
-    let before = desk.screen(120, 40);
-    desk.msg(mouse(MouseEventKind::ScrollUp, 10, 10));
-    let scrolled = desk.screen(120, 40);
-    assert!(!desk.model.transcript.following() && scrolled != before, "the conversation");
+    assert_eq!(desk.take_commands().pop(), Some(UiCommand::Mouse(true)));
+    let before = desk.draw_screen(120, 40);
+    desk.send_message(mouse(MouseEventKind::ScrollUp, 10, 10));
+    let scrolled = desk.draw_screen(120, 40);
+    assert!(!desk.model.transcript.is_following() && scrolled != before, "the conversation");
     let top = desk.model.panes.state(PaneKind::Timeline).cursor;
-    desk.msg(mouse(MouseEventKind::ScrollUp, 100, 10));
+    desk.send_message(mouse(MouseEventKind::ScrollUp, 100, 10));
     assert!(desk.model.panes.state(PaneKind::Timeline).cursor < top, "the timeline");
-    desk.msg(mouse(MouseEventKind::Down(MouseButton::Left), 100, 10));
+    desk.send_message(mouse(MouseEventKind::Down(MouseButton::Left), 100, 10));
     assert_eq!(desk.model.panes.focus, Some(PaneKind::Timeline));
-    desk.msg(mouse(MouseEventKind::Down(MouseButton::Left), 10, 39));
+    desk.send_message(mouse(MouseEventKind::Down(MouseButton::Left), 10, 39));
     assert_eq!(desk.model.panes.focus, None, "the status line is no pane");
     desk.line("/mouse");
     assert!(!desk.model.mouse);
@@ -543,17 +564,17 @@ fn other_keys_are_used_everywhere() {
         "user:keyboard.json",
         "{\"graph\": [\"Alt+G\"], \"copy\": [\"c\"]}",
     );
-    let (keymap, found) = keymap::read(&file);
+    let (keymap, found) = keymap::read_keyboard_file(&file);
     assert!(found.is_empty(), "{found:?}");
     let mut desk = Desk::new();
-    desk.working();
+    desk.show_working_run();
     desk.model.keymap = keymap;
-    desk.alt('2');
+    desk.press_alt('2');
     assert_eq!(desk.model.panes.focus, None);
-    desk.alt('g').take();
-    assert!(desk.screen(80, 24).contains("c copies"), "hints know it");
+    desk.press_alt('g').take_commands();
+    assert!(desk.draw_screen(80, 24).contains("c copies"), "hints know it");
     desk.key(KeyCode::Char('c'));
-    assert!(matches!(desk.take().as_slice(), [UiCommand::Copy(_)]));
+    assert!(matches!(desk.take_commands().as_slice(), [UiCommand::Copy(_)]));
     desk.key(KeyCode::Esc).line("/keys");
     desk.key(KeyCode::Home);
     let all = desk.model.transcript.text();
@@ -564,31 +585,36 @@ fn other_keys_are_used_everywhere() {
 fn themes_are_named() {
     let mut desk = Desk::new();
     desk.line("/theme");
-    assert!(desk.screen(80, 24).contains("dark is used; there are auto, dark, light, light16, plain"));
+    assert!(desk.draw_screen(80, 24).contains("dark is used; there are auto, dark, light, light16, plain"));
     desk.line("/theme light");
-    assert_eq!(desk.take(), [UiCommand::Theme("light".into())]);
-    let light = ColorTheme::named("light", &Default::default()).unwrap();
-    desk.msg(UiMessage::Reply(BackendReply::Themed(Ok(light))));
+    assert_eq!(desk.take_commands(), [UiCommand::Theme("light".into())]);
+    let light = ColorTheme::find_theme("light", &Default::default()).unwrap();
+    desk.send_message(UiMessage::Reply(BackendReply::Themed(Ok(light))));
     assert_eq!(desk.model.theme, light);
-    desk.msg(UiMessage::Reply(BackendReply::Themed(Err("there is no theme pink".into()))));
-    assert!(desk.screen(80, 24).contains("there is no theme pink"));
+    desk.send_message(UiMessage::Reply(BackendReply::Themed(Err("there is no theme pink".into()))));
+    assert!(desk.draw_screen(80, 24).contains("there is no theme pink"));
     assert_eq!(desk.model.theme, light);
 }
 
 #[test]
 fn no_size_and_no_key_breaks_a_pane() {
     let pressed = "Home Down Enter / a Enter n N End Up PgUp Enter y Y Esc Tab BackTab";
-    let plays: [fn(&mut Desk) -> &mut Desk; 5] =
-        [|desk| desk, Desk::working, Desk::failing, Desk::unicode, Desk::long];
+    let plays: [fn(&mut Desk) -> &mut Desk; 5] = [
+        |desk| desk,
+        Desk::show_working_run,
+        Desk::show_failing_run,
+        Desk::show_unicode_run,
+        Desk::show_long_run,
+    ];
     for play in plays {
         let mut desk = Desk::new();
         play(&mut desk);
         for (width, height) in [(20, 5), (1, 1), (100, 6), (300, 80)] {
             for (key, pane) in PANES {
-                desk.alt(key);
+                desk.press_alt(key);
                 for pressed in pressed.split(' ') {
                     keys(&mut desk, pressed);
-                    let screen = desk.screen(width, height);
+                    let screen = desk.draw_screen(width, height);
                     assert!(!screen.contains('\x1b'), "{width}×{height} {pane} {pressed}");
                     assert!(!screen.contains('\u{202e}'), "{width}×{height} {pane} {pressed}");
                 }
@@ -600,33 +626,33 @@ fn no_size_and_no_key_breaks_a_pane() {
 #[test]
 fn memory_of_a_run_has_an_end() {
     let mut desk = Desk::new();
-    desk.run("r1", budget());
+    desk.run_event("r1", budget());
     for at in 0..600_u64 {
-        desk.run("r1", tool(at, "read_files", json!({"text": "x".repeat(9_000)})));
-        desk.run("r1", tool_done(at, "read_files", true, &"y".repeat(20_000)));
+        desk.run_event("r1", tool(at, "read_files", json!({"text": "x".repeat(9_000)})));
+        desk.run_event("r1", tool_done(at, "read_files", true, &"y".repeat(20_000)));
     }
-    desk.alt('5').key(KeyCode::Home);
-    let screen = desk.screen(80, 24);
+    desk.press_alt('5').key(KeyCode::Home);
+    let screen = desk.draw_screen(80, 24);
     assert!(screen.contains("… 100 earlier"), "{screen}");
-    let watch = &desk.model.run(&RunId::from("r1")).unwrap().watch;
+    let watch = &desk.model.find_run(&RunId::from("r1")).unwrap().pane_data;
     let bytes: usize = watch.calls.iter().map(|call| call.arguments.len() + call.content.len()).sum();
     assert!(bytes < 500 * 9_000, "{bytes}");
     for at in 0..120_000_u64 {
         let waits = RunEvent::Waiting { state: format!("s{}", at % 7), until: Timestamp(0) };
-        desk.run("r1", waits);
+        desk.run_event("r1", waits);
     }
-    desk.alt('6').key(KeyCode::Home);
-    assert!(desk.screen(80, 24).contains("earlier"));
-    assert!(desk.model.run(&RunId::from("r1")).unwrap().watch.timeline.len() <= 100_000);
+    desk.press_alt('6').key(KeyCode::Home);
+    assert!(desk.draw_screen(80, 24).contains("earlier"));
+    assert!(desk.model.find_run(&RunId::from("r1")).unwrap().pane_data.timeline.len() <= 100_000);
 }
 
 #[test]
 fn an_answer_is_written_whatever_pane_has_the_keys() {
     let mut desk = Desk::new();
-    desk.working().alt('6');
-    desk.run(
+    desk.show_working_run().press_alt('6');
+    desk.run_event(
         "r1",
-        person(
+        user_question(
             30,
             UserQuestion::Pause {
                 state: "ask".into(),
@@ -641,27 +667,29 @@ fn an_answer_is_written_whatever_pane_has_the_keys() {
             },
         ),
     );
-    desk.screen(80, 24);
-    desk.pause(1_000).typed("jenny/y").take();
+    desk.draw_screen(80, 24);
+    desk.advance_clock(1_000).type_text("jenny/y").take_commands();
     assert_eq!(desk.model.composer.text(), "jenny/y");
     desk.key(KeyCode::Enter);
     let value = json!("jenny/y");
     let answer = RunCommand::Answer { call: CallId(30), answer: UserAnswer::Value { value } };
-    assert_eq!(desk.take(), [UiCommand::Send(RunId::from("r1"), answer)]);
+    assert_eq!(desk.take_commands(), [UiCommand::Send(RunId::from("r1"), answer)]);
 }
 
 #[test]
 fn another_model_than_was_asked_for_is_told() {
     let check = |provider: &str, told: bool| {
         let mut desk = Desk::new();
-        desk.run("r1", budget()).run("r1", entered("code"));
-        let mut call = called(5, "coder", ConversationSide::Assistant);
+        desk.run_event("r1", budget()).run_event("r1", state_entered("code"));
+        let mut call = model_called(5, "coder", ConversationSide::Assistant);
         if let RunEvent::ModelCalled { provider: by, model, .. } = &mut call {
             *by = provider.into();
             *model = "large-model".into();
         }
-        desk.run("r1", call).run("r1", replied(5, "coder", ConversationSide::Assistant, "hi", "")).alt('3');
-        let screen = desk.screen(80, 24);
+        desk.run_event("r1", call)
+            .run_event("r1", model_replied(5, "coder", ConversationSide::Assistant, "hi", ""))
+            .press_alt('3');
+        let screen = desk.draw_screen(80, 24);
         assert_eq!(screen.contains("! large-model was asked for"), told, "{provider}\n{screen}");
     };
     check("openai", true);
@@ -671,9 +699,9 @@ fn another_model_than_was_asked_for_is_told() {
 #[test]
 fn with_reduced_motion_nothing_moves_by_itself() {
     let mut desk = Desk::new();
-    desk.working();
-    assert!(desk.model.ticking() && desk.screen(80, 24).contains("coder writes 2 s"));
-    desk.model.calm = true;
-    let screen = desk.screen(80, 24);
-    assert!(!desk.model.ticking() && screen.contains("coder writes") && !screen.contains("writes 2 s"));
+    desk.show_working_run();
+    assert!(desk.model.needs_ticks() && desk.draw_screen(80, 24).contains("coder writes 2 s"));
+    desk.model.reduced_motion = true;
+    let screen = desk.draw_screen(80, 24);
+    assert!(!desk.model.needs_ticks() && screen.contains("coder writes") && !screen.contains("writes 2 s"));
 }

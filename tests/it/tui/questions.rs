@@ -22,7 +22,7 @@ fn pause(kind: PauseKind) -> UserQuestion {
 }
 
 /// The same question with something changed.
-fn with(
+fn with_change(
     mut question: UserQuestion,
     change: impl FnOnce(&mut Vec<String>, &mut Vec<String>, &mut Option<Box<Value>>),
 ) -> UserQuestion {
@@ -33,25 +33,27 @@ fn with(
 }
 
 fn choice(default: Option<&str>) -> UserQuestion {
-    with(pause(PauseKind::Choice), |choices, _, preset| {
+    with_change(pause(PauseKind::Choice), |choices, _, preset| {
         *choices = ["ship", "test more", "drop\x1b[2J it"].map(str::to_owned).to_vec();
         *preset = default.map(Value::from).map(Box::new);
     })
 }
 
 fn outputs(names: &[&str]) -> UserQuestion {
-    with(pause(PauseKind::Outputs), |_, outputs, _| *outputs = names.iter().map(|&n| n.to_owned()).collect())
+    with_change(pause(PauseKind::Outputs), |_, outputs, _| {
+        *outputs = names.iter().map(|&n| n.to_owned()).collect()
+    })
 }
 
 fn preset(kind: PauseKind, value: Value) -> UserQuestion {
-    with(pause(kind), |_, _, default| *default = Some(Box::new(value)))
+    with_change(pause(kind), |_, _, default| *default = Some(Box::new(value)))
 }
 
 fn value(call: u64, value: Value) -> UiCommand {
-    answered(call, UserAnswer::Value { value })
+    answered_command(call, UserAnswer::Value { value })
 }
 
-fn answered(call: u64, answer: UserAnswer) -> UiCommand {
+fn answered_command(call: u64, answer: UserAnswer) -> UiCommand {
     UiCommand::Send(RunId::from("r1"), RunCommand::Answer { call: CallId(call), answer })
 }
 
@@ -87,12 +89,13 @@ fn one_key_or_a_choice() {
     ];
     for (question, keys, expected) in rows {
         let mut desk = Desk::new();
-        desk.workflow().run("r1", person(20, question.clone())).pause(700);
+        desk.workflow().run_event("r1", user_question(20, question.clone())).advance_clock(700);
         for code in &keys {
             desk.key(*code);
         }
-        let expected: Vec<UiCommand> = expected.into_iter().map(|answer| answered(20, answer)).collect();
-        assert_eq!(desk.take(), expected, "{question:?} {keys:?}");
+        let expected: Vec<UiCommand> =
+            expected.into_iter().map(|answer| answered_command(20, answer)).collect();
+        assert_eq!(desk.take_commands(), expected, "{question:?} {keys:?}");
         assert_eq!(desk.model.dialogs.is_empty(), !expected.is_empty());
     }
 }
@@ -100,45 +103,50 @@ fn one_key_or_a_choice() {
 /// A question is taken away by others; what was on its way to it answers no other one.
 #[test]
 fn what_was_meant_for_a_question_that_is_gone_answers_no_other() {
-    let paused = || finished(RunStatus::Paused, None, None);
+    let paused = || run_finished(RunStatus::Paused, None, None);
     let two = |first: UserQuestion| {
         let mut desk = Desk::new();
-        desk.workflow().run("r1", person(20, first)).pause(5_000);
-        desk.run("r2", workflow_started("other", "")).run("r2", person(30, pause(PauseKind::Approval)));
-        desk.pause(5_000).take();
-        desk.screen(80, 24);
+        desk.workflow().run_event("r1", user_question(20, first)).advance_clock(5_000);
+        desk.run_event("r2", workflow_started("other", ""))
+            .run_event("r2", user_question(30, pause(PauseKind::Approval)));
+        desk.advance_clock(5_000).take_commands();
+        desk.draw_screen(80, 24);
         desk
     };
     for (code, waits) in [(KeyCode::Char('y'), 20), (KeyCode::Char('y'), 1_300), (KeyCode::Enter, 300)] {
         let mut desk = two(pause(PauseKind::Approval));
-        desk.run("r1", paused());
-        desk.screen(80, 24);
-        desk.pause(waits).key(code);
-        assert_eq!(desk.take(), [], "{code:?} after {waits} ms");
-        assert!(desk.screen(80, 24).contains("this appeared just now"), "{}", desk.screen(80, 24));
+        desk.run_event("r1", paused());
+        desk.draw_screen(80, 24);
+        desk.advance_clock(waits).key(code);
+        assert_eq!(desk.take_commands(), [], "{code:?} after {waits} ms");
+        assert!(desk.draw_screen(80, 24).contains("this appeared just now"), "{}", desk.draw_screen(80, 24));
         // it was read by now
-        desk.pause(2_000).key(KeyCode::Char('y'));
+        desk.advance_clock(2_000).key(KeyCode::Char('y'));
         let yes = UserAnswer::Value { value: json!(true) };
         assert_eq!(
-            desk.take(),
+            desk.take_commands(),
             [UiCommand::Send(RunId::from("r2"), RunCommand::Answer { call: CallId(30), answer: yes })]
         );
     }
     // an answer that was being typed is said to nobody else
     let mut desk = Desk::new();
-    desk.workflow().run("r1", person(20, pause(PauseKind::Text))).pause(800).typed("my secret").take();
-    desk.run("r1", paused()).pause(60_000).take();
+    desk.workflow()
+        .run_event("r1", user_question(20, pause(PauseKind::Text)))
+        .advance_clock(800)
+        .type_text("my secret")
+        .take_commands();
+    desk.run_event("r1", paused()).advance_clock(60_000).take_commands();
     desk.key(KeyCode::Enter);
-    assert_eq!(desk.take(), []);
-    assert!(desk.screen(80, 24).contains("the question is gone: Enter again says this all the same"));
+    assert_eq!(desk.take_commands(), []);
+    assert!(desk.draw_screen(80, 24).contains("the question is gone: Enter again says this all the same"));
     desk.key(KeyCode::Enter);
-    assert!(!desk.take().is_empty(), "who insists says it");
+    assert!(!desk.take_commands().is_empty(), "who insists says it");
     // what is typed later is a text like others
     let mut desk = Desk::new();
-    desk.workflow().run("r1", person(20, pause(PauseKind::Text))).run("r1", paused());
-    desk.pause(2_000).typed("hello").take();
+    desk.workflow().run_event("r1", user_question(20, pause(PauseKind::Text))).run_event("r1", paused());
+    desk.advance_clock(2_000).type_text("hello").take_commands();
     desk.key(KeyCode::Enter);
-    assert!(!desk.take().is_empty());
+    assert!(!desk.take_commands().is_empty());
 }
 
 /// Who changes what stands in the input box does not answer the question that has come over it.
@@ -154,17 +162,21 @@ fn a_text_that_is_changed_answers_nothing() {
     for question in [pause(PauseKind::Approval), choice(None)] {
         for (code, modifiers, expected) in edits {
             let mut desk = Desk::new();
-            desk.workflow().typed("now mw").run("r1", person(20, question.clone())).pause(800).take();
-            desk.press(code, modifiers);
+            desk.workflow()
+                .type_text("now mw")
+                .run_event("r1", user_question(20, question.clone()))
+                .advance_clock(800)
+                .take_commands();
+            desk.press_key(code, modifiers);
             // where nothing is left to change, the text is a new one
             if desk.model.composer.is_empty() {
-                desk.model.composer.set("e a y2");
+                desk.model.composer.set_text("e a y2");
             } else {
-                desk.typed("e a y2");
+                desk.type_text("e a y2");
             }
             assert_eq!(desk.model.composer.text(), expected, "{code:?}");
             desk.key(KeyCode::Enter);
-            assert!(desk.take().iter().all(|cmd| !matches!(cmd, UiCommand::Send(..))), "{code:?}");
+            assert!(desk.take_commands().iter().all(|cmd| !matches!(cmd, UiCommand::Send(..))), "{code:?}");
             assert!(!desk.model.dialogs.is_empty(), "{code:?}");
         }
     }
@@ -173,25 +185,27 @@ fn a_text_that_is_changed_answers_nothing() {
 #[test]
 fn an_enter_that_belongs_to_the_question_before_answers_none() {
     let mut desk = Desk::new();
-    desk.workflow().run("r1", person(20, choice(None))).pause(800).take();
+    desk.workflow().run_event("r1", user_question(20, choice(None))).advance_clock(800).take_commands();
     desk.key(KeyCode::Char('2'));
-    assert_eq!(desk.take(), [answered(20, UserAnswer::Value { value: json!("test more") })]);
-    desk.run("r1", RunEvent::PersonAnswered { call: CallId(20) }).run("r1", person(21, choice(None)));
-    desk.pause(500).key(KeyCode::Enter);
-    assert_eq!(desk.take(), []);
-    assert!(desk.screen(80, 24).contains("this appeared just now: read it, then press again"));
+    assert_eq!(desk.take_commands(), [answered_command(20, UserAnswer::Value { value: json!("test more") })]);
+    desk.run_event("r1", RunEvent::PersonAnswered { call: CallId(20) })
+        .run_event("r1", user_question(21, choice(None)));
+    desk.advance_clock(500).key(KeyCode::Enter);
+    assert_eq!(desk.take_commands(), []);
+    assert!(desk.draw_screen(80, 24).contains("this appeared just now: read it, then press again"));
     desk.key(KeyCode::Enter);
-    assert_eq!(desk.take(), [answered(21, UserAnswer::Value { value: json!("ship") })]);
+    assert_eq!(desk.take_commands(), [answered_command(21, UserAnswer::Value { value: json!("ship") })]);
 }
 
 #[test]
 fn a_command_beside_a_question_is_seen_while_it_is_typed() {
     for (width, height) in [(40, 12), (80, 24)] {
         let mut desk = Desk::new();
-        desk.workflow().run("r1", approval(9, "execute_terminal", command_preview("make\nall\nof\nit")));
-        desk.screen(width, height);
-        desk.pause(2_000).typed("/sta");
-        let screen = desk.screen(width, height);
+        desk.workflow()
+            .run_event("r1", approval_event(9, "execute_terminal", command_preview("make\nall\nof\nit")));
+        desk.draw_screen(width, height);
+        desk.advance_clock(2_000).type_text("/sta");
+        let screen = desk.draw_screen(width, height);
         assert!(screen.contains("❯ /sta") && screen.contains("/status"), "{screen}");
         assert!(screen.contains("Allow coder"), "the question is still there: {screen}");
         assert_eq!(desk.model.dialogs.len(), 1);
@@ -219,12 +233,12 @@ fn what_is_written_is_read_as_what_is_wanted() {
     ];
     for (question, typed, expected) in rows {
         let mut desk = Desk::new();
-        desk.workflow().run("r1", person(20, question)).line(typed);
+        desk.workflow().run_event("r1", user_question(20, question)).line(typed);
         match expected {
-            Ok(expected) => assert_eq!(desk.take(), [value(20, expected)], "{typed}"),
+            Ok(expected) => assert_eq!(desk.take_commands(), [value(20, expected)], "{typed}"),
             Err(problem) => {
-                assert_eq!(desk.take(), [], "{typed}");
-                let screen = desk.screen(120, 40);
+                assert_eq!(desk.take_commands(), [], "{typed}");
+                let screen = desk.draw_screen(120, 40);
                 assert!(screen.contains(problem), "{typed}: {screen}");
                 assert_eq!(desk.model.dialogs.len(), 1);
                 assert!(desk.model.composer.is_empty(), "the next answer is one of its own");
@@ -240,18 +254,19 @@ fn what_is_written_is_read_as_what_is_wanted() {
 #[test]
 fn an_answer_that_was_refused_says_why_and_can_be_had_back() {
     let mut desk = Desk::new();
-    desk.workflow().run("r1", person(20, pause(PauseKind::Text))).line("no");
-    assert_eq!(desk.take(), [value(20, json!("no"))]);
+    desk.workflow().run_event("r1", user_question(20, pause(PauseKind::Text))).line("no");
+    assert_eq!(desk.take_commands(), [value(20, json!("no"))]);
     let mut again = pause(PauseKind::Text);
     if let UserQuestion::Pause { problem, .. } = &mut again {
         *problem = Some("it must have at least 5 characters".into());
     }
-    desk.run("r1", RunEvent::PersonAnswered { call: CallId(20) }).run("r1", person(21, again));
-    assert!(desk.screen(80, 24).contains("✗ it must have at least 5 characters"));
+    desk.run_event("r1", RunEvent::PersonAnswered { call: CallId(20) })
+        .run_event("r1", user_question(21, again));
+    assert!(desk.draw_screen(80, 24).contains("✗ it must have at least 5 characters"));
     desk.key(KeyCode::Up);
     assert_eq!(desk.model.composer.text(), "no");
-    desk.typed("t now").key(KeyCode::Enter);
-    assert_eq!(desk.take(), [value(21, json!("not now"))]);
+    desk.type_text("t now").key(KeyCode::Enter);
+    assert_eq!(desk.take_commands(), [value(21, json!("not now"))]);
 }
 
 #[test]
@@ -264,8 +279,8 @@ fn a_step_that_is_handed_to_a_person_is_a_form_of_typed_values() {
             "votes": {"type": "integer"}, "done": {"type": "boolean"}}})));
     }
     let mut desk = Desk::new();
-    desk.workflow().run("r1", person(20, question.clone()));
-    let screen = desk.screen(100, 30);
+    desk.workflow().run_event("r1", user_question(20, question.clone()));
+    let screen = desk.draw_screen(100, 30);
     for part in [
         "Create the ticket in the browser.",
         "▸ ticket (string): its key",
@@ -275,7 +290,7 @@ fn a_step_that_is_handed_to_a_person_is_a_form_of_typed_values() {
         assert!(screen.contains(part), "{part}: {screen}");
     }
     desk.line("ABC-1").line("many");
-    let screen = desk.screen(100, 30);
+    let screen = desk.draw_screen(100, 30);
     for part in [
         "✓ ticket (string): its key: ABC-1",
         "▸ votes (integer)",
@@ -285,14 +300,14 @@ fn a_step_that_is_handed_to_a_person_is_a_form_of_typed_values() {
     }
     assert!(!screen.contains("▸ ticket"), "{screen}");
     desk.line("3");
-    assert!(desk.screen(100, 30).contains("▸ done (boolean)"));
+    assert!(desk.draw_screen(100, 30).contains("▸ done (boolean)"));
     // nothing goes back to the value before
     desk.line("").line("4").line("yes");
-    assert_eq!(desk.take(), [value(20, json!({"ticket": "ABC-1", "votes": 4, "done": true}))]);
+    assert_eq!(desk.take_commands(), [value(20, json!({"ticket": "ABC-1", "votes": 4, "done": true}))]);
     assert!(desk.model.dialogs.is_empty());
     // Esc leaves it for later
-    desk.run("r1", person(21, question)).line("ABC-2").key(KeyCode::Esc);
-    assert_eq!(desk.take(), [answered(21, UserAnswer::Stop)]);
+    desk.run_event("r1", user_question(21, question)).line("ABC-2").key(KeyCode::Esc);
+    assert_eq!(desk.take_commands(), [answered_command(21, UserAnswer::Stop)]);
 }
 
 #[test]
@@ -302,31 +317,34 @@ fn a_bad_answer_is_no_part_of_the_next_one() {
         *required_outputs = vec!["name".into(), "city".into()];
     }
     let mut desk = Desk::new();
-    desk.workflow().run("r1", person(20, question)).line("{\"name\": \"bob\"}");
-    assert_eq!((desk.take(), desk.model.composer.is_empty()), (vec![], true));
-    let screen = desk.screen(80, 24);
+    desk.workflow().run_event("r1", user_question(20, question)).line("{\"name\": \"bob\"}");
+    assert_eq!((desk.take_commands(), desk.model.composer.is_empty()), (vec![], true));
+    let screen = desk.draw_screen(80, 24);
     assert!(screen.contains("✗ city is missing"), "{screen}");
     desk.key(KeyCode::Up);
     assert_eq!(desk.model.composer.text(), "{\"name\": \"bob\"}", "it can be had back");
-    desk.control('u').line("{\"name\": \"bob\", \"city\": \"x\"}");
-    assert_eq!(desk.take(), [value(20, json!({"name": "bob", "city": "x"}))]);
+    desk.press_control('u').line("{\"name\": \"bob\", \"city\": \"x\"}");
+    assert_eq!(desk.take_commands(), [value(20, json!({"name": "bob", "city": "x"}))]);
 }
 
 #[test]
 fn the_beginning_of_another_text_is_no_answer() {
     let mut desk = Desk::new();
-    desk.workflow().typed("and te").run("r1", person(20, pause(PauseKind::Text)));
-    assert!(desk.screen(80, 24).contains("Enter puts what you were writing into the history"));
-    desk.typed("st it").key(KeyCode::Enter);
-    assert_eq!((desk.take(), desk.model.composer.is_empty()), (vec![], true));
+    desk.workflow().type_text("and te").run_event("r1", user_question(20, pause(PauseKind::Text)));
+    assert!(desk.draw_screen(80, 24).contains("Enter puts what you were writing into the history"));
+    desk.type_text("st it").key(KeyCode::Enter);
+    assert_eq!((desk.take_commands(), desk.model.composer.is_empty()), (vec![], true));
     desk.key(KeyCode::Up);
     assert_eq!(desk.model.composer.text(), "and test it");
-    desk.control('u');
+    desk.press_control('u');
     desk.line("go on");
-    assert_eq!(desk.take(), [value(20, json!("go on"))]);
+    assert_eq!(desk.take_commands(), [value(20, json!("go on"))]);
     // what is deleted is forgotten
-    desk.typed("x").run("r1", person(22, pause(PauseKind::Text))).key(KeyCode::Backspace).line("yes");
-    assert_eq!(desk.take(), [value(22, json!("yes"))]);
+    desk.type_text("x")
+        .run_event("r1", user_question(22, pause(PauseKind::Text)))
+        .key(KeyCode::Backspace)
+        .line("yes");
+    assert_eq!(desk.take_commands(), [value(22, json!("yes"))]);
 }
 
 #[test]
@@ -337,43 +355,53 @@ fn commands_and_scrolling_work_while_something_is_to_be_written() {
         *message = long;
     }
     let mut desk = Desk::new();
-    desk.workflow().run("r1", person(20, question)).line("/runs");
-    assert_eq!(desk.take(), [runs()]);
-    assert!(desk.screen(80, 24).contains("line 1 "));
+    desk.workflow().run_event("r1", user_question(20, question)).line("/runs");
+    assert_eq!(desk.take_commands(), [runs()]);
+    assert!(desk.draw_screen(80, 24).contains("line 1 "));
     for _ in 0..9 {
         desk.key(KeyCode::PageDown);
     }
-    assert!(desk.screen(80, 24).contains("line 60 "));
-    desk.typed("half").key(KeyCode::Esc);
-    assert_eq!((desk.take(), desk.model.composer.text().as_str()), (vec![], "half"), "nothing is lost");
-    desk.control('c');
-    assert_eq!((desk.take(), desk.model.composer.is_empty()), (vec![], true));
-    desk.pause(5_000).key(KeyCode::Esc);
-    assert_eq!(desk.take(), [answered(20, UserAnswer::Stop)]);
+    assert!(desk.draw_screen(80, 24).contains("line 60 "));
+    desk.type_text("half").key(KeyCode::Esc);
+    assert_eq!(
+        (desk.take_commands(), desk.model.composer.text().as_str()),
+        (vec![], "half"),
+        "nothing is lost"
+    );
+    desk.press_control('c');
+    assert_eq!((desk.take_commands(), desk.model.composer.is_empty()), (vec![], true));
+    desk.advance_clock(5_000).key(KeyCode::Esc);
+    assert_eq!(desk.take_commands(), [answered_command(20, UserAnswer::Stop)]);
 }
 
 #[test]
 fn pauses_on_screen() {
     let mut desk = Desk::new();
-    let until = Timestamp(desk.at + 300_000);
+    let until = Timestamp(desk.clock + 300_000);
     let mut question = preset(PauseKind::Approval, json!(true));
     if let UserQuestion::Pause { until: deadline, .. } = &mut question {
         *deadline = Some(until);
     }
-    desk.workflow().run("r1", person(20, question));
-    desk.msg(UiMessage::Tick(Timestamp(until.0 - 65_500)));
-    desk.frames("pause_approval");
+    desk.workflow().run_event("r1", user_question(20, question));
+    desk.send_message(UiMessage::Tick(Timestamp(until.0 - 65_500)));
+    desk.check_frames("pause_approval");
     let mut desk = Desk::new();
-    desk.workflow().run("r1", person(20, choice(None))).key(KeyCode::Down).frames("pause_choice");
+    desk.workflow()
+        .run_event("r1", user_question(20, choice(None)))
+        .key(KeyCode::Down)
+        .check_frames("pause_choice");
     let mut desk = Desk::new();
-    desk.workflow().run("r1", person(20, pause(PauseKind::Number))).line("three").frames("pause_number");
+    desk.workflow()
+        .run_event("r1", user_question(20, pause(PauseKind::Number)))
+        .line("three")
+        .check_frames("pause_number");
     let mut desk = Desk::new();
     let mut failure = RunError::new("tool.failed", "A step failed", "`cargo test` ended with exit code 101")
-        .hint("add a transition for context.result.exit_code");
+        .with_hint("add a transition for context.result.exit_code");
     failure.state = Some("verify".into());
     desk.workflow()
-        .run("r1", person(20, UserQuestion::Failed { failure: Box::new(failure) }))
-        .frames("state_failed");
+        .run_event("r1", user_question(20, UserQuestion::Failed { failure: Box::new(failure) }))
+        .check_frames("state_failed");
 }
 
 #[test]
@@ -381,17 +409,17 @@ fn what_was_said_before_it_was_asked_for_does_not_come_back() {
     let mut desk = Desk::new();
     desk.workflow().line("first").line("second").line("third");
     // the run answers its own question with the first text, and its state `resume` takes the second
-    desk.run("r1", person(20, pause(PauseKind::Text)))
-        .run("r1", RunEvent::PersonAnswered { call: CallId(20) });
+    desk.run_event("r1", user_question(20, pause(PauseKind::Text)))
+        .run_event("r1", RunEvent::PersonAnswered { call: CallId(20) });
     let set = serde_json::Map::from_iter([("resume_input".to_owned(), json!("second"))]);
-    desk.run("r1", RunEvent::DataChanged { state: "code".into(), set, removed: vec![] });
+    desk.run_event("r1", RunEvent::DataChanged { state: "code".into(), set, removed: vec![] });
     // a question that is answered here takes nothing
-    desk.take();
-    desk.run("r1", person(21, pause(PauseKind::Text))).line("here");
-    assert_eq!(desk.take(), [value(21, json!("here"))]);
-    desk.run("r1", RunEvent::PersonAnswered { call: CallId(21) });
-    assert_eq!(desk.unread(), ["third"]);
-    desk.run("r1", finished(RunStatus::Completed, None, None));
+    desk.take_commands();
+    desk.run_event("r1", user_question(21, pause(PauseKind::Text))).line("here");
+    assert_eq!(desk.take_commands(), [value(21, json!("here"))]);
+    desk.run_event("r1", RunEvent::PersonAnswered { call: CallId(21) });
+    assert_eq!(desk.unread_texts(), ["third"]);
+    desk.run_event("r1", run_finished(RunStatus::Completed, None, None));
     assert_eq!(desk.model.composer.text(), "third");
 }
 
@@ -399,16 +427,16 @@ fn what_was_said_before_it_was_asked_for_does_not_come_back() {
 fn who_only_waits_for_a_person_wakes_nobody() {
     let mut desk = Desk::new();
     desk.workflow();
-    assert!(desk.model.ticking(), "it works, and the time goes on");
-    desk.run("r1", person(20, pause(PauseKind::Approval)));
-    assert!(!desk.model.ticking(), "only the person can go on");
-    desk.key(KeyCode::Char('y')).run("r1", RunEvent::PersonAnswered { call: CallId(20) });
-    assert!(desk.model.ticking(), "it goes on");
+    assert!(desk.model.needs_ticks(), "it works, and the time goes on");
+    desk.run_event("r1", user_question(20, pause(PauseKind::Approval)));
+    assert!(!desk.model.needs_ticks(), "only the person can go on");
+    desk.key(KeyCode::Char('y')).run_event("r1", RunEvent::PersonAnswered { call: CallId(20) });
+    assert!(desk.model.needs_ticks(), "it goes on");
 }
 
 /// The first row of a question on screen, and the others, without the frame.
 fn question_rows(desk: &mut Desk) -> Vec<String> {
-    let screen = desk.screen(80, 24);
+    let screen = desk.draw_screen(80, 24);
     let inside = screen.lines().filter(|line| line.starts_with(['┌', '│']));
     inside.map(|line| line.trim_start_matches('│').trim_end_matches('│').trim().to_owned()).collect()
 }
@@ -429,7 +457,7 @@ fn a_command_cannot_pass_for_the_words_of_the_question() {
         until: None,
     };
     let mut desk = Desk::new();
-    desk.workflow().run("r1", asked).pause(5_000);
+    desk.workflow().run_event("r1", asked).advance_clock(5_000);
     assert_eq!(
         question_rows(&mut desk),
         [
@@ -452,41 +480,46 @@ fn a_command_cannot_pass_for_the_words_of_the_question() {
 fn a_yes_counts_only_when_the_end_was_on_screen() {
     let asked = || {
         let mut desk = Desk::new();
-        desk.workflow().run("r1", approval(20, "execute_terminal", command_preview(&long("rm -rf x"))));
-        desk.pause(5_000).take();
-        desk.screen(80, 24);
+        desk.workflow()
+            .run_event("r1", approval_event(20, "execute_terminal", command_preview(&long("rm -rf x"))));
+        desk.advance_clock(5_000).take_commands();
+        desk.draw_screen(80, 24);
         desk
     };
     for code in "ya34".chars().map(KeyCode::Char) {
         let mut desk = asked();
         let screen = key(&mut desk, code);
-        assert_eq!(desk.take(), [], "{code:?}");
+        assert_eq!(desk.take_commands(), [], "{code:?}");
         assert!(screen.contains("a yes counts at the end of the text"), "{screen}");
         assert!(!screen.contains("┃ echo 0 "), "it shows more: {screen}");
         let mut pages = 0;
-        while !desk.screen(80, 24).contains("rm -rf x") {
+        while !desk.draw_screen(80, 24).contains("rm -rf x") {
             key(&mut desk, KeyCode::Char(' '));
             pages += 1;
-            assert!(pages < 9, "{}", desk.screen(80, 24));
+            assert!(pages < 9, "{}", desk.draw_screen(80, 24));
         }
         // back at the beginning it has been read
         key(&mut desk, KeyCode::Home);
         key(&mut desk, code);
-        assert!(!desk.take().is_empty() && desk.model.dialogs.is_empty(), "{code:?}");
+        assert!(!desk.take_commands().is_empty() && desk.model.dialogs.is_empty(), "{code:?}");
     }
     for code in [KeyCode::Char('n'), KeyCode::Esc] {
         let mut desk = asked();
         key(&mut desk, code);
-        assert_eq!(desk.take().len(), 1, "{code:?} needs no reading");
+        assert_eq!(desk.take_commands().len(), 1, "{code:?} needs no reading");
     }
     // a line allows it no sooner
     let mut desk = asked();
     approve_by_line(&mut desk);
-    assert_eq!(desk.take(), []);
-    assert!(desk.screen(80, 24).contains("a yes counts at the end of the text"), "{}", desk.screen(80, 24));
+    assert_eq!(desk.take_commands(), []);
+    assert!(
+        desk.draw_screen(80, 24).contains("a yes counts at the end of the text"),
+        "{}",
+        desk.draw_screen(80, 24)
+    );
     key(&mut desk, KeyCode::End);
     approve_by_line(&mut desk);
-    assert_eq!(desk.take().len(), 1);
+    assert_eq!(desk.take_commands().len(), 1);
 }
 
 #[test]
@@ -496,27 +529,27 @@ fn a_pause_is_answered_only_when_the_end_was_on_screen() {
     if let UserQuestion::Pause { message, .. } = &mut question {
         *message = long("and drop the table");
     }
-    desk.workflow().run("r1", person(20, question)).pause(5_000).take();
-    desk.screen(80, 24);
+    desk.workflow().run_event("r1", user_question(20, question)).advance_clock(5_000).take_commands();
+    desk.draw_screen(80, 24);
     for code in [KeyCode::Char('y'), KeyCode::Enter] {
         key(&mut desk, code);
-        assert_eq!(desk.take(), [], "{code:?}");
+        assert_eq!(desk.take_commands(), [], "{code:?}");
     }
     key(&mut desk, KeyCode::End);
     key(&mut desk, KeyCode::Enter);
-    assert_eq!(desk.take(), [value(20, json!(true))]);
+    assert_eq!(desk.take_commands(), [value(20, json!(true))]);
     // and for one that wants one of several: its text is read from the beginning, beside the choices
     let mut desk = Desk::new();
     let mut question = choice(None);
     if let UserQuestion::Pause { message, .. } = &mut question {
         *message = long("and drop the table");
     }
-    desk.workflow().run("r1", person(20, question)).pause(5_000).take();
-    let screen = desk.screen(80, 24);
+    desk.workflow().run_event("r1", user_question(20, question)).advance_clock(5_000).take_commands();
+    let screen = desk.draw_screen(80, 24);
     assert!(screen.contains("┃ echo 0 ") && screen.contains("▸ 1 ship"), "{screen}");
     for code in [KeyCode::Char('1'), KeyCode::Enter] {
         key(&mut desk, code);
-        assert_eq!(desk.take(), [], "{code:?}");
+        assert_eq!(desk.take_commands(), [], "{code:?}");
     }
     key(&mut desk, KeyCode::Home);
     for _ in 0..9 {
@@ -524,7 +557,7 @@ fn a_pause_is_answered_only_when_the_end_was_on_screen() {
     }
     key(&mut desk, KeyCode::Down);
     key(&mut desk, KeyCode::Enter);
-    assert_eq!(desk.take(), [value(20, json!("test more"))]);
+    assert_eq!(desk.take_commands(), [value(20, json!("test more"))]);
 }
 
 /// More lines than a screen has.
@@ -533,14 +566,14 @@ fn long(last: &str) -> String {
 }
 
 fn key(desk: &mut Desk, code: KeyCode) -> String {
-    desk.pause(2_000).unseen(code, KeyModifiers::NONE);
-    desk.screen(80, 24)
+    desk.advance_clock(2_000).press_before_seen(code, KeyModifiers::NONE);
+    desk.draw_screen(80, 24)
 }
 
 fn approve_by_line(desk: &mut Desk) {
-    desk.pause(5_000);
+    desk.advance_clock(5_000);
     for code in "/approvals 1 allow".chars().map(KeyCode::Char).chain([KeyCode::Enter]) {
-        desk.unseen(code, KeyModifiers::NONE);
+        desk.press_before_seen(code, KeyModifiers::NONE);
     }
 }
 
@@ -564,18 +597,18 @@ fn a_command_has_the_network_with_one_key() {
         (KeyCode::Esc, vec![allow(NetworkAnswer::Deny)]),
     ] {
         let mut desk = Desk::new();
-        desk.workflow().run("r1", asked());
-        let screen = desk.screen(80, 24);
+        desk.workflow().run_event("r1", asked());
+        let screen = desk.draw_screen(80, 24);
         assert!(screen.contains("Allow coder the network for execute_terminal?"), "{screen}");
         assert!(screen.contains("┃ cargo fetch "), "{screen}");
-        desk.take();
-        desk.pause(2_000).key(key);
-        assert_eq!(desk.take(), expected, "{key:?}");
+        desk.take_commands();
+        desk.advance_clock(2_000).key(key);
+        assert_eq!(desk.take_commands(), expected, "{key:?}");
         assert!(desk.model.dialogs.is_empty());
     }
     // a command that ends otherwise takes its question along
     let mut desk = Desk::new();
-    desk.workflow().run("r1", asked());
+    desk.workflow().run_event("r1", asked());
     let finished = RunEvent::ToolFinished {
         call: CallId(9),
         agent: "coder".into(),
@@ -585,6 +618,6 @@ fn a_command_has_the_network_with_one_key() {
         content: "{}".into(),
         duration_ms: 1,
     };
-    desk.run("r1", finished);
+    desk.run_event("r1", finished);
     assert!(desk.model.dialogs.is_empty());
 }

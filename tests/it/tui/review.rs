@@ -9,15 +9,15 @@ fn review(agent: Option<&str>) -> UiCommand {
 #[test]
 fn the_last_request_of_the_run_that_is_shown_is_asked_for() {
     let mut desk = Desk::new();
-    assert_eq!(desk.line("/review").take().pop(), None);
-    assert!(desk.screen(80, 24).contains("nothing was asked so far"));
+    assert_eq!(desk.line("/review").take_commands().pop(), None);
+    assert!(desk.draw_screen(80, 24).contains("nothing was asked so far"));
     // while it runs, and afterwards
-    desk.workflow().take();
+    desk.workflow().take_commands();
     for _ in 0..2 {
         for (line, agent) in [("/review", None), ("/review  reviewer ", Some("reviewer"))] {
-            assert_eq!(desk.line(line).take().pop(), Some(review(agent)), "{line}");
+            assert_eq!(desk.line(line).take_commands().pop(), Some(review(agent)), "{line}");
         }
-        desk.run("r1", finished(RunStatus::Completed, None, None)).take();
+        desk.run_event("r1", run_finished(RunStatus::Completed, None, None)).take_commands();
     }
 }
 
@@ -31,8 +31,8 @@ fn a_request_is_shown_with_its_answer_or_why_there_is_none() {
     ] {
         let mut desk = Desk::new();
         let reply = reply.map(str::to_owned).map_err(str::to_owned);
-        desk.workflow().msg(UiMessage::Reply(BackendReply::Reviewed(reply)));
-        let screen = desk.screen(80, 40);
+        desk.workflow().send_message(UiMessage::Reply(BackendReply::Reviewed(reply)));
+        let screen = desk.draw_screen(80, 40);
         for part in shown {
             assert!(screen.contains(part), "`{part}` is not in:\n{screen}");
         }

@@ -12,7 +12,7 @@ fn places() -> Vec<SetupServer> {
         base_url: format!("https://{provider}.example/v1"),
         note: note.to_owned(),
         needs_key,
-        key_from: key_from.map(str::to_owned),
+        key_source: key_from.map(str::to_owned),
     };
     vec![
         place("openai", "key set: OPENAI_API_KEY (environment)", true, Some("OPENAI_API_KEY (environment)")),
@@ -21,84 +21,96 @@ fn places() -> Vec<SetupServer> {
     ]
 }
 
-fn told(desk: &mut Desk, told: SetupReply) {
+fn send_setup_reply(desk: &mut Desk, told: SetupReply) {
     let number = desk.model.setup.as_ref().map_or(0, |setup| setup.number);
-    desk.msg(UiMessage::Reply(BackendReply::Setup(number, told)));
+    desk.send_message(UiMessage::Reply(BackendReply::Setup(number, told)));
 }
 
-fn opened(level: &str) -> Desk {
+fn opened_setup(level: &str) -> Desk {
     let mut desk = Desk::new();
     desk.line(&format!("/configure {level}"));
     assert_eq!(
-        asked(&mut desk),
-        [SetupRequest::Open { level: level.to_owned(), first: false, alone: false }]
+        take_setup_requests(&mut desk),
+        [SetupRequest::Open { level: level.to_owned(), at_first_start: false, exits_after: false }]
     );
-    told(
+    send_setup_reply(
         &mut desk,
-        SetupReply::Opened { level: level.to_owned(), first: false, alone: false, places: places() },
+        SetupReply::Opened {
+            level: level.to_owned(),
+            at_first_start: false,
+            exits_after: false,
+            servers: places(),
+        },
     );
     desk
 }
 
-fn asked(desk: &mut Desk) -> Vec<SetupRequest> {
+fn take_setup_requests(desk: &mut Desk) -> Vec<SetupRequest> {
     let only = |cmd| if let UiCommand::Setup(_, asked) = cmd { Some(*asked) } else { None };
-    desk.take().into_iter().filter_map(only).collect()
+    desk.take_commands().into_iter().filter_map(only).collect()
 }
 
-fn offer(desk: &mut Desk) {
+fn offer_models(desk: &mut Desk) {
     let model =
         |name: &str| SetupModel { name: name.to_owned(), note: "200k tokens, $3 in, $15 out".to_owned() };
-    told(desk, SetupReply::Offers { models: vec![model("claude-a"), model("claude-b")], problem: None });
+    send_setup_reply(
+        desk,
+        SetupReply::Offers { models: vec![model("claude-a"), model("claude-b")], problem: None },
+    );
 }
 
-fn some(text: &str) -> Option<String> {
+fn owned_text(text: &str) -> Option<String> {
     Some(text.to_owned())
 }
 
 #[test]
 fn what_was_chosen_is_asked_tried_and_saved() {
-    let mut desk = opened("base");
-    desk.frames("setup_place");
-    desk.typed("anth").key(KeyCode::Enter);
-    assert_eq!(asked(&mut desk), []);
+    let mut desk = opened_setup("base");
+    desk.check_frames("setup_place");
+    desk.type_text("anth").key(KeyCode::Enter);
+    assert_eq!(take_setup_requests(&mut desk), []);
     desk.key(KeyCode::Enter);
-    assert!(desk.screen(80, 24).contains("anthropic wants a key"));
-    desk.typed("sk-12345");
-    desk.frames("setup_key");
+    assert!(desk.draw_screen(80, 24).contains("anthropic wants a key"));
+    desk.type_text("sk-12345");
+    desk.check_frames("setup_key");
     desk.key(KeyCode::Enter);
     let own = LevelSetup {
         level: "base".to_owned(),
-        provider: some("anthropic"),
+        provider: owned_text("anthropic"),
         key: Some(SecretText::new("sk-12345")),
         ..LevelSetup::default()
     };
-    assert_eq!(asked(&mut desk), [SetupRequest::Offers(own.clone())]);
-    assert!(desk.screen(80, 24).contains("asking the server for its models"));
-    desk.typed("nobody hears this");
-    offer(&mut desk);
-    desk.frames("setup_model");
-    desk.key(KeyCode::Down).key(KeyCode::Enter).key(KeyCode::Enter).typed("claude-a").key(KeyCode::Enter);
-    let reset = |level: &str| LevelSetup { level: level.to_owned(), as_base: true, ..LevelSetup::default() };
+    assert_eq!(take_setup_requests(&mut desk), [SetupRequest::Offers(own.clone())]);
+    assert!(desk.draw_screen(80, 24).contains("asking the server for its models"));
+    desk.type_text("nobody hears this");
+    offer_models(&mut desk);
+    desk.check_frames("setup_model");
+    desk.key(KeyCode::Down).key(KeyCode::Enter).key(KeyCode::Enter).type_text("claude-a").key(KeyCode::Enter);
+    let reset =
+        |level: &str| LevelSetup { level: level.to_owned(), same_as_base: true, ..LevelSetup::default() };
     let all = vec![
-        LevelSetup { model: some("claude-b"), ..own },
+        LevelSetup { model: owned_text("claude-b"), ..own },
         reset("smart"),
         reset("fast"),
-        LevelSetup { level: "fast".to_owned(), model: some("claude-a"), ..LevelSetup::default() },
+        LevelSetup { level: "fast".to_owned(), model: owned_text("claude-a"), ..LevelSetup::default() },
     ];
-    assert_eq!(asked(&mut desk), [SetupRequest::Try(all.clone())]);
-    told(&mut desk, SetupReply::Tried(Err("the key was refused: no\n→ set it again".to_owned())));
-    desk.frames("setup_failed");
+    assert_eq!(take_setup_requests(&mut desk), [SetupRequest::Try(all.clone())]);
+    send_setup_reply(&mut desk, SetupReply::Tried(Err("the key was refused: no\n→ set it again".to_owned())));
+    desk.check_frames("setup_failed");
     desk.key(KeyCode::Enter);
-    assert_eq!(asked(&mut desk), [], "what failed is not saved by habit");
-    desk.typed("t");
-    assert_eq!(asked(&mut desk), [SetupRequest::Try(all.clone())]);
-    told(&mut desk, SetupReply::Tried(Ok("claude-b of anthropic answered in 0.4 s".to_owned())));
-    assert!(desk.screen(80, 24).contains("✓ claude-b of anthropic answered"));
+    assert_eq!(take_setup_requests(&mut desk), [], "what failed is not saved by habit");
+    desk.type_text("t");
+    assert_eq!(take_setup_requests(&mut desk), [SetupRequest::Try(all.clone())]);
+    send_setup_reply(&mut desk, SetupReply::Tried(Ok("claude-b of anthropic answered in 0.4 s".to_owned())));
+    assert!(desk.draw_screen(80, 24).contains("✓ claude-b of anthropic answered"));
     desk.key(KeyCode::Enter);
-    assert_eq!(asked(&mut desk), [SetupRequest::Save(all)]);
-    told(&mut desk, SetupReply::Saved(Ok("level base asks claude-b of anthropic from now on".to_owned())));
-    assert_eq!(desk.take(), [UiCommand::Status]);
-    let shown = desk.screen(80, 24);
+    assert_eq!(take_setup_requests(&mut desk), [SetupRequest::Save(all)]);
+    send_setup_reply(
+        &mut desk,
+        SetupReply::Saved(Ok("level base asks claude-b of anthropic from now on".to_owned())),
+    );
+    assert_eq!(desk.take_commands(), [UiCommand::Status]);
+    let shown = desk.draw_screen(80, 24);
     assert!(
         !shown.contains("Set up a model") && shown.contains("claude-b of anthropic from now on"),
         "{shown}"
@@ -107,71 +119,80 @@ fn what_was_chosen_is_asked_tried_and_saved() {
 
 #[test]
 fn escape_and_late_answers_change_nothing() {
-    let mut desk = opened("fast");
-    desk.typed("ollama").key(KeyCode::Enter);
-    assert_eq!(asked(&mut desk).len(), 1, "a server without a key is not asked for one");
+    let mut desk = opened_setup("fast");
+    desk.type_text("ollama").key(KeyCode::Enter);
+    assert_eq!(take_setup_requests(&mut desk).len(), 1, "a server without a key is not asked for one");
     desk.key(KeyCode::Esc);
-    let before = desk.screen(80, 24);
+    let before = desk.draw_screen(80, 24);
     assert!(before.contains("nothing was changed"), "{before}");
-    offer(&mut desk);
-    told(&mut desk, SetupReply::Tried(Ok("late".to_owned())));
-    assert_eq!((desk.screen(80, 24), desk.take()), (before, vec![]));
+    offer_models(&mut desk);
+    send_setup_reply(&mut desk, SetupReply::Tried(Ok("late".to_owned())));
+    assert_eq!((desk.draw_screen(80, 24), desk.take_commands()), (before, vec![]));
     assert_eq!(desk.model.setup, None);
     // a late answer to the dialog before is none to this one
-    told(
+    send_setup_reply(
         &mut desk,
-        SetupReply::Opened { level: "fast".to_owned(), first: false, alone: false, places: places() },
+        SetupReply::Opened {
+            level: "fast".to_owned(),
+            at_first_start: false,
+            exits_after: false,
+            servers: places(),
+        },
     );
-    desk.typed("ollama").key(KeyCode::Enter);
-    desk.msg(UiMessage::Reply(BackendReply::Setup(
+    desk.type_text("ollama").key(KeyCode::Enter);
+    desk.send_message(UiMessage::Reply(BackendReply::Setup(
         1,
-        SetupReply::Offers { models: Vec::new(), problem: some("late") },
+        SetupReply::Offers { models: Vec::new(), problem: owned_text("late") },
     )));
-    assert!(desk.screen(80, 24).contains("asking the server for its models"));
+    assert!(desk.draw_screen(80, 24).contains("asking the server for its models"));
 }
 
 #[test]
 fn one_can_go_back_and_choose_again() {
-    let mut desk = opened("smart");
-    desk.typed("openai").key(KeyCode::Enter).key(KeyCode::Enter);
-    assert_eq!(asked(&mut desk).len(), 1, "the key that is set is kept");
-    told(
+    let mut desk = opened_setup("smart");
+    desk.type_text("openai").key(KeyCode::Enter).key(KeyCode::Enter);
+    assert_eq!(take_setup_requests(&mut desk).len(), 1, "the key that is set is kept");
+    send_setup_reply(
         &mut desk,
-        SetupReply::Offers { models: Vec::new(), problem: some("cannot connect to x\n→ start it") },
+        SetupReply::Offers { models: Vec::new(), problem: owned_text("cannot connect to x\n→ start it") },
     );
-    assert!(desk.screen(80, 24).contains("✗ cannot connect to x"));
+    assert!(desk.draw_screen(80, 24).contains("✗ cannot connect to x"));
     desk.key(KeyCode::Left).key(KeyCode::Left);
-    assert!(desk.screen(80, 24).contains("1 of 4"));
+    assert!(desk.draw_screen(80, 24).contains("1 of 4"));
     desk.key(KeyCode::Enter);
-    assert_eq!(asked(&mut desk), [SetupRequest::Discover]);
-    told(&mut desk, SetupReply::Discovered(Vec::new()));
-    assert!(desk.screen(80, 24).contains("no model server answers on this machine"));
-    desk.typed("https://mine.example/v1/").key(KeyCode::Enter).key(KeyCode::Enter);
+    assert_eq!(take_setup_requests(&mut desk), [SetupRequest::Discover]);
+    send_setup_reply(&mut desk, SetupReply::Discovered(Vec::new()));
+    assert!(desk.draw_screen(80, 24).contains("no model server answers on this machine"));
+    desk.type_text("https://mine.example/v1/").key(KeyCode::Enter).key(KeyCode::Enter);
     let own = LevelSetup {
         level: "smart".to_owned(),
-        base_url: some("https://mine.example/v1"),
+        base_url: owned_text("https://mine.example/v1"),
         ..LevelSetup::default()
     };
-    assert_eq!(asked(&mut desk), [SetupRequest::Offers(own)]);
+    assert_eq!(take_setup_requests(&mut desk), [SetupRequest::Offers(own)]);
 }
 
 #[test]
 fn levels_that_are_none_are_refused() {
     let mut desk = Desk::new();
     desk.line("/configure slow");
-    assert!(desk.screen(80, 24).contains("there is no level slow"));
-    assert_eq!(desk.take(), []);
+    assert!(desk.draw_screen(80, 24).contains("there is no level slow"));
+    assert_eq!(desk.take_commands(), []);
 }
 
 #[test]
 fn unbidden_it_gives_way() {
-    let first =
-        || SetupReply::Opened { level: "base".to_owned(), first: true, alone: false, places: places() };
+    let first = || SetupReply::Opened {
+        level: "base".to_owned(),
+        at_first_start: true,
+        exits_after: false,
+        servers: places(),
+    };
     let mut desk = Desk::new();
-    told(&mut desk, first());
+    send_setup_reply(&mut desk, first());
     desk.line("/tools");
-    assert_eq!((desk.take(), &desk.model.setup), (vec![UiCommand::Tools("coder".into())], &None));
-    desk.typed("a sentence");
-    told(&mut desk, first());
+    assert_eq!((desk.take_commands(), &desk.model.setup), (vec![UiCommand::Tools("coder".into())], &None));
+    desk.type_text("a sentence");
+    send_setup_reply(&mut desk, first());
     assert_eq!(desk.model.setup, None, "somebody is writing");
 }

@@ -5,12 +5,17 @@ use synthdev::tui::backend::{RecalledInput, ShellOutcome, ShellSuggestion, Shell
 
 use super::*;
 
-fn done(along: bool) -> BackendReply {
-    let told = ShellOutcome::Done { ok: true, summary: "exit 0".into(), text: "42\n".into(), along };
-    BackendReply::Shell { command: "echo 42".into(), told: Ok(told) }
+fn ran_reply(along: bool) -> BackendReply {
+    let told = ShellOutcome::Done {
+        succeeded: true,
+        summary: "exit 0".into(),
+        text: "42\n".into(),
+        goes_with_next_text: along,
+    };
+    BackendReply::Shell { command: "echo 42".into(), outcome: Ok(told) }
 }
 
-fn suggested(number: u64, told: Result<(&str, Option<&str>), &str>) -> UiMessage {
+fn suggestion_reply(number: u64, told: Result<(&str, Option<&str>), &str>) -> UiMessage {
     let suggestion = |(command, warning): (&str, Option<&str>)| ShellSuggestion {
         command: command.into(),
         warning: warning.map(str::to_owned),
@@ -28,15 +33,15 @@ fn suggested(number: u64, told: Result<(&str, Option<&str>), &str>) -> UiMessage
     let told = told.map(suggestion).map_err(str::to_owned);
     UiMessage::Reply(BackendReply::Suggested(
         number,
-        ShellSuggestionReply { told, spent: vec![entry] },
+        ShellSuggestionReply { suggestion: told, costs: vec![entry] },
         Timestamp(0),
     ))
 }
 
 impl Desk {
-    fn asks(&mut self, line: &str) -> Option<UiCommand> {
+    fn ask_suggestion(&mut self, line: &str) -> Option<UiCommand> {
         self.line(line)
-            .take()
+            .take_commands()
             .into_iter()
             .find(|cmd| matches!(cmd, UiCommand::Suggest(..) | UiCommand::Shell(..)))
     }
@@ -45,77 +50,77 @@ impl Desk {
 #[test]
 fn a_command_of_a_model_comes_into_the_input_box_and_only_the_person_runs_it() {
     let mut desk = Desk::new();
-    let asked = desk.asks("/cmd ??? the largest files");
+    let asked = desk.ask_suggestion("/cmd ??? the largest files");
     assert_eq!(asked, Some(UiCommand::Suggest(1, "the largest files".into())));
-    desk.frames("shell_asked");
+    desk.check_frames("shell_asked");
     // one at a time
-    assert_eq!(desk.asks("/cmd ?another"), None);
-    assert!(desk.said_last().contains("Esc stops that"), "{}", desk.said_last());
-    desk.msg(suggested(1, Ok(("du -a . | sort -n", None)))).take();
+    assert_eq!(desk.ask_suggestion("/cmd ?another"), None);
+    assert!(desk.last_message_text().contains("Esc stops that"), "{}", desk.last_message_text());
+    desk.send_message(suggestion_reply(1, Ok(("du -a . | sort -n", None)))).take_commands();
     assert_eq!(desk.model.composer.text(), "/cmd du -a . | sort -n");
-    assert_eq!(desk.take(), [], "nothing runs by itself");
-    desk.frames("shell_suggested");
-    desk.typed("r");
+    assert_eq!(desk.take_commands(), [], "nothing runs by itself");
+    desk.check_frames("shell_suggested");
+    desk.type_text("r");
     // what was on its way when it came does not run it
     desk.key(KeyCode::Enter);
-    assert_eq!(desk.take(), []);
+    assert_eq!(desk.take_commands(), []);
     assert_eq!(desk.model.composer.text(), "/cmd du -a . | sort -nr");
-    assert!(desk.screen(80, 24).contains("this appeared just now: read it, then Enter again"));
+    assert!(desk.draw_screen(80, 24).contains("this appeared just now: read it, then Enter again"));
     // nor for longer if the clock is set back meanwhile
-    desk.pause(-60_000).key(KeyCode::Enter);
-    let run = desk.take().into_iter().find(|cmd| matches!(cmd, UiCommand::Shell(..)));
+    desk.advance_clock(-60_000).key(KeyCode::Enter);
+    let run = desk.take_commands().into_iter().find(|cmd| matches!(cmd, UiCommand::Shell(..)));
     assert_eq!(run, Some(UiCommand::Shell("du -a . | sort -nr".into(), false)));
     // what it cost is in the session's ledger, with nothing else in it
     assert_eq!((desk.model.usage().total(), desk.model.cost_usd()), (210, Some(0.25)));
     desk.line("/cost");
-    assert_eq!(desk.take().pop(), Some(UiCommand::Prices(vec!["m-fast".into()])));
-    desk.msg(UiMessage::Reply(BackendReply::Prices(Vec::new())));
-    let said = desk.said_last();
+    assert_eq!(desk.take_commands().pop(), Some(UiCommand::Prices(vec!["m-fast".into()])));
+    desk.send_message(UiMessage::Reply(BackendReply::Prices(Vec::new())));
+    let said = desk.last_message_text();
     assert!(said.contains("beside the runs") && said.contains("m-fast: $0.25"), "{said}");
 }
 
 #[test]
 fn what_looks_dangerous_is_said_with_the_suggestion_and_asked_about_before_it_runs() {
     let mut desk = Desk::new();
-    desk.asks("/cmd ?clean up");
+    desk.ask_suggestion("/cmd ?clean up");
     let why = "This command deletes directories for good.";
-    desk.msg(suggested(1, Ok(("rm -rf target", Some(why)))));
-    assert!(desk.said_last().contains(why), "{}", desk.said_last());
-    assert!(desk.screen(80, 24).contains("! This command deletes directories for good. · change it"));
-    desk.pause(700).key(KeyCode::Enter);
-    let run = desk.take().into_iter().find(|cmd| matches!(cmd, UiCommand::Shell(..)));
+    desk.send_message(suggestion_reply(1, Ok(("rm -rf target", Some(why)))));
+    assert!(desk.last_message_text().contains(why), "{}", desk.last_message_text());
+    assert!(desk.draw_screen(80, 24).contains("! This command deletes directories for good. · change it"));
+    desk.advance_clock(700).key(KeyCode::Enter);
+    let run = desk.take_commands().into_iter().find(|cmd| matches!(cmd, UiCommand::Shell(..)));
     assert_eq!(run, Some(UiCommand::Shell("rm -rf target".into(), false)), "not as one that was agreed to");
 }
 
 #[test]
 fn a_suggestion_that_fails_comes_late_or_finds_a_text_disturbs_nothing() {
     let mut desk = Desk::new();
-    desk.asks("/cmd ?x");
+    desk.ask_suggestion("/cmd ?x");
     let missing = "no model is set for level fast: /configure fast sets one up";
-    desk.msg(suggested(1, Err(missing)));
-    assert_eq!(desk.said_last().trim_end(), missing);
+    desk.send_message(suggestion_reply(1, Err(missing)));
+    assert_eq!(desk.last_message_text().trim_end(), missing);
     assert!(desk.model.composer.is_empty());
     // stopped: the answer is of no interest, its cost is
-    assert_eq!(desk.asks("/cmd ?x"), Some(UiCommand::Suggest(2, "x".into())));
+    assert_eq!(desk.ask_suggestion("/cmd ?x"), Some(UiCommand::Suggest(2, "x".into())));
     desk.key(KeyCode::Esc);
-    assert_eq!(desk.take(), [UiCommand::StopAside]);
-    assert!(desk.screen(80, 24).contains("stopped: a command is written"));
-    desk.msg(suggested(2, Ok(("ls", None))));
+    assert_eq!(desk.take_commands(), [UiCommand::StopAside]);
+    assert!(desk.draw_screen(80, 24).contains("stopped: a command is written"));
+    desk.send_message(suggestion_reply(2, Ok(("ls", None))));
     assert!(desk.model.composer.is_empty());
     assert_eq!(desk.model.cost_usd(), Some(0.5));
     // Ctrl+C does the same before anything else
-    desk.workflow().take();
-    desk.asks("/cmd ?x");
-    desk.control('c');
-    assert_eq!(desk.take(), [UiCommand::StopAside]);
-    desk.pause(10_000);
+    desk.workflow().take_commands();
+    desk.ask_suggestion("/cmd ?x");
+    desk.press_control('c');
+    assert_eq!(desk.take_commands(), [UiCommand::StopAside]);
+    desk.advance_clock(10_000);
     // somebody types
-    desk.asks("/cmd ?x");
-    desk.typed("a tho");
-    desk.msg(suggested(4, Ok(("ls -la", None))));
+    desk.ask_suggestion("/cmd ?x");
+    desk.type_text("a tho");
+    desk.send_message(suggestion_reply(4, Ok(("ls -la", None))));
     assert_eq!(desk.model.composer.text(), "a tho");
-    assert!(desk.screen(80, 24).contains("/cmd 1 takes the command there"));
-    desk.control('u');
+    assert!(desk.draw_screen(80, 24).contains("/cmd 1 takes the command there"));
+    desk.press_control('u');
     desk.line("/cmd 1");
     assert_eq!(desk.model.composer.text(), "/cmd ls -la");
 }
@@ -125,22 +130,22 @@ fn the_last_commands_are_listed_and_one_is_picked() {
     let mut desk = Desk::new();
     desk.line("/cmd git status").line("/cmd cargo test").line("/cmd");
     // earlier sessions are read when they are wanted first
-    assert_eq!(desk.recalls, 1);
+    assert_eq!(desk.recall_count, 1);
     let texts = ["/cmd ls", "hello", "/cmd ??? x", "/cmd git status", "/cmd 3"].map(str::to_owned).to_vec();
-    desk.msg(UiMessage::Reply(BackendReply::Recalled(Ok(RecalledInput { texts, note: None }))));
-    let said = desk.said_last();
+    desk.send_message(UiMessage::Reply(BackendReply::Recalled(Ok(RecalledInput { texts, note: None }))));
+    let said = desk.last_message_text();
     let list = "Last commands\n 1  cargo test\n 2  git status\n 3  ls\n→ /cmd N puts it into the input box";
     assert!(said.contains(list), "{said}");
     desk.line("/cmd");
-    assert_eq!(desk.recalls, 1);
-    desk.frames("shell_listed");
+    assert_eq!(desk.recall_count, 1);
+    desk.check_frames("shell_listed");
     desk.line("/cmd 9");
-    assert!(desk.said_last().contains("there is no command 9: /cmd lists them, 3 by now"));
+    assert!(desk.last_message_text().contains("there is no command 9: /cmd lists them, 3 by now"));
     desk.line("/cmd 3");
     assert_eq!(desk.model.composer.text(), "/cmd ls");
     // they complete what is typed
-    desk.control('u');
-    desk.typed("/cmd car");
+    desk.press_control('u');
+    desk.type_text("/cmd car");
     desk.key(KeyCode::Tab);
     assert_eq!(desk.model.composer.text().trim_end(), "/cmd cargo test");
 }
@@ -157,43 +162,51 @@ fn what_is_chosen_behind_it_is_not_run_by_that() {
         if let Some(line) = before {
             desk.line(line);
         }
-        desk.typed(typed).take();
-        let said = desk.said_last();
+        desk.type_text(typed).take_commands();
+        let said = desk.last_message_text();
         desk.key(KeyCode::Down).key(KeyCode::Enter);
-        let run = desk.take().into_iter().find(|cmd| matches!(cmd, UiCommand::Shell(..)));
+        let run = desk.take_commands().into_iter().find(|cmd| matches!(cmd, UiCommand::Shell(..)));
         assert_eq!((desk.model.composer.text().as_str(), run), (expected, None), "{typed}");
-        assert_eq!(desk.said_last(), said, "{typed}: nothing is wrong yet");
+        assert_eq!(desk.last_message_text(), said, "{typed}: nothing is wrong yet");
     }
     // its first line does not end in what says so
     let mut desk = Desk::new();
-    desk.model.composer.set("/cmd for f in a b\ndo echo $f; done");
-    desk.key(KeyCode::Enter).typed("/cmd for").take();
+    desk.model.composer.set_text("/cmd for f in a b\ndo echo $f; done");
+    desk.key(KeyCode::Enter).type_text("/cmd for").take_commands();
     desk.key(KeyCode::Down).key(KeyCode::Enter);
     assert!(
-        desk.take().iter().all(|cmd| !matches!(cmd, UiCommand::Shell(..))),
+        desk.take_commands().iter().all(|cmd| !matches!(cmd, UiCommand::Shell(..))),
         "{}",
         desk.model.composer.text()
     );
     assert!(desk.model.composer.text().contains("do echo $f; done"), "{}", desk.model.composer.text());
     // this one is whole
     let mut desk = Desk::new();
-    desk.typed("/cmd ad").key(KeyCode::Down).key(KeyCode::Enter);
-    assert!(desk.said_last().contains("no command was run yet"), "{}", desk.said_last());
+    desk.type_text("/cmd ad").key(KeyCode::Down).key(KeyCode::Enter);
+    assert!(desk.last_message_text().contains("no command was run yet"), "{}", desk.last_message_text());
 }
 
 #[test]
 fn answers_go_along_with_the_next_text_where_that_is_set() {
     let mut desk = Desk::new();
-    desk.chat();
-    desk.run("c1", replied(2, "coder", ConversationSide::Assistant, "Hi.", ""));
-    desk.run("c1", person(3, UserQuestion::Message)).take();
-    desk.msg(UiMessage::Reply(done(false)));
-    assert!(desk.said_last().contains("/cmd add puts it into the input box"), "{}", desk.said_last());
-    desk.msg(UiMessage::Reply(done(true)));
-    assert!(desk.said_last().contains("goes along with your next text"), "{}", desk.said_last());
+    desk.start_chat();
+    desk.run_event("c1", model_replied(2, "coder", ConversationSide::Assistant, "Hi.", ""));
+    desk.run_event("c1", user_question(3, UserQuestion::Message)).take_commands();
+    desk.send_message(UiMessage::Reply(ran_reply(false)));
+    assert!(
+        desk.last_message_text().contains("/cmd add puts it into the input box"),
+        "{}",
+        desk.last_message_text()
+    );
+    desk.send_message(UiMessage::Reply(ran_reply(true)));
+    assert!(
+        desk.last_message_text().contains("goes along with your next text"),
+        "{}",
+        desk.last_message_text()
+    );
     desk.line("why?");
-    assert_eq!(desk.take().pop(), Some(answer("c1", 3, "$ echo 42\n42\n\nwhy?")));
-    desk.msg(UiMessage::Reply(done(true)));
+    assert_eq!(desk.take_commands().pop(), Some(answer_command("c1", 3, "$ echo 42\n42\n\nwhy?")));
+    desk.send_message(UiMessage::Reply(ran_reply(true)));
     desk.line("/clear");
-    assert_eq!(desk.model.shell.with_along("next".into()), "next");
+    assert_eq!(desk.model.shell.with_pending_output("next".into()), "next");
 }

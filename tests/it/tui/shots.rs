@@ -8,8 +8,10 @@ use synthdev::tui::history_browser::{HistoryReply as Past, HistoryText, RunDetai
 use synthdev::tui::transcript::item::{ItemTone, TranscriptBlock, TranscriptItem};
 use unicode_width::UnicodeWidthStr;
 
-use super::archive::{in_run, look, many, page, tell};
-use super::editor::{check as checked, file, opened as edited, opened_in, told};
+use super::archive::{answer_page, in_run, many_rows, run_details, send_history_reply};
+use super::editor::{
+    answer_check as checked, file, open_in_layer, opened_editor as edited, send_editor_reply,
+};
 use super::panes::{graph, keys, states, tool, tool_done};
 use super::*;
 
@@ -21,12 +23,12 @@ const ODD: &str = "日本語の長い文章 e\u{301}e\u{301} 👩‍👩‍👧 
 
 impl Desk {
     /// The screen at every size, as one text that is kept.
-    pub(super) fn shot(&mut self, name: &str) {
+    pub(super) fn check_shots(&mut self, name: &str) {
         let sized = |size: (u16, u16)| {
             let (columns, rows) = size;
-            let screen = self.screen(columns, rows);
+            let screen = self.draw_screen(columns, rows);
             assert_clean(name, size, &screen);
-            format!("{columns}×{rows}\n{}", squeezed(&screen))
+            format!("{columns}×{rows}\n{}", squeeze_rows(&screen))
         };
         let shown = SIZES.map(sized).join("\n");
         let mut settings = insta::Settings::clone_current();
@@ -49,7 +51,7 @@ fn assert_clean(name: &str, (columns, _): (u16, u16), screen: &str) {
 }
 
 /// Three and more rows that are alike become one, and how many more there are.
-fn squeezed(screen: &str) -> String {
+fn squeeze_rows(screen: &str) -> String {
     let rows: Vec<&str> = screen.lines().collect();
     let mut text = String::new();
     for alike in rows.chunk_by(|one, other| one == other) {
@@ -65,18 +67,18 @@ fn squeezed(screen: &str) -> String {
 /// Each of these is a state of one pane: its name, and how somebody gets there.
 type Row = (&'static str, fn(&mut Desk));
 
-fn check(pane: &str, rows: &[Row]) {
+fn check_rows(pane: &str, rows: &[Row]) {
     for (state, play) in rows {
         let mut desk = Desk::new();
-        desk.screen(80, 24);
+        desk.draw_screen(80, 24);
         play(&mut desk);
-        desk.screen(80, 24);
-        desk.shot(&format!("{pane}_{state}"));
+        desk.draw_screen(80, 24);
+        desk.check_shots(&format!("{pane}_{state}"));
     }
 }
 
-fn answering(desk: &mut Desk) -> &mut Desk {
-    desk.chat().run("c1", called(7, "coder", ConversationSide::Assistant))
+fn show_answer_form(desk: &mut Desk) -> &mut Desk {
+    desk.start_chat().run_event("c1", model_called(7, "coder", ConversationSide::Assistant))
 }
 
 const HALF: &str = "# Plan\n\n1. **Read** `src/main.rs` and find where the arguments are parsed, which is a long sentence that wraps\n2. Add the flag\n\n| file | lines |\n|:-----|------:|\n| a.rs | 12 |\n\n```rust\nfn main() { // start\n    println!(\"hi";
@@ -84,10 +86,10 @@ const HALF: &str = "# Plan\n\n1. **Read** `src/main.rs` and find where the argum
 const CONVERSATION: &[Row] = &[
     ("empty", |_| {}),
     ("streaming", |desk| {
-        answering(desk)
-            .run("c1", delta(7, DeltaKind::Reasoning, "The person wants a flag.\nI plan it."))
-            .run("c1", delta(7, DeltaKind::Text, HALF));
-        desk.line("and then the tests, please").typed("half a li");
+        show_answer_form(desk)
+            .run_event("c1", delta_event(7, DeltaKind::Reasoning, "The person wants a flag.\nI plan it."))
+            .run_event("c1", delta_event(7, DeltaKind::Text, HALF));
+        desk.line("and then the tests, please").type_text("half a li");
     }),
     ("error", |desk| {
         let failure = RunError::new(
@@ -95,9 +97,9 @@ const CONVERSATION: &[Row] = &[
             "The provider refused the key",
             "401 from https://api.example.com/v1/chat/completions: invalid key",
         );
-        answering(desk)
-            .run("c1", delta(7, DeltaKind::Text, "I begin with"))
-            .run(
+        show_answer_form(desk)
+            .run_event("c1", delta_event(7, DeltaKind::Text, "I begin with"))
+            .run_event(
                 "c1",
                 tool(
                     8,
@@ -105,7 +107,7 @@ const CONVERSATION: &[Row] = &[
                     json!({"command": "cargo test --all-features --workspace -- --nocapture"}),
                 ),
             )
-            .run(
+            .run_event(
                 "c1",
                 tool_done(
                     8,
@@ -114,7 +116,7 @@ const CONVERSATION: &[Row] = &[
                     "error[E0308]: mismatched types\n --> src/main.rs:3:5",
                 ),
             )
-            .run(
+            .run_event(
                 "c1",
                 RunEvent::ToolRefused {
                     agent: "coder".into(),
@@ -122,7 +124,7 @@ const CONVERSATION: &[Row] = &[
                     reason: "there is no such tool; there are read_files, edit_file, execute_terminal".into(),
                 },
             )
-            .run(
+            .run_event(
                 "c1",
                 RunEvent::ModelFailed {
                     call: CallId(7),
@@ -133,65 +135,80 @@ const CONVERSATION: &[Row] = &[
                     spent: Vec::new(),
                 },
             )
-            .run(
+            .run_event(
                 "c1",
-                finished(RunStatus::Failed, None, Some(failure.hint("set OPENAI_API_KEY, or /configure"))),
+                run_finished(
+                    RunStatus::Failed,
+                    None,
+                    Some(failure.with_hint("set OPENAI_API_KEY, or /configure")),
+                ),
             );
     }),
     ("long", |desk| {
-        desk.chat();
+        desk.start_chat();
         for at in 0..60 {
-            desk.run("c1", said(MessageAuthor::Human, &format!("question {at}, with some more words")))
-                .run(
-                    "c1",
-                    replied(
-                        100 + at,
-                        "coder",
-                        ConversationSide::Assistant,
-                        &format!("Answer {at}: {}", "many words ".repeat(30)),
-                        "why",
-                    ),
-                )
-                .run("c1", tool(1_000 + at, "read_files", json!({"file_paths": [format!("src/{at}.rs")]})))
-                .run("c1", tool_done(1_000 + at, "read_files", true, &"line\n".repeat(400)));
+            desk.run_event(
+                "c1",
+                message_event(MessageAuthor::Human, &format!("question {at}, with some more words")),
+            )
+            .run_event(
+                "c1",
+                model_replied(
+                    100 + at,
+                    "coder",
+                    ConversationSide::Assistant,
+                    &format!("Answer {at}: {}", "many words ".repeat(30)),
+                    "why",
+                ),
+            )
+            .run_event("c1", tool(1_000 + at, "read_files", json!({"file_paths": [format!("src/{at}.rs")]})))
+            .run_event("c1", tool_done(1_000 + at, "read_files", true, &"line\n".repeat(400)));
         }
-        desk.screen(80, 24);
+        desk.draw_screen(80, 24);
         for _ in 0..9 {
-            desk.key(KeyCode::PageUp).screen(80, 24);
+            desk.key(KeyCode::PageUp).draw_screen(80, 24);
         }
     }),
     ("unicode", |desk| {
-        answering(desk)
-                    .run("c1", replied(7, "программист", ConversationSide::Assistant, &format!("{ODD}\n\n- {ODD}\n\n> {ODD}\n\n```\n{ODD}\n```\n\n| {ODD} | x |\n|--|--|\n| y | {ODD} |"), ODD))
-                    .run("c1", tool(8, "قراءة", json!({"مسار": ODD})))
-                    .run("c1", tool_done(8, "قراءة", true, ODD));
-        desk.typed("世界 e\u{301} שלום");
+        show_answer_form(desk)
+                    .run_event("c1", model_replied(7, "программист", ConversationSide::Assistant, &format!("{ODD}\n\n- {ODD}\n\n> {ODD}\n\n```\n{ODD}\n```\n\n| {ODD} | x |\n|--|--|\n| y | {ODD} |"), ODD))
+                    .run_event("c1", tool(8, "قراءة", json!({"مسار": ODD})))
+                    .run_event("c1", tool_done(8, "قراءة", true, ODD));
+        desk.type_text("世界 e\u{301} שלום");
     }),
     ("chosen", |desk| {
-        answering(desk)
-            .run(
+        show_answer_form(desk)
+            .run_event(
                 "c1",
-                replied(7, "coder", ConversationSide::Assistant, "I look at it.", "One thing\nand another"),
+                model_replied(
+                    7,
+                    "coder",
+                    ConversationSide::Assistant,
+                    "I look at it.",
+                    "One thing\nand another",
+                ),
             )
-            .run("c1", tool(8, "execute_terminal", json!({"command": "ls"})))
-            .run("c1", tool_done(8, "execute_terminal", true, "one.rs\ntwo.rs\nthree.rs"));
-        desk.alt('1').screen(80, 24);
-        desk.typed("[").key(KeyCode::Enter);
+            .run_event("c1", tool(8, "execute_terminal", json!({"command": "ls"})))
+            .run_event("c1", tool_done(8, "execute_terminal", true, "one.rs\ntwo.rs\nthree.rs"));
+        desk.press_alt('1').draw_screen(80, 24);
+        desk.type_text("[").key(KeyCode::Enter);
     }),
     ("searched", |desk| {
-        answering(desk).run("c1", replied(7, "coder", ConversationSide::Assistant, HALF, ""));
-        desk.alt('1').screen(80, 24);
-        desk.typed("/flag").key(KeyCode::Enter);
+        show_answer_form(desk)
+            .run_event("c1", model_replied(7, "coder", ConversationSide::Assistant, HALF, ""));
+        desk.press_alt('1').draw_screen(80, 24);
+        desk.type_text("/flag").key(KeyCode::Enter);
     }),
 ];
 
 #[test]
 fn the_conversation() {
-    check("conversation", CONVERSATION);
+    check_rows("conversation", CONVERSATION);
 }
 
-fn asks(desk: &mut Desk) -> &mut Desk {
-    desk.run("r1", workflow_started("coder_reviewer", "add a --json flag")).run("r1", entered("code"))
+fn show_pause(desk: &mut Desk) -> &mut Desk {
+    desk.run_event("r1", workflow_started("coder_reviewer", "add a --json flag"))
+        .run_event("r1", state_entered("code"))
 }
 
 fn pause(kind: PauseKind, choices: Vec<String>) -> UserQuestion {
@@ -211,66 +228,69 @@ fn pause(kind: PauseKind, choices: Vec<String>) -> UserQuestion {
 
 const APPROVAL: &[Row] = &[
     ("queue", |desk| {
-        asks(desk).run("r1", approval(7, "execute_terminal", command_preview("cargo test")));
-        desk.run("r1", approval(8, "execute_terminal", command_preview("ls")))
-            .run("r1", approval(9, "write_file", ToolPreview::Text { text: "x".into() }));
+        show_pause(desk)
+            .run_event("r1", approval_event(7, "execute_terminal", command_preview("cargo test")));
+        desk.run_event("r1", approval_event(8, "execute_terminal", command_preview("ls")))
+            .run_event("r1", approval_event(9, "write_file", ToolPreview::Text { text: "x".into() }));
     }),
     ("long", |desk| {
         let diff: String = (0..80)
             .map(|at| format!("-    old_line({at});\n+    new_line({at}, \"{}\");\n", "word ".repeat(20)))
             .collect();
         let diff = format!("@@ -1,80 +1,80 @@\n{diff}");
-        asks(desk).run(
+        show_pause(desk).run_event(
             "r1",
-            approval(
+            approval_event(
                 7,
                 "edit_file",
                 ToolPreview::Diff { path: "src/a/very/long/path/to/some/file/that/is/deep.rs".into(), diff },
             ),
         );
-        desk.screen(80, 24);
+        desk.draw_screen(80, 24);
         desk.key(KeyCode::PageDown);
     }),
     ("unicode", |desk| {
-        let mut asked = approval(7, "قراءة\x1b[2J", command_preview(ODD));
+        let mut asked = approval_event(7, "قراءة\x1b[2J", command_preview(ODD));
         if let RunEvent::ApprovalAsked { agent, until, .. } = &mut asked {
             (*agent, *until) = ("программист".into(), Some(Timestamp(1_060_000)));
         }
-        asks(desk).run("r1", asked);
+        show_pause(desk).run_event("r1", asked);
     }),
     ("reason", |desk| {
-        asks(desk).run("r1", approval(7, "execute_terminal", command_preview("rm -rf target")));
-        desk.typed("r").typed("not now: the build of the other branch is still going on in there");
+        show_pause(desk)
+            .run_event("r1", approval_event(7, "execute_terminal", command_preview("rm -rf target")));
+        desk.type_text("r").type_text("not now: the build of the other branch is still going on in there");
     }),
     ("written", |desk| {
-        asks(desk).run("r1", person(20, pause(PauseKind::Text, vec![])));
-        desk.pause(1_000).typed("an answer");
+        show_pause(desk).run_event("r1", user_question(20, pause(PauseKind::Text, vec![])));
+        desk.advance_clock(1_000).type_text("an answer");
     }),
     ("choices", |desk| {
         let choices = (1..30).map(|at| format!("choice {at} {}", "and more words ".repeat(6))).collect();
-        asks(desk).run("r1", person(20, pause(PauseKind::Choice, choices)));
-        desk.pause(1_000);
+        show_pause(desk).run_event("r1", user_question(20, pause(PauseKind::Choice, choices)));
+        desk.advance_clock(1_000);
         for _ in 0..20 {
             desk.key(KeyCode::Down);
         }
     }),
     ("failed", |desk| {
         let failure = RunError::new("tool.failed", "A step failed", "exit 1: no space left on device");
-        asks(desk).run("r1", person(20, UserQuestion::Failed { failure: Box::new(failure) }));
+        show_pause(desk)
+            .run_event("r1", user_question(20, UserQuestion::Failed { failure: Box::new(failure) }));
     }),
 ];
 
 #[test]
 fn approvals_and_questions() {
-    check("approval", APPROVAL);
+    check_rows("approval", APPROVAL);
 }
 
-fn history(desk: &mut Desk) {
+fn open_history(desk: &mut Desk) {
     desk.line("/history");
 }
 
-fn history_tells(desk: &mut Desk, told: Past) {
-    let numbers = desk.take().into_iter().filter_map(|cmd| match cmd {
+fn send_past_reply(desk: &mut Desk, told: Past) {
+    let numbers = desk.take_commands().into_iter().filter_map(|cmd| match cmd {
         UiCommand::Archive(number, asked)
             if !matches!(*asked, synthdev::tui::history_browser::HistoryRequest::Changes) =>
         {
@@ -279,11 +299,11 @@ fn history_tells(desk: &mut Desk, told: Past) {
         _ => None,
     });
     let number = numbers.last().expect("nothing was asked");
-    tell(desk, number, told);
+    send_history_reply(desk, number, told);
 }
 
-fn odd_look(steps: usize) -> RunDetails {
-    let mut long = look();
+fn odd_run_details(steps: usize) -> RunDetails {
+    let mut long = run_details();
     let step = long.steps[1].clone();
     long.steps = (0..steps)
         .map(|at| {
@@ -305,56 +325,57 @@ fn odd_look(steps: usize) -> RunDetails {
 }
 
 const HISTORY: &[Row] = &[
-    ("reading", history),
+    ("reading", open_history),
     ("error", |desk| {
-        history(desk);
-        history_tells(
+        open_history(desk);
+        send_past_reply(
             desk,
             Past::Page(Err("the runs cannot be read: the disk is full (os error 28)".into())),
         );
     }),
     ("streaming", |desk| {
-        history(desk);
-        let mut rows = many(0, 3);
+        open_history(desk);
+        let mut rows = many_rows(0, 3);
         rows[0].status = RunStatus::Running;
-        rows[0].stands = "code: coder writes".into();
-        page(desk, rows, false);
+        rows[0].status_text = "code: coder writes".into();
+        answer_page(desk, rows, false);
     }),
     ("long", |desk| {
-        history(desk);
-        page(desk, many(0, 190), false);
-        desk.screen(80, 24);
+        open_history(desk);
+        answer_page(desk, many_rows(0, 190), false);
+        desk.draw_screen(80, 24);
         desk.key(KeyCode::End);
     }),
     ("unicode", |desk| {
-        history(desk);
-        let mut rows = many(0, 4);
+        open_history(desk);
+        let mut rows = many_rows(0, 4);
         for row in &mut rows {
             row.workflow = "größer 日本語のワークフロー".into();
-            (row.text, row.stands) = (ODD.replace(['\x1b', '\t'], " "), ODD.replace(['\x1b', '\t'], " "));
+            (row.text, row.status_text) =
+                (ODD.replace(['\x1b', '\t'], " "), ODD.replace(['\x1b', '\t'], " "));
         }
         rows[1].text = "e\u{301}".repeat(300);
-        page(desk, rows, false);
+        answer_page(desk, rows, false);
     }),
     ("searching", |desk| {
-        history(desk);
-        page(desk, many(0, 4), false);
-        desk.typed("/pars");
+        open_history(desk);
+        answer_page(desk, many_rows(0, 4), false);
+        desk.type_text("/pars");
     }),
     ("run_reading", |desk| {
-        history(desk);
-        page(desk, many(0, 2), false);
+        open_history(desk);
+        answer_page(desk, many_rows(0, 2), false);
         desk.key(KeyCode::Enter);
     }),
     ("run_error", |desk| {
-        history(desk);
-        page(desk, many(0, 2), false);
+        open_history(desk);
+        answer_page(desk, many_rows(0, 2), false);
         desk.key(KeyCode::Enter);
-        history_tells(desk, Past::Opened(Err("run run000000000 was removed".into())));
+        send_past_reply(desk, Past::Opened(Err("run run000000000 was removed".into())));
     }),
     ("run_long", |desk| {
-        *desk = in_run_of(odd_look(120));
-        desk.screen(80, 24);
+        *desk = in_run_of(odd_run_details(120));
+        desk.draw_screen(80, 24);
         desk.key(KeyCode::End);
     }),
     ("text_long", |desk| {
@@ -364,35 +385,35 @@ const HISTORY: &[Row] = &[
             TranscriptItem::Block(TranscriptBlock::new(ItemTone::Plain, "", &format!("{at} {ODD}")))
         });
         let text = HistoryText { title: format!("why step 2 {ODD}"), items: items.collect(), step: None };
-        history_tells(desk, Past::Text(Ok(text)));
-        desk.screen(80, 24);
+        send_past_reply(desk, Past::Text(Ok(text)));
+        desk.draw_screen(80, 24);
         desk.key(KeyCode::PageDown);
     }),
     ("fork", |desk| {
         *desk = in_run();
-        desk.typed("f").typed("limit=5");
+        desk.type_text("f").type_text("limit=5");
     }),
 ];
 
 #[test]
 fn the_history() {
-    check("history", HISTORY);
+    check_rows("history", HISTORY);
 }
 
 fn in_run_of(look: RunDetails) -> Desk {
     let mut desk = Desk::new();
-    history(&mut desk);
-    page(&mut desk, many(0, 2), false);
+    open_history(&mut desk);
+    answer_page(&mut desk, many_rows(0, 2), false);
     desk.key(KeyCode::Enter);
-    history_tells(&mut desk, Past::Opened(Ok(Some(Box::new(look)))));
+    send_past_reply(&mut desk, Past::Opened(Ok(Some(Box::new(look)))));
     desk
 }
 
 fn files(count: usize) -> Vec<EditFile> {
     let one = |at: usize| EditFile {
         name: format!(".synthdev/workflows/{}_{at}.json", if at % 5 == 2 { "größer_日本語" } else { "mine" }),
-        defines: vec![format!("mine_{at}"), "other".into()],
-        what: if at.is_multiple_of(2) { EditFileKind::Workflow } else { EditFileKind::Role },
+        definition_names: vec![format!("mine_{at}"), "other".into()],
+        file_kind: if at.is_multiple_of(2) { EditFileKind::Workflow } else { EditFileKind::Role },
         problem: (at % 4 == 1).then(|| format!("3:5: error[C04]: unknown key {ODD}")),
         ..file(ConfigLayer::Project)
     };
@@ -405,34 +426,34 @@ const EDITOR: &[Row] = &[
     }),
     ("files_error", |desk| {
         desk.line("/edit");
-        told(
+        send_editor_reply(
             desk,
             EditorReply::Files(Err("the directory .synthdev cannot be read (permission denied)".into())),
         );
     }),
     ("files_empty", |desk| {
         desk.line("/edit");
-        told(desk, EditorReply::Files(Ok(Vec::new())));
+        send_editor_reply(desk, EditorReply::Files(Ok(Vec::new())));
     }),
     ("files_long", |desk| {
         desk.line("/edit");
-        told(desk, EditorReply::Files(Ok(files(90))));
-        desk.screen(80, 24);
+        send_editor_reply(desk, EditorReply::Files(Ok(files(90))));
+        desk.draw_screen(80, 24);
         for _ in 0..60 {
             desk.key(KeyCode::Down);
         }
     }),
     ("files_missing", |desk| {
         desk.line("/edit");
-        told(desk, EditorReply::Files(Ok(files(9))));
-        desk.typed("zzz");
+        send_editor_reply(desk, EditorReply::Files(Ok(files(9))));
+        desk.type_text("zzz");
     }),
-    ("text_empty", |desk| *desk = opened_in(ConfigLayer::Project, "")),
+    ("text_empty", |desk| *desk = open_in_layer(ConfigLayer::Project, "")),
     ("text_checking", |desk| {
-        *desk = opened_in(ConfigLayer::BuiltIn, "{\n  \"workflow_name\": \"mine\"\n}\n")
+        *desk = open_in_layer(ConfigLayer::BuiltIn, "{\n  \"workflow_name\": \"mine\"\n}\n")
     }),
     ("text_error", |desk| {
-        *desk = opened_in(
+        *desk = open_in_layer(
             ConfigLayer::Project,
             "{\n  \"workflow_name\": \"mine\",\n  \"states\": [\n    { \"name\": \"start\", \"transition\": [{ \"target\": \"nowhere\" }] },\n    { \"nam\": \"x\" }\n  ]\n}\n",
         );
@@ -442,20 +463,21 @@ const EDITOR: &[Row] = &[
     ("text_long", |desk| {
         let lines: String =
             (0..400).map(|at| format!("  \"key_{at}\": [{}],\n", "1, ".repeat(at % 90))).collect();
-        *desk = opened_in(ConfigLayer::Project, &lines);
-        desk.screen(80, 24);
+        *desk = open_in_layer(ConfigLayer::Project, &lines);
+        desk.draw_screen(80, 24);
         for _ in 0..9 {
-            desk.key(KeyCode::PageDown).screen(80, 24);
+            desk.key(KeyCode::PageDown).draw_screen(80, 24);
         }
         desk.key(KeyCode::End);
     }),
     ("text_unicode", |desk| {
-        *desk = opened_in(ConfigLayer::Project, &format!("{{\"日本語\": \"{ODD}\",\n \"é\": 1 // שלום\n}}"));
+        *desk =
+            open_in_layer(ConfigLayer::Project, &format!("{{\"日本語\": \"{ODD}\",\n \"é\": 1 // שלום\n}}"));
         let report = EditorCheckReport {
             graphs: vec![graph("größer", &states(&["始め", "проверка🧪", "stop"]))],
             findings: Vec::new(),
         };
-        told(desk, EditorReply::Checked { version: 0, report: Box::new(report) });
+        send_editor_reply(desk, EditorReply::Checked { version: 0, report: Box::new(report) });
         desk.key(KeyCode::Down).key(KeyCode::End);
     }),
     ("graph", |desk| {
@@ -464,41 +486,41 @@ const EDITOR: &[Row] = &[
     }),
     ("find", |desk| {
         *desk = edited();
-        desk.control('f').typed("target");
+        desk.press_control('f').type_text("target");
     }),
     ("offers", |desk| {
         *desk = edited();
-        desk.control(' ');
+        desk.press_control(' ');
     }),
     ("leaving", |desk| {
         *desk = edited();
-        desk.typed("x").key(KeyCode::Esc);
+        desk.type_text("x").key(KeyCode::Esc);
     }),
 ];
 
 #[test]
 fn the_editor() {
-    check("editor", EDITOR);
+    check_rows("editor", EDITOR);
 }
 
 const PAGE: &[Row] = &[
     ("help", |desk| {
-        desk.line("/help").screen(80, 24);
+        desk.line("/help").draw_screen(80, 24);
     }),
     ("keys", |desk| {
-        desk.line("/keys").screen(80, 24);
+        desk.line("/keys").draw_screen(80, 24);
     }),
     ("roles", |desk| {
-        desk.msg(UiMessage::Reply(BackendReply::Roles { group: String::new(), roles: odd_roles() }));
+        desk.send_message(UiMessage::Reply(BackendReply::Roles { group: String::new(), roles: odd_roles() }));
     }),
     ("workflows", |desk| {
-        desk.msg(UiMessage::Reply(BackendReply::Workflows(odd_workflows())));
+        desk.send_message(UiMessage::Reply(BackendReply::Workflows(odd_workflows())));
     }),
 ];
 
 #[test]
 fn help_keys_and_lists() {
-    check("page", PAGE);
+    check_rows("page", PAGE);
 }
 
 fn odd_roles() -> Vec<RoleLine> {
@@ -528,65 +550,68 @@ fn odd_workflows() -> Vec<WorkflowLine> {
 }
 
 fn names(desk: &mut Desk) {
-    desk.msg(UiMessage::Reply(BackendReply::Names { workflows: odd_workflows(), roles: odd_roles() }));
+    desk.send_message(UiMessage::Reply(BackendReply::Names {
+        workflows: odd_workflows(),
+        roles: odd_roles(),
+    }));
 }
 
 const PALETTE: &[Row] = &[
     ("all", |desk| {
-        desk.typed("/");
+        desk.type_text("/");
     }),
     ("long", |desk| {
-        desk.typed("/");
+        desk.type_text("/");
         for _ in 0..25 {
             desk.key(KeyCode::Down);
         }
     }),
     ("missing", |desk| {
-        desk.typed("/zzzz");
+        desk.type_text("/zzzz");
     }),
     ("blocked", |desk| {
-        desk.workflow().typed("/r");
+        desk.workflow().type_text("/r");
     }),
     ("unicode", |desk| {
-        desk.typed("/workflow ");
+        desk.type_text("/workflow ");
         names(desk);
         desk.key(KeyCode::Down);
     }),
     ("files", |desk| {
-        desk.typed("look at @");
+        desk.type_text("look at @");
         let long = format!("src/{}/main.rs", "a_long_directory/".repeat(12));
         let files = ["src/main.rs", "docs/größe 日本語.md", &long].map(str::to_owned).to_vec();
-        desk.msg(UiMessage::Reply(BackendReply::Files(Ok(files))));
+        desk.send_message(UiMessage::Reply(BackendReply::Files(Ok(files))));
         names(desk);
     }),
     ("files_error", |desk| {
-        desk.typed("look at @");
-        desk.msg(UiMessage::Reply(BackendReply::Files(Err("the project cannot be read".into()))));
+        desk.type_text("look at @");
+        desk.send_message(UiMessage::Reply(BackendReply::Files(Err("the project cannot be read".into()))));
     }),
     ("search", |desk| {
-        desk.line("/help first").line("/cost second").control('r').typed("firs");
+        desk.line("/help first").line("/cost second").press_control('r').type_text("firs");
     }),
     ("typed", |desk| {
         for at in 0..14 {
-            desk.typed(&format!("line {at} 世界 {}", "word ".repeat(9)))
-                .press(KeyCode::Enter, KeyModifiers::ALT);
+            desk.type_text(&format!("line {at} 世界 {}", "word ".repeat(9)))
+                .press_key(KeyCode::Enter, KeyModifiers::ALT);
         }
     }),
 ];
 
 #[test]
 fn the_palette() {
-    check("palette", PALETTE);
+    check_rows("palette", PALETTE);
 }
 
 /// Several branches speak at once, one with calls that a model made in one reply.
 #[test]
 fn rows_of_the_panes_while_much_goes_on() {
     let busy = |desk: &mut Desk| {
-        asks(desk);
+        show_pause(desk);
         for at in 0..6_u64 {
-            desk.run("r1", called(50 + at, &format!("worker_{at}"), ConversationSide::Assistant))
-                .run("r1", delta(50 + at, DeltaKind::Text, &format!("branch {at} writes ")));
+            desk.run_event("r1", model_called(50 + at, &format!("worker_{at}"), ConversationSide::Assistant))
+                .run_event("r1", delta_event(50 + at, DeltaKind::Text, &format!("branch {at} writes ")));
         }
         let call = |at: u64| ToolCall {
             id: format!("t{at}"),
@@ -594,18 +619,18 @@ fn rows_of_the_panes_while_much_goes_on() {
             arguments: "{}".into(),
             original: None,
         };
-        let mut reply = replied(50, "worker_0", ConversationSide::Assistant, "I read two files.", "");
+        let mut reply = model_replied(50, "worker_0", ConversationSide::Assistant, "I read two files.", "");
         if let RunEvent::Replied { tool_calls, .. } = &mut reply {
             *tool_calls = vec![call(1), call(2)];
         }
-        desk.run("r1", reply).run("r1", tool(60, "read_files", json!({"file_paths": ["a.rs"]})));
-        desk.run("r1", tool(61, "read_files", json!({"file_paths": ["b.rs"]})));
+        desk.run_event("r1", reply).run_event("r1", tool(60, "read_files", json!({"file_paths": ["a.rs"]})));
+        desk.run_event("r1", tool(61, "read_files", json!({"file_paths": ["b.rs"]})));
     };
     for pane in ["Alt+3", "Alt+5", "Alt+6"] {
         let mut desk = Desk::new();
         busy(&mut desk);
         keys(&mut desk, pane);
-        desk.shot(&format!(
+        desk.check_shots(&format!(
             "busy_{}",
             pane.trim_start_matches("Alt+")
                 .replace('3', "agents")

@@ -5,16 +5,16 @@ use synthdev::tui::backend::{ConcurrentRunMode, StandingPermission};
 
 use super::*;
 
-fn steer(run: &str, steering: SteeringAction) -> UiCommand {
+fn steer_command(run: &str, steering: SteeringAction) -> UiCommand {
     UiCommand::Send(RunId::from(run), RunCommand::Steer(steering))
 }
 
-fn stands(call: u64, state: &str, point: Option<Breakpoint>) -> RunEvent {
-    person(call, UserQuestion::Break { state: state.into(), point })
+fn stopped_event(call: u64, state: &str, point: Option<Breakpoint>) -> RunEvent {
+    user_question(call, UserQuestion::Break { state: state.into(), point })
 }
 
-fn at(state: &str) -> Breakpoint {
-    Breakpoint::state(state)
+fn breakpoint_at(state: &str) -> Breakpoint {
+    Breakpoint::before_state(state)
 }
 
 fn data(set: serde_json::Value) -> RunEvent {
@@ -23,8 +23,8 @@ fn data(set: serde_json::Value) -> RunEvent {
 }
 
 /// Without what the panes ask for.
-fn sent(desk: &mut Desk) -> Vec<UiCommand> {
-    desk.take()
+fn sent_commands(desk: &mut Desk) -> Vec<UiCommand> {
+    desk.take_commands()
         .into_iter()
         .filter(|cmd| !matches!(cmd, UiCommand::Definition(_) | UiCommand::Names))
         .collect()
@@ -32,22 +32,22 @@ fn sent(desk: &mut Desk) -> Vec<UiCommand> {
 
 impl Desk {
     /// A second workflow begins beside the first.
-    fn second(&mut self) -> &mut Self {
+    fn start_second_workflow(&mut self) -> &mut Self {
         self.line("/workflow tick --share once");
         let (name, input) = ("tick".to_owned(), "once".to_owned());
         let begun = UiCommand::StartBeside {
             name: name.clone(),
             input: input.clone(),
-            beside: ConcurrentRunMode::Share,
+            sharing_mode: ConcurrentRunMode::Share,
         };
-        assert_eq!(sent(self), [begun]);
-        self.msg(UiMessage::Reply(BackendReply::WorkflowStarted {
+        assert_eq!(sent_commands(self), [begun]);
+        self.send_message(UiMessage::Reply(BackendReply::WorkflowStarted {
             name,
             input,
             run: Ok(RunId::from("r2")),
             note: None,
         }));
-        self.run("r2", workflow_started("tick", "once")).run("r2", entered("begin"))
+        self.run_event("r2", workflow_started("tick", "once")).run_event("r2", state_entered("begin"))
     }
 }
 
@@ -55,78 +55,90 @@ impl Desk {
 fn a_run_stands_still_and_goes_on() {
     let mut desk = Desk::new();
     desk.workflow().line("/pause");
-    assert_eq!(sent(&mut desk), [steer("r1", SteeringAction::Pause)]);
-    desk.run("r1", stands(20, "review", None));
-    let screen = desk.screen(120, 40);
+    assert_eq!(sent_commands(&mut desk), [steer_command("r1", SteeringAction::Pause)]);
+    desk.run_event("r1", stopped_event(20, "review", None));
+    let screen = desk.draw_screen(120, 40);
     assert!(screen.contains("stands before review · /step /continue /set /stop"), "{screen}");
-    assert!(desk.model.dialogs.is_empty() && !desk.model.ticking(), "nothing asks, nothing moves");
+    assert!(desk.model.dialogs.is_empty() && !desk.model.needs_ticks(), "nothing asks, nothing moves");
     assert!(screen.contains("/step · /continue"), "{screen}");
-    desk.take();
+    desk.take_commands();
     // Esc does not end what only stands
     desk.key(KeyCode::Esc).line("/pause");
-    assert_eq!(desk.take(), []);
+    assert_eq!(desk.take_commands(), []);
     desk.line("/step");
-    assert_eq!(desk.take(), [steer("r1", SteeringAction::Step)]);
-    desk.run("r1", RunEvent::PersonAnswered { call: CallId(20) });
-    desk.run("r1", entered("review")).run("r1", stands(21, "test", Some(at("test"))));
-    assert!(desk.screen(120, 40).contains("stands before test (breakpoint: state test)"));
-    desk.take();
+    assert_eq!(desk.take_commands(), [steer_command("r1", SteeringAction::Step)]);
+    desk.run_event("r1", RunEvent::PersonAnswered { call: CallId(20) });
+    desk.run_event("r1", state_entered("review"))
+        .run_event("r1", stopped_event(21, "test", Some(breakpoint_at("test"))));
+    assert!(desk.draw_screen(120, 40).contains("stands before test (breakpoint: state test)"));
+    desk.take_commands();
     for line in ["/continue", "/resume", "/workflow resume"] {
         desk.line(line);
-        assert_eq!(sent(&mut desk), [steer("r1", SteeringAction::Continue)], "{line}");
+        assert_eq!(sent_commands(&mut desk), [steer_command("r1", SteeringAction::Continue)], "{line}");
     }
     desk.line("/stop");
-    assert_eq!(desk.take(), [cancel("r1")]);
+    assert_eq!(desk.take_commands(), [cancel_command("r1")]);
 }
 
 #[test]
 fn a_run_that_stands_on_screen() {
     let mut desk = Desk::new();
-    desk.workflow().run(
+    desk.workflow().run_event(
         "r1",
-        RunEvent::Breakpoints { step: false, points: vec![at("review"), Breakpoint::spend(0.5).unwrap()] },
+        RunEvent::Breakpoints {
+            step: false,
+            points: vec![breakpoint_at("review"), Breakpoint::after_spending(0.5).unwrap()],
+        },
     );
-    desk.run("r1", stands(20, "review", Some(at("review")))).line("/status").line("/breaks");
-    desk.frames("stands");
+    desk.run_event("r1", stopped_event(20, "review", Some(breakpoint_at("review"))))
+        .line("/status")
+        .line("/breaks");
+    desk.check_frames("stands");
 }
 
 #[test]
 fn breakpoints_of_the_run_in_front_or_of_the_next_one() {
     let mut desk = Desk::new();
     desk.line("/break review").line("/step");
-    let points = vec![at("review")];
+    let points = vec![breakpoint_at("review")];
     let expected = [
         UiCommand::Stops(BreakpointSet { step: false, points: points.clone() }),
         UiCommand::Stops(BreakpointSet { step: true, points }),
     ];
-    assert_eq!(sent(&mut desk), expected);
+    assert_eq!(sent_commands(&mut desk), expected);
     desk.line("/breaks remove 1").line("/continue");
-    assert_eq!(sent(&mut desk).last(), Some(&UiCommand::Stops(BreakpointSet::default())));
+    assert_eq!(sent_commands(&mut desk).last(), Some(&UiCommand::Stops(BreakpointSet::default())));
     desk.workflow().line("/break tool execute_terminal");
-    let point = Breakpoint::tool("execute_terminal");
-    assert_eq!(sent(&mut desk), [steer("r1", SteeringAction::Break { point: point.clone() })]);
-    desk.run("r1", RunEvent::Breakpoints { step: false, points: vec![at("review"), point.clone()] });
-    assert_eq!(desk.model.run(&RunId::from("r1")).unwrap().stops.points.len(), 2);
+    let point = Breakpoint::before_tool("execute_terminal");
+    assert_eq!(
+        sent_commands(&mut desk),
+        [steer_command("r1", SteeringAction::Break { point: point.clone() })]
+    );
+    desk.run_event(
+        "r1",
+        RunEvent::Breakpoints { step: false, points: vec![breakpoint_at("review"), point.clone()] },
+    );
+    assert_eq!(desk.model.find_run(&RunId::from("r1")).unwrap().breakpoints.points.len(), 2);
     desk.line("/breaks");
-    assert!(desk.screen(80, 24).contains(" 2 tool execute_terminal"));
+    assert!(desk.draw_screen(80, 24).contains(" 2 tool execute_terminal"));
     desk.line("/breaks remove 2").line("/breaks remove 7");
-    assert_eq!(sent(&mut desk), [steer("r1", SteeringAction::Unbreak { point })]);
-    assert!(desk.screen(80, 24).contains("no such breakpoint"));
+    assert_eq!(sent_commands(&mut desk), [steer_command("r1", SteeringAction::Unbreak { point })]);
+    assert!(desk.draw_screen(80, 24).contains("no such breakpoint"));
 }
 
 #[test]
 fn a_variable_is_set_while_it_stands() {
     let mut desk = Desk::new();
-    desk.workflow().run("r1", data(json!({"limit": 3, "plan": {"parts": [1, 2]}})));
+    desk.workflow().run_event("r1", data(json!({"limit": 3, "plan": {"parts": [1, 2]}})));
     let limit = |value| (vec!["limit".to_owned()], value);
     desk.line("/set limit = 5");
-    assert_eq!(desk.take(), [], "it runs");
-    assert!(desk.screen(80, 24).contains("only while the run stands still"));
-    desk.run("r1", stands(20, "review", None));
-    desk.take();
+    assert_eq!(desk.take_commands(), [], "it runs");
+    assert!(desk.draw_screen(80, 24).contains("only while the run stands still"));
+    desk.run_event("r1", stopped_event(20, "review", None));
+    desk.take_commands();
     desk.line("/set common_data.limit = 5").line("/set limit = many").line("/set --anyway limit = many");
     desk.line("/set plan.parts.1 = 7").line("/set limti = 1");
-    let set = |set| steer("r1", SteeringAction::Set { call: Some(CallId(20)), set: vec![set] });
+    let set = |set| steer_command("r1", SteeringAction::Set { call: Some(CallId(20)), set: vec![set] });
     let parts = ["plan", "parts", "1"].map(str::to_owned).to_vec();
     let expected = [
         set(limit(json!(5))),
@@ -134,8 +146,8 @@ fn a_variable_is_set_while_it_stands() {
         set((parts, json!(7))),
         set((vec!["limti".to_owned()], json!(1))),
     ];
-    assert_eq!(desk.take(), expected);
-    let screen = desk.screen(120, 40);
+    assert_eq!(desk.take_commands(), expected);
+    let screen = desk.draw_screen(120, 40);
     for line in [
         "limit: 3 → 5",
         "limit is a number, and this is a text: nothing was changed",
@@ -145,61 +157,71 @@ fn a_variable_is_set_while_it_stands() {
         assert!(screen.contains(line), "{line}\n{screen}");
     }
     // beside a question, what its own branch sees
-    desk.run("r1", RunEvent::PersonAnswered { call: CallId(20) });
-    desk.run("r1", approval(21, "read_file", ToolPreview::Text { text: "x".into() }));
-    desk.take();
-    desk.pause(5_000).line("/set limit = 9");
+    desk.run_event("r1", RunEvent::PersonAnswered { call: CallId(20) });
+    desk.run_event("r1", approval_event(21, "read_file", ToolPreview::Text { text: "x".into() }));
+    desk.take_commands();
+    desk.advance_clock(5_000).line("/set limit = 9");
     let of_the_question = SteeringAction::Set { call: Some(CallId(21)), set: vec![limit(json!(9))] };
-    assert_eq!(desk.take(), [steer("r1", of_the_question)]);
+    assert_eq!(desk.take_commands(), [steer_command("r1", of_the_question)]);
 }
 
 #[test]
 fn what_waits_to_be_read_can_be_changed_and_dropped() {
     let mut desk = Desk::new();
     desk.workflow().line("first").line("second").line("third");
-    assert_eq!(desk.take(), [say("first"), say("second"), say("third")]);
-    assert!(desk.screen(80, 24).contains("queued (+2): first"));
-    let back = |text: &str| steer("r1", SteeringAction::TakeBack { text: text.into() });
+    assert_eq!(desk.take_commands(), [say_command("first"), say_command("second"), say_command("third")]);
+    assert!(desk.draw_screen(80, 24).contains("queued (+2): first"));
+    let back = |text: &str| steer_command("r1", SteeringAction::TakeBack { text: text.into() });
     let gone = |text: &str| RunEvent::TakenBack { text: text.into() };
     desk.key(KeyCode::Up).key(KeyCode::Up);
-    assert_eq!((desk.take(), desk.unread().len()), (vec![back("third")], 3), "it is not back yet");
+    assert_eq!(
+        (desk.take_commands(), desk.unread_texts().len()),
+        (vec![back("third")], 3),
+        "it is not back yet"
+    );
     assert!(desk.model.composer.is_empty());
-    desk.run("r1", gone("third"));
-    assert_eq!((desk.model.composer.text(), desk.unread().len()), ("third".to_owned(), 2));
-    desk.control('u').press(KeyCode::Char('c'), KeyModifiers::CONTROL);
-    desk.model.composer.set("");
+    desk.run_event("r1", gone("third"));
+    assert_eq!((desk.model.composer.text(), desk.unread_texts().len()), ("third".to_owned(), 2));
+    desk.press_control('u').press_key(KeyCode::Char('c'), KeyModifiers::CONTROL);
+    desk.model.composer.set_text("");
     desk.line("/pending");
-    let screen = desk.screen(80, 24);
+    let screen = desk.draw_screen(80, 24);
     assert!(
         screen.contains(" 1 first") && screen.contains(" 2 second") && !screen.contains("third"),
         "{screen}"
     );
-    desk.take();
-    desk.line("/pending drop 2").run("r1", gone("second")).line("/pending drop 2").line("/pending edit");
-    assert_eq!(desk.take(), [back("second"), back("first")]);
-    assert!(desk.screen(80, 24).contains("no such text"));
+    desk.take_commands();
+    desk.line("/pending drop 2")
+        .run_event("r1", gone("second"))
+        .line("/pending drop 2")
+        .line("/pending edit");
+    assert_eq!(desk.take_commands(), [back("second"), back("first")]);
+    assert!(desk.draw_screen(80, 24).contains("no such text"));
     // it was read before it could be given back
-    desk.run("r1", RunEvent::Heard { text: "first".into() });
-    assert_eq!((desk.model.composer.text(), desk.unread().len()), (String::new(), 0));
+    desk.run_event("r1", RunEvent::Heard { text: "first".into() });
+    assert_eq!((desk.model.composer.text(), desk.unread_texts().len()), (String::new(), 0));
     // what a run that only stands has not read stays with it
-    desk.line("fourth").run("r1", finished(RunStatus::Paused, None, None));
-    assert_eq!((desk.model.composer.text(), desk.unread()), (String::new(), vec!["fourth".to_owned()]));
+    desk.line("fourth").run_event("r1", run_finished(RunStatus::Paused, None, None));
+    assert_eq!((desk.model.composer.text(), desk.unread_texts()), (String::new(), vec!["fourth".to_owned()]));
 }
 
 #[test]
 fn one_list_of_everything_that_waits() {
     let mut desk = Desk::new();
-    desk.workflow().run("r1", approval(9, "execute_terminal", command_preview("ls")));
-    desk.run("r1", approval(10, "edit_file", command_preview("x"))).line("/approvals");
-    let screen = desk.screen(120, 40);
+    desk.workflow().run_event("r1", approval_event(9, "execute_terminal", command_preview("ls")));
+    desk.run_event("r1", approval_event(10, "edit_file", command_preview("x"))).line("/approvals");
+    let screen = desk.draw_screen(120, 40);
     assert!(desk.model.dialogs.len() == 2, "commands work while something is asked");
     let RunEvent::ApprovalAsked { call, state, agent, tool, risk, arguments, preview, .. } =
-        approval(11, "execute_terminal", command_preview("pwd"))
+        approval_event(11, "execute_terminal", command_preview("pwd"))
     else {
         unreachable!()
     };
-    let until = Some(Timestamp(desk.at + 90_500));
-    desk.run("r1", RunEvent::ApprovalAsked { call, state, agent, tool, risk, arguments, preview, until });
+    let until = Some(Timestamp(desk.clock + 90_500));
+    desk.run_event(
+        "r1",
+        RunEvent::ApprovalAsked { call, state, agent, tool, risk, arguments, preview, until },
+    );
     let text = desk.model.transcript.text();
     assert!(
         text.contains(" 1 coder_reviewer r1 · in code · Allow coder to execute: execute_terminal?"),
@@ -207,42 +229,45 @@ fn one_list_of_everything_that_waits() {
     );
     // the keys go through them; the order stays
     let front = |desk: &Desk| desk.model.dialogs.front().unwrap().tool.clone();
-    desk.press(KeyCode::Char('a'), KeyModifiers::ALT);
+    desk.press_key(KeyCode::Char('a'), KeyModifiers::ALT);
     assert_eq!(front(&desk), "edit_file");
-    desk.press(KeyCode::Char('a'), KeyModifiers::ALT);
+    desk.press_key(KeyCode::Char('a'), KeyModifiers::ALT);
     assert!(
-        desk.screen(120, 40).contains("answers itself in 1 min 30 s")
-            || desk.screen(120, 40).contains("answers itself in")
+        desk.draw_screen(120, 40).contains("answers itself in 1 min 30 s")
+            || desk.draw_screen(120, 40).contains("answers itself in")
     );
-    assert!(desk.model.ticking());
-    desk.press(KeyCode::Char('a'), KeyModifiers::ALT);
+    assert!(desk.model.needs_ticks());
+    desk.press_key(KeyCode::Char('a'), KeyModifiers::ALT);
     assert_eq!(front(&desk), "execute_terminal");
-    desk.take();
+    desk.take_commands();
     desk.line("/approvals 2 deny");
-    assert_eq!(desk.take(), [decided("r1", 10, ApprovalDecision::Deny { reason: None })]);
+    assert_eq!(desk.take_commands(), [decision_command("r1", 10, ApprovalDecision::Deny { reason: None })]);
     // for the session: what waits for the same tool goes on as well, and later ones are not asked about
-    desk.pause(1_000).typed("3");
-    let mut done = desk.take();
+    desk.advance_clock(1_000).type_text("3");
+    let mut done = desk.take_commands();
     done.sort_by_key(|cmd| format!("{cmd:?}"));
     assert_eq!(
         done,
-        [decided("r1", 11, ApprovalDecision::AllowTool), decided("r1", 9, ApprovalDecision::AllowTool)]
+        [
+            decision_command("r1", 11, ApprovalDecision::AllowTool),
+            decision_command("r1", 9, ApprovalDecision::AllowTool)
+        ]
     );
-    desk.run("r1", approval(12, "execute_terminal", command_preview("ls")));
+    desk.run_event("r1", approval_event(12, "execute_terminal", command_preview("ls")));
     assert_eq!(
-        (desk.take(), desk.model.dialogs.len()),
-        (vec![decided("r1", 12, ApprovalDecision::AllowTool)], 0)
+        (desk.take_commands(), desk.model.dialogs.len()),
+        (vec![decision_command("r1", 12, ApprovalDecision::AllowTool)], 0)
     );
     // always: into the settings
-    desk.run("r1", approval(13, "edit_file", command_preview("x")));
-    desk.key(KeyCode::End).model.dialogs[0].armed = false;
-    desk.typed("4").typed("3");
-    assert_eq!(desk.take(), [], "nobody reads that fast");
-    desk.pause(1_000).typed("4");
+    desk.run_event("r1", approval_event(13, "edit_file", command_preview("x")));
+    desk.key(KeyCode::End).model.dialogs[0].is_armed = false;
+    desk.type_text("4").type_text("3");
+    assert_eq!(desk.take_commands(), [], "nobody reads that fast");
+    desk.advance_clock(1_000).type_text("4");
     assert_eq!(
-        desk.take(),
+        desk.take_commands(),
         [
-            decided("r1", 13, ApprovalDecision::AllowTool),
+            decision_command("r1", 13, ApprovalDecision::AllowTool),
             UiCommand::AllowAlways(StandingPermission::Tool("edit_file".into()))
         ]
     );
@@ -250,62 +275,69 @@ fn one_list_of_everything_that_waits() {
 
 #[test]
 fn a_question_keeps_nobody_from_leaving() {
-    let leave = |desk: &mut Desk| desk.take().last() == Some(&UiCommand::Quit) && desk.model.left.len() == 1;
+    let leave = |desk: &mut Desk| {
+        desk.take_commands().last() == Some(&UiCommand::Quit) && desk.model.runs_left.len() == 1
+    };
     let mut desk = Desk::new();
-    desk.workflow().run("r1", approval(9, "execute_terminal", command_preview("ls")));
-    desk.take();
-    desk.control('d');
+    desk.workflow().run_event("r1", approval_event(9, "execute_terminal", command_preview("ls")));
+    desk.take_commands();
+    desk.press_control('d');
     assert!(leave(&mut desk));
     // by name as well, also after a key that was for the question
     let mut desk = Desk::new();
-    desk.workflow().run("r1", approval(9, "execute_terminal", command_preview("ls")));
-    desk.take();
-    desk.key(KeyCode::Down).pause(2_000).typed("/").pause(2_000).typed("exit").key(KeyCode::Enter);
+    desk.workflow().run_event("r1", approval_event(9, "execute_terminal", command_preview("ls")));
+    desk.take_commands();
+    desk.key(KeyCode::Down)
+        .advance_clock(2_000)
+        .type_text("/")
+        .advance_clock(2_000)
+        .type_text("exit")
+        .key(KeyCode::Enter);
     assert!(leave(&mut desk));
     // the reason of a refusal is a text: Ctrl+D there means nothing
     let mut desk = Desk::new();
-    desk.workflow().run("r1", approval(9, "execute_terminal", command_preview("ls")));
-    desk.take();
-    desk.pause(2_000).typed("r").control('d');
-    assert_eq!(desk.take(), []);
+    desk.workflow().run_event("r1", approval_event(9, "execute_terminal", command_preview("ls")));
+    desk.take_commands();
+    desk.advance_clock(2_000).type_text("r").press_control('d');
+    assert_eq!(desk.take_commands(), []);
 }
 
 #[test]
 fn several_runs_at_once() {
     let mut desk = Desk::new();
-    desk.workflow().second();
+    desk.workflow().start_second_workflow();
     assert_eq!(desk.model.mode(), "workflow:tick r2", "the newest is in front");
-    desk.take();
-    desk.model.wanted_input = Some("later".to_owned());
+    desk.take_commands();
+    desk.model.workflow_awaiting_input = Some("later".to_owned());
     assert_eq!(desk.model.mode(), "workflow:later");
     desk.key(KeyCode::Esc);
     assert_eq!(
-        (desk.take(), desk.model.mode()),
+        (desk.take_commands(), desk.model.mode()),
         (vec![], "workflow:tick r2".to_owned()),
         "nothing else is stopped"
     );
     // what another one asks is told with its name
-    desk.run("r1", stands(20, "review", None));
-    assert!(desk.screen(120, 40).contains("coder_reviewer r1 stands before review"));
-    desk.take();
+    desk.run_event("r1", stopped_event(20, "review", None));
+    assert!(desk.draw_screen(120, 40).contains("coder_reviewer r1 stands before review"));
+    desk.take_commands();
     desk.line("/runs");
-    assert_eq!(sent(&mut desk), [runs()]);
+    assert_eq!(sent_commands(&mut desk), [runs()]);
     let text = desk.model.transcript.text();
     assert!(text.contains("  r1 coder_reviewer · code · stands before review\n▸ r2 tick · begin"), "{text}");
     desk.line("for tick");
     assert_eq!(
-        desk.take(),
+        desk.take_commands(),
         [UiCommand::Send(RunId::from("r2"), RunCommand::Say { text: "for tick".into() })]
     );
     // a key brings the other one in front: what is typed is for it
-    desk.press(KeyCode::Char('n'), KeyModifiers::ALT);
+    desk.press_key(KeyCode::Char('n'), KeyModifiers::ALT);
     assert_eq!(desk.model.mode(), "workflow:coder_reviewer r1");
     desk.line("/continue");
-    assert_eq!(sent(&mut desk), [steer("r1", SteeringAction::Continue)]);
+    assert_eq!(sent_commands(&mut desk), [steer_command("r1", SteeringAction::Continue)]);
     // when one ends, the other comes in front, and what nobody read comes back
-    desk.run("r1", finished(RunStatus::Completed, None, None));
+    desk.run_event("r1", run_finished(RunStatus::Completed, None, None));
     assert_eq!(desk.model.mode(), "workflow:tick");
-    desk.run("r2", finished(RunStatus::Completed, None, None));
+    desk.run_event("r2", run_finished(RunStatus::Completed, None, None));
     assert_eq!(
         (desk.model.mode(), desk.model.composer.text()),
         ("role:coder".to_owned(), "for tick".to_owned())
@@ -315,81 +347,87 @@ fn several_runs_at_once() {
 #[test]
 fn escape_interrupts_a_workflow_and_takes_guidance() {
     let mut desk = Desk::new();
-    desk.workflow().run("r1", called(5, "coder", ConversationSide::Assistant)).take();
+    desk.workflow().run_event("r1", model_called(5, "coder", ConversationSide::Assistant)).take_commands();
     desk.key(KeyCode::Esc);
-    assert_eq!(desk.take(), [interrupt("r1")]);
-    assert!(desk.screen(120, 40).contains("interrupting … · Ctrl+C ends it"));
+    assert_eq!(desk.take_commands(), [interrupt_command("r1")]);
+    assert!(desk.draw_screen(120, 40).contains("interrupting … · Ctrl+C ends it"));
     // a tool that runs is not cut off: it is not asked twice
     desk.key(KeyCode::Esc);
-    assert_eq!(desk.take(), []);
-    assert!(desk.screen(120, 40).contains("it stands still when what runs now is over"));
-    desk.run("r1", stands(20, "code", Some(Breakpoint::Now)));
-    assert!(!desk.model.ticking(), "who stands still wakes nobody");
-    let screen = desk.screen(120, 40);
+    assert_eq!(desk.take_commands(), []);
+    assert!(desk.draw_screen(120, 40).contains("it stands still when what runs now is over"));
+    desk.run_event("r1", stopped_event(20, "code", Some(Breakpoint::Now)));
+    assert!(!desk.model.needs_ticks(), "who stands still wakes nobody");
+    let screen = desk.draw_screen(120, 40);
     assert!(screen.contains("interrupted in code · type what shall be different, or /continue"), "{screen}");
-    desk.frames("interrupted");
-    desk.take();
+    desk.check_frames("interrupted");
+    desk.take_commands();
     desk.line("no tests, please");
     let told =
         RunCommand::Answer { call: CallId(20), answer: UserAnswer::Text { text: "no tests, please".into() } };
-    assert_eq!(desk.take(), [UiCommand::Send(RunId::from("r1"), told)]);
-    desk.run("r1", RunEvent::PersonAnswered { call: CallId(20) });
+    assert_eq!(desk.take_commands(), [UiCommand::Send(RunId::from("r1"), told)]);
+    desk.run_event("r1", RunEvent::PersonAnswered { call: CallId(20) });
     // once it goes on, a text waits for the workflow as ever, and Esc interrupts again
     desk.line("later");
     let said = RunCommand::Say { text: "later".into() };
-    assert_eq!(desk.take(), [UiCommand::Send(RunId::from("r1"), said)]);
+    assert_eq!(desk.take_commands(), [UiCommand::Send(RunId::from("r1"), said)]);
     desk.key(KeyCode::Esc);
-    assert_eq!(desk.take(), [interrupt("r1")]);
+    assert_eq!(desk.take_commands(), [interrupt_command("r1")]);
 }
 
 /// One of two branches is told to stand still: what it had asked is over, the other one goes on.
 #[test]
 fn a_call_that_was_stopped_keeps_nobody_awake() {
     let mut desk = Desk::new();
-    desk.workflow().run("r1", called(5, "coder", ConversationSide::Assistant));
-    assert!(desk.model.ticking());
-    desk.run("r1", RunEvent::ModelStopped { call: CallId(5), agent: "coder".into(), spent: Vec::new() });
-    desk.run("r1", stands(20, "code", Some(Breakpoint::state("code"))));
-    assert!(!desk.model.ticking());
+    desk.workflow().run_event("r1", model_called(5, "coder", ConversationSide::Assistant));
+    assert!(desk.model.needs_ticks());
+    desk.run_event(
+        "r1",
+        RunEvent::ModelStopped { call: CallId(5), agent: "coder".into(), spent: Vec::new() },
+    );
+    desk.run_event("r1", stopped_event(20, "code", Some(Breakpoint::before_state("code"))));
+    assert!(!desk.model.needs_ticks());
 }
 
 #[test]
 fn escape_where_it_stands_asks_whether_it_ends() {
     let mut desk = Desk::new();
-    desk.workflow().run("r1", stands(20, "code", Some(Breakpoint::Now))).take();
+    desk.workflow().run_event("r1", stopped_event(20, "code", Some(Breakpoint::Now))).take_commands();
     desk.key(KeyCode::Esc);
-    assert_eq!(desk.take(), []);
-    let screen = desk.screen(120, 40);
+    assert_eq!(desk.take_commands(), []);
+    let screen = desk.draw_screen(120, 40);
     assert!(screen.contains("End coder_reviewer?") && screen.contains("No leaves it so"), "{screen}");
-    desk.pause(2_000).key(KeyCode::Char('n'));
-    assert_eq!(desk.take(), []);
-    desk.key(KeyCode::Esc).pause(2_000).key(KeyCode::Char('y'));
-    assert_eq!(desk.take(), [cancel("r1")]);
+    desk.advance_clock(2_000).key(KeyCode::Char('n'));
+    assert_eq!(desk.take_commands(), []);
+    desk.key(KeyCode::Esc).advance_clock(2_000).key(KeyCode::Char('y'));
+    assert_eq!(desk.take_commands(), [cancel_command("r1")]);
 }
 
 #[test]
 fn every_message_is_told_apart_while_several_runs_speak() {
     let mut desk = Desk::new();
-    desk.workflow().run("r1", called(5, "coder", ConversationSide::Assistant));
-    desk.run("r1", delta(5, DeltaKind::Text, "first of r1"));
+    desk.workflow().run_event("r1", model_called(5, "coder", ConversationSide::Assistant));
+    desk.run_event("r1", delta_event(5, DeltaKind::Text, "first of r1"));
     let alone = desk.model.transcript.text();
     assert!(!alone.contains("run coder_reviewer r1"), "one run needs no name: {alone}");
-    desk.second().run("r2", called(6, "clock", ConversationSide::Assistant));
-    desk.run("r2", delta(6, DeltaKind::Text, "first of r2"));
+    desk.start_second_workflow().run_event("r2", model_called(6, "clock", ConversationSide::Assistant));
+    desk.run_event("r2", delta_event(6, DeltaKind::Text, "first of r2"));
     // what goes on grows where it began
-    desk.run("r1", delta(5, DeltaKind::Text, ", second of r1"))
-        .run("r2", delta(6, DeltaKind::Text, ", second"));
-    desk.run("r1", replied(5, "coder", ConversationSide::Assistant, "first of r1, second of r1", ""));
-    desk.run("r1", transition("code", "review")).run("r1", entered("review"));
+    desk.run_event("r1", delta_event(5, DeltaKind::Text, ", second of r1"))
+        .run_event("r2", delta_event(6, DeltaKind::Text, ", second"));
+    desk.run_event(
+        "r1",
+        model_replied(5, "coder", ConversationSide::Assistant, "first of r1, second of r1", ""),
+    );
+    desk.run_event("r1", transition("code", "review")).run_event("r1", state_entered("review"));
     // nothing that is shown: no line about it
-    desk.run("r2", data(json!({"x": 1})));
-    desk.run("r1", called(7, "reviewer", ConversationSide::User))
-        .run("r1", delta(7, DeltaKind::Text, "third of r1"));
+    desk.run_event("r2", data(json!({"x": 1})));
+    desk.run_event("r1", model_called(7, "reviewer", ConversationSide::User))
+        .run_event("r1", delta_event(7, DeltaKind::Text, "third of r1"));
     // an answer to the person is of no run
-    desk.line("/status").run("r1", transition("review", "code"));
-    desk.run("r1", finished(RunStatus::Completed, None, None));
-    desk.run("r2", said(MessageAuthor::Script, "fourth of r2"))
-        .run("r2", said(MessageAuthor::Script, "fifth of r2"));
+    desk.line("/status").run_event("r1", transition("review", "code"));
+    desk.run_event("r1", run_finished(RunStatus::Completed, None, None));
+    desk.run_event("r2", message_event(MessageAuthor::Script, "fourth of r2"))
+        .run_event("r2", message_event(MessageAuthor::Script, "fifth of r2"));
     let text = desk.model.transcript.text();
     let mut voice = "";
     let mut found = Vec::new();
@@ -419,17 +457,17 @@ fn every_message_is_told_apart_while_several_runs_speak() {
         "{text}"
     );
     // one that is left alone needs no name any more
-    desk.run("r2", transition("begin", "end"));
+    desk.run_event("r2", transition("begin", "end"));
     assert_eq!(desk.model.transcript.text().matches("run tick r2").count(), 2);
 }
 
 #[test]
 fn who_speaks_is_said_again_on_an_emptied_screen() {
     let mut desk = Desk::new();
-    desk.workflow().second();
-    desk.run("r2", said(MessageAuthor::Script, "before"));
+    desk.workflow().start_second_workflow();
+    desk.run_event("r2", message_event(MessageAuthor::Script, "before"));
     assert!(desk.model.transcript.text().contains("run tick r2"));
-    desk.line("/clear").run("r2", said(MessageAuthor::Script, "after"));
+    desk.line("/clear").run_event("r2", message_event(MessageAuthor::Script, "after"));
     let text = desk.model.transcript.text();
     assert!(text.contains("run tick r2") && text.contains("after") && !text.contains("before"), "{text}");
 }
@@ -437,62 +475,63 @@ fn who_speaks_is_said_again_on_an_emptied_screen() {
 #[test]
 fn the_time_of_a_long_run_goes_on_with_the_clock() {
     let mut desk = Desk::new();
-    desk.workflow().run("r1", called(5, "coder", ConversationSide::Assistant));
-    let begun = desk.at;
+    desk.workflow().run_event("r1", model_called(5, "coder", ConversationSide::Assistant));
+    let begun = desk.clock;
     for (seconds, shown) in
         [(3, "coder thinks 3 s"), (64, "coder thinks 1 min 04 s"), (7_385, "coder thinks 2 h 03 min")]
     {
-        assert!(desk.model.ticking(), "somebody has to look at the clock");
-        desk.msg(UiMessage::Tick(Timestamp(begun + seconds * 1_000)));
-        let screen = desk.screen(120, 40);
+        assert!(desk.model.needs_ticks(), "somebody has to look at the clock");
+        desk.send_message(UiMessage::Tick(Timestamp(begun + seconds * 1_000)));
+        let screen = desk.draw_screen(120, 40);
         assert!(screen.contains(shown), "{shown}: {screen}");
     }
     desk.line("/status");
-    assert!(desk.said_last().contains("elapsed   2 h"), "{}", desk.said_last());
+    assert!(desk.last_message_text().contains("elapsed   2 h"), "{}", desk.last_message_text());
     // reduced motion: nothing moves by itself
-    desk.model.calm = true;
-    assert!(!desk.model.ticking());
+    desk.model.reduced_motion = true;
+    assert!(!desk.model.needs_ticks());
 }
 
 #[test]
 fn what_is_said_of_one_run_stays_when_another_ends() {
     let hint = "interrupting … · Ctrl+C ends it";
-    let failed = || finished(RunStatus::Failed, None, None);
+    let failed = || run_finished(RunStatus::Failed, None, None);
     let rows: Vec<(&str, RunEvent, bool)> = vec![
         ("r1", failed(), true),
-        ("r1", stands(20, "code", Some(Breakpoint::Now)), true),
+        ("r1", stopped_event(20, "code", Some(Breakpoint::Now)), true),
         ("r2", failed(), false),
-        ("r2", stands(20, "begin", Some(Breakpoint::Now)), false),
+        ("r2", stopped_event(20, "begin", Some(Breakpoint::Now)), false),
         // a tool was under way: it stands where that is over
-        ("r2", stands(20, "end", None), false),
+        ("r2", stopped_event(20, "end", None), false),
     ];
     for (run, event, stays) in rows {
         let mut desk = Desk::new();
-        desk.workflow().second();
-        desk.take();
+        desk.workflow().start_second_workflow();
+        desk.take_commands();
         desk.key(KeyCode::Esc);
-        assert_eq!(desk.take(), [interrupt("r2")]);
-        desk.run(run, event.clone());
-        assert_eq!(desk.screen(120, 40).contains(hint), stays, "{run} {event:?}");
+        assert_eq!(desk.take_commands(), [interrupt_command("r2")]);
+        desk.run_event(run, event.clone());
+        assert_eq!(desk.draw_screen(120, 40).contains(hint), stays, "{run} {event:?}");
     }
 }
 
 #[test]
 fn escape_means_what_was_on_screen() {
-    let ask =
-        || person(30, UserQuestion::Limit { limit: "max_steps".into(), value: 3, text: "3 steps".into() });
-    let approve = || approval(30, "execute_terminal", command_preview("ls"));
+    let ask = || {
+        user_question(30, UserQuestion::Limit { limit: "max_steps".into(), value: 3, text: "3 steps".into() })
+    };
+    let approve = || approval_event(30, "execute_terminal", command_preview("ls"));
     for question in [ask(), approve()] {
         let mut desk = Desk::new();
-        desk.workflow().second();
-        desk.take();
+        desk.workflow().start_second_workflow();
+        desk.take_commands();
         // another run asks in the moment in which this one is interrupted
-        desk.run("r1", question).unseen(KeyCode::Esc, KeyModifiers::NONE);
-        assert_eq!(desk.take(), [interrupt("r2")]);
+        desk.run_event("r1", question).press_before_seen(KeyCode::Esc, KeyModifiers::NONE);
+        assert_eq!(desk.take_commands(), [interrupt_command("r2")]);
         assert_eq!(desk.model.dialogs.len(), 1, "nobody has answered it");
-        desk.screen(120, 40);
-        desk.unseen(KeyCode::Esc, KeyModifiers::NONE);
-        let sent = desk.take();
+        desk.draw_screen(120, 40);
+        desk.press_before_seen(KeyCode::Esc, KeyModifiers::NONE);
+        let sent = desk.take_commands();
         assert!(matches!(sent.as_slice(), [UiCommand::Send(run, _)] if run.as_str() == "r1"), "{sent:?}");
     }
 }

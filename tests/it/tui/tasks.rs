@@ -21,17 +21,17 @@ impl Tasks {
 
     /// What is said when this is done.
     fn line(&mut self, line: &str) -> String {
-        self.desk.take();
+        self.desk.take_commands();
         self.desk.line(line);
-        let wanted = self.desk.take().into_iter().find_map(|cmd| match cmd {
+        let wanted = self.desk.take_commands().into_iter().find_map(|cmd| match cmd {
             UiCommand::Task(deed) => Some(deed),
             _ => None,
         });
         if let Some(deed) = wanted {
             let told = self.list.perform(&deed).map(|task| (self.list.clone(), task));
-            self.desk.msg(UiMessage::Reply(BackendReply::Tasks { deed, told }));
+            self.desk.send_message(UiMessage::Reply(BackendReply::Tasks { command: deed, outcome: told }));
         }
-        self.desk.said_last()
+        self.desk.last_message_text()
     }
 }
 
@@ -64,7 +64,7 @@ fn the_list_shows_all_of_them() {
         said.contains("✓  1  write the parser\n   2  tests\n      for all of it\n   3  a longer one"),
         "{said}"
     );
-    tasks.desk.frames("tasks");
+    tasks.desk.check_frames("tasks");
 }
 
 #[test]
@@ -72,19 +72,22 @@ fn a_task_comes_into_the_input_box() {
     let mut tasks = Tasks::new(&["write the parser", "two\nlines"]);
     tasks.line("/task use 2");
     assert_eq!(tasks.desk.model.composer.text(), "two\nlines");
-    tasks.desk.control('c');
-    tasks.desk.pause(10_000);
+    tasks.desk.press_control('c');
+    tasks.desk.advance_clock(10_000);
     tasks.line("/task use 1 coder_reviewer");
     assert_eq!(tasks.desk.model.composer.text(), "/workflow coder_reviewer write the parser");
     tasks.desk.key(KeyCode::Enter);
     let input = "write the parser".to_owned();
     let start = UiCommand::StartWorkflow { name: "coder_reviewer".into(), input };
-    assert!(tasks.desk.take().contains(&start));
+    assert!(tasks.desk.take_commands().contains(&start));
     // somebody types meanwhile
     let mut tasks = Tasks::new(&["one"]);
-    tasks.desk.line("/task use 1").typed("a tho");
+    tasks.desk.line("/task use 1").type_text("a tho");
     let told = tasks.list.perform(&TaskListCommand::Use(1, None)).map(|task| (tasks.list.clone(), task));
-    tasks.desk.msg(UiMessage::Reply(BackendReply::Tasks { deed: TaskListCommand::Use(1, None), told }));
+    tasks.desk.send_message(UiMessage::Reply(BackendReply::Tasks {
+        command: TaskListCommand::Use(1, None),
+        outcome: told,
+    }));
     assert_eq!(tasks.desk.model.composer.text(), "a tho");
-    assert!(tasks.desk.screen(80, 24).contains("/task use 1 once more takes it"));
+    assert!(tasks.desk.draw_screen(80, 24).contains("/task use 1 once more takes it"));
 }

@@ -15,11 +15,11 @@ impl Desk {
         let mut letters = keys.chars();
         while let Some(c) = letters.next() {
             match c {
-                '^' => self.control(letters.next().unwrap()),
-                '!' => self.press(KeyCode::Char(letters.next().unwrap()), KeyModifiers::ALT),
+                '^' => self.press_control(letters.next().unwrap()),
+                '!' => self.press_key(KeyCode::Char(letters.next().unwrap()), KeyModifiers::ALT),
                 '<' => {
                     let name: String = letters.by_ref().take_while(|c| *c != '>').collect();
-                    self.named(&name)
+                    self.name_workflow(&name)
                 }
                 c => self.key(KeyCode::Char(c)),
             };
@@ -27,7 +27,7 @@ impl Desk {
         self
     }
 
-    fn named(&mut self, name: &str) -> &mut Self {
+    fn name_workflow(&mut self, name: &str) -> &mut Self {
         let plain = KeyModifiers::NONE;
         let (code, modifiers) = match name {
             "cr" => (KeyCode::Enter, plain),
@@ -47,7 +47,7 @@ impl Desk {
             "wordright" => (KeyCode::Right, KeyModifiers::CONTROL),
             other => panic!("no key {other}"),
         };
-        self.press(code, modifiers)
+        self.press_key(code, modifiers)
     }
 
     /// The text with the cursor as `|`.
@@ -64,17 +64,17 @@ impl Desk {
         lines.collect::<Vec<String>>().join("\n")
     }
 
-    fn popup(&self) -> Vec<String> {
+    fn popup_lines(&self) -> Vec<String> {
         let list = self.model.popup.as_ref().map(|popup| popup.candidates.clone()).unwrap_or_default();
         list.into_iter().map(|one| one.label).collect()
     }
 
-    pub(super) fn said_last(&self) -> String {
+    pub(super) fn last_message_text(&self) -> String {
         self.model.transcript.items().next_back().unwrap().text()
     }
 }
 
-fn check(keys: &str, expected: &str) {
+fn check_keys(keys: &str, expected: &str) {
     let mut desk = Desk::new();
     desk.keys(keys);
     assert_eq!(desk.box_now(), expected, "{keys}");
@@ -82,33 +82,33 @@ fn check(keys: &str, expected: &str) {
 
 #[test]
 fn keys_edit_the_text() {
-    check("one two<wordleft>", "one |two");
-    check("one two<wordleft><wordleft><wordright>", "one |two");
-    check("one two^w", "one |");
-    check("one, two^w^w", "one|");
-    check("one two<home>!d", "| two");
-    check("a b<home>!d", "| b");
-    check("one two<wordleft>^k", "one |");
-    check("one two<wordleft>^u", "|two");
-    check("one<nl>two<home>^u", "one|two");
-    check("one<nl>two<up><end>^k", "one|two");
-    check("one two^w!y!y", "one twotwo|");
-    check("x<bs>one two^w<left><bs>!y", "ontwo| ");
-    check("é<left>x", "x|é");
-    check("e\u{301}x<left><left>a", "a|e\u{301}x");
-    check("e\u{301}x<bs><bs>", "|");
-    check("👩‍👩‍👧x<left><bs>", "|x");
-    check("👩‍👩‍👧x<home><del>", "|x");
+    check_keys("one two<wordleft>", "one |two");
+    check_keys("one two<wordleft><wordleft><wordright>", "one |two");
+    check_keys("one two^w", "one |");
+    check_keys("one, two^w^w", "one|");
+    check_keys("one two<home>!d", "| two");
+    check_keys("a b<home>!d", "| b");
+    check_keys("one two<wordleft>^k", "one |");
+    check_keys("one two<wordleft>^u", "|two");
+    check_keys("one<nl>two<home>^u", "one|two");
+    check_keys("one<nl>two<up><end>^k", "one|two");
+    check_keys("one two^w!y!y", "one twotwo|");
+    check_keys("x<bs>one two^w<left><bs>!y", "ontwo| ");
+    check_keys("é<left>x", "x|é");
+    check_keys("e\u{301}x<left><left>a", "a|e\u{301}x");
+    check_keys("e\u{301}x<bs><bs>", "|");
+    check_keys("👩‍👩‍👧x<left><bs>", "|x");
+    check_keys("👩‍👩‍👧x<home><del>", "|x");
 }
 
 #[test]
 fn changes_are_undone_as_people_count_them() {
-    check("one two^z", "one| ".trim_end());
-    check("one two^z^z", "|");
-    check("one two^z^z^y^y", "one two|");
-    check("one two^w^z", "one two|");
-    check("one^wx^z^z", "one|");
-    check("one^z^zx^y", "x|");
+    check_keys("one two^z", "one| ".trim_end());
+    check_keys("one two^z^z", "|");
+    check_keys("one two^z^z^y^y", "one two|");
+    check_keys("one two^w^z", "one two|");
+    check_keys("one^wx^z^z", "one|");
+    check_keys("one^z^zx^y", "x|");
     let mut desk = Desk::new();
     desk.keys("^z");
     assert_eq!(desk.model.hint.as_deref(), Some("nothing to undo"));
@@ -121,7 +121,7 @@ fn what_was_sent_is_searched() {
         desk.line("/help first").line("/help second").line("/cost first");
         desk.keys(keys);
         assert_eq!(desk.box_now(), expected, "{keys}");
-        let shown = desk.screen(80, 24);
+        let shown = desk.draw_screen(80, 24);
         assert_eq!(shown.contains("history: "), note.is_some(), "{keys}\n{shown}");
         assert!(note.is_none_or(|note| shown.contains(note)), "{keys}\n{shown}");
     };
@@ -142,7 +142,7 @@ fn long_pastes_are_one_thing_until_they_are_unfolded() {
     let long: String = (0..120).map(|line| format!("line {line} é\n")).collect();
     let mut desk = Desk::new();
     desk.keys("see ");
-    desk.msg(UiMessage::Paste(long.clone())).msg(UiMessage::Paste(long.clone()));
+    desk.send_message(UiMessage::Paste(long.clone())).send_message(UiMessage::Paste(long.clone()));
     assert_eq!(desk.model.composer.text(), "see [pasted 120 lines #1][pasted 120 lines #2]");
     desk.keys("<bs>");
     assert_eq!(desk.model.composer.text(), "see [pasted 120 lines #1]");
@@ -151,11 +151,11 @@ fn long_pastes_are_one_thing_until_they_are_unfolded() {
     desk.keys("^z");
     assert_eq!(desk.model.composer.text(), "see [pasted 120 lines #1]");
     desk.keys("<cr>");
-    assert_eq!(desk.take(), [UiCommand::StartChat { role: "coder".into() }]);
+    assert_eq!(desk.take_commands(), [UiCommand::StartChat { role: "coder".into() }]);
     assert_eq!(desk.model.queued, [format!("see {long}")]);
-    desk.msg(UiMessage::Paste("x".repeat(1 << 20))).keys("!u");
+    desk.send_message(UiMessage::Paste("x".repeat(1 << 20))).keys("!u");
     assert!(desk.model.hint.as_deref().is_some_and(|hint| hint.contains("too long to be shown here")));
-    assert!(desk.screen(80, 24).contains("[pasted 1 line #3]"));
+    assert!(desk.draw_screen(80, 24).contains("[pasted 1 line #3]"));
 }
 
 #[test]
@@ -220,47 +220,47 @@ fn keys_as_in_vi() {
 #[test]
 fn the_mode_stands_before_the_text() {
     let mut desk = Desk::new();
-    assert!(desk.screen(80, 24).contains("❯ message"));
+    assert!(desk.draw_screen(80, 24).contains("❯ message"));
     desk.line("/vim on");
     for (keys, sign) in [("one", "I one"), ("<esc>", "N one"), ("v", "V one"), ("<esc>i", "I one")] {
         desk.keys(keys);
-        let shown = desk.screen(80, 24);
+        let shown = desk.draw_screen(80, 24);
         assert!(shown.lines().any(|line| line.starts_with(sign)), "{sign}\n{shown}");
     }
     desk.keys("<esc>");
-    desk.control('c');
+    desk.press_control('c');
     desk.keys("i").line("/vim off");
-    assert!(desk.screen(80, 24).contains("❯ message"));
+    assert!(desk.draw_screen(80, 24).contains("❯ message"));
 }
 
-fn named() -> Desk {
+fn named_desk() -> Desk {
     let mut desk = Desk::new();
     desk.keys("look at @");
-    assert_eq!(desk.take()[..2], [UiCommand::Files, UiCommand::Names]);
+    assert_eq!(desk.take_commands()[..2], [UiCommand::Files, UiCommand::Names]);
     let files = ["src/main.rs", "src/tui/view.rs", "README.md"].map(str::to_owned).to_vec();
-    desk.msg(UiMessage::Reply(BackendReply::Files(Ok(files))));
-    desk.msg(UiMessage::Reply(BackendReply::Names { workflows: workflow_lines(), roles: vec![] }));
+    desk.send_message(UiMessage::Reply(BackendReply::Files(Ok(files))));
+    desk.send_message(UiMessage::Reply(BackendReply::Names { workflows: workflow_lines(), roles: vec![] }));
     desk
 }
 
 #[test]
 fn mentions_become_what_a_model_can_use() {
-    let mut desk = named();
-    assert_eq!(desk.popup()[..3], ["src/main.rs", "src/tui/view.rs", "README.md"]);
+    let mut desk = named_desk();
+    assert_eq!(desk.popup_lines()[..3], ["src/main.rs", "src/tui/view.rs", "README.md"]);
     desk.keys("main<tab>now");
     assert_eq!(desk.box_now(), "look at src/main.rs now|");
     desk.keys("^z");
     assert_eq!(desk.box_now(), "look at src/main.rs |");
-    let mut desk = named();
+    let mut desk = named_desk();
     desk.keys("<nl>@coderrev<tab>");
     assert_eq!(desk.box_now(), "look at @\nworkflow coder_reviewer |");
-    let mut desk = named();
+    let mut desk = named_desk();
     desk.keys("zzz");
-    assert!(desk.popup().is_empty());
+    assert!(desk.popup_lines().is_empty());
     desk.keys("<cr>");
-    assert_eq!(desk.take().last(), Some(&UiCommand::StartChat { role: "coder".into() }));
-    let mut desk = named();
-    desk.control('u').control('u');
+    assert_eq!(desk.take_commands().last(), Some(&UiCommand::StartChat { role: "coder".into() }));
+    let mut desk = named_desk();
+    desk.press_control('u').press_control('u');
     desk.keys("/wf tick @vie<tab>");
     assert_eq!(desk.box_now(), "/wf tick src/tui/view.rs |");
     desk.workflow_states();
@@ -271,7 +271,7 @@ impl Desk {
         let mut desk = Desk::new();
         desk.workflow();
         desk.keys("@state:");
-        assert_eq!(desk.popup(), ["code", "start"]);
+        assert_eq!(desk.popup_lines(), ["code", "start"]);
     }
 }
 
@@ -279,12 +279,12 @@ impl Desk {
 fn the_list_of_commands_says_what_cannot_be_done() {
     let mut desk = Desk::new();
     desk.keys("/agen");
-    let shown = desk.screen(120, 40);
+    let shown = desk.draw_screen(120, 40);
     assert!(shown.contains("not now: nothing has run in this session"), "{shown}");
     let mut desk = Desk::new();
     desk.workflow();
     desk.keys("/rol");
-    let shown = desk.screen(120, 40);
+    let shown = desk.draw_screen(120, 40);
     assert!(shown.contains("not now: something is running"), "{shown}");
     assert!(!shown.contains("nothing has run"), "{shown}");
 }
@@ -293,12 +293,12 @@ fn the_list_of_commands_says_what_cannot_be_done() {
 fn commands_beside_what_goes_on() {
     let mut desk = Desk::new();
     let check = |desk: &mut Desk, line: &str, expected: &[UiCommand], said: &str| {
-        desk.take();
+        desk.take_commands();
         desk.line(line);
-        let mut wanted = desk.take();
+        let mut wanted = desk.take_commands();
         wanted.retain(|cmd| !matches!(cmd, UiCommand::Names | UiCommand::Runs(..)));
         assert_eq!(wanted, expected, "{line}");
-        assert!(desk.said_last().contains(said), "{line}: {}", desk.said_last());
+        assert!(desk.last_message_text().contains(said), "{line}: {}", desk.last_message_text());
     };
     check(&mut desk, "/agents", &[], "no agent has been asked");
     check(&mut desk, "/budget", &[], "nothing has run");
@@ -314,51 +314,62 @@ fn commands_beside_what_goes_on() {
     check(&mut desk, "/cmd ???", &[], "say what the command shall do");
     check(&mut desk, "/cmd add", &[], "no command was run yet");
     check(&mut desk, "/cmd git status", &[UiCommand::Shell("git status".into(), false)], "$ git status");
-    let told =
-        ShellOutcome::Done { ok: true, summary: "exit 0".into(), text: "clean\n".into(), along: false };
-    desk.msg(UiMessage::Reply(BackendReply::Shell { command: "git status".into(), told: Ok(told) }));
-    assert!(desk.said_last().contains("$ git status · exit 0\nclean"), "{}", desk.said_last());
+    let told = ShellOutcome::Done {
+        succeeded: true,
+        summary: "exit 0".into(),
+        text: "clean\n".into(),
+        goes_with_next_text: false,
+    };
+    desk.send_message(UiMessage::Reply(BackendReply::Shell {
+        command: "git status".into(),
+        outcome: Ok(told),
+    }));
+    assert!(
+        desk.last_message_text().contains("$ git status · exit 0\nclean"),
+        "{}",
+        desk.last_message_text()
+    );
     desk.line("/cmd add");
     assert_eq!(desk.model.composer.text(), "$ git status\nclean\n");
     let risky = Ok(ShellOutcome::Risky("removes files".into()));
-    desk.msg(UiMessage::Reply(BackendReply::Shell { command: "rm -rf x".into(), told: risky }));
-    assert!(desk.screen(80, 24).contains("! removes files"));
-    desk.pause(1_000).keys("y");
-    assert_eq!(desk.take(), [UiCommand::Shell("rm -rf x".into(), true)]);
+    desk.send_message(UiMessage::Reply(BackendReply::Shell { command: "rm -rf x".into(), outcome: risky }));
+    assert!(desk.draw_screen(80, 24).contains("! removes files"));
+    desk.advance_clock(1_000).keys("y");
+    assert_eq!(desk.take_commands(), [UiCommand::Shell("rm -rf x".into(), true)]);
 }
 
 #[test]
 fn agents_and_budget_of_a_run() {
     let mut desk = Desk::new();
     desk.workflow();
-    desk.run("r1", called(7, "coder", ConversationSide::Assistant));
-    desk.run("r1", replied(7, "coder", ConversationSide::Assistant, "It is done.", ""));
+    desk.run_event("r1", model_called(7, "coder", ConversationSide::Assistant));
+    desk.run_event("r1", model_replied(7, "coder", ConversationSide::Assistant, "It is done.", ""));
     desk.line("/agents");
-    let said = desk.said_last();
+    let said = desk.last_message_text();
     assert!(said.contains("coder_reviewer r1 · code") && said.contains("1,540 tok"), "{said}");
     desk.line("/agent coder");
-    assert!(desk.said_last().contains("It is done."), "{}", desk.said_last());
+    assert!(desk.last_message_text().contains("It is done."), "{}", desk.last_message_text());
     desk.line("/agent codr");
-    assert!(desk.said_last().contains("did you mean coder?"), "{}", desk.said_last());
+    assert!(desk.last_message_text().contains("did you mean coder?"), "{}", desk.last_message_text());
     desk.line("/budget");
-    assert!(desk.said_last().contains("no end set"), "{}", desk.said_last());
+    assert!(desk.last_message_text().contains("no end set"), "{}", desk.last_message_text());
     desk.line("/pane costs");
-    assert!(desk.screen(80, 24).contains("costs"), "{}", desk.screen(80, 24));
+    assert!(desk.draw_screen(80, 24).contains("costs"), "{}", desk.draw_screen(80, 24));
 }
 
 #[test]
 fn trust_is_asked_when_there_is_something_to_ask() {
     let mut desk = Desk::new();
     desk.line("/trust");
-    desk.msg(UiMessage::Reply(BackendReply::Trusts(
-        Err("this project's own definitions are trusted".into()),
-    )));
-    assert!(desk.said_last().contains("are trusted"));
+    desk.send_message(UiMessage::Reply(BackendReply::Trusts(Err(
+        "this project's own definitions are trusted".into(),
+    ))));
+    assert!(desk.last_message_text().contains("are trusted"));
     let asked = UntrustedDefinitions { files: vec![".synthdev/settings.json".into()], changes: "+ x".into() };
-    desk.msg(UiMessage::Reply(BackendReply::Trusts(Ok(asked)))).take();
-    assert!(desk.screen(80, 24).contains(".synthdev/settings.json"));
-    desk.pause(1_000).keys("y");
-    assert_eq!(desk.take(), [UiCommand::Trust(true)]);
+    desk.send_message(UiMessage::Reply(BackendReply::Trusts(Ok(asked)))).take_commands();
+    assert!(desk.draw_screen(80, 24).contains(".synthdev/settings.json"));
+    desk.advance_clock(1_000).keys("y");
+    assert_eq!(desk.take_commands(), [UiCommand::Trust(true)]);
 }
 
 #[test]
@@ -368,19 +379,22 @@ fn what_begins_something_waits_for_the_answer_about_trust() {
         || TrustQuestion { files: vec![".synthdev/workflows/own.json".into()], changes: String::new() };
     let start = |name: &str| UiCommand::StartWorkflow { name: name.into(), input: "x".into() };
     let check = |first: Option<FirstAction>, lines: &[&str], answer: &str, expected: &[UiCommand]| {
-        let (model, _) = initial(facts.clone(), first, Some(question()), &[], ColorTheme::default());
+        let (model, _) = initial_model(facts.clone(), first, Some(question()), &[], ColorTheme::default());
         let mut desk = Desk { model, ..Desk::new() };
-        desk.take();
+        desk.take_commands();
         for line in lines {
-            desk.pause(1_000).line(line);
+            desk.advance_clock(1_000).line(line);
         }
         let early: Vec<UiCommand> =
-            desk.take().into_iter().filter(|cmd| !matches!(cmd, UiCommand::Names)).collect();
+            desk.take_commands().into_iter().filter(|cmd| !matches!(cmd, UiCommand::Names)).collect();
         assert_eq!(early, [], "{lines:?}");
-        desk.pause(1_000).keys(answer);
-        assert_eq!(desk.take(), [UiCommand::Trust(answer == "y")], "{lines:?}");
-        desk.msg(UiMessage::Reply(BackendReply::Trusted { yes: answer == "y", result: Ok(Vec::new()) }));
-        assert_eq!(desk.take(), expected, "{lines:?}");
+        desk.advance_clock(1_000).keys(answer);
+        assert_eq!(desk.take_commands(), [UiCommand::Trust(answer == "y")], "{lines:?}");
+        desk.send_message(UiMessage::Reply(BackendReply::Trusted {
+            trusted: answer == "y",
+            result: Ok(Vec::new()),
+        }));
+        assert_eq!(desk.take_commands(), expected, "{lines:?}");
         desk.model.transcript.text()
     };
     let text = check(None, &["/workflow own \"x\""], "y", &[UiCommand::Status, start("own")]);
@@ -401,20 +415,24 @@ fn what_begins_something_waits_for_the_answer_about_trust() {
 fn verbosity_is_changed_while_it_runs() {
     let mut desk = Desk::new();
     let check = |desk: &mut Desk, line: &str, asked: Option<u8>, level: u8, said: &str, details: bool| {
-        desk.take();
+        desk.take_commands();
         desk.line(line);
-        assert_eq!(desk.take().pop(), Some(UiCommand::Verbosity(asked)), "{line}");
-        desk.msg(UiMessage::Reply(BackendReply::Verbosity(level, "/data/synthdev.log".into())));
-        assert!(desk.said_last().contains(said), "{line}: {}", desk.said_last());
+        assert_eq!(desk.take_commands().pop(), Some(UiCommand::Verbosity(asked)), "{line}");
+        desk.send_message(UiMessage::Reply(BackendReply::Verbosity(level, "/data/synthdev.log".into())));
+        assert!(desk.last_message_text().contains(said), "{line}: {}", desk.last_message_text());
         assert_eq!(desk.model.details, details, "{line}");
     };
     check(&mut desk, "/verbosity", None, 2, "verbosity 2: warnings and errors are logged, in /data/", false);
     check(&mut desk, "/verbosity 4", Some(4), 4, "models and tools are logged", true);
     check(&mut desk, "/verbosity 0", Some(0), 0, "nothing is logged · results and data are folded", false);
     for bad in ["6", "-1", "loud"] {
-        desk.take();
+        desk.take_commands();
         desk.line(&format!("/verbosity {bad}"));
-        assert!(desk.said_last().contains("a number from 0 to 5"), "{bad}: {}", desk.said_last());
+        assert!(
+            desk.last_message_text().contains("a number from 0 to 5"),
+            "{bad}: {}",
+            desk.last_message_text()
+        );
     }
 }
 
@@ -423,8 +441,8 @@ fn the_text_goes_to_another_editor_and_back() {
     let mut desk = Desk::new();
     desk.keys("half^g");
     let text = "half".into();
-    assert_eq!(desk.take(), [UiCommand::External { number: 0, name: "message.md".into(), text }]);
-    desk.msg(UiMessage::Reply(BackendReply::Edited(0, Ok("whole\u{1b}[2J text\n".into()))));
+    assert_eq!(desk.take_commands(), [UiCommand::External { number: 0, name: "message.md".into(), text }]);
+    desk.send_message(UiMessage::Reply(BackendReply::Edited(0, Ok("whole\u{1b}[2J text\n".into()))));
     assert_eq!(desk.box_now(), "whole text|");
     desk.keys("^z");
     assert_eq!(desk.box_now(), "half|");
@@ -432,24 +450,27 @@ fn the_text_goes_to_another_editor_and_back() {
 
 #[test]
 fn the_background_decides_the_theme_unless_one_was_chosen() {
-    let light = ColorTheme { ground: synthdev::tui::theme::ThemeBackground::Light, plain: false };
+    let light = ColorTheme { background: synthdev::tui::theme::ThemeBackground::Light, is_plain: false };
     let asked = |wanted: bool| {
         let mut desk = Desk::new();
-        desk.model.background =
-            synthdev::tui::model::TerminalBackground { wanted, light: None, theme: light };
+        desk.model.terminal_background = synthdev::tui::model::TerminalBackground {
+            follow_background: wanted,
+            is_light: None,
+            theme: light,
+        };
         desk
     };
     let name = |desk: &Desk| desk.model.theme.name();
     let mut desk = asked(true);
-    desk.msg(UiMessage::Background(true));
+    desk.send_message(UiMessage::Background(true));
     assert_eq!(name(&desk), "light");
-    desk.line("/theme dark").msg(UiMessage::Reply(BackendReply::Themed(Ok(ColorTheme::default()))));
+    desk.line("/theme dark").send_message(UiMessage::Reply(BackendReply::Themed(Ok(ColorTheme::default()))));
     assert_eq!(name(&desk), "dark");
-    desk.line("/theme auto").msg(UiMessage::Reply(BackendReply::Themed(Ok(ColorTheme::default()))));
+    desk.line("/theme auto").send_message(UiMessage::Reply(BackendReply::Themed(Ok(ColorTheme::default()))));
     assert_eq!(name(&desk), "light");
     for (wanted, answer) in [(true, false), (false, true)] {
         let mut desk = asked(wanted);
-        desk.msg(UiMessage::Background(answer));
+        desk.send_message(UiMessage::Background(answer));
         assert_eq!(name(&desk), "dark", "{wanted} {answer}");
     }
 }
@@ -458,7 +479,8 @@ fn the_background_decides_the_theme_unless_one_was_chosen() {
 fn other_keys_for_the_editor_and_the_input_box() {
     use synthdev::config::source::SourceFile;
     let text = "{\"text_undo\": [\"Alt+U\"], \"unfold\": [], \"editor_save\": [\"F12\"]}";
-    let (keymap, found) = keymap::read(&SourceFile::new(ConfigLayer::User, "user:keyboard.json", text));
+    let (keymap, found) =
+        keymap::read_keyboard_file(&SourceFile::new(ConfigLayer::User, "user:keyboard.json", text));
     assert!(found.is_empty(), "{found:?}");
     let mut desk = Desk::new();
     desk.model.keymap = keymap;
@@ -466,8 +488,8 @@ fn other_keys_for_the_editor_and_the_input_box() {
     assert_eq!(desk.box_now(), "one two|");
     desk.keys("!u");
     assert_eq!(desk.box_now(), "one|");
-    desk.control('u').line("/keys");
-    let table = desk.said_last();
+    desk.press_control('u').line("/keys");
+    let table = desk.last_message_text();
     assert!(table.contains("F12") && table.contains("editor_save"), "{table}");
     assert!(desk.model.keymap.editor_help().contains("F12"));
 }
@@ -536,10 +558,10 @@ proptest! {
         let mut desk = Desk::new();
         for step in steps {
             match step {
-                Step::Key(code, modifiers) => desk.press(code, modifiers),
-                Step::Paste(text) => desk.msg(UiMessage::Paste(text)),
+                Step::Key(code, modifiers) => desk.press_key(code, modifiers),
+                Step::Paste(text) => desk.send_message(UiMessage::Paste(text)),
                 Step::Size(columns, rows) => {
-                    desk.screen(columns, rows);
+                    desk.draw_screen(columns, rows);
                     &mut desk
                 }
                 Step::Vim => {
@@ -547,7 +569,7 @@ proptest! {
                     desk.model.composer.use_vim(on);
                     &mut desk
                 }
-                Step::Files => desk.msg(UiMessage::Reply(BackendReply::Files(Ok(vec!["src/é main.rs".into()])))),
+                Step::Files => desk.send_message(UiMessage::Reply(BackendReply::Files(Ok(vec!["src/é main.rs".into()])))),
             };
             let (row, column) = desk.model.composer.cursor();
             let text = desk.model.composer.text();
@@ -559,7 +581,7 @@ proptest! {
             let boundary = byte == line.len() || line.grapheme_indices(true).any(|(at, _)| at == byte);
             prop_assert!(boundary, "inside of a letter: {column} in {line:?}");
         }
-        desk.screen(80, 24);
-        desk.screen(20, 5);
+        desk.draw_screen(80, 24);
+        desk.draw_screen(20, 5);
     }
 }

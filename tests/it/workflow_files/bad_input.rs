@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use synthdev::config::cost_estimate::estimate_cost;
 use synthdev::config::lower::lower_file;
-use synthdev::config::render::{DiagnosticStyle, data, render};
+use synthdev::config::render::{DiagnosticStyle, diagnostic_records, render_diagnostics};
 use synthdev::domain::diagnostic::{Diagnostic, DiagnosticSeverity};
 use synthdev::domain::system_context::SystemContext;
 
@@ -12,10 +12,10 @@ use super::surroundings::World;
 use super::{SEED_CODER_REVIEWER, SEED_HIERARCHICAL, SHIPPED, file};
 
 /// Loads a text as a whole, tells what was found, and bounds what it could cost.
-fn read(text: &str) -> Vec<Diagnostic> {
+fn load_and_check(text: &str) -> Vec<Diagnostic> {
     let world = World::new(vec![file("coder_reviewer.json", SEED_CODER_REVIEWER)]);
     let own = file("w.json", text);
-    let found = match world.with(|surroundings| lower_file(&own, surroundings)) {
+    let found = match world.with_context(|surroundings| lower_file(&own, surroundings)) {
         Ok((programs, found)) => {
             programs.iter().for_each(|program| drop(estimate_cost(program, &SystemContext::default())));
             found
@@ -30,36 +30,36 @@ fn read(text: &str) -> Vec<Diagnostic> {
         assert!(!one.message.is_empty() && one.code.len() == 3, "{one:?}");
     }
     let text_of = |name: &str| (name == "w.json").then(|| text.to_owned());
-    assert!(found.is_empty() || !render(&found, &text_of, DiagnosticStyle::Plain).is_empty());
-    assert_eq!(data(&found, &text_of).len(), found.len());
+    assert!(found.is_empty() || !render_diagnostics(&found, &text_of, DiagnosticStyle::Plain).is_empty());
+    assert_eq!(diagnostic_records(&found, &text_of).len(), found.len());
     found
 }
 
 const SMALL: &str = r#"{"workflow_name": "w", "states": [{"name": "start"}]}"#;
 
-fn codes(text: &str) -> Vec<String> {
-    read(text).into_iter().map(|one| one.code).collect()
+fn finding_codes(text: &str) -> Vec<String> {
+    load_and_check(text).into_iter().map(|one| one.code).collect()
 }
 
 #[test]
 fn odd_encodings_are_read_or_named() {
     let clean: [String; 0] = [];
-    assert_eq!(codes(&format!("\u{feff}{SMALL}")), clean);
-    assert_eq!(codes(&SMALL.replace(", ", ",\r\n")), clean);
-    assert_eq!(codes(&SMALL.replace(", ", ",\r")), clean);
+    assert_eq!(finding_codes(&format!("\u{feff}{SMALL}")), clean);
+    assert_eq!(finding_codes(&SMALL.replace(", ", ",\r\n")), clean);
+    assert_eq!(finding_codes(&SMALL.replace(", ", ",\r")), clean);
     let marked = format!("\u{feff}{}", SMALL.replace("\"start\"", "\"begin\""));
-    let found = read(&marked);
+    let found = load_and_check(&marked);
     assert_eq!((found[0].code.as_str(), found[0].place.line), ("E01", 1));
     assert_eq!(&marked[found[0].span.clone()], "\"w\"");
     let lines = SMALL.replace(", ", ",\r\n").replace("\"start\"", "\"Start\"");
-    let found = read(&lines);
+    let found = load_and_check(&lines);
     assert_eq!((found[0].place.line, found[0].place.column), (2, 21), "{found:?}");
     // two bytes a character, without a mark
     let wide: String = SMALL.chars().flat_map(|c| [c, '\0']).collect();
-    let found = read(&wide);
+    let found = load_and_check(&wide);
     assert_eq!(found[0].code, "C01");
     assert!(found[0].hint.as_deref().unwrap().contains("NUL"), "{found:?}");
-    assert!(!codes(&SMALL.replace("start", "st\0art")).is_empty());
+    assert!(!finding_codes(&SMALL.replace("start", "st\0art")).is_empty());
 }
 
 #[test]
@@ -68,7 +68,7 @@ fn double_keys_are_found_at_every_depth() {
         ("{\"workflow_name\"", "{\"workflow_name\": \"v\", \"workflow_name\""),
         ("{\"name\"", "{\"name\": \"start\", \"name\""),
     ] {
-        assert_eq!(codes(&SMALL.replacen(from, to, 1)), ["C02"], "{to}");
+        assert_eq!(finding_codes(&SMALL.replacen(from, to, 1)), ["C02"], "{to}");
     }
 }
 
@@ -85,7 +85,7 @@ fn unknown_keys_are_errors_with_a_suggestion_everywhere() {
     ];
     for (from, to, meant) in rows {
         let text = SEED_CODER_REVIEWER.replacen(from, to, 1);
-        let found = read(&text);
+        let found = load_and_check(&text);
         let hit = found.iter().find(|one| one.code == "E14").unwrap_or_else(|| panic!("{to}: {found:#?}"));
         assert_eq!(hit.hint, Some(format!("did you mean `{meant}`?")));
     }
@@ -93,7 +93,7 @@ fn unknown_keys_are_errors_with_a_suggestion_everywhere() {
         .replacen("\"workflow_name\"", "\"$schema\": \"x\", \"x_note\": {\"any\": [1]}, \"workflow_name\"", 1)
         .replacen("\"agent_role\"", "\"x_why\": null, \"agent_role\"", 1)
         .replacen("\"target\"", "\"x_why\": 1, \"target\"", 1);
-    assert!(!codes(&noted).contains(&"E14".to_owned()));
+    assert!(!finding_codes(&noted).contains(&"E14".to_owned()));
 }
 
 #[test]
@@ -115,7 +115,7 @@ fn deep_and_huge_files_end_in_findings_and_soon() {
             around("[", "", "]", 5_000)
         ),
     ] {
-        assert_eq!(codes(&text), ["C01"], "{}", &text[..60]);
+        assert_eq!(finding_codes(&text), ["C01"], "{}", &text[..60]);
     }
     let huge = "x".repeat(10_000_000);
     let many =
@@ -131,7 +131,7 @@ fn deep_and_huge_files_end_in_findings_and_soon() {
         (SMALL.replace("{\"name\"", &format!("{{{keys}, \"name\"")), "E14"),
         (SMALL.replace("[{\"name\": \"start\"}]", &format!("[{states}]")), "E01"),
     ] {
-        assert!(codes(&text).iter().any(|one| one == code), "{code}: {}", &text[..100]);
+        assert!(finding_codes(&text).iter().any(|one| one == code), "{code}: {}", &text[..100]);
     }
     assert!(begun.elapsed() < Duration::from_secs(120), "{:?}", begun.elapsed());
 }
@@ -144,17 +144,17 @@ fn workflows_that_call_each_other_in_circles_are_found() {
         )
     };
     let circle = format!("[{},{},{}]", one("a", "b"), one("b", "c"), one("c", "a"));
-    assert_eq!(codes(&circle), ["E08"; 3]);
+    assert_eq!(finding_codes(&circle), ["E08"; 3]);
     let limited = circle.replacen("\"states\"", "\"limits\": {\"max_depth\": 3}, \"states\"", 1);
-    assert_eq!(codes(&limited), [""; 0]);
-    assert_eq!(codes(&one("w", "w")), ["E08"]);
+    assert_eq!(finding_codes(&limited), [""; 0]);
+    assert_eq!(finding_codes(&one("w", "w")), ["E08"]);
 }
 
 /// Numbers that look random and are the same every time.
 struct Luck(u64);
 
 impl Luck {
-    fn below(&mut self, end: usize) -> usize {
+    fn random_below(&mut self, end: usize) -> usize {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         usize::try_from(self.0 >> 33).unwrap() % end.max(1)
     }
@@ -186,24 +186,24 @@ fn no_change_of_a_file_makes_loading_panic() {
     let mut luck = Luck(7);
     for round in 0..2_000 {
         let mut bytes = texts[round % texts.len()].as_bytes().to_vec();
-        for _ in 0..=luck.below(3) {
-            let at = luck.below(bytes.len());
-            let end = (at + luck.below(12)).min(bytes.len());
-            match luck.below(5) {
-                0 => bytes[at] = u8::try_from(luck.below(256)).unwrap(),
+        for _ in 0..=luck.random_below(3) {
+            let at = luck.random_below(bytes.len());
+            let end = (at + luck.random_below(12)).min(bytes.len());
+            match luck.random_below(5) {
+                0 => bytes[at] = u8::try_from(luck.random_below(256)).unwrap(),
                 1 => drop(bytes.drain(at..end)),
                 2 => {
                     let part = bytes[at..end].to_vec();
-                    let to = luck.below(bytes.len());
+                    let to = luck.random_below(bytes.len());
                     bytes.splice(to..to, part);
                 }
-                3 => drop(bytes.splice(at..end, WORDS[luck.below(WORDS.len())].bytes())),
+                3 => drop(bytes.splice(at..end, WORDS[luck.random_below(WORDS.len())].bytes())),
                 _ => {
-                    let to = luck.below(bytes.len());
+                    let to = luck.random_below(bytes.len());
                     bytes.swap(at, to);
                 }
             }
         }
-        read(&String::from_utf8_lossy(&bytes));
+        load_and_check(&String::from_utf8_lossy(&bytes));
     }
 }

@@ -5,9 +5,9 @@ use synthdev::domain::workflow::{
     BranchErrors, JoinPolicy, MergeRule, StateBody, StateSpec, ValueSource, WorkflowProgram,
 };
 
-use super::lowering::{lowered, source};
+use super::lowering::{lower_with, source};
 use super::surroundings::World;
-use super::{codes, file, one};
+use super::{file, finding_codes, lower_single};
 
 /// Each state as `name -> targets`, with `!` after terminal ones.
 fn shape(program: &WorkflowProgram) -> Vec<String> {
@@ -39,7 +39,7 @@ fn parallel(more: &Value) -> Value {
 
 #[test]
 fn branches_are_states_of_the_same_list() {
-    let program = lowered(parallel(&json!({})));
+    let program = lower_with(parallel(&json!({})));
     assert_eq!(
         shape(&program),
         [
@@ -73,7 +73,7 @@ fn branches_are_states_of_the_same_list() {
 fn a_join_says_how_many_and_how_keys_are_merged() {
     let more = json!({"join": 1, "on_error": "collect", "max_concurrency": 2,
         "merge": {"a": "first", "b": "last", "c": "append", "d": "sum", "e": "object"}});
-    let program = lowered(parallel(&more));
+    let program = lower_with(parallel(&more));
     let StateBody::Parallel(found) = &program.workflows[0].states[0].work else { panic!() };
     assert_eq!(
         (found.join, found.on_error, found.max_concurrency),
@@ -88,7 +88,7 @@ fn a_join_says_how_many_and_how_keys_are_merged() {
         ("e", MergeRule::Object),
     ];
     assert_eq!(merge, ways);
-    let program = lowered(parallel(&json!({"join": "any", "on_error": "end"})));
+    let program = lower_with(parallel(&json!({"join": "any", "on_error": "end"})));
     let state = &program.workflows[0].states[0];
     let StateBody::Parallel(found) = &state.work else { panic!() };
     assert_eq!((found.join, found.on_error), (JoinPolicy::Any, BranchErrors::FailFast));
@@ -113,7 +113,7 @@ fn loops_have_one_body() {
         for (key, value) in body.as_object().unwrap() {
             start[key] = value.clone();
         }
-        let program = lowered(json!({"states": [start]}));
+        let program = lower_with(json!({"states": [start]}));
         assert_eq!(shape(&program), ["start -> stop", "start/start -> start/stop", "start/stop!", "stop!"]);
         let workflow = &program.workflows[0];
         let StateBody::ForEach(found) = &workflow.states[0].work else { panic!() };
@@ -136,7 +136,7 @@ fn a_body_may_be_a_child_workflow() {
         r#"{"workflow_name": "c", "input": {"name": "x", "type": "string"}, "states": [{"name": "start"}]}"#;
     let load = |start: &str| {
         let parent = format!(r#"{{"workflow_name": "w", "states": [{{"name": "start", {start}}}]}}"#);
-        World::new(vec![file("c.json", child), file("w.json", &parent)]).lower("w")
+        World::new(vec![file("c.json", child), file("w.json", &parent)]).lower_workflow("w")
     };
     for start in [
         r#""type": "foreach", "in": [1], "sub_workflow": "c", "sub_workflow_input": {"x": "common_data.item"}"#,
@@ -148,14 +148,14 @@ fn a_body_may_be_a_child_workflow() {
         assert_eq!(program.workflows.len(), 2);
     }
     let found = load(r#""type": "foreach", "in": [1], "sub_workflow": "c""#).unwrap_err();
-    assert_eq!(codes(&found), ["E08"]);
+    assert_eq!(finding_codes(&found), ["E08"]);
 }
 
 #[test]
 fn bodies_may_hold_bodies() {
     let inner = json!({"name": "start", "type": "foreach", "in": "common_data.item", "agent": "coder"});
     let outer = json!({"name": "start", "type": "parallel", "branches": [{"name": "a", "states": [inner]}]});
-    let program = lowered(json!({"states": [outer]}));
+    let program = lower_with(json!({"states": [outer]}));
     assert_eq!(
         shape(&program),
         [
@@ -173,7 +173,7 @@ fn bodies_may_hold_bodies() {
 fn a_body_that_finds_no_transition_stops_itself() {
     let states = json!([{"name": "start", "type": "foreach", "in": [1], "states": [
         {"name": "start", "transition": [{"target": "stop", "condition": "common_data.x"}]}]}]);
-    let program = lowered(json!({"states": states, "on_no_match": "stop"}));
+    let program = lower_with(json!({"states": states, "on_no_match": "stop"}));
     assert_eq!(shape(&program)[1], "start/start -> start/stop start/stop");
 }
 
@@ -184,7 +184,7 @@ fn bodies_errors_and_limits_are_ways_that_the_checker_knows() {
             r#"{{"workflow_name": "w", {more} "contexts": [{{"name": "talk"}}],
             "agents": [{{"agent_role": "reviewer", "context": "talk", "role": "user"}}], "states": [{states}]}}"#
         );
-        let found = match one(&text) {
+        let found = match lower_single(&text) {
             Ok((_, found)) | Err(found) => found,
         };
         found.iter().map(|one| format!("{} {}", one.code, &text[one.span.clone()])).collect::<Vec<_>>()

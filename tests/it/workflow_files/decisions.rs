@@ -1,7 +1,7 @@
 //! Reads of a decision against the schema of its tool: members, types, values (E09, E10), and which cases the
 //! transitions leave open (W03).
 
-use super::findings::{caret, found};
+use super::findings::{caret_text, find_diagnostics};
 
 /// A state in which `agent` speaks, with these transitions.
 fn state(agent: &str, transitions: &str) -> String {
@@ -60,8 +60,8 @@ const READS: &[(&str, Option<(&str, &str)>)] = &[
 fn reads_are_judged_by_the_schema() {
     for (short, expected) in READS {
         let text = condition(&short.replace("A.", &format!("{A}.")));
-        let found = found(&text);
-        let all: Vec<_> = found.iter().map(|one| (one.code.as_str(), caret(&text, one))).collect();
+        let found = find_diagnostics(&text);
+        let all: Vec<_> = found.iter().map(|one| (one.code.as_str(), caret_text(&text, one))).collect();
         assert_eq!(all, expected.iter().copied().collect::<Vec<_>>(), "{short}\n{found:#?}");
     }
 }
@@ -90,8 +90,8 @@ fn inputs_scripts_and_befores_are_judged_too() {
         } else {
             text
         };
-        let found = found(&text);
-        let all: Vec<_> = found.iter().map(|one| caret(&text, one)).collect();
+        let found = find_diagnostics(&text);
+        let all: Vec<_> = found.iter().map(|one| caret_text(&text, one)).collect();
         assert_eq!(all, [under], "{part}\n{found:#?}");
     }
 }
@@ -145,7 +145,7 @@ fn cases_that_no_transition_takes_are_named() {
                 format!(r#"{{"target": "stop", "condition": "{one}"}}"#)
             })
             .collect();
-        let found = found(&state(agent, &transitions.join(", ")));
+        let found = find_diagnostics(&state(agent, &transitions.join(", ")));
         let codes: Vec<&str> = found.iter().map(|one| one.code.as_str()).collect();
         match expected {
             None => assert!(codes.is_empty(), "{conditions:?}\n{found:#?}"),
@@ -164,7 +164,7 @@ fn many_conditions_are_compared_in_pairs() {
         all.push(last.to_owned());
         let all: Vec<String> =
             all.iter().map(|one| format!(r#"{{"target": "stop", "condition": "{one}"}}"#)).collect();
-        found(&state("clerk", &all.join(","))).len()
+        find_diagnostics(&state("clerk", &all.join(","))).len()
     };
     assert_eq!((many("common_data.a7 !== 7"), many("common_data.a7 !== 8")), (0, 1));
 }

@@ -10,28 +10,28 @@ use synthdev::domain::workflow::{
 };
 
 use super::findings::error;
-use super::lowering::{lowered, source};
+use super::lowering::{lower_with, source};
 use super::surroundings::World;
-use super::{codes, file, one};
+use super::{file, finding_codes, lower_single};
 
 /// States `start` (as given), `a` and `stop`, with other keys of the workflow.
-fn with(start: Value, more: &Value) -> WorkflowProgram {
+fn lower_start_state(start: Value, more: &Value) -> WorkflowProgram {
     let mut start = start;
     start["name"] = json!("start");
     let mut changes = json!({"states": [start, {"name": "a"}, {"name": "stop"}]});
     for (key, value) in more.as_object().unwrap() {
         changes[key] = value.clone();
     }
-    lowered(changes)
+    lower_with(changes)
 }
 
 fn state(start: Value) -> StateSpec {
-    with(start, &json!({})).workflows[0].states[0].clone()
+    lower_start_state(start, &json!({})).workflows[0].states[0].clone()
 }
 
 #[test]
 fn a_workflow_says_what_it_may_spend_and_where_it_goes() {
-    let program = with(
+    let program = lower_start_state(
         json!({}),
         &json!({
             "limits": {"max_steps": 1, "max_visits": 2, "max_depth": 3, "max_model_calls": 4, "max_tool_rounds": 5,
@@ -65,7 +65,7 @@ fn a_workflow_says_what_it_may_spend_and_where_it_goes() {
     assert!(workflow.lenient && workflow.resume.is_none());
 
     let states = json!([{"name": "start"}, {"name": "resume"}]);
-    let program = lowered(json!({"states": states, "timeout": 1.5, "on_error": "continue"}));
+    let program = lower_with(json!({"states": states, "timeout": 1.5, "on_error": "continue"}));
     let workflow = &program.workflows[0];
     assert_eq!((workflow.timeout_ms, workflow.on_error), (Some(1_500), OnError::Continue));
     assert_eq!(workflow.resume, Some(StateIx(1)));
@@ -73,7 +73,7 @@ fn a_workflow_says_what_it_may_spend_and_where_it_goes() {
 
 #[test]
 fn parameters_have_defaults_and_schemas() {
-    let program = with(
+    let program = lower_start_state(
         json!({}),
         &json!({
             "use": {"schemas": {"short": {"type": "string", "maxLength": 3}}},
@@ -134,7 +134,7 @@ fn names_of_use_stand_for_what_they_name() {
         "prompts": {"hello": "Hello {{common_data.who}}!"},
         "tools": {"readme": {"tool": "read_file", "arguments": {"path": "README.md", "lines": 3}}}
     }});
-    let program = with(
+    let program = lower_start_state(
         json!({"agent": "coder", "input": {"prompt": "hello"}, "retry": ["patient", "short"],
         "timeout": "brief"}),
         &more,
@@ -146,7 +146,8 @@ fn names_of_use_stand_for_what_they_name() {
     let StateBody::Agent { input, .. } = &found.work else { panic!() };
     assert_eq!(source(&program, input), "Hello {{common_data.who}}!");
 
-    let program = with(json!({"type": "tool", "tool": "readme", "arguments": {"lines": 7}}), &more);
+    let program =
+        lower_start_state(json!({"type": "tool", "tool": "readme", "arguments": {"lines": 7}}), &more);
     let StateBody::Step(step) = &program.workflows[0].states[0].work else { panic!() };
     assert_eq!((step.tool.as_str(), step.risk), ("read_file", ToolRisk::Read));
     assert_eq!(
@@ -159,7 +160,7 @@ fn names_of_use_stand_for_what_they_name() {
 }
 
 /// Arguments as `path=value`.
-fn told(program: &WorkflowProgram, step: &ActionSpec) -> Vec<String> {
+fn argument_lines(program: &WorkflowProgram, step: &ActionSpec) -> Vec<String> {
     let pair =
         |(path, input): &(Vec<String>, ValueSource)| format!("{}={}", path.join("."), source(program, input));
     step.arguments.iter().map(pair).collect()
@@ -189,10 +190,10 @@ fn actions_outside_become_steps() {
             vec!["server=text: git", "tool=text: log", "arguments=value: {\"n\":3,\"path\":null}", "arguments.path=common_data.p"]),
     ];
     for (start, tool, expect, arguments) in rows {
-        let program = with(start, &json!({}));
+        let program = lower_start_state(start, &json!({}));
         let StateBody::Step(step) = &program.workflows[0].states[0].work else { panic!() };
         assert_eq!((step.tool.as_str(), step.risk, &step.expect), (tool, ToolRisk::Execute, &expect));
-        assert_eq!(told(&program, step), arguments);
+        assert_eq!(argument_lines(&program, step), arguments);
     }
 }
 
@@ -275,7 +276,7 @@ fn a_delegate_state_asks_in_words_a_person_can_read() {
     let mut action = action;
     action["message"] = json!("Please do it");
     action["prompt"] = json!("'Read ' + common_data.file");
-    let program = with(json!({"type": "delegate", "action": action}), &json!({}));
+    let program = lower_start_state(json!({"type": "delegate", "action": action}), &json!({}));
     let workflow = &program.workflows[0];
     let StateBody::Pause(pause) = &workflow.states[0].work else { panic!() };
     let ValueSource::Script(at) = pause.message else { panic!("{pause:?}") };
@@ -288,7 +289,7 @@ fn a_delegate_state_asks_in_words_a_person_can_read() {
 #[test]
 fn waiting_failing_and_ending() {
     let wait = |form: Value| {
-        let program = with(form, &json!({"use": {"timeouts": {"nap": 2}}}));
+        let program = lower_start_state(form, &json!({"use": {"timeouts": {"nap": 2}}}));
         match &program.workflows[0].states[0].work {
             StateBody::Wait(WaitSpec::For(input)) => format!("for {}", source(&program, input)),
             StateBody::Wait(WaitSpec::Until(input)) => format!("until {}", source(&program, input)),
@@ -314,7 +315,7 @@ fn waiting_failing_and_ending() {
         StateBody::Fail { error: "review.rejected".into(), cause: ValueSource::Text("too long".into()) }
     );
 
-    let program = lowered(json!({"states": [
+    let program = lower_with(json!({"states": [
         {"name": "start", "transition": [{"target": "good", "condition": "common_data.x"}, {"target": "stop"}]},
         {"name": "good", "type": "final", "input": "'fine'"}]}));
     let good = &program.workflows[0].states[1];
@@ -330,7 +331,7 @@ fn literal_json_is_an_input_too() {
         (json!(3), "value: 3"),
         (json!(false), "value: false"),
     ] {
-        let program = with(json!({"agent": "coder", "input": input}), &json!({}));
+        let program = lower_start_state(json!({"agent": "coder", "input": input}), &json!({}));
         let StateBody::Agent { input, .. } = &program.workflows[0].states[0].work else { panic!() };
         assert_eq!(source(&program, input), expected);
     }
@@ -343,7 +344,7 @@ fn prompts_stand_in_files_beside_the_workflow() {
         "states": [{"name": "start", "agent": "coder", "input": {"file": "prompts/p.md"}}]}"#;
     let load = |prompt: &str| {
         let world = World::new(vec![file("w.json", text)]).with_texts(vec![file("prompts/p.md", prompt)]);
-        world.lower("w")
+        world.lower_workflow("w")
     };
     let program = load("Do {{common_data.x}}\n").unwrap().0;
     let script = &program.workflows[0].scripts[0];
@@ -356,16 +357,16 @@ fn prompts_stand_in_files_beside_the_workflow() {
     assert_eq!(*input, ValueSource::Text("Just do it.".into()));
 
     let found = load("one\ntwo {{ common_data. }} {{nope}}").unwrap_err();
-    assert_eq!(codes(&found), ["E06"]);
+    assert_eq!(finding_codes(&found), ["E06"]);
     assert_eq!((found[0].place.file.as_str(), found[0].place.line), ("prompts/p.md", 2));
     let found = load("one\ntwo {{ nope }}").unwrap_err();
-    assert_eq!(codes(&found), ["E07"]);
+    assert_eq!(finding_codes(&found), ["E07"]);
     assert_eq!((found[0].place.line, found[0].place.column), (2, 8));
 
     for (path, message) in [("../p.md", "leaves the directory"), ("q.md", "there is no file")] {
         let world = World::new(vec![file("w.json", &text.replace("prompts/p.md", path))]);
-        let found = world.lower("w").unwrap_err();
-        assert_eq!(codes(&found), ["E05"]);
+        let found = world.lower_workflow("w").unwrap_err();
+        assert_eq!(finding_codes(&found), ["E05"]);
         assert!(found[0].message.contains(message), "{}", found[0].message);
     }
 }
@@ -379,7 +380,7 @@ fn the_hash_knows_every_field() {
         for (key, value) in changes.as_object().unwrap() {
             start[key] = value.clone();
         }
-        with(start, &json!({})).hash
+        lower_start_state(start, &json!({})).hash
     };
     let plain = hash(json!({}));
     assert_eq!(plain, hash(json!({"description": "a note", "x_note": 1})));
@@ -558,7 +559,7 @@ fn every_wrong_key_of_a_workflow_has_its_code_and_place() {
 fn keys_of_another_type_say_whose_they_are() {
     let hint = |fields: &str| {
         let text = format!(r#"{{"workflow_name": "w", "states": [{{"name": "start", {fields}}}]}}"#);
-        let found = one(&text).unwrap_err();
+        let found = lower_single(&text).unwrap_err();
         let hit = found.iter().find(|one| one.code == "E14").unwrap();
         format!("{}; {}", hit.message, hit.hint.clone().unwrap_or_default())
     };
@@ -597,7 +598,7 @@ fn ports_of_the_loopback_are_declared_by_each_workflow() {
         (json!({}), vec![]),
         (Value::Null, vec![]),
     ] {
-        let program = with(json!({}), &json!({"sandbox": sandbox}));
+        let program = lower_start_state(json!({}), &json!({"sandbox": sandbox}));
         let ports: Vec<u16> = program.workflows[0].loopback_ports.iter().copied().collect();
         assert_eq!(ports, expected);
     }
@@ -633,8 +634,8 @@ fn ports_of_the_loopback_are_declared_by_each_workflow() {
     ] {
         let text =
             json!({"workflow_name": "w", "sandbox": sandbox, "states": [{"name": "start"}]}).to_string();
-        let found = one(&text).unwrap_err();
-        assert_eq!(codes(&found), [code], "{sandbox}: {found:#?}");
+        let found = lower_single(&text).unwrap_err();
+        assert_eq!(finding_codes(&found), [code], "{sandbox}: {found:#?}");
         assert!(found[0].message.contains(message), "{sandbox}: {found:#?}");
         assert!(found[0].hint.as_deref().unwrap_or_default().contains(hint), "{sandbox}: {found:#?}");
         let caret = &text[found[0].span.clone()];

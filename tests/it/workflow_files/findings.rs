@@ -3,18 +3,18 @@
 use synthdev::domain::diagnostic::{Diagnostic, DiagnosticSeverity};
 
 use super::surroundings::World;
-use super::{SEED_CODER_REVIEWER, codes, file, one};
+use super::{SEED_CODER_REVIEWER, file, finding_codes, lower_single};
 
 const TEN_FAULTS: &str = include_str!("../../data/conformance/ten_faults.json");
 
-pub(super) fn found(text: &str) -> Vec<Diagnostic> {
-    match one(text) {
+pub(super) fn find_diagnostics(text: &str) -> Vec<Diagnostic> {
+    match lower_single(text) {
         Ok((_, findings)) | Err(findings) => findings,
     }
 }
 
 /// The text under the caret, and the line it is in.
-pub(super) fn caret<'t>(text: &'t str, finding: &Diagnostic) -> &'t str {
+pub(super) fn caret_text<'t>(text: &'t str, finding: &Diagnostic) -> &'t str {
     let line = text.lines().nth(finding.place.line - 1).unwrap();
     let column = line.char_indices().nth(finding.place.column - 1).unwrap().0;
     assert!(text[finding.span.start..].starts_with(&line[column..]), "{finding:#?}");
@@ -46,8 +46,8 @@ fn ten_faults_give_ten_findings() {
         ("E08", "\"codr_reviewer\"", "did you mean `coder_reviewer`?"),
     ];
     let world = World::new(vec![file("w.json", TEN_FAULTS), file("cr.json", SEED_CODER_REVIEWER)]);
-    let found = world.lower("w").unwrap_err();
-    let short: Vec<_> = found.iter().map(|one| (one.code.as_str(), caret(TEN_FAULTS, one))).collect();
+    let found = world.lower_workflow("w").unwrap_err();
+    let short: Vec<_> = found.iter().map(|one| (one.code.as_str(), caret_text(TEN_FAULTS, one))).collect();
     let wanted: Vec<_> = expected.iter().map(|(code, text, _)| (*code, *text)).collect();
     assert_eq!(short, wanted, "{found:#?}");
     for (finding, (_, _, hint)) in found.iter().zip(expected) {
@@ -96,9 +96,9 @@ fn every_error_has_its_code_and_place() {
 }
 
 pub(super) fn error(text: &str, code: &str, under: &str) {
-    let found = one(text).expect_err(text);
+    let found = lower_single(text).expect_err(text);
     let hit = found.iter().find(|one| one.code == code).unwrap_or_else(|| panic!("{text}\n{found:#?}"));
-    assert_eq!(caret(text, hit), under, "{text}\n{found:#?}");
+    assert_eq!(caret_text(text, hit), under, "{text}\n{found:#?}");
     assert_eq!(hit.severity, DiagnosticSeverity::Error);
 }
 
@@ -115,8 +115,9 @@ fn what_does_not_fit_the_format_is_found_in_one_pass() {
             {"name": "", "transition": {}}
         ]
     }"#;
-    let found = found(text);
-    let under: Vec<&str> = found.iter().filter(|one| one.code == "E10").map(|one| caret(text, one)).collect();
+    let found = find_diagnostics(text);
+    let under: Vec<&str> =
+        found.iter().filter(|one| one.code == "E10").map(|one| caret_text(text, one)).collect();
     for expected in [
         "7",
         "\"requird\"",
@@ -145,9 +146,10 @@ fn sub_workflow_inputs_must_be_the_childs() {
     let parent = states(
         r#"{"name": "start", "action": {"sub_workflow": "c", "sub_workflow_input": {"tsak": {"text": "x"}}}}"#,
     );
-    let found = World::new(vec![file("c.json", child), file("w.json", &parent)]).lower("w").unwrap_err();
-    assert_eq!(codes(&found), ["E08", "E08"]);
-    assert_eq!((caret(&parent, &found[0]), caret(&parent, &found[1])), ("\"c\"", "\"tsak\""));
+    let found =
+        World::new(vec![file("c.json", child), file("w.json", &parent)]).lower_workflow("w").unwrap_err();
+    assert_eq!(finding_codes(&found), ["E08", "E08"]);
+    assert_eq!((caret_text(&parent, &found[0]), caret_text(&parent, &found[1])), ("\"c\"", "\"tsak\""));
     assert_eq!(found[1].hint.as_deref(), Some("did you mean `task`?"));
 }
 
@@ -189,11 +191,11 @@ fn types_that_cannot_fit_are_found() {
             1,
         );
         let files = vec![file("w.json", &text), file("c.json", child)];
-        let found = match World::new(files).lower("w") {
+        let found = match World::new(files).lower_workflow("w") {
             Ok((_, found)) | Err(found) => found,
         };
         let found: Vec<_> = found.iter().filter(|one| one.code != "W08").collect();
-        let short: Vec<_> = found.iter().map(|one| (one.code.as_str(), caret(&text, one))).collect();
+        let short: Vec<_> = found.iter().map(|one| (one.code.as_str(), caret_text(&text, one))).collect();
         let expected: Vec<_> = expected.iter().map(|under| ("E10", *under)).collect();
         assert_eq!(short, expected, "{text}\n{found:#?}");
     }
@@ -233,28 +235,31 @@ const REVIEW_WARNINGS: &[(&str, &[(&str, &str)])] = &[
 #[test]
 fn warnings_and_notes() {
     for (list, expected) in WARNINGS {
-        warns(&states(list), expected);
+        assert_warns(&states(list), expected);
     }
     for (transitions, expected) in REVIEW_WARNINGS {
         let state = r#"{"name": "start", "agent": "reviewer", "input": {"text": "x"}, "transition": ["#;
-        warns(&states(&format!("{state}{transitions}]}}")), expected);
+        assert_warns(&states(&format!("{state}{transitions}]}}")), expected);
     }
     let start = states(r#"{"name": "start"}"#);
     let and = |more: &str, text: &str| text.replacen("\"contexts\"", &format!("{more}, \"contexts\""), 1);
     let output = r#""output": {"name": "out", "type": "string"}"#;
-    warns(&and(output, &start), &[("W08", "\"out\"")]);
-    warns(&and(output, &states(r#"{"name": "start", "action": {"script": "common_data.out = 1"}}"#)), &[]);
-    warns(&start.replace("\"reviewer\"", "\"typo\""), &[("W09", "\"typo\"")]);
-    warns(&start.replace("\"talk\"", "\"size\""), &[("W10", "\"size\"")]);
-    warns(&and(r#""variables": {"max_iterations": 3}"#, &start), &[("I01", "\"max_iterations\"")]);
+    assert_warns(&and(output, &start), &[("W08", "\"out\"")]);
+    assert_warns(
+        &and(output, &states(r#"{"name": "start", "action": {"script": "common_data.out = 1"}}"#)),
+        &[],
+    );
+    assert_warns(&start.replace("\"reviewer\"", "\"typo\""), &[("W09", "\"typo\"")]);
+    assert_warns(&start.replace("\"talk\"", "\"size\""), &[("W10", "\"size\"")]);
+    assert_warns(&and(r#""variables": {"max_iterations": 3}"#, &start), &[("I01", "\"max_iterations\"")]);
     let open =
         states(r#"{"name": "start", "transition": [{"target": "stop", "condition": "common_data.x"}]}"#);
-    warns(&and(r#""on_no_match": "stop""#, &open), &[]);
+    assert_warns(&and(r#""on_no_match": "stop""#, &open), &[]);
 }
 
-fn warns(text: &str, expected: &[(&str, &str)]) {
-    let (_, found) = one(text).unwrap_or_else(|found| panic!("{text}\n{found:#?}"));
-    let short: Vec<_> = found.iter().map(|one| (one.code.as_str(), caret(text, one))).collect();
+fn assert_warns(text: &str, expected: &[(&str, &str)]) {
+    let (_, found) = lower_single(text).unwrap_or_else(|found| panic!("{text}\n{found:#?}"));
+    let short: Vec<_> = found.iter().map(|one| (one.code.as_str(), caret_text(text, one))).collect();
     assert_eq!(short, expected, "{text}\n{found:#?}");
 }
 
@@ -271,7 +276,7 @@ fn words_of_agents_are_no_commands() {
         r#""command": {"template": "{{common_data.command}} {{common_data.flag}}"}"#,
         r#""command": "echo", "args": [{"expr": "last_agent_response"}]"#,
     ] {
-        warns(&shell(fields), &[]);
+        assert_warns(&shell(fields), &[]);
     }
     for fields in [
         r#""command": {"template": "echo {{last_agent_response}}"}"#,
@@ -279,7 +284,7 @@ fn words_of_agents_are_no_commands() {
         r#""command": {"expr": "common_data.said"}, "action": {"script": "common_data.said = 'x'"}"#,
     ] {
         let text = shell(fields);
-        let (_, found) = one(&text).unwrap_or_else(|found| panic!("{text}\n{found:#?}"));
+        let (_, found) = lower_single(&text).unwrap_or_else(|found| panic!("{text}\n{found:#?}"));
         assert_eq!(found.iter().map(|one| one.code.as_str()).collect::<Vec<_>>(), ["W11"], "{text}");
     }
 }
@@ -294,8 +299,8 @@ fn literal_text_that_looks_like_a_slip_is_a_warning() {
     ];
     for (input, severity, hint) in rows {
         let text = states(&format!(r#"{{"name": "start", "agent": "coder", "input": "{input}"}}"#));
-        let found = found(&text);
-        assert_eq!(codes(&found), ["W07"], "{input}");
+        let found = find_diagnostics(&text);
+        assert_eq!(finding_codes(&found), ["W07"], "{input}");
         assert_eq!(found[0].severity, severity, "{input}");
         if let Some(hint) = hint {
             assert_eq!(found[0].hint.as_deref(), Some(hint));
@@ -311,10 +316,13 @@ fn decisions_are_followed_through_states_without_a_speaker() {
 {{"name": "route", {second} "transition": [{{"target": "stop", "condition": "function.review_work.arguments.improvement_needed"}}, {{"target": "stop"}}]}}"#
         ))
     };
-    assert_eq!(codes(&found(&route(""))), [""; 0]);
+    assert_eq!(finding_codes(&find_diagnostics(&route(""))), [""; 0]);
     let added = r#""agent": "coder", "input": {"text": "y"}, "action": {"function": "addUserMessage"},"#;
-    assert_eq!(codes(&found(&route(added))), [""; 0]);
-    assert_eq!(codes(&found(&route(r#""agent": "coder", "input": {"text": "y"},"#))), ["E09"]);
+    assert_eq!(finding_codes(&find_diagnostics(&route(added))), [""; 0]);
+    assert_eq!(
+        finding_codes(&find_diagnostics(&route(r#""agent": "coder", "input": {"text": "y"},"#))),
+        ["E09"]
+    );
 }
 
 /// The fragments of the seed's "Common Patterns", each in the smallest workflow that can hold it.
@@ -342,7 +350,8 @@ fn the_seeds_common_patterns_load() {
     for pattern in patterns {
         let text = states(pattern);
         let files = vec![file("w.json", &text), file("coder_reviewer.json", SEED_CODER_REVIEWER)];
-        let (_, found) = World::new(files).lower("w").unwrap_or_else(|found| panic!("{text}\n{found:#?}"));
+        let (_, found) =
+            World::new(files).lower_workflow("w").unwrap_or_else(|found| panic!("{text}\n{found:#?}"));
         let unexpected: Vec<_> =
             found.iter().filter(|one| one.severity > DiagnosticSeverity::Info && one.code != "W06").collect();
         assert!(unexpected.is_empty(), "{text}\n{unexpected:#?}");
@@ -365,7 +374,8 @@ fn no_broken_json_or_odd_shape_makes_loading_fail_badly() {
     ] {
         let world = World::new(Vec::new());
         let own = file("w.json", text);
-        let found = world.with(|surroundings| synthdev::config::lower::lower_file(&own, surroundings));
+        let found =
+            world.with_context(|surroundings| synthdev::config::lower::lower_file(&own, surroundings));
         assert!(!found.expect_err(text).is_empty(), "{text}");
     }
 }
@@ -390,7 +400,7 @@ fn long(count: usize) -> String {
 fn two_hundred_states_are_no_trouble() {
     let text = long(200);
     let begun = std::time::Instant::now();
-    let (program, found) = one(&text).unwrap();
+    let (program, found) = lower_single(&text).unwrap();
     // no limit is asserted: machines differ; shown by `--nocapture`
     println!("200 states: {:?}", begun.elapsed());
     assert_eq!(found, []);
@@ -443,13 +453,13 @@ fn options_of_agents_and_contexts_are_judged_where_they_stand() {
             more(context),
             more(agent)
         );
-        let list = found(&text);
-        let shown: Vec<_> = list.iter().map(|one| (one.code.as_str(), caret(&text, one))).collect();
+        let list = find_diagnostics(&text);
+        let shown: Vec<_> = list.iter().map(|one| (one.code.as_str(), caret_text(&text, one))).collect();
         assert_eq!(shown, expected.iter().copied().collect::<Vec<_>>(), "{agent}{context}: {list:#?}");
     }
     let text = states(r#"{"name": "start", "agent": "coder", "input": {"text": "go"}}"#)
         .replace("\"role\": \"user\"", "\"role\": \"user\", \"provider\": \"keyless\"");
-    assert_eq!(found(&text)[0].hint.as_deref(), Some("set KEYLESS_API_KEY"));
+    assert_eq!(find_diagnostics(&text)[0].hint.as_deref(), Some("set KEYLESS_API_KEY"));
 }
 
 /// A budget in dollars, and the model of these worlds, of which no price is known.
@@ -477,11 +487,11 @@ fn a_budget_that_cannot_be_counted_is_told_of() {
         ),
     ];
     for (about, text, expected) in rows {
-        let findings = found(&text);
+        let findings = find_diagnostics(&text);
         let told: Vec<_> = findings
             .iter()
             .filter(|one| one.code == "W11")
-            .map(|one| (one.code.as_str(), caret(&text, one)))
+            .map(|one| (one.code.as_str(), caret_text(&text, one)))
             .collect();
         assert_eq!(told, expected, "{about}: {findings:#?}");
         for one in findings.iter().filter(|one| one.code == "W11") {

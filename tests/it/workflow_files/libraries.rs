@@ -1,7 +1,7 @@
 //! Script files and handlers: found beside the workflow file, checked in their own lines, lowered to plain states.
 
 use serde_json::{Value, json};
-use synthdev::config::lower::{lower, lower_file};
+use synthdev::config::lower::{lower_file, lower_workflow};
 use synthdev::domain::diagnostic::Diagnostic;
 use synthdev::domain::script::ScriptKind;
 use synthdev::domain::workflow::{AgentFunction, StateBody, WorkflowProgram};
@@ -9,7 +9,10 @@ use synthdev::domain::workflow::{AgentFunction, StateBody, WorkflowProgram};
 use super::file;
 use super::surroundings::World;
 
-fn handled(states: &Value, script: &str) -> Result<(WorkflowProgram, Vec<Diagnostic>), Vec<Diagnostic>> {
+fn lower_handlers(
+    states: &Value,
+    script: &str,
+) -> Result<(WorkflowProgram, Vec<Diagnostic>), Vec<Diagnostic>> {
     let workflow = json!({
         "workflow_name": "w",
         "contexts": [{"name": "talk"}],
@@ -17,11 +20,11 @@ fn handled(states: &Value, script: &str) -> Result<(WorkflowProgram, Vec<Diagnos
         "states": states
     });
     let world = World::new(vec![file("dir/w.json", &workflow.to_string())]);
-    world.with_texts(vec![file("dir/w/script.js", script)]).lower("w")
+    world.with_texts(vec![file("dir/w/script.js", script)]).lower_workflow("w")
 }
 
 /// `target: condition / before` of a state's transitions.
-fn exits(program: &WorkflowProgram, state: usize) -> Vec<String> {
+fn exit_lines(program: &WorkflowProgram, state: usize) -> Vec<String> {
     let workflow = &program.workflows[0];
     let text = |at: Option<synthdev::domain::ids::ScriptIx>| {
         at.map_or_else(|| "-".to_owned(), |at| workflow.scripts[at.0].source.clone())
@@ -83,8 +86,8 @@ fn handlers_become_scripts_and_transitions_to_what_they_can_return() {
         (json!({"pre_handler": "open"}), vec!["stop: - / -".to_owned()]),
     ] {
         let (program, _) =
-            handled(&states(handlers.clone()), script).unwrap_or_else(|found| panic!("{found:#?}"));
-        assert_eq!(exits(&program, 0), expected, "{handlers}");
+            lower_handlers(&states(handlers.clone()), script).unwrap_or_else(|found| panic!("{found:#?}"));
+        assert_eq!(exit_lines(&program, 0), expected, "{handlers}");
         let workflow = &program.workflows[0];
         for state in [&workflow.states[0], &workflow.states[1]] {
             let asks = matches!(state.work, StateBody::Agent { function: AgentFunction::Ask, .. });
@@ -99,24 +102,27 @@ fn handlers_become_scripts_and_transitions_to_what_they_can_return() {
 }
 
 /// A chain of so many states with handlers.
-fn chain(count: usize, script: &str) -> Result<(WorkflowProgram, Vec<Diagnostic>), Vec<Diagnostic>> {
+fn chain_of_states(
+    count: usize,
+    script: &str,
+) -> Result<(WorkflowProgram, Vec<Diagnostic>), Vec<Diagnostic>> {
     let state = |at: usize| {
         let name = if at == 0 { "start".to_owned() } else { format!("s{at}") };
         json!({"name": name, "agent": "coder", "pre_handler": "go", "transition_handler": "go"})
     };
-    handled(&(0..count).map(state).collect(), script)
+    lower_handlers(&(0..count).map(state).collect(), script)
 }
 
 #[test]
 fn what_handlers_become_grows_with_the_number_of_states_only() {
     let text_of = |count: usize| {
         let script = "export function go() { return this.common_data.x ? 's1' : 'stop'; }";
-        let (program, _) = chain(count, script).unwrap_or_else(|found| panic!("{found:#?}"));
+        let (program, _) = chain_of_states(count, script).unwrap_or_else(|found| panic!("{found:#?}"));
         program.workflows[0].scripts.iter().map(|script| script.source.len()).sum::<usize>()
     };
     let (few, many) = (text_of(100), text_of(800));
     assert!(many < few * 9, "{few} bytes of scripts for 100 states, {many} for 800");
-    let found = chain(400, "export function go() { return this.common_data.x; }").unwrap_err();
+    let found = chain_of_states(400, "export function go() { return this.common_data.x; }").unwrap_err();
     let first = found.iter().find(|one| one.code == "E12").unwrap_or_else(|| panic!("{found:#?}"));
     assert!(first.message.contains("more than 100000 transitions"), "{first:?}");
     assert!(first.hint.as_ref().unwrap().contains("return 'stop'"), "{first:?}");
@@ -135,7 +141,7 @@ fn findings_in_a_script_file_are_placed_there() {
             {"name": "start", "agent": "coder", "transition_handler": "go"},
             {"name": "b", "agent": "coder"}
         ]);
-        let found = handled(&states, script).unwrap_err();
+        let found = lower_handlers(&states, script).unwrap_err();
         let first = found.iter().find(|one| one.place.file == "dir/w/script.js");
         let first = first.unwrap_or_else(|| panic!("{script}: {found:#?}"));
         let place = (first.code.as_str(), first.place.line, first.place.column);
@@ -152,7 +158,7 @@ fn a_program_is_pinned_with_its_script_file_but_not_with_its_place() {
     };
     let hash = |name: &str, text: &str, beside: &[(&str, &str)]| {
         let texts = beside.iter().map(|(name, text)| file(name, text)).collect();
-        let found = World::new(vec![file(name, text)]).with_texts(texts).lower("w");
+        let found = World::new(vec![file(name, text)]).with_texts(texts).lower_workflow("w");
         found.unwrap_or_else(|found| panic!("{found:#?}")).0.hash
     };
     let go = "export function go() { common_data.x = 1; }";
@@ -177,7 +183,8 @@ fn what_library_functions_do_counts_for_warnings() {
         ("export function go() {}\nfunction context() {}", vec!["I01", "W08", "W10"]),
     ] {
         let world = World::new(vec![file("w.json", text)]).with_texts(vec![file("lib.js", script)]);
-        let mut codes: Vec<String> = world.lower("w").unwrap().1.into_iter().map(|one| one.code).collect();
+        let mut codes: Vec<String> =
+            world.lower_workflow("w").unwrap().1.into_iter().map(|one| one.code).collect();
         codes.sort();
         assert_eq!(codes, expected, "{script}");
     }
@@ -195,8 +202,8 @@ fn a_workflow_called_from_another_file_has_its_own_script_file() {
     );
     let world =
         World::new(vec![parent.clone(), child]).with_texts(vec![file("sub/c/script.js", "function go() {}")]);
-    let program = world.with(|surroundings| lower("p", surroundings)).unwrap().0;
+    let program = world.with_context(|surroundings| lower_workflow("p", surroundings)).unwrap().0;
     let libraries: Vec<usize> = program.workflows.iter().map(|one| one.scripts.len()).collect();
     assert_eq!(libraries, [0, 2]);
-    assert!(world.with(|surroundings| lower_file(&parent, surroundings)).is_ok());
+    assert!(world.with_context(|surroundings| lower_file(&parent, surroundings)).is_ok());
 }

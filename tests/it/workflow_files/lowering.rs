@@ -1,7 +1,7 @@
 //! What a workflow becomes, rule by rule.
 
 use serde_json::{Value, json};
-use synthdev::config::lower::chat;
+use synthdev::config::lower::chat_program;
 use synthdev::domain::context::{ConversationSide, MessageAuthor};
 use synthdev::domain::ids::{AgentIx, ContextIx, StateIx, WorkflowIx};
 use synthdev::domain::message::ChatRole;
@@ -14,10 +14,10 @@ use synthdev::domain::workflow::{
 };
 
 use super::surroundings::World;
-use super::{codes, file, one};
+use super::{file, finding_codes, lower_single};
 
 /// A workflow `w` with one coder; `states` and other keys are laid over it.
-fn with(changes: Value) -> String {
+fn workflow_with(changes: Value) -> String {
     let mut base = json!({
         "workflow_name": "w",
         "contexts": [{"name": "talk"}],
@@ -30,9 +30,9 @@ fn with(changes: Value) -> String {
     serde_json::to_string_pretty(&base).unwrap()
 }
 
-pub(super) fn lowered(changes: Value) -> WorkflowProgram {
-    let text = with(changes);
-    one(&text).unwrap_or_else(|found| panic!("{text}\n{found:#?}")).0
+pub(super) fn lower_with(changes: Value) -> WorkflowProgram {
+    let text = workflow_with(changes);
+    lower_single(&text).unwrap_or_else(|found| panic!("{text}\n{found:#?}")).0
 }
 
 pub(super) fn source(program: &WorkflowProgram, input: &ValueSource) -> String {
@@ -65,7 +65,7 @@ fn an_input_is_an_expression_iff_it_parses_and_its_names_are_known() {
         ("", false),
     ];
     for (input, expression) in rows {
-        let program = lowered(json!({"states": [{"name": "start", "agent": "coder", "input": input}]}));
+        let program = lower_with(json!({"states": [{"name": "start", "agent": "coder", "input": input}]}));
         let StateBody::Agent { input: found, .. } = &program.workflows[0].states[0].work else { panic!() };
         let expected = if expression { input.to_owned() } else { format!("text: {input}") };
         assert_eq!(source(&program, found), expected);
@@ -79,7 +79,7 @@ fn explicit_input_forms_need_no_guessing() {
         (json!({"expr": "common_data.task"}), "common_data.task"),
         (Value::Null, "Absent"),
     ] {
-        let program = lowered(json!({"states": [{"name": "start", "agent": "coder", "input": input}]}));
+        let program = lower_with(json!({"states": [{"name": "start", "agent": "coder", "input": input}]}));
         let StateBody::Agent { input: found, .. } = &program.workflows[0].states[0].work else { panic!() };
         assert_eq!(source(&program, found), expected);
     }
@@ -121,7 +121,7 @@ fn to_a19_the_work_of_a_state() {
     ];
     for (state, expected) in rows {
         let has_script = state.pointer("/action/script").is_some();
-        let program = lowered(json!({"states": [state]}));
+        let program = lower_with(json!({"states": [state]}));
         assert_eq!(program.workflows[0].states[0].work, expected);
         assert_eq!(program.workflows[0].states[0].script.is_some(), has_script);
     }
@@ -129,25 +129,25 @@ fn to_a19_the_work_of_a_state() {
 
 #[test]
 fn stop_is_implicit_and_a_missing_list_leads_to_it() {
-    let program = lowered(json!({}));
+    let program = lower_with(json!({}));
     let workflow = &program.workflows[0];
     assert_eq!((workflow.start, workflow.stop, workflow.states.len()), (StateIx(0), StateIx(1), 2));
     assert!(workflow.states[1].terminal && workflow.states[1].output == ValueSource::Absent);
     assert_eq!(workflow.states[0].transitions.len(), 1);
     assert_eq!(workflow.states[0].transitions[0].target, StateIx(1));
 
-    let empty = lowered(json!({"states": [{"name": "start", "transition": []}, {"name": "stop"}]}));
+    let empty = lower_with(json!({"states": [{"name": "start", "transition": []}, {"name": "stop"}]}));
     assert!(empty.workflows[0].states[0].transitions.is_empty());
     assert_eq!(empty.workflows[0].states.len(), 2);
 
-    let output = lowered(json!({"states": [{"name": "start"}, {"name": "stop", "input": "'done'"}]}));
+    let output = lower_with(json!({"states": [{"name": "start"}, {"name": "stop", "input": "'done'"}]}));
     assert_eq!(source(&output, &output.workflows[0].states[1].output), "'done'");
 }
 
 #[test]
 fn conditions_that_hold_always_cost_no_script() {
     for condition in [json!("true"), json!(" true "), json!("(true)"), json!(""), Value::Null, json!(true)] {
-        let program = lowered(json!({"states": [
+        let program = lower_with(json!({"states": [
             {"name": "start", "transition": [{"target": "stop", "condition": condition}]}]}));
         assert_eq!(program.workflows[0].states[0].transitions[0].condition, None);
         assert!(program.workflows[0].scripts.is_empty());
@@ -156,13 +156,13 @@ fn conditions_that_hold_always_cost_no_script() {
 
 #[test]
 fn scripts_are_prepared_and_placed() {
-    let text = with(json!({
+    let text = workflow_with(json!({
         "agents": [{"agent_role": "reviewer", "context": "talk", "role": "user"}],
         "states": [{"name": "start", "agent": "reviewer", "input": {"text": "x"}, "transition": [
             {"target": "stop", "condition": "function.review_work.arguments.improvement_needed", "before": "const a = 1; common_data.a = a;"},
             {"target": "start"}]}]
     }));
-    let (program, _) = one(&text).unwrap();
+    let (program, _) = lower_single(&text).unwrap();
     let scripts = &program.workflows[0].scripts;
     assert_eq!(scripts[0].prepared, r#"__call("review_work")?.arguments.improvement_needed"#);
     assert_eq!((scripts[0].form, scripts[1].form), (ScriptForm::Expression, ScriptForm::Statements));
@@ -175,7 +175,7 @@ fn scripts_are_prepared_and_placed() {
 
 #[test]
 fn contexts_keep_their_limit_and_their_first_messages() {
-    let program = lowered(json!({"contexts": [{"name": "talk", "starting_messages": [
+    let program = lower_with(json!({"contexts": [{"name": "talk", "starting_messages": [
         {"role": "system", "content": "Be brief."},
         {"role": "user", "content": "hi"},
         {"role": "assistant", "content": "hello"}]}, {"name": "other", "max_length": 7}]}));
@@ -193,7 +193,7 @@ fn contexts_keep_their_limit_and_their_first_messages() {
 
 #[test]
 fn two_agents_of_one_role() {
-    let program = lowered(json!({
+    let program = lower_with(json!({
         "agents": [
             {"agent_role": "coder", "context": "talk", "role": "assistant"},
             {"name": "second", "agent_role": "coder", "context": "talk", "role": "user", "max_tool_rounds": 3}],
@@ -208,8 +208,8 @@ fn two_agents_of_one_role() {
 #[test]
 fn max_iterations_limits_visits_unless_something_reads_it() {
     let limit = |changes: Value| {
-        let (program, findings) = one(&with(changes)).unwrap();
-        let noted = codes(&findings).contains(&"I01");
+        let (program, findings) = lower_single(&workflow_with(changes)).unwrap();
+        let noted = finding_codes(&findings).contains(&"I01");
         (program.workflows[0].limits.max_visits, noted)
     };
     assert_eq!(limit(json!({"variables": {"max_iterations": 4}})), (4, true));
@@ -222,7 +222,7 @@ fn max_iterations_limits_visits_unless_something_reads_it() {
 
 #[test]
 fn workflow_settings_arrive() {
-    let program = lowered(json!({
+    let program = lower_with(json!({
         "$schema": "x", "x_note": {"anything": 1}, "version": "1.2.0", "description": "d",
         "limits": {"max_steps": 5, "max_visits": 6, "max_depth": 2},
         "on_no_match": "stop", "on_condition_error": "false", "snapshot": "required",
@@ -248,24 +248,25 @@ fn workflow_settings_arrive() {
 fn children_get_their_inputs_and_recursion_needs_a_limit() {
     let child = r#"{"workflow_name": "c", "input": [{"name": "a", "type": "string"}, {"name": "b", "type": "number", "required": false}],
         "states": [{"name": "start"}]}"#;
-    let parent = with(json!({"states": [{"name": "start", "action": {"sub_workflow": "c",
+    let parent = workflow_with(json!({"states": [{"name": "start", "action": {"sub_workflow": "c",
         "sub_workflow_input": {"a": "common_data.x", "b": {"text": "1"}}}}]}));
-    let (program, _) = World::new(vec![file("c.json", child), file("w.json", &parent)]).lower("w").unwrap();
+    let (program, _) =
+        World::new(vec![file("c.json", child), file("w.json", &parent)]).lower_workflow("w").unwrap();
     let StateBody::Child { workflow, inputs } = &program.workflows[0].states[0].work else { panic!() };
     assert_eq!(*workflow, WorkflowIx(1));
     assert_eq!((inputs[0].0.as_str(), inputs[1].0.as_str()), ("a", "b"));
     assert_eq!(source(&program, &inputs[1].1), "text: 1");
 
     let own = json!([{"name": "start", "action": {"sub_workflow": "w"}}]);
-    let found = one(&with(json!({"states": own}))).unwrap_err();
-    assert_eq!(codes(&found), ["E08"]);
-    assert_eq!(lowered(json!({"states": own, "limits": {"max_depth": 3}})).workflows.len(), 1);
+    let found = lower_single(&workflow_with(json!({"states": own}))).unwrap_err();
+    assert_eq!(finding_codes(&found), ["E08"]);
+    assert_eq!(lower_with(json!({"states": own, "limits": {"max_depth": 3}})).workflows.len(), 1);
 }
 
 #[test]
 fn the_hash_follows_what_is_said_and_not_where() {
-    let text = with(json!({}));
-    let hash = |text: &str| one(text).unwrap().0.hash;
+    let text = workflow_with(json!({}));
+    let hash = |text: &str| lower_single(text).unwrap().0.hash;
     assert_eq!(hash(&text), hash(&format!("// a comment\n\n{text}")));
     assert_ne!(hash(&text), hash(&text.replace("hello", "hallo")));
 }
@@ -273,7 +274,7 @@ fn the_hash_follows_what_is_said_and_not_where() {
 #[test]
 fn the_chat_waits_for_the_person_for_ever() {
     let role = Role { name: "coder".into(), system_message: "You code.".into(), ..Role::default() };
-    let program = chat(role, ModelChoice::default(), Vec::new());
+    let program = chat_program(role, ModelChoice::default(), Vec::new());
     let workflow = &program.workflows[0];
     assert!(workflow.conversational);
     assert_eq!((workflow.name.as_str(), workflow.contexts[0].name.as_str()), ("chat", "chat"));
@@ -290,11 +291,13 @@ fn the_chat_waits_for_the_person_for_ever() {
 #[test]
 fn a_context_may_name_the_level_that_sums_up() {
     let of =
-        |context: Value| lowered(json!({"contexts": [context]})).workflows[0].contexts[0].summary.clone();
+        |context: Value| lower_with(json!({"contexts": [context]})).workflows[0].contexts[0].summary.clone();
     assert_eq!(of(json!({"name": "talk", "trim": "summarize"})), None, "the agent's own");
     let named = of(json!({"name": "talk", "trim": "summarize", "summary_level": "fast"})).unwrap();
     assert_eq!(named.level, "fast");
-    let found = one(&with(json!({"contexts": [{"name": "talk", "summary_level": "none"}]}))).unwrap_err();
+    let found =
+        lower_single(&workflow_with(json!({"contexts": [{"name": "talk", "summary_level": "none"}]})))
+            .unwrap_err();
     assert!(found.iter().any(|finding| finding.code == "E05"), "{found:#?}");
 }
 
@@ -311,7 +314,7 @@ fn the_limit_of_a_view_is_the_smaller_one_and_the_default_is_for_those_who_say_n
     for (fields, expected) in rows {
         let mut context = json!({"name": "talk"});
         context.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
-        let program = lowered(json!({"contexts": [context]}));
+        let program = lower_with(json!({"contexts": [context]}));
         assert_eq!(program.workflows[0].contexts[0].limit(), expected, "{fields}");
     }
 }

@@ -2,10 +2,10 @@
 
 use synthdev::domain::script::WorkflowScript;
 
-use super::{codes, one};
+use super::{finding_codes, lower_single};
 
 /// A workflow of one step a line, beginning with line 3.
-fn listed(steps: &[&str]) -> String {
+fn steps_workflow(steps: &[&str]) -> String {
     format!("{{\"workflow_name\": \"w\",\n\"steps\": [\n{}\n]}}", steps.join(",\n"))
 }
 
@@ -29,10 +29,10 @@ fn findings_point_into_the_step() {
         (r#"{"type": "set_state", "updates": {"a": {"expr": "1 +"}}}"#, "E06", 53),
         (r#"{"type": "return", "value": {"expr": "wrong.x"}}"#, "E07", 39),
     ] {
-        let text = listed(&[r#"{"type": "script", "script": "1"}"#, step]);
-        let found = one(&text).unwrap_err();
+        let text = steps_workflow(&[r#"{"type": "script", "script": "1"}"#, step]);
+        let found = lower_single(&text).unwrap_err();
         let first = found.iter().find(|one| one.code == code);
-        let first = first.unwrap_or_else(|| panic!("{step}: {:?}", codes(&found)));
+        let first = first.unwrap_or_else(|| panic!("{step}: {:?}", finding_codes(&found)));
         assert_eq!((first.place.line, first.place.column), (4, column), "{step}: {}", first.message);
     }
 }
@@ -48,8 +48,8 @@ fn scripts_that_loading_writes_keep_the_place_of_their_step() {
         "]}]}",
     ]
     .join("\n");
-    let (program, found) = one(&text).unwrap_or_else(|found| panic!("{text}\n{found:#?}"));
-    assert_eq!(codes(&found), Vec::<&str>::new());
+    let (program, found) = lower_single(&text).unwrap_or_else(|found| panic!("{text}\n{found:#?}"));
+    assert_eq!(finding_codes(&found), Vec::<&str>::new());
     let scripts = &program.workflows[0].scripts;
     let line = |of: &str| -> Vec<usize> {
         let made = scripts.iter().filter(|script: &&WorkflowScript| script.source.contains(of));
@@ -79,7 +79,7 @@ fn an_output_that_a_return_gives_is_not_missed() {
         let text = format!(
             r#"{{"workflow_name": "w", "input": {{"name": "a"}}, "output": {{"name": "out"}}, "steps": [{steps}]}}"#
         );
-        let (_, found) = one(&text).unwrap_or_else(|found| panic!("{text}\n{found:#?}"));
-        assert_eq!(codes(&found), expected, "{steps}");
+        let (_, found) = lower_single(&text).unwrap_or_else(|found| panic!("{text}\n{found:#?}"));
+        assert_eq!(finding_codes(&found), expected, "{steps}");
     }
 }

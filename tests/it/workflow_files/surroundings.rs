@@ -1,7 +1,7 @@
 //! Roles, models and tools for loading workflows in tests.
 
 use serde_json::{Value, json};
-use synthdev::config::lower::{LinkContext, lower};
+use synthdev::config::lower::{LinkContext, lower_workflow};
 use synthdev::config::models::model_selector::ModelSelector;
 use synthdev::config::source::SourceFile;
 use synthdev::domain::diagnostic::Diagnostic;
@@ -33,11 +33,14 @@ impl World {
         Self { texts, ..self }
     }
 
-    pub(super) fn lower(&self, root: &str) -> Result<(WorkflowProgram, Vec<Diagnostic>), Vec<Diagnostic>> {
-        self.with(|surroundings| lower(root, surroundings))
+    pub(super) fn lower_workflow(
+        &self,
+        root: &str,
+    ) -> Result<(WorkflowProgram, Vec<Diagnostic>), Vec<Diagnostic>> {
+        self.with_context(|surroundings| lower_workflow(root, surroundings))
     }
 
-    pub(super) fn with<T>(&self, run: impl FnOnce(&LinkContext<'_>) -> T) -> T {
+    pub(super) fn with_context<T>(&self, run: impl FnOnce(&LinkContext<'_>) -> T) -> T {
         let choice = |wish: &ModelSelector| match wish.level.as_str() {
             "none" => Err(("no model is set for the level `none`".to_owned(), None)),
             _ if wish.provider.as_deref() == Some("keyless") => {
@@ -52,7 +55,7 @@ impl World {
             role: &role,
             choice: &choice,
             tools: &self.tools,
-            tools_for: &tools_for,
+            resolve_role_tools: &tools_for,
             text: &|file: &SourceFile, path: &str| {
                 let name = synthdev::config::companion_files::companion_path(file, path)?;
                 Ok(self.texts.iter().find(|text| text.name == name).cloned())

@@ -86,16 +86,16 @@ fn job(scope: ScopeView, texts: &[&str], task: ScriptTask) -> ScriptJob {
 }
 
 fn run(world: &mut ScriptIsolate, data: Json, text: &str) -> Result<ScriptOutcome, ScriptError> {
-    world.evaluate(job(scope(data), &[text], ScriptTask::Run { script: ScriptIx(0) }))
+    world.evaluate_job(job(scope(data), &[text], ScriptTask::Run { script: ScriptIx(0) }))
 }
 
 fn value(world: &mut ScriptIsolate, data: Json, text: &str) -> Result<Option<Json>, ScriptError> {
     let task = ScriptTask::Values { scripts: vec![ScriptIx(0)] };
-    Ok(world.evaluate(job(scope(data), &[text], task))?.values.remove(0))
+    Ok(world.evaluate_job(job(scope(data), &[text], task))?.values.remove(0))
 }
 
 /// `common_data` after a script, or the error's text.
-fn after(world: &mut ScriptIsolate, data: Json, text: &str) -> Json {
+fn data_after(world: &mut ScriptIsolate, data: Json, text: &str) -> Json {
     match run(world, data.clone(), text) {
         Ok(outcome) => {
             let Json::Object(mut map) = data else { unreachable!("tests pass objects") };
@@ -116,7 +116,7 @@ fn after(world: &mut ScriptIsolate, data: Json, text: &str) -> Json {
 fn scripts_change_common_data() {
     let mut world = ScriptIsolate::new(ScriptLimits::default());
     let mut check = |data: Json, text: &str, expected: Json| {
-        assert_eq!(after(&mut world, data, text), expected, "{text}")
+        assert_eq!(data_after(&mut world, data, text), expected, "{text}")
     };
 
     // the seed's own scripts, with the shorthand as the loader rewrites it
@@ -223,7 +223,7 @@ fn scripts_change_common_data() {
             "is nested too deeply",
         ),
     ] {
-        let text_after = after(&mut world, json!({"keep": 1}), text).to_string();
+        let text_after = data_after(&mut world, json!({"keep": 1}), text).to_string();
         assert!(text_after.contains(expected), "{text}: {text_after}");
     }
 }
@@ -322,7 +322,11 @@ fn first_guard_that_holds_wins_and_only_its_before_runs() {
         before: before.map(ScriptIx),
     };
     let mut choose = |guards: Vec<TransitionGuard>, errors_are_false| {
-        world.evaluate(job(scope(json!({"n": 1})), &texts, ScriptTask::Choose { guards, errors_are_false }))
+        world.evaluate_job(job(
+            scope(json!({"n": 1})),
+            &texts,
+            ScriptTask::Choose { guards, errors_are_false },
+        ))
     };
     let outcome =
         choose(vec![guard(Some(0), Some(1)), guard(Some(2), Some(3)), guard(None, Some(1))], false).unwrap();
@@ -499,7 +503,7 @@ fn unchanged_data_is_kept_for_the_same_version_only() {
     let mut ask = |frame, version, data: Json, text: &str| {
         let scope = ScopeView { frame, version, ..scope(data) };
         let task = ScriptTask::Values { scripts: vec![ScriptIx(0)] };
-        world.evaluate(job(scope, &[text], task)).map(|mut outcome| outcome.values.remove(0))
+        world.evaluate_job(job(scope, &[text], task)).map(|mut outcome| outcome.values.remove(0))
     };
     for (frame, version, data, text, expected) in [
         (1, 1, json!({"a": [1]}), "common_data.a[0]", json!(1)),
@@ -564,6 +568,6 @@ fn what_was_said_is_read_once() {
     let said = ScopeView { said: vec!["one".into(), "two".into(), "three".into()], ..scope(json!({})) };
     let text = "() => { this.common_data.heard = [getUserInput(), this.getUserInput()]; }";
     let job = job(said, &[text], ScriptTask::Run { script: ScriptIx(0) });
-    let patch = world.evaluate(job).unwrap().patch;
+    let patch = world.evaluate_job(job).unwrap().patch;
     assert_eq!((patch.heard, patch.set.get("heard")), (2, Some(&json!(["one", "two"]))));
 }

@@ -20,27 +20,27 @@ fn job(text: &str) -> ScriptJob {
 const ENDLESS: &str = "(() => { for (;;) {} })()";
 
 /// A watchdog that never barks, so that a slow machine changes nothing.
-fn calm() -> ScriptWorkerPool {
+fn patient_pool() -> ScriptWorkerPool {
     ScriptWorkerPool::with_grace(ScriptLimits::default(), Duration::from_secs(60))
 }
 
 #[tokio::test]
 async fn jobs_are_answered_and_threads_are_reused() {
-    let host = calm();
-    assert_eq!(Arc::strong_count(&host.alive), 1, "no thread before the first job");
+    let host = patient_pool();
+    assert_eq!(Arc::strong_count(&host.alive_token), 1, "no thread before the first job");
     for n in 0..20 {
         let outcome = host.evaluate(job(&format!("{n} + 1"))).await.unwrap();
         assert_eq!(outcome.values, [Some(json!(n + 1))]);
     }
-    assert_eq!(Arc::strong_count(&host.alive), 2);
+    assert_eq!(Arc::strong_count(&host.alive_token), 2);
     let many = futures_util::future::join_all((0..20).map(|_| host.evaluate(job("40 + 2")))).await;
     assert!(many.into_iter().all(|answer| answer.unwrap().values == [Some(json!(42))]));
-    assert!(Arc::strong_count(&host.alive) <= 3);
+    assert!(Arc::strong_count(&host.alive_token) <= 3);
 }
 
 #[tokio::test]
 async fn an_endless_script_ends_in_the_limit() {
-    let host = calm();
+    let host = patient_pool();
     let error = host.evaluate(job(ENDLESS)).await.unwrap_err();
     assert_eq!((error.kind, error.script), (ScriptErrorKind::Time, ScriptIx(0)));
     assert_eq!(host.evaluate(job("1")).await.unwrap().values, [Some(json!(1))]);
@@ -54,18 +54,18 @@ async fn a_stuck_worker_is_abandoned_and_replaced() {
         Duration::ZERO,
     );
     let slow = host.worker(0).unwrap();
-    host.idle().push(slow);
+    host.lock_idle().push(slow);
     host.limits.time = Duration::from_millis(1);
     let error = host.evaluate(job(ENDLESS)).await.unwrap_err();
     assert_eq!((error.kind, error.script), (ScriptErrorKind::Host, ScriptIx(0)));
-    assert!(host.idle().is_empty(), "the stuck worker must not serve again");
-    host.grace = Duration::from_secs(60);
+    assert!(host.lock_idle().is_empty(), "the stuck worker must not serve again");
+    host.grace_period = Duration::from_secs(60);
     assert_eq!(host.evaluate(job("1")).await.unwrap().values, [Some(json!(1))]);
 }
 
 #[tokio::test]
 async fn a_cancelled_job_gives_its_place_back() {
-    let host = calm();
+    let host = patient_pool();
     for _ in 0..WORKERS + 1 {
         let endless = host.evaluate(job(ENDLESS));
         assert!(tokio::time::timeout(Duration::from_millis(1), endless).await.is_err());

@@ -11,18 +11,18 @@ use super::conversation::AnthropicTurn;
 const TURNS: usize = 2;
 
 /// Marks the ends of a request's parts.
-pub fn mark(tools: &mut [Value], system: &mut [Value], turns: &mut [AnthropicTurn]) {
+pub fn set_cache_marks(tools: &mut [Value], system: &mut [Value], turns: &mut [AnthropicTurn]) {
     // Tools stand before the system text: one mark after that covers both.
     if let Some(fixed) = system.last_mut().or(tools.last_mut()) {
-        put(fixed);
+        set_cache_mark(fixed);
     }
     let asked = turns.iter_mut().rev().filter(|turn| turn.user);
     for last in asked.take(TURNS).filter_map(|turn| turn.blocks.last_mut()) {
-        put(last);
+        set_cache_mark(last);
     }
 }
 
-fn put(block: &mut Value) {
+fn set_cache_mark(block: &mut Value) {
     if let Value::Object(members) = block {
         members.insert("cache_control".to_owned(), json!({ "type": "ephemeral" }));
     }

@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use crate::providers::opaque_reasoning::weave;
+use crate::providers::opaque_reasoning::insert_sealed;
 use crate::providers::tool_call_ids::CallIds;
 use synthdev_domain::message::{ChatMessage, ChatRole};
 
@@ -14,7 +14,7 @@ pub struct AnthropicConversation {
     pub system: Vec<Value>,
     pub turns: Vec<AnthropicTurn>,
     /// Names of the tools that were used, each once, in order.
-    pub used: Vec<String>,
+    pub used_tools: Vec<String>,
 }
 
 /// What one side says before the other does.
@@ -25,33 +25,32 @@ pub struct AnthropicTurn {
 }
 
 /// Arranges messages that are in valid order already (`normalise`). `thoughts`: signed thoughts go along.
-pub fn arrange(messages: Vec<ChatMessage>, thoughts: bool) -> AnthropicConversation {
+pub fn arrange_messages(messages: Vec<ChatMessage>, thoughts: bool) -> AnthropicConversation {
     let mut out = AnthropicConversation::default();
     let mut ids = CallIds::default();
     for message in messages {
         match message.role {
-            ChatRole::System => out.system.push(text(&message.content)),
-            ChatRole::User => out.say(true, vec![text(&message.content)]),
+            ChatRole::System => out.system.push(text_block(&message.content)),
+            ChatRole::User => out.add_blocks(true, vec![text_block(&message.content)]),
             ChatRole::Assistant => {
                 let mut parts = Vec::with_capacity(1 + message.tool_calls.len());
                 if !message.content.trim().is_empty() {
-                    parts.push(text(&message.content));
+                    parts.push(text_block(&message.content));
                 }
                 for call in &message.tool_calls {
                     let input = serde_json::from_str(&call.arguments).unwrap_or_else(|_| json!({}));
-                    let id = ids.open(&call.id);
+                    let id = ids.assign_call_id(&call.id);
                     parts.push(json!({ "type": "tool_use", "id": id, "name": call.name, "input": input }));
-                    if !out.used.contains(&call.name) {
-                        out.used.push(call.name.clone());
+                    if !out.used_tools.contains(&call.name) {
+                        out.used_tools.push(call.name.clone());
                     }
                 }
                 let sealed = if thoughts { &message.sealed[..] } else { &[] };
-                out.say(false, weave(parts, sealed));
+                out.add_blocks(false, insert_sealed(parts, sealed));
             }
             ChatRole::Tool => {
-                let result =
-                    json!({ "type": "tool_result", "tool_use_id": ids.close(), "content": message.content });
-                out.say(true, vec![result]);
+                let result = json!({ "type": "tool_result", "tool_use_id": ids.take_result_id(), "content": message.content });
+                out.add_blocks(true, vec![result]);
             }
         }
     }
@@ -60,7 +59,7 @@ pub fn arrange(messages: Vec<ChatMessage>, thoughts: bool) -> AnthropicConversat
 
 /// Whether the calls at the end of a conversation were made without a signed thought at their start: where thinking
 /// has a fixed budget it cannot be asked for in the middle of such a turn.
-pub fn thoughtless(messages: &[ChatMessage]) -> bool {
+pub fn lacks_signed_thought(messages: &[ChatMessage]) -> bool {
     let Some(mut at) = messages.iter().rposition(|message| message.role == ChatRole::Assistant) else {
         return false;
     };
@@ -78,7 +77,7 @@ pub fn thoughtless(messages: &[ChatMessage]) -> bool {
 
 impl AnthropicConversation {
     /// Adds blocks to the turn that is being spoken, or begins the other side's.
-    fn say(&mut self, user: bool, blocks: Vec<Value>) {
+    fn add_blocks(&mut self, user: bool, blocks: Vec<Value>) {
         match self.turns.last_mut() {
             Some(last) if last.user == user => last.blocks.extend(blocks),
             Some(_) | None => self.turns.push(AnthropicTurn { user, blocks }),
@@ -86,7 +85,7 @@ impl AnthropicConversation {
     }
 }
 
-fn text(text: &str) -> Value {
+fn text_block(text: &str) -> Value {
     json!({ "type": "text", "text": text })
 }
 

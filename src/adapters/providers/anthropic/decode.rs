@@ -14,8 +14,8 @@ use synthdev_domain::model::{FinishReason, ModelError};
 
 #[derive(Default, Debug)]
 pub struct AnthropicReplyDecoder {
-    spoken: ReplyBuilder,
-    thoughts: Vec<AnthropicThinkingBlock>,
+    reply_builder: ReplyBuilder,
+    thinking_blocks: Vec<AnthropicThinkingBlock>,
     /// The blocks so far, by their index.
     blocks: Vec<(u64, AnthropicBlockKind)>,
 }
@@ -34,7 +34,7 @@ enum AnthropicBlockKind {
 #[derive(Debug)]
 struct AnthropicThinkingBlock {
     /// Readable parts before it.
-    after: usize,
+    parts_before: usize,
     text: String,
     /// `None`: never signed, and so nothing to send back.
     signature: Option<String>,
@@ -67,33 +67,33 @@ impl ReplyDecoder for AnthropicReplyDecoder {
         let Ok(AnthropicTextEvent { kind, index, delta }) = serde_json::from_str(data) else { return false };
         if kind != "content_block_delta"
             || delta.kind != "text_delta"
-            || self.kind_of(index) != AnthropicBlockKind::Text
+            || self.block_kind(index) != AnthropicBlockKind::Text
         {
             return false;
         }
-        self.spoken.push_text(&delta.text);
+        self.reply_builder.push_text(&delta.text);
         true
     }
 
     /// Not of this protocol; some servers send it all the same.
-    fn done(&mut self) {}
+    fn mark_done(&mut self) {}
 
-    fn value(&mut self, name: &str, value: &Value, shown: &str) -> Result<(), ModelError> {
+    fn decode_value(&mut self, name: &str, value: &Value, shown: &str) -> Result<(), ModelError> {
         let kind = value.get("type").and_then(Value::as_str).unwrap_or(name);
         if kind == "error" || value.get("error").is_some_and(|error| !error.is_null()) {
             return Err(errors::from_error_object(value, shown));
         }
         let index = value.get("index").and_then(Value::as_u64).unwrap_or(0);
         match kind {
-            "message_start" => self.message(&value["message"]),
-            "message" => self.message(value),
-            "content_block_start" => self.open(index, &value["content_block"]),
-            "content_block_delta" => self.delta(index, &value["delta"]),
+            "message_start" => self.decode_message(&value["message"]),
+            "message" => self.decode_message(value),
+            "content_block_start" => self.open_block(index, &value["content_block"]),
+            "content_block_delta" => self.apply_delta(index, &value["delta"]),
             "message_delta" => {
-                self.stopped(&value["delta"]);
-                self.spoken.usage.absorb_apart(&value["usage"]);
+                self.note_stop_reason(&value["delta"]);
+                self.reply_builder.usage.absorb_apart(&value["usage"]);
             }
-            "message_stop" => self.spoken.over = true,
+            "message_stop" => self.reply_builder.is_complete = true,
             _ if value.get("choices").is_some() => return Err(wrong_protocol_error::<Self>(shown)),
             // Pings, ends of blocks, and whatever the protocol will have tomorrow.
             _ => {}
@@ -102,111 +102,115 @@ impl ReplyDecoder for AnthropicReplyDecoder {
     }
 
     fn reply(&self) -> &ReplyBuilder {
-        &self.spoken
+        &self.reply_builder
     }
 
     fn reply_mut(&mut self) -> &mut ReplyBuilder {
-        &mut self.spoken
+        &mut self.reply_builder
     }
 
     fn pieces(&self) -> usize {
         self.blocks.len()
     }
 
-    fn finish(&self) -> Result<FinishReason, ModelError> {
-        let said = self.spoken.ended.as_deref().unwrap_or_default();
+    fn finish_reason(&self) -> Result<FinishReason, ModelError> {
+        let said = self.reply_builder.finish_text.as_deref().unwrap_or_default();
         if said == "refusal" {
-            let detail = format!("it stopped itself for reasons of safety{}", self.spoken.received_note());
+            let detail =
+                format!("it stopped itself for reasons of safety{}", self.reply_builder.received_note());
             return Err(ModelError::Refused { detail });
         }
-        Ok(reason(said, self.spoken.calls.is_empty()))
+        Ok(finish_reason(said, self.reply_builder.calls.is_empty()))
     }
 
-    fn sealed(&mut self) -> Vec<OpaqueBlock> {
-        std::mem::take(&mut self.thoughts).into_iter().filter_map(AnthropicThinkingBlock::seal).collect()
+    fn take_opaque_blocks(&mut self) -> Vec<OpaqueBlock> {
+        std::mem::take(&mut self.thinking_blocks)
+            .into_iter()
+            .filter_map(AnthropicThinkingBlock::into_opaque)
+            .collect()
     }
 }
 
 impl AnthropicReplyDecoder {
     /// A message, of which the start of a stream holds the beginning.
-    fn message(&mut self, message: &Value) {
-        self.spoken.begun = true;
-        self.spoken.set_model(message.get("model"));
-        self.spoken.usage.absorb_apart(&message["usage"]);
+    fn decode_message(&mut self, message: &Value) {
+        self.reply_builder.has_begun = true;
+        self.reply_builder.set_model(message.get("model"));
+        self.reply_builder.usage.absorb_apart(&message["usage"]);
         let blocks = message.get("content").and_then(Value::as_array);
         for (index, block) in (0..).zip(blocks.into_iter().flatten()) {
-            self.open(index, block);
+            self.open_block(index, block);
         }
-        self.stopped(message);
+        self.note_stop_reason(message);
     }
 
-    fn stopped(&mut self, holder: &Value) {
+    fn note_stop_reason(&mut self, holder: &Value) {
         if let Some(reason) =
             holder.get("stop_reason").and_then(Value::as_str).filter(|text| !text.is_empty())
         {
-            self.spoken.ended = Some(reason.to_owned());
+            self.reply_builder.finish_text = Some(reason.to_owned());
         }
     }
 
-    fn open(&mut self, index: u64, block: &Value) {
-        self.spoken.begun = true;
+    fn open_block(&mut self, index: u64, block: &Value) {
+        self.reply_builder.has_begun = true;
         let text = |key: &str| block.get(key).and_then(Value::as_str).unwrap_or_default();
         let kind = match text("type") {
             "text" => AnthropicBlockKind::Text,
-            "thinking" | "redacted_thinking" => AnthropicBlockKind::Thought(self.thoughts.len()),
+            "thinking" | "redacted_thinking" => AnthropicBlockKind::Thought(self.thinking_blocks.len()),
             "tool_use" => AnthropicBlockKind::Call,
             _ => AnthropicBlockKind::Other,
         };
         if kind != AnthropicBlockKind::Text {
-            self.spoken.part_text();
+            self.reply_builder.start_text_part();
         }
         self.blocks.push((index, kind));
         match kind {
-            AnthropicBlockKind::Text => self.spoken.push_text(text("text")),
+            AnthropicBlockKind::Text => self.reply_builder.push_text(text("text")),
             AnthropicBlockKind::Thought(at) => {
                 let redacted = (text("type") == "redacted_thinking").then(|| block.clone());
-                self.spoken.beside += text("data").len() + text("signature").len();
+                self.reply_builder.extra_bytes += text("data").len() + text("signature").len();
                 let signature = block.get("signature").and_then(Value::as_str).map(str::to_owned);
-                let after = self.spoken.parts();
-                self.spoken.part_thoughts();
-                self.thoughts.push(AnthropicThinkingBlock {
-                    after,
+                let after = self.reply_builder.parts();
+                self.reply_builder.start_reasoning_part();
+                self.thinking_blocks.push(AnthropicThinkingBlock {
+                    parts_before: after,
                     text: String::new(),
                     signature,
                     redacted,
                 });
-                self.think(at, text("thinking"));
+                self.add_thinking(at, text("thinking"));
             }
             AnthropicBlockKind::Call => {
                 let input =
                     block.get("input").filter(|input| input.as_object().is_none_or(|map| !map.is_empty()));
                 let piece = json!({ "index": index, "id": block.get("id"), "name": text("name"), "arguments": input });
-                self.spoken.calls.absorb(&piece);
+                self.reply_builder.calls.absorb_piece(&piece);
             }
             AnthropicBlockKind::Other => {}
         }
     }
 
-    fn delta(&mut self, index: u64, delta: &Value) {
+    fn apply_delta(&mut self, index: u64, delta: &Value) {
         let text = |key: &str| delta.get(key).and_then(Value::as_str).unwrap_or_default();
-        match (text("type"), self.kind_of(index)) {
-            ("text_delta", _) => self.spoken.push_text(text("text")),
+        match (text("type"), self.block_kind(index)) {
+            ("text_delta", _) => self.reply_builder.push_text(text("text")),
             ("input_json_delta", _) => {
                 let piece = json!({ "index": index, "arguments": text("partial_json") });
-                self.spoken.calls.absorb(&piece);
+                self.reply_builder.calls.absorb_piece(&piece);
             }
-            ("thinking_delta", AnthropicBlockKind::Thought(at)) => self.think(at, text("thinking")),
-            ("thinking_delta", _) => self.spoken.push_reasoning(text("thinking")),
+            ("thinking_delta", AnthropicBlockKind::Thought(at)) => self.add_thinking(at, text("thinking")),
+            ("thinking_delta", _) => self.reply_builder.push_reasoning(text("thinking")),
             ("signature_delta", AnthropicBlockKind::Thought(at)) => {
-                self.spoken.beside += text("signature").len();
-                self.thoughts[at].signature.get_or_insert_default().push_str(text("signature"));
+                self.reply_builder.extra_bytes += text("signature").len();
+                self.thinking_blocks[at].signature.get_or_insert_default().push_str(text("signature"));
             }
             _ => {}
         }
     }
 
     /// What the newest block of an index is.
-    fn kind_of(&self, index: u64) -> AnthropicBlockKind {
+    fn block_kind(&self, index: u64) -> AnthropicBlockKind {
         self.blocks
             .iter()
             .rev()
@@ -214,21 +218,21 @@ impl AnthropicReplyDecoder {
             .map_or(AnthropicBlockKind::Other, |(_, kind)| *kind)
     }
 
-    fn think(&mut self, at: usize, text: &str) {
-        self.thoughts[at].text.push_str(text);
-        self.spoken.push_reasoning(text);
+    fn add_thinking(&mut self, at: usize, text: &str) {
+        self.thinking_blocks[at].text.push_str(text);
+        self.reply_builder.push_reasoning(text);
     }
 }
 
 impl AnthropicThinkingBlock {
-    fn seal(self) -> Option<OpaqueBlock> {
+    fn into_opaque(self) -> Option<OpaqueBlock> {
         let signed = |signature| json!({ "type": "thinking", "thinking": self.text, "signature": signature });
         let block = self.redacted.or_else(|| self.signature.map(signed))?;
-        Some(OpaqueBlock { after: self.after, block })
+        Some(OpaqueBlock { after: self.parts_before, block })
     }
 }
 
-fn reason(said: &str, no_calls: bool) -> FinishReason {
+fn finish_reason(said: &str, no_calls: bool) -> FinishReason {
     match said {
         "max_tokens" | "model_context_window_exceeded" => FinishReason::Length,
         _ if !no_calls => FinishReason::ToolCalls,

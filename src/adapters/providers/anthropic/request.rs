@@ -3,15 +3,15 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::providers::conversation::normalise;
-use crate::providers::offered_tools::{OfferedTool, offered};
+use crate::providers::conversation::normalize_messages;
+use crate::providers::offered_tools::{OfferedTool, offered_tools};
 use crate::providers::opaque_reasoning;
 use synthdev_domain::message::OpaqueBlock;
 use synthdev_domain::model::{ModelParameters, ModelRequest, ToolChoice};
 use synthdev_domain::protocol::ModelProtocol;
 
 use super::cache_marks;
-use super::conversation::{AnthropicConversation, arrange, thoughtless};
+use super::conversation::{AnthropicConversation, arrange_messages, lacks_signed_thought};
 use super::thinking::ThinkingMode;
 
 /// What is left to an answer even where the window seems full: the server knows better.
@@ -20,21 +20,21 @@ const LEAST_ANSWER: u64 = 1_024;
 const BYTES_PER_TOKEN: u64 = 3;
 
 /// The body of a request.
-pub fn build(request: &ModelRequest) -> Value {
-    let mut messages = normalise(&request.messages);
-    opaque_reasoning::keep(&mut messages, ModelProtocol::Anthropic.opaque_block_types());
-    let tools = offered(request);
+pub fn build_request(request: &ModelRequest) -> Value {
+    let mut messages = normalize_messages(&request.messages);
+    opaque_reasoning::retain_types(&mut messages, ModelProtocol::Anthropic.opaque_block_types());
+    let tools = offered_tools(request);
     let answer_tokens = answer_tokens(request, &tools);
     let thinking = ThinkingMode::for_request(
         &request.choice,
         &request.tool_choice,
         answer_tokens,
-        thoughtless(&messages),
+        lacks_signed_thought(&messages),
     );
-    let AnthropicConversation { mut system, mut turns, used } =
-        arrange(messages, thinking != ThinkingMode::Off);
+    let AnthropicConversation { mut system, mut turns, used_tools: used } =
+        arrange_messages(messages, thinking != ThinkingMode::Off);
     let (mut tools, tool_choice) = tool_list(&tools, &used, &request.tool_choice);
-    cache_marks::mark(&mut tools, &mut system, &mut turns);
+    cache_marks::set_cache_marks(&mut tools, &mut system, &mut turns);
 
     let mut body = Map::new();
     body.insert("model".to_owned(), Value::String(request.choice.model.clone()));
@@ -49,9 +49,9 @@ pub fn build(request: &ModelRequest) -> Value {
     body.insert("messages".to_owned(), turns.collect());
     body.extend(tool_choice.map(|choice| ("tool_choice".to_owned(), choice)));
     body.insert("max_tokens".to_owned(), answer_tokens.into());
-    thinking.write(&mut body);
+    thinking.write_to(&mut body);
     if thinking == ThinkingMode::Off {
-        sampling(&mut body, &request.choice.parameters);
+        add_sampling(&mut body, &request.choice.parameters);
     }
     body.insert("stream".to_owned(), Value::Bool(true));
     Value::Object(body)
@@ -101,7 +101,7 @@ fn answer_tokens(request: &ModelRequest, tools: &[OfferedTool<'_>]) -> u64 {
     wanted.min(window.saturating_sub(bytes / BYTES_PER_TOKEN).max(LEAST_ANSWER))
 }
 
-fn sampling(body: &mut Map<String, Value>, parameters: &ModelParameters) {
+fn add_sampling(body: &mut Map<String, Value>, parameters: &ModelParameters) {
     let rows: [(&str, Option<Value>); 3] = [
         ("temperature", parameters.temperature.map(Value::from)),
         ("top_p", parameters.top_p.map(Value::from)),

@@ -35,7 +35,7 @@ impl ThinkingMode {
         }
         let effort = choice.parameters.reasoning_effort.as_deref().unwrap_or_default();
         let effort = effort.trim().to_ascii_lowercase();
-        if generation(&choice.model).is_none_or(|age| age >= ADAPTIVE) {
+        if model_generation(&choice.model).is_none_or(|age| age >= ADAPTIVE) {
             return Self::Adaptive(if effort == "minimal" { "low".to_owned() } else { effort });
         }
         let wanted = match effort.as_str() {
@@ -51,7 +51,7 @@ impl ThinkingMode {
     }
 
     /// Writes it into the body of a request.
-    pub fn write(&self, body: &mut Map<String, Value>) {
+    pub fn write_to(&self, body: &mut Map<String, Value>) {
         match self {
             Self::Off => {}
             Self::Budget(tokens) => {
@@ -69,7 +69,7 @@ impl ThinkingMode {
 
 /// Major and minor version in a model's name. `None`: a Claude of no number, which only new ones are. Other models that
 /// speak the protocol speak its oldest form.
-fn generation(model: &str) -> Option<(u32, u32)> {
+fn model_generation(model: &str) -> Option<(u32, u32)> {
     let model = model.to_ascii_lowercase();
     if !model.contains("claude") {
         return Some((0, 0));
@@ -100,7 +100,7 @@ mod tests {
             ("some-local-model-70b", Some((0, 0))),
         ];
         for (model, expected) in rows {
-            assert_eq!(generation(model), expected, "{model}");
+            assert_eq!(model_generation(model), expected, "{model}");
         }
     }
 

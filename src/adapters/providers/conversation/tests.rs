@@ -22,8 +22,10 @@ fn texts_are_merged_and_framed() {
         (vec![], vec!["user:Begin."]),
     ];
     for (messages, expected) in rows {
-        let found: Vec<_> =
-            normalise(&messages).iter().map(|m| format!("{}:{}", m.role.as_str(), m.content)).collect();
+        let found: Vec<_> = normalize_messages(&messages)
+            .iter()
+            .map(|m| format!("{}:{}", m.role.as_str(), m.content))
+            .collect();
         assert_eq!(found, expected, "{messages:?}");
     }
 }
@@ -50,7 +52,7 @@ fn calls_are_answered_at_once_and_in_order() {
         asked("1"),
         ChatMessage::tool_result("1", "uno"),
     ];
-    let found = normalise(&messages);
+    let found = normalize_messages(&messages);
     let shape: Vec<_> = found
         .iter()
         .map(|m| format!("{} {}{}", m.role.as_str(), m.tool_call_id.as_deref().unwrap_or(""), m.content))
@@ -90,7 +92,7 @@ fn calls_made_at_once_have_ids_of_their_own() {
     };
     let ids = ["1", "1", "", "", "1_2"];
     let asked = ChatMessage { tool_calls: ids.map(call).to_vec(), ..text(ChatRole::Assistant, "") };
-    let found = normalise(&[text(ChatRole::User, "U"), asked]);
+    let found = normalize_messages(&[text(ChatRole::User, "U"), asked]);
     let called: Vec<_> = found[1].tool_calls.iter().map(|call| call.id.as_str()).collect();
     assert_eq!(called, ["1", "1_2", "call", "call_2", "1_2_2"]);
     let answered: Vec<_> = found[2..].iter().map(|answer| answer.tool_call_id.as_deref().unwrap()).collect();

@@ -79,5 +79,5 @@ fn keys_are_scrubbed_from_every_kind_of_error() {
         ModelError::RateLimited { retry_after_ms: Some(3), detail: "key sk-123456 is slow".to_owned() };
     let expected =
         ModelError::RateLimited { retry_after_ms: Some(3), detail: "key [redacted:key] is slow".to_owned() };
-    assert_eq!(scrub(error, &key), expected);
+    assert_eq!(redact_key(error, &key), expected);
 }

@@ -7,12 +7,12 @@ use serde_json::Value;
 
 use crate::providers::errors;
 use crate::providers::reply_builder::ReplyBuilder;
-use crate::providers::reply_decoder::{ReplyDecoder, filtered, provider_failure};
+use crate::providers::reply_decoder::{ReplyDecoder, content_filter_error, provider_failure};
 use synthdev_domain::model::{FinishReason, ModelError};
 
 #[derive(Default, Debug)]
 pub struct ChatCompletionDecoder {
-    spoken: ReplyBuilder,
+    reply_builder: ReplyBuilder,
     refusal: String,
 }
 
@@ -56,7 +56,7 @@ impl ReplyDecoder for ChatCompletionDecoder {
 
     fn decode_text_event(&mut self, name: &str, data: &str) -> bool {
         // The first chunk goes the long way: it names the model.
-        if !self.spoken.begun || !name.is_empty() {
+        if !self.reply_builder.has_begun || !name.is_empty() {
             return false;
         }
         let Ok(ChatTextChunk { choices: [choice], usage: None, error: None }) = serde_json::from_str(data)
@@ -76,61 +76,61 @@ impl ReplyDecoder for ChatCompletionDecoder {
         else {
             return false;
         };
-        self.spoken.text.push_str(&content);
+        self.reply_builder.text.push_str(&content);
         true
     }
 
-    fn done(&mut self) {
-        self.spoken.over = true;
+    fn mark_done(&mut self) {
+        self.reply_builder.is_complete = true;
     }
 
-    fn value(&mut self, name: &str, value: &Value, shown: &str) -> Result<(), ModelError> {
+    fn decode_value(&mut self, name: &str, value: &Value, shown: &str) -> Result<(), ModelError> {
         let usages = [value.get("usage"), value.pointer("/x_groq/usage"), value.pointer("/choices/0/usage")];
         let usages = usages.into_iter().flatten().filter(|usage| usage.is_object());
         let mut known = false;
         for usage in usages {
             known = true;
-            self.spoken.usage.absorb(usage);
+            self.reply_builder.usage.absorb_usage(usage);
         }
-        self.spoken.begun |= known;
+        self.reply_builder.has_begun |= known;
         if is_error(name, value) {
             return Err(errors::from_error_object(value, shown));
         }
-        self.spoken.set_model(value.get("model"));
+        self.reply_builder.set_model(value.get("model"));
         let choices = value.get("choices");
-        self.spoken.begun |= choices.is_some();
+        self.reply_builder.has_begun |= choices.is_some();
         if let Some(choice) = choices.and_then(|choices| choices.get(0)) {
-            self.choice(choice, shown)?;
+            self.decode_choice(choice, shown)?;
         }
         Ok(())
     }
 
     fn reply(&self) -> &ReplyBuilder {
-        &self.spoken
+        &self.reply_builder
     }
 
     fn reply_mut(&mut self) -> &mut ReplyBuilder {
-        &mut self.spoken
+        &mut self.reply_builder
     }
 
-    fn finish(&self) -> Result<FinishReason, ModelError> {
-        let said = self.spoken.ended.as_deref().unwrap_or_default();
-        let finish = reason(said, self.spoken.calls.is_empty());
+    fn finish_reason(&self) -> Result<FinishReason, ModelError> {
+        let said = self.reply_builder.finish_text.as_deref().unwrap_or_default();
+        let finish = finish_reason(said, self.reply_builder.calls.is_empty());
         if !self.refusal.trim().is_empty() {
             return Err(ModelError::Refused { detail: errors::one_line(&self.refusal) });
         }
         if finish == FinishReason::ContentFilter {
-            return Err(filtered(&self.spoken));
+            return Err(content_filter_error(&self.reply_builder));
         }
         if matches!(said, "error" | "insufficient_system_resource") {
-            return Err(provider_failure(&self.spoken, &format!("finish reason `{said}`")));
+            return Err(provider_failure(&self.reply_builder, &format!("finish reason `{said}`")));
         }
         Ok(finish)
     }
 }
 
 impl ChatCompletionDecoder {
-    fn choice(&mut self, choice: &Value, shown: &str) -> Result<(), ModelError> {
+    fn decode_choice(&mut self, choice: &Value, shown: &str) -> Result<(), ModelError> {
         if choice.get("error").is_some_and(|error| !error.is_null()) {
             return Err(errors::from_error_object(choice, shown));
         }
@@ -138,34 +138,34 @@ impl ChatCompletionDecoder {
         if let Some(body) = body {
             let reasoning =
                 ["reasoning_content", "reasoning"].iter().find_map(|key| body.get(*key)?.as_str());
-            self.spoken.reasoning.push_str(reasoning.unwrap_or_default());
-            self.content(body.get("content").unwrap_or(&Value::Null));
+            self.reply_builder.reasoning.push_str(reasoning.unwrap_or_default());
+            self.decode_content(body.get("content").unwrap_or(&Value::Null));
             let refusal = body.get("refusal").and_then(Value::as_str).unwrap_or_default();
-            self.spoken.beside += refusal.len();
+            self.reply_builder.extra_bytes += refusal.len();
             self.refusal.push_str(refusal);
             for piece in body.get("tool_calls").and_then(Value::as_array).into_iter().flatten() {
-                self.spoken.calls.absorb(piece);
+                self.reply_builder.calls.absorb_piece(piece);
             }
         } else if let Some(Value::String(text)) = choice.get("text") {
-            self.spoken.text.push_str(text);
+            self.reply_builder.text.push_str(text);
         }
         if let Some(Value::String(reason)) = choice.get("finish_reason")
             && !reason.is_empty()
         {
-            self.spoken.ended = Some(reason.to_ascii_lowercase());
+            self.reply_builder.finish_text = Some(reason.to_ascii_lowercase());
         }
         Ok(())
     }
 
     /// Content as a text, or as parts of text and thinking.
-    fn content(&mut self, content: &Value) {
+    fn decode_content(&mut self, content: &Value) {
         match content {
-            Value::String(text) => self.spoken.text.push_str(text),
+            Value::String(text) => self.reply_builder.text.push_str(text),
             Value::Array(parts) => {
                 for part in parts {
                     match part.get("thinking") {
-                        Some(thinking) => flatten(thinking, &mut self.spoken.reasoning),
-                        None => flatten(part, &mut self.spoken.text),
+                        Some(thinking) => collect_texts(thinking, &mut self.reply_builder.reasoning),
+                        None => collect_texts(part, &mut self.reply_builder.text),
                     }
                 }
             }
@@ -175,11 +175,11 @@ impl ChatCompletionDecoder {
 }
 
 /// Every `text` in a tree of parts.
-fn flatten(value: &Value, out: &mut String) {
+fn collect_texts(value: &Value, out: &mut String) {
     match value {
         Value::String(text) => out.push_str(text),
-        Value::Array(parts) => parts.iter().for_each(|part| flatten(part, out)),
-        Value::Object(part) => part.get("text").into_iter().for_each(|text| flatten(text, out)),
+        Value::Array(parts) => parts.iter().for_each(|part| collect_texts(part, out)),
+        Value::Object(part) => part.get("text").into_iter().for_each(|text| collect_texts(text, out)),
         _ => {}
     }
 }
@@ -191,7 +191,7 @@ fn is_error(name: &str, value: &Value) -> bool {
 }
 
 /// Servers use many more words than OpenAI's five.
-fn reason(said: &str, no_calls: bool) -> FinishReason {
+fn finish_reason(said: &str, no_calls: bool) -> FinishReason {
     match said {
         "length" | "max_tokens" | "model_length" | "max_output_tokens" => FinishReason::Length,
         "content_filter" | "content-filter" | "safety" | "refusal" | "prohibited_content" => {

@@ -14,7 +14,7 @@ use async_openai::types::chat::{
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::providers::conversation::normalise;
+use crate::providers::conversation::normalize_messages;
 use crate::providers::offered_tools::{ToolChoiceBinding, tools_with_binding};
 use synthdev_domain::message::{ChatMessage, ChatRole, ToolCall};
 use synthdev_domain::model::{ModelChoice, ModelError, ModelParameters, ModelRequest};
@@ -23,17 +23,17 @@ use synthdev_domain::model::{ModelChoice, ModelError, ModelParameters, ModelRequ
 ///
 /// # Errors
 /// None that a user could cause: a value that JSON cannot hold.
-pub fn build(request: &ModelRequest) -> Result<Value, ModelError> {
-    let messages: Vec<_> = normalise(&request.messages).into_iter().map(message).collect();
+pub fn build_request(request: &ModelRequest) -> Result<Value, ModelError> {
+    let messages: Vec<_> = normalize_messages(&request.messages).into_iter().map(chat_message).collect();
     let mut body = Map::new();
     body.insert("model".to_owned(), Value::String(request.choice.model.clone()));
     body.insert("messages".to_owned(), to_value(&messages)?);
-    let (offered, choice) = tools(request);
+    let (offered, choice) = tools_and_choice(request);
     if !offered.is_empty() {
         body.insert("tools".to_owned(), to_value(&offered)?);
         body.insert("tool_choice".to_owned(), to_value(&choice)?);
     }
-    parameters(&mut body, &request.choice);
+    add_parameters(&mut body, &request.choice);
     body.insert("stream".to_owned(), Value::Bool(true));
     let options = ChatCompletionStreamOptions { include_usage: Some(true), include_obfuscation: None };
     body.insert("stream_options".to_owned(), to_value(&options)?);
@@ -45,13 +45,13 @@ fn to_value<T: Serialize>(value: &T) -> Result<Value, ModelError> {
         .map_err(|error| ModelError::Protocol { detail: format!("the request cannot be written: {error}") })
 }
 
-fn message(message: ChatMessage) -> ChatCompletionRequestMessage {
+fn chat_message(message: ChatMessage) -> ChatCompletionRequestMessage {
     let content = message.content;
     match message.role {
         ChatRole::System => ChatCompletionRequestSystemMessage { content: content.into(), name: None }.into(),
         ChatRole::User => ChatCompletionRequestUserMessage { content: content.into(), name: None }.into(),
         ChatRole::Assistant => {
-            let calls: Vec<_> = message.tool_calls.into_iter().map(call).collect();
+            let calls: Vec<_> = message.tool_calls.into_iter().map(tool_call_message).collect();
             ChatCompletionRequestAssistantMessage {
                 content: (!content.is_empty())
                     .then_some(ChatCompletionRequestAssistantMessageContent::Text(content)),
@@ -68,7 +68,7 @@ fn message(message: ChatMessage) -> ChatCompletionRequestMessage {
     }
 }
 
-fn call(call: ToolCall) -> ChatCompletionMessageToolCalls {
+fn tool_call_message(call: ToolCall) -> ChatCompletionMessageToolCalls {
     ChatCompletionMessageToolCalls::Function(ChatCompletionMessageToolCall {
         id: call.id,
         function: FunctionCall { name: call.name, arguments: call.arguments },
@@ -76,7 +76,7 @@ fn call(call: ToolCall) -> ChatCompletionMessageToolCalls {
 }
 
 /// What is offered, and how binding that is.
-fn tools(request: &ModelRequest) -> (Vec<ChatCompletionTools>, ChatCompletionToolChoiceOption) {
+fn tools_and_choice(request: &ModelRequest) -> (Vec<ChatCompletionTools>, ChatCompletionToolChoiceOption) {
     let (offered, binding) = tools_with_binding(request);
     let choice = match binding {
         ToolChoiceBinding::Auto => ChatCompletionToolChoiceOption::Mode(ToolChoiceOptions::Auto),
@@ -100,7 +100,7 @@ fn tools(request: &ModelRequest) -> (Vec<ChatCompletionTools>, ChatCompletionToo
     (offered.collect(), choice)
 }
 
-fn parameters(body: &mut Map<String, Value>, choice: &ModelChoice) {
+fn add_parameters(body: &mut Map<String, Value>, choice: &ModelChoice) {
     let ModelParameters {
         temperature,
         top_p,

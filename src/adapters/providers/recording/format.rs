@@ -68,7 +68,7 @@ pub struct ModelRecording {
     pub header: RecordingHeader,
     pub calls: Vec<Arc<RecordedCall>>,
     /// Its end is missing: the program was stopped while it wrote.
-    pub torn: bool,
+    pub is_truncated: bool,
 }
 
 /// One call, as it is compared and played.
@@ -77,9 +77,9 @@ pub struct RecordedCall {
     /// By the time it was begun, from 1.
     pub call: u64,
     pub state: String,
-    pub asked: NormalizedRequest,
+    pub request: NormalizedRequest,
     pub outcome: RecordedOutcome,
-    pub partial: RecordedPartialReply,
+    pub partial_reply: RecordedPartialReply,
 }
 
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -153,7 +153,7 @@ pub fn call_line(
     recorded: &RecordedCall,
     before: Option<(u64, &NormalizedRequest)>,
 ) -> serde_json::Result<String> {
-    let asked = &recorded.asked;
+    let asked = &recorded.request;
     let same = |other: &NormalizedRequest| {
         let pairs = other.messages.iter().zip(&asked.messages);
         pairs.take_while(|(one, other)| one == other).count()
@@ -173,7 +173,7 @@ pub fn call_line(
         like: before.map(|(like, _)| like),
         messages: asked.messages.iter().skip(known).map(|message| (**message).clone()).collect(),
         tools: tools.then(|| asked.tools.clone()),
-        partial: recorded.partial.clone(),
+        partial: recorded.partial_reply.clone(),
         outcome: recorded.outcome.clone(),
     };
     Ok(serde_json::to_string(&line)? + "\n")
@@ -184,23 +184,23 @@ impl ModelRecording {
     ///
     /// # Errors
     /// It cannot be read, is no recording, is damaged, or was written by a newer program.
-    pub fn open(path: &Path) -> Result<Self, RecordingError> {
+    pub fn open_file(path: &Path) -> Result<Self, RecordingError> {
         let name = path.display();
         let file = file_io::open_large(path, LARGEST)
             .map_err(|error| RecordingError(format!("the recording {name} cannot be read: {error}")))?;
-        Self::read(file, &name.to_string())
+        Self::from_reader(file, &name.to_string())
     }
 
     /// Reads a text; `name` is for errors.
     ///
     /// # Errors
     /// As [`ModelRecording::open`].
-    pub fn read(mut text: impl BufRead, name: &str) -> Result<Self, RecordingError> {
+    pub fn from_reader(mut text: impl BufRead, name: &str) -> Result<Self, RecordingError> {
         let mut number = 1;
         let Some((first, _)) = next_line(&mut text, name, number)? else {
             return Err(RecordingError(format!("{name} is empty: it is no recording")));
         };
-        let header = header(&first, name)?;
+        let header = parse_header(&first, name)?;
         let mut calls: Vec<Arc<RecordedCall>> = Vec::new();
         let mut at: BTreeMap<u64, usize> = BTreeMap::new();
         let mut torn = false;
@@ -210,19 +210,19 @@ impl ModelRecording {
                 continue;
             }
             let earlier = |call: u64| at.get(&call).map(|at| &*calls[*at]);
-            match recorded(&line, earlier) {
+            match parse_call(&line, earlier) {
                 Ok(recorded) if at.contains_key(&recorded.call) => {
-                    return Err(damaged(name, number, &format!("call {} stands twice", recorded.call)));
+                    return Err(damaged_error(name, number, &format!("call {} stands twice", recorded.call)));
                 }
                 Ok(recorded) => {
                     at.insert(recorded.call, calls.len());
                     calls.push(Arc::new(recorded));
                 }
                 Err(_) if !whole => torn = true,
-                Err(why) => return Err(damaged(name, number, &why)),
+                Err(why) => return Err(damaged_error(name, number, &why)),
             }
         }
-        Ok(Self { header, calls, torn })
+        Ok(Self { header, calls, is_truncated: torn })
     }
 }
 
@@ -243,11 +243,11 @@ fn next_line(
         Ok(line) => Ok(Some((line, whole))),
         // the cut may be within a letter
         Err(_) if !whole => Ok(Some((String::from("cut off"), false))),
-        Err(_) => Err(damaged(name, number, "it is no UTF-8 text")),
+        Err(_) => Err(damaged_error(name, number, "it is no UTF-8 text")),
     }
 }
 
-fn header(line: &str, name: &str) -> Result<RecordingHeader, RecordingError> {
+fn parse_header(line: &str, name: &str) -> Result<RecordingHeader, RecordingError> {
     let value: serde_json::Value = serde_json::from_str(line).unwrap_or_default();
     match value.get("cassette").and_then(serde_json::Value::as_u64) {
         None => Err(RecordingError(format!(
@@ -257,15 +257,15 @@ fn header(line: &str, name: &str) -> Result<RecordingHeader, RecordingError> {
             "{name} was recorded by a newer program (format {version}, this program reads {FORMAT})\nhint: update \
              synthdev, or record it again"
         ))),
-        Some(_) => serde_json::from_value(value).map_err(|error| damaged(name, 1, &error.to_string())),
+        Some(_) => serde_json::from_value(value).map_err(|error| damaged_error(name, 1, &error.to_string())),
     }
 }
 
-fn damaged(name: &str, line: usize, why: &str) -> RecordingError {
+fn damaged_error(name: &str, line: usize, why: &str) -> RecordingError {
     RecordingError(format!("{name}:{line}: the recording is damaged: {why}\nhint: record it again"))
 }
 
-fn recorded<'a>(
+fn parse_call<'a>(
     line: &str,
     earlier: impl FnOnce(u64) -> Option<&'a RecordedCall>,
 ) -> Result<RecordedCall, String> {
@@ -274,10 +274,10 @@ fn recorded<'a>(
     let mut tools = line.tools;
     if let Some(like) = line.like {
         let before = earlier(like.call).ok_or_else(|| format!("call {} does not stand above", like.call))?;
-        let known = before.asked.messages.get(..like.messages);
+        let known = before.request.messages.get(..like.messages);
         let known = known.ok_or_else(|| format!("call {} has fewer messages", like.call))?;
         messages.extend(known.iter().cloned());
-        tools = tools.or_else(|| Some(before.asked.tools.clone()));
+        tools = tools.or_else(|| Some(before.request.tools.clone()));
     }
     messages.extend(line.messages.into_iter().map(Arc::new));
     let asked = NormalizedRequest {
@@ -292,8 +292,8 @@ fn recorded<'a>(
     Ok(RecordedCall {
         call: line.call,
         state: line.state,
-        asked,
+        request: asked,
         outcome: line.outcome,
-        partial: line.partial,
+        partial_reply: line.partial,
     })
 }

@@ -11,20 +11,20 @@ use super::normalize::NormalizedRequest;
 
 pub struct RecordedCallMatcher {
     calls: Vec<Arc<RecordedCall>>,
-    places: Vec<RecordedCallState>,
+    call_states: Vec<RecordedCallState>,
 }
 
 #[derive(Clone, Copy, Default)]
 struct RecordedCallState {
-    taken: bool,
+    is_taken: bool,
     /// Nobody need wait for it any more.
-    over: bool,
+    is_over: bool,
 }
 
 impl RecordedCallMatcher {
     pub fn new(calls: Vec<Arc<RecordedCall>>) -> Self {
         let places = vec![RecordedCallState::default(); calls.len()];
-        Self { calls, places }
+        Self { calls, call_states: places }
     }
 
     /// The call that answers, with its position.
@@ -33,31 +33,34 @@ impl RecordedCallMatcher {
         asked: &NormalizedRequest,
         state: &str,
     ) -> Option<(usize, Arc<RecordedCall>)> {
-        let fits = |at: &usize| !self.places[*at].taken && self.calls[*at].asked == *asked;
+        let fits = |at: &usize| !self.call_states[*at].is_taken && self.calls[*at].request == *asked;
         let mut found = (0..self.calls.len()).filter(fits);
         let first = found.next()?;
         let own = std::iter::once(first).chain(found).find(|at| self.calls[*at].state == state);
         let at = own.unwrap_or(first);
-        self.places[at].taken = true;
+        self.call_states[at].is_taken = true;
         Some((at, Arc::clone(&self.calls[at])))
     }
 
     /// Whether every call before this one is over.
     pub fn is_turn(&self, at: usize) -> bool {
-        self.places[..at].iter().all(|place| place.over)
+        self.call_states[..at].iter().all(|place| place.is_over)
     }
 
-    pub fn end(&mut self, at: usize) {
-        self.places[at].over = true;
+    pub fn mark_over(&mut self, at: usize) {
+        self.call_states[at].is_over = true;
     }
 
     /// Nobody asked for these in all the time: they are not waited for.
     pub fn release_earlier_calls(&mut self, at: usize) {
-        self.places[..at].iter_mut().filter(|place| !place.taken).for_each(|place| place.over = true);
+        self.call_states[..at]
+            .iter_mut()
+            .filter(|place| !place.is_taken)
+            .for_each(|place| place.is_over = true);
     }
 
     /// Every call with whether it was taken.
     pub fn calls(&self) -> impl Iterator<Item = (&RecordedCall, bool)> {
-        self.calls.iter().map(|call| &**call).zip(self.places.iter().map(|place| place.taken))
+        self.calls.iter().map(|call| &**call).zip(self.call_states.iter().map(|place| place.is_taken))
     }
 }

@@ -25,11 +25,11 @@ pub struct PlayedRecording {
     /// The command that records it anew.
     pub record: String,
     /// The workflow was another one when it was recorded.
-    pub changed: bool,
+    pub workflow_changed: bool,
 }
 
 impl PlayedRecording {
-    pub(super) fn again(&self) -> String {
+    pub(super) fn record_again_command(&self) -> String {
         format!("to record it again: {}", self.record)
     }
 }
@@ -42,19 +42,19 @@ pub fn describe_mismatch(
     playing: &PlayedRecording,
 ) -> (String, String) {
     let who = format!("agent `{}` in state `{state}`", asked.agent);
-    let (line, difference) = why(asked, state, shelf, playing, &who);
+    let (line, difference) = mismatch_text(asked, state, shelf, playing, &who);
     let mut text = line.clone();
     if let Some(difference) = difference {
-        let _ = write!(text, " (- recorded, + now):\n{}", capped(&difference));
+        let _ = write!(text, " (- recorded, + now):\n{}", cap_lines(&difference));
     }
-    if playing.changed {
+    if playing.workflow_changed {
         text.push_str("\nthe workflow, a role or a tool has changed since it was recorded");
     }
-    let _ = write!(text, "\n{}", playing.again());
+    let _ = write!(text, "\n{}", playing.record_again_command());
     (line, text)
 }
 
-fn why(
+fn mismatch_text(
     asked: &NormalizedRequest,
     state: &str,
     shelf: &RecordedCallMatcher,
@@ -62,7 +62,7 @@ fn why(
     who: &str,
 ) -> (String, Option<String>) {
     let name = &playing.name;
-    let same = shelf.calls().filter(|(call, _)| call.asked == *asked).count();
+    let same = shelf.calls().filter(|(call, _)| call.request == *asked).count();
     if same > 0 {
         let times = if same == 1 { "once".to_owned() } else { format!("{same} times") };
         return (
@@ -70,8 +70,8 @@ fn why(
             None,
         );
     }
-    let Some(nearest) = nearest(asked, state, shelf) else {
-        let mut known: Vec<&str> = shelf.calls().map(|(call, _)| call.asked.agent.as_str()).collect();
+    let Some(nearest) = nearest_call(asked, state, shelf) else {
+        let mut known: Vec<&str> = shelf.calls().map(|(call, _)| call.request.agent.as_str()).collect();
         known.sort_unstable();
         known.dedup();
         let known = if known.is_empty() { "no calls at all".to_owned() } else { known.join(", ") };
@@ -82,29 +82,30 @@ fn why(
     };
     let there = if nearest.state == state { String::new() } else { format!(" in state `{}`", nearest.state) };
     let line = format!("{who} asks what {name} does not hold; the nearest is call {}{there}", nearest.call);
-    (line, Some(difference(&nearest.asked, asked)))
+    (line, Some(difference_text(&nearest.request, asked)))
 }
 
 /// The recorded request of this agent with the smallest difference; of equal ones one that is still left, then one
 /// of this state, then the first.
-fn nearest<'s>(
+fn nearest_call<'s>(
     asked: &NormalizedRequest,
     state: &str,
     shelf: &'s RecordedCallMatcher,
 ) -> Option<&'s RecordedCall> {
-    let own = shelf.calls().filter(|(call, _)| call.asked.agent == asked.agent);
-    let mut own: Vec<_> = own.map(|(call, taken)| (roughly(&call.asked, asked), taken, call)).collect();
+    let own = shelf.calls().filter(|(call, _)| call.request.agent == asked.agent);
+    let mut own: Vec<_> =
+        own.map(|(call, taken)| (rough_distance(&call.request, asked), taken, call)).collect();
     own.sort_by_key(|(distance, taken, call)| (*distance, *taken, call.state != state));
     own.truncate(CLOSEST);
     let exactly = |(_, taken, call): &(usize, bool, &RecordedCall)| {
-        let changed = difference(&call.asked, asked);
+        let changed = difference_text(&call.request, asked);
         (changed.lines().filter(|line| line.starts_with(['-', '+'])).count(), *taken, call.state != state)
     };
     own.into_iter().min_by_key(exactly).map(|(_, _, call)| call)
 }
 
 /// Parts that differ; a message that is missing weighs more than one that changed.
-fn roughly(one: &NormalizedRequest, other: &NormalizedRequest) -> usize {
+fn rough_distance(one: &NormalizedRequest, other: &NormalizedRequest) -> usize {
     let pairs = one.messages.iter().zip(&other.messages);
     let changed = pairs.filter(|(one, other)| one != other).count();
     let missing = one.messages.len().abs_diff(other.messages.len());
@@ -120,37 +121,44 @@ fn roughly(one: &NormalizedRequest, other: &NormalizedRequest) -> usize {
 }
 
 /// Part by part, each with a title.
-fn difference(recorded: &NormalizedRequest, now: &NormalizedRequest) -> String {
+fn difference_text(recorded: &NormalizedRequest, now: &NormalizedRequest) -> String {
     let mut text = String::new();
-    part(&mut text, "who asks, and how", &facts(recorded), &facts(now));
+    push_part_difference(&mut text, "who asks, and how", &request_facts(recorded), &request_facts(now));
     let system = |asked: &NormalizedRequest| {
         asked.messages.first().is_some_and(|first| first.role == ChatRole::System)
     };
     let first = usize::from(system(recorded) && system(now));
     if first == 1 {
-        part(&mut text, "system prompt", &spelled(&recorded.messages[0]), &spelled(&now.messages[0]));
+        push_part_difference(
+            &mut text,
+            "system prompt",
+            &message_text(&recorded.messages[0]),
+            &message_text(&now.messages[0]),
+        );
     }
-    tools(&mut text, &recorded.tools, &now.tools);
+    push_tool_difference(&mut text, &recorded.tools, &now.tools);
     for at in first..recorded.messages.len().max(now.messages.len()) {
         let (one, other) = (recorded.messages.get(at), now.messages.get(at));
         if one == other {
             continue;
         }
         let role = one.or(other).map_or("", |message| message.role.as_str());
-        let said = |message: Option<&Arc<ChatMessage>>| message.map(|one| spelled(one)).unwrap_or_default();
-        part(&mut text, &format!("message {} ({role})", at + 1), &said(one), &said(other));
+        let said =
+            |message: Option<&Arc<ChatMessage>>| message.map(|one| message_text(one)).unwrap_or_default();
+        push_part_difference(&mut text, &format!("message {} ({role})", at + 1), &said(one), &said(other));
     }
     text
 }
 
-fn tools(text: &mut String, recorded: &[NormalizedTool], now: &[NormalizedTool]) {
-    let find = |list: &[NormalizedTool], name: &str| list.iter().find(|tool| tool.name == name).map(offered);
+fn push_tool_difference(text: &mut String, recorded: &[NormalizedTool], now: &[NormalizedTool]) {
+    let find =
+        |list: &[NormalizedTool], name: &str| list.iter().find(|tool| tool.name == name).map(tool_text);
     for tool in recorded {
         let here = find(now, &tool.name).unwrap_or_default();
-        part(text, &format!("tool `{}`", tool.name), &offered(tool), &here);
+        push_part_difference(text, &format!("tool `{}`", tool.name), &tool_text(tool), &here);
     }
     for tool in now.iter().filter(|tool| find(recorded, &tool.name).is_none()) {
-        part(text, &format!("tool `{}`", tool.name), "", &offered(tool));
+        push_part_difference(text, &format!("tool `{}`", tool.name), "", &tool_text(tool));
     }
     let names = |list: &[NormalizedTool]| list.iter().map(|tool| tool.name.clone()).collect::<Vec<_>>();
     let (mut before, mut after) = (names(recorded), names(now));
@@ -163,21 +171,21 @@ fn tools(text: &mut String, recorded: &[NormalizedTool], now: &[NormalizedTool])
     }
 }
 
-fn part(text: &mut String, title: &str, recorded: &str, now: &str) {
+fn push_part_difference(text: &mut String, title: &str, recorded: &str, now: &str) {
     if recorded == now {
         return;
     }
     let marked = match (recorded.is_empty(), now.is_empty()) {
-        (true, _) => all(now, '+'),
-        (_, true) => all(recorded, '-'),
-        _ => line_diff::lines(&broken(recorded), &broken(now)),
+        (true, _) => mark_all_lines(now, '+'),
+        (_, true) => mark_all_lines(recorded, '-'),
+        _ => line_diff::diff_lines(&break_long_lines(recorded), &break_long_lines(now)),
     };
     let _ = write!(text, "{title}\n{marked}");
 }
 
 /// A part that only one side has: its beginning tells which it is.
-fn all(text: &str, mark: char) -> String {
-    let lines = broken(text);
+fn mark_all_lines(text: &str, mark: char) -> String {
+    let lines = break_long_lines(text);
     let mut marked: String = lines.lines().take(4).map(|line| format!("{mark} {line}\n")).collect();
     match lines.lines().count() {
         0..=4 => {}
@@ -186,7 +194,7 @@ fn all(text: &str, mark: char) -> String {
     marked
 }
 
-fn facts(asked: &NormalizedRequest) -> String {
+fn request_facts(asked: &NormalizedRequest) -> String {
     let mut text = format!("role: {}\nlevel: {}\n", asked.role, asked.level);
     if let Ok(serde_json::Value::Object(parameters)) = serde_json::to_value(&asked.parameters) {
         parameters.iter().for_each(|(name, value)| text.push_str(&format!("{name}: {value}\n")));
@@ -196,14 +204,14 @@ fn facts(asked: &NormalizedRequest) -> String {
     text
 }
 
-fn offered(tool: &NormalizedTool) -> String {
+fn tool_text(tool: &NormalizedTool) -> String {
     let schema = serde_json::to_string_pretty(&tool.parameters).unwrap_or_default();
     let kind = if tool.decides { "a decision" } else { "a tool" };
     format!("{kind}: {}\n{schema}\n", tool.description)
 }
 
 /// Everything of a message that counts, as lines.
-fn spelled(message: &ChatMessage) -> String {
+fn message_text(message: &ChatMessage) -> String {
     let mut text = format!("({})\n{}\n", message.role.as_str(), message.content);
     for call in &message.tool_calls {
         let _ = writeln!(text, "calls {} {} [{}]", call.name, call.arguments, call.id);
@@ -218,7 +226,7 @@ fn spelled(message: &ChatMessage) -> String {
 }
 
 /// Long lines end where sentences do, or at the last, between words.
-fn broken(text: &str) -> String {
+fn break_long_lines(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for line in text.lines() {
         if line.chars().count() <= LONG_LINE {
@@ -248,7 +256,7 @@ fn broken(text: &str) -> String {
     out
 }
 
-fn capped(difference: &str) -> String {
+fn cap_lines(difference: &str) -> String {
     let count = difference.lines().count();
     if count <= MOST_LINES {
         return difference.trim_end().to_owned();

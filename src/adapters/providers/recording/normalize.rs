@@ -60,9 +60,9 @@ pub struct RequestNormalizer {
     /// Where the run works.
     home: String,
     /// This and other ways in which the project's directory is written, the longest first.
-    places: Vec<String>,
+    project_paths: Vec<String>,
     dates: Vec<String>,
-    clean: Arc<RedactValueFn>,
+    redact_value: Arc<RedactValueFn>,
 }
 
 impl RequestNormalizer {
@@ -71,12 +71,12 @@ impl RequestNormalizer {
         let home = places.first().cloned().unwrap_or_default();
         places.retain(|place| place.len() > 1);
         places.sort_by_key(|place| std::cmp::Reverse(place.len()));
-        Self { home, places, dates, clean }
+        Self { home, project_paths: places, dates, redact_value: clean }
     }
 
     /// A request as it is stored and compared.
     pub fn normalize_request(&self, request: &ModelRequest, roles: &RolesByAgent) -> NormalizedRequest {
-        let message = |message: &ChatMessage| Arc::new(self.message(message));
+        let message = |message: &ChatMessage| Arc::new(self.normalize_message(message));
         let tools = request.tools.iter().map(|tool| NormalizedTool {
             name: tool.name.clone(),
             description: tool.description.clone(),
@@ -102,21 +102,21 @@ impl RequestNormalizer {
 
     /// An answer as it is stored.
     pub fn to_recorded_form<T: Serialize + DeserializeOwned>(&self, value: T) -> T {
-        self.through(value, &|text| self.text(text))
+        self.normalize_with(value, &|text| self.normalize_text(text))
     }
 
     /// A stored answer as it is given here.
     pub fn from_recorded_form<T: Serialize + DeserializeOwned>(&self, value: T) -> T {
-        through(value, |stored| each_text(stored, &|text| text.replace(PROJECT, &self.home)))
+        map_as_json(value, |stored| each_text(stored, &|text| text.replace(PROJECT, &self.home)))
     }
 
-    fn text(&self, text: &str) -> String {
-        let clean = (self.clean)(Value::from(text));
-        self.placeless(clean.as_str().unwrap_or_default())
+    fn normalize_text(&self, text: &str) -> String {
+        let clean = (self.redact_value)(Value::from(text));
+        self.without_locations(clean.as_str().unwrap_or_default())
     }
 
-    fn message(&self, message: &ChatMessage) -> ChatMessage {
-        let mut neutral = self.through(message.clone(), &|text| self.placeless(text));
+    fn normalize_message(&self, message: &ChatMessage) -> ChatMessage {
+        let mut neutral = self.normalize_with(message.clone(), &|text| self.without_locations(text));
         if neutral.role == ChatRole::System {
             neutral.content =
                 self.dates.iter().fold(neutral.content, |text, date| text.replace(date.as_str(), DATE));
@@ -128,17 +128,17 @@ impl RequestNormalizer {
     }
 
     /// Keys are taken out of the whole value first, then `each` text is changed.
-    fn through<T: Serialize + DeserializeOwned>(&self, value: T, each: &dyn Fn(&str) -> String) -> T {
-        through(value, |stored| each_text((self.clean)(stored), each))
+    fn normalize_with<T: Serialize + DeserializeOwned>(&self, value: T, each: &dyn Fn(&str) -> String) -> T {
+        map_as_json(value, |stored| each_text((self.redact_value)(stored), each))
     }
 
-    fn placeless(&self, text: &str) -> String {
-        self.places.iter().fold(text.to_owned(), |text, place| without_place(&text, place))
+    fn without_locations(&self, text: &str) -> String {
+        self.project_paths.iter().fold(text.to_owned(), |text, place| without_place(&text, place))
     }
 }
 
 /// A value by way of its JSON form; as it is where that form cannot be read again.
-fn through<T: Serialize + DeserializeOwned>(value: T, change: impl FnOnce(Value) -> Value) -> T {
+fn map_as_json<T: Serialize + DeserializeOwned>(value: T, change: impl FnOnce(Value) -> Value) -> T {
     let changed = serde_json::to_value(&value).ok().map(change);
     changed.and_then(|changed| serde_json::from_value(changed).ok()).unwrap_or(value)
 }
@@ -173,13 +173,13 @@ fn without_place(text: &str, place: &str) -> String {
 mod tests {
     use super::*;
 
-    fn here(place: &str) -> RequestNormalizer {
+    fn normalizer(place: &str) -> RequestNormalizer {
         RequestNormalizer::new(vec![place.to_owned()], vec!["2026-01-31".to_owned()], Arc::new(|value| value))
     }
 
     #[test]
     fn only_place_day_and_measured_times_are_taken_out() {
-        let here = here("/home/me/app");
+        let here = normalizer("/home/me/app");
         for (role, text, neutral) in [
             (ChatRole::User, "see /home/me/app/a.rs", "see ⟨project⟩/a.rs"),
             (ChatRole::User, "in /home/me/app.", "in ⟨project⟩."),
@@ -189,7 +189,7 @@ mod tests {
             (ChatRole::User, "due 2026-01-31", "due 2026-01-31"),
             (ChatRole::Tool, "{\"success\":true,\"time_ms\":17}\nx", "{\"success\":true,\"time_ms\":0}\nx"),
         ] {
-            assert_eq!(here.message(&ChatMessage::text(role, text)).content, neutral, "{text}");
+            assert_eq!(here.normalize_message(&ChatMessage::text(role, text)).content, neutral, "{text}");
         }
     }
 
@@ -210,8 +210,8 @@ mod tests {
             arguments: "{\"path\":\"/home/me/app/a.rs\"}".to_owned(),
             original: None,
         };
-        let stored = here("/home/me/app").to_recorded_form(call);
+        let stored = normalizer("/home/me/app").to_recorded_form(call);
         assert_eq!(stored.arguments, "{\"path\":\"⟨project⟩/a.rs\"}");
-        assert_eq!(here("/srv/b").from_recorded_form(stored).arguments, "{\"path\":\"/srv/b/a.rs\"}");
+        assert_eq!(normalizer("/srv/b").from_recorded_form(stored).arguments, "{\"path\":\"/srv/b/a.rs\"}");
     }
 }

@@ -24,17 +24,17 @@ impl PartialRecordingFile {
     ///
     /// # Errors
     /// Somebody records that file already, or none can be made there.
-    pub(super) fn beside(target: &Path) -> Result<Self, RecordingError> {
+    pub(super) fn create_beside(target: &Path) -> Result<Self, RecordingError> {
         let cannot =
             |error: io::Error| RecordingError(format!("{} cannot be recorded: {error}", target.display()));
-        free(target, None)?;
-        let part = Self::create(target).map_err(cannot)?;
+        require_unlocked(target, None)?;
+        let part = Self::create_locked(target).map_err(cannot)?;
         // of two that begin at the same moment one goes on
-        free(target, Some(&part.path)).inspect_err(|_| part.remove())?;
+        require_unlocked(target, Some(&part.path)).inspect_err(|_| part.remove_file())?;
         Ok(part)
     }
 
-    fn create(target: &Path) -> io::Result<Self> {
+    fn create_locked(target: &Path) -> io::Result<Self> {
         let process = std::process::id();
         let ours = (0..MOST).map(|number| match number {
             0 => format!(".{process}{ENDING}"),
@@ -63,7 +63,7 @@ impl PartialRecordingFile {
         self.path.display().to_string()
     }
 
-    pub(super) fn write(&mut self, text: &str) -> io::Result<()> {
+    pub(super) fn write_text(&mut self, text: &str) -> io::Result<()> {
         self.file.write_all(text.as_bytes())
     }
 
@@ -75,13 +75,13 @@ impl PartialRecordingFile {
     }
 
     /// Best effort.
-    pub(super) fn remove(&self) {
+    pub(super) fn remove_file(&self) {
         let _ = fs::remove_file(&self.path);
     }
 }
 
 /// Whether nobody else records `target`. `own`: ours; then only one whose name comes first counts.
-fn free(target: &Path, own: Option<&Path>) -> Result<(), RecordingError> {
+fn require_unlocked(target: &Path, own: Option<&Path>) -> Result<(), RecordingError> {
     let Some(name) = target.file_name().and_then(|name| name.to_str()) else { return Ok(()) };
     let directory = target.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let before = |path: &Path| own.is_none_or(|own| path.file_name() < own.file_name());
@@ -91,7 +91,7 @@ fn free(target: &Path, own: Option<&Path>) -> Result<(), RecordingError> {
         let process = other.to_str().and_then(|other| other.strip_prefix(name)?.strip_prefix('.'));
         let Some(process) = process.and_then(|rest| rest.strip_suffix(ENDING)) else { continue };
         let is_file = entry.file_type().is_ok_and(|kind| kind.is_file());
-        if is_file && before(&entry.path()) && is_held(&entry.path()) {
+        if is_file && before(&entry.path()) && is_locked_by_other(&entry.path()) {
             let process = process.split('-').next().unwrap_or_default();
             return Err(RecordingError(format!(
                 "{} is being recorded by process {process} already\nhint: wait until it is done, or name another file",
@@ -102,7 +102,7 @@ fn free(target: &Path, own: Option<&Path>) -> Result<(), RecordingError> {
     Ok(())
 }
 
-fn is_held(path: &Path) -> bool {
+fn is_locked_by_other(path: &Path) -> bool {
     // shared: those who ask do not take each other for the writer
     File::open(path).is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
 }

@@ -21,14 +21,14 @@ const HEADWAY: Duration = Duration::from_millis(20);
 const GRACE: Duration = Duration::from_secs(10);
 
 pub struct ModelCallPlayer {
-    shelf: Mutex<RecordedCallMatcher>,
-    playing: PlayedRecording,
-    here: RequestNormalizer,
+    matcher: Mutex<RecordedCallMatcher>,
+    recording: PlayedRecording,
+    normalizer: RequestNormalizer,
     roles: RolesByAgent,
     /// Moves whenever a call is over.
-    moved: watch::Sender<()>,
-    misses: Mutex<Vec<String>>,
-    instant: bool,
+    call_finished: watch::Sender<()>,
+    missed_requests: Mutex<Vec<String>>,
+    skips_delays: bool,
 }
 
 impl ModelCallPlayer {
@@ -40,102 +40,107 @@ impl ModelCallPlayer {
         here: RequestNormalizer,
     ) -> Self {
         Self {
-            shelf: Mutex::new(RecordedCallMatcher::new(cassette.calls)),
-            playing,
-            here,
+            matcher: Mutex::new(RecordedCallMatcher::new(cassette.calls)),
+            recording: playing,
+            normalizer: here,
             roles,
-            moved: watch::Sender::new(()),
-            misses: Mutex::default(),
-            instant: false,
+            call_finished: watch::Sender::new(()),
+            missed_requests: Mutex::default(),
+            skips_delays: false,
         }
     }
 
     /// For simulated time: the answers' own times tell their order, and nobody waits.
     #[must_use]
-    pub fn instantly(self) -> Self {
-        Self { instant: true, ..self }
+    pub fn without_delays(self) -> Self {
+        Self { skips_delays: true, ..self }
     }
 
     /// A call that the run has had its answer to before it is played on.
     pub fn skip_earlier_call(&self, request: &ModelRequest) {
-        let asked = self.here.normalize_request(request, &self.roles);
-        let mut shelf = self.shelf();
+        let asked = self.normalizer.normalize_request(request, &self.roles);
+        let mut shelf = self.lock_matcher();
         if let Some((at, _)) = shelf.match_call(&asked, &request.state) {
-            shelf.end(at);
+            shelf.mark_over(at);
         }
     }
 
     /// The recording as it was named.
     pub fn name(&self) -> &str {
-        &self.playing.name
+        &self.recording.name
     }
 
     /// The answers that nobody asked for, a line each.
-    pub fn unused(&self) -> Vec<String> {
-        let shelf = self.shelf();
+    pub fn unused_answers(&self) -> Vec<String> {
+        let shelf = self.lock_matcher();
         let left = shelf
             .calls()
             .filter(|(call, taken)| !taken && !matches!(call.outcome, RecordedOutcome::Stopped { .. }));
-        left.map(|(call, _)| format!("recorded call {} of agent `{}`", call.call, call.asked.agent)).collect()
+        left.map(|(call, _)| format!("recorded call {} of agent `{}`", call.call, call.request.agent))
+            .collect()
     }
 
     /// What was asked and is not in the recording, a line each.
-    pub fn misses(&self) -> Vec<String> {
-        self.misses.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    pub fn missed_requests(&self) -> Vec<String> {
+        self.missed_requests.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn shelf(&self) -> MutexGuard<'_, RecordedCallMatcher> {
-        self.shelf.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock_matcher(&self) -> MutexGuard<'_, RecordedCallMatcher> {
+        self.matcher.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    async fn answer(&self, request: &ModelRequest, sink: &dyn DeltaSink) -> Result<ModelReply, ModelError> {
-        let asked = self.here.normalize_request(request, &self.roles);
-        let taken = self.shelf().match_call(&asked, &request.state);
+    async fn answer_request(
+        &self,
+        request: &ModelRequest,
+        sink: &dyn DeltaSink,
+    ) -> Result<ModelReply, ModelError> {
+        let asked = self.normalizer.normalize_request(request, &self.roles);
+        let taken = self.lock_matcher().match_call(&asked, &request.state);
         let Some((at, call)) = taken else {
-            let shelf = self.shelf();
-            let (line, detail) = mismatch::describe_mismatch(&asked, &request.state, &shelf, &self.playing);
-            self.misses.lock().unwrap_or_else(PoisonError::into_inner).push(line);
+            let shelf = self.lock_matcher();
+            let (line, detail) = mismatch::describe_mismatch(&asked, &request.state, &shelf, &self.recording);
+            self.missed_requests.lock().unwrap_or_else(PoisonError::into_inner).push(line);
             return Err(ModelError::Drift { detail });
         };
-        let _turn = PlaybackTurn { player: self, at };
-        if !self.instant {
+        let _turn = PlaybackTurn { player: self, call_index: at };
+        if !self.skips_delays {
             self.wait_for(at).await;
         }
         let pieces = |partial: &RecordedPartialReply| {
             let RecordedPartialReply { text, reasoning, used } =
-                self.here.from_recorded_form(partial.clone());
-            say(sink, &reasoning, &text);
+                self.normalizer.from_recorded_form(partial.clone());
+            stream_reply(sink, &reasoning, &text);
             used.into_iter().for_each(|used| sink.report_usage(used));
         };
         match &call.outcome {
             RecordedOutcome::Reply(reply) => {
-                let reply = self.here.from_recorded_form(reply.clone());
-                say(sink, &reply.reasoning, &reply.text);
+                let reply = self.normalizer.from_recorded_form(reply.clone());
+                stream_reply(sink, &reply.reasoning, &reply.text);
                 Ok(reply)
             }
             RecordedOutcome::Error(error) => {
-                pieces(&call.partial);
-                Err(self.here.from_recorded_form(error.clone()))
+                pieces(&call.partial_reply);
+                Err(self.normalizer.from_recorded_form(error.clone()))
             }
             RecordedOutcome::Stopped { after_ms } => {
-                pieces(&call.partial);
-                if !self.instant {
+                pieces(&call.partial_reply);
+                if !self.skips_delays {
                     tokio::time::sleep(Duration::from_millis(*after_ms).saturating_add(GRACE)).await;
                 }
-                Err(self.unanswered(request, &call))
+                Err(self.unanswered_error(request, &call))
             }
         }
     }
 
     /// Until every call that was over earlier is over again, or nothing more happens.
     async fn wait_for(&self, at: usize) {
-        let mut moved = self.moved.subscribe();
+        let mut moved = self.call_finished.subscribe();
         let mut waited = false;
-        while !self.shelf().is_turn(at) {
+        while !self.lock_matcher().is_turn(at) {
             waited = true;
             if tokio::time::timeout(PATIENCE, moved.changed()).await.is_err() {
-                self.shelf().release_earlier_calls(at);
-                self.moved.send_replace(());
+                self.lock_matcher().release_earlier_calls(at);
+                self.call_finished.send_replace(());
                 return;
             }
         }
@@ -145,21 +150,21 @@ impl ModelCallPlayer {
         }
     }
 
-    fn unanswered(&self, request: &ModelRequest, call: &RecordedCall) -> ModelError {
+    fn unanswered_error(&self, request: &ModelRequest, call: &RecordedCall) -> ModelError {
         let detail = format!(
             "agent `{}` in state `{}` waits for call {} of {}, which was stopped before it was answered when it was \
              recorded, and is not stopped now\n{}",
             request.agent,
             request.state,
             call.call,
-            self.playing.name,
-            self.playing.again()
+            self.recording.name,
+            self.recording.record_again_command()
         );
         ModelError::Drift { detail }
     }
 }
 
-fn say(sink: &dyn DeltaSink, reasoning: &str, text: &str) {
+fn stream_reply(sink: &dyn DeltaSink, reasoning: &str, text: &str) {
     for (kind, text) in [(DeltaKind::Reasoning, reasoning), (DeltaKind::Text, text)] {
         if !text.is_empty() {
             sink.delta(kind, text);
@@ -173,19 +178,19 @@ impl ModelPort for ModelCallPlayer {
         request: &'a ModelRequest,
         sink: &'a dyn DeltaSink,
     ) -> BoxFuture<'a, Result<ModelReply, ModelError>> {
-        Box::pin(self.answer(request, sink))
+        Box::pin(self.answer_request(request, sink))
     }
 }
 
 /// A call that is being answered; answered or given up, the next one may come.
 struct PlaybackTurn<'a> {
     player: &'a ModelCallPlayer,
-    at: usize,
+    call_index: usize,
 }
 
 impl Drop for PlaybackTurn<'_> {
     fn drop(&mut self) {
-        self.player.shelf().end(self.at);
-        self.player.moved.send_replace(());
+        self.player.lock_matcher().mark_over(self.call_index);
+        self.player.call_finished.send_replace(());
     }
 }

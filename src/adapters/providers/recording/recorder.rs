@@ -28,12 +28,12 @@ const USUAL_WAIT: Duration = Duration::from_secs(2);
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
 
 pub struct ModelCallRecorder {
-    inner: Arc<dyn ModelPort>,
-    here: RequestNormalizer,
+    inner_model: Arc<dyn ModelPort>,
+    normalizer: RequestNormalizer,
     roles: RolesByAgent,
-    begun: AtomicU64,
-    tape: Mutex<RecordingWriter>,
-    waits: bool,
+    begun_calls: AtomicU64,
+    recording_writer: Mutex<RecordingWriter>,
+    waits_for_retries: bool,
 }
 
 /// A recording that did not take its place.
@@ -45,12 +45,12 @@ pub struct UnfinishedRecording {
     pub part: String,
     pub calls: u64,
     /// There is an earlier one in its place.
-    pub replaces: bool,
+    pub replaces_earlier: bool,
 }
 
 impl std::fmt::Display for UnfinishedRecording {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { name, part, calls, replaces } = self;
+        let Self { name, part, calls, replaces_earlier: replaces } = self;
         let stays = if *replaces { "stays as it was" } else { "is not written" };
         let plural = if *calls == 1 { "" } else { "s" };
         write!(f, "{name} {stays}: what was recorded until then, {calls} model call{plural}, is in {part}")
@@ -61,13 +61,13 @@ struct RecordingWriter {
     path: PathBuf,
     part: PartialRecordingFile,
     /// The last line of each agent.
-    last: BTreeMap<String, (u64, NormalizedRequest)>,
+    last_by_agent: BTreeMap<String, (u64, NormalizedRequest)>,
     calls: u64,
     /// Those of them that were made while it was recorded.
-    own: u64,
-    failed: Option<String>,
+    own_calls: u64,
+    write_error: Option<String>,
     /// It has its place, or was given up.
-    over: bool,
+    is_over: bool,
 }
 
 impl ModelCallRecorder {
@@ -75,7 +75,7 @@ impl ModelCallRecorder {
     ///
     /// # Errors
     /// There is another kind of file, or none can be made there.
-    pub fn create(
+    pub fn create_file(
         path: &Path,
         header: &RecordingHeader,
         roles: RolesByAgent,
@@ -93,44 +93,51 @@ impl ModelCallRecorder {
         let cannot =
             |error: &dyn std::fmt::Display| RecordingError(format!("{name} cannot be recorded: {error}"));
         let line = header_line(&here.to_recorded_form(header.clone())).map_err(|error| cannot(&error))?;
-        let mut part = PartialRecordingFile::beside(path)?;
-        part.write(&line).map_err(|error| {
-            part.remove();
+        let mut part = PartialRecordingFile::create_beside(path)?;
+        part.write_text(&line).map_err(|error| {
+            part.remove_file();
             cannot(&error)
         })?;
         let path = path.to_owned();
         let tape = RecordingWriter {
             path,
             part,
-            last: BTreeMap::new(),
+            last_by_agent: BTreeMap::new(),
             calls: 0,
-            own: 0,
-            failed: None,
-            over: false,
+            own_calls: 0,
+            write_error: None,
+            is_over: false,
         };
-        Ok(Self { inner, here, roles, begun: AtomicU64::new(0), tape: Mutex::new(tape), waits: false })
+        Ok(Self {
+            inner_model: inner,
+            normalizer: here,
+            roles,
+            begun_calls: AtomicU64::new(0),
+            recording_writer: Mutex::new(tape),
+            waits_for_retries: false,
+        })
     }
 
     /// After a passing error it waits as long as a run would: for runs on a simulated clock.
     #[must_use]
-    pub fn waiting(self) -> Self {
-        Self { waits: true, ..self }
+    pub fn with_retry_delays(self) -> Self {
+        Self { waits_for_retries: true, ..self }
     }
 
     /// The file as it was named.
     pub fn name(&self) -> String {
-        self.tape().path.display().to_string()
+        self.lock_writer().path.display().to_string()
     }
 
     /// Puts the file in its place; the number of calls in it.
     ///
     /// # Errors
     /// Something could not be written: what there is of it lies beside the place.
-    pub fn finish(&self) -> Result<u64, RecordingError> {
-        let mut tape = self.tape();
-        tape.over = true;
+    pub fn finish_recording(&self) -> Result<u64, RecordingError> {
+        let mut tape = self.lock_writer();
+        tape.is_over = true;
         let part = tape.part.name();
-        let placed = match tape.failed.take() {
+        let placed = match tape.write_error.take() {
             Some(failed) => Err(failed),
             None => tape.part.move_to(&tape.path).map_err(|error| error.to_string()),
         };
@@ -145,13 +152,13 @@ impl ModelCallRecorder {
     /// The run did not come to the end that was to be recorded: what was recorded before stays in its place. Without
     /// any call of its own it is as if there had been no recording: then nothing is left.
     pub fn abandon_recording(&self) -> Option<UnfinishedRecording> {
-        let mut tape = self.tape();
+        let mut tape = self.lock_writer();
         tape.discard_if_empty();
-        if tape.own == 0 {
+        if tape.own_calls == 0 {
             return None;
         }
         let (name, part) = (tape.path.display().to_string(), tape.part.name());
-        Some(UnfinishedRecording { name, part, calls: tape.calls, replaces: tape.path.exists() })
+        Some(UnfinishedRecording { name, part, calls: tape.calls, replaces_earlier: tape.path.exists() })
     }
 
     /// A call that was made and is over before the recording begins; `used`: by one that was not answered.
@@ -161,20 +168,25 @@ impl ModelCallRecorder {
         outcome: RecordedOutcome,
         used: Option<AttemptUsage>,
     ) {
-        let call = self.begun.fetch_add(1, Ordering::Relaxed) + 1;
+        let call = self.begun_calls.fetch_add(1, Ordering::Relaxed) + 1;
         if let RecordedOutcome::Error(ModelError::Drift { .. }) = outcome {
             return;
         }
-        self.write(request, call, outcome, RecordedPartialReply { used, ..RecordedPartialReply::default() });
-        let mut tape = self.tape();
-        tape.own = tape.own.saturating_sub(1);
+        self.write_call(
+            request,
+            call,
+            outcome,
+            RecordedPartialReply { used, ..RecordedPartialReply::default() },
+        );
+        let mut tape = self.lock_writer();
+        tape.own_calls = tape.own_calls.saturating_sub(1);
     }
 
-    fn tape(&self) -> std::sync::MutexGuard<'_, RecordingWriter> {
-        self.tape.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock_writer(&self) -> std::sync::MutexGuard<'_, RecordingWriter> {
+        self.recording_writer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn write(
+    fn write_call(
         &self,
         request: &ModelRequest,
         call: u64,
@@ -183,12 +195,12 @@ impl ModelCallRecorder {
     ) {
         let recorded = RecordedCall {
             call,
-            state: self.here.to_recorded_form(request.state.clone()),
-            asked: self.here.normalize_request(request, &self.roles),
-            outcome: self.here.to_recorded_form(outcome),
-            partial: self.here.to_recorded_form(partial),
+            state: self.normalizer.to_recorded_form(request.state.clone()),
+            request: self.normalizer.normalize_request(request, &self.roles),
+            outcome: self.normalizer.to_recorded_form(outcome),
+            partial_reply: self.normalizer.to_recorded_form(partial),
         };
-        self.tape().append(recorded);
+        self.lock_writer().append_call(recorded);
     }
 }
 
@@ -202,27 +214,27 @@ impl Drop for RecordingWriter {
 impl RecordingWriter {
     /// What was paid for stays.
     fn discard_if_empty(&mut self) {
-        if !std::mem::replace(&mut self.over, true) && self.own == 0 {
-            self.part.remove();
+        if !std::mem::replace(&mut self.is_over, true) && self.own_calls == 0 {
+            self.part.remove_file();
         }
     }
 
-    fn append(&mut self, recorded: RecordedCall) {
-        if self.failed.is_some() {
+    fn append_call(&mut self, recorded: RecordedCall) {
+        if self.write_error.is_some() {
             return;
         }
-        let before = self.last.get(&recorded.asked.agent).map(|(call, asked)| (*call, asked));
+        let before = self.last_by_agent.get(&recorded.request.agent).map(|(call, asked)| (*call, asked));
         let line = call_line(&recorded, before).map_err(|error| error.to_string());
-        let written = line.and_then(|line| self.part.write(&line).map_err(|error| error.to_string()));
-        self.failed = written.err();
+        let written = line.and_then(|line| self.part.write_text(&line).map_err(|error| error.to_string()));
+        self.write_error = written.err();
         self.calls += 1;
-        self.own += 1;
-        self.last.insert(recorded.asked.agent.clone(), (recorded.call, recorded.asked));
+        self.own_calls += 1;
+        self.last_by_agent.insert(recorded.request.agent.clone(), (recorded.call, recorded.request));
     }
 }
 
 fn is_recording(path: &Path) -> bool {
-    match ModelRecording::open(path) {
+    match ModelRecording::open_file(path) {
         Ok(_) => true,
         // one that is damaged or newer may be replaced, too
         Err(_) => fs::File::open(path).is_ok_and(|mut file| {
@@ -239,20 +251,20 @@ impl ModelPort for ModelCallRecorder {
         sink: &'a dyn DeltaSink,
     ) -> BoxFuture<'a, Result<ModelReply, ModelError>> {
         Box::pin(async move {
-            let call = self.begun.fetch_add(1, Ordering::Relaxed) + 1;
-            let heard = PartialReplySink { sink, so_far: Mutex::default() };
+            let call = self.begun_calls.fetch_add(1, Ordering::Relaxed) + 1;
+            let heard = PartialReplySink { sink, partial_reply: Mutex::default() };
             let mut ongoing = OngoingModelCall {
                 recorder: self,
                 request,
-                heard: &heard,
+                partial_sink: &heard,
                 call,
-                since: Instant::now(),
-                over: false,
+                started_at: Instant::now(),
+                is_over: false,
             };
-            let answer = self.inner.call(request, &heard).await;
-            ongoing.end(&answer);
+            let answer = self.inner_model.call(request, &heard).await;
+            ongoing.finish_call(&answer);
             if let Err(error) = answer.as_ref()
-                && self.waits
+                && self.waits_for_retries
                 && error.is_transient()
             {
                 let wish = error.retry_after_ms().map_or(USUAL_WAIT, Duration::from_millis);
@@ -264,7 +276,7 @@ impl ModelPort for ModelCallRecorder {
 }
 
 /// `None` for what is no answer of a model: the script beside the run is wrong.
-fn outcome(answer: &Result<ModelReply, ModelError>) -> Option<RecordedOutcome> {
+fn recorded_outcome(answer: &Result<ModelReply, ModelError>) -> Option<RecordedOutcome> {
     match answer {
         Ok(reply) => Some(RecordedOutcome::Reply(reply.clone())),
         Err(ModelError::Drift { .. }) => None,
@@ -276,28 +288,28 @@ fn outcome(answer: &Result<ModelReply, ModelError>) -> Option<RecordedOutcome> {
 struct OngoingModelCall<'a> {
     recorder: &'a ModelCallRecorder,
     request: &'a ModelRequest,
-    heard: &'a PartialReplySink<'a>,
+    partial_sink: &'a PartialReplySink<'a>,
     call: u64,
-    since: Instant,
-    over: bool,
+    started_at: Instant,
+    is_over: bool,
 }
 
 impl OngoingModelCall<'_> {
-    fn end(&mut self, answer: &Result<ModelReply, ModelError>) {
-        self.over = true;
-        let Some(outcome) = outcome(answer) else { return };
+    fn finish_call(&mut self, answer: &Result<ModelReply, ModelError>) {
+        self.is_over = true;
+        let Some(outcome) = recorded_outcome(answer) else { return };
         let partial =
-            if answer.is_ok() { RecordedPartialReply::default() } else { self.heard.take_partial() };
-        self.recorder.write(self.request, self.call, outcome, partial);
+            if answer.is_ok() { RecordedPartialReply::default() } else { self.partial_sink.take_partial() };
+        self.recorder.write_call(self.request, self.call, outcome, partial);
     }
 }
 
 impl Drop for OngoingModelCall<'_> {
     fn drop(&mut self) {
-        if !self.over {
-            let after_ms = u64::try_from(self.since.elapsed().as_millis()).unwrap_or(u64::MAX);
+        if !self.is_over {
+            let after_ms = u64::try_from(self.started_at.elapsed().as_millis()).unwrap_or(u64::MAX);
             let outcome = RecordedOutcome::Stopped { after_ms };
-            self.recorder.write(self.request, self.call, outcome, self.heard.take_partial());
+            self.recorder.write_call(self.request, self.call, outcome, self.partial_sink.take_partial());
         }
     }
 }
@@ -305,24 +317,24 @@ impl Drop for OngoingModelCall<'_> {
 /// Passes pieces on and keeps them, joined.
 struct PartialReplySink<'a> {
     sink: &'a dyn DeltaSink,
-    so_far: Mutex<RecordedPartialReply>,
+    partial_reply: Mutex<RecordedPartialReply>,
 }
 
 impl PartialReplySink<'_> {
     fn take_partial(&self) -> RecordedPartialReply {
-        std::mem::take(&mut self.so_far.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut self.partial_reply.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
 impl DeltaSink for PartialReplySink<'_> {
     fn report_usage(&self, used: AttemptUsage) {
-        self.so_far.lock().unwrap_or_else(PoisonError::into_inner).used = Some(used.clone());
+        self.partial_reply.lock().unwrap_or_else(PoisonError::into_inner).used = Some(used.clone());
         self.sink.report_usage(used);
     }
 
     fn delta(&self, kind: DeltaKind, text: &str) {
         self.sink.delta(kind, text);
-        let mut so_far = self.so_far.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut so_far = self.partial_reply.lock().unwrap_or_else(PoisonError::into_inner);
         match kind {
             DeltaKind::Text => so_far.text.push_str(text),
             DeltaKind::Reasoning => so_far.reasoning.push_str(text),

@@ -69,7 +69,7 @@ fn roles(coder: &str) -> RolesByAgent {
     ])
 }
 
-fn here(key: &'static str) -> RequestNormalizer {
+fn normalizer(key: &'static str) -> RequestNormalizer {
     let clean = move |value: Value| {
         let text = value.to_string();
         if key.is_empty() { value } else { serde_json::from_str(&text.replace(key, "***")).unwrap() }
@@ -79,13 +79,13 @@ fn here(key: &'static str) -> RequestNormalizer {
 
 fn recorder(path: &Path, replies: Value) -> ModelCallRecorder {
     let model = ScriptedModel::from_value(&json!({ "replies": replies })).unwrap();
-    ModelCallRecorder::create(path, &header(), roles("coder"), here(""), Arc::new(model)).unwrap()
+    ModelCallRecorder::create_file(path, &header(), roles("coder"), normalizer(""), Arc::new(model)).unwrap()
 }
 
 type ModelCallResult = Result<ModelReply, ModelError>;
 
 /// Asks one after the other.
-async fn asked(port: &dyn ModelPort, requests: &[ModelRequest]) -> Vec<(ModelCallResult, String)> {
+async fn ask_all(port: &dyn ModelPort, requests: &[ModelRequest]) -> Vec<(ModelCallResult, String)> {
     let mut answers = Vec::new();
     for request in requests {
         let ear = PlayedTextSink::default();
@@ -105,8 +105,8 @@ async fn recording(requests: &[ModelRequest]) -> (tempfile::TempDir, PathBuf) {
         list.as_array_mut().unwrap().push(json!({"text": format!("answer {at}")}));
     }
     let recorder = recorder(&path, replies);
-    asked(&recorder, requests).await;
-    assert_eq!(recorder.finish().unwrap(), requests.len() as u64);
+    ask_all(&recorder, requests).await;
+    assert_eq!(recorder.finish_recording().unwrap(), requests.len() as u64);
     (dir, path)
 }
 
@@ -114,29 +114,29 @@ fn player(path: &Path, coder: &str, here: RequestNormalizer) -> ModelCallPlayer 
     let playing = PlayedRecording {
         name: "a.jsonl".into(),
         record: "synthdev run w --record a.jsonl".into(),
-        changed: false,
+        workflow_changed: false,
     };
-    ModelCallPlayer::new(ModelRecording::open(path).unwrap(), playing, roles(coder), here)
+    ModelCallPlayer::new(ModelRecording::open_file(path).unwrap(), playing, roles(coder), here)
 }
 
-fn two() -> [ModelRequest; 2] {
+fn two_requests() -> [ModelRequest; 2] {
     [request("coder", "code", &["do it"]), request("coder", "code", &["do it", "answer 0", "again"])]
 }
 
 /// What the second of two recorded requests becomes when it is asked otherwise.
 async fn check(title: &str, coder: &str, change: impl Fn(&mut ModelRequest), says: &[&str]) {
-    let (_dir, path) = recording(&two()).await;
-    let player = player(&path, coder, here(""));
-    let [_, mut second] = two();
+    let (_dir, path) = recording(&two_requests()).await;
+    let player = player(&path, coder, normalizer(""));
+    let [_, mut second] = two_requests();
     change(&mut second);
-    let (answer, heard) = asked(&player, &[second]).await.remove(0);
+    let (answer, heard) = ask_all(&player, &[second]).await.remove(0);
     let Err(ModelError::Drift { detail }) = answer else { panic!("{title}: {answer:?}") };
     for part in says {
         assert!(detail.contains(part), "{title}: `{part}` is not in:\n{detail}");
     }
     assert!(detail.contains("to record it again: synthdev run w --record a.jsonl"), "{title}: {detail}");
     assert!(detail.lines().count() <= 44, "{title}: {detail}");
-    assert_eq!((heard.as_str(), player.misses().len()), ("", 1), "{title}");
+    assert_eq!((heard.as_str(), player.missed_requests().len()), ("", 1), "{title}");
 }
 
 #[tokio::test]
@@ -204,33 +204,33 @@ async fn a_changed_request_is_refused_with_its_difference() {
 
 #[tokio::test]
 async fn what_is_no_part_of_the_question_does_not_count() {
-    let (_dir, path) = recording(&two()).await;
-    let player = player(&path, "coder", here(""));
-    let mut requests = two();
+    let (_dir, path) = recording(&two_requests()).await;
+    let player = player(&path, "coder", normalizer(""));
+    let mut requests = two_requests();
     for request in &mut requests {
         let choice = &mut request.choice;
         (choice.model, choice.provider, choice.base_url) = ("other".into(), "else".into(), "http://x".into());
         (choice.key, choice.price, choice.context_size) = (Some("k".into()), None, Some(9));
         request.state = "renamed".into();
     }
-    let answers = asked(&player, &requests).await;
+    let answers = ask_all(&player, &requests).await;
     let texts: Vec<_> = answers
         .iter()
         .map(|(answer, heard)| (answer.as_ref().unwrap().text.as_str(), heard.as_str()))
         .collect();
     assert_eq!(texts, [("answer 0", "answer 0"), ("answer 1", "answer 1")]);
-    assert_eq!((player.unused(), player.misses()), (Vec::new(), Vec::new()));
+    assert_eq!((player.unused_answers(), player.missed_requests()), (Vec::new(), Vec::new()));
 }
 
 #[tokio::test]
 async fn calls_too_many_and_too_few_are_told() {
-    let (_dir, path) = recording(&two()).await;
-    let few = player(&path, "coder", here(""));
-    asked(&few, &two()[1..]).await;
-    assert_eq!(few.unused(), ["recorded call 1 of agent `coder`"]);
-    let many = player(&path, "coder", here(""));
-    let [first, second] = two();
-    let answers = asked(&many, &[first.clone(), second, first]).await;
+    let (_dir, path) = recording(&two_requests()).await;
+    let few = player(&path, "coder", normalizer(""));
+    ask_all(&few, &two_requests()[1..]).await;
+    assert_eq!(few.unused_answers(), ["recorded call 1 of agent `coder`"]);
+    let many = player(&path, "coder", normalizer(""));
+    let [first, second] = two_requests();
+    let answers = ask_all(&many, &[first.clone(), second, first]).await;
     let error = answers[2].0.as_ref().unwrap_err().to_string();
     assert!(error.contains("asks again what a.jsonl answers only once"), "{error}");
 }
@@ -244,7 +244,7 @@ async fn branches_find_their_answers_in_any_order() {
         .collect();
     let (_dir, path) = recording(&asks).await;
     for turn in 0..asks.len() {
-        let player = player(&path, "coder", here(""));
+        let player = player(&path, "coder", normalizer(""));
         let order: Vec<usize> = (0..asks.len()).map(|at| (at * 5 + turn) % asks.len()).collect();
         let ears: Vec<PlayedTextSink> = order.iter().map(|_| PlayedTextSink::default()).collect();
         let over = Mutex::new(Vec::new());
@@ -266,9 +266,9 @@ async fn branches_find_their_answers_in_any_order() {
 
 #[tokio::test]
 async fn nobody_waits_for_ever_for_an_answer_that_nobody_asks_for() {
-    let (_dir, path) = recording(&two()).await;
-    let player = player(&path, "coder", here(""));
-    let answers = asked(&player, &two()[1..]).await;
+    let (_dir, path) = recording(&two_requests()).await;
+    let player = player(&path, "coder", normalizer(""));
+    let answers = ask_all(&player, &two_requests()[1..]).await;
     assert_eq!(answers[0].0.as_ref().unwrap().text, "answer 1");
 }
 
@@ -288,22 +288,22 @@ async fn failures_attempts_and_stopped_calls_come_again() {
     );
     replies.push(json!({"text": "a long answer", "chunk": 1, "delay_ms": 60_000}));
     let recorder = recorder(&path, json!({ "coder": replies }));
-    let [first, second] = two();
+    let [first, second] = two_requests();
     let tries = vec![first; errors.len() + 1];
-    let live = asked(&recorder, &tries).await;
+    let live = ask_all(&recorder, &tries).await;
     let ear = PlayedTextSink::default();
     let stopped =
         tokio::time::timeout(std::time::Duration::from_millis(40), recorder.call(&second, &ear)).await;
     assert!(stopped.is_err(), "it is still on its way");
-    assert_eq!(recorder.finish().unwrap(), 10);
-    let player = player(&path, "coder", here(""));
-    let again = asked(&player, &tries).await;
+    assert_eq!(recorder.finish_recording().unwrap(), 10);
+    let player = player(&path, "coder", normalizer(""));
+    let again = ask_all(&player, &tries).await;
     assert_eq!(again, live);
     assert_eq!(again[0].0.as_ref().unwrap_err().retry_after_ms(), Some(1_500));
     let quiet = tokio::time::timeout(std::time::Duration::from_millis(200), player.call(&second, &ear)).await;
     assert!(quiet.is_err(), "it waits to be stopped again");
-    assert_eq!(player.unused(), Vec::<String>::new());
-    let late = self::player(&path, "coder", here("")).instantly();
+    assert_eq!(player.unused_answers(), Vec::<String>::new());
+    let late = self::player(&path, "coder", normalizer("")).without_delays();
     let error = late.call(&second, &ear).await.unwrap_err().to_string();
     assert!(error.contains("was stopped before it was answered"), "{error}");
 }
@@ -347,24 +347,24 @@ impl DeltaSink for UsageCollectorSink {
 async fn what_failed_calls_used_is_played() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a.jsonl");
-    let recorder = ModelCallRecorder::create(
+    let recorder = ModelCallRecorder::create_file(
         &path,
         &header(),
         roles("coder"),
-        here(""),
+        normalizer(""),
         Arc::new(InterruptedModel::default()),
     )
     .unwrap();
     let (live, again) = (UsageCollectorSink::default(), UsageCollectorSink::default());
-    let [request, _] = two();
+    let [request, _] = two_requests();
     for _ in 0..2 {
         recorder.call(&request, &live).await.unwrap_err();
     }
     let before =
         AttemptUsage { usage: TokenUsage { prompt: 7, ..TokenUsage::default() }, ..AttemptUsage::default() };
     recorder.record_earlier_call(&request, RecordedOutcome::Stopped { after_ms: 1 }, Some(before.clone()));
-    recorder.finish().unwrap();
-    let player = player(&path, "coder", here("")).instantly();
+    recorder.finish_recording().unwrap();
+    let player = player(&path, "coder", normalizer("")).without_delays();
     for _ in 0..3 {
         player.call(&request, &again).await.unwrap_err();
     }
@@ -381,13 +381,14 @@ async fn no_key_and_no_place_is_written() {
         {"text": format!("the key is {KEY} in /home/me/app/.env"), "tool_calls": [{"name": "read_files", "arguments": {"path": "/home/me/app/a.rs"}}]},
         {"error": {"kind": "auth", "message": format!("bad key {KEY}")}}]});
     let model = Arc::new(ScriptedModel::from_value(&json!({ "replies": replies })).unwrap());
-    let recorder = ModelCallRecorder::create(&path, &header(), roles("coder"), here(KEY), model).unwrap();
+    let recorder =
+        ModelCallRecorder::create_file(&path, &header(), roles("coder"), normalizer(KEY), model).unwrap();
     let asks = [
         request("coder", "code", &[&format!("use {KEY} in /home/me/app")]),
         request("coder", "code", &["x", "y", &format!("env: {KEY}")]),
     ];
-    asked(&recorder, &asks).await;
-    recorder.finish().unwrap();
+    ask_all(&recorder, &asks).await;
+    recorder.finish_recording().unwrap();
     let bytes = std::fs::read(&path).unwrap();
     for secret in [KEY, "/home/me"] {
         assert!(!bytes.windows(secret.len()).any(|window| window == secret.as_bytes()), "{secret}");
@@ -395,7 +396,7 @@ async fn no_key_and_no_place_is_written() {
     let elsewhere = RequestNormalizer::new(vec!["/srv/it".to_owned()], Vec::new(), Arc::new(|value| value));
     let player = player(&path, "coder", elsewhere);
     let told = request("coder", "code", &["use *** in /srv/it"]);
-    let reply = asked(&player, &[told]).await.remove(0).0.unwrap();
+    let reply = ask_all(&player, &[told]).await.remove(0).0.unwrap();
     assert_eq!(reply.text, "the key is *** in /srv/it/.env");
     assert_eq!(reply.tool_calls[0].arguments, "{\"path\":\"/srv/it/a.rs\"}");
 }
@@ -412,13 +413,13 @@ async fn a_long_conversation_takes_room_for_its_messages_once() {
     let (_dir, path) = recording(&asks).await;
     let size = std::fs::metadata(&path).unwrap().len();
     assert!(size < 40 * 2_000, "{size} bytes");
-    let player = player(&path, "coder", here(""));
-    assert!(asked(&player, &asks).await.iter().all(|(answer, _)| answer.is_ok()));
+    let player = player(&path, "coder", normalizer(""));
+    assert!(ask_all(&player, &asks).await.iter().all(|(answer, _)| answer.is_ok()));
 }
 
 #[tokio::test]
 async fn damaged_files_are_refused_with_their_line() {
-    let (dir, path) = recording(&two()).await;
+    let (dir, path) = recording(&two_requests()).await;
     let text = std::fs::read_to_string(&path).unwrap();
     let lines: Vec<&str> = text.lines().collect();
     let newer = text.replacen("{\"cassette\":1,", "{\"cassette\":2,", 1);
@@ -435,38 +436,38 @@ async fn damaged_files_are_refused_with_their_line() {
         ("twice", &twice, Some("x:4: the recording is damaged: call 1 stands twice")),
         ("cut off", torn, None),
     ] {
-        match (ModelRecording::read(text.as_bytes(), "x"), says) {
+        match (ModelRecording::from_reader(text.as_bytes(), "x"), says) {
             (Err(bad), Some(says)) => assert!(bad.to_string().contains(says), "{title}: {bad}"),
-            (Ok(cassette), None) => assert!(cassette.torn && cassette.calls.len() == 1, "{title}"),
+            (Ok(cassette), None) => assert!(cassette.is_truncated && cassette.calls.len() == 1, "{title}"),
             (read, _) => panic!("{title}: {read:?}"),
         }
     }
     let mut latin = text.clone().into_bytes();
     latin[lines[0].len() + 20] = 0xff;
-    let bad = ModelRecording::read(&*latin, "x").unwrap_err().to_string();
+    let bad = ModelRecording::from_reader(&*latin, "x").unwrap_err().to_string();
     assert!(bad.contains("x:2: the recording is damaged: it is no UTF-8 text"), "{bad}");
     drop(dir);
 }
 
 #[tokio::test]
 async fn an_earlier_recording_stays_until_the_new_one_is_whole() {
-    let (dir, path) = recording(&two()).await;
+    let (dir, path) = recording(&two_requests()).await;
     let old = std::fs::read(&path).unwrap();
     let recorder = recorder(&path, json!({"coder": [{"text": "new"}]}));
-    asked(&recorder, &two()[..1]).await;
+    ask_all(&recorder, &two_requests()[..1]).await;
     assert_eq!(std::fs::read(&path).unwrap(), old);
-    let part = beside(dir.path()).remove(0);
+    let part = leftover_files(dir.path()).remove(0);
     assert_eq!(
-        ModelRecording::open(&part).unwrap().calls.len(),
+        ModelRecording::open_file(&part).unwrap().calls.len(),
         1,
         "what there is can be played after a crash"
     );
-    recorder.finish().unwrap();
+    recorder.finish_recording().unwrap();
     assert!(std::fs::read(&path).unwrap() != old && !part.exists());
 }
 
 /// What lies there and is no whole recording.
-fn beside(directory: &Path) -> Vec<PathBuf> {
+fn leftover_files(directory: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
     let mut parts: Vec<PathBuf> =
         entries.filter(|path| path.extension().is_some_and(|ending| ending == "part")).collect();
@@ -476,33 +477,33 @@ fn beside(directory: &Path) -> Vec<PathBuf> {
 
 #[tokio::test]
 async fn what_is_not_worth_its_place_does_not_take_it() {
-    let (dir, path) = recording(&two()).await;
+    let (dir, path) = recording(&two_requests()).await;
     let old = std::fs::read(&path).unwrap();
     let replies = || json!({"coder": [{"text": "new"}]});
     let first = recorder(&path, replies());
-    asked(&first, &two()[..1]).await;
+    ask_all(&first, &two_requests()[..1]).await;
     let left = first.abandon_recording().unwrap();
     drop(first);
-    assert_eq!((left.calls, left.replaces, std::fs::read(&path).unwrap()), (1, true, old.clone()));
-    assert_eq!(ModelRecording::open(Path::new(&left.part)).unwrap().calls.len(), 1);
+    assert_eq!((left.calls, left.replaces_earlier, std::fs::read(&path).unwrap()), (1, true, old.clone()));
+    assert_eq!(ModelRecording::open_file(Path::new(&left.part)).unwrap().calls.len(), 1);
     assert!(left.to_string().contains("stays as it was: what was recorded until then, 1 model call, is in"));
 
     // another one does not touch it, and one without a call leaves nothing
     let second = recorder(&path, replies());
-    assert_eq!(beside(dir.path()).len(), 2);
+    assert_eq!(leftover_files(dir.path()).len(), 2);
     assert_eq!(second.abandon_recording(), None);
     let third = recorder(&path, replies());
     third.record_earlier_call(
-        &two()[0],
+        &two_requests()[0],
         RecordedOutcome::Error(ModelError::Transport { detail: "gone".into() }),
         None,
     );
     drop(third);
-    assert_eq!(beside(dir.path()), [PathBuf::from(&left.part)]);
+    assert_eq!(leftover_files(dir.path()), [PathBuf::from(&left.part)]);
     let lost = recorder(&path, replies());
-    asked(&lost, &two()[..1]).await;
+    ask_all(&lost, &two_requests()[..1]).await;
     drop(lost);
-    assert_eq!(beside(dir.path()).len(), 2, "what was paid for stays");
+    assert_eq!(leftover_files(dir.path()).len(), 2, "what was paid for stays");
     assert_eq!(std::fs::read(&path).unwrap(), old);
 }
 
@@ -514,7 +515,7 @@ fn a_file_is_recorded_by_one_at_a_time() {
     std::os::unix::fs::symlink("/nowhere", dir.path().join("a.jsonl.2.part")).unwrap();
     let first = recorder(&path, json!({}));
     let model = || Arc::new(ScriptedModel::from_value(&json!({"replies": {}})).unwrap());
-    let again = || ModelCallRecorder::create(&path, &header(), roles("coder"), here(""), model());
+    let again = || ModelCallRecorder::create_file(&path, &header(), roles("coder"), normalizer(""), model());
     let refused = again().err().unwrap().to_string();
     let process = std::process::id();
     assert!(
@@ -522,10 +523,10 @@ fn a_file_is_recorded_by_one_at_a_time() {
         "{refused}"
     );
     drop(recorder(&other, json!({})));
-    assert_eq!(first.finish().unwrap(), 0);
+    assert_eq!(first.finish_recording().unwrap(), 0);
     drop(again().unwrap());
     assert_eq!(std::fs::read(dir.path().join("a.jsonl.1.part")).unwrap(), b"left");
-    assert_eq!(beside(dir.path()).len(), 2, "nothing else is left");
+    assert_eq!(leftover_files(dir.path()).len(), 2, "nothing else is left");
 }
 
 #[test]
@@ -540,7 +541,7 @@ fn a_place_that_cannot_be_written_is_refused_before_anything_is_asked() {
         (dir.path().join("none/a.jsonl"), "cannot be recorded: "),
     ] {
         let model = Arc::new(ScriptedModel::from_value(&json!({"replies": {}})).unwrap());
-        let bad = ModelCallRecorder::create(&path, &header(), roles("coder"), here(""), model)
+        let bad = ModelCallRecorder::create_file(&path, &header(), roles("coder"), normalizer(""), model)
             .err()
             .unwrap()
             .to_string();

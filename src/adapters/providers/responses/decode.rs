@@ -11,15 +11,17 @@ use serde_json::{Value, json};
 
 use crate::providers::errors;
 use crate::providers::reply_builder::ReplyBuilder;
-use crate::providers::reply_decoder::{ReplyDecoder, filtered, provider_failure, wrong_protocol_error};
+use crate::providers::reply_decoder::{
+    ReplyDecoder, content_filter_error, provider_failure, wrong_protocol_error,
+};
 use synthdev_domain::message::OpaqueBlock;
 use synthdev_domain::model::{FinishReason, ModelError};
 
 #[derive(Default, Debug)]
 pub struct ResponsesDecoder {
-    spoken: ReplyBuilder,
+    reply_builder: ReplyBuilder,
     items: Vec<ResponsesItem>,
-    sealed: Vec<OpaqueBlock>,
+    opaque_blocks: Vec<OpaqueBlock>,
     refusal: String,
     /// The last that the server said of itself: `completed`, `incomplete` …
     status: String,
@@ -33,9 +35,9 @@ struct ResponsesItem {
     index: u64,
     kind: ResponsesItemKind,
     /// Readable parts before it.
-    after: usize,
+    parts_before: usize,
     /// Pieces of it have come.
-    heard: bool,
+    has_streamed: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -67,26 +69,26 @@ impl ReplyDecoder for ResponsesDecoder {
         if kind != "response.output_text.delta" {
             return false;
         }
-        self.say(output_index, &delta);
+        self.add_text(output_index, &delta);
         true
     }
 
-    fn done(&mut self) {
-        self.spoken.over = self.spoken.begun;
+    fn mark_done(&mut self) {
+        self.reply_builder.is_complete = self.reply_builder.has_begun;
     }
 
-    fn value(&mut self, name: &str, value: &Value, shown: &str) -> Result<(), ModelError> {
+    fn decode_value(&mut self, name: &str, value: &Value, shown: &str) -> Result<(), ModelError> {
         let kind = value.get("type").and_then(Value::as_str).unwrap_or(name);
         let response = value.get("response").unwrap_or(value);
         // a failure tells what it used, too
         let counts = response.get("usage").filter(|usage| usage.is_object());
         if let Some(usage) = counts {
-            self.spoken.begun = true;
-            self.spoken.usage.absorb(usage);
+            self.reply_builder.has_begun = true;
+            self.reply_builder.usage.absorb_usage(usage);
         }
         for holder in [value, response] {
             if let Some(error) = holder.get("error").filter(|error| !error.is_null()) {
-                self.spoken.over = counts.is_some();
+                self.reply_builder.is_complete = counts.is_some();
                 return Err(errors::from_error_object(&json!({ "error": error }), shown));
             }
         }
@@ -100,22 +102,22 @@ impl ReplyDecoder for ResponsesDecoder {
                     shown,
                 ));
             }
-            "response.created" | "response.queued" | "response.in_progress" => self.envelope(response),
-            "response.output_item.added" => self.open(index, &value["item"]),
-            "response.output_item.done" => self.close(index, &value["item"]),
-            "response.output_text.delta" => self.say(index, text("delta")),
+            "response.created" | "response.queued" | "response.in_progress" => self.decode_envelope(response),
+            "response.output_item.added" => self.open_item(index, &value["item"]),
+            "response.output_item.done" => self.close_item(index, &value["item"]),
+            "response.output_text.delta" => self.add_text(index, text("delta")),
             "response.refusal.delta" => self.refusal.push_str(text("delta")),
-            "response.reasoning_summary_part.added" => self.spoken.part_thoughts(),
+            "response.reasoning_summary_part.added" => self.reply_builder.start_reasoning_part(),
             "response.reasoning_summary_text.delta" | "response.reasoning_text.delta" => {
-                self.think(index, text("delta"));
+                self.add_thought(index, text("delta"));
             }
             "response.function_call_arguments.delta" => {
                 let piece = json!({ "index": index, "arguments": text("delta") });
-                self.spoken.calls.absorb(&piece);
+                self.reply_builder.calls.absorb_piece(&piece);
             }
-            "response.function_call_arguments.done" => self.settle(index, value),
-            "response.completed" | "response.incomplete" | "response.cancelled" => self.end(response),
-            _ if value.get("object").is_some_and(|object| object == "response") => self.end(value),
+            "response.function_call_arguments.done" => self.settle_arguments(index, value),
+            "response.completed" | "response.incomplete" | "response.cancelled" => self.decode_end(response),
+            _ if value.get("object").is_some_and(|object| object == "response") => self.decode_end(value),
             _ if value.get("choices").is_some() => return Err(wrong_protocol_error::<Self>(shown)),
             // Ends of parts, tools of the server's own, and whatever the protocol will have tomorrow.
             _ => {}
@@ -124,65 +126,65 @@ impl ReplyDecoder for ResponsesDecoder {
     }
 
     fn reply(&self) -> &ReplyBuilder {
-        &self.spoken
+        &self.reply_builder
     }
 
     fn reply_mut(&mut self) -> &mut ReplyBuilder {
-        &mut self.spoken
+        &mut self.reply_builder
     }
 
     fn pieces(&self) -> usize {
-        self.items.len() + self.sealed.len()
+        self.items.len() + self.opaque_blocks.len()
     }
 
-    fn finish(&self) -> Result<FinishReason, ModelError> {
+    fn finish_reason(&self) -> Result<FinishReason, ModelError> {
         if !self.refusal.trim().is_empty() {
             return Err(ModelError::Refused { detail: errors::one_line(&self.refusal) });
         }
         if self.reason == "content_filter" {
-            return Err(filtered(&self.spoken));
+            return Err(content_filter_error(&self.reply_builder));
         }
         if matches!(self.status.as_str(), "failed" | "cancelled") {
-            return Err(provider_failure(&self.spoken, &format!("status `{}`", self.status)));
+            return Err(provider_failure(&self.reply_builder, &format!("status `{}`", self.status)));
         }
         Ok(match (self.status.as_str(), self.reason.as_str()) {
             (_, "max_output_tokens" | "max_tokens") => FinishReason::Length,
-            _ if !self.spoken.calls.is_empty() => FinishReason::ToolCalls,
+            _ if !self.reply_builder.calls.is_empty() => FinishReason::ToolCalls,
             ("incomplete", _) => FinishReason::Other,
             _ => FinishReason::Stop,
         })
     }
 
-    fn sealed(&mut self) -> Vec<OpaqueBlock> {
-        std::mem::take(&mut self.sealed)
+    fn take_opaque_blocks(&mut self) -> Vec<OpaqueBlock> {
+        std::mem::take(&mut self.opaque_blocks)
     }
 }
 
 impl ResponsesDecoder {
     /// What a response says of itself beside its items.
-    fn envelope(&mut self, response: &Value) {
-        self.spoken.begun = true;
+    fn decode_envelope(&mut self, response: &Value) {
+        self.reply_builder.has_begun = true;
         let text =
             |path: &str| response.pointer(path).and_then(Value::as_str).filter(|text| !text.is_empty());
-        self.spoken.set_model(response.get("model"));
+        self.reply_builder.set_model(response.get("model"));
         text("/status").unwrap_or_default().clone_into(&mut self.status);
         text("/incomplete_details/reason").unwrap_or_default().clone_into(&mut self.reason);
-        self.spoken.usage.absorb(&response["usage"]);
+        self.reply_builder.usage.absorb_usage(&response["usage"]);
     }
 
     /// The last event, or a whole response: its items count where none was told before.
-    fn end(&mut self, response: &Value) {
-        self.envelope(response);
-        if self.items.is_empty() && self.spoken.calls.is_empty() {
+    fn decode_end(&mut self, response: &Value) {
+        self.decode_envelope(response);
+        if self.items.is_empty() && self.reply_builder.calls.is_empty() {
             let items = response.get("output").and_then(Value::as_array);
             for (index, item) in (0..).zip(items.into_iter().flatten()) {
-                self.close(index, item);
+                self.close_item(index, item);
             }
         }
-        self.spoken.over = true;
+        self.reply_builder.is_complete = true;
     }
 
-    fn open(&mut self, index: u64, item: &Value) {
+    fn open_item(&mut self, index: u64, item: &Value) {
         let text = |key: &str| item.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
         let kind = match text("type") {
             Some("message") => ResponsesItemKind::Text,
@@ -190,90 +192,95 @@ impl ResponsesDecoder {
             Some("function_call") => ResponsesItemKind::Call,
             _ => ResponsesItemKind::Other,
         };
-        self.item(index, kind);
+        self.item_mut(index, kind);
         if kind == ResponsesItemKind::Call {
             let id = text("call_id").or_else(|| text("id"));
             let piece =
                 json!({ "index": index, "id": id, "name": text("name"), "arguments": text("arguments") });
-            self.spoken.calls.absorb(&piece);
+            self.reply_builder.calls.absorb_piece(&piece);
         }
     }
 
     /// An item that is done: it stands here whole.
-    fn close(&mut self, index: u64, item: &Value) {
+    fn close_item(&mut self, index: u64, item: &Value) {
         let known = self.items.iter().rposition(|one| one.index == index);
         let at = known.unwrap_or_else(|| {
-            self.open(index, item);
+            self.open_item(index, item);
             self.items.len() - 1
         });
-        let ResponsesItem { kind, after, heard, .. } = self.items[at];
+        let ResponsesItem { kind, parts_before: after, has_streamed: heard, .. } = self.items[at];
         match kind {
             ResponsesItemKind::Text if !heard => {
-                self.say(index, &texts(&item["content"], "text"));
+                self.add_text(index, &joined_texts(&item["content"], "text"));
                 if self.refusal.is_empty() {
-                    self.refusal = texts(&item["content"], "refusal");
+                    self.refusal = joined_texts(&item["content"], "refusal");
                 }
             }
             ResponsesItemKind::Thought => {
                 if !heard {
-                    let summary = texts(&item["summary"], "text");
-                    self.think(index, &summary);
+                    let summary = joined_texts(&item["summary"], "text");
+                    self.add_thought(index, &summary);
                 }
-                if let Some(sealed) = seal(after, item) {
-                    self.spoken.beside += sealed.block.to_string().len();
-                    self.sealed.push(sealed);
+                if let Some(sealed) = opaque_reasoning_item(after, item) {
+                    self.reply_builder.extra_bytes += sealed.block.to_string().len();
+                    self.opaque_blocks.push(sealed);
                 }
             }
-            ResponsesItemKind::Call => self.settle(index, item),
+            ResponsesItemKind::Call => self.settle_arguments(index, item),
             ResponsesItemKind::Text | ResponsesItemKind::Other => {}
         }
     }
 
     /// The arguments of a call as a whole.
-    fn settle(&mut self, index: u64, holder: &Value) {
+    fn settle_arguments(&mut self, index: u64, holder: &Value) {
         let whole = holder.get("arguments").and_then(Value::as_str).filter(|text| !text.is_empty());
         if let Some(arguments) = whole {
-            self.spoken.calls.settle(index, arguments);
+            self.reply_builder.calls.set_arguments(index, arguments);
         }
     }
 
     /// The newest item of an index, made where none is known: a piece may come before its beginning.
-    fn item(&mut self, index: u64, kind: ResponsesItemKind) -> &mut ResponsesItem {
-        self.spoken.begun = true;
+    fn item_mut(&mut self, index: u64, kind: ResponsesItemKind) -> &mut ResponsesItem {
+        self.reply_builder.has_begun = true;
         let at = self.items.iter().rposition(|one| one.index == index && one.kind == kind);
         let at = at.unwrap_or_else(|| {
             match kind {
-                ResponsesItemKind::Thought => self.spoken.part_thoughts(),
+                ResponsesItemKind::Thought => self.reply_builder.start_reasoning_part(),
                 ResponsesItemKind::Text | ResponsesItemKind::Call | ResponsesItemKind::Other => {
-                    self.spoken.part_text()
+                    self.reply_builder.start_text_part()
                 }
             }
-            self.items.push(ResponsesItem { index, kind, after: self.spoken.parts(), heard: false });
+            self.items.push(ResponsesItem {
+                index,
+                kind,
+                parts_before: self.reply_builder.parts(),
+                has_streamed: false,
+            });
             self.items.len() - 1
         });
         &mut self.items[at]
     }
 
-    fn say(&mut self, index: u64, text: &str) {
-        self.item(index, ResponsesItemKind::Text).heard |= !text.is_empty();
-        self.spoken.push_text(text);
+    fn add_text(&mut self, index: u64, text: &str) {
+        self.item_mut(index, ResponsesItemKind::Text).has_streamed |= !text.is_empty();
+        self.reply_builder.push_text(text);
     }
 
-    fn think(&mut self, index: u64, text: &str) {
-        self.item(index, ResponsesItemKind::Thought).heard |= !text.is_empty();
-        self.spoken.push_reasoning(text);
+    fn add_thought(&mut self, index: u64, text: &str) {
+        self.item_mut(index, ResponsesItemKind::Thought).has_streamed |= !text.is_empty();
+        self.reply_builder.push_reasoning(text);
     }
 }
 
 /// Everything of one kind in a list of parts.
-fn texts(parts: &Value, key: &str) -> String {
+fn joined_texts(parts: &Value, key: &str) -> String {
     let parts = parts.as_array().into_iter().flatten();
     parts.filter_map(|part| part.get(key)?.as_str()).collect::<Vec<_>>().join("\n\n")
 }
 
 /// A thought as it goes back: without its id, which the server would look up among what it keeps. One that came
 /// unsealed can only be looked up.
-fn seal(after: usize, item: &Value) -> Option<OpaqueBlock> {
+fn opaque_reasoning_item(after: usize, item: &Value) -> Option<OpaqueBlock> {
     let content = item.get("encrypted_content").and_then(Value::as_str).filter(|text| !text.is_empty())?;
     let summary = item.get("summary").filter(|summary| summary.is_array()).cloned();
     let summary = summary.unwrap_or_else(|| json!([]));

@@ -2,40 +2,40 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::providers::conversation::normalise;
+use crate::providers::conversation::normalize_messages;
 use crate::providers::offered_tools::{OfferedTool, ToolChoiceBinding, tools_with_binding};
 use crate::providers::opaque_reasoning;
 use synthdev_domain::model::{ModelChoice, ModelParameters, ModelRequest};
 use synthdev_domain::protocol::ModelProtocol;
 
-use super::input::{ResponsesInput, arrange};
+use super::input::{ResponsesInput, arrange_messages};
 use super::server_quirks::UnsupportedFeatures;
 use super::strict_schema::is_strict;
 
 /// The body of a request, with everything that is good to have.
-pub fn build(request: &ModelRequest) -> Value {
+pub fn build_request(request: &ModelRequest) -> Value {
     build_within(request, UnsupportedFeatures::default())
 }
 
 /// The body of a request to a server that refuses some of it.
 pub fn build_within(request: &ModelRequest, limits: UnsupportedFeatures) -> Value {
     let choice = &request.choice;
-    let reasons =
-        !limits.unsealed && (choice.parameters.requests_reasoning() || reasons_by_itself(&choice.model));
-    let mut messages = normalise(&request.messages);
+    let reasons = !limits.without_opaque
+        && (choice.parameters.requests_reasoning() || reasons_by_default(&choice.model));
+    let mut messages = normalize_messages(&request.messages);
     // Other models refuse sealed thoughts.
-    opaque_reasoning::keep(
+    opaque_reasoning::retain_types(
         &mut messages,
         if reasons { ModelProtocol::Responses.opaque_block_types() } else { &[] },
     );
-    let ResponsesInput { instructions, items } = arrange(messages);
+    let ResponsesInput { instructions, items } = arrange_messages(messages);
     let (offered, binding) = tools_with_binding(request);
 
     let mut body = Map::new();
     body.insert("model".to_owned(), Value::String(choice.model.clone()));
     body.extend(instructions.map(|text| ("instructions".to_owned(), Value::String(text))));
     if !offered.is_empty() {
-        body.insert("tools".to_owned(), offered.iter().map(tool).collect());
+        body.insert("tools".to_owned(), offered.iter().map(tool_json).collect());
     }
     body.insert("input".to_owned(), Value::Array(items));
     if !offered.is_empty() {
@@ -46,7 +46,7 @@ pub fn build_within(request: &ModelRequest, limits: UnsupportedFeatures) -> Valu
         };
         body.insert("tool_choice".to_owned(), binding);
     }
-    parameters(&mut body, choice, limits);
+    add_parameters(&mut body, choice, limits);
     if reasons {
         body.insert("include".to_owned(), json!(["reasoning.encrypted_content"]));
     }
@@ -56,7 +56,7 @@ pub fn build_within(request: &ModelRequest, limits: UnsupportedFeatures) -> Valu
 }
 
 /// Whether a tool is strict is always said: where it is not, servers take it to be.
-fn tool(tool: &OfferedTool<'_>) -> Value {
+fn tool_json(tool: &OfferedTool<'_>) -> Value {
     let schema = tool.schema();
     let mut members = Map::new();
     members.insert("type".to_owned(), json!("function"));
@@ -69,10 +69,10 @@ fn tool(tool: &OfferedTool<'_>) -> Value {
     Value::Object(members)
 }
 
-fn parameters(body: &mut Map<String, Value>, choice: &ModelChoice, limits: UnsupportedFeatures) {
+fn add_parameters(body: &mut Map<String, Value>, choice: &ModelChoice, limits: UnsupportedFeatures) {
     let ModelParameters { temperature, top_p, max_output_tokens, reasoning_effort, .. } = &choice.parameters;
     let effort = reasoning_effort.as_deref().map(str::trim).filter(|effort| !effort.is_empty());
-    let summed = choice.parameters.requests_reasoning() && !limits.unsummed;
+    let summed = choice.parameters.requests_reasoning() && !limits.without_summaries;
     let rows: [(&str, Option<Value>); 4] = [
         ("temperature", temperature.map(Value::from)),
         ("top_p", top_p.map(Value::from)),
@@ -80,13 +80,13 @@ fn parameters(body: &mut Map<String, Value>, choice: &ModelChoice, limits: Unsup
             "max_output_tokens",
             max_output_tokens.map(|most| most.max(ModelProtocol::Responses.least_answer()).into()),
         ),
-        ("reasoning", effort.map(|effort| reasoning(effort, summed))),
+        ("reasoning", effort.map(|effort| reasoning_options(effort, summed))),
     ];
     body.extend(rows.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))));
 }
 
 /// Whoever sets an effort wants to see what it is spent on.
-fn reasoning(effort: &str, summed: bool) -> Value {
+fn reasoning_options(effort: &str, summed: bool) -> Value {
     let effort = match effort.to_ascii_lowercase().as_str() {
         "off" => "none".to_owned(),
         "max" => "xhigh".to_owned(),
@@ -96,7 +96,7 @@ fn reasoning(effort: &str, summed: bool) -> Value {
 }
 
 /// Whether a model reasons without being told to, by its name; the others refuse to be asked for sealed thoughts.
-fn reasons_by_itself(model: &str) -> bool {
+fn reasons_by_default(model: &str) -> bool {
     let name = model.rsplit('/').next().unwrap_or_default().to_ascii_lowercase();
     let name = name.strip_prefix("ft:").unwrap_or(&name);
     let number = |prefix: &str| {

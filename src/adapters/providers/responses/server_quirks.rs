@@ -11,9 +11,9 @@ use synthdev_domain::model::{ModelChoice, ModelError};
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct UnsupportedFeatures {
     /// Summaries.
-    pub unsummed: bool,
+    pub without_summaries: bool,
     /// Sealed thoughts, those to come and those from before.
-    pub unsealed: bool,
+    pub without_opaque: bool,
 }
 
 /// Limits by server and model, as far as they are known.
@@ -22,14 +22,14 @@ pub struct ServerQuirks(Mutex<BTreeMap<(String, String), UnsupportedFeatures>>);
 
 impl UnsupportedFeatures {
     /// What more to leave out after an error; `None` where that is not what it is about.
-    fn after(self, error: &ModelError) -> Option<Self> {
+    fn narrowed_after(self, error: &ModelError) -> Option<Self> {
         let ModelError::Protocol { detail } = error else { return None };
         let words = detail.to_lowercase();
         let found = Self {
-            unsummed: self.unsummed
+            without_summaries: self.without_summaries
                 || words.contains("reasoning summar")
                 || words.contains("reasoning.summary"),
-            unsealed: self.unsealed
+            without_opaque: self.without_opaque
                 || words.contains("encrypted content")
                 || words.contains("encrypted_content"),
         };
@@ -38,25 +38,25 @@ impl UnsupportedFeatures {
 }
 
 impl ServerQuirks {
-    pub fn known_limits(&self, choice: &ModelChoice) -> UnsupportedFeatures {
+    pub fn limits_for(&self, choice: &ModelChoice) -> UnsupportedFeatures {
         let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        known.get(&key(choice)).copied().unwrap_or_default()
+        known.get(&quirk_key(choice)).copied().unwrap_or_default()
     }
 
     /// Takes note of an error; the limits to ask within, where they are narrower than those it was asked within.
-    pub fn learn(
+    pub fn learn_from_error(
         &self,
         choice: &ModelChoice,
         asked: UnsupportedFeatures,
         error: &ModelError,
     ) -> Option<UnsupportedFeatures> {
-        let found = asked.after(error)?;
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(key(choice), found);
+        let found = asked.narrowed_after(error)?;
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(quirk_key(choice), found);
         Some(found)
     }
 }
 
-fn key(choice: &ModelChoice) -> (String, String) {
+fn quirk_key(choice: &ModelChoice) -> (String, String) {
     (choice.base_url.clone(), choice.model.clone())
 }
 
@@ -70,8 +70,8 @@ mod tests {
         let error = |detail: &str| ModelError::Protocol { detail: detail.to_owned() };
         let learnt = ServerQuirks::default();
         let none = UnsupportedFeatures::default();
-        let unsummed = UnsupportedFeatures { unsummed: true, ..none };
-        let both = UnsupportedFeatures { unsummed: true, unsealed: true };
+        let unsummed = UnsupportedFeatures { without_summaries: true, ..none };
+        let both = UnsupportedFeatures { without_summaries: true, without_opaque: true };
         let rows = [
             (none, "answered 400: messages: nope", None),
             (none, "answered 400: must be verified to generate reasoning summaries.", Some(unsummed)),
@@ -80,10 +80,10 @@ mod tests {
             (both, "answered 400: The encrypted content gAAA could not be verified.", None),
         ];
         for (asked, detail, expected) in rows {
-            assert_eq!(learnt.learn(&choice("a"), asked, &error(detail)), expected, "{detail}");
+            assert_eq!(learnt.learn_from_error(&choice("a"), asked, &error(detail)), expected, "{detail}");
         }
-        assert_eq!((learnt.known_limits(&choice("a")), learnt.known_limits(&choice("b"))), (both, none));
+        assert_eq!((learnt.limits_for(&choice("a")), learnt.limits_for(&choice("b"))), (both, none));
         let busy = ModelError::Overloaded { retry_after_ms: None, detail: "reasoning summaries".to_owned() };
-        assert_eq!(learnt.learn(&choice("b"), none, &busy), None);
+        assert_eq!(learnt.learn_from_error(&choice("b"), none, &busy), None);
     }
 }

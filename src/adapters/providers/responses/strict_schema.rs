@@ -15,14 +15,14 @@ pub fn is_strict(schema: &Value) -> bool {
     let mut members = 0;
     schema.get("type").is_some_and(|kind| kind == "object")
         && schema.get("anyOf").is_none()
-        && fits(schema, 1, &mut members)
+        && fits_strict_mode(schema, 1, &mut members)
         && members <= MEMBERS
 }
 
-fn fits(schema: &Value, depth: usize, members: &mut usize) -> bool {
+fn fits_strict_mode(schema: &Value, depth: usize, members: &mut usize) -> bool {
     let Some(schema) = schema.as_object().filter(|_| depth <= DEPTH) else { return false };
     let known = schema.keys().all(|key| KEYWORDS.contains(&key.as_str()));
-    let types = schema.get("type").map(types_of);
+    let types = schema.get("type").map(type_names);
     let typed = types.as_ref().is_none_or(|types| types.iter().all(|name| TYPES.contains(name)));
     let says_something =
         types.as_ref().is_some_and(|types| !types.is_empty()) || schema.contains_key("anyOf");
@@ -32,13 +32,13 @@ fn fits(schema: &Value, depth: usize, members: &mut usize) -> bool {
     known
         && typed
         && says_something
-        && (!is("object") || closed(schema, depth, members))
+        && (!is("object") || is_closed_object(schema, depth, members))
         && (!is("array") || schema.contains_key("items"))
-        && inner.all(|inner| fits(inner, depth + 1, members))
+        && inner.all(|inner| fits_strict_mode(inner, depth + 1, members))
 }
 
 /// An object whose members are all known and all required.
-fn closed(schema: &Map<String, Value>, depth: usize, members: &mut usize) -> bool {
+fn is_closed_object(schema: &Map<String, Value>, depth: usize, members: &mut usize) -> bool {
     let Some(properties) = schema.get("properties").and_then(Value::as_object) else { return false };
     *members += properties.len();
     let required: Vec<&str> = schema
@@ -51,11 +51,11 @@ fn closed(schema: &Map<String, Value>, depth: usize, members: &mut usize) -> boo
     schema.get("additionalProperties") == Some(&Value::Bool(false))
         && properties.keys().all(|name| required.contains(&name.as_str()))
         && required.iter().all(|name| properties.contains_key(*name))
-        && properties.values().all(|inner| fits(inner, depth + 1, members))
+        && properties.values().all(|inner| fits_strict_mode(inner, depth + 1, members))
 }
 
 /// One type or several; nothing where that is written wrongly.
-fn types_of(kind: &Value) -> Vec<&str> {
+fn type_names(kind: &Value) -> Vec<&str> {
     match kind {
         Value::String(name) => vec![name],
         Value::Array(names) => names.iter().filter_map(Value::as_str).collect(),

@@ -14,10 +14,10 @@ use super::replies_file_error::{RepliesFileError, RepliesFileProblem, RepliesVal
 
 #[derive(Debug)]
 pub struct ScriptedReply {
-    pub wants: RequestExpectation,
+    pub expectation: RequestExpectation,
     pub delay_ms: u64,
     /// Characters per streamed piece.
-    pub chunk: Option<usize>,
+    pub chunk_chars: Option<usize>,
     pub usage: Option<TokenUsage>,
     pub outcome: ScriptedReplyOutcome,
 }
@@ -44,7 +44,9 @@ const CALL_KEYS: [&str; 3] = ["name", "arguments", "id"];
 const ERROR_KEYS: [&str; 3] = ["kind", "retry_after_ms", "message"];
 
 /// The model's name and the replies per agent.
-pub fn read(file: &Value) -> Result<(String, BTreeMap<String, Vec<ScriptedReply>>), RepliesFileError> {
+pub fn parse_replies_file(
+    file: &Value,
+) -> Result<(String, BTreeMap<String, Vec<ScriptedReply>>), RepliesFileError> {
     let mut problems = Vec::new();
     let model = file.get("model").and_then(Value::as_str).unwrap_or("scripted").to_owned();
     let mut replies = BTreeMap::new();
@@ -54,49 +56,49 @@ pub fn read(file: &Value) -> Result<(String, BTreeMap<String, Vec<ScriptedReply>
             for (agent, list) in agents {
                 let at = root.key(agent);
                 let Some(list) = list.as_array() else {
-                    problems.push(at.problem("a list of replies is needed"));
+                    problems.push(at.problem_at("a list of replies is needed"));
                     continue;
                 };
-                let read = |(index, value)| reply(value, &at.item(index), &mut problems);
+                let read = |(index, value)| parse_reply(value, &at.item(index), &mut problems);
                 replies.insert(agent.clone(), list.iter().enumerate().filter_map(read).collect());
             }
         }
-        _ => problems.push(root.problem("an object with a list of replies per agent is needed")),
+        _ => problems.push(root.problem_at("an object with a list of replies per agent is needed")),
     }
     if problems.is_empty() { Ok((model, replies)) } else { Err(RepliesFileError { problems }) }
 }
 
-fn reply(
+fn parse_reply(
     value: &Value,
     at: &RepliesValuePath,
     problems: &mut Vec<RepliesFileProblem>,
 ) -> Option<ScriptedReply> {
-    let members = object(value, at, problems)?;
+    let members = parse_object(value, at, problems)?;
     let Some(first) = WANTS_KEYS.into_iter().find(|key| members.contains_key(*key)) else {
-        return plain(members, at, problems);
+        return parse_plain_reply(members, at, problems);
     };
-    unknown(members, &MATCH_KEYS, at, problems);
+    check_unknown_keys(members, &MATCH_KEYS, at, problems);
     let Some(inner) = members.get("reply") else {
-        problems.push(at.problem(format!("`{first}` needs a `reply` beside it")));
+        problems.push(at.problem_at(format!("`{first}` needs a `reply` beside it")));
         return None;
     };
     let wants = RequestExpectation {
-        last: members.get("match").and_then(|wanted| fit(wanted, &at.key("match"), problems)),
-        sees: fits(members, "sees", at, problems),
-        sees_not: fits(members, "sees_not", at, problems),
+        last_message: members.get("match").and_then(|wanted| parse_fit(wanted, &at.key("match"), problems)),
+        contains: parse_fits(members, "sees", at, problems),
+        contains_not: parse_fits(members, "sees_not", at, problems),
     };
     let at = at.key("reply");
-    let inner = object(inner, &at, problems)?;
-    let found = plain(inner, &at, problems)?;
+    let inner = parse_object(inner, &at, problems)?;
+    let found = parse_plain_reply(inner, &at, problems)?;
     Some(ScriptedReply {
-        wants,
-        delay_ms: found.delay_ms.max(number(members, "delay_ms", &at, problems).unwrap_or(0)),
-        chunk: found.chunk.or_else(|| chunk(members, &at, problems)),
+        expectation: wants,
+        delay_ms: found.delay_ms.max(parse_number(members, "delay_ms", &at, problems).unwrap_or(0)),
+        chunk_chars: found.chunk_chars.or_else(|| parse_chunk(members, &at, problems)),
         ..found
     })
 }
 
-fn fits(
+fn parse_fits(
     members: &Map<String, Value>,
     key: &str,
     at: &RepliesValuePath,
@@ -106,67 +108,71 @@ fn fits(
     match members.get(key) {
         None => Vec::new(),
         Some(Value::Array(list)) => {
-            let read = |(index, text)| fit(text, &at.item(index), problems);
+            let read = |(index, text)| parse_fit(text, &at.item(index), problems);
             list.iter().enumerate().filter_map(read).collect()
         }
-        Some(text) => fit(text, &at, problems).into_iter().collect(),
+        Some(text) => parse_fit(text, &at, problems).into_iter().collect(),
     }
 }
 
-fn fit(value: &Value, at: &RepliesValuePath, problems: &mut Vec<RepliesFileProblem>) -> Option<TextPattern> {
+fn parse_fit(
+    value: &Value,
+    at: &RepliesValuePath,
+    problems: &mut Vec<RepliesFileProblem>,
+) -> Option<TextPattern> {
     let text = value.as_str();
     if text.is_none() {
-        problems.push(at.problem("a text is needed"));
+        problems.push(at.problem_at("a text is needed"));
     }
     text.map(TextPattern::new)
 }
 
-fn plain(
+fn parse_plain_reply(
     members: &Map<String, Value>,
     at: &RepliesValuePath,
     problems: &mut Vec<RepliesFileProblem>,
 ) -> Option<ScriptedReply> {
-    unknown(members, &REPLY_KEYS, at, problems);
+    check_unknown_keys(members, &REPLY_KEYS, at, problems);
     let answer = ScriptedReplyContent {
-        text: text(members, "text", at, problems),
-        reasoning: text(members, "reasoning", at, problems),
-        tool_calls: calls(members, at, problems),
+        text: parse_text(members, "text", at, problems),
+        reasoning: parse_text(members, "reasoning", at, problems),
+        tool_calls: parse_calls(members, at, problems),
     };
     let outcome = match members.get("error") {
-        Some(error) => ScriptedReplyOutcome::Error(failure(error, &at.key("error"), problems)?),
+        Some(error) => ScriptedReplyOutcome::Error(parse_failure(error, &at.key("error"), problems)?),
         None if answer.text.trim().is_empty() && answer.tool_calls.is_empty() => {
-            problems.push(at.problem("one of `text`, `tool_calls`, `error` is needed"));
+            problems.push(at.problem_at("one of `text`, `tool_calls`, `error` is needed"));
             return None;
         }
         None => ScriptedReplyOutcome::Answer(answer),
     };
     Some(ScriptedReply {
-        wants: RequestExpectation::default(),
-        delay_ms: number(members, "delay_ms", at, problems).unwrap_or(0),
-        chunk: chunk(members, at, problems),
-        usage: usage(members, at, problems),
+        expectation: RequestExpectation::default(),
+        delay_ms: parse_number(members, "delay_ms", at, problems).unwrap_or(0),
+        chunk_chars: parse_chunk(members, at, problems),
+        usage: parse_usage(members, at, problems),
         outcome,
     })
 }
 
-fn calls(
+fn parse_calls(
     members: &Map<String, Value>,
     at: &RepliesValuePath,
     problems: &mut Vec<RepliesFileProblem>,
 ) -> Vec<ToolCall> {
     let Some(list) = members.get("tool_calls") else { return Vec::new() };
     let Some(list) = list.as_array() else {
-        problems.push(at.key("tool_calls").problem("a list is needed"));
+        problems.push(at.key("tool_calls").problem_at("a list is needed"));
         return Vec::new();
     };
     let mut found = Vec::new();
     for (index, value) in list.iter().enumerate() {
         let at = at.key("tool_calls").item(index);
-        let Some(members) = object(value, &at, problems) else { continue };
-        unknown(members, &CALL_KEYS, &at, problems);
-        let name = text(members, "name", &at, problems);
+        let Some(members) = parse_object(value, &at, problems) else { continue };
+        check_unknown_keys(members, &CALL_KEYS, &at, problems);
+        let name = parse_text(members, "name", &at, problems);
         if name.is_empty() {
-            problems.push(at.problem("`name` is needed"));
+            problems.push(at.problem_at("`name` is needed"));
         }
         let arguments = match members.get("arguments") {
             None => "{}".to_owned(),
@@ -174,20 +180,25 @@ fn calls(
             Some(Value::String(text)) => text.clone(),
             Some(value) => value.to_string(),
         };
-        found.push(ToolCall { id: text(members, "id", &at, problems), name, arguments, original: None });
+        found.push(ToolCall {
+            id: parse_text(members, "id", &at, problems),
+            name,
+            arguments,
+            original: None,
+        });
     }
     found
 }
 
-fn failure(
+fn parse_failure(
     value: &Value,
     at: &RepliesValuePath,
     problems: &mut Vec<RepliesFileProblem>,
 ) -> Option<ModelError> {
-    let members = object(value, at, problems)?;
-    unknown(members, &ERROR_KEYS, at, problems);
-    let retry_after_ms = number(members, "retry_after_ms", at, problems);
-    let message = text(members, "message", at, problems);
+    let members = parse_object(value, at, problems)?;
+    check_unknown_keys(members, &ERROR_KEYS, at, problems);
+    let retry_after_ms = parse_number(members, "retry_after_ms", at, problems);
+    let message = parse_text(members, "message", at, problems);
     let detail = if message.is_empty() { "scripted error".to_owned() } else { message };
     Some(match members.get("kind").and_then(Value::as_str) {
         Some("rate_limited" | "rate_limit") => ModelError::RateLimited { retry_after_ms, detail },
@@ -199,7 +210,7 @@ fn failure(
         Some("refused") => ModelError::Refused { detail },
         Some("protocol") => ModelError::Protocol { detail },
         _ => {
-            problems.push(at.key("kind").problem(
+            problems.push(at.key("kind").problem_at(
                 "one of rate_limited, overloaded, transport, timeout, auth, too_long, refused, protocol is needed",
             ));
             return None;
@@ -207,16 +218,16 @@ fn failure(
     })
 }
 
-fn usage(
+fn parse_usage(
     members: &Map<String, Value>,
     at: &RepliesValuePath,
     problems: &mut Vec<RepliesFileProblem>,
 ) -> Option<TokenUsage> {
     let value = members.get("usage")?;
     let at = at.key("usage");
-    let counts = object(value, &at, problems)?;
-    unknown(counts, &["prompt", "completion", "cached", "reasoning", "written"], &at, problems);
-    let mut count = |key: &str| number(counts, key, &at, problems).unwrap_or(0);
+    let counts = parse_object(value, &at, problems)?;
+    check_unknown_keys(counts, &["prompt", "completion", "cached", "reasoning", "written"], &at, problems);
+    let mut count = |key: &str| parse_number(counts, key, &at, problems).unwrap_or(0);
     Some(TokenUsage {
         prompt: count("prompt"),
         completion: count("completion"),
@@ -226,19 +237,19 @@ fn usage(
     })
 }
 
-fn chunk(
+fn parse_chunk(
     members: &Map<String, Value>,
     at: &RepliesValuePath,
     problems: &mut Vec<RepliesFileProblem>,
 ) -> Option<usize> {
-    let size = number(members, "chunk", at, problems)?;
+    let size = parse_number(members, "chunk", at, problems)?;
     if size == 0 {
-        problems.push(at.key("chunk").problem("at least 1 is needed"));
+        problems.push(at.key("chunk").problem_at("at least 1 is needed"));
     }
     usize::try_from(size).ok().filter(|size| *size > 0)
 }
 
-fn number(
+fn parse_number(
     members: &Map<String, Value>,
     key: &str,
     at: &RepliesValuePath,
@@ -247,12 +258,12 @@ fn number(
     let value = members.get(key)?;
     let found = value.as_u64();
     if found.is_none() {
-        problems.push(at.key(key).problem("a whole number is needed"));
+        problems.push(at.key(key).problem_at("a whole number is needed"));
     }
     found
 }
 
-fn text(
+fn parse_text(
     members: &Map<String, Value>,
     key: &str,
     at: &RepliesValuePath,
@@ -262,31 +273,31 @@ fn text(
         None => String::new(),
         Some(Value::String(text)) => text.clone(),
         Some(_) => {
-            problems.push(at.key(key).problem("a text is needed"));
+            problems.push(at.key(key).problem_at("a text is needed"));
             String::new()
         }
     }
 }
 
-fn object<'a>(
+fn parse_object<'a>(
     value: &'a Value,
     at: &RepliesValuePath,
     problems: &mut Vec<RepliesFileProblem>,
 ) -> Option<&'a Map<String, Value>> {
     let found = value.as_object();
     if found.is_none() {
-        problems.push(at.problem("an object is needed"));
+        problems.push(at.problem_at("an object is needed"));
     }
     found
 }
 
-fn unknown(
+fn check_unknown_keys(
     members: &Map<String, Value>,
     known: &'static [&'static str],
     at: &RepliesValuePath,
     problems: &mut Vec<RepliesFileProblem>,
 ) {
     for key in members.keys().filter(|key| !known.contains(&key.as_str()) && !key.starts_with("x_")) {
-        problems.push(at.unknown(key, known));
+        problems.push(at.unknown_key_problem(key, known));
     }
 }

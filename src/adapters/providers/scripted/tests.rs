@@ -44,7 +44,7 @@ async fn replies_come_in_order_per_agent() {
     }))
     .unwrap();
     let heard = StreamedPiecesSink::default();
-    let first = model.call(&request("coder", "go"), &heard).await.unwrap();
+    let first = model.answer_request(&request("coder", "go"), &heard).await.unwrap();
     assert_eq!((first.text.as_str(), first.usage.prompt, first.usage_estimated), ("wörds!", 9, false));
     assert_eq!(
         (first.model.as_deref(), first.finish, first.duration_ms),
@@ -52,17 +52,20 @@ async fn replies_come_in_order_per_agent() {
     );
     assert_eq!(*heard.0.lock().unwrap(), ["hm", "wörd", "s!"]);
 
-    assert_eq!(model.call(&request("reviewer", "?"), &heard).await.unwrap().text, "ok");
-    let second = model.call(&request("coder", "go"), &heard).await.unwrap();
+    assert_eq!(model.answer_request(&request("reviewer", "?"), &heard).await.unwrap().text, "ok");
+    let second = model.answer_request(&request("coder", "go"), &heard).await.unwrap();
     let calls: Vec<_> = second.tool_calls.iter().map(|c| (c.id.as_str(), c.arguments.as_str())).collect();
     assert_eq!(calls, [("call_coder_1_0", "{\"p\":1}"), ("mine", "{bad")]);
     assert!(second.usage_estimated && second.usage.completion > 0);
 
-    let error = model.call(&request("coder", "go"), &heard).await.unwrap_err();
+    let error = model.answer_request(&request("coder", "go"), &heard).await.unwrap_err();
     assert_eq!(error, ModelError::RateLimited { retry_after_ms: Some(5), detail: "slow".to_owned() });
-    assert_eq!(model.call(&request("coder", "please fix them"), &heard).await.unwrap().text, "fixed");
-    assert_eq!(model.call(&request("coder", "x a+b( y"), &heard).await.unwrap().text, "plain");
-    assert_eq!(model.unused(), [("reviewer".to_owned(), 1)]);
+    assert_eq!(
+        model.answer_request(&request("coder", "please fix them"), &heard).await.unwrap().text,
+        "fixed"
+    );
+    assert_eq!(model.answer_request(&request("coder", "x a+b( y"), &heard).await.unwrap().text, "plain");
+    assert_eq!(model.unused_replies(), [("reviewer".to_owned(), 1)]);
 }
 
 #[tokio::test]
@@ -75,15 +78,17 @@ async fn drift_says_what_was_asked_and_what_was_expected() {
         ("stranger", &["stranger", "no replies", "coder, idle"]),
     ];
     for (agent, says) in rows {
-        let error =
-            model.call(&request(agent, "something"), &StreamedPiecesSink::default()).await.unwrap_err();
+        let error = model
+            .answer_request(&request(agent, "something"), &StreamedPiecesSink::default())
+            .await
+            .unwrap_err();
         assert_eq!(error.code(), "model.drift");
         for word in says {
             assert!(error.to_string().contains(word), "{agent}: `{word}` is not in: {error}");
         }
     }
     // What did not fit is not used up.
-    assert_eq!(model.unused(), [("coder".to_owned(), 0)]);
+    assert_eq!(model.unused_replies(), [("coder".to_owned(), 0)]);
 }
 
 /// What three messages must hold, and what is said if they do not.
@@ -104,7 +109,7 @@ async fn replies_ask_for_what_an_agent_is_shown() {
         let mut asked = request("coder", "first");
         asked.messages.push(ChatMessage::text(ChatRole::Assistant, "second"));
         asked.messages.push(ChatMessage::text(ChatRole::User, "third and end"));
-        let came = model.call(&asked, &StreamedPiecesSink::default()).await;
+        let came = model.answer_request(&asked, &StreamedPiecesSink::default()).await;
         let error = came.err().map(|error| error.to_string()).unwrap_or_default();
         assert!(if says.is_empty() { error.is_empty() } else { error.contains(says) }, "{reply}: {error}");
     }

@@ -4,9 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::pages::DatabasePages;
-use super::record_format::{SqliteColumnValue, cell, shape};
+use super::record_format::{SqliteColumnValue, page_kind, parse_cell};
 use super::salvaged_rows::SalvagedRows;
-use super::wal::number;
+use super::wal::read_u32;
 use synthdev_domain::snapshot::RunWorktree;
 
 /// Column of `runs`, the index that repeats it, and the place in there. The key is the index's last column.
@@ -19,7 +19,7 @@ const REPEATED: [(usize, &str, usize); 5] = [
 ];
 
 /// Puts them together as far as their ids are known; returns their keys.
-pub(super) fn restore(pages: &DatabasePages, found: &mut SalvagedRows) -> Vec<i64> {
+pub(super) fn restore_indexes(pages: &DatabasePages, found: &mut SalvagedRows) -> Vec<i64> {
     let rows = found.rows.keys().map(|(key, _)| *key);
     let mut missing: BTreeSet<i64> = rows.chain(found.progress.keys().copied()).collect();
     missing.retain(|key| !found.runs.contains_key(key));
@@ -29,10 +29,10 @@ pub(super) fn restore(pages: &DatabasePages, found: &mut SalvagedRows) -> Vec<i6
     let mut runs: BTreeMap<i64, Vec<SqliteColumnValue>> = BTreeMap::new();
     for (column, index, place) in REPEATED {
         let Some(root) = found.roots.get(index) else { continue };
-        for entry in entries(pages, *root) {
+        for entry in index_entries(pages, *root) {
             let Some(SqliteColumnValue::Integer(key)) = entry.last() else { continue };
             if missing.contains(key) && entry.len() > 1 {
-                runs.entry(*key).or_insert_with(blank)[column] = entry[place].clone();
+                runs.entry(*key).or_insert_with(blank_columns)[column] = entry[place].clone();
             }
         }
     }
@@ -47,7 +47,7 @@ pub(super) fn unknown_worktree() -> String {
     serde_json::to_string(&RunWorktree::unknown()).unwrap_or_default()
 }
 
-fn blank() -> Vec<SqliteColumnValue> {
+fn blank_columns() -> Vec<SqliteColumnValue> {
     let mut fields = vec![SqliteColumnValue::Text(String::new()); 8];
     fields[0] = SqliteColumnValue::Null;
     fields[6] = SqliteColumnValue::Integer(0);
@@ -61,19 +61,19 @@ fn blank() -> Vec<SqliteColumnValue> {
 }
 
 /// All entries of an index below a page, without those of pages that cannot be read.
-fn entries(pages: &DatabasePages, root: u32) -> Vec<Vec<SqliteColumnValue>> {
+fn index_entries(pages: &DatabasePages, root: u32) -> Vec<Vec<SqliteColumnValue>> {
     let (mut open, mut seen, mut entries) = (vec![root], BTreeSet::new(), Vec::new());
     while let Some(at) = open.pop() {
         if at < 2 || at > pages.count || !seen.insert(at) {
             continue;
         }
-        let Some(page) = pages.page(at) else { continue };
-        let Some((_, cells)) = shape(&page) else { continue };
-        entries.extend((0..cells).filter_map(|at| cell(pages, &page, at)).map(|(_, fields)| fields));
+        let Some(page) = pages.read_page(at) else { continue };
+        let Some((_, cells)) = page_kind(&page) else { continue };
+        entries.extend((0..cells).filter_map(|at| parse_cell(pages, &page, at)).map(|(_, fields)| fields));
         if page[0] == 0x02 {
-            open.push(number(&page, 8));
+            open.push(read_u32(&page, 8));
             let pointers = page[12..12 + 2 * usize::from(cells)].chunks_exact(2);
-            open.extend(pointers.map(|at| number(&page, usize::from(u16::from_be_bytes([at[0], at[1]])))));
+            open.extend(pointers.map(|at| read_u32(&page, usize::from(u16::from_be_bytes([at[0], at[1]])))));
         }
     }
     entries

@@ -7,7 +7,7 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 use std::rc::Rc;
 
-use super::wal::{USUAL_SIZE, WalFrames, is_page_size, number};
+use super::wal::{USUAL_SIZE, WalFrames, is_page_size, read_u32};
 use crate::sqlite::wal_sync;
 
 /// How a database begins.
@@ -21,10 +21,10 @@ pub(super) struct DatabasePages {
     /// Pages that there are.
     pub(super) count: u32,
     /// Pages that hold nothing any more: what was removed must not come back.
-    free: BTreeSet<u32>,
+    free_pages: BTreeSet<u32>,
     /// What is missing of the whole, for people.
     pub(super) notes: Vec<String>,
-    last: RefCell<(u32, Rc<Vec<u8>>)>,
+    last_page: RefCell<(u32, Rc<Vec<u8>>)>,
 }
 
 impl DatabasePages {
@@ -45,21 +45,22 @@ impl DatabasePages {
             size => usize::from(size),
         };
         let told = Some(told).filter(|size| sound && is_page_size(*size));
-        let log = WalFrames::read(&wal_sync::log_of(path), told)?;
+        let log = WalFrames::read_frames(&wal_sync::wal_path(path), told)?;
         let size = told.or(log.page_size).unwrap_or(USUAL_SIZE);
         let in_file = u32::try_from(bytes.div_ceil(size as u64)).unwrap_or(u32::MAX);
         let in_log = log.pages.keys().copied().max().unwrap_or(0);
         let last = RefCell::new((0, Rc::default()));
         let count = in_file.max(in_log);
-        let mut pages = Self { file, log, size, count, free: BTreeSet::new(), notes: Vec::new(), last };
+        let mut pages =
+            Self { file, log, size, count, free_pages: BTreeSet::new(), notes: Vec::new(), last_page: last };
         pages.note_damage(bytes);
         Ok(pages)
     }
 
     /// `None` if it cannot be read; what the file does not hold in full is filled with zeros.
-    pub(super) fn page(&self, number: u32) -> Option<Rc<Vec<u8>>> {
-        if self.last.borrow().0 == number {
-            return Some(Rc::clone(&self.last.borrow().1));
+    pub(super) fn read_page(&self, number: u32) -> Option<Rc<Vec<u8>>> {
+        if self.last_page.borrow().0 == number {
+            return Some(Rc::clone(&self.last_page.borrow().1));
         }
         let (file, at) = match self.log.pages.get(&number) {
             Some(at) => (self.log.file.as_ref()?, *at),
@@ -71,23 +72,23 @@ impl DatabasePages {
         from.take(self.size as u64).read_to_end(&mut bytes).ok()?;
         bytes.resize(self.size, 0);
         let page = Rc::new(bytes);
-        *self.last.borrow_mut() = (number, Rc::clone(&page));
+        *self.last_page.borrow_mut() = (number, Rc::clone(&page));
         Some(page)
     }
 
     /// Numbers of the pages that may hold rows of ours.
     pub(super) fn with_rows(&self) -> impl Iterator<Item = u32> + '_ {
-        (1..=self.count).filter(|number| !self.free.contains(number))
+        (1..=self.count).filter(|number| !self.free_pages.contains(number))
     }
 
     fn note_damage(&mut self, bytes: u64) {
-        let first = self.page(1);
+        let first = self.read_page(1);
         let header = first.as_ref().filter(|page| page.starts_with(MAGIC));
-        if self.log.headless {
+        if self.log.header_invalid {
             self.notes.push("the log's beginning is damaged".to_owned());
         }
-        if self.log.broken > 0 {
-            self.notes.push(format!("{} pages of the log cannot be read", self.log.broken));
+        if self.log.broken_frames > 0 {
+            self.notes.push(format!("{} pages of the log cannot be read", self.log.broken_frames));
         }
         let Some(header) = header else {
             self.notes.push(match bytes {
@@ -96,11 +97,11 @@ impl DatabasePages {
             });
             return;
         };
-        let whole = number(header, 28);
+        let whole = read_u32(header, 28);
         if whole > self.count {
             self.notes.push(format!("the file ends at page {} of {whole}", self.count));
         }
-        if !self.find_free(number(header, 32)) {
+        if !self.find_free(read_u32(header, 32)) {
             self.notes
                 .push("the list of free pages is damaged: runs that were removed may be back".to_owned());
         }
@@ -109,13 +110,13 @@ impl DatabasePages {
     /// Follows the list of free pages; `false` if it leads nowhere.
     fn find_free(&mut self, mut trunk: u32) -> bool {
         while trunk != 0 {
-            let Some(page) = self.page(trunk).filter(|_| trunk <= self.count) else { return false };
-            let held = number(&page, 4) as usize;
-            if held > self.size / 4 - 2 || !self.free.insert(trunk) {
+            let Some(page) = self.read_page(trunk).filter(|_| trunk <= self.count) else { return false };
+            let held = read_u32(&page, 4) as usize;
+            if held > self.size / 4 - 2 || !self.free_pages.insert(trunk) {
                 return false;
             }
-            self.free.extend((0..held).map(|at| number(&page, 8 + 4 * at)));
-            trunk = number(&page, 0);
+            self.free_pages.extend((0..held).map(|at| read_u32(&page, 8 + 4 * at)));
+            trunk = read_u32(&page, 0);
         }
         true
     }

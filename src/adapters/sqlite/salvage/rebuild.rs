@@ -22,13 +22,13 @@ use synthdev_domain::journal::{JournalRow, RunStatus};
 pub(super) struct RescueTotals {
     pub(super) runs: u64,
     pub(super) rows: u64,
-    pub(super) lost: Vec<String>,
+    pub(super) lost_items: Vec<String>,
 }
 
 /// One run on its way.
 struct RunRescue<'a> {
     pages: &'a DatabasePages,
-    found: &'a SalvagedRows,
+    salvaged: &'a SalvagedRows,
     transaction: &'a Transaction<'a>,
     /// Its key in both files.
     key: i64,
@@ -49,35 +49,35 @@ impl ToSql for SqliteColumnValue {
 
 /// # Errors
 /// The new file cannot be written.
-pub(super) fn write(
+pub(super) fn write_rescued(
     connection: &mut Connection,
     pages: &DatabasePages,
     mut found: SalvagedRows,
 ) -> rusqlite::Result<RescueTotals> {
-    let mut saved = RescueTotals { lost: pages.notes.clone(), ..RescueTotals::default() };
-    let pieced = indexes::restore(pages, &mut found);
+    let mut saved = RescueTotals { lost_items: pages.notes.clone(), ..RescueTotals::default() };
+    let pieced = indexes::restore_indexes(pages, &mut found);
     let found = &found;
     for (key, fields) in &found.runs {
         let transaction = connection.transaction()?;
-        let id = text(fields, 1).unwrap_or_default().to_owned();
-        let case = RunRescue { pages, found, transaction: &transaction, key: *key, id };
+        let id = text_field(fields, 1).unwrap_or_default().to_owned();
+        let case = RunRescue { pages, salvaged: found, transaction: &transaction, key: *key, id };
         if case.insert_run(fields, &mut saved)? {
             if pieced.contains(key) {
-                case.lose(&mut saved, "its input as lists show it, where it came from, and where it worked: it cannot be resumed");
+                case.note_loss(&mut saved, "its input as lists show it, where it came from, and where it worked: it cannot be resumed");
             }
             case.insert_rows(&mut saved)?;
             saved.runs += 1;
         }
         transaction.commit()?;
     }
-    saved.lost.extend(nameless(found));
+    saved.lost_items.extend(runs_without_header(found));
     connection
         .execute_batch("UPDATE counters SET runs = (SELECT coalesce(max(key), 0) FROM runs), claims = 0")?;
     Ok(saved)
 }
 
 /// What is there of runs whose beginning is not.
-fn nameless(found: &SalvagedRows) -> Vec<String> {
+fn runs_without_header(found: &SalvagedRows) -> Vec<String> {
     let mut rows: BTreeMap<i64, u64> = found.progress.keys().map(|key| (*key, 0)).collect();
     found.rows.keys().for_each(|(key, _)| *rows.entry(*key).or_default() += 1);
     rows.retain(|key, _| !found.runs.contains_key(key));
@@ -86,20 +86,20 @@ fn nameless(found: &SalvagedRows) -> Vec<String> {
 }
 
 impl RunRescue<'_> {
-    fn lose(&self, saved: &mut RescueTotals, what: &str) {
-        saved.lost.push(format!("run {}: {what}", self.id));
+    fn note_loss(&self, saved: &mut RescueTotals, what: &str) {
+        saved.lost_items.push(format!("run {}: {what}", self.id));
     }
 
     /// The run and its progress; `false` if it makes no sense at all.
     fn insert_run(&self, fields: &[SqliteColumnValue], saved: &mut RescueTotals) -> rusqlite::Result<bool> {
-        let spec = match self.text_of(text(fields, 7).unwrap_or_default()) {
+        let spec = match self.stored_text(text_field(fields, 7).unwrap_or_default()) {
             Some(spec) => spec,
             None => {
-                self.lose(saved, "its definition: it can be found and searched, not shown or resumed");
+                self.note_loss(saved, "its definition: it can be found and searched, not shown or resumed");
                 String::new()
             }
         };
-        let spec = blob::store(self.transaction, &spec)?;
+        let spec = blob::store_text(self.transaction, &spec)?;
         let mut columns = fields.to_vec();
         columns.resize(12, SqliteColumnValue::Null);
         columns[0] = SqliteColumnValue::Integer(self.key);
@@ -110,7 +110,7 @@ impl RunRescue<'_> {
             return Ok(false);
         }
         if !self.insert_progress()? {
-            self.lose(saved, "how far it had come; its rows tell it");
+            self.note_loss(saved, "how far it had come; its rows tell it");
             self.insert_neutral_progress(text_time(fields))?;
         }
         if !self.is_readable()? {
@@ -118,11 +118,11 @@ impl RunRescue<'_> {
             let plain = "UPDATE runs SET origin_run = NULL, origin_kind = NULL, origin_step = NULL,
                          worktree = CASE WHEN worktree IS NULL THEN NULL ELSE ?2 END WHERE key = ?1";
             self.transaction.execute(plain, params![self.key, indexes::unknown_worktree()])?;
-            self.lose(saved, "where it came from and where it worked");
+            self.note_loss(saved, "where it came from and where it worked");
         }
         self.transaction.execute("INSERT INTO behind VALUES (?1, 0)", [self.key])?;
         if !self.is_readable()? {
-            self.lose(saved, "all of it: its values make no sense");
+            self.note_loss(saved, "all of it: its values make no sense");
             self.transaction.execute("DELETE FROM runs WHERE key = ?1", [self.key])?;
             return Ok(false);
         }
@@ -130,7 +130,7 @@ impl RunRescue<'_> {
     }
 
     fn insert_progress(&self) -> rusqlite::Result<bool> {
-        let Some(fields) = self.found.progress.get(&self.key) else { return Ok(false) };
+        let Some(fields) = self.salvaged.progress.get(&self.key) else { return Ok(false) };
         let mut columns = fields.clone();
         columns[0] = SqliteColumnValue::Integer(self.key);
         // nobody drives it here
@@ -155,13 +155,13 @@ impl RunRescue<'_> {
         let sql = format!("{} WHERE key = ?1", decode::SUMMARY);
         let mut statement = self.transaction.prepare_cached(&sql)?;
         let mut census = ProcessLivenessCache::default();
-        let found = statement.query_row([self.key], |row| decode::summary(row, &mut census));
+        let found = statement.query_row([self.key], |row| decode::decode_summary(row, &mut census));
         Ok(decode::if_readable(found.optional())?.flatten().is_some())
     }
 
     /// The rows before the first hole.
     fn insert_rows(&self, saved: &mut RescueTotals) -> rusqlite::Result<()> {
-        let there = self.found.rows.range((self.key, 0)..(self.key + 1, 0)).count();
+        let there = self.salvaged.rows.range((self.key, 0)..(self.key + 1, 0)).count();
         let (mut kept, mut newest) = (0, i64::MIN);
         for seq in 1.. {
             let Some(row) = self.insert_row(seq)? else { break };
@@ -169,9 +169,9 @@ impl RunRescue<'_> {
             kept = seq;
         }
         saved.rows += kept.unsigned_abs();
-        let last = self.found.rows.range((self.key, 0)..(self.key + 1, 0)).next_back();
+        let last = self.salvaged.rows.range((self.key, 0)..(self.key + 1, 0)).next_back();
         let last = last.map_or(0, |((_, seq), _)| *seq);
-        let reached = self.updated()?;
+        let reached = self.last_updated()?;
         if last > kept {
             let read = there.saturating_sub(usize::try_from(kept).unwrap_or(0));
             let more = if read == 0 {
@@ -179,11 +179,11 @@ impl RunRescue<'_> {
             } else {
                 format!(" ({read} of them can be read, but do not follow)")
             };
-            self.lose(saved, &format!("its rows from {} to {last}{more}; {kept} are kept", kept + 1));
-            self.cut(newest)
+            self.note_loss(saved, &format!("its rows from {} to {last}{more}; {kept} are kept", kept + 1));
+            self.cut_run(newest)
         } else if newest < reached && !self.ended_by_a_bug()? {
-            self.lose(saved, &format!("its rows after the first {kept}"));
-            self.cut(newest)
+            self.note_loss(saved, &format!("its rows after the first {kept}"));
+            self.cut_run(newest)
         } else {
             self.insert_tokens()
         }
@@ -191,14 +191,14 @@ impl RunRescue<'_> {
 
     /// Puts a row into the new file; `None` if it is not there or makes no sense.
     fn insert_row(&self, seq: i64) -> rusqlite::Result<Option<JournalRow>> {
-        let spot = self.found.rows.get(&(self.key, seq));
-        let Some(mut columns) = spot.and_then(|spot| salvaged_rows::read(self.pages, *spot)) else {
+        let spot = self.salvaged.rows.get(&(self.key, seq));
+        let Some(mut columns) = spot.and_then(|spot| salvaged_rows::read_cell(self.pages, *spot)) else {
             return Ok(None);
         };
         columns.resize(9, SqliteColumnValue::Null);
         if let SqliteColumnValue::Text(hash) = &columns[6] {
-            let Some(long) = self.text_of(hash) else { return Ok(None) };
-            columns[6] = SqliteColumnValue::Text(blob::store(self.transaction, &long)?);
+            let Some(long) = self.stored_text(hash) else { return Ok(None) };
+            columns[6] = SqliteColumnValue::Text(blob::store_text(self.transaction, &long)?);
         }
         let mut put = self
             .transaction
@@ -217,13 +217,13 @@ impl RunRescue<'_> {
     }
 
     /// A text that is stored by its hash, if it is still what it was.
-    fn text_of(&self, hash: &str) -> Option<String> {
-        let fields = salvaged_rows::read(self.pages, *self.found.blobs.get(hash)?)?;
+    fn stored_text(&self, hash: &str) -> Option<String> {
+        let fields = salvaged_rows::read_cell(self.pages, *self.salvaged.blobs.get(hash)?)?;
         let Some(SqliteColumnValue::Blob(bytes)) = fields.into_iter().nth(1) else { return None };
-        (blob::hex(&Sha256::digest(&bytes)) == hash).then(|| String::from_utf8(bytes).ok())?
+        (blob::to_hex(&Sha256::digest(&bytes)) == hash).then(|| String::from_utf8(bytes).ok())?
     }
 
-    fn updated(&self) -> rusqlite::Result<i64> {
+    fn last_updated(&self) -> rusqlite::Result<i64> {
         let sql = "SELECT updated FROM progress WHERE run = ?1";
         self.transaction.query_row(sql, [self.key], |row| row.get(0))
     }
@@ -236,7 +236,7 @@ impl RunRescue<'_> {
     }
 
     /// It ends earlier than it did: what its end was is no longer true.
-    fn cut(&self, newest: i64) -> rusqlite::Result<()> {
+    fn cut_run(&self, newest: i64) -> rusqlite::Result<()> {
         let sql =
             "UPDATE progress SET status = ?2, updated = max(?3, (SELECT started FROM runs WHERE key = ?1)),
                      pauses = NULL, error = NULL, output = NULL WHERE run = ?1";
@@ -246,7 +246,8 @@ impl RunRescue<'_> {
 
     fn insert_tokens(&self) -> rusqlite::Result<()> {
         let put = "INSERT OR IGNORE INTO tokens VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10)";
-        for token in self.found.tokens.iter().filter(|token| token[1] == SqliteColumnValue::Integer(self.key))
+        for token in
+            self.salvaged.tokens.iter().filter(|token| token[1] == SqliteColumnValue::Integer(self.key))
         {
             self.transaction.execute(put, params_from_iter(token))?;
         }
@@ -254,7 +255,7 @@ impl RunRescue<'_> {
     }
 }
 
-fn text(fields: &[SqliteColumnValue], at: usize) -> Option<&str> {
+fn text_field(fields: &[SqliteColumnValue], at: usize) -> Option<&str> {
     match fields.get(at) {
         Some(SqliteColumnValue::Text(text)) => Some(text),
         _ => None,

@@ -3,7 +3,7 @@
 //! The format is fixed and documented (sqlite.org/fileformat2.html); nothing here is specific to our tables.
 
 use super::pages::{DatabasePages, MAGIC};
-use super::wal::number;
+use super::wal::read_u32;
 
 /// A column as it is stored.
 #[derive(Clone, PartialEq, Debug)]
@@ -25,8 +25,8 @@ pub(super) enum BTreeKind {
 }
 
 /// Kind of a page that holds records, and how many; `None` for every other page.
-pub(super) fn shape(page: &[u8]) -> Option<(BTreeKind, u16)> {
-    let start = start(page);
+pub(super) fn page_kind(page: &[u8]) -> Option<(BTreeKind, u16)> {
+    let start = header_start(page);
     let (tree, head) = match page.get(start)? {
         0x0d => (BTreeKind::Table, 8),
         0x0a => (BTreeKind::Index, 8),
@@ -38,28 +38,32 @@ pub(super) fn shape(page: &[u8]) -> Option<(BTreeKind, u16)> {
 }
 
 /// Row number (0 where there is none) and columns of a cell.
-pub(super) fn cell(pages: &DatabasePages, page: &[u8], at: u16) -> Option<(i64, Vec<SqliteColumnValue>)> {
-    let (tree, cells) = shape(page)?;
+pub(super) fn parse_cell(
+    pages: &DatabasePages,
+    page: &[u8],
+    at: u16,
+) -> Option<(i64, Vec<SqliteColumnValue>)> {
+    let (tree, cells) = page_kind(page)?;
     let inner = page[0] == 0x02;
-    let pointer = start(page) + (if inner { 12 } else { 8 }) + 2 * usize::from(at);
+    let pointer = header_start(page) + (if inner { 12 } else { 8 }) + 2 * usize::from(at);
     if at >= cells {
         return None;
     }
     let start = usize::from(u16::from_be_bytes([page[pointer], page[pointer + 1]]));
     let mut rest = page.get(start + if inner { 4 } else { 0 }..)?;
-    let length = usize::try_from(varint(&mut rest)?).ok()?;
-    let row = if tree == BTreeKind::Table { varint(&mut rest)? } else { 0 };
+    let length = usize::try_from(parse_varint(&mut rest)?).ok()?;
+    let row = if tree == BTreeKind::Table { parse_varint(&mut rest)? } else { 0 };
     let local = local_part(tree, length, pages.size);
     let mut payload = rest.get(..local)?.to_vec();
     if local < length {
-        let next = number(rest.get(local..local + 4)?, 0);
-        overflow(pages, next, length, &mut payload)?;
+        let next = read_u32(rest.get(local..local + 4)?, 0);
+        read_overflow(pages, next, length, &mut payload)?;
     }
-    Some((row, record(&payload)?))
+    Some((row, parse_record(&payload)?))
 }
 
 /// In the first page the file's header comes first.
-fn start(page: &[u8]) -> usize {
+fn header_start(page: &[u8]) -> usize {
     if page.starts_with(MAGIC) { 100 } else { 0 }
 }
 
@@ -78,7 +82,7 @@ fn local_part(tree: BTreeKind, length: usize, size: usize) -> usize {
 }
 
 /// The rest of a payload, from a chain of pages that ends where it must.
-fn overflow(pages: &DatabasePages, mut next: u32, length: usize, payload: &mut Vec<u8>) -> Option<()> {
+fn read_overflow(pages: &DatabasePages, mut next: u32, length: usize, payload: &mut Vec<u8>) -> Option<()> {
     // a damaged length would ask for more than there is
     if length / (pages.size - 4) > pages.count as usize {
         return None;
@@ -87,28 +91,28 @@ fn overflow(pages: &DatabasePages, mut next: u32, length: usize, payload: &mut V
         if next < 2 || next > pages.count {
             return None;
         }
-        let page = pages.page(next)?;
+        let page = pages.read_page(next)?;
         let part = (length - payload.len()).min(pages.size - 4);
         payload.extend_from_slice(page.get(4..4 + part)?);
-        next = number(&page, 0);
+        next = read_u32(&page, 0);
     }
     (next == 0).then_some(())
 }
 
-fn record(payload: &[u8]) -> Option<Vec<SqliteColumnValue>> {
+fn parse_record(payload: &[u8]) -> Option<Vec<SqliteColumnValue>> {
     let mut rest = payload;
-    let head = usize::try_from(varint(&mut rest)?).ok()?;
+    let head = usize::try_from(parse_varint(&mut rest)?).ok()?;
     let mut kinds = payload.get(payload.len() - rest.len()..head)?;
     let mut body = payload.get(head..)?;
     let mut fields = Vec::new();
     while !kinds.is_empty() {
-        let kind = varint(&mut kinds)?;
-        fields.push(field(kind, &mut body)?);
+        let kind = parse_varint(&mut kinds)?;
+        fields.push(parse_field(kind, &mut body)?);
     }
     body.is_empty().then_some(fields)
 }
 
-fn field(kind: i64, body: &mut &[u8]) -> Option<SqliteColumnValue> {
+fn parse_field(kind: i64, body: &mut &[u8]) -> Option<SqliteColumnValue> {
     let length = match kind {
         0 | 8 | 9 => 0,
         1..=4 => usize::try_from(kind).ok()?,
@@ -133,7 +137,7 @@ fn field(kind: i64, body: &mut &[u8]) -> Option<SqliteColumnValue> {
 }
 
 /// Up to nine bytes, seven bits each but for the last.
-fn varint(rest: &mut &[u8]) -> Option<i64> {
+fn parse_varint(rest: &mut &[u8]) -> Option<i64> {
     let mut value: u64 = 0;
     for at in 0..9 {
         let (byte, tail) = rest.split_first()?;
@@ -163,7 +167,7 @@ mod tests {
             (&[], None, 0),
         ] {
             let mut rest = bytes;
-            assert_eq!(varint(&mut rest), value, "{bytes:?}");
+            assert_eq!(parse_varint(&mut rest), value, "{bytes:?}");
             assert_eq!(rest.len(), left, "{bytes:?}");
         }
     }
@@ -176,10 +180,10 @@ mod tests {
             SqliteColumnValue::Integer(-2),
             SqliteColumnValue::Text("ok".to_owned()),
         ];
-        assert_eq!(record(&sound), Some(fields));
+        assert_eq!(parse_record(&sound), Some(fields));
         for broken in [&sound[..6], &[4, 0, 1, 17, 0xfe, b'o', b'k', 0], &[9, 0], &[4, 0, 10, 11], &[]] {
-            assert_eq!(record(broken), None, "{broken:?}");
+            assert_eq!(parse_record(broken), None, "{broken:?}");
         }
-        assert_eq!(record(&[2, 17, 0xff, 0xfe]), None, "no UTF-8");
+        assert_eq!(parse_record(&[2, 17, 0xff, 0xfe]), None, "no UTF-8");
     }
 }

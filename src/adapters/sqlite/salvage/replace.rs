@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::{beside, unused};
-use crate::sqlite::open::{self, is_unfinished, note_of, refuse_unfinished};
+use super::{ensure_unused, with_suffix};
+use crate::sqlite::open::{self, is_unfinished, refuse_unfinished, replacement_note_path};
 use crate::sqlite::{store_errors, wal_sync};
 use synthdev_ports::run_store::StoreError;
 
@@ -32,8 +32,8 @@ struct ReplacementNote {
 /// # Errors
 /// Another process has `path` open, something is at `away`, a replacement was not finished, or a file cannot be
 /// written or renamed: `finish` does the rest if the note was written.
-pub fn replace(path: &Path, from: &Path, away: &Path) -> Result<(), StoreError> {
-    unused(path)?;
+pub fn replace_store(path: &Path, from: &Path, away: &Path) -> Result<(), StoreError> {
+    ensure_unused(path)?;
     refuse_unfinished(path)?;
     if !open::is_absent(away) || wal_sync::log_bytes(away) > 0 {
         let message = format!("{} is there already", away.display());
@@ -42,34 +42,35 @@ pub fn replace(path: &Path, from: &Path, away: &Path) -> Result<(), StoreError> 
     // what takes the place must be on the disk before anything gives way to it
     File::open(from)
         .and_then(|file| file.sync_all())
-        .map_err(|error| store_errors::io(from, "sync", &error))?;
+        .map_err(|error| store_errors::io_error(from, "sync", &error))?;
     let name = |path: &Path| path.file_name().map(PathBuf::from).unwrap_or_default();
     let note = ReplacementNote { from: name(from), away: name(away) };
-    write(path, &note).map_err(|error| store_errors::io(&note_of(path), "write", &error))?;
-    carry_out(path, &note)
+    write_note(path, &note)
+        .map_err(|error| store_errors::io_error(&replacement_note_path(path), "write", &error))?;
+    complete_replacement(path, &note)
 }
 
 /// Finishes a replacement that was cut off; `None` if none was. Gives the name under which the damaged history is kept.
 ///
 /// # Errors
 /// As `replace`, or the note cannot be read.
-pub fn finish(path: &Path) -> Result<Option<PathBuf>, StoreError> {
+pub fn finish_replacement(path: &Path) -> Result<Option<PathBuf>, StoreError> {
     if !is_unfinished(path) {
         return Ok(None);
     }
-    unused(path)?;
-    let place = note_of(path);
-    let note = read(&place).map_err(|error| store_errors::io(&place, "read", &error))?;
-    carry_out(path, &note)?;
+    ensure_unused(path)?;
+    let place = replacement_note_path(path);
+    let note = read_note(&place).map_err(|error| store_errors::io_error(&place, "read", &error))?;
+    complete_replacement(path, &note)?;
     Ok(Some(path.with_file_name(note.away)))
 }
 
 /// Each step may be done already.
-fn carry_out(path: &Path, note: &ReplacementNote) -> Result<(), StoreError> {
+fn complete_replacement(path: &Path, note: &ReplacementNote) -> Result<(), StoreError> {
     let (from, away) = (path.with_file_name(&note.from), path.with_file_name(&note.away));
     if !open::is_absent(&from) {
-        give_way(path, &away)?;
-        rename(&from, path)?;
+        move_damaged_away(path, &away)?;
+        rename_file(&from, path)?;
     } else if open::is_absent(path) {
         return Err(StoreError {
             message: format!("what should take the place of {} is gone: {}", path.display(), from.display()),
@@ -77,19 +78,19 @@ fn carry_out(path: &Path, note: &ReplacementNote) -> Result<(), StoreError> {
                 "the damaged history is {}; to salvage it again, rename it to {} and remove {}",
                 away.display(),
                 path.display(),
-                note_of(path).display()
+                replacement_note_path(path).display()
             )),
         });
     }
-    let place = note_of(path);
-    fs::remove_file(&place).map_err(|error| store_errors::io(&place, "remove", &error))?;
+    let place = replacement_note_path(path);
+    fs::remove_file(&place).map_err(|error| store_errors::io_error(&place, "remove", &error))?;
     sync_names(path)
 }
 
 /// The damaged file, then its log: while the new one stands beside them, what stands here is the damaged one.
-fn give_way(path: &Path, away: &Path) -> Result<(), StoreError> {
+fn move_damaged_away(path: &Path, away: &Path) -> Result<(), StoreError> {
     for ending in ["", "-wal", "-shm"] {
-        let (old, kept) = (beside(path, ending), beside(away, ending));
+        let (old, kept) = (with_suffix(path, ending), with_suffix(away, ending));
         if open::is_absent(&old) {
             continue;
         }
@@ -99,14 +100,14 @@ fn give_way(path: &Path, away: &Path) -> Result<(), StoreError> {
                 hint: Some("nothing is overwritten: move one of them away, then try again".to_owned()),
             });
         }
-        rename(&old, &kept)?;
+        rename_file(&old, &kept)?;
     }
     Ok(())
 }
 
-fn rename(from: &Path, to: &Path) -> Result<(), StoreError> {
+fn rename_file(from: &Path, to: &Path) -> Result<(), StoreError> {
     fs::rename(from, to)
-        .map_err(|error| store_errors::io(from, &format!("rename to {}", to.display()), &error))?;
+        .map_err(|error| store_errors::io_error(from, &format!("rename to {}", to.display()), &error))?;
     sync_names(to)
 }
 
@@ -114,12 +115,12 @@ fn rename(from: &Path, to: &Path) -> Result<(), StoreError> {
 fn sync_names(path: &Path) -> Result<(), StoreError> {
     let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let synced = File::open(directory).and_then(|directory| directory.sync_all());
-    synced.map_err(|error| store_errors::io(directory, "sync", &error))
+    synced.map_err(|error| store_errors::io_error(directory, "sync", &error))
 }
 
 /// As a whole or not at all.
-fn write(path: &Path, note: &ReplacementNote) -> io::Result<()> {
-    let (place, fresh) = (note_of(path), beside(path, "-replacing.new"));
+fn write_note(path: &Path, note: &ReplacementNote) -> io::Result<()> {
+    let (place, fresh) = (replacement_note_path(path), with_suffix(path, "-replacing.new"));
     let mut file = File::create(&fresh)?;
     file.write_all(&serde_json::to_vec(note)?)?;
     file.sync_all()?;
@@ -127,7 +128,7 @@ fn write(path: &Path, note: &ReplacementNote) -> io::Result<()> {
     sync_names(path).map_err(|error| io::Error::other(error.message))
 }
 
-fn read(place: &Path) -> io::Result<ReplacementNote> {
+fn read_note(place: &Path) -> io::Result<ReplacementNote> {
     let mut text = Vec::new();
     File::open(place)?.take(LONGEST).read_to_end(&mut text)?;
     Ok(serde_json::from_slice(&text)?)

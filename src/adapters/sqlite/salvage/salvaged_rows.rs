@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::pages::DatabasePages;
-use super::record_format::{SqliteColumnValue, cell, shape};
+use super::record_format::{SqliteColumnValue, page_kind, parse_cell};
 use synthdev_domain::journal::{JournalRowKind, RunStatus};
 
 /// Where a cell stands.
@@ -33,10 +33,10 @@ impl SalvagedRows {
     pub(super) fn scan_pages(pages: &DatabasePages) -> Self {
         let mut found = Self::default();
         for number in pages.with_rows() {
-            let Some(page) = pages.page(number) else { continue };
-            let Some((_, cells)) = shape(&page) else { continue };
+            let Some(page) = pages.read_page(number) else { continue };
+            let Some((_, cells)) = page_kind(&page) else { continue };
             for at in 0..cells {
-                if let Some((row, fields)) = cell(pages, &page, at) {
+                if let Some((row, fields)) = parse_cell(pages, &page, at) {
                     found.add_row(row, fields, CellLocation { page: number, cell: at });
                 }
             }
@@ -64,7 +64,7 @@ impl SalvagedRows {
                 self.newer_progress(row, fields);
             }
             [Null, Text(status), Text(_), ..] if fields.len() == 14 && is_status(status) => {
-                self.newer_progress(row, of_version_1(&fields));
+                self.newer_progress(row, upgrade_version_1(&fields));
             }
             [Text(hash), Integer(_), Integer(_), Text(_), ..] if fields.len() == 10 && hash.len() == 64 => {
                 self.tokens.push(fields);
@@ -90,8 +90,8 @@ impl SalvagedRows {
 }
 
 /// The columns of a cell that was seen before.
-pub(super) fn read(pages: &DatabasePages, spot: CellLocation) -> Option<Vec<SqliteColumnValue>> {
-    cell(pages, &pages.page(spot.page)?, spot.cell).map(|(_, fields)| fields)
+pub(super) fn read_cell(pages: &DatabasePages, spot: CellLocation) -> Option<Vec<SqliteColumnValue>> {
+    parse_cell(pages, &pages.read_page(spot.page)?, spot.cell).map(|(_, fields)| fields)
 }
 
 /// Column of `progress`, as version 2 has it.
@@ -99,7 +99,7 @@ pub(super) const UPDATED: usize = 5;
 
 /// run, status, path, prompt, completion, cached, reasoning, cost_usd, snapshot, output, error, updated, pid, process
 /// in the order of version 2.
-fn of_version_1(old: &[SqliteColumnValue]) -> Vec<SqliteColumnValue> {
+fn upgrade_version_1(old: &[SqliteColumnValue]) -> Vec<SqliteColumnValue> {
     let columns = [1, 12, 13, 11, 3, 4, 5, 6, 7, 8, 2];
     let mut fields = vec![SqliteColumnValue::Null, SqliteColumnValue::Integer(0)];
     fields.extend(columns.map(|at| old[at].clone()));

@@ -21,12 +21,12 @@ const SLOTS: usize = 8;
 pub(super) struct LockedTempFile {
     path: PathBuf,
     file: File,
-    moved: bool,
+    was_moved: bool,
 }
 
 impl Drop for LockedTempFile {
     fn drop(&mut self) {
-        if !self.moved {
+        if !self.was_moved {
             // best effort: the error that led here is the one that matters
             let _ = fs::remove_file(&self.path);
         }
@@ -39,23 +39,23 @@ impl LockedTempFile {
     ///
     /// # Errors
     /// Whatever the system says, or that all names are taken.
-    pub(super) fn beside(target: &Path, private: bool) -> io::Result<Self> {
-        sweep(target);
+    pub(super) fn create_beside(target: &Path, private: bool) -> io::Result<Self> {
+        remove_leftovers(target);
         let mut options = OpenOptions::new();
         // "new": a link of that name is never followed
         options.write(true).create_new(true).mode(if private { 0o600 } else { 0o666 });
-        for path in places(target) {
+        for path in temporary_places(target) {
             match options.open(&path) {
                 Ok(file) => {
-                    if held(&file, &path) {
-                        return Ok(Self { path, file, moved: false });
+                    if is_locked(&file, &path) {
+                        return Ok(Self { path, file, was_moved: false });
                     }
                 }
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(error),
             }
         }
-        let names = places(target).next().unwrap_or_default();
+        let names = temporary_places(target).next().unwrap_or_default();
         let name = names.file_name().unwrap_or_default().to_string_lossy().into_owned();
         Err(io::Error::other(format!(
             "{SLOTS} unfinished writes of it lie beside it ({name} and so on); if nothing writes there, remove them"
@@ -64,7 +64,7 @@ impl LockedTempFile {
 
     /// # Errors
     /// Whatever the system says.
-    pub(super) fn fill(&mut self, bytes: &[u8], permissions: Option<Permissions>) -> io::Result<()> {
+    pub(super) fn fill_file(&mut self, bytes: &[u8], permissions: Option<Permissions>) -> io::Result<()> {
         self.file.write_all(bytes)?;
         if let Some(permissions) = permissions {
             self.file.set_permissions(permissions)?;
@@ -76,25 +76,25 @@ impl LockedTempFile {
     /// Whatever the system says; then the target is as it was.
     pub(super) fn move_to(mut self, target: &Path) -> io::Result<()> {
         fs::rename(&self.path, target)?;
-        self.moved = true;
+        self.was_moved = true;
         Ok(())
     }
 }
 
 /// Removes what killed writes of `target` left behind. Best effort: what cannot be removed stays.
-pub(in super::super) fn sweep(target: &Path) {
-    for path in places(target) {
+pub(in super::super) fn remove_leftovers(target: &Path) {
+    for path in temporary_places(target) {
         // not followed: a link of that name is not ours
         if fs::symlink_metadata(&path).is_ok_and(|found| found.is_file())
             && let Ok(file) = open_unfollowed(&path)
         {
-            remove_if_left(&file, &path);
+            remove_if_unlocked(&file, &path);
         }
     }
 }
 
 /// Where unfinished writes of `target` can lie.
-pub(in super::super) fn places(target: &Path) -> impl Iterator<Item = PathBuf> {
+pub(in super::super) fn temporary_places(target: &Path) -> impl Iterator<Item = PathBuf> {
     // hashed, because a long name has no room for anything more
     let name = target.file_name().unwrap_or_default();
     let hash = Sha256::digest(name.as_encoded_bytes());
@@ -105,7 +105,7 @@ pub(in super::super) fn places(target: &Path) -> impl Iterator<Item = PathBuf> {
 
 /// Whether `file` is now safe from being swept away: locked, and still the one of that name. A file is born without its
 /// lock, and may be taken for a left-over in that moment.
-fn held(file: &File, path: &Path) -> bool {
+fn is_locked(file: &File, path: &Path) -> bool {
     match file.try_lock() {
         // without locks nobody sweeps
         Ok(()) | Err(TryLockError::Error(_)) => is_at(file, path),
@@ -114,7 +114,7 @@ fn held(file: &File, path: &Path) -> bool {
 }
 
 /// `file`: what was of that name a moment ago.
-fn remove_if_left(file: &File, path: &Path) {
+fn remove_if_unlocked(file: &File, path: &Path) {
     // its writer may have moved it into place since then, and another may have the name by now
     if file.try_lock().is_ok() && is_at(file, path) {
         let _ = fs::remove_file(path);
@@ -140,23 +140,23 @@ mod tests {
     fn what_a_living_writer_holds_stays_and_what_a_dead_one_left_goes() {
         let directory = tempfile::tempdir().unwrap();
         let target = directory.path().join("a");
-        let mut first = LockedTempFile::beside(&target, false).unwrap();
-        first.fill(b"first", None).unwrap();
-        for path in places(&target).skip(1).take(3) {
+        let mut first = LockedTempFile::create_beside(&target, false).unwrap();
+        first.fill_file(b"first", None).unwrap();
+        for path in temporary_places(&target).skip(1).take(3) {
             fs::write(path, "left").unwrap();
         }
-        sweep(&target);
+        remove_leftovers(&target);
         assert_eq!(names(directory.path()), 1, "only the living one is there");
-        let mut second = LockedTempFile::beside(&target, false).unwrap();
+        let mut second = LockedTempFile::create_beside(&target, false).unwrap();
         assert_ne!(first.path, second.path);
-        second.fill(b"second", None).unwrap();
+        second.fill_file(b"second", None).unwrap();
         first.move_to(&target).unwrap();
         assert_eq!(fs::read(&target).unwrap(), b"first");
         // the lock went with the file; its name is free, and the target is not taken for a left-over
-        sweep(&target);
+        remove_leftovers(&target);
         second.move_to(&target).unwrap();
         assert_eq!((fs::read(&target).unwrap(), names(directory.path())), (b"second".to_vec(), 1));
-        drop(LockedTempFile::beside(&target, false).unwrap());
+        drop(LockedTempFile::create_beside(&target, false).unwrap());
         assert_eq!(names(directory.path()), 1, "a write that is given up leaves nothing");
     }
 
@@ -164,35 +164,35 @@ mod tests {
     fn a_name_that_changed_hands_while_it_was_looked_at_is_left_alone() {
         let directory = tempfile::tempdir().unwrap();
         let target = directory.path().join("a");
-        let first = LockedTempFile::beside(&target, false).unwrap();
+        let first = LockedTempFile::create_beside(&target, false).unwrap();
         let (path, seen) = (first.path.clone(), File::open(&first.path).unwrap());
         first.move_to(&target).unwrap();
-        let second = LockedTempFile::beside(&target, false).unwrap();
+        let second = LockedTempFile::create_beside(&target, false).unwrap();
         assert_eq!(second.path, path);
-        remove_if_left(&seen, &path);
+        remove_if_unlocked(&seen, &path);
         second.move_to(&target).unwrap();
         // and a file that was born and not yet locked when it was swept is not used
         let file = File::create_new(&path).unwrap();
         let sweeper = File::open(&path).unwrap();
         sweeper.try_lock().unwrap();
-        assert!(!held(&file, &path), "somebody is about to remove it");
-        remove_if_left(&sweeper, &path);
+        assert!(!is_locked(&file, &path), "somebody is about to remove it");
+        remove_if_unlocked(&sweeper, &path);
         drop(sweeper);
-        assert!(!path.exists() && !held(&file, &path), "it is gone");
+        assert!(!path.exists() && !is_locked(&file, &path), "it is gone");
     }
 
     #[test]
     fn left_overs_of_another_file_are_none_of_ours() {
         let directory = tempfile::tempdir().unwrap();
         let (one, other) = (directory.path().join("a"), directory.path().join("b"));
-        let left = places(&other).next().unwrap();
+        let left = temporary_places(&other).next().unwrap();
         fs::write(&left, "left").unwrap();
-        super::super::replace(&one, b"x").unwrap();
+        super::super::replace_file(&one, b"x").unwrap();
         assert!(left.exists());
-        super::super::replace(&other, b"x").unwrap();
+        super::super::replace_file(&other, b"x").unwrap();
         assert!(!left.exists());
         // as long as a name may be
-        super::super::replace(&directory.path().join("n".repeat(255)), b"x").unwrap();
+        super::super::replace_file(&directory.path().join("n".repeat(255)), b"x").unwrap();
         assert_eq!(names(directory.path()), 3);
     }
 
@@ -201,11 +201,11 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let (target, prey) = (directory.path().join("a"), directory.path().join("prey"));
         fs::write(&prey, "prey").unwrap();
-        let all: Vec<PathBuf> = places(&target).collect();
+        let all: Vec<PathBuf> = temporary_places(&target).collect();
         symlink(&prey, &all[0]).unwrap();
         symlink("nowhere", &all[1]).unwrap();
         fs::create_dir(&all[2]).unwrap();
-        super::super::replace(&target, b"new").unwrap();
+        super::super::replace_file(&target, b"new").unwrap();
         assert_eq!(
             (fs::read(&target).unwrap(), fs::read(&prey).unwrap()),
             (b"new".to_vec(), b"prey".to_vec())
@@ -214,7 +214,7 @@ mod tests {
         for path in &all[3..] {
             fs::create_dir(path).unwrap();
         }
-        let error = super::super::replace(&target, b"newer").unwrap_err().to_string();
+        let error = super::super::replace_file(&target, b"newer").unwrap_err().to_string();
         assert!(error.starts_with("8 unfinished writes of it lie beside it (.synthdev-"), "{error}");
         assert_eq!(fs::read(&target).unwrap(), b"new");
     }
@@ -224,13 +224,13 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let target = directory.path().join("a");
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
-        let temporary = LockedTempFile::beside(&target, true).unwrap();
+        let temporary = LockedTempFile::create_beside(&target, true).unwrap();
         assert_eq!(mode(&temporary.path), 0o600);
         drop(temporary);
         for wanted in [0o600, 0o640, 0o755] {
             fs::write(&target, "old").unwrap();
             fs::set_permissions(&target, Permissions::from_mode(wanted)).unwrap();
-            super::super::replace(&target, b"new").unwrap();
+            super::super::replace_file(&target, b"new").unwrap();
             assert_eq!(mode(&target), wanted);
         }
     }
@@ -245,10 +245,10 @@ mod tests {
                 let target = &target;
                 scope.spawn(move || {
                     for _ in 0..50 {
-                        super::super::replace(target, &vec![writer; 5000]).unwrap();
+                        super::super::replace_file(target, &vec![writer; 5000]).unwrap();
                         let found = fs::read(target).unwrap();
                         assert!(found.len() == 5000 && found.iter().all(|byte| *byte == found[0]));
-                        sweep(target);
+                        remove_leftovers(target);
                     }
                 });
             }

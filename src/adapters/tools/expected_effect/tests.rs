@@ -38,13 +38,13 @@ fn edit(path: &str, old: &str, new: &str) -> ToolInvocation {
 
 /// What a process that is killed while it writes `target` leaves beside it.
 fn leave_half(target: &Path) -> PathBuf {
-    let half = atomic_replace::places(target).next().unwrap();
+    let half = atomic_replace::temporary_places(target).next().unwrap();
     fs::write(&half, "half a te").unwrap();
     half
 }
 
 /// Without the time, which is different every time.
-fn timeless(mut outcome: ToolOutcome) -> ToolOutcome {
+fn without_times(mut outcome: ToolOutcome) -> ToolOutcome {
     let (head, body) = outcome.content.split_once('\n').unwrap_or((&outcome.content, ""));
     let mut head: Value = serde_json::from_str(head).unwrap();
     head["time_ms"] = 0.into();
@@ -75,11 +75,11 @@ impl ExpectedEffectFixture {
         names
     }
 
-    async fn foresee(&self, call: &ToolInvocation) -> PlannedFileEdit {
+    async fn foresee_call(&self, call: &ToolInvocation) -> PlannedFileEdit {
         self.tools.plan_file_edit(call).await.unwrap()
     }
 
-    async fn done(&self, call: &ToolInvocation, foreseen: &PlannedFileEdit) -> ToolOutcome {
+    async fn run_foreseen(&self, call: &ToolInvocation, foreseen: &PlannedFileEdit) -> ToolOutcome {
         match self.tools.check_interrupted_call(call, foreseen).await {
             InterruptedCallStatus::Done(outcome) => outcome,
             other => panic!("{other:?}"),
@@ -87,7 +87,7 @@ impl ExpectedEffectFixture {
     }
 
     /// `expected`: how what a person is told begins.
-    async fn unclear(&self, call: &ToolInvocation, foreseen: &PlannedFileEdit, expected: &str) {
+    async fn assert_unclear(&self, call: &ToolInvocation, foreseen: &PlannedFileEdit, expected: &str) {
         match self.tools.check_interrupted_call(call, foreseen).await {
             InterruptedCallStatus::Unclear { reason } => {
                 assert!(reason.starts_with(expected), "wanted {expected}\ngot {reason}");
@@ -109,7 +109,7 @@ async fn every_step_of_a_killed_write_is_told_and_cleared_away() {
         for step in ["nothing", "directories", "empty", "half", "full", "moved", "moved and half of a second"]
         {
             let place = ExpectedEffectFixture::new(&[("a", "some old text"), ("c", "goes")]);
-            let foreseen = place.foresee(&call).await;
+            let foreseen = place.foresee_call(&call).await;
             let target = place.path(path);
             let full = if call.tool == "edit_file" {
                 "some new text"
@@ -119,7 +119,7 @@ async fn every_step_of_a_killed_write_is_told_and_cleared_away() {
             if step != "nothing" {
                 fs::create_dir_all(target.parent().unwrap()).unwrap();
             }
-            let half = atomic_replace::places(&target).next().unwrap();
+            let half = atomic_replace::temporary_places(&target).next().unwrap();
             match step {
                 "empty" => fs::write(&half, "").unwrap(),
                 "half" => fs::write(&half, "so").unwrap(),
@@ -134,14 +134,14 @@ async fn every_step_of_a_killed_write_is_told_and_cleared_away() {
             let standing = place.tools.check_interrupted_call(&call, &foreseen).await;
             assert!(!half.exists(), "{path} {step}: left {:?}", place.names());
             let expected = ExpectedEffectFixture::new(&[("a", "some old text"), ("c", "goes")]);
-            let expected = timeless(expected.tools.run(&call).await);
+            let expected = without_times(expected.tools.run(&call).await);
             if step.starts_with("moved") {
                 let InterruptedCallStatus::Done(outcome) = standing else {
                     panic!("{path} {step}: {standing:?}")
                 };
                 assert_eq!(outcome.summary, format!("{}, found done after a restart", expected.summary));
                 let summary = expected.summary.clone();
-                assert_eq!(timeless(ToolOutcome { summary, ..outcome }), expected, "{path} {step}");
+                assert_eq!(without_times(ToolOutcome { summary, ..outcome }), expected, "{path} {step}");
             } else {
                 assert_eq!(standing, InterruptedCallStatus::NotBegun, "{path} {step}");
                 let again = place.tools.run(&call).await;
@@ -177,16 +177,16 @@ async fn what_would_fail_or_changes_no_file_is_not_foreseen() {
         assert_eq!(place.tools.plan_file_edit(&none).await, None, "{none:?}");
     }
     let same = write("ro", "x");
-    let foreseen = place.foresee(&same).await;
+    let foreseen = place.foresee_call(&same).await;
     assert_eq!(foreseen.before.as_ref(), Some(&foreseen.after));
-    assert_eq!(place.done(&same, &foreseen).await.changed, Vec::<String>::new());
+    assert_eq!(place.run_foreseen(&same, &foreseen).await.changed, Vec::<String>::new());
 }
 
 #[tokio::test]
 async fn what_is_written_down_is_small_and_names_the_real_file() {
     let place = ExpectedEffectFixture::new(&[("real/a", "abc")]);
     symlink("real", place.path("alias")).unwrap();
-    let foreseen = place.foresee(&edit("./alias/../real/a", "b", "B")).await;
+    let foreseen = place.foresee_call(&edit("./alias/../real/a", "b", "B")).await;
     let json = serde_json::to_value(&foreseen).unwrap();
     assert_eq!(serde_json::from_value::<PlannedFileEdit>(json.clone()).unwrap(), foreseen);
     assert_eq!(json["path"], "real/a");
@@ -194,7 +194,7 @@ async fn what_is_written_down_is_small_and_names_the_real_file() {
     assert_eq!(json["before"], "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
     assert_eq!(json["outcome"]["summary"], "edited real/a at line 1 (-1 +1 lines)");
     assert_eq!(json["outcome"]["changed"], json!(["real/a"]));
-    let large = place.foresee(&write("new", &"x".repeat(100_000))).await;
+    let large = place.foresee_call(&write("new", &"x".repeat(100_000))).await;
     assert_eq!(large.before, None);
     assert!(serde_json::to_string(&large).unwrap().len() < 600);
 }
@@ -259,9 +259,9 @@ async fn what_somebody_else_did_is_left_to_a_person() {
     for (meddle, beginning, why) in MEDDLING {
         for call in [edit("dir/a", "old", "new"), write("dir/a", "text")] {
             let place = ExpectedEffectFixture::new(&[("dir/a", "old"), ("other", "old")]);
-            let foreseen = place.foresee(&call).await;
+            let foreseen = place.foresee_call(&call).await;
             meddle(&place.path("dir/a"));
-            place.unclear(&call, &foreseen, &format!("{beginning}{why}")).await;
+            place.assert_unclear(&call, &foreseen, &format!("{beginning}{why}")).await;
         }
     }
 }
@@ -270,7 +270,7 @@ async fn what_somebody_else_did_is_left_to_a_person() {
 async fn what_cannot_be_read_is_left_to_a_person() {
     let place = ExpectedEffectFixture::new(&[("a", "old")]);
     let call = write("a", "new");
-    let foreseen = place.foresee(&call).await;
+    let foreseen = place.foresee_call(&call).await;
     fs::set_permissions(place.path("a"), fs::Permissions::from_mode(0o000)).unwrap();
     if fs::read(place.path("a")).is_ok() {
         // this user may read everything: nothing is hidden from it
@@ -281,14 +281,14 @@ async fn what_cannot_be_read_is_left_to_a_person() {
         return;
     }
     let why = "`a` cannot be compared with what the call was to do: permission denied";
-    place.unclear(&call, &foreseen, why).await;
+    place.assert_unclear(&call, &foreseen, why).await;
 }
 
 /// A journal can come from elsewhere: what it foresees is not believed.
 #[tokio::test]
 async fn a_foreseen_path_cannot_lead_out_of_the_project() {
     let place = ExpectedEffectFixture::new(&[("a", "old")]);
-    let honest = place.foresee(&write("a", "new")).await;
+    let honest = place.foresee_call(&write("a", "new")).await;
     for path in ["../a", "/etc/hostname", "b", ""] {
         let forged = PlannedFileEdit { path: path.to_owned(), ..honest.clone() };
         let standing = place.tools.check_interrupted_call(&write("a", "new"), &forged).await;
@@ -297,7 +297,7 @@ async fn a_foreseen_path_cannot_lead_out_of_the_project() {
     for asked in ["../a", "/etc/hostname"] {
         let forged = PlannedFileEdit { path: asked.to_owned(), ..honest.clone() };
         let why = format!("`{asked}` is outside the project; use a path relative to the project's directory");
-        place.unclear(&write(asked, "new"), &forged, &why).await;
+        place.assert_unclear(&write(asked, "new"), &forged, &why).await;
     }
-    place.unclear(&call("shell", json!({})), &honest, "a path must not be empty or contain NUL").await;
+    place.assert_unclear(&call("shell", json!({})), &honest, "a path must not be empty or contain NUL").await;
 }

@@ -12,7 +12,7 @@ const CONNECT: Duration = Duration::from_secs(15);
 #[derive(Default)]
 pub(in super::super) struct HttpRequestClients {
     /// http to this machine: no certificates, no proxy.
-    local: OnceLock<Client>,
+    local_client: OnceLock<Client>,
     public: OnceLock<Client>,
 }
 
@@ -21,7 +21,7 @@ impl HttpRequestClients {
     /// TLS cannot be set up, for instance because the system has no root certificates.
     pub(super) fn get(&self, url: &Url) -> Result<&Client, String> {
         let local = url.scheme() == "http" && is_loopback(url);
-        let place = if local { &self.local } else { &self.public };
+        let place = if local { &self.local_client } else { &self.public };
         if let Some(client) = place.get() {
             return Ok(client);
         }
@@ -36,14 +36,15 @@ impl HttpRequestClients {
             .pool_max_idle_per_host(0)
             .retry(reqwest::retry::never());
         let builder = if local { builder.no_proxy().tls_certs_only([]) } else { builder };
-        let client =
-            builder.build().map_err(|error| format!("no connection can be set up: {}", cause(&error)))?;
+        let client = builder
+            .build()
+            .map_err(|error| format!("no connection can be set up: {}", innermost_cause(&error)))?;
         Ok(place.get_or_init(|| client))
     }
 }
 
 /// The innermost reason: the outer ones repeat the address, with what its query holds.
-pub(super) fn cause(error: &reqwest::Error) -> String {
+pub(super) fn innermost_cause(error: &reqwest::Error) -> String {
     let mut error: &dyn std::error::Error = error;
     while let Some(inner) = error.source() {
         error = inner;

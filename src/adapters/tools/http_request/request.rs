@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::arguments::HttpRequestArguments;
 use super::redaction::ResponseRedaction;
-use synthdev_domain::command_preview::scalar;
+use synthdev_domain::command_preview::scalar_text;
 
 const METHODS: [&str; 7] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
 
@@ -36,8 +36,8 @@ impl PreparedHttpRequest {
         variable: &dyn Fn(&str) -> Option<String>,
     ) -> Result<Self, String> {
         let mut prepared = Self {
-            method: method(arguments.method.as_deref().unwrap_or("GET"))?,
-            url: address(&arguments.url, arguments.query.as_ref())?,
+            method: parse_method(arguments.method.as_deref().unwrap_or("GET"))?,
+            url: parse_address(&arguments.url, arguments.query.as_ref())?,
             headers: HeaderMap::new(),
             body: None,
             private: false,
@@ -73,7 +73,7 @@ impl PreparedHttpRequest {
             Value::Null => return Ok(()),
             Value::Object(form) => (self.read_variable(name, form, variable)?, true),
             other => {
-                let text = scalar(other).ok_or_else(|| {
+                let text = scalar_text(other).ok_or_else(|| {
                     format!("`headers`.`{name}` must be a text, a number, a boolean or {{\"env\": \"NAME\"}}")
                 })?;
                 (text, false)
@@ -109,20 +109,20 @@ impl PreparedHttpRequest {
         })?;
         let prefix = form.get("prefix").and_then(Value::as_str).unwrap_or_default();
         let whole = format!("{prefix}{value}");
-        self.redaction.hide(&value);
-        self.redaction.hide(&whole);
+        self.redaction.add_secret(&value);
+        self.redaction.add_secret(&whole);
         Ok(whole)
     }
 }
 
-fn method(name: &str) -> Result<Method, String> {
+fn parse_method(name: &str) -> Result<Method, String> {
     let upper = name.to_ascii_uppercase();
     let known =
         METHODS.contains(&upper.as_str()).then(|| Method::from_bytes(upper.as_bytes()).ok()).flatten();
     known.ok_or_else(|| format!("`method` must be one of {}, not `{name}`", METHODS.join(", ")))
 }
 
-fn address(text: &str, query: Option<&Map<String, Value>>) -> Result<Url, String> {
+fn parse_address(text: &str, query: Option<&Map<String, Value>>) -> Result<Url, String> {
     let mut url = Url::parse(text.trim())
         .map_err(|error| format!("`url` is no address: {error}; it begins with http:// or https://"))?;
     if !is_web(&url) {
@@ -138,7 +138,7 @@ fn address(text: &str, query: Option<&Map<String, Value>>) -> Result<Url, String
     for (name, value) in query.into_iter().flatten() {
         let one = std::slice::from_ref(value);
         for value in value.as_array().map_or(one, Vec::as_slice).iter().filter(|value| !value.is_null()) {
-            let text = scalar(value).ok_or_else(|| {
+            let text = scalar_text(value).ok_or_else(|| {
                 format!("`query`.`{name}` must be a text, a number, a boolean or a list of them")
             })?;
             url.query_pairs_mut().append_pair(name, &text);
@@ -156,7 +156,7 @@ pub(super) fn same_origin(one: &Url, other: &Url) -> bool {
 }
 
 /// An address for people: what its query holds is nobody's business.
-pub(super) fn shown(url: &Url) -> String {
+pub(super) fn display_url(url: &Url) -> String {
     let mut shown = url.clone();
     shown.set_query(None);
     shown.set_fragment(None);

@@ -5,10 +5,10 @@ use reqwest::{Response, StatusCode, Url};
 use serde_json::{Map, Value, json};
 
 use super::super::tool_answer::ToolAnswer;
-use super::super::truncated_output::shorten;
-use super::client::cause;
+use super::super::truncated_output::shorten_text;
+use super::client::innermost_cause;
 use super::redaction::ResponseRedaction;
-use super::request::shown;
+use super::request::display_url;
 
 /// Headers that conditions may read; others are the server's own business, or secrets such as cookies.
 const SAFE: [&str; 13] = [
@@ -35,14 +35,14 @@ pub(super) struct ReceivedResponse {
     url: Url,
     body: Vec<u8>,
     /// The body was longer than the limit.
-    cut: bool,
+    is_truncated: bool,
     /// Why a redirect was not followed.
-    stopped: Option<String>,
+    redirect_refusal: Option<String>,
 }
 
 /// # Errors
 /// The connection broke.
-pub(super) async fn read(
+pub(super) async fn read_response(
     mut response: Response,
     url: Url,
     stopped: Option<String>,
@@ -50,8 +50,10 @@ pub(super) async fn read(
 ) -> Result<ReceivedResponse, String> {
     let mut body = Vec::new();
     let mut cut = false;
-    while let Some(chunk) =
-        response.chunk().await.map_err(|error| format!("{}: {}", shown(&url), cause(&error)))?
+    while let Some(chunk) = response
+        .chunk()
+        .await
+        .map_err(|error| format!("{}: {}", display_url(&url), innermost_cause(&error)))?
     {
         let room = most - body.len();
         body.extend_from_slice(&chunk[..chunk.len().min(room)]);
@@ -65,8 +67,8 @@ pub(super) async fn read(
         headers: response.headers().clone(),
         url,
         body,
-        cut,
-        stopped,
+        is_truncated: cut,
+        redirect_refusal: stopped,
     })
 }
 
@@ -82,21 +84,21 @@ impl ReceivedResponse {
             "status": self.status.as_u16(),
             "headers": self.safe_headers(redaction),
             "body": body,
-            "url": redaction.clean(&shown(&self.url)),
-            "truncated": self.cut,
+            "url": redaction.redact_text(&display_url(&self.url)),
+            "truncated": self.is_truncated,
             "timed_out": false,
             "duration_ms": took,
         });
         let reason = self.status.canonical_reason().unwrap_or_default();
         let line = format!("{} {reason}", self.status.as_u16()).trim_end().to_owned();
-        let mut answer = ToolAnswer::succeeded(&line);
+        let mut answer = ToolAnswer::success(&line);
         if !self.status.is_success() {
-            let why = self.stopped.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
-            answer = answer.with_error(redaction.clean(&format!("status {line}{why}")));
+            let why = self.redirect_refusal.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
+            answer = answer.with_error(redaction.redact_text(&format!("status {line}{why}")));
         }
-        answer = answer.fact("status", self.status.as_u16());
+        answer = answer.with_fact("status", self.status.as_u16());
         if let Some(notice) = notice {
-            answer = answer.fact("notice", notice);
+            answer = answer.with_fact("notice", notice);
         }
         answer.body(text).data(data)
     }
@@ -106,7 +108,7 @@ impl ReceivedResponse {
         let names = self.headers.keys().filter(|name| safe(name.as_str()));
         let text = |name| {
             let values = self.headers.get_all(name).iter().map(|v| String::from_utf8_lossy(v.as_bytes()));
-            redaction.clean(&values.collect::<Vec<_>>().join(", "))
+            redaction.redact_text(&values.collect::<Vec<_>>().join(", "))
         };
         names.map(|name| (name.as_str().to_owned(), text(name).into())).collect()
     }
@@ -120,7 +122,7 @@ impl ReceivedResponse {
             return (Value::Null, None);
         }
         let mut notice = None;
-        if self.cut {
+        if self.is_truncated {
             notice = Some(format!("only the first {} bytes of the body were read", self.body.len()));
         } else if says_json {
             match serde_json::from_slice(&self.body) {
@@ -136,12 +138,12 @@ impl ReceivedResponse {
         if !whole && !says_json && !kind.starts_with("text/") {
             return (Value::Null, Some(format!("the body is no text ({} bytes)", self.body.len())));
         }
-        let mut text = redaction.clean(&String::from_utf8_lossy(&self.body));
-        if self.cut {
+        let mut text = redaction.redact_text(&String::from_utf8_lossy(&self.body));
+        if self.is_truncated {
             // half a secret at the very end would not have been found
-            text.truncate(text.floor_char_boundary(text.len().saturating_sub(redaction.longest())));
+            text.truncate(text.floor_char_boundary(text.len().saturating_sub(redaction.longest_secret())));
         }
         text.retain(|c| c != '\0');
-        (shorten(&text, cap).into(), notice)
+        (shorten_text(&text, cap).into(), notice)
     }
 }

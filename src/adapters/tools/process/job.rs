@@ -6,13 +6,13 @@ use synthdev_domain::sandbox::NetworkReach;
 
 /// What is started, and where.
 pub(in crate::tools) struct ProcessJob<'a> {
-    pub(in crate::tools) what: JobCommand<'a>,
+    pub(in crate::tools) command: JobCommand<'a>,
     /// Inside the project.
     pub(in crate::tools) directory: &'a Path,
     /// Set on top of what the command inherits.
     pub(in crate::tools) environment: &'a [(String, String)],
     /// Errors are kept apart from the output; else both are in the order in which they were written.
-    pub(in crate::tools) apart: bool,
+    pub(in crate::tools) separate_stderr: bool,
     pub(in crate::tools) confinement: CommandConfinement<'a>,
 }
 

@@ -21,56 +21,57 @@ pub(crate) struct PrestartedSandbox(Arc<Mutex<PrestartSlot>>);
 
 #[derive(Default)]
 struct PrestartSlot {
-    waiting: Option<WaitingSandbox>,
+    waiting_sandbox: Option<WaitingSandbox>,
     /// One is being made.
-    in_work: bool,
+    is_preparing: bool,
 }
 
 struct WaitingSandbox {
     plan: StartPlan,
-    surroundings: SandboxFingerprint,
-    started: StartedProcess,
+    fingerprint: SandboxFingerprint,
+    process: StartedProcess,
     expiry: AbortHandle,
 }
 
 impl PrestartedSandbox {
     /// The sandbox that waits, if it is what this plan would make now.
     pub(super) fn take_matching(&self, plan: &StartPlan) -> Option<StartedProcess> {
-        let mut waiting = lock(&self.0).waiting.take()?;
+        let mut waiting = lock_slot(&self.0).waiting_sandbox.take()?;
         waiting.expiry.abort();
-        let same = waiting.plan == *plan && waiting.surroundings == SandboxFingerprint::for_plan(plan);
-        (same && !waiting.started.group.has_ended()).then_some(waiting.started)
+        let same = waiting.plan == *plan && waiting.fingerprint == SandboxFingerprint::for_plan(plan);
+        (same && !waiting.process.group.has_ended()).then_some(waiting.process)
     }
 
     /// Makes one in the background. If it cannot be made, the next command says why.
-    pub(super) fn prepare(&self, plan: StartPlan) {
-        let mut slot = lock(&self.0);
-        if slot.in_work || slot.waiting.is_some() {
+    pub(super) fn prepare_next(&self, plan: StartPlan) {
+        let mut slot = lock_slot(&self.0);
+        if slot.is_preparing || slot.waiting_sandbox.is_some() {
             return;
         }
-        slot.in_work = true;
+        slot.is_preparing = true;
         drop(slot);
         let slot = Arc::downgrade(&self.0);
         tokio::task::spawn_blocking(move || {
             // seen before it is made: what changes meanwhile makes it useless
             let surroundings = SandboxFingerprint::for_plan(&plan);
-            let started = plan.start();
+            let started = plan.start_process();
             let Some(slot) = slot.upgrade() else { return };
             let expiring = Arc::downgrade(&slot);
-            let mut slot = lock(&slot);
-            slot.in_work = false;
+            let mut slot = lock_slot(&slot);
+            slot.is_preparing = false;
             let Ok(started) = started else { return };
             let expiry = tokio::spawn(async move {
                 tokio::time::sleep(LONGEST_WAIT).await;
-                drop(expiring.upgrade().and_then(|slot| lock(&slot).waiting.take()));
+                drop(expiring.upgrade().and_then(|slot| lock_slot(&slot).waiting_sandbox.take()));
             });
             let expiry = expiry.abort_handle();
-            slot.waiting = Some(WaitingSandbox { plan, surroundings, started, expiry });
+            slot.waiting_sandbox =
+                Some(WaitingSandbox { plan, fingerprint: surroundings, process: started, expiry });
         });
     }
 }
 
-fn lock(slot: &Mutex<PrestartSlot>) -> MutexGuard<'_, PrestartSlot> {
+fn lock_slot(slot: &Mutex<PrestartSlot>) -> MutexGuard<'_, PrestartSlot> {
     slot.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -84,7 +85,7 @@ struct SandboxFingerprint {
 
 impl SandboxFingerprint {
     fn for_plan(plan: &StartPlan) -> Self {
-        let files = plan.mounted.iter().map(|path| FileIdentity::from_path(path)).collect();
+        let files = plan.mounted_paths.iter().map(|path| FileIdentity::from_path(path)).collect();
         Self { files, mounts: std::fs::read("/proc/self/mountinfo").ok() }
     }
 }
@@ -94,9 +95,9 @@ struct FileIdentity {
     device: u64,
     inode: u64,
     /// Numbers are used again.
-    created: Option<SystemTime>,
+    created_at: Option<SystemTime>,
     /// A file that was moved away and back is no longer what was mounted. Directories change with what is in them.
-    changed: Option<(i64, i64)>,
+    changed_at: Option<(i64, i64)>,
 }
 
 impl FileIdentity {
@@ -105,8 +106,8 @@ impl FileIdentity {
         Some(Self {
             device: found.dev(),
             inode: found.ino(),
-            created: found.created().ok(),
-            changed: found.is_file().then(|| (found.ctime(), found.ctime_nsec())),
+            created_at: found.created().ok(),
+            changed_at: found.is_file().then(|| (found.ctime(), found.ctime_nsec())),
         })
     }
 }
@@ -124,8 +125,8 @@ mod tests {
 
     async fn waiting(plan: &StartPlan) -> PrestartedSandbox {
         let prestarted = PrestartedSandbox::default();
-        prestarted.prepare(plan.clone());
-        while lock(&prestarted.0).in_work {
+        prestarted.prepare_next(plan.clone());
+        while lock_slot(&prestarted.0).is_preparing {
             tokio::task::yield_now().await;
         }
         prestarted
@@ -182,8 +183,8 @@ mod tests {
         let prestarted = waiting(&StartPlan::for_test(&[])).await;
         assert!(prestarted.take_matching(&StartPlan::for_test(&[PathBuf::from("/")])).is_none());
         let prestarted = waiting(&StartPlan::for_test(&[])).await;
-        lock(&prestarted.0).waiting.as_mut().unwrap().started.group.kill();
-        while !lock(&prestarted.0).waiting.as_mut().unwrap().started.group.has_ended() {
+        lock_slot(&prestarted.0).waiting_sandbox.as_mut().unwrap().process.group.kill_group();
+        while !lock_slot(&prestarted.0).waiting_sandbox.as_mut().unwrap().process.group.has_ended() {
             tokio::task::yield_now().await;
         }
         assert!(prestarted.take_matching(&StartPlan::for_test(&[])).is_none());

@@ -18,7 +18,7 @@ use uuid::Uuid;
 
 use super::job::{JobCommand, ProcessJob};
 use crate::sandbox::{PortForwarder, ReadySandbox};
-use crate::tools::environment::secrets;
+use crate::tools::environment::secret_names;
 use synthdev_domain::sandbox::ProcessLimits;
 
 /// The watcher waits on a pipe that only we hold open: when it closes, we are gone, and the group that was named to it
@@ -45,15 +45,15 @@ pub(super) struct StartPlan {
     environment: Vec<(String, String)>,
     hidden_variables: Vec<OsString>,
     /// Errors are kept apart from the output.
-    apart: bool,
+    separate_stderr: bool,
     limits: Option<ProcessLimits>,
     project: PathBuf,
     /// What the sandbox has made a part of itself.
-    pub(super) mounted: Vec<PathBuf>,
+    pub(super) mounted_paths: Vec<PathBuf>,
     /// The number under which the sandbox tells its last process, and where the file for that is made.
     last_process: Option<(u32, PathBuf)>,
     /// Ports for which the sandbox sends us listening sockets.
-    forwarded: BTreeSet<u16>,
+    forwarded_ports: BTreeSet<u16>,
 }
 
 impl StartPlan {
@@ -69,32 +69,32 @@ impl StartPlan {
             arguments: Vec::new(),
             directory: job.directory.to_owned(),
             environment: Vec::new(),
-            hidden_variables: secrets(strip_env, std::env::vars_os().map(|(name, _)| name)),
-            apart: job.apart,
+            hidden_variables: secret_names(strip_env, std::env::vars_os().map(|(name, _)| name)),
+            separate_stderr: job.separate_stderr,
             limits: None,
             project: project.to_owned(),
-            mounted: Vec::new(),
+            mounted_paths: Vec::new(),
             last_process: None,
-            forwarded: BTreeSet::new(),
+            forwarded_ports: BTreeSet::new(),
         };
         match sandbox {
             Some(sandbox) => {
                 let shell = [OsString::from(SHELL)];
                 let reach = job.confinement.network();
-                let wrapped = sandbox.wrap(&shell, job.directory, job.environment, reach)?;
+                let wrapped = sandbox.wrap_command(&shell, job.directory, job.environment, reach)?;
                 let mut gate = SANDBOX_GATE.to_owned();
                 for (number, file) in wrapped.files {
-                    gate.push_str(&format!(" {number}<{}", quoted(&file.to_string_lossy())));
+                    gate.push_str(&format!(" {number}<{}", quote_word(&file.to_string_lossy())));
                 }
                 plan.arguments = ["-c", &gate, "sh"].map(OsString::from).to_vec();
                 plan.arguments.extend(wrapped.arguments);
                 plan.limits = Some(sandbox.policy().limits);
-                plan.mounted = wrapped.mounted;
-                plan.forwarded = wrapped.forwarded;
+                plan.mounted_paths = wrapped.mounted_paths;
+                plan.forwarded_ports = wrapped.forwarded_ports;
                 plan.last_process = wrapped.last_process.map(|number| (number, sandbox.layer_directory()));
             }
             None => {
-                plan.arguments = outside(job.what);
+                plan.arguments = unsandboxed_arguments(job.command);
                 plan.environment = job.environment.to_vec();
             }
         }
@@ -105,10 +105,10 @@ impl StartPlan {
     ///
     /// # Errors
     /// It cannot be started.
-    pub(super) fn start(&self) -> io::Result<StartedProcess> {
+    pub(super) fn start_process(&self) -> io::Result<StartedProcess> {
         let (watched, lifeline) = io::pipe()?;
         let watcher = self.start_watcher(watched)?;
-        let (gate, opener) = self.gate()?;
+        let (gate, opener) = self.gated_stdin()?;
         let last_process = self.last_process.as_ref().map(|(number, directory)| LastProcess {
             number: *number,
             file: directory.join(Uuid::new_v4().simple().to_string()),
@@ -118,15 +118,15 @@ impl StartPlan {
         // from here on it is killed if something fails
         let mut started = ProcessGroup {
             leader,
-            killed: false,
+            was_killed: false,
             last_process,
-            forwarder: None,
-            _watcher: watcher,
+            port_forwarder: None,
+            _watcher_process: watcher,
             lifeline,
         };
         if let Some(limits) = self.limits {
             // it waits at the gate: what it starts inherits them
-            limit(group, limits)?;
+            limit_process(group, limits)?;
         }
         writeln!(started.lifeline, "{group}")?;
         writeln!(&opener)?;
@@ -135,8 +135,8 @@ impl StartPlan {
     }
 
     /// The standard input that holds the command back, and our end of it. Sockets can be sent through a socket only.
-    fn gate(&self) -> io::Result<(OwnedFd, File)> {
-        if self.forwarded.is_empty() {
+    fn gated_stdin(&self) -> io::Result<(OwnedFd, File)> {
+        if self.forwarded_ports.is_empty() {
             let (gate, opener) = io::pipe()?;
             return Ok((gate.into(), OwnedFd::from(opener).into()));
         }
@@ -145,11 +145,11 @@ impl StartPlan {
     }
 
     fn commands(&self, opener: OwnedFd, group: &mut ProcessGroup) -> io::Result<CommandPipe> {
-        if self.forwarded.is_empty() {
+        if self.forwarded_ports.is_empty() {
             return Ok(Box::new(Sender::from_owned_fd(opener)?));
         }
         let opener = StdUnixStream::from(opener);
-        group.forwarder = Some(PortForwarder::start(opener.try_clone()?, self.forwarded.clone())?);
+        group.port_forwarder = Some(PortForwarder::start(opener.try_clone()?, self.forwarded_ports.clone())?);
         opener.set_nonblocking(true)?;
         Ok(Box::new(UnixStream::from_std(opener)?))
     }
@@ -166,10 +166,10 @@ impl StartPlan {
         let mut arguments = self.arguments.clone();
         if let Some((last_process, script)) = last_process.zip(arguments.get_mut(1)) {
             let file = last_process.file.to_string_lossy();
-            script.push(format!(" {}>{}", last_process.number, quoted(&file)));
+            script.push(format!(" {}>{}", last_process.number, quote_word(&file)));
         }
         let (output, writer) = io::pipe()?;
-        let (errors, errors_writer) = if self.apart {
+        let (errors, errors_writer) = if self.separate_stderr {
             let (errors, writer) = io::pipe()?;
             (Some(errors), writer)
         } else {
@@ -211,20 +211,20 @@ pub(super) struct ProcessGroup {
     /// Leader of its session and group.
     leader: Box<dyn ChildWrapper>,
     /// The group was killed. Its id may belong to another one by now: it is never used again.
-    killed: bool,
+    was_killed: bool,
     /// Of a namespace.
     last_process: Option<LastProcess>,
     /// Ends with the group.
-    forwarder: Option<PortForwarder>,
-    _watcher: Box<dyn ChildWrapper>,
+    port_forwarder: Option<PortForwarder>,
+    _watcher_process: Box<dyn ChildWrapper>,
     /// Closes with us, whatever ends us; the watcher waits for that. Declared after it: it is stopped first.
     lifeline: io::PipeWriter,
 }
 
 impl ProcessGroup {
     /// Whether it had not been killed before.
-    pub(super) fn kill(&mut self) -> bool {
-        let first = !std::mem::replace(&mut self.killed, true);
+    pub(super) fn kill_group(&mut self) -> bool {
+        let first = !std::mem::replace(&mut self.was_killed, true);
         if first {
             // an error means that nothing is left to be killed
             let _ = self.leader.start_kill();
@@ -233,7 +233,7 @@ impl ProcessGroup {
     }
 
     /// Until the leader has ended; the others may live on.
-    pub(super) fn wait(&mut self) -> BoxFuture<'_, io::Result<ExitStatus>> {
+    pub(super) fn wait_leader(&mut self) -> BoxFuture<'_, io::Result<ExitStatus>> {
         self.leader.inner_mut().wait()
     }
 
@@ -246,7 +246,7 @@ impl ProcessGroup {
 
     /// After the command: one line for declared ports at which nothing has answered. Its connections end.
     pub(super) fn close_ports(&mut self) -> Option<String> {
-        self.forwarder.take()?.told()
+        self.port_forwarder.take()?.unanswered_line()
     }
 
     pub(super) fn has_ended(&mut self) -> bool {
@@ -293,33 +293,33 @@ impl Drop for LastProcess {
 
 impl Drop for ProcessGroup {
     fn drop(&mut self) {
-        self.kill();
+        self.kill_group();
     }
 }
 
 /// Gives the shell in the sandbox its command. A sandbox that has ended cannot read it; its exit tells why.
 pub(super) async fn send_command(mut commands: CommandPipe, what: JobCommand<'_>) {
-    let _ = commands.write_all(script(what).as_bytes()).await;
+    let _ = commands.write_all(start_script(what).as_bytes()).await;
     // what else has this socket does not keep it open
     let _ = commands.shutdown().await;
 }
 
 /// One line that replaces the shell in the sandbox by the command.
-fn script(what: JobCommand<'_>) -> String {
+fn start_script(what: JobCommand<'_>) -> String {
     let words: Vec<String> = match what {
-        JobCommand::Line(line) => ["sh", "-c", line].map(quoted).to_vec(),
+        JobCommand::Line(line) => ["sh", "-c", line].map(quote_word).to_vec(),
         JobCommand::Program(program, arguments) => {
-            std::iter::once(program).chain(arguments.iter().map(String::as_str)).map(quoted).collect()
+            std::iter::once(program).chain(arguments.iter().map(String::as_str)).map(quote_word).collect()
         }
     };
     format!("exec {} </dev/null\n", words.join(" "))
 }
 
-fn quoted(word: &str) -> String {
+fn quote_word(word: &str) -> String {
     format!("'{}'", word.replace('\'', "'\\''"))
 }
 
-fn outside(what: JobCommand<'_>) -> Vec<OsString> {
+fn unsandboxed_arguments(what: JobCommand<'_>) -> Vec<OsString> {
     match what {
         JobCommand::Line(line) => ["-c", LINE_GATE, line].map(OsString::from).to_vec(),
         JobCommand::Program(program, arguments) => {
@@ -330,11 +330,11 @@ fn outside(what: JobCommand<'_>) -> Vec<OsString> {
 }
 
 #[cfg(target_os = "linux")]
-fn limit(process: u32, limits: ProcessLimits) -> io::Result<()> {
+fn limit_process(process: u32, limits: ProcessLimits) -> io::Result<()> {
     use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit};
     const MIB: u64 = 1 << 20;
     let pid = i32::try_from(process).ok().and_then(Pid::from_raw);
-    let processes = if limits.processes > 0 { limits.processes.saturating_add(tasks()) } else { 0 };
+    let processes = if limits.processes > 0 { limits.processes.saturating_add(running_tasks()) } else { 0 };
     let rows = [
         (Resource::Nproc, processes, 1),
         (Resource::As, limits.memory_mb, MIB),
@@ -352,7 +352,7 @@ fn limit(process: u32, limits: ProcessLimits) -> io::Result<()> {
 
 /// Processes and threads that are there already: the kernel counts those of the user, not those of a command.
 #[cfg(target_os = "linux")]
-fn tasks() -> u64 {
+fn running_tasks() -> u64 {
     let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
     let tasks = load.split_whitespace().nth(3).and_then(|tasks| tasks.split_once('/')?.1.parse().ok());
     tasks.unwrap_or_default()
@@ -372,12 +372,12 @@ impl StartPlan {
             directory: PathBuf::from("/"),
             environment: Vec::new(),
             hidden_variables: Vec::new(),
-            apart: false,
+            separate_stderr: false,
             limits: None,
             project: PathBuf::from("/"),
-            mounted: mounted.to_vec(),
+            mounted_paths: mounted.to_vec(),
             last_process: None,
-            forwarded: BTreeSet::new(),
+            forwarded_ports: BTreeSet::new(),
         }
     }
 }

@@ -4,13 +4,13 @@ use std::path::Path;
 
 use anyhow::{Context, Result, anyhow, bail};
 
-use super::{DefinitionChecker, DefinitionFiles, known};
-use crate::templates::{ROLE, WORKFLOWS, check_name, filled};
+use super::{DefinitionChecker, DefinitionFiles, catalog_symbols};
+use crate::templates::{ROLE, WORKFLOWS, check_name, fill_template};
 use crate::trust::FOLDER;
 use synthdev_config::json::JsonNode;
 use synthdev_config::role_file::read_roles;
 use synthdev_config::source::{FileDiagnostics, SourceFile};
-use synthdev_config::workflow_file::{definitions, name_of};
+use synthdev_config::workflow_file::{workflow_name, workflow_nodes};
 use synthdev_tui::editor::new_file::{NewFileRequest, NewFileTemplate, NewFileTemplates, file_name};
 use synthdev_tui::editor::{EditFile, EditFileKind, NewEditFile, OpenedEditFile};
 
@@ -19,12 +19,13 @@ impl DefinitionFiles {
     pub(super) fn patterns(&self, checker: &DefinitionChecker) -> NewFileTemplates {
         let catalog = &checker.catalog;
         let pattern = |what: EditFileKind, name: &str, about: &str, from: Option<&str>| NewFileTemplate {
-            what,
+            file_kind: what,
             name: name.to_owned(),
-            about: about.to_owned(),
-            from: from.map(str::to_owned),
+            description: about.to_owned(),
+            copied_from: from.map(str::to_owned),
         };
-        let small = WORKFLOWS.iter().map(|one| pattern(EditFileKind::Workflow, one.name, one.about, None));
+        let small =
+            WORKFLOWS.iter().map(|one| pattern(EditFileKind::Workflow, one.name, one.description, None));
         let role = pattern(EditFileKind::Role, "role", "a role: prompt, tools, and how it decides", None);
         let workflows = catalog.workflows().iter();
         let workflows = workflows.map(|one| {
@@ -36,22 +37,27 @@ impl DefinitionFiles {
         });
         NewFileTemplates {
             list: small.chain([role]).chain(workflows).chain(roles).collect(),
-            project: self.world.project.join(FOLDER).is_dir(),
+            project: self.context.project.join(FOLDER).is_dir(),
         }
     }
 
     /// The text of a new file, not written yet.
-    pub(super) fn begin(&self, checker: &DefinitionChecker, wish: &NewFileRequest) -> Result<NewEditFile> {
+    pub(super) fn draft_file(
+        &self,
+        checker: &DefinitionChecker,
+        wish: &NewFileRequest,
+    ) -> Result<NewEditFile> {
         let NewFileRequest { pattern, name, layer } = wish;
-        let word = word(pattern.what);
+        let word = kind_word(pattern.file_kind);
         check_name(word, name)?;
-        let file = file_name(pattern.what, *layer, name);
+        let file = file_name(pattern.file_kind, *layer, name);
         let path = self.path(&file)?.ok_or_else(|| anyhow!("{file} is no file of yours"))?;
         if path.exists() {
             bail!("{file} is already there: choose another name");
         }
         let files = self.files(checker);
-        let same = |other: &&EditFile| other.what == pattern.what && other.defines.contains(name);
+        let same =
+            |other: &&EditFile| other.file_kind == pattern.file_kind && other.definition_names.contains(name);
         if let Some(other) = files.iter().filter(|other| other.layer == *layer).find(same) {
             bail!("there is already a {word} {name}, in {}: choose another name", other.name);
         }
@@ -60,51 +66,55 @@ impl DefinitionFiles {
             true => format!("the {word} of that name in {} takes precedence over it", other.name),
             false => format!("it takes precedence over the {word} of that name in {}", other.name),
         });
-        let text = text_of(checker, pattern, name, &path)?;
+        let text = pattern_text(checker, pattern, name, &path)?;
         let made = EditFile {
             name: file,
             layer: *layer,
-            what: pattern.what,
-            defines: vec![name.clone()],
+            file_kind: pattern.file_kind,
+            definition_names: vec![name.clone()],
             problem: None,
         };
-        let opened =
-            OpenedEditFile { file: made, text: text.into(), known: known(&checker.catalog), external: false };
-        Ok(NewEditFile { opened, note })
+        let opened = OpenedEditFile {
+            file: made,
+            text: text.into(),
+            symbols: catalog_symbols(&checker.catalog),
+            in_external_editor: false,
+        };
+        Ok(NewEditFile { file: opened, name_conflict: note })
     }
 }
 
-fn text_of(
+fn pattern_text(
     checker: &DefinitionChecker,
     pattern: &NewFileTemplate,
     name: &str,
     path: &Path,
 ) -> Result<String> {
     let directory = path.parent().unwrap_or(path);
-    let Some(from) = &pattern.from else {
-        let text = match pattern.what {
+    let Some(from) = &pattern.copied_from else {
+        let text = match pattern.file_kind {
             EditFileKind::Role => Some(ROLE),
             EditFileKind::Workflow => {
                 WORKFLOWS.iter().find(|one| one.name == pattern.name).map(|one| one.text)
             }
         };
         let text = text.ok_or_else(|| anyhow!("there is no pattern {}", pattern.name))?;
-        return Ok(filled(text, (word(pattern.what), name), directory));
+        return Ok(fill_template(text, (kind_word(pattern.file_kind), name), directory));
     };
     let catalog = &checker.catalog;
-    let files = match pattern.what {
+    let files = match pattern.file_kind {
         EditFileKind::Workflow => catalog.workflow_files(),
         EditFileKind::Role => catalog.role_files(),
     };
     let file = files.iter().find(|file| file.name == *from).with_context(|| format!("{from} is gone"))?;
-    let copied = match pattern.what {
+    let copied = match pattern.file_kind {
         EditFileKind::Workflow => workflow_text(file, &pattern.name, name),
         EditFileKind::Role => role_text(file, &pattern.name, name),
     };
     copied.with_context(|| format!("{} is no longer in {from}", pattern.name))
 }
 
-fn word(what: EditFileKind) -> &'static str {
+fn kind_word(what: EditFileKind) -> &'static str {
     match what {
         EditFileKind::Workflow => "workflow",
         EditFileKind::Role => "role",
@@ -114,8 +124,9 @@ fn word(what: EditFileKind) -> &'static str {
 /// One workflow of a file under another name; comments before it stay with a file that holds nothing else.
 fn workflow_text(file: &SourceFile, wanted: &str, name: &str) -> Option<String> {
     let root = JsonNode::parse(file, &mut FileDiagnostics::new(file))?;
-    let node = definitions(&root).find(|node| name_of(node).is_some_and(|found| found.value == wanted))?;
-    let span = name_of(node)?.span;
+    let node =
+        workflow_nodes(&root).find(|node| workflow_name(node).is_some_and(|found| found.value == wanted))?;
+    let span = workflow_name(node)?.span;
     let whole = if node.span == root.span { 0..file.text.len() } else { node.span.clone() };
     let (before, after) = (file.text.get(whole.start..span.start)?, file.text.get(span.end..whole.end)?);
     Some(format!("{before}\"{name}\"{}\n", after.trim_end()))

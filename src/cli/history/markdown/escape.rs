@@ -1,11 +1,11 @@
 //! Foreign text inside Markdown: it neither ends what it stands in nor becomes a link, an image or HTML.
 
-use crate::output::{name, terminal_safe};
+use crate::output::{safe_name, terminal_safe};
 
 /// Inside a line: every character that could mean something is escaped.
-pub(super) fn text(text: &str) -> String {
+pub(super) fn escape_text(text: &str) -> String {
     let mut out = String::new();
-    for c in name(text).chars() {
+    for c in safe_name(text).chars() {
         match c {
             '&' => out.push_str("&amp;"),
             '<' => out.push_str("&lt;"),
@@ -21,26 +21,26 @@ pub(super) fn text(text: &str) -> String {
 }
 
 /// A name in a line, as code.
-pub(super) fn code(text: &str) -> String {
-    let shown = name(text).replace('|', "¦");
+pub(super) fn escape_code(text: &str) -> String {
+    let shown = safe_name(text).replace('|', "¦");
     if shown.trim().is_empty() {
         return String::new();
     }
-    let fence = "`".repeat(longest(&shown) + 1);
+    let fence = "`".repeat(longest_backtick_run(&shown) + 1);
     let room = if shown.starts_with('`') || shown.ends_with('`') { " " } else { "" };
     format!("{fence}{room}{shown}{room}{fence}")
 }
 
 /// Any text as a fenced block with an empty line behind it. `language` is our own word.
-pub(super) fn block(text: &str, language: &str) -> String {
+pub(super) fn fenced_block(text: &str, language: &str) -> String {
     let shown = terminal_safe(text);
     let shown = shown.trim_end_matches('\n');
-    let fence = "`".repeat(longest(shown).max(2) + 1);
+    let fence = "`".repeat(longest_backtick_run(shown).max(2) + 1);
     format!("{fence}{language}\n{shown}\n{fence}\n")
 }
 
 /// The longest row of backticks.
-fn longest(text: &str) -> usize {
+fn longest_backtick_run(text: &str) -> usize {
     text.split(|c| c != '`').map(str::len).max().unwrap_or(0)
 }
 
@@ -50,19 +50,19 @@ mod tests {
 
     #[test]
     fn nothing_foreign_gets_out() {
-        assert_eq!(text("<b>*a*_[x](y)|"), "&lt;b&gt;\\*a\\*\\_\\[x\\]\\(y\\)\\|");
-        assert_eq!(text("a\n# b"), "a␊\\# b");
+        assert_eq!(escape_text("<b>*a*_[x](y)|"), "&lt;b&gt;\\*a\\*\\_\\[x\\]\\(y\\)\\|");
+        assert_eq!(escape_text("a\n# b"), "a␊\\# b");
         for (text, expected) in
             [("a", "`a`"), ("a`b", "``a`b``"), ("`", "`` ` ``"), ("", ""), ("a|b", "`a¦b`")]
         {
-            assert_eq!(code(text), expected);
+            assert_eq!(escape_code(text), expected);
         }
         for (text, expected) in [
             ("a", "```\na\n```\n"),
             ("```sh\nls\n```\n# x", "````\n```sh\nls\n```\n# x\n````\n"),
             ("a\x1b[2J\n\n", "```\na␛[2J\n```\n"),
         ] {
-            assert_eq!(block(text, ""), expected);
+            assert_eq!(fenced_block(text, ""), expected);
         }
     }
 }

@@ -19,22 +19,28 @@ pub(super) enum GraphRowTarget {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct GraphRow {
     /// A state's begins with a blank, where the mark of the current one goes.
-    pub(super) lead: String,
+    pub(super) lead_text: String,
     pub(super) name: String,
-    pub(super) words: String,
-    pub(super) of: GraphRowTarget,
+    pub(super) details: String,
+    pub(super) target: GraphRowTarget,
     /// Nothing leads here.
-    pub(super) lost: bool,
+    pub(super) is_unreachable: bool,
 }
 
 impl GraphRow {
     fn new(lead: String) -> Self {
-        Self { lead, name: String::new(), words: String::new(), of: GraphRowTarget::Nothing, lost: false }
+        Self {
+            lead_text: lead,
+            name: String::new(),
+            details: String::new(),
+            target: GraphRowTarget::Nothing,
+            is_unreachable: false,
+        }
     }
 
     /// What the run did there.
-    pub(super) fn tally(&self, graph: &WorkflowGraph) -> Option<GraphVisitTally> {
-        match self.of {
+    pub(super) fn visit_tally(&self, graph: &WorkflowGraph) -> Option<GraphVisitTally> {
+        match self.target {
             GraphRowTarget::Node(at) => graph.nodes.get(at)?.tally,
             GraphRowTarget::Edge(at) => graph.edges.get(at)?.tally,
             GraphRowTarget::Nothing => None,
@@ -42,25 +48,25 @@ impl GraphRow {
     }
 
     fn is_edge(&self) -> bool {
-        !matches!(self.of, GraphRowTarget::Node(_))
+        !matches!(self.target, GraphRowTarget::Node(_))
     }
 
     /// The lead with the mark of where the run is.
     pub(super) fn marked_lead(&self, standing: Option<GraphVisitStatus>) -> Cow<'_, str> {
-        match self.lead.strip_prefix(' ') {
+        match self.lead_text.strip_prefix(' ') {
             Some(rest) if standing == Some(GraphVisitStatus::Current) && !self.is_edge() => {
                 Cow::Owned(format!("▶{rest}"))
             }
-            _ => Cow::Borrowed(&self.lead),
+            _ => Cow::Borrowed(&self.lead_text),
         }
     }
 
-    pub(super) fn tone(&self, standing: Option<GraphVisitStatus>) -> GraphTone {
+    pub(super) fn tone_for(&self, standing: Option<GraphVisitStatus>) -> GraphTone {
         match standing {
             Some(GraphVisitStatus::Current) => GraphTone::Current,
             Some(GraphVisitStatus::Done) => GraphTone::Done,
             Some(GraphVisitStatus::Untouched) => GraphTone::Dim,
-            None if self.lost => GraphTone::Dim,
+            None if self.is_unreachable => GraphTone::Dim,
             None => GraphTone::Plain,
         }
     }
@@ -82,20 +88,20 @@ impl GraphRow {
     }
 }
 
-pub(super) fn rows(graph: &WorkflowGraph) -> Vec<GraphRow> {
+pub(super) fn build_rows(graph: &WorkflowGraph) -> Vec<GraphRow> {
     let mut drawing = GraphRowBuilder { graph, order: DrawingOrder::from_graph(graph), rows: Vec::new() };
     for handler in &graph.handlers {
         let name = graph.nodes.get(handler.to).map_or("", |node| &node.label);
         drawing.rows.push(GraphRow {
             name: name.to_owned(),
-            words: handler.label.clone(),
+            details: handler.label.clone(),
             ..GraphRow::new(" any state ╌▸ ".to_owned())
         });
     }
     if !graph.handlers.is_empty() {
         drawing.rows.push(GraphRow::new(String::new()));
     }
-    drawing.body(None, "");
+    drawing.add_body(None, "");
     drawing.rows
 }
 
@@ -107,18 +113,18 @@ struct GraphRowBuilder<'g> {
 
 impl GraphRowBuilder<'_> {
     /// The states of a body, one below the other. `rail` stands left of them.
-    fn body(&mut self, group: Option<usize>, rail: &str) {
+    fn add_body(&mut self, group: Option<usize>, rail: &str) {
         let list = self.order.body(group);
         let places: HashMap<usize, usize> = list.iter().enumerate().map(|(place, at)| (*at, place)).collect();
         for (place, at) in list.iter().enumerate() {
             let below = list.get(place + 1).copied();
-            self.state(*at, rail);
-            self.inside(*at, rail);
-            self.ways(*at, below, &places, rail);
+            self.add_state(*at, rail);
+            self.add_bodies(*at, rail);
+            self.add_transitions(*at, below, &places, rail);
         }
     }
 
-    fn state(&mut self, at: usize, rail: &str) {
+    fn add_state(&mut self, at: usize, rail: &str) {
         let node = &self.graph.nodes[at];
         let words = match node.about.as_str() {
             about if node.reachable => about.to_owned(),
@@ -127,39 +133,39 @@ impl GraphRowBuilder<'_> {
         };
         self.rows.push(GraphRow {
             name: node.label.clone(),
-            words,
-            of: GraphRowTarget::Node(at),
-            lost: !node.reachable,
-            ..GraphRow::new(format!(" {rail}{} ", glyph(node.kind)))
+            details: words,
+            target: GraphRowTarget::Node(at),
+            is_unreachable: !node.reachable,
+            ..GraphRow::new(format!(" {rail}{} ", node_glyph(node.kind)))
         });
     }
 
     /// The bodies that a state owns, as a tree below it.
-    fn inside(&mut self, owner: usize, rail: &str) {
+    fn add_bodies(&mut self, owner: usize, rail: &str) {
         let bodies: Vec<(usize, String)> =
             self.graph.bodies(owner).map(|(at, group)| (at, group.name.clone())).collect();
         let line = if self.graph.outgoing_edges(owner).next().is_some() { "│ " } else { "  " };
         for (place, (group, name)) in bodies.iter().enumerate() {
             let last = place + 1 == bodies.len();
             let branch = format!("{rail}{line}{}", if last { "╰─" } else { "├─" });
-            if let Some(at) = self.single(*group) {
+            if let Some(at) = self.single_state_in(*group) {
                 let node = &self.graph.nodes[at];
                 self.rows.push(GraphRow {
                     name: name.clone(),
-                    words: node.about.clone(),
-                    of: GraphRowTarget::Node(at),
-                    lost: !node.reachable,
-                    ..GraphRow::new(format!(" {branch}{} ", glyph(node.kind)))
+                    details: node.about.clone(),
+                    target: GraphRowTarget::Node(at),
+                    is_unreachable: !node.reachable,
+                    ..GraphRow::new(format!(" {branch}{} ", node_glyph(node.kind)))
                 });
                 continue;
             }
             self.rows.push(GraphRow { name: name.clone(), ..GraphRow::new(format!(" {branch} ")) });
-            self.body(Some(*group), &format!("{rail}{line}{}", if last { "   " } else { "│  " }));
+            self.add_body(Some(*group), &format!("{rail}{line}{}", if last { "   " } else { "│  " }));
         }
     }
 
     /// The only state of a body that does nothing else: it is drawn in the body's own line.
-    fn single(&self, group: usize) -> Option<usize> {
+    fn single_state_in(&self, group: usize) -> Option<usize> {
         let graph = self.graph;
         let own = self.order.states(Some(group));
         let start = graph.groups[group].start;
@@ -173,7 +179,13 @@ impl GraphRowBuilder<'_> {
             .then_some(start)
     }
 
-    fn ways(&mut self, at: usize, below: Option<usize>, places: &HashMap<usize, usize>, rail: &str) {
+    fn add_transitions(
+        &mut self,
+        at: usize,
+        below: Option<usize>,
+        places: &HashMap<usize, usize>,
+        rail: &str,
+    ) {
         let all = self.graph.outgoing_edge_indices(at);
         let mut edges: Vec<(usize, &GraphEdge)> =
             all.map(|index| (index, &self.graph.edges[index])).collect();
@@ -190,12 +202,17 @@ impl GraphRowBuilder<'_> {
             } else {
                 let corner = if place == last && !goes_on { '╰' } else { '├' };
                 let dash = if edge.kind.is_exception() { '╌' } else { '─' };
-                let arrow = arrow(at, edge.to, places);
+                let arrow = arrow_between(at, edge.to, places);
                 let target = self.graph.nodes[edge.to].label.clone();
                 (format!(" {rail}{corner}{dash}▸ {arrow} "), target)
             };
             let of = GraphRowTarget::Edge(*index);
-            self.rows.push(GraphRow { name, words: words(edge, several), of, ..GraphRow::new(lead) });
+            self.rows.push(GraphRow {
+                name,
+                details: edge_words(edge, several),
+                target: of,
+                ..GraphRow::new(lead)
+            });
         }
         if !goes_on && below.is_some() {
             self.rows.push(GraphRow::new(format!(" {rail}").trim_end().to_owned()));
@@ -204,7 +221,7 @@ impl GraphRowBuilder<'_> {
 }
 
 /// The condition with its place among several; what leads away from a failure is marked.
-fn words(edge: &GraphEdge, several: bool) -> String {
+fn edge_words(edge: &GraphEdge, several: bool) -> String {
     match edge.kind {
         EdgeKind::Transition if several => format!("{} {}", edge.order, edge.label),
         EdgeKind::Transition => edge.label.clone(),
@@ -215,7 +232,7 @@ fn words(edge: &GraphEdge, several: bool) -> String {
 }
 
 /// Up, down, or to itself.
-fn arrow(from: usize, to: usize, places: &HashMap<usize, usize>) -> char {
+fn arrow_between(from: usize, to: usize, places: &HashMap<usize, usize>) -> char {
     match places.get(&to).cmp(&places.get(&from)) {
         std::cmp::Ordering::Less => '↑',
         std::cmp::Ordering::Equal => '↺',
@@ -223,7 +240,7 @@ fn arrow(from: usize, to: usize, places: &HashMap<usize, usize>) -> char {
     }
 }
 
-fn glyph(kind: NodeKind) -> char {
+fn node_glyph(kind: NodeKind) -> char {
     match kind {
         NodeKind::Agent => '●',
         NodeKind::Script | NodeKind::Route => '○',

@@ -18,19 +18,19 @@ struct LibraryBinding {
     /// The expression that gives its value at the end of the file.
     value: String,
     /// What it returns, if it is a function.
-    returns: Option<FunctionReturns>,
+    function_returns: Option<FunctionReturns>,
 }
 
 /// A piece of text that is replaced by one of the same length.
 struct TextReplacement {
     span: Span,
-    by: &'static str,
+    replacement: &'static str,
 }
 
 /// Names and replacements of one file. Offsets are those of the parsed text.
 pub(super) struct LibraryNames {
-    found: Vec<LibraryBinding>,
-    blanks: Vec<TextReplacement>,
+    bindings: Vec<LibraryBinding>,
+    blanked: Vec<TextReplacement>,
     refused: Vec<SyntaxError>,
 }
 
@@ -38,19 +38,23 @@ impl LibraryNames {
     /// # Errors
     /// Imports, and exports from other files.
     pub(super) fn from_program(program: &Program<'_>) -> Result<Self, Vec<SyntaxError>> {
-        let mut names = Self { found: Vec::new(), blanks: Vec::new(), refused: Vec::new() };
+        let mut names = Self { bindings: Vec::new(), blanked: Vec::new(), refused: Vec::new() };
         for statement in &program.body {
-            names.statement(program, statement);
+            names.add_statement(program, statement);
         }
         if names.refused.is_empty() { Ok(names) } else { Err(names.refused) }
     }
 
-    pub(super) fn has(&self, name: &str) -> bool {
-        self.found.iter().any(|found| found.name == name)
+    pub(super) fn has_name(&self, name: &str) -> bool {
+        self.bindings.iter().any(|found| found.name == name)
     }
 
     /// `calls`: the tool decisions that the file reads, with places as `at` gives them.
-    pub(super) fn offers(&self, at: &dyn Fn(usize) -> usize, calls: &[DecisionUse]) -> Vec<LibraryExport> {
+    pub(super) fn offered_functions(
+        &self,
+        at: &dyn Fn(usize) -> usize,
+        calls: &[DecisionUse],
+    ) -> Vec<LibraryExport> {
         let place = |name: &ScriptName| ScriptName { name: name.name.clone(), offset: at(name.offset) };
         let inside = |returns: &FunctionReturns| {
             let (start, end) = (at(returns.span.start as usize), at(returns.span.end as usize));
@@ -60,22 +64,22 @@ impl LibraryNames {
         let offer = |found: &LibraryBinding| LibraryExport {
             name: found.name.clone(),
             offset: at(found.offset as usize),
-            callable: found.returns.is_some(),
-            returns: found
-                .returns
+            is_callable: found.function_returns.is_some(),
+            return_texts: found
+                .function_returns
                 .as_ref()
                 .and_then(|returns| Some(returns.texts.as_ref()?.iter().map(place).collect())),
-            calls: found.returns.as_ref().map_or_else(Vec::new, inside),
-            always: found.returns.as_ref().is_some_and(|returns| returns.always),
+            calls: found.function_returns.as_ref().map_or_else(Vec::new, inside),
+            always_returns: found.function_returns.as_ref().is_some_and(|returns| returns.always_returns),
         };
-        self.found.iter().map(offer).collect()
+        self.bindings.iter().map(offer).collect()
     }
 
     /// The text as the body of a function: same lines, same columns.
-    pub(super) fn prepare(&self, text: &str) -> String {
+    pub(super) fn to_function_body(&self, text: &str) -> String {
         let mut body = String::with_capacity(text.len() + 64);
         let mut at = 0;
-        for TextReplacement { span, by } in &self.blanks {
+        for TextReplacement { span, replacement: by } in &self.blanked {
             body.push_str(&text[at..span.start as usize]);
             body.push_str(by);
             let gone = &text[span.start as usize..span.end as usize];
@@ -84,36 +88,36 @@ impl LibraryNames {
         }
         body.push_str(&text[at..]);
         body.push_str("\n;return {__proto__:null");
-        for LibraryBinding { name, value, .. } in &self.found {
+        for LibraryBinding { name, value, .. } in &self.bindings {
             body.push_str(&format!(",{name}:{value}"));
         }
         body.push_str("};");
         body
     }
 
-    fn statement(&mut self, program: &Program<'_>, statement: &Statement<'_>) {
+    fn add_statement(&mut self, program: &Program<'_>, statement: &Statement<'_>) {
         match statement {
-            Statement::FunctionDeclaration(function) => self.function(function),
-            Statement::VariableDeclaration(variables) => self.variables(variables),
+            Statement::FunctionDeclaration(function) => self.add_function(function),
+            Statement::VariableDeclaration(variables) => self.add_variables(variables),
             Statement::ClassDeclaration(class) => {
                 if let Some(id) = &class.id {
-                    self.add(id.name.as_str(), id.span.start, id.name.as_str(), None);
+                    self.add_name(id.name.as_str(), id.span.start, id.name.as_str(), None);
                 }
             }
-            Statement::ExportNamedDeclaration(export) => self.named(program, export),
-            Statement::ExportDefaultDeclaration(export) => self.default(program, export),
-            Statement::ImportDeclaration(import) => self.refuse(import.span),
-            Statement::ExportAllDeclaration(export) => self.refuse(export.span),
+            Statement::ExportNamedDeclaration(export) => self.add_named_export(program, export),
+            Statement::ExportDefaultDeclaration(export) => self.add_default_export(program, export),
+            Statement::ImportDeclaration(import) => self.refuse_span(import.span),
+            Statement::ExportAllDeclaration(export) => self.refuse_span(export.span),
             Statement::ExpressionStatement(only) => {
                 if let Expression::AssignmentExpression(assigned) = only.expression.without_parentheses() {
-                    self.assigned(program, assigned);
+                    self.add_assigned_export(program, assigned);
                 }
             }
             _ => {}
         }
     }
 
-    fn refuse(&mut self, span: Span) {
+    fn refuse_span(&mut self, span: Span) {
         self.refused.push(SyntaxError {
             message: "a script file cannot import other files".to_owned(),
             hint: Some("copy what is needed into this file".to_owned()),
@@ -121,33 +125,38 @@ impl LibraryNames {
         });
     }
 
-    fn function(&mut self, function: &Function<'_>) {
+    fn add_function(&mut self, function: &Function<'_>) {
         if let Some(id) = &function.id {
-            self.add(id.name.as_str(), id.span.start, id.name.as_str(), Some(returns::of_function(function)));
+            self.add_name(
+                id.name.as_str(),
+                id.span.start,
+                id.name.as_str(),
+                Some(returns::from_function(function)),
+            );
         }
     }
 
-    fn variables(&mut self, variables: &VariableDeclaration<'_>) {
+    fn add_variables(&mut self, variables: &VariableDeclaration<'_>) {
         for one in &variables.declarations {
-            let returns = one.init.as_ref().and_then(returns::of_value);
+            let returns = one.init.as_ref().and_then(returns::from_value);
             for id in one.id.get_binding_identifiers() {
-                self.add(id.name.as_str(), id.span.start, id.name.as_str(), returns.clone());
+                self.add_name(id.name.as_str(), id.span.start, id.name.as_str(), returns.clone());
             }
         }
     }
 
-    fn named(&mut self, program: &Program<'_>, export: &ExportNamedDeclaration<'_>) {
+    fn add_named_export(&mut self, program: &Program<'_>, export: &ExportNamedDeclaration<'_>) {
         if export.source.is_some() {
-            return self.refuse(export.span);
+            return self.refuse_span(export.span);
         }
         let end = export.declaration.as_ref().map_or(export.span.end, |declared| declared.span().start);
-        self.blanks.push(TextReplacement { span: Span::new(export.span.start, end), by: "" });
+        self.blanked.push(TextReplacement { span: Span::new(export.span.start, end), replacement: "" });
         match &export.declaration {
-            Some(Declaration::FunctionDeclaration(function)) => self.function(function),
-            Some(Declaration::VariableDeclaration(variables)) => self.variables(variables),
+            Some(Declaration::FunctionDeclaration(function)) => self.add_function(function),
+            Some(Declaration::VariableDeclaration(variables)) => self.add_variables(variables),
             Some(Declaration::ClassDeclaration(class)) => {
                 if let Some(id) = &class.id {
-                    self.add(id.name.as_str(), id.span.start, id.name.as_str(), None);
+                    self.add_name(id.name.as_str(), id.span.start, id.name.as_str(), None);
                 }
             }
             _ => {}
@@ -155,13 +164,13 @@ impl LibraryNames {
         for one in &export.specifiers {
             if let ModuleExportName::IdentifierReference(local) = &one.local {
                 let local = local.name.as_str();
-                let returns = returns::of_name(program, local);
-                self.add(one.exported.name().as_str(), one.exported.span().start, local, returns);
+                let returns = returns::from_declaration(program, local);
+                self.add_name(one.exported.name().as_str(), one.exported.span().start, local, returns);
             }
         }
     }
 
-    fn default(&mut self, program: &Program<'_>, export: &ExportDefaultDeclaration<'_>) {
+    fn add_default_export(&mut self, program: &Program<'_>, export: &ExportDefaultDeclaration<'_>) {
         let declaration = &export.declaration;
         let named = match declaration {
             ExportDefaultDeclarationKind::FunctionDeclaration(function) => function.id.is_some(),
@@ -169,29 +178,31 @@ impl LibraryNames {
             _ => false,
         };
         let by = if named { "" } else { "__default=" };
-        self.blanks
-            .push(TextReplacement { span: Span::new(export.span.start, declaration.span().start), by });
+        self.blanked.push(TextReplacement {
+            span: Span::new(export.span.start, declaration.span().start),
+            replacement: by,
+        });
         match declaration {
-            ExportDefaultDeclarationKind::FunctionDeclaration(function) => self.function(function),
+            ExportDefaultDeclarationKind::FunctionDeclaration(function) => self.add_function(function),
             ExportDefaultDeclarationKind::ClassDeclaration(class) => {
                 if let Some(id) = &class.id {
-                    self.add(id.name.as_str(), id.span.start, id.name.as_str(), None);
+                    self.add_name(id.name.as_str(), id.span.start, id.name.as_str(), None);
                 }
             }
             _ => {
                 if let Some(value) = declaration.as_expression() {
-                    self.members(program, value, "__default");
+                    self.add_members(program, value, "__default");
                 }
             }
         }
     }
 
     /// `module.exports = …`, `module.exports.x = …`, `exports.x = …`.
-    fn assigned(&mut self, program: &Program<'_>, assigned: &AssignmentExpression<'_>) {
+    fn add_assigned_export(&mut self, program: &Program<'_>, assigned: &AssignmentExpression<'_>) {
         let AssignmentTarget::StaticMemberExpression(member) = &assigned.left else { return };
         let name = member.property.name.as_str();
         if is_named(&member.object, "module") && name == "exports" {
-            return self.members(program, &assigned.right, "module.exports");
+            return self.add_members(program, &assigned.right, "module.exports");
         }
         let exports = match member.object.without_parentheses() {
             Expression::StaticMemberExpression(inner) => {
@@ -202,45 +213,45 @@ impl LibraryNames {
         if exports {
             let value = format!("module.exports.{name}");
             let returns = match &assigned.right {
-                Expression::Identifier(local) => returns::of_name(program, local.name.as_str()),
-                other => returns::of_value(other),
+                Expression::Identifier(local) => returns::from_declaration(program, local.name.as_str()),
+                other => returns::from_value(other),
             };
-            self.add(name, member.property.span.start, &value, returns);
+            self.add_name(name, member.property.span.start, &value, returns);
         }
     }
 
     /// The members of an object that is exported as a whole, or of the constant that holds it.
-    fn members(&mut self, program: &Program<'_>, value: &Expression<'_>, owner: &str) {
-        let Some(object) = object_of(program, value) else { return };
+    fn add_members(&mut self, program: &Program<'_>, value: &Expression<'_>, owner: &str) {
+        let Some(object) = exported_object(program, value) else { return };
         for property in &object.properties {
             let ObjectPropertyKind::ObjectProperty(property) = property else { continue };
             let Some(name) = property.key.static_name().filter(|_| !property.computed) else { continue };
             let returns = match &property.value {
-                Expression::Identifier(local) => returns::of_name(program, local.name.as_str()),
-                other => returns::of_value(other),
+                Expression::Identifier(local) => returns::from_declaration(program, local.name.as_str()),
+                other => returns::from_value(other),
             };
-            self.add(&name, property.key.span().start, &format!("{owner}.{name}"), returns);
+            self.add_name(&name, property.key.span().start, &format!("{owner}.{name}"), returns);
         }
     }
 
     /// The first of two equal names counts.
-    fn add(&mut self, name: &str, offset: u32, value: &str, returns: Option<FunctionReturns>) {
-        if self.has(name) || !is_identifier(name) {
+    fn add_name(&mut self, name: &str, offset: u32, value: &str, returns: Option<FunctionReturns>) {
+        if self.has_name(name) || !is_identifier(name) {
             return;
         }
         let (name, value) = (name.to_owned(), value.to_owned());
-        self.found.push(LibraryBinding { name, offset, value, returns });
+        self.bindings.push(LibraryBinding { name, offset, value, function_returns: returns });
     }
 }
 
-fn object_of<'p, 'a>(
+fn exported_object<'p, 'a>(
     program: &'p Program<'a>,
     value: &'p Expression<'a>,
 ) -> Option<&'p ObjectExpression<'a>> {
     match value.without_parentheses() {
         Expression::ObjectExpression(object) => Some(object),
         Expression::Identifier(name) => {
-            match returns::constant(program, name.name.as_str())?.without_parentheses() {
+            match returns::constant_initializer(program, name.name.as_str())?.without_parentheses() {
                 Expression::ObjectExpression(object) => Some(object),
                 _ => None,
             }

@@ -15,7 +15,7 @@ pub(super) struct FunctionReturns {
     /// Texts with their offsets; `None` if something else may be returned, too.
     pub(super) texts: Option<Vec<ScriptName>>,
     /// It cannot end without returning something.
-    pub(super) always: bool,
+    pub(super) always_returns: bool,
     /// Where the function stands.
     pub(super) span: Span,
     /// It can return `null`, `undefined` or nothing by a word.
@@ -24,38 +24,38 @@ pub(super) struct FunctionReturns {
 
 impl FunctionReturns {
     fn new(span: Span) -> Self {
-        Self { texts: Some(Vec::new()), always: false, span, empty: false }
+        Self { texts: Some(Vec::new()), always_returns: false, span, empty: false }
     }
 
-    fn of(statements: &[Statement<'_>], span: Span) -> Self {
+    fn from_statements(statements: &[Statement<'_>], span: Span) -> Self {
         let mut returns = Self::new(span);
         for statement in statements {
             returns.visit_statement(statement);
         }
-        returns.always = ends(statements) && !returns.empty;
+        returns.always_returns = always_returns(statements) && !returns.empty;
         returns
     }
 }
 
-pub(super) fn of_function(function: &Function<'_>) -> FunctionReturns {
+pub(super) fn from_function(function: &Function<'_>) -> FunctionReturns {
     let body = function.body.as_ref();
     body.map_or_else(
         || FunctionReturns::new(function.span),
-        |body| FunctionReturns::of(&body.statements, function.span),
+        |body| FunctionReturns::from_statements(&body.statements, function.span),
     )
 }
 
 /// Of a value that is a function; `None` if it is none.
-pub(super) fn of_value(value: &Expression<'_>) -> Option<FunctionReturns> {
+pub(super) fn from_value(value: &Expression<'_>) -> Option<FunctionReturns> {
     match value.without_parentheses() {
-        Expression::FunctionExpression(function) => Some(of_function(function)),
-        Expression::ArrowFunctionExpression(arrow) => Some(of_arrow(arrow)),
+        Expression::FunctionExpression(function) => Some(from_function(function)),
+        Expression::ArrowFunctionExpression(arrow) => Some(from_arrow(arrow)),
         _ => None,
     }
 }
 
 /// Of a function that is declared at the top of the file; `None` if there is none of that name.
-pub(super) fn of_name(program: &Program<'_>, name: &str) -> Option<FunctionReturns> {
+pub(super) fn from_declaration(program: &Program<'_>, name: &str) -> Option<FunctionReturns> {
     let declared = program.body.iter().find_map(|statement| {
         match statement {
             Statement::FunctionDeclaration(function) => Some(function),
@@ -68,13 +68,16 @@ pub(super) fn of_name(program: &Program<'_>, name: &str) -> Option<FunctionRetur
         .filter(|function| function.id.as_ref().is_some_and(|id| id.name == name))
     });
     match declared {
-        Some(function) => Some(of_function(function)),
-        None => of_value(constant(program, name)?),
+        Some(function) => Some(from_function(function)),
+        None => from_value(constant_initializer(program, name)?),
     }
 }
 
 /// The value that a variable at the top of the file begins with.
-pub(super) fn constant<'p, 'a>(program: &'p Program<'a>, name: &str) -> Option<&'p Expression<'a>> {
+pub(super) fn constant_initializer<'p, 'a>(
+    program: &'p Program<'a>,
+    name: &str,
+) -> Option<&'p Expression<'a>> {
     let declarations = program.body.iter().filter_map(|statement| match statement {
         Statement::VariableDeclaration(variables) => Some(variables),
         Statement::ExportNamedDeclaration(export) => match export.declaration.as_ref()? {
@@ -87,39 +90,40 @@ pub(super) fn constant<'p, 'a>(program: &'p Program<'a>, name: &str) -> Option<&
     all.find(|one| one.id.get_identifier_name().is_some_and(|id| id == name))?.init.as_ref()
 }
 
-fn of_arrow(arrow: &ArrowFunctionExpression<'_>) -> FunctionReturns {
+fn from_arrow(arrow: &ArrowFunctionExpression<'_>) -> FunctionReturns {
     if !arrow.expression {
-        return FunctionReturns::of(&arrow.body.statements, arrow.span);
+        return FunctionReturns::from_statements(&arrow.body.statements, arrow.span);
     }
     let mut returns = FunctionReturns::new(arrow.span);
     match arrow.body.statements.first() {
-        Some(Statement::ExpressionStatement(only)) => returns.value(&only.expression),
+        Some(Statement::ExpressionStatement(only)) => returns.add_value(&only.expression),
         _ => returns.texts = None,
     }
-    returns.always = !returns.empty;
+    returns.always_returns = !returns.empty;
     returns
 }
 
 /// Whether a list of statements cannot be left at its end.
-fn ends(statements: &[Statement<'_>]) -> bool {
+fn always_returns(statements: &[Statement<'_>]) -> bool {
     statements.last().is_some_and(|last| match last {
         Statement::ReturnStatement(last) => last.argument.is_some(),
         Statement::ThrowStatement(_) => true,
-        Statement::BlockStatement(block) => ends(&block.body),
+        Statement::BlockStatement(block) => always_returns(&block.body),
         Statement::IfStatement(choice) => {
             let other = choice.alternate.as_ref();
-            ends(std::slice::from_ref(&choice.consequent))
-                && other.is_some_and(|other| ends(std::slice::from_ref(other)))
+            always_returns(std::slice::from_ref(&choice.consequent))
+                && other.is_some_and(|other| always_returns(std::slice::from_ref(other)))
         }
         Statement::TryStatement(tried) => {
-            ends(&tried.block.body) && tried.handler.as_ref().is_none_or(|handler| ends(&handler.body.body))
+            always_returns(&tried.block.body)
+                && tried.handler.as_ref().is_none_or(|handler| always_returns(&handler.body.body))
         }
         _ => false,
     })
 }
 
 impl FunctionReturns {
-    fn value(&mut self, value: &Expression<'_>) {
+    fn add_value(&mut self, value: &Expression<'_>) {
         match value.without_parentheses() {
             Expression::StringLiteral(text) => {
                 if let Some(all) = &mut self.texts {
@@ -130,8 +134,8 @@ impl FunctionReturns {
                 }
             }
             Expression::ConditionalExpression(choice) => {
-                self.value(&choice.consequent);
-                self.value(&choice.alternate);
+                self.add_value(&choice.consequent);
+                self.add_value(&choice.alternate);
             }
             Expression::NullLiteral(_) => self.empty = true,
             Expression::Identifier(name) if name.name == "undefined" => self.empty = true,
@@ -143,7 +147,7 @@ impl FunctionReturns {
 impl<'a> Visit<'a> for FunctionReturns {
     fn visit_return_statement(&mut self, it: &ReturnStatement<'a>) {
         match &it.argument {
-            Some(value) => self.value(value),
+            Some(value) => self.add_value(value),
             None => self.empty = true,
         }
     }

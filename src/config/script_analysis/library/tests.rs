@@ -2,16 +2,16 @@ use super::*;
 
 /// Names on offer; `!` after what is no function; the texts that it can return.
 fn offered(text: &str) -> Vec<String> {
-    let read = library(text).unwrap();
-    let offers = read.offers.iter();
+    let read = parse_library(text).unwrap();
+    let offers = read.exports.iter();
     offers
         .map(|offer| {
             assert!(text[offer.offset..].trim_start_matches(['\'', '"']).starts_with(&offer.name), "{text}");
-            let returns = offer.returns.as_ref().map(|all| {
+            let returns = offer.return_texts.as_ref().map(|all| {
                 let all: Vec<&str> = all.iter().map(|one| one.name.as_str()).collect();
                 format!("={}", all.join("|"))
             });
-            let kind = if offer.callable { "" } else { "!" };
+            let kind = if offer.is_callable { "" } else { "!" };
             format!("{}{kind}{}", offer.name, returns.unwrap_or_default())
         })
         .collect()
@@ -44,7 +44,7 @@ fn declarations_and_every_kind_of_export_can_be_named() {
         if !text.starts_with('\u{feff}') {
             assert_eq!(offered(text), expected, "{text}");
         }
-        assert_eq!(library(text).unwrap().offers.len(), expected.len(), "{text}");
+        assert_eq!(parse_library(text).unwrap().exports.len(), expected.len(), "{text}");
     }
 }
 
@@ -65,7 +65,7 @@ fn lines_and_columns_stay_and_module_words_go() {
             "f(__call(\"review\")?.arguments.x); function f() {}",
         ),
     ] {
-        let prepared = library(text).unwrap().prepared;
+        let prepared = parse_library(text).unwrap().prepared;
         assert!(prepared.starts_with(start), "{text}: {prepared}");
     }
 }
@@ -77,16 +77,16 @@ fn what_a_library_touches_is_known() {
         function helper() { return this.a ? Math.max(1, 2) : getAgent('coder'); }
         class C { m() { return this.anything; } }
         export default { b() { this.helper(); this.nothing(); state.s += 1; missing(); } };";
-    let facts = library(text).unwrap().facts;
+    let facts = parse_library(text).unwrap().facts;
     let names = |list: &[ScriptName]| list.iter().map(|name| name.name.clone()).collect::<Vec<_>>();
-    assert_eq!(names(&facts.reads), ["y", "s"]);
-    assert_eq!(names(&facts.writes), ["x", "z", "s"]);
-    assert_eq!(names(&facts.unknown), ["missing"]);
+    assert_eq!(names(&facts.data_reads), ["y", "s"]);
+    assert_eq!(names(&facts.data_writes), ["x", "z", "s"]);
+    assert_eq!(names(&facts.unknown_names), ["missing"]);
     assert_eq!(names(&facts.unknown_members), ["nothing"]);
     assert_eq!(names(&facts.agents), ["coder"]);
     assert!(!facts.opaque);
-    let hidden = library("function context() {}\nconst input = 1;").unwrap();
-    assert_eq!(names(&hidden.hidden), ["context", "input"]);
+    let hidden = parse_library("function context() {}\nconst input = 1;").unwrap();
+    assert_eq!(names(&hidden.hidden_names), ["context", "input"]);
 }
 
 #[test]
@@ -94,7 +94,7 @@ fn the_decisions_that_each_function_reads_are_known() {
     let text = "function a() { return function.verdict.arguments.good; }
         const b = () => [1].map(() => function['re-view'].arguments.x), c = 1;
         export default { d() { return a() && function.other.arguments.y; } };";
-    let offers = library(text).unwrap().offers;
+    let offers = parse_library(text).unwrap().exports;
     let calls: Vec<String> =
         offers.iter().map(|offer| format!("{}:{}", offer.name, offer.calls.join("|"))).collect();
     assert_eq!(calls, ["a:verdict", "b:re-view", "c:", "d:other"]);
@@ -111,7 +111,7 @@ fn what_cannot_be_a_library_is_refused_with_its_place() {
         ("function a( {}", "", 0),
         ("const a = 1; const a = 2;", "already been declared", 6),
     ] {
-        let errors = library(text).unwrap_err();
+        let errors = parse_library(text).unwrap_err();
         assert!(errors[0].message.contains(message), "{text}: {errors:?}");
         assert!(message.is_empty() || errors[0].offset == at, "{text}: {errors:?}");
     }

@@ -4,48 +4,48 @@ use std::ops::Range;
 
 use super::super::super::json::{JsonMember, JsonNode, JsonNodeKind};
 
-pub(super) fn text(value: impl Into<String>, span: &Range<usize>) -> JsonNode {
+pub(super) fn text_node(value: impl Into<String>, span: &Range<usize>) -> JsonNode {
     JsonNode { span: span.clone(), kind: JsonNodeKind::String(value.into()) }
 }
 
-pub(super) fn number(value: u32, span: &Range<usize>) -> JsonNode {
+pub(super) fn number_node(value: u32, span: &Range<usize>) -> JsonNode {
     JsonNode { span: span.clone(), kind: JsonNodeKind::Number(value.to_string()) }
 }
 
-pub(super) fn flag(value: bool, span: &Range<usize>) -> JsonNode {
+pub(super) fn flag_node(value: bool, span: &Range<usize>) -> JsonNode {
     JsonNode { span: span.clone(), kind: JsonNodeKind::Bool(value) }
 }
 
-pub(super) fn list(items: Vec<JsonNode>, span: &Range<usize>) -> JsonNode {
+pub(super) fn list_node(items: Vec<JsonNode>, span: &Range<usize>) -> JsonNode {
     JsonNode { span: span.clone(), kind: JsonNodeKind::Array(items) }
 }
 
-pub(super) fn object(members: Vec<JsonMember>, span: &Range<usize>) -> JsonNode {
+pub(super) fn object_node(members: Vec<JsonMember>, span: &Range<usize>) -> JsonNode {
     JsonNode { span: span.clone(), kind: JsonNodeKind::Object(members) }
 }
 
 /// A member whose key stands where its value stands.
-pub(super) fn member(key: &str, value: JsonNode) -> JsonMember {
+pub(super) fn json_member(key: &str, value: JsonNode) -> JsonMember {
     JsonMember { key: key.to_owned(), key_span: value.span.clone(), value }
 }
 
 /// A value as it stands in the file, under another key.
-pub(super) fn moved(key: &str, from: &JsonMember) -> JsonMember {
+pub(super) fn rename_member(key: &str, from: &JsonMember) -> JsonMember {
     JsonMember { key: key.to_owned(), key_span: from.key_span.clone(), value: from.value.clone() }
 }
 
 /// Texts with `{{…}}` become templates, however deep they stand.
-pub(super) fn templated(node: &JsonNode) -> JsonNode {
+pub(super) fn with_templates(node: &JsonNode) -> JsonNode {
     let kind = match &node.kind {
         JsonNodeKind::String(text) if text.contains("{{") => {
             let template =
                 JsonMember { key: "template".to_owned(), key_span: node.span.clone(), value: node.clone() };
             JsonNodeKind::Object(vec![template])
         }
-        JsonNodeKind::Array(items) => JsonNodeKind::Array(items.iter().map(templated).collect()),
+        JsonNodeKind::Array(items) => JsonNodeKind::Array(items.iter().map(with_templates).collect()),
         JsonNodeKind::Object(members) if !is_form(members) => {
             let all = members.iter();
-            let all = all.map(|one| JsonMember { value: templated(&one.value), ..one.clone() });
+            let all = all.map(|one| JsonMember { value: with_templates(&one.value), ..one.clone() });
             JsonNodeKind::Object(all.collect())
         }
         JsonNodeKind::Null
@@ -58,7 +58,7 @@ pub(super) fn templated(node: &JsonNode) -> JsonNode {
 }
 
 /// An expression without the braces that may stand around it.
-pub(super) fn bare(node: &JsonNode) -> JsonNode {
+pub(super) fn strip_braces(node: &JsonNode) -> JsonNode {
     let Some(text) = node.as_str() else { return node.clone() };
     let trimmed = text.trim_start();
     let inner = trimmed.strip_prefix("{{").and_then(|rest| rest.trim_end().strip_suffix("}}"));
@@ -86,7 +86,7 @@ mod tests {
             ("  {{a}} ", "a", 4),
             ("{{a}} + {{b}}", "{{a}} + {{b}}", 0),
         ] {
-            let node = bare(&self::text(text, &(10..40)));
+            let node = strip_braces(&self::text_node(text, &(10..40)));
             assert_eq!((node.as_str(), node.span.start), (Some(expected), 10 + moved), "{text}");
         }
     }
@@ -94,11 +94,13 @@ mod tests {
     #[test]
     fn texts_with_braces_become_templates() {
         let span = 0..1;
-        let inner =
-            object(vec![member("a", text("x {{y}}", &span)), member("b", text("plain", &span))], &span);
-        let found = templated(&list(vec![inner, number(1, &span)], &span)).to_value();
+        let inner = object_node(
+            vec![json_member("a", text_node("x {{y}}", &span)), json_member("b", text_node("plain", &span))],
+            &span,
+        );
+        let found = with_templates(&list_node(vec![inner, number_node(1, &span)], &span)).to_value();
         assert_eq!(found, serde_json::json!([{"a": {"template": "x {{y}}"}, "b": "plain"}, 1]));
-        let said = object(vec![member("text", text("{{y}}", &span))], &span);
-        assert_eq!(templated(&said), said);
+        let said = object_node(vec![json_member("text", text_node("{{y}}", &span))], &span);
+        assert_eq!(with_templates(&said), said);
     }
 }

@@ -5,7 +5,7 @@ pub(super) struct StepType {
     pub(super) word: &'static str,
     pub(super) keys: &'static [&'static str],
     /// It does something that gives a result and can fail.
-    pub(super) works: bool,
+    pub(super) has_result: bool,
 }
 
 /// Every step may have these.
@@ -15,14 +15,18 @@ pub(super) const ANY: [&str; 4] = ["id", "type", "description", "when"];
 pub(super) const WORK: [&str; 9] =
     ["output_to", "store_result", "retry", "catch", "fallback", "on_error", "timeout", "budget", "on_limit"];
 
-const fn step(word: &'static str, works: bool, keys: &'static [&'static str]) -> StepType {
-    StepType { word, keys, works }
+const fn step_type(word: &'static str, works: bool, keys: &'static [&'static str]) -> StepType {
+    StepType { word, keys, has_result: works }
 }
 
 pub(super) const TYPES: [StepType; 19] = [
-    step("condition", false, &["if", "then", "else"]),
-    step("while", false, &["condition", "steps", "max_iterations", "on_max", "output_to", "store_result"]),
-    step(
+    step_type("condition", false, &["if", "then", "else"]),
+    step_type(
+        "while",
+        false,
+        &["condition", "steps", "max_iterations", "on_max", "output_to", "store_result"],
+    ),
+    step_type(
         "foreach",
         true,
         &[
@@ -41,16 +45,16 @@ pub(super) const TYPES: [StepType; 19] = [
             "needs_state",
         ],
     ),
-    step("parallel", true, &["branches", "join", "max_concurrency", "merge"]),
-    step("set_state", false, &["updates"]),
-    step("return", false, &["value"]),
-    step("shell", true, &["command", "args", "cwd", "env", "expect_exit", "execution"]),
-    step("mcp_call", true, &["server", "tool", "arguments"]),
-    step("tool", true, &["tool", "arguments"]),
-    step("http", true, &["method", "url", "headers", "query", "body", "expect_status"]),
-    step("prompt", true, &["kind", "message", "choices", "default", "schema", "ttl"]),
-    step("wait", true, &["duration", "duration_seconds", "until"]),
-    step(
+    step_type("parallel", true, &["branches", "join", "max_concurrency", "merge"]),
+    step_type("set_state", false, &["updates"]),
+    step_type("return", false, &["value"]),
+    step_type("shell", true, &["command", "args", "cwd", "env", "expect_exit", "execution"]),
+    step_type("mcp_call", true, &["server", "tool", "arguments"]),
+    step_type("tool", true, &["tool", "arguments"]),
+    step_type("http", true, &["method", "url", "headers", "query", "body", "expect_status"]),
+    step_type("prompt", true, &["kind", "message", "choices", "default", "schema", "ttl"]),
+    step_type("wait", true, &["duration", "duration_seconds", "until"]),
+    step_type(
         "delegate",
         true,
         &[
@@ -65,12 +69,12 @@ pub(super) const TYPES: [StepType; 19] = [
             "default",
         ],
     ),
-    step("agent", true, &["agent", "input", "needs_state"]),
-    step("sub_workflow", true, &["sub_workflow", "sub_workflow_input"]),
-    step("script", false, &["script"]),
-    step("fail", false, &["error", "cause"]),
-    step("break", false, &[]),
-    step("continue", false, &[]),
+    step_type("agent", true, &["agent", "input", "needs_state"]),
+    step_type("sub_workflow", true, &["sub_workflow", "sub_workflow_input"]),
+    step_type("script", false, &["script"]),
+    step_type("fail", false, &["error", "cause"]),
+    step_type("break", false, &[]),
+    step_type("continue", false, &[]),
 ];
 
 /// What others call these steps.
@@ -94,8 +98,8 @@ pub(super) const ALIASES: [(&str, &str); 16] = [
 ];
 
 impl StepType {
-    pub(super) fn known(&self) -> impl Iterator<Item = &'static str> + Clone {
-        let work: &[&str] = if self.works { &WORK } else { &[] };
+    pub(super) fn known_keys(&self) -> impl Iterator<Item = &'static str> + Clone {
+        let work: &[&str] = if self.has_result { &WORK } else { &[] };
         ANY.into_iter().chain(self.keys.iter().copied()).chain(work.iter().copied())
     }
 }

@@ -2,11 +2,13 @@
 
 use std::ops::Range;
 
-use super::super::super::did_you_mean::or_list;
+use super::super::super::did_you_mean::suggest_or_list;
 use super::super::super::json::{JsonMember, JsonNode, JsonNodeKind};
 use super::super::super::source::FileDiagnostics;
-use super::super::fields::wrong;
-use super::json_nodes::{bare, list, member, moved, number, object, text};
+use super::super::fields::report_wrong_type;
+use super::json_nodes::{
+    json_member, list_node, number_node, object_node, rename_member, strip_braces, text_node,
+};
 use super::keys::{ALIASES, StepType, TYPES};
 
 /// Where a list stands: what its steps are named after, and where its end leads.
@@ -15,11 +17,11 @@ pub(super) struct StepListScope {
     /// Before the names of steps without an `id`: `poll.` for the steps of the loop `poll`.
     pub(super) prefix: String,
     /// The state after the last step.
-    pub(super) next: String,
+    pub(super) next_state: String,
     /// Loops around it that keep a count, outermost first.
     pub(super) loops: Vec<EnclosingLoop>,
     /// It is the body of a `foreach` or a branch.
-    pub(super) inside_body: bool,
+    pub(super) is_inside_body: bool,
 }
 
 /// A `while` around a step.
@@ -27,30 +29,35 @@ pub(super) struct StepListScope {
 pub(super) struct EnclosingLoop {
     pub(super) name: String,
     /// The state after the loop.
-    pub(super) next: String,
+    pub(super) next_state: String,
     /// Where the result of the loop goes.
     pub(super) output: Option<String>,
-    pub(super) most: u32,
+    pub(super) max_runs: u32,
 }
 
 impl StepListScope {
-    pub(super) fn outermost() -> Self {
-        Self { prefix: String::new(), next: "stop".to_owned(), loops: Vec::new(), inside_body: false }
+    pub(super) fn root_scope() -> Self {
+        Self {
+            prefix: String::new(),
+            next_state: "stop".to_owned(),
+            loops: Vec::new(),
+            is_inside_body: false,
+        }
     }
 
     /// The body of a `foreach` or a branch: an end of its own, and loops of its own.
     pub(super) fn body() -> Self {
-        Self { inside_body: true, ..Self::outermost() }
+        Self { is_inside_body: true, ..Self::root_scope() }
     }
 
     /// A list inside a step of this list.
-    pub(super) fn within(&self, step: &str, next: &str) -> Self {
-        Self { prefix: format!("{step}."), next: next.to_owned(), ..self.clone() }
+    pub(super) fn nested_scope(&self, step: &str, next: &str) -> Self {
+        Self { prefix: format!("{step}."), next_state: next.to_owned(), ..self.clone() }
     }
 
     /// How often one step of this list may run, as far as loops can make it.
-    fn turns(&self) -> u64 {
-        self.loops.iter().fold(1, |all, one| all.saturating_mul(u64::from(one.most) + 1))
+    fn max_runs(&self) -> u64 {
+        self.loops.iter().fold(1, |all, one| all.saturating_mul(u64::from(one.max_runs) + 1))
     }
 }
 
@@ -61,8 +68,8 @@ pub(super) struct StepSource<'n> {
     /// Its `id` or number, as a text of the file.
     pub(super) name: JsonNode,
     /// The state after it.
-    pub(super) next: String,
-    pub(super) place: &'n StepListScope,
+    pub(super) next_state: String,
+    pub(super) list_scope: &'n StepListScope,
 }
 
 impl StepSource<'_> {
@@ -71,7 +78,7 @@ impl StepSource<'_> {
         (found.value.kind != JsonNodeKind::Null).then_some(found)
     }
 
-    pub(super) fn called(&self) -> &str {
+    pub(super) fn step_name(&self) -> &str {
         self.name.as_str().unwrap_or_default()
     }
 
@@ -84,39 +91,46 @@ impl StepSource<'_> {
 pub(super) struct StepLowering<'f, 'a> {
     pub(super) findings: &'f mut FileDiagnostics<'a>,
     /// Visits that the largest body may need.
-    pub(super) inside: u64,
+    pub(super) largest_body: u64,
 }
 
 impl<'f, 'a> StepLowering<'f, 'a> {
     pub(super) fn new(findings: &'f mut FileDiagnostics<'a>) -> Self {
-        Self { findings, inside: 0 }
+        Self { findings, largest_body: 0 }
     }
 
     /// The states of a whole workflow or body: one of them is called `start`.
-    pub(super) fn body(&mut self, steps: &JsonNode, place: StepListScope) -> Vec<JsonNode> {
-        let (entry, mut states) = self.list(steps, &place);
+    pub(super) fn lower_body(&mut self, steps: &JsonNode, place: StepListScope) -> Vec<JsonNode> {
+        let (entry, mut states) = self.lower_list(steps, &place);
         if entry != "start" {
-            let to = self.transition(&entry, None, None, &steps.span);
+            let to = self.build_transition(&entry, None, None, &steps.span);
             let span = steps.span.start..steps.span.start + 1;
-            let name = member("name", text("start", &span));
-            states.insert(0, object(vec![name, member("transition", list(vec![to], &span))], &span));
+            let name = json_member("name", text_node("start", &span));
+            states.insert(
+                0,
+                object_node(vec![name, json_member("transition", list_node(vec![to], &span))], &span),
+            );
         }
         states
     }
 
     /// The states of a list, and the first of them.
-    pub(super) fn list(&mut self, steps: &JsonNode, place: &StepListScope) -> (String, Vec<JsonNode>) {
+    pub(super) fn lower_list(&mut self, steps: &JsonNode, place: &StepListScope) -> (String, Vec<JsonNode>) {
         let Some(items) = steps.items() else {
-            wrong(steps, "`steps` must be an array", self.findings);
-            return (place.next.clone(), Vec::new());
+            report_wrong_type(steps, "`steps` must be an array", self.findings);
+            return (place.next_state.clone(), Vec::new());
         };
         if items.is_empty() && place.prefix.is_empty() {
             let hint = "add a step: {\"type\": \"shell\", \"command\": \"…\"}";
-            self.findings.error("E10", steps.span.clone(), "there are no steps", Some(hint.to_owned()));
+            self.findings.add_error("E10", steps.span.clone(), "there are no steps", Some(hint.to_owned()));
         }
-        let sound: Vec<(usize, &JsonNode, &'static StepType)> =
-            items.iter().enumerate().filter_map(|(at, item)| Some((at, item, self.kind(item)?))).collect();
-        let names: Vec<JsonNode> = sound.iter().map(|(at, item, _)| self.name(item, *at, place)).collect();
+        let sound: Vec<(usize, &JsonNode, &'static StepType)> = items
+            .iter()
+            .enumerate()
+            .filter_map(|(at, item)| Some((at, item, self.read_step_kind(item)?)))
+            .collect();
+        let names: Vec<JsonNode> =
+            sound.iter().map(|(at, item, _)| self.step_name_node(item, *at, place)).collect();
         let entry = |at: usize| {
             let name = names.get(at).and_then(JsonNode::as_str)?;
             let guarded = sound[at].1.get("when").is_some_and(|when| when.kind != JsonNodeKind::Null);
@@ -124,25 +138,26 @@ impl<'f, 'a> StepLowering<'f, 'a> {
         };
         let mut states = Vec::new();
         for (at, (_, node, kind)) in sound.iter().enumerate() {
-            let next = entry(at + 1).unwrap_or_else(|| place.next.clone());
-            let step = StepSource { node, kind, name: names[at].clone(), next, place };
-            self.guard(&step, &mut states);
-            self.step(&step, &mut states);
+            let next = entry(at + 1).unwrap_or_else(|| place.next_state.clone());
+            let step =
+                StepSource { node, kind, name: names[at].clone(), next_state: next, list_scope: place };
+            self.add_guard_state(&step, &mut states);
+            self.lower_step(&step, &mut states);
         }
-        (entry(0).unwrap_or_else(|| place.next.clone()), states)
+        (entry(0).unwrap_or_else(|| place.next_state.clone()), states)
     }
 
     /// What a step is; everything that it cannot be is found here.
-    fn kind(&mut self, item: &JsonNode) -> Option<&'static StepType> {
+    fn read_step_kind(&mut self, item: &JsonNode) -> Option<&'static StepType> {
         let Some(members) = item.members() else {
-            wrong(item, "a step must be an object", self.findings);
+            report_wrong_type(item, "a step must be an object", self.findings);
             return None;
         };
         let words = TYPES.map(|one| one.word);
         let Some(word) = item.get("type").filter(|word| word.kind != JsonNodeKind::Null) else {
             let span = item.span.start..item.span.start + 1;
             let hint = format!("its types are {}", words.join(", "));
-            self.findings.error("E10", span, "the step has no `type`", Some(hint));
+            self.findings.add_error("E10", span, "the step has no `type`", Some(hint));
             return None;
         };
         let Some(kind) = TYPES.iter().find(|one| Some(one.word) == word.as_str()) else {
@@ -150,29 +165,34 @@ impl<'f, 'a> StepLowering<'f, 'a> {
             let alias = ALIASES.iter().find(|(alias, _)| *alias == shown);
             let hint = match alias {
                 Some((_, word)) => Some(format!("here it is called `{word}`")),
-                None => or_list(shown, "types", &words),
+                None => suggest_or_list(shown, "types", &words),
             };
-            self.findings.error("E10", word.span.clone(), format!("there is no step type `{shown}`"), hint);
+            self.findings.add_error(
+                "E10",
+                word.span.clone(),
+                format!("there is no step type `{shown}`"),
+                hint,
+            );
             return None;
         };
-        let known: Vec<&str> = kind.known().collect();
+        let known: Vec<&str> = kind.known_keys().collect();
         for one in members {
             if !known.contains(&one.key.as_str()) && !one.key.starts_with("x_") {
                 let message = format!("a step of the type `{}` has no key `{}`", kind.word, one.key);
-                let hint = or_list(&one.key, "keys", &known);
-                self.findings.error("E14", one.key_span.clone(), message, hint);
+                let hint = suggest_or_list(&one.key, "keys", &known);
+                self.findings.add_error("E14", one.key_span.clone(), message, hint);
             }
         }
         Some(kind)
     }
 
     /// The `id`, or a name after the step's number.
-    fn name(&mut self, item: &JsonNode, at: usize, place: &StepListScope) -> JsonNode {
+    fn step_name_node(&mut self, item: &JsonNode, at: usize, place: &StepListScope) -> JsonNode {
         let span = item.get("type").map_or(item.span.clone(), |word| word.span.clone());
-        let usual = text(format!("{}step_{}", place.prefix, at + 1), &span);
+        let usual = text_node(format!("{}step_{}", place.prefix, at + 1), &span);
         let Some(id) = item.get("id").filter(|id| id.kind != JsonNodeKind::Null) else { return usual };
         let Some(name) = id.as_str() else {
-            wrong(id, "`id` must be a string", self.findings);
+            report_wrong_type(id, "`id` must be a string", self.findings);
             return usual;
         };
         let plain = name.starts_with(|c: char| c.is_alphabetic() || c == '_')
@@ -195,65 +215,69 @@ impl<'f, 'a> StepLowering<'f, 'a> {
                 "letters, digits, `_` and `-`, beginning with a letter",
             )
         };
-        self.findings.error("E10", id.span.clone(), message, Some(hint.to_owned()));
+        self.findings.add_error("E10", id.span.clone(), message, Some(hint.to_owned()));
         usual
     }
 
     /// `when`: a state that goes past the step unless it holds.
-    fn guard(&mut self, step: &StepSource<'_>, states: &mut Vec<JsonNode>) {
+    fn add_guard_state(&mut self, step: &StepSource<'_>, states: &mut Vec<JsonNode>) {
         let Some(when) = step.member("when") else { return };
         let span = &when.value.span;
-        let to = self.transition(step.called(), Some(bare(&when.value)), None, span);
-        let past = self.transition(&step.next, None, None, span);
-        let name = text(format!("{}.when", step.called()), step.span());
-        states.push(self.state(step, name, vec![member("transition", list(vec![to, past], span))]));
+        let to = self.build_transition(step.step_name(), Some(strip_braces(&when.value)), None, span);
+        let past = self.build_transition(&step.next_state, None, None, span);
+        let name = text_node(format!("{}.when", step.step_name()), step.span());
+        states.push(self.build_state(
+            step,
+            name,
+            vec![json_member("transition", list_node(vec![to, past], span))],
+        ));
     }
 
     /// A state that belongs to a step.
-    pub(super) fn state(
+    pub(super) fn build_state(
         &self,
         step: &StepSource<'_>,
         name: JsonNode,
         mut members: Vec<JsonMember>,
     ) -> JsonNode {
-        members.insert(0, member("name", name));
-        let turns = step.place.turns();
+        members.insert(0, json_member("name", name));
+        let turns = step.list_scope.max_runs();
         let ends = members.iter().any(|one| one.key == "type" && one.value.as_str() == Some("final"));
         if turns > 1 && !ends {
             // one more than can be needed: the loop's own count comes first
             let most = u32::try_from(turns.saturating_add(1)).unwrap_or(u32::MAX);
-            members.push(member("max_visits", number(most, step.span())));
+            members.push(json_member("max_visits", number_node(most, step.span())));
         }
-        object(members, &step.node.span)
+        object_node(members, &step.node.span)
     }
 
     /// The state that is called as the step and goes on to the next one.
-    pub(super) fn only(&self, step: &StepSource<'_>, mut members: Vec<JsonMember>) -> JsonNode {
-        members.push(self.onward(step));
-        self.state(step, step.name.clone(), members)
+    pub(super) fn single_state(&self, step: &StepSource<'_>, mut members: Vec<JsonMember>) -> JsonNode {
+        members.push(self.next_transition(step));
+        self.build_state(step, step.name.clone(), members)
     }
 
     /// `transition` to what comes after the step.
-    pub(super) fn onward(&self, step: &StepSource<'_>) -> JsonMember {
-        let to = self.transition(&step.next, None, None, step.span());
-        member("transition", list(vec![to], step.span()))
+    pub(super) fn next_transition(&self, step: &StepSource<'_>) -> JsonMember {
+        let to = self.build_transition(&step.next_state, None, None, step.span());
+        json_member("transition", list_node(vec![to], step.span()))
     }
 
-    pub(super) fn transition(
+    pub(super) fn build_transition(
         &self,
         target: &str,
         condition: Option<JsonNode>,
         before: Option<String>,
         span: &Range<usize>,
     ) -> JsonNode {
-        let mut members = vec![member("target", text(target, span))];
-        members.extend(condition.map(|condition| member("condition", condition)));
-        members.extend(before.map(|before| member("before", text(before, span))));
-        object(members, span)
+        let mut members = vec![json_member("target", text_node(target, span))];
+        members.extend(condition.map(|condition| json_member("condition", condition)));
+        members.extend(before.map(|before| json_member("before", text_node(before, span))));
+        object_node(members, span)
     }
 
     /// How many visits a list of states may need: each at most as often as its own limit says.
-    pub(super) fn visits(&self, states: &[JsonNode]) -> u64 {
+    pub(super) fn count_visits(&self, states: &[JsonNode]) -> u64 {
         let most = |state: &JsonNode| {
             let own = state.get("max_visits").and_then(|most| most.to_value().as_u64());
             own.unwrap_or(1)
@@ -262,7 +286,7 @@ impl<'f, 'a> StepLowering<'f, 'a> {
     }
 
     /// A key that a step cannot do without.
-    pub(super) fn needed<'s>(
+    pub(super) fn require_key<'s>(
         &mut self,
         step: &'s StepSource<'_>,
         key: &str,
@@ -272,13 +296,13 @@ impl<'f, 'a> StepLowering<'f, 'a> {
         if found.is_none() {
             let message = format!("a step of the type `{}` needs `{key}`", step.kind.word);
             let hint = Some(format!("add \"{key}\": {example}"));
-            self.findings.error("E10", step.span().clone(), message, hint);
+            self.findings.add_error("E10", step.span().clone(), message, hint);
         }
         found
     }
 
     /// Keys of the step that a state has under the same name.
     pub(super) fn copy_members(&self, step: &StepSource<'_>, keys: &[&str]) -> Vec<JsonMember> {
-        keys.iter().filter_map(|key| step.member(key)).map(|one| moved(&one.key, one)).collect()
+        keys.iter().filter_map(|key| step.member(key)).map(|one| rename_member(&one.key, one)).collect()
     }
 }

@@ -4,12 +4,12 @@ use super::*;
 use crate::source::SourceFile;
 use synthdev_domain::source_location::ConfigLayer;
 
-fn read(steps: &Value) -> (Value, Vec<String>) {
+fn lower_steps_text(steps: &Value) -> (Value, Vec<String>) {
     let text = json!({"workflow_name": "w", "steps": steps}).to_string();
     let file = SourceFile::new(ConfigLayer::User, "w.json", text);
     let mut findings = FileDiagnostics::new(&file);
     let node = JsonNode::parse(&file, &mut findings).unwrap();
-    let rewritten = rewritten(&node, &mut findings).unwrap().to_value();
+    let rewritten = lower_steps(&node, &mut findings).unwrap().to_value();
     let found = findings.list.iter();
     let found = found.map(|one| format!("{} {}", one.code, &file.text[one.span.clone()]));
     (rewritten, found.collect())
@@ -54,7 +54,7 @@ fn lists_become_states_that_follow_each_other() {
         ),
         (json!([{"id": "r", "type": "return", "value": "state.x"}]), vec!["start: r", "r <final>: "]),
     ] {
-        let (rewritten, found) = read(&steps);
+        let (rewritten, found) = lower_steps_text(&steps);
         assert_eq!(
             (outline(&rewritten["states"]), found),
             (expected.iter().map(|s| (*s).to_owned()).collect(), vec![]),
@@ -72,7 +72,7 @@ fn loops_count_their_turns_and_end() {
         ]},
         {"id": "end", "type": "script", "script": "1"}
     ]);
-    let (rewritten, found) = read(&steps);
+    let (rewritten, found) = lower_steps_text(&steps);
     assert_eq!(found, Vec::<String>::new());
     let done = "__flow.end(0, \"done\", \"polled\")";
     assert_eq!(
@@ -97,7 +97,7 @@ fn loops_count_their_turns_and_end() {
     let on = json!([{"id": "p", "type": "while", "condition": "state.x", "on_max": "continue", "steps": [
         {"id": "q", "type": "while", "condition": "state.y", "steps": [{"type": "continue"}]}
     ]}]);
-    let (rewritten, found) = read(&on);
+    let (rewritten, found) = lower_steps_text(&on);
     assert_eq!(found, Vec::<String>::new());
     let lines = outline(&rewritten["states"]);
     assert!(lines.contains(&"q.step_1: q.again".to_owned()), "{lines:#?}");
@@ -173,7 +173,7 @@ fn steps_keep_what_states_of_their_kind_say() {
             json!({"type": "fail", "error": "e", "cause": "c"}),
         ),
     ] {
-        let (rewritten, found) = read(&json!([step]));
+        let (rewritten, found) = lower_steps_text(&json!([step]));
         let mut state = rewritten["states"][1].clone();
         let state = state.as_object_mut().unwrap();
         assert_eq!(state.remove("name"), Some(json!("step_1")));
@@ -216,6 +216,6 @@ fn slips_are_found_at_their_place() {
             vec!["E12 \"max_concurrency\""],
         ),
     ] {
-        assert_eq!(read(&steps).1, expected, "{steps}");
+        assert_eq!(lower_steps_text(&steps).1, expected, "{steps}");
     }
 }

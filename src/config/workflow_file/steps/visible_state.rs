@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use super::super::super::json::{JsonMember, JsonNode, JsonNodeKind};
 use super::super::super::source::FileDiagnostics;
-use super::super::fields::wrong;
-use super::json_nodes::{member, object, text};
+use super::super::fields::report_wrong_type;
+use super::json_nodes::{json_member, object_node, text_node};
 use super::lowering::StepSource;
 
 /// The input of the step's state: its instructions, with the values it needs below them.
@@ -15,11 +15,11 @@ pub(super) fn visible_state_input(
     findings: &mut FileDiagnostics<'_>,
 ) -> Option<JsonMember> {
     let Some(needs) = step.member("needs_state") else { return said };
-    let paths = paths(needs, findings);
+    let paths = visible_paths(needs, findings);
     if paths.is_empty() {
         return said;
     }
-    let values: Vec<String> = paths.iter().map(|path| line(path)).collect();
+    let values: Vec<String> = paths.iter().map(|path| visible_state_line(path)).collect();
     let span = said.as_ref().map_or_else(|| needs.value.span.clone(), |said| said.value.span.clone());
     let template = match said.as_ref().map(|said| &said.value.kind) {
         None => String::new(),
@@ -30,17 +30,17 @@ pub(super) fn visible_state_input(
                 one.value.as_str().unwrap_or_default().to_owned()
             }
             [one] if one.key == "expr" => format!("{{{{{}}}}}", one.value.as_str().unwrap_or_default()),
-            _ => return refused(said, &span, findings),
+            _ => return report_reserved(said, &span, findings),
         },
         Some(
             JsonNodeKind::Null | JsonNodeKind::Bool(_) | JsonNodeKind::Number(_) | JsonNodeKind::Array(_),
         ) => {
-            return refused(said, &span, findings);
+            return report_reserved(said, &span, findings);
         }
     };
     let template = format!("{template}\n\nState:\n{}", values.join("\n"));
-    let value = object(vec![member("template", text(template.trim_start(), &span))], &span);
-    Some(member("input", value))
+    let value = object_node(vec![json_member("template", text_node(template.trim_start(), &span))], &span);
+    Some(json_member("input", value))
 }
 
 /// `state.task`: instructions that stand in the state.
@@ -50,18 +50,18 @@ fn is_path(words: &str) -> bool {
         && words.chars().all(|c| c.is_alphanumeric() || "_$.[]".contains(c))
 }
 
-fn refused(
+fn report_reserved(
     said: Option<JsonMember>,
     span: &Range<usize>,
     findings: &mut FileDiagnostics<'_>,
 ) -> Option<JsonMember> {
     let message = "`needs_state` can only be put below instructions that are a text";
     let hint = "write them as a text or {\"template\": \"…\"}";
-    findings.error("E10", span.clone(), message, Some(hint.to_owned()));
+    findings.add_error("E10", span.clone(), message, Some(hint.to_owned()));
     said
 }
 
-fn line(path: &str) -> String {
+fn visible_state_line(path: &str) -> String {
     if path == "*" {
         return "{{JSON.stringify(common_data, null, 2)}}".to_owned();
     }
@@ -69,11 +69,11 @@ fn line(path: &str) -> String {
     format!("{path}: {{{{JSON.stringify(common_data{keys})}}}}")
 }
 
-fn paths(needs: &JsonMember, findings: &mut FileDiagnostics<'_>) -> Vec<String> {
+fn visible_paths(needs: &JsonMember, findings: &mut FileDiagnostics<'_>) -> Vec<String> {
     let texts: Option<Vec<&str>> =
         needs.value.items().and_then(|items| items.iter().map(JsonNode::as_str).collect());
     let Some(texts) = texts else {
-        wrong(&needs.value, "`needs_state` must be an array of names", findings);
+        report_wrong_type(&needs.value, "`needs_state` must be an array of names", findings);
         return Vec::new();
     };
     let without_root = |path: &str| {

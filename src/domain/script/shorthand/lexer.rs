@@ -34,9 +34,9 @@ pub(super) struct ScriptLexer<'s> {
     braces: Vec<BraceKind>,
     /// For each open parenthesis: does it belong to a control head?
     parens: Vec<bool>,
-    out: String,
+    rewritten: String,
     copied: usize,
-    reads: Vec<FunctionRead>,
+    function_reads: Vec<FunctionRead>,
     edits: Vec<RewriteEdit>,
     /// Only where they are asked for.
     names: Option<Vec<NameRead>>,
@@ -50,39 +50,43 @@ impl<'s> ScriptLexer<'s> {
             previous: PreviousToken::Statement,
             braces: Vec::new(),
             parens: Vec::new(),
-            out: String::new(),
+            rewritten: String::new(),
             copied: 0,
-            reads: Vec::new(),
+            function_reads: Vec::new(),
             edits: Vec::new(),
             names: None,
         }
     }
 
     /// Every name that stands for itself in the code, with the plain members that follow.
-    pub(super) fn names(mut self) -> Vec<NameRead> {
+    pub(super) fn read_names(mut self) -> Vec<NameRead> {
         self.names = Some(Vec::new());
-        while let Some(next) = self.peek(self.at) {
-            self.token(next);
+        while let Some(next) = self.peek_char(self.at) {
+            self.scan_token(next);
         }
         self.names.unwrap_or_default()
     }
 
-    pub(super) fn run(mut self) -> RewrittenScript<'s> {
-        while let Some(next) = self.peek(self.at) {
-            self.token(next);
+    pub(super) fn rewrite_source(mut self) -> RewrittenScript<'s> {
+        while let Some(next) = self.peek_char(self.at) {
+            self.scan_token(next);
         }
         if self.edits.is_empty() {
             return RewrittenScript {
                 text: Cow::Borrowed(self.source),
-                reads: self.reads,
+                function_reads: self.function_reads,
                 edits: self.edits,
             };
         }
-        self.out.push_str(&self.source[self.copied..]);
-        RewrittenScript { text: Cow::Owned(self.out), reads: self.reads, edits: self.edits }
+        self.rewritten.push_str(&self.source[self.copied..]);
+        RewrittenScript {
+            text: Cow::Owned(self.rewritten),
+            function_reads: self.function_reads,
+            edits: self.edits,
+        }
     }
 
-    fn token(&mut self, next: char) {
+    fn scan_token(&mut self, next: char) {
         let after = skip_trivia(self.source, self.at);
         if after > self.at {
             self.at = after;
@@ -93,16 +97,16 @@ impl<'s> ScriptLexer<'s> {
                 self.at = skip_string(self.source, self.at);
                 self.previous = PreviousToken::Operand;
             }
-            '`' => self.template(self.at + 1),
-            '/' if self.regex_may_begin() => self.regex(),
-            '{' | '}' | '(' | ')' | ']' => self.bracket(next),
-            '.' => self.dot(),
-            _ if is_word_start(next) => self.word(),
+            '`' => self.scan_template(self.at + 1),
+            '/' if self.regex_may_begin() => self.scan_regex(),
+            '{' | '}' | '(' | ')' | ']' => self.scan_bracket(next),
+            '.' => self.scan_dot(),
+            _ if is_word_start(next) => self.scan_word(),
             _ if next.is_ascii_digit() => {
                 self.at = skip_number(self.source, self.at);
                 self.previous = PreviousToken::Operand;
             }
-            _ => self.operator(next),
+            _ => self.scan_operator(next),
         }
     }
 
@@ -113,7 +117,7 @@ impl<'s> ScriptLexer<'s> {
         )
     }
 
-    fn bracket(&mut self, bracket: char) {
+    fn scan_bracket(&mut self, bracket: char) {
         self.at += 1;
         match bracket {
             '{' => {
@@ -122,7 +126,7 @@ impl<'s> ScriptLexer<'s> {
                 self.previous = if opens_value { PreviousToken::Operator } else { PreviousToken::Statement };
             }
             '}' => match self.braces.pop() {
-                Some(BraceKind::Template) => self.template(self.at),
+                Some(BraceKind::Template) => self.scan_template(self.at),
                 Some(BraceKind::Object) => self.previous = PreviousToken::Operand,
                 Some(BraceKind::Block) | None => self.previous = PreviousToken::Statement,
             },
@@ -136,7 +140,7 @@ impl<'s> ScriptLexer<'s> {
     }
 
     /// Reads template text from `from` to the closing backtick or the next `${`.
-    fn template(&mut self, from: usize) {
+    fn scan_template(&mut self, from: usize) {
         let bytes = self.source.as_bytes();
         let mut at = from;
         while at < bytes.len() {
@@ -160,7 +164,7 @@ impl<'s> ScriptLexer<'s> {
         self.at = self.source.len();
     }
 
-    fn regex(&mut self) {
+    fn scan_regex(&mut self) {
         let bytes = self.source.as_bytes();
         let mut at = self.at + 1;
         let mut in_class = false;
@@ -178,11 +182,11 @@ impl<'s> ScriptLexer<'s> {
             }
             at += 1;
         }
-        self.at = skip_word(self.source, floor(self.source, at));
+        self.at = skip_word(self.source, floor_char_boundary(self.source, at));
         self.previous = PreviousToken::Operand;
     }
 
-    fn dot(&mut self) {
+    fn scan_dot(&mut self) {
         let rest = &self.source[self.at..];
         if rest.starts_with("...") {
             self.at += 3;
@@ -198,7 +202,7 @@ impl<'s> ScriptLexer<'s> {
         }
     }
 
-    fn operator(&mut self, next: char) {
+    fn scan_operator(&mut self, next: char) {
         let rest = &self.source[self.at..];
         if rest.starts_with("=>") {
             self.at += 2;
@@ -217,7 +221,7 @@ impl<'s> ScriptLexer<'s> {
         }
     }
 
-    fn word(&mut self) {
+    fn scan_word(&mut self) {
         let start = self.at;
         let end = skip_word(self.source, start);
         self.at = end;
@@ -225,10 +229,10 @@ impl<'s> ScriptLexer<'s> {
             self.previous = PreviousToken::Operand;
             return;
         }
-        self.note(start, end);
+        self.note_object_key(start, end);
         self.previous = match &self.source[start..end] {
             "function" => {
-                self.shorthand(start, end);
+                self.scan_shorthand(start, end);
                 PreviousToken::Operand
             }
             "if" | "while" | "for" | "with" => PreviousToken::Control,
@@ -240,21 +244,21 @@ impl<'s> ScriptLexer<'s> {
     }
 
     /// A key of an object (`{ name: 1 }`) is no name that is read.
-    fn note(&mut self, start: usize, end: usize) {
+    fn note_object_key(&mut self, start: usize, end: usize) {
         let Some(names) = &mut self.names else { return };
-        let (word, (path, end)) = (end, path(self.source, end));
+        let (word, (path, end)) = (end, parse_path(self.source, end));
         let rest = &self.source[skip_trivia(self.source, end)..];
         let key = path.is_empty() && rest.starts_with(':') && self.braces.last() == Some(&BraceKind::Object);
         if !key {
             let name = self.source[start..word].to_owned();
-            names.push(NameRead { name, path, offset: start, called: rest.starts_with('(') });
+            names.push(NameRead { name, path, offset: start, is_called: rest.starts_with('(') });
         }
     }
 
     /// `function` stands at `start..end`; replaces it with its member if one follows.
-    fn shorthand(&mut self, start: usize, end: usize) {
-        let Some(member) = member(self.source, end) else { return };
-        let gaps = [&self.source[end..member.open], member.gaps.0, member.gaps.1];
+    fn scan_shorthand(&mut self, start: usize, end: usize) {
+        let Some(member) = parse_member(self.source, end) else { return };
+        let gaps = [&self.source[end..member.open_offset], member.trivia.0, member.trivia.1];
         let next = skip_trivia(self.source, member.end);
         let rest = &self.source[next..];
         let follows = if rest.starts_with('[') {
@@ -264,32 +268,33 @@ impl<'s> ScriptLexer<'s> {
         } else {
             None
         };
-        self.out.push_str(&self.source[self.copied..start]);
-        let new_start = self.out.len();
-        self.out.push_str(LOOKUP);
-        self.out.push_str("(\"");
-        self.out.push_str(member.name);
-        self.out.push_str("\")");
+        self.rewritten.push_str(&self.source[self.copied..start]);
+        let new_start = self.rewritten.len();
+        self.rewritten.push_str(LOOKUP);
+        self.rewritten.push_str("(\"");
+        self.rewritten.push_str(member.name);
+        self.rewritten.push_str("\")");
         for gap in gaps {
-            self.out.push_str(gap);
+            self.rewritten.push_str(gap);
         }
         let mut stop = member.end;
         if let Some(optional) = follows {
-            self.out.push_str(&self.source[stop..next]);
-            self.out.push_str(optional);
+            self.rewritten.push_str(&self.source[stop..next]);
+            self.rewritten.push_str(optional);
             stop = next;
         }
-        self.edits.push(RewriteEdit { old: (start, stop), new: (new_start, self.out.len()) });
-        self.reads.push(FunctionRead {
+        self.edits
+            .push(RewriteEdit { source_range: (start, stop), text_range: (new_start, self.rewritten.len()) });
+        self.function_reads.push(FunctionRead {
             name: member.name.to_owned(),
-            path: path(self.source, member.end).0,
+            path: parse_path(self.source, member.end).0,
             offset: start,
         });
         self.copied = stop;
         self.at = stop;
     }
 
-    fn peek(&self, at: usize) -> Option<char> {
+    fn peek_char(&self, at: usize) -> Option<char> {
         self.source.get(at..)?.chars().next()
     }
 }
@@ -298,13 +303,13 @@ impl<'s> ScriptLexer<'s> {
 struct MemberAccess<'s> {
     name: &'s str,
     /// Where the `.` or `[` stands.
-    open: usize,
+    open_offset: usize,
     /// Comments and line breaks inside, kept so that lines keep their numbers.
-    gaps: (&'s str, &'s str),
+    trivia: (&'s str, &'s str),
     end: usize,
 }
 
-fn member(source: &str, from: usize) -> Option<MemberAccess<'_>> {
+fn parse_member(source: &str, from: usize) -> Option<MemberAccess<'_>> {
     let open = skip_trivia(source, from);
     let rest = &source[open..];
     if let Some(quoted) = rest.strip_prefix('[').or_else(|| rest.strip_prefix("?.[")) {
@@ -321,8 +326,8 @@ fn member(source: &str, from: usize) -> Option<MemberAccess<'_>> {
         }
         return Some(MemberAccess {
             name,
-            open,
-            gaps: (&source[inside..quote], &source[end..close]),
+            open_offset: open,
+            trivia: (&source[inside..quote], &source[end..close]),
             end: close + 1,
         });
     }
@@ -338,14 +343,19 @@ fn member(source: &str, from: usize) -> Option<MemberAccess<'_>> {
         return None;
     }
     let end = skip_word(source, start);
-    Some(MemberAccess { name: &source[start..end], open, gaps: (&source[open + dots..start], ""), end })
+    Some(MemberAccess {
+        name: &source[start..end],
+        open_offset: open,
+        trivia: (&source[open + dots..start], ""),
+        end,
+    })
 }
 
 /// The plain members that follow, and where they end.
-fn path(source: &str, from: usize) -> (Vec<String>, usize) {
+fn parse_path(source: &str, from: usize) -> (Vec<String>, usize) {
     let mut names = Vec::new();
     let mut at = from;
-    while let Some(member) = member(source, at) {
+    while let Some(member) = parse_member(source, at) {
         names.push(member.name.to_owned());
         at = member.end;
     }
@@ -406,7 +416,7 @@ fn skip_string(source: &str, from: usize) -> usize {
 }
 
 /// The nearest character boundary at or before `at`, inside the source.
-fn floor(source: &str, at: usize) -> usize {
+fn floor_char_boundary(source: &str, at: usize) -> usize {
     let mut at = at.min(source.len());
     while !source.is_char_boundary(at) {
         at -= 1;

@@ -9,7 +9,7 @@ pub const LOOKUP: &str = "__call";
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RewrittenScript<'s> {
     pub text: Cow<'s, str>,
-    pub reads: Vec<FunctionRead>,
+    pub function_reads: Vec<FunctionRead>,
     /// In order of position.
     pub(super) edits: Vec<RewriteEdit>,
 }
@@ -32,23 +32,23 @@ pub struct NameRead {
     /// Byte offset of the name in the source.
     pub offset: usize,
     /// The last of them is called as a function.
-    pub called: bool,
+    pub is_called: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct RewriteEdit {
-    pub(super) old: (usize, usize),
-    pub(super) new: (usize, usize),
+    pub(super) source_range: (usize, usize),
+    pub(super) text_range: (usize, usize),
 }
 
 impl RewrittenScript<'_> {
     /// The byte offset in the source of a byte offset in `text`. Inside a replacement it is the replaced word's start.
-    pub fn original(&self, offset: usize) -> usize {
-        let after = self.edits.partition_point(|edit| edit.new.0 <= offset);
+    pub fn original_offset(&self, offset: usize) -> usize {
+        let after = self.edits.partition_point(|edit| edit.text_range.0 <= offset);
         match after.checked_sub(1).and_then(|last| self.edits.get(last)) {
             None => offset,
-            Some(edit) if offset < edit.new.1 => edit.old.0,
-            Some(edit) => offset - edit.new.1 + edit.old.1,
+            Some(edit) if offset < edit.text_range.1 => edit.source_range.0,
+            Some(edit) => offset - edit.text_range.1 + edit.source_range.1,
         }
     }
 }

@@ -1,7 +1,7 @@
 use super::*;
 
 fn check(source: &str, expected: &str) {
-    let rewritten = rewrite(source);
+    let rewritten = rewrite_script(source);
     assert_eq!(rewritten.text, expected, "{source}");
     assert_eq!(rewritten.text.matches('\n').count(), source.matches('\n').count(), "{source}");
 }
@@ -79,7 +79,7 @@ fn everything_else_is_left_alone() {
 #[test]
 fn reads_name_the_tool_the_path_and_the_place() {
     let source = "'ä' + function.f.arguments['x-y']?.z + function.g";
-    let reads = rewrite(source).reads;
+    let reads = rewrite_script(source).function_reads;
     assert_eq!(reads.len(), 2);
     assert_eq!((reads[0].name.as_str(), reads[0].offset), ("f", 7));
     assert_eq!(reads[0].path, ["arguments", "x-y", "z"]);
@@ -90,13 +90,13 @@ fn reads_name_the_tool_the_path_and_the_place() {
 #[test]
 fn offsets_lead_back_to_the_source() {
     let source = "a + function.f.x + b + function.g + c";
-    let rewritten = rewrite(source);
+    let rewritten = rewrite_script(source);
     for name in ["a", "x", "b", "c"] {
         let at = rewritten.text.find(&format!("{name} ")).or_else(|| rewritten.text.rfind(name)).unwrap();
-        assert_eq!(&source[rewritten.original(at)..][..1], name);
+        assert_eq!(&source[rewritten.original_offset(at)..][..1], name);
     }
     let lookup = rewritten.text.find("__call").unwrap();
-    assert_eq!(rewritten.original(lookup + 3), 4);
+    assert_eq!(rewritten.original_offset(lookup + 3), 4);
 }
 
 #[test]
@@ -110,7 +110,7 @@ fn no_text_makes_it_fail() {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             source.push_str(pieces[usize::try_from(state >> 33).unwrap() % pieces.len()]);
         }
-        let rewritten = rewrite(&source);
+        let rewritten = rewrite_script(&source);
         assert_eq!(rewritten.text.matches('\n').count(), source.matches('\n').count(), "{source:?}");
     }
 }
@@ -132,11 +132,11 @@ fn names_are_those_of_the_code() {
         ("common_data.list[common_data.at].name", &["common_data.list", "common_data.at"]),
     ];
     for (source, expected) in rows {
-        let found: Vec<String> = names(source)
+        let found: Vec<String> = read_names(source)
             .into_iter()
             .map(|read| {
                 let path = [vec![read.name], read.path].concat().join(".");
-                if read.called { path + "()" } else { path }
+                if read.is_called { path + "()" } else { path }
             })
             .collect();
         assert_eq!(found, expected, "{source}");

@@ -8,8 +8,8 @@ use synthdev_domain::workflow::{Budget, Workflow};
 
 impl Machine {
     /// The budgets that a lane's work counts for, the innermost first.
-    pub(super) fn scopes(&self, lane: &Branch) -> Vec<(BudgetScope, Budget)> {
-        let agent = self.agent_of(lane).and_then(|(workflow, agent)| {
+    pub(super) fn budget_scopes(&self, lane: &Branch) -> Vec<(BudgetScope, Budget)> {
+        let agent = self.agent_in(lane).and_then(|(workflow, agent)| {
             let at = self.agent_place(&workflow.name, &agent.id)?;
             (!agent.budget.is_unbounded()).then_some((BudgetScope::Agent(at), agent.budget))
         });
@@ -21,9 +21,11 @@ impl Machine {
                 let budget =
                     workflow.and_then(|workflow| workflow.state(frame.state)).map(|state| state.budget);
                 let bounded = budget.filter(|budget| !budget.is_unbounded());
-                found.extend(bounded.map(|budget| (BudgetScope::State { lane: lane.id, frame: at }, budget)));
+                found.extend(
+                    bounded.map(|budget| (BudgetScope::State { branch_id: lane.id, frame_id: at }, budget)),
+                );
             }
-            current = lane.parent.and_then(|(id, _)| self.lane_of(id));
+            current = lane.parent.and_then(|(id, _)| self.branch_by_id(id));
         }
         let root = self.spec.program.workflows.first().map(|root| root.budget);
         found.extend(root.filter(|budget| !budget.is_unbounded()).map(|budget| (BudgetScope::Run, budget)));
@@ -31,59 +33,63 @@ impl Machine {
     }
 
     /// The budget of a scope as the definition has it now.
-    pub(super) fn budget_of(&self, scope: BudgetScope) -> Option<Budget> {
+    pub(super) fn budget_for(&self, scope: BudgetScope) -> Option<Budget> {
         match scope {
             BudgetScope::Run => self.spec.program.workflows.first().map(|root| root.budget),
             BudgetScope::Agent(at) => {
-                let owner = self.agent_purses.get(at)?;
+                let owner = self.agent_budgets.get(at)?;
                 let workflows = &self.spec.program.workflows;
                 let workflow = workflows.iter().find(|one| one.name == owner.workflow)?;
                 workflow.agents.iter().find(|one| one.id == owner.agent).map(|agent| agent.budget)
             }
-            BudgetScope::State { lane, frame } => {
-                let frame = self.lane_of(lane)?.frames.get(frame)?;
+            BudgetScope::State { branch_id: lane, frame_id: frame } => {
+                let frame = self.branch_by_id(lane)?.frames.get(frame)?;
                 let workflow = self.spec.program.workflows.get(frame.workflow.0)?;
                 workflow.state(frame.state).map(|state| state.budget)
             }
         }
     }
 
-    pub(super) fn purse(&self, scope: BudgetScope) -> Option<&BudgetUsage> {
+    pub(super) fn budget_usage(&self, scope: BudgetScope) -> Option<&BudgetUsage> {
         match scope {
-            BudgetScope::Run => Some(&self.purse),
-            BudgetScope::Agent(at) => self.agent_purses.get(at).map(|owner| &owner.purse),
-            BudgetScope::State { lane, frame } => {
-                self.lane_of(lane)?.frames.get(frame).map(|f| &f.stay.purse)
+            BudgetScope::Run => Some(&self.budget_usage),
+            BudgetScope::Agent(at) => self.agent_budgets.get(at).map(|owner| &owner.budget_usage),
+            BudgetScope::State { branch_id: lane, frame_id: frame } => {
+                self.branch_by_id(lane)?.frames.get(frame).map(|f| &f.visit.budget_usage)
             }
         }
     }
 
-    pub(super) fn purse_mut(&mut self, scope: BudgetScope) -> Option<&mut BudgetUsage> {
+    pub(super) fn budget_usage_mut(&mut self, scope: BudgetScope) -> Option<&mut BudgetUsage> {
         match scope {
-            BudgetScope::Run => Some(&mut self.purse),
-            BudgetScope::Agent(at) => self.agent_purses.get_mut(at).map(|owner| &mut owner.purse),
-            BudgetScope::State { lane, frame } => {
-                self.lane_mut(lane)?.frames.get_mut(frame).map(|f| &mut f.stay.purse)
+            BudgetScope::Run => Some(&mut self.budget_usage),
+            BudgetScope::Agent(at) => self.agent_budgets.get_mut(at).map(|owner| &mut owner.budget_usage),
+            BudgetScope::State { branch_id: lane, frame_id: frame } => {
+                self.branch_mut(lane)?.frames.get_mut(frame).map(|f| &mut f.visit.budget_usage)
             }
         }
     }
 
-    pub(in crate::machine) fn lane_mut(&mut self, id: u64) -> Option<&mut Branch> {
-        if self.lane.id == id { Some(&mut self.lane) } else { self.lanes.get_mut(&id) }
+    pub(in crate::machine) fn branch_mut(&mut self, id: u64) -> Option<&mut Branch> {
+        if self.branch.id == id { Some(&mut self.branch) } else { self.branches.get_mut(&id) }
     }
 
     /// The agent of the visit has a purse from its first call on.
-    pub(super) fn open_purse(&mut self) {
-        let Some((workflow, agent)) = self.agent_of(&self.lane) else { return };
+    pub(super) fn open_agent_budget(&mut self) {
+        let Some((workflow, agent)) = self.agent_in(&self.branch) else { return };
         if !agent.budget.is_unbounded() && self.agent_place(&workflow.name, &agent.id).is_none() {
             let (workflow, agent) = (workflow.name.clone(), agent.id.clone());
-            self.agent_purses.push(AgentBudgetUsage { workflow, agent, purse: BudgetUsage::open(self.now) });
+            self.agent_budgets.push(AgentBudgetUsage {
+                workflow,
+                agent,
+                budget_usage: BudgetUsage::open(self.now),
+            });
         }
     }
 
-    pub(super) fn agent_purse(&mut self, workflow: &str, agent: &str) -> Option<&mut BudgetUsage> {
+    pub(super) fn agent_budget_mut(&mut self, workflow: &str, agent: &str) -> Option<&mut BudgetUsage> {
         let at = self.agent_place(workflow, agent)?;
-        self.purse_mut(BudgetScope::Agent(at))
+        self.budget_usage_mut(BudgetScope::Agent(at))
     }
 
     /// What a run spent before it went back stays spent, for its agents, too.
@@ -93,7 +99,7 @@ impl Machine {
         // as when it was charged: see `pay`
         let reckoned = asked.find_map(|agent| agent.choice.price).filter(|_| self.counts_all());
         let cost_usd = entry.cost_usd.or(reckoned.map(|price| price.cost_usd(&entry.usage)));
-        self.purse.spend(&entry.usage, cost_usd);
+        self.budget_usage.add_usage(&entry.usage, cost_usd);
         for workflow in workflows {
             let named = workflow.agents.iter().find(|agent| agent.id == entry.agent);
             if named.is_none_or(|agent| agent.budget.is_unbounded()) {
@@ -101,39 +107,39 @@ impl Machine {
             }
             let at = self.agent_place(&workflow.name, &entry.agent).unwrap_or_else(|| {
                 let (workflow, agent) = (workflow.name.clone(), entry.agent.clone());
-                self.agent_purses.push(AgentBudgetUsage {
+                self.agent_budgets.push(AgentBudgetUsage {
                     workflow,
                     agent,
-                    purse: BudgetUsage::open(self.now),
+                    budget_usage: BudgetUsage::open(self.now),
                 });
-                self.agent_purses.len() - 1
+                self.agent_budgets.len() - 1
             });
-            self.agent_purses[at].purse.spend(&entry.usage, cost_usd);
+            self.agent_budgets[at].budget_usage.add_usage(&entry.usage, cost_usd);
         }
     }
 
     /// While nobody drove the run, no time of its budgets and limits has passed.
     pub(in crate::machine) fn skip_budgets(&mut self, gap: i64) {
-        self.purse.skip(gap);
-        for owner in &mut self.agent_purses {
-            owner.purse.skip(gap);
+        self.budget_usage.exclude_time(gap);
+        for owner in &mut self.agent_budgets {
+            owner.budget_usage.exclude_time(gap);
         }
-        for lane in std::iter::once(&mut self.lane).chain(self.lanes.values_mut()) {
+        for lane in std::iter::once(&mut self.branch).chain(self.branches.values_mut()) {
             for frame in &mut lane.frames {
-                frame.stay.purse.skip(gap);
-                frame.state_timer.skip(gap);
+                frame.visit.budget_usage.exclude_time(gap);
+                frame.state_timer.exclude_time(gap);
             }
         }
-        self.skip_kept(gap);
+        self.exclude_time_in_checkpoints(gap);
     }
 
     /// What calls under way may still use, but for the one of this lane.
-    pub(super) fn reserved(&self, scope: BudgetScope, own: u64, kind: BudgetUnit) -> f64 {
-        let lanes = std::iter::once(&self.lane).chain(self.lanes.values());
+    pub(super) fn reserved_by_others(&self, scope: BudgetScope, own: u64, kind: BudgetUnit) -> f64 {
+        let lanes = std::iter::once(&self.branch).chain(self.branches.values());
         lanes
             .filter(|lane| lane.id != own && matches!(lane.phase, WaitState::Model(_)))
             .filter(|lane| self.is_within(lane, scope))
-            .map(|lane| lane.reserved.amount(kind))
+            .map(|lane| lane.reserved_usage.amount(kind))
             .sum()
     }
 
@@ -142,10 +148,10 @@ impl Machine {
         match scope {
             BudgetScope::Run => "run".to_owned(),
             BudgetScope::Agent(at) => {
-                self.agent_purses.get(at).map(|owner| format!("agent {}", owner.agent)).unwrap_or_default()
+                self.agent_budgets.get(at).map(|owner| format!("agent {}", owner.agent)).unwrap_or_default()
             }
-            BudgetScope::State { lane, frame } => {
-                self.lane_of(lane).map(|lane| self.name_in(lane, frame)).unwrap_or_default()
+            BudgetScope::State { branch_id: lane, frame_id: frame } => {
+                self.branch_by_id(lane).map(|lane| self.state_path_in(lane, frame)).unwrap_or_default()
             }
         }
     }
@@ -154,31 +160,31 @@ impl Machine {
         let owner = match scope {
             BudgetScope::Run => return true,
             BudgetScope::Agent(at) => {
-                let asked = self.agent_of(lane);
+                let asked = self.agent_in(lane);
                 return asked.is_some_and(|(workflow, agent)| {
                     self.agent_place(&workflow.name, &agent.id) == Some(at)
                 });
             }
-            BudgetScope::State { lane, .. } => lane,
+            BudgetScope::State { branch_id: lane, .. } => lane,
         };
         let mut current = Some(lane);
         while let Some(lane) = current {
             if lane.id == owner {
                 return true;
             }
-            current = lane.parent.and_then(|(id, _)| self.lane_of(id));
+            current = lane.parent.and_then(|(id, _)| self.branch_by_id(id));
         }
         false
     }
 
     /// Who is asked in a lane, with its workflow.
-    fn agent_of(&self, lane: &Branch) -> Option<(&Workflow, &AgentSpec)> {
+    fn agent_in(&self, lane: &Branch) -> Option<(&Workflow, &AgentSpec)> {
         let frame = lane.frames.last()?;
         let workflow = self.spec.program.workflows.get(frame.workflow.0)?;
-        Some((workflow, workflow.agent(frame.turn.as_ref()?.agent)?))
+        Some((workflow, workflow.agent(frame.agent_turn.as_ref()?.agent)?))
     }
 
     fn agent_place(&self, workflow: &str, agent: &str) -> Option<usize> {
-        self.agent_purses.iter().position(|owner| owner.workflow == workflow && owner.agent == agent)
+        self.agent_budgets.iter().position(|owner| owner.workflow == workflow && owner.agent == agent)
     }
 }

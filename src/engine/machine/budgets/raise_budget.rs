@@ -7,43 +7,51 @@ use crate::machine::Machine;
 
 impl Machine {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "shown to people, saturates")]
-    pub(super) fn over_budget(&mut self, scope: BudgetScope, kind: BudgetUnit) {
-        let Some((budget, purse)) = self.budget_of(scope).zip(self.purse(scope)) else { return };
-        let end = purse.end(kind, &budget).unwrap_or_default();
+    pub(super) fn on_budget_exceeded(&mut self, scope: BudgetScope, kind: BudgetUnit) {
+        let Some((budget, purse)) = self.budget_for(scope).zip(self.budget_usage(scope)) else { return };
+        let end = purse.hard_limit(kind, &budget).unwrap_or_default();
         let owner = match scope {
             BudgetScope::Run => "the run".to_owned(),
             BudgetScope::Agent(_) => self.scope_name(scope),
             BudgetScope::State { .. } => format!("state `{}`", self.scope_name(scope)),
         };
-        let spent = purse.spent(kind, self.now);
-        let mut text = format!("{owner} has used {} of {}", kind.show(spent), kind.show(end));
-        if let Some(need) = self.lane.need.filter(|_| spent < end) {
-            let next = need.with(need.worth(kind, end)).amount(kind);
-            text.push_str(&format!("; the next call needs room for {}, which is not left", kind.show(next)));
+        let spent = purse.used_amount(kind, self.now);
+        let mut text =
+            format!("{owner} has used {} of {}", kind.format_amount(spent), kind.format_amount(end));
+        if let Some(need) = self.branch.next_call_bound.filter(|_| spent < end) {
+            let next = need.estimate_with_answer(need.min_useful_answer(kind, end)).amount(kind);
+            text.push_str(&format!(
+                "; the next call needs room for {}, which is not left",
+                kind.format_amount(next)
+            ));
         }
-        self.reached(PendingQuestion::Budget(scope, kind), kind.limit(), end.ceil() as u32, text);
+        self.on_limit_reached(PendingQuestion::Budget(scope, kind), kind.limit(), end.ceil() as u32, text);
     }
 
     /// So that what `on_limit` leads to can run: a tenth more than is used.
     pub(in crate::machine) fn grant_tenth(&mut self, scope: BudgetScope, kind: BudgetUnit) {
-        let Some((budget, purse)) = self.budget_of(scope).zip(self.purse(scope)) else { return };
-        let (Some(hard), Some(end)) = (kind.soft_and_hard(&budget).1, purse.end(kind, &budget)) else {
+        let Some((budget, purse)) = self.budget_for(scope).zip(self.budget_usage(scope)) else { return };
+        let (Some(hard), Some(end)) = (kind.soft_and_hard(&budget).1, purse.hard_limit(kind, &budget)) else {
             return;
         };
         // what the last call used beyond the end is not taken from what is left
-        let over = (purse.spent(kind, self.now) - end).max(0.0);
-        self.grant(scope, kind, over + hard / 10.0);
+        let over = (purse.used_amount(kind, self.now) - end).max(0.0);
+        self.grant_budget(scope, kind, over + hard / 10.0);
     }
 
     /// The person gives the same amount again, from what is used up by now, and what the next call needs: one
     /// "continue" is never asked twice.
-    pub(in crate::machine) fn grant_same_again(&mut self, scope: BudgetScope, kind: BudgetUnit) {
-        let Some((budget, purse)) = self.budget_of(scope).zip(self.purse(scope)) else { return };
-        let (Some(hard), Some(end)) = (kind.soft_and_hard(&budget).1, purse.end(kind, &budget)) else {
+    pub(in crate::machine) fn grant_same_amount(&mut self, scope: BudgetScope, kind: BudgetUnit) {
+        let Some((budget, purse)) = self.budget_for(scope).zip(self.budget_usage(scope)) else { return };
+        let (Some(hard), Some(end)) = (kind.soft_and_hard(&budget).1, purse.hard_limit(kind, &budget)) else {
             return;
         };
-        let spent = purse.spent(kind, self.now);
-        let next = |end| self.lane.need.map_or(0.0, |need| need.with(need.worth(kind, end)).amount(kind));
+        let spent = purse.used_amount(kind, self.now);
+        let next = |end| {
+            self.branch
+                .next_call_bound
+                .map_or(0.0, |need| need.estimate_with_answer(need.min_useful_answer(kind, end)).amount(kind))
+        };
         // another branch that asked the same may have been answered already
         if spent < end && spent + next(end) <= end {
             return;
@@ -53,33 +61,33 @@ impl Machine {
         // of a larger budget, only a longer answer is worth its prompt
         let then = if self.counts_all() { f64::INFINITY } else { end + same };
         let needed = spent + next(then) - end;
-        self.grant(scope, kind, same.max(needed));
+        self.grant_budget(scope, kind, same.max(needed));
     }
 
     /// The person gives so much more than is used by now: dollars, tokens or seconds. So much is left then, or what was
     /// left before if that is more. Branches that wait for the same are given it once.
     pub(in crate::machine) fn grant_more(&mut self, scope: BudgetScope, kind: BudgetUnit, more: f64) {
-        if self.given.contains(&(scope, kind)) {
+        if self.granted_budgets.contains(&(scope, kind)) {
             return;
         }
-        self.given.push((scope, kind));
-        let Some((budget, purse)) = self.budget_of(scope).zip(self.purse(scope)) else { return };
-        let Some(end) = purse.end(kind, &budget) else { return };
-        let asked = purse.spent(kind, self.now) + more * kind.unit();
+        self.granted_budgets.push((scope, kind));
+        let Some((budget, purse)) = self.budget_for(scope).zip(self.budget_usage(scope)) else { return };
+        let Some(end) = purse.hard_limit(kind, &budget) else { return };
+        let asked = purse.used_amount(kind, self.now) + more * kind.divisor();
         if asked > end {
-            self.grant(scope, kind, asked - end);
+            self.grant_budget(scope, kind, asked - end);
         }
     }
 
-    fn grant(&mut self, scope: BudgetScope, kind: BudgetUnit, more: f64) {
-        let budget = self.budget_of(scope);
-        self.grant_kept(scope, kind, more);
-        let Some(purse) = self.purse_mut(scope) else { return };
-        purse.grant(kind, more);
-        let end = budget.and_then(|budget| purse.end(kind, &budget));
-        if let Some(hard) = end.filter(|_| self.foresees()) {
+    fn grant_budget(&mut self, scope: BudgetScope, kind: BudgetUnit, more: f64) {
+        let budget = self.budget_for(scope);
+        self.grant_in_checkpoints(scope, kind, more);
+        let Some(purse) = self.budget_usage_mut(scope) else { return };
+        purse.grant_more(kind, more);
+        let end = budget.and_then(|budget| purse.hard_limit(kind, &budget));
+        if let Some(hard) = end.filter(|_| self.checks_budgets_ahead()) {
             let (scope, what) = (self.scope_name(scope), kind.name().to_owned());
-            self.emit(RunEvent::BudgetRaised { scope, what, hard });
+            self.emit_event(RunEvent::BudgetRaised { scope, what, hard });
         }
     }
 }

@@ -4,7 +4,7 @@ use synthdev_domain::agent::AgentSpec;
 use synthdev_domain::workflow::Workflow;
 
 /// One note for each thing that is different.
-pub(super) fn differences(was: (&Workflow, &AgentSpec), now: (&Workflow, &AgentSpec)) -> Vec<String> {
+pub(super) fn agent_differences(was: (&Workflow, &AgentSpec), now: (&Workflow, &AgentSpec)) -> Vec<String> {
     let ((old_workflow, was), (new_workflow, now)) = (was, now);
     let id = &now.id;
     let mut notes = Vec::new();
@@ -24,7 +24,7 @@ pub(super) fn differences(was: (&Workflow, &AgentSpec), now: (&Workflow, &AgentS
     if asks(was) != asks(now) {
         notes.push(format!("agent {id} now asks model {} ({})", now.choice.model, now.choice.provider));
     }
-    notes.extend(tools(was, now));
+    notes.extend(tool_differences(was, now));
     let fields = [
         ("role", was.role != now.role),
         ("system prompt", was.system_prompt != now.system_prompt),
@@ -48,7 +48,7 @@ pub(super) fn differences(was: (&Workflow, &AgentSpec), now: (&Workflow, &AgentS
     notes
 }
 
-fn tools(was: &AgentSpec, now: &AgentSpec) -> Vec<String> {
+fn tool_differences(was: &AgentSpec, now: &AgentSpec) -> Vec<String> {
     let names = |agent: &AgentSpec| agent.tools.iter().map(|tool| tool.name.clone()).collect::<Vec<_>>();
     let (before, after) = (names(was), names(now));
     let without = |all: &[String], others: &[String]| {

@@ -15,8 +15,8 @@ use synthdev_domain::workflow::{
 };
 
 pub(super) struct CompatibilityCheck<'a> {
-    old: &'a WorkflowProgram,
-    new: &'a WorkflowProgram,
+    old_program: &'a WorkflowProgram,
+    new_program: &'a WorkflowProgram,
     names: &'a PositionMap,
     pub(super) problems: Vec<String>,
 }
@@ -24,46 +24,46 @@ pub(super) struct CompatibilityCheck<'a> {
 /// A state where the run stands, before and after, and its path name.
 struct OccupiedState<'a> {
     workflow: WorkflowIx,
-    was: (&'a Workflow, &'a StateSpec),
-    now: (&'a Workflow, &'a StateSpec),
+    old_state: (&'a Workflow, &'a StateSpec),
+    new_state: (&'a Workflow, &'a StateSpec),
     path: String,
 }
 
 impl<'a> CompatibilityCheck<'a> {
     pub(super) fn new(old: &'a WorkflowProgram, new: &'a WorkflowProgram, names: &'a PositionMap) -> Self {
-        Self { old, new, names, problems: Vec::new() }
+        Self { old_program: old, new_program: new, names, problems: Vec::new() }
     }
 
-    fn problem(&mut self, text: String) {
+    fn add_problem(&mut self, text: String) {
         self.problems.push(text);
     }
 
-    pub(super) fn lane(&mut self, lane: &Branch) {
+    pub(super) fn check_branch(&mut self, lane: &Branch) {
         let top = lane.frames.len().saturating_sub(1);
         for (at, frame) in lane.frames.iter().enumerate() {
             let Some((was, now)) = self.workflows(frame) else { continue };
             if at > 0 {
                 let of = format!(" of the child workflow `{}`", now.name);
-                let found = self.new.workflows.iter().find(|one| one.name == now.name);
-                if let Err(problems) = migrate_inputs::carried(found, &frame.inputs, &of) {
+                let found = self.new_program.workflows.iter().find(|one| one.name == now.name);
+                if let Err(problems) = migrate_inputs::migrate_input_values(found, &frame.inputs, &of) {
                     self.problems.extend(problems);
                 }
             }
-            self.speakers(frame, was, now);
-            let entering = lane.jump.filter(|_| at == top);
-            let Some(here) = self.state(frame, (was, now), entering.is_some(), lane) else { continue };
+            self.check_agents(frame, was, now);
+            let entering = lane.next_state.filter(|_| at == top);
+            let Some(here) = self.check_state(frame, (was, now), entering.is_some(), lane) else { continue };
             if entering.is_some() {
                 continue;
             }
-            if at == top { self.work(lane, frame, &here) } else { self.child(&here) }
+            if at == top { self.check_work(lane, frame, &here) } else { self.check_child(&here) }
         }
     }
 
     fn workflows(&mut self, frame: &CallFrame) -> Option<(&'a Workflow, &'a Workflow)> {
-        let was = self.old.workflows.get(frame.workflow.0)?;
-        let now = self.names.workflow(frame.workflow).and_then(|at| self.new.workflows.get(at.0));
+        let was = self.old_program.workflows.get(frame.workflow.0)?;
+        let now = self.names.workflow(frame.workflow).and_then(|at| self.new_program.workflows.get(at.0));
         if now.is_none() {
-            self.problem(format!(
+            self.add_problem(format!(
                 "the workflow `{}`, in which the run stands, is not in the new file",
                 was.name
             ));
@@ -71,34 +71,39 @@ impl<'a> CompatibilityCheck<'a> {
         now.map(|now| (&**was, &**now))
     }
 
-    fn state(
+    fn check_state(
         &mut self,
         frame: &CallFrame,
         (was, now): (&'a Workflow, &'a Workflow),
         enters: bool,
         lane: &Branch,
     ) -> Option<OccupiedState<'a>> {
-        let target = lane.jump.filter(|_| enters).unwrap_or(frame.state);
+        let target = lane.next_state.filter(|_| enters).unwrap_or(frame.state);
         let state = was.state(target)?;
         let path = frame.path_name(state);
         let found = self.names.state(frame.workflow, target).and_then(|at| now.state(at));
         if found.is_none() {
             let how = if enters { "which the run is about to enter" } else { "where the run stands" };
-            self.problem(format!("state `{path}`, {how}, is not in the new file"));
+            self.add_problem(format!("state `{path}`, {how}, is not in the new file"));
         }
-        Some(OccupiedState { workflow: frame.workflow, was: (was, state), now: (now, found?), path })
+        Some(OccupiedState {
+            workflow: frame.workflow,
+            old_state: (was, state),
+            new_state: (now, found?),
+            path,
+        })
     }
 
     /// What an agent said and heard stands in its context: it cannot leave that behind.
-    fn speakers(&mut self, frame: &CallFrame, was: &Workflow, now: &Workflow) {
+    fn check_agents(&mut self, frame: &CallFrame, was: &Workflow, now: &Workflow) {
         for (at, spec) in was.agents.iter().enumerate() {
             let spoke = frame.agents.get(at).is_some_and(|memory| memory.replies > 0)
-                || frame.turn.as_ref().is_some_and(|turn| turn.agent.0 == at);
+                || frame.agent_turn.as_ref().is_some_and(|turn| turn.agent.0 == at);
             let moved = self.names.agent(frame.workflow, AgentIx(at)).and_then(|at| now.agent(at));
             let Some(moved) = moved.filter(|_| spoke) else { continue };
             if self.names.context(frame.workflow, spec.context) != Some(moved.context) {
-                let (from, to) = (context(was, spec), context(now, moved));
-                self.problem(format!(
+                let (from, to) = (context_name(was, spec), context_name(now, moved));
+                self.add_problem(format!(
                     "agent `{}` has moved to another context (`{from}` → `{to}`): what it said and heard is in \
                      `{from}`",
                     spec.id
@@ -108,25 +113,26 @@ impl<'a> CompatibilityCheck<'a> {
     }
 
     /// A child workflow lies on this state.
-    fn child(&mut self, at: &OccupiedState<'_>) {
+    fn check_child(&mut self, at: &OccupiedState<'_>) {
         let called = |(program, state): (&'a WorkflowProgram, &StateSpec)| {
             let StateBody::Child { workflow, .. } = &state.work else { return None };
             program.workflows.get(workflow.0)
         };
-        let (was, now) = (called((self.old, at.was.1)), called((self.new, at.now.1)));
+        let (was, now) =
+            (called((self.old_program, at.old_state.1)), called((self.new_program, at.new_state.1)));
         let same = was.zip(now).is_some_and(|(was, now)| was.name == now.name);
         if !same {
             let name = was.map(|was| was.name.as_str()).unwrap_or_default();
-            self.problem(format!(
+            self.add_problem(format!(
                 "state `{}` no longer calls the workflow `{name}`, in which the run stands",
                 at.path
             ));
         }
     }
 
-    fn work(&mut self, lane: &Branch, frame: &CallFrame, at: &OccupiedState<'_>) {
+    fn check_work(&mut self, lane: &Branch, frame: &CallFrame, at: &OccupiedState<'_>) {
         if let Some(fork) = &lane.fork {
-            return self.fork(fork, at);
+            return self.check_parallel(fork, at);
         }
         let in_tool = match lane.phase {
             WaitState::Approval(_) | WaitState::Tool(_) | WaitState::ToolHeld => true,
@@ -153,24 +159,27 @@ impl<'a> CompatibilityCheck<'a> {
             | WaitState::Ending
             | WaitState::Over => false,
         };
-        if let Some(turn) = &frame.turn {
-            return self.turn(turn, in_tool, at);
+        if let Some(turn) = &frame.agent_turn {
+            return self.check_agent_turn(turn, in_tool, at);
         }
         if in_tool {
-            return self.step(at);
+            return self.check_action(at);
         }
-        match (&lane.phase, lane.then) {
+        match (&lane.phase, lane.continuation) {
             (WaitState::Person(_, PendingQuestion::Pause), _)
-            | (WaitState::Timer(_), BranchContinuation::Unanswered) => self.pause(at),
+            | (WaitState::Timer(_), BranchContinuation::Unanswered) => self.check_pause(at),
             (WaitState::Timer(_), BranchContinuation::Done)
-                if !matches!(at.now.1.work, StateBody::Wait(_)) =>
+                if !matches!(at.new_state.1.work, StateBody::Wait(_)) =>
             {
-                self.problem(format!("state `{}` waits for a time, and does not in the new file", at.path));
+                self.add_problem(format!(
+                    "state `{}` waits for a time, and does not in the new file",
+                    at.path
+                ));
             }
             (WaitState::Script(_), BranchContinuation::Catch(rule))
-                if same_catch(self.names, at.workflow, (at.was.1, at.now.1), rule).is_none() =>
+                if same_catch(self.names, at.workflow, (at.old_state.1, at.new_state.1), rule).is_none() =>
             {
-                self.problem(format!(
+                self.add_problem(format!(
                     "the `catch` of state `{}` that the run is following is not in the new file",
                     at.path
                 ));
@@ -179,16 +188,16 @@ impl<'a> CompatibilityCheck<'a> {
         }
     }
 
-    fn fork(&mut self, fork: &ParallelProgress, at: &OccupiedState<'_>) {
+    fn check_parallel(&mut self, fork: &ParallelProgress, at: &OccupiedState<'_>) {
         let path = &at.path;
-        match (&fork.kind, &at.was.1.work, &at.now.1.work) {
+        match (&fork.kind, &at.old_state.1.work, &at.new_state.1.work) {
             (ParallelKind::Branches, StateBody::Parallel(was), StateBody::Parallel(now)) => {
                 let names = |spec: &synthdev_domain::workflow::ParallelSpec| {
                     spec.branches.iter().map(|branch| branch.name.clone()).collect::<Vec<_>>()
                 };
                 let (was, now) = (names(was), names(now));
                 if was != now {
-                    self.problem(format!(
+                    self.add_problem(format!(
                         "the branches of state `{path}` run, and are others in the new file ({} → {})",
                         was.join(", "),
                         now.join(", ")
@@ -200,7 +209,7 @@ impl<'a> CompatibilityCheck<'a> {
                     && let Some(listed) = listed.as_array()
                     && listed.len() != items.len()
                 {
-                    self.problem(format!(
+                    self.add_problem(format!(
                         "the loop of state `{path}` runs over {} items, in the new file over {}",
                         items.len(),
                         listed.len()
@@ -208,41 +217,43 @@ impl<'a> CompatibilityCheck<'a> {
                 }
             }
             (ParallelKind::Branches, ..) => {
-                self.problem(format!("the branches of state `{path}` run, and it has none in the new file"));
+                self.add_problem(format!(
+                    "the branches of state `{path}` run, and it has none in the new file"
+                ));
             }
             (ParallelKind::Items(_), ..) => {
-                self.problem(format!("the loop of state `{path}` runs, and it is none in the new file"));
+                self.add_problem(format!("the loop of state `{path}` runs, and it is none in the new file"));
             }
         }
     }
 
     /// An agent is speaking: its visit is finished by the same agent in the same seat.
-    fn turn(&mut self, turn: &AgentTurn, in_tool: bool, at: &OccupiedState<'_>) {
+    fn check_agent_turn(&mut self, turn: &AgentTurn, in_tool: bool, at: &OccupiedState<'_>) {
         let (id, path) = (&turn.agent_id, &at.path);
-        let now = self.names.agent(at.workflow, turn.agent).and_then(|agent| at.now.0.agent(agent));
+        let now = self.names.agent(at.workflow, turn.agent).and_then(|agent| at.new_state.0.agent(agent));
         let Some(now) = now else {
-            return self.problem(format!(
+            return self.add_problem(format!(
                 "agent `{id}`, which is speaking in state `{path}`, is not in the new file"
             ));
         };
-        if speaker(at.was) != speaker(at.now) {
-            self.problem(format!(
+        if state_speaker(at.old_state) != state_speaker(at.new_state) {
+            self.add_problem(format!(
                 "agent `{id}` is speaking in state `{path}`, which the new file uses differently"
             ));
         }
         if now.side != turn.side {
-            self.problem(format!(
+            self.add_problem(format!(
                 "agent `{id}` is speaking in state `{path}` and has changed its seat (\"role\")"
             ));
         }
-        let open = turn.open.as_ref().filter(|_| in_tool);
-        let call = open.and_then(|open| Some(&open.calls.get(*open.waiting.front()?)?.call.name));
+        let open = turn.open_reply.as_ref().filter(|_| in_tool);
+        let call = open.and_then(|open| Some(&open.calls.get(*open.pending_calls.front()?)?.call.name));
         if let Some(tool) = call.filter(|tool| !now.tools.iter().any(|spec| spec.name == **tool)) {
-            self.problem(format!("agent `{id}` is using `{tool}` in state `{path}` and may no longer"));
+            self.add_problem(format!("agent `{id}` is using `{tool}` in state `{path}` and may no longer"));
         }
     }
 
-    fn step(&mut self, at: &OccupiedState<'_>) {
+    fn check_action(&mut self, at: &OccupiedState<'_>) {
         let tool = |state: &StateSpec| match &state.work {
             StateBody::Step(step) => Some(step.tool.clone()),
             StateBody::None
@@ -254,20 +265,23 @@ impl<'a> CompatibilityCheck<'a> {
             | StateBody::Wait(_)
             | StateBody::Fail { .. } => None,
         };
-        let (was, now) = (tool(at.was.1), tool(at.now.1));
+        let (was, now) = (tool(at.old_state.1), tool(at.new_state.1));
         if was != now {
             let name = was.unwrap_or_default();
-            self.problem(format!("state `{}` is running `{name}`, and does not in the new file", at.path));
+            self.add_problem(format!(
+                "state `{}` is running `{name}`, and does not in the new file",
+                at.path
+            ));
         }
     }
 
-    fn pause(&mut self, at: &OccupiedState<'_>) {
-        let same = match (&at.was.1.work, &at.now.1.work) {
+    fn check_pause(&mut self, at: &OccupiedState<'_>) {
+        let same = match (&at.old_state.1.work, &at.new_state.1.work) {
             (StateBody::Pause(was), StateBody::Pause(now)) => was.kind == now.kind,
             _ => false,
         };
         if !same {
-            self.problem(format!(
+            self.add_problem(format!(
                 "state `{}` waits for an answer, and asks for something else in the new file",
                 at.path
             ));
@@ -276,7 +290,7 @@ impl<'a> CompatibilityCheck<'a> {
 }
 
 /// What a lane holds that nobody uses under the new definition.
-pub(super) fn left_behind(
+pub(super) fn unused_branch_data(
     lane: &Branch,
     old: &WorkflowProgram,
     new: &WorkflowProgram,
@@ -287,7 +301,7 @@ pub(super) fn left_behind(
         let now = names.workflow(frame.workflow).and_then(|at| new.workflows.get(at.0));
         let Some((was, now)) = old.workflows.get(frame.workflow.0).zip(now) else { continue };
         for (at, spec) in was.contexts.iter().enumerate() {
-            let said = frame.threads.get(at).map_or(0, LiveConversation::unpinned_count);
+            let said = frame.conversations.get(at).map_or(0, LiveConversation::unpinned_count);
             if said == 0 {
                 continue;
             }
@@ -297,10 +311,12 @@ pub(super) fn left_behind(
                     "context `{}` is not in the new file: its conversation ({messages}) is left behind",
                     spec.name
                 )),
-                Some(now_at) if used(was, ContextIx(at)) && !used(now, now_at) => notes.push(format!(
-                    "no agent uses context `{}` any more: its conversation ({messages}) stays",
-                    spec.name
-                )),
+                Some(now_at) if uses_context(was, ContextIx(at)) && !uses_context(now, now_at) => {
+                    notes.push(format!(
+                        "no agent uses context `{}` any more: its conversation ({messages}) stays",
+                        spec.name
+                    ))
+                }
                 Some(_) => {}
             }
         }
@@ -308,16 +324,16 @@ pub(super) fn left_behind(
     notes
 }
 
-fn used(workflow: &Workflow, context: ContextIx) -> bool {
+fn uses_context(workflow: &Workflow, context: ContextIx) -> bool {
     workflow.agents.iter().any(|agent| agent.context == context)
 }
 
-fn context<'w>(workflow: &'w Workflow, agent: &AgentSpec) -> &'w str {
+fn context_name<'w>(workflow: &'w Workflow, agent: &AgentSpec) -> &'w str {
     workflow.contexts.get(agent.context.0).map_or("", |context| context.name.as_str())
 }
 
 /// Who speaks in a state, and how.
-fn speaker<'w>((workflow, state): (&'w Workflow, &StateSpec)) -> Option<(&'w str, AgentFunction)> {
+fn state_speaker<'w>((workflow, state): (&'w Workflow, &StateSpec)) -> Option<(&'w str, AgentFunction)> {
     let StateBody::Agent { agent, function, .. } = &state.work else { return None };
     workflow.agent(*agent).map(|agent| (agent.id.as_str(), *function))
 }

@@ -11,17 +11,17 @@ pub(super) type FieldDescriptions = Vec<(&'static str, String)>;
 /// What several inputs say, one a line.
 type InputsDescriber<'a> = &'a dyn Fn(&[(String, ValueSource)]) -> String;
 
-pub(super) fn of_state(
+pub(super) fn describe_state(
     program: &WorkflowProgram,
     workflow: &Workflow,
     state: &StateSpec,
 ) -> FieldDescriptions {
     let catch = state.recovery.catch.iter().map(|rule| {
-        let before = source(workflow, rule.before).unwrap_or_default();
-        format!("{:?} {:?} {before} {}", rule.errors, rule.key, name(workflow, rule.target))
+        let before = script_source(workflow, rule.before).unwrap_or_default();
+        format!("{:?} {:?} {before} {}", rule.errors, rule.key, state_name(workflow, rule.target))
     });
     let mut all = vec![
-        ("action.script", source(workflow, state.script).unwrap_or_default().to_owned()),
+        ("action.script", script_source(workflow, state.script).unwrap_or_default().to_owned()),
         ("output", format!("{:?}", state.store)),
         ("retry", format!("{:?}", state.recovery.retry)),
         ("catch", catch.collect::<Vec<_>>().join("\n")),
@@ -30,17 +30,17 @@ pub(super) fn of_state(
         ("timeout", format!("{:?}", state.timeout_ms)),
         ("budget", format!("{:?}", state.budget)),
         ("max_visits", format!("{:?}", state.max_visits)),
-        ("on_limit", state.on_limit.map(|target| name(workflow, target)).unwrap_or_default()),
+        ("on_limit", state.on_limit.map(|target| state_name(workflow, target)).unwrap_or_default()),
     ];
     if state.terminal {
-        all.push(("input", input(workflow, &state.output)));
+        all.push(("input", input_source(workflow, &state.output)));
     }
-    all.extend(of_work(program, workflow, &state.work));
+    all.extend(describe_work(program, workflow, &state.work));
     all
 }
 
 /// The kind of work in the words of the format.
-pub(super) fn kind(work: &StateBody) -> &'static str {
+pub(super) fn work_kind(work: &StateBody) -> &'static str {
     match work {
         StateBody::None => "no work of its own",
         StateBody::Agent { .. } => "an agent",
@@ -54,9 +54,9 @@ pub(super) fn kind(work: &StateBody) -> &'static str {
     }
 }
 
-fn of_work(program: &WorkflowProgram, workflow: &Workflow, work: &StateBody) -> FieldDescriptions {
+fn describe_work(program: &WorkflowProgram, workflow: &Workflow, work: &StateBody) -> FieldDescriptions {
     let all = |inputs: &[(String, ValueSource)]| -> String {
-        let each = inputs.iter().map(|(name, given)| format!("{name}: {}", input(workflow, given)));
+        let each = inputs.iter().map(|(name, given)| format!("{name}: {}", input_source(workflow, given)));
         each.collect::<Vec<_>>().join("\n")
     };
     match work {
@@ -64,7 +64,7 @@ fn of_work(program: &WorkflowProgram, workflow: &Workflow, work: &StateBody) -> 
         StateBody::Agent { agent, function, input: given } => vec![
             ("agent", workflow.agent(*agent).map(|agent| agent.id.clone()).unwrap_or_default()),
             ("action", format!("{function:?}")),
-            ("input", input(workflow, given)),
+            ("input", input_source(workflow, given)),
         ],
         StateBody::Child { workflow: child, inputs } => vec![
             ("sub_workflow", program.workflows.get(child.0).map(|one| one.name.clone()).unwrap_or_default()),
@@ -78,32 +78,34 @@ fn of_work(program: &WorkflowProgram, workflow: &Workflow, work: &StateBody) -> 
             ("merge", format!("{:?}", spec.merge)),
         ],
         StateBody::ForEach(spec) => vec![
-            ("in", input(workflow, &spec.items)),
+            ("in", input_source(workflow, &spec.items)),
             ("each", spec.each.clone()),
             ("at", spec.at.clone()),
             ("needs_state", format!("{:?}", spec.needs)),
             ("max_concurrency", format!("{:?}", spec.max_concurrency)),
             ("tolerated_failures", format!("{} {}", spec.tolerated_failures, spec.tolerated_percent)),
         ],
-        StateBody::Step(step) => of_step(step, &all),
+        StateBody::Step(step) => describe_action(step, &all),
         StateBody::Pause(pause) => vec![
             ("kind", format!("{:?}", pause.kind)),
-            ("message", input(workflow, &pause.message)),
+            ("message", input_source(workflow, &pause.message)),
             ("choices", format!("{:?}", pause.choices)),
             ("schema", format!("{:?}", pause.schema)),
             ("required_outputs", format!("{:?}", pause.required_outputs)),
             ("default", format!("{:?}", pause.default)),
             ("ttl", format!("{:?}", pause.ttl_ms)),
-            ("on_timeout", pause.on_timeout.map(|target| name(workflow, target)).unwrap_or_default()),
+            ("on_timeout", pause.on_timeout.map(|target| state_name(workflow, target)).unwrap_or_default()),
         ],
-        StateBody::Wait(WaitSpec::For(given)) => vec![("duration", input(workflow, given))],
-        StateBody::Wait(WaitSpec::Until(given)) => vec![("until", input(workflow, given))],
-        StateBody::Fail { error, cause } => vec![("error", error.clone()), ("cause", input(workflow, cause))],
+        StateBody::Wait(WaitSpec::For(given)) => vec![("duration", input_source(workflow, given))],
+        StateBody::Wait(WaitSpec::Until(given)) => vec![("until", input_source(workflow, given))],
+        StateBody::Fail { error, cause } => {
+            vec![("error", error.clone()), ("cause", input_source(workflow, cause))]
+        }
     }
 }
 
 /// By the keys of the file: some states have their arguments as keys of their own.
-fn of_step(step: &ActionSpec, all: InputsDescriber<'_>) -> FieldDescriptions {
+fn describe_action(step: &ActionSpec, all: InputsDescriber<'_>) -> FieldDescriptions {
     let (keys, expect): (&[&'static str], _) = match step.tool.as_str() {
         "shell" => (&SHELL_KEYS, "expect_exit"),
         "http_request" => (&HTTP_KEYS, "expect_status"),
@@ -125,11 +127,11 @@ const SHELL_KEYS: [&str; 5] = ["command", "args", "cwd", "env", "timeout_seconds
 const HTTP_KEYS: [&str; 6] = ["method", "url", "headers", "query", "body", "timeout_seconds"];
 
 /// What a script says in the file.
-pub(super) fn source(workflow: &Workflow, at: Option<ScriptIx>) -> Option<&str> {
+pub(super) fn script_source(workflow: &Workflow, at: Option<ScriptIx>) -> Option<&str> {
     workflow.scripts.get(at?.0).map(|script| script.source.as_str())
 }
 
-pub(super) fn name(workflow: &Workflow, at: StateIx) -> String {
+pub(super) fn state_name(workflow: &Workflow, at: StateIx) -> String {
     workflow.state(at).map(|state| state.name.clone()).unwrap_or_default()
 }
 
@@ -137,16 +139,18 @@ pub(super) fn on_error(workflow: &Workflow, policy: OnError) -> String {
     match policy {
         OnError::Fail => "fail".to_owned(),
         OnError::Continue => "continue".to_owned(),
-        OnError::Go(target) => format!("to {}", name(workflow, target)),
+        OnError::Go(target) => format!("to {}", state_name(workflow, target)),
     }
 }
 
-fn input(workflow: &Workflow, given: &ValueSource) -> String {
+fn input_source(workflow: &Workflow, given: &ValueSource) -> String {
     match given {
         ValueSource::Absent => String::new(),
         ValueSource::Human => "human".to_owned(),
         ValueSource::Text(text) => format!("text {text}"),
         ValueSource::Value(value) => format!("value {value}"),
-        ValueSource::Script(at) => format!("script {}", source(workflow, Some(*at)).unwrap_or_default()),
+        ValueSource::Script(at) => {
+            format!("script {}", script_source(workflow, Some(*at)).unwrap_or_default())
+        }
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 use super::agent_differences;
-use super::describe::{kind, name, of_state, on_error, source};
+use super::describe::{describe_state, on_error, script_source, state_name, work_kind};
 use super::position_map::PositionMap;
 use synthdev_domain::context::ContextSpec;
 use synthdev_domain::ids::{AgentIx, ContextIx, StateIx, WorkflowIx};
@@ -13,7 +13,11 @@ use synthdev_domain::script::ScriptKind;
 use synthdev_domain::workflow::{NoMatch, StateSpec, Workflow, WorkflowProgram};
 
 /// One line for each difference, the workflows in the order of the new program.
-pub(super) fn between(old: &WorkflowProgram, new: &WorkflowProgram, names: &PositionMap) -> Vec<String> {
+pub(super) fn program_differences(
+    old: &WorkflowProgram,
+    new: &WorkflowProgram,
+    names: &PositionMap,
+) -> Vec<String> {
     let mut notes = Vec::new();
     let mut known = Vec::new();
     for (at, was) in old.workflows.iter().enumerate() {
@@ -21,8 +25,14 @@ pub(super) fn between(old: &WorkflowProgram, new: &WorkflowProgram, names: &Posi
         match found.and_then(|ix| Some((ix, new.workflows.get(ix.0)?))) {
             Some((ix, now)) => {
                 known.push(ix.0);
-                let pair =
-                    WorkflowPair { ix: WorkflowIx(at), root: at == 0, programs: (old, new), was, now, names };
+                let pair = WorkflowPair {
+                    ix: WorkflowIx(at),
+                    root: at == 0,
+                    programs: (old, new),
+                    old_workflow: was,
+                    new_workflow: now,
+                    names,
+                };
                 notes.extend(pair.notes());
             }
             None => notes.push(format!("workflow `{}` is gone", was.name)),
@@ -38,16 +48,16 @@ struct WorkflowPair<'a> {
     ix: WorkflowIx,
     root: bool,
     programs: (&'a WorkflowProgram, &'a WorkflowProgram),
-    was: &'a Workflow,
-    now: &'a Workflow,
+    old_workflow: &'a Workflow,
+    new_workflow: &'a Workflow,
     names: &'a PositionMap,
 }
 
 impl WorkflowPair<'_> {
     fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
-        if self.was.name != self.now.name {
-            notes.push(format!("the workflow is now called `{}`", self.now.name));
+        if self.old_workflow.name != self.new_workflow.name {
+            notes.push(format!("the workflow is now called `{}`", self.new_workflow.name));
         }
         notes.extend(self.states());
         notes.extend(self.agents());
@@ -59,40 +69,49 @@ impl WorkflowPair<'_> {
 
     /// `state`, or `child/state`.
     fn path(&self, state: &str) -> String {
-        if self.root { state.to_owned() } else { format!("{}/{state}", self.now.name) }
+        if self.root { state.to_owned() } else { format!("{}/{state}", self.new_workflow.name) }
     }
 
     fn states(&self) -> Vec<String> {
         let mut notes = Vec::new();
         let mut known = Vec::new();
-        for (at, was) in self.was.states.iter().enumerate() {
-            let now = self.names.state(self.ix, StateIx(at)).and_then(|at| Some((at, self.now.state(at)?)));
+        for (at, was) in self.old_workflow.states.iter().enumerate() {
+            let now = self
+                .names
+                .state(self.ix, StateIx(at))
+                .and_then(|at| Some((at, self.new_workflow.state(at)?)));
             match now {
                 Some((at, now)) => {
                     known.push(at.0);
-                    notes.extend(self.state(was, now));
-                    notes.extend(self.transitions(was, now));
+                    notes.extend(self.state_differences(was, now));
+                    notes.extend(self.transition_differences(was, now));
                 }
                 None => notes.push(format!("state `{}` is gone", self.path(&was.name))),
             }
         }
-        let added = self.now.states.iter().enumerate().filter(|(at, _)| !known.contains(at));
+        let added = self.new_workflow.states.iter().enumerate().filter(|(at, _)| !known.contains(at));
         notes.extend(added.map(|(_, state)| format!("state `{}` is new", self.path(&state.name))));
-        if name(self.was, self.was.start) != name(self.now, self.now.start) {
-            notes.push(format!("the first state is now `{}`", self.path(&name(self.now, self.now.start))));
+        if state_name(self.old_workflow, self.old_workflow.start)
+            != state_name(self.new_workflow, self.new_workflow.start)
+        {
+            notes.push(format!(
+                "the first state is now `{}`",
+                self.path(&state_name(self.new_workflow, self.new_workflow.start))
+            ));
         }
         notes
     }
 
-    fn state(&self, was: &StateSpec, now: &StateSpec) -> Vec<String> {
+    fn state_differences(&self, was: &StateSpec, now: &StateSpec) -> Vec<String> {
         let path = self.path(&now.name);
         let mut notes = Vec::new();
-        let kinds = (kind(&was.work), kind(&now.work));
+        let kinds = (work_kind(&was.work), work_kind(&now.work));
         if kinds.0 != kinds.1 {
             notes.push(format!("state `{path}` now has {} (before: {})", kinds.1, kinds.0));
         }
-        let before: BTreeMap<_, _> = of_state(self.programs.0, self.was, was).into_iter().collect();
-        for (field, says) in of_state(self.programs.1, self.now, now) {
+        let before: BTreeMap<_, _> =
+            describe_state(self.programs.0, self.old_workflow, was).into_iter().collect();
+        for (field, says) in describe_state(self.programs.1, self.new_workflow, now) {
             match before.get(field) {
                 Some(said) if *said != says && field == "agent" => {
                     notes.push(format!("state `{path}` now asks agent {says} (before: {said})"));
@@ -105,12 +124,12 @@ impl WorkflowPair<'_> {
         notes
     }
 
-    fn transitions(&self, was: &StateSpec, now: &StateSpec) -> Vec<String> {
-        let (old, new) = (ways(self.was, was), ways(self.now, now));
+    fn transition_differences(&self, was: &StateSpec, now: &StateSpec) -> Vec<String> {
+        let (old, new) = (describe_exits(self.old_workflow, was), describe_exits(self.new_workflow, now));
         let from = self.path(&now.name);
         let mut notes = Vec::new();
         for way in &new {
-            let to = &way.to;
+            let to = &way.target;
             let Some(before) = old.iter().find(|other| other.key() == way.key()) else {
                 notes.push(format!("`{from}` → `{to}` is new"));
                 continue;
@@ -123,12 +142,12 @@ impl WorkflowPair<'_> {
             }
         }
         let gone = old.iter().filter(|way| !new.iter().any(|other| other.key() == way.key()));
-        notes.extend(gone.map(|way| format!("`{from}` → `{}` is gone", way.to)));
+        notes.extend(gone.map(|way| format!("`{from}` → `{}` is gone", way.target)));
         let order = |ways: &[TransitionDescription<'_>],
                      others: &[TransitionDescription<'_>]|
          -> Vec<(String, usize)> {
             let both = ways.iter().filter(|way| others.iter().any(|other| other.key() == way.key()));
-            both.map(|way| (way.to.clone(), way.nth)).collect()
+            both.map(|way| (way.target.clone(), way.nth)).collect()
         };
         if order(&old, &new) != order(&new, &old) {
             notes.push(format!("the transitions of state `{from}` are tried in another order"));
@@ -139,16 +158,23 @@ impl WorkflowPair<'_> {
     fn agents(&self) -> Vec<String> {
         let mut notes = Vec::new();
         let mut known = Vec::new();
-        for (at, was) in self.was.agents.iter().enumerate() {
-            match self.names.agent(self.ix, AgentIx(at)).and_then(|at| Some((at, self.now.agent(at)?))) {
+        for (at, was) in self.old_workflow.agents.iter().enumerate() {
+            match self
+                .names
+                .agent(self.ix, AgentIx(at))
+                .and_then(|at| Some((at, self.new_workflow.agent(at)?)))
+            {
                 Some((at, now)) => {
                     known.push(at.0);
-                    notes.extend(agent_differences::differences((self.was, was), (self.now, now)));
+                    notes.extend(agent_differences::agent_differences(
+                        (self.old_workflow, was),
+                        (self.new_workflow, now),
+                    ));
                 }
                 None => notes.push(format!("agent {} is gone", was.id)),
             }
         }
-        let added = self.now.agents.iter().enumerate().filter(|(at, _)| !known.contains(at));
+        let added = self.new_workflow.agents.iter().enumerate().filter(|(at, _)| !known.contains(at));
         notes.extend(added.map(|(_, agent)| format!("agent {} is new", agent.id)));
         notes
     }
@@ -156,9 +182,10 @@ impl WorkflowPair<'_> {
     fn contexts(&self) -> Vec<String> {
         let mut notes = Vec::new();
         let mut known = Vec::new();
-        for (at, was) in self.was.contexts.iter().enumerate() {
+        for (at, was) in self.old_workflow.contexts.iter().enumerate() {
             let found = self.names.context(self.ix, ContextIx(at));
-            let Some((at, now)) = found.and_then(|at| Some((at.0, self.now.contexts.get(at.0)?))) else {
+            let Some((at, now)) = found.and_then(|at| Some((at.0, self.new_workflow.contexts.get(at.0)?)))
+            else {
                 notes.push(format!("context `{}` is gone", was.name));
                 continue;
             };
@@ -174,22 +201,22 @@ impl WorkflowPair<'_> {
                 notes.push(format!("the limits of context `{}` changed", now.name));
             }
         }
-        let added = self.now.contexts.iter().enumerate().filter(|(at, _)| !known.contains(at));
+        let added = self.new_workflow.contexts.iter().enumerate().filter(|(at, _)| !known.contains(at));
         notes.extend(added.map(|(_, context)| format!("context `{}` is new", context.name)));
         notes
     }
 
     fn data(&self) -> Vec<String> {
-        let mut notes = variables(&self.was.variables, &self.now.variables);
+        let mut notes = variable_differences(&self.old_workflow.variables, &self.new_workflow.variables);
         let names =
             |workflow: &Workflow| workflow.inputs.iter().map(|one| one.name.clone()).collect::<Vec<_>>();
-        let (was, now) = (names(self.was), names(self.now));
+        let (was, now) = (names(self.old_workflow), names(self.new_workflow));
         notes.extend(
             now.iter().filter(|name| !was.contains(name)).map(|name| format!("input `{name}` is new")),
         );
         let gone = was.iter().filter(|name| !now.contains(name));
         notes.extend(gone.map(|name| format!("input `{name}` is no longer declared: its value stays")));
-        if self.was.output != self.now.output {
+        if self.old_workflow.output != self.new_workflow.output {
             notes.push("the output of the workflow is declared differently".to_owned());
         }
         notes
@@ -197,7 +224,7 @@ impl WorkflowPair<'_> {
 
     /// What holds for the workflow as a whole.
     fn workflow(&self) -> Vec<String> {
-        let (was, now) = (self.was, self.now);
+        let (was, now) = (self.old_workflow, self.new_workflow);
         let (before, after) = (was.limits, now.limits);
         let numbers = [
             ("max_steps", Some(before.max_steps), Some(after.max_steps)),
@@ -218,9 +245,9 @@ impl WorkflowPair<'_> {
         });
         let no_match = |workflow: &Workflow| match workflow.no_match {
             NoMatch::Error => String::new(),
-            NoMatch::Go(target) => name(workflow, target),
+            NoMatch::Go(target) => state_name(workflow, target),
         };
-        let target = |workflow: &Workflow, at: Option<StateIx>| at.map(|at| name(workflow, at));
+        let target = |workflow: &Workflow, at: Option<StateIx>| at.map(|at| state_name(workflow, at));
         let fields = [
             ("`budget`", was.budget != now.budget),
             ("`timeout`", was.timeout_ms != now.timeout_ms),
@@ -230,7 +257,7 @@ impl WorkflowPair<'_> {
             ("`on_condition_error`", was.condition_errors_are_false != now.condition_errors_are_false),
             ("`lenient`", was.lenient != now.lenient),
             ("state `resume`", target(was, was.resume).is_some() != target(now, now.resume).is_some()),
-            ("script library", libraries(was) != libraries(now)),
+            ("script library", library_names(was) != library_names(now)),
         ];
         let fields = fields.iter().filter(|(_, differs)| *differs);
         let whole =
@@ -241,7 +268,7 @@ impl WorkflowPair<'_> {
 
 /// One transition: the `nth` to its target.
 struct TransitionDescription<'w> {
-    to: String,
+    target: String,
     nth: usize,
     condition: Option<&'w str>,
     before: Option<&'w str>,
@@ -249,23 +276,23 @@ struct TransitionDescription<'w> {
 
 impl TransitionDescription<'_> {
     fn key(&self) -> (&str, usize) {
-        (&self.to, self.nth)
+        (&self.target, self.nth)
     }
 }
 
-fn ways<'w>(workflow: &'w Workflow, state: &StateSpec) -> Vec<TransitionDescription<'w>> {
+fn describe_exits<'w>(workflow: &'w Workflow, state: &StateSpec) -> Vec<TransitionDescription<'w>> {
     let mut ways: Vec<TransitionDescription<'w>> = Vec::new();
     for transition in &state.transitions {
-        let to = name(workflow, transition.target);
-        let nth = ways.iter().filter(|way| way.to == to).count();
+        let to = state_name(workflow, transition.target);
+        let nth = ways.iter().filter(|way| way.target == to).count();
         let (condition, before) =
-            (source(workflow, transition.condition), source(workflow, transition.before));
-        ways.push(TransitionDescription { to, nth, condition, before });
+            (script_source(workflow, transition.condition), script_source(workflow, transition.before));
+        ways.push(TransitionDescription { target: to, nth, condition, before });
     }
     ways
 }
 
-fn variables(was: &Map<String, Value>, now: &Map<String, Value>) -> Vec<String> {
+fn variable_differences(was: &Map<String, Value>, now: &Map<String, Value>) -> Vec<String> {
     let mut notes = Vec::new();
     for (name, value) in now {
         match was.get(name) {
@@ -281,7 +308,7 @@ fn variables(was: &Map<String, Value>, now: &Map<String, Value>) -> Vec<String> 
     notes
 }
 
-fn libraries(workflow: &Workflow) -> Vec<&str> {
+fn library_names(workflow: &Workflow) -> Vec<&str> {
     let library = |script: &&synthdev_domain::script::WorkflowScript| script.kind == ScriptKind::Library;
     workflow.scripts.iter().filter(library).map(|script| script.source.as_str()).collect()
 }

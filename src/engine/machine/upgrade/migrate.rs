@@ -16,35 +16,35 @@ use synthdev_domain::model::ToolChoice;
 use synthdev_domain::workflow::{StateBody, StateSpec, ValueSource, Workflow, WorkflowProgram};
 
 pub(super) struct ProgramMigration<'a> {
-    pub(super) old: &'a WorkflowProgram,
-    pub(super) new: &'a WorkflowProgram,
+    pub(super) old_program: &'a WorkflowProgram,
+    pub(super) new_program: &'a WorkflowProgram,
     pub(super) names: &'a PositionMap,
 }
 
 impl ProgramMigration<'_> {
     /// Gives what was added to the data of the lane's outermost workflow. `branch`: of a `parallel` state.
-    pub(super) fn lane(&self, lane: &mut Branch, branch: bool) -> Map<String, Value> {
+    pub(super) fn migrate_branch(&self, lane: &mut Branch, branch: bool) -> Map<String, Value> {
         let top = lane.frames.len().saturating_sub(1);
         if let Some(frame) = lane.frames.last() {
             let (workflow, state) = (frame.workflow, frame.state);
-            lane.jump = lane.jump.and_then(|target| self.names.state(workflow, target));
-            lane.then = self.then(lane.then, workflow, state);
+            lane.next_state = lane.next_state.and_then(|target| self.names.state(workflow, target));
+            lane.continuation = self.migrate_continuation(lane.continuation, workflow, state);
             if let WaitState::Person(call, PendingQuestion::Visits(target)) = lane.phase
                 && let Some(target) = self.names.state(workflow, target)
             {
                 lane.phase = WaitState::Person(call, PendingQuestion::Visits(target));
             }
             if let Some((now, question)) = self.state(workflow, state).zip(lane.question.as_mut()) {
-                refresh(question, now);
+                refresh_pause_question(question, now);
             }
             if let Some(fork) = &mut lane.fork {
-                self.fork(fork, workflow);
+                self.migrate_parallel(fork, workflow);
             }
         }
         let mut added = Map::new();
         for (at, frame) in lane.frames.iter_mut().enumerate() {
-            let entering = lane.jump.filter(|_| at == top);
-            let more = self.frame(frame, entering, branch && at == 0);
+            let entering = lane.next_state.filter(|_| at == top);
+            let more = self.migrate_frame(frame, entering, branch && at == 0);
             if at == 0 && !branch {
                 added = more;
             }
@@ -52,9 +52,14 @@ impl ProgramMigration<'_> {
         added
     }
 
-    fn then(&self, then: BranchContinuation, workflow: WorkflowIx, state: StateIx) -> BranchContinuation {
+    fn migrate_continuation(
+        &self,
+        then: BranchContinuation,
+        workflow: WorkflowIx,
+        state: StateIx,
+    ) -> BranchContinuation {
         let BranchContinuation::Catch(at) = then else { return then };
-        let was = self.old.workflows.get(workflow.0).and_then(|one| one.state(state));
+        let was = self.old_program.workflows.get(workflow.0).and_then(|one| one.state(state));
         let states = was.zip(self.state(workflow, state));
         let found = states.and_then(|(was, now)| same_catch(self.names, workflow, (was, now), at));
         found.map_or(then, BranchContinuation::Catch)
@@ -62,50 +67,61 @@ impl ProgramMigration<'_> {
 
     /// The new form of an old state.
     fn state(&self, workflow: WorkflowIx, state: StateIx) -> Option<&StateSpec> {
-        let now = self.new.workflows.get(self.names.workflow(workflow)?.0)?;
+        let now = self.new_program.workflows.get(self.names.workflow(workflow)?.0)?;
         now.state(self.names.state(workflow, state)?)
     }
 
-    fn frame(&self, frame: &mut CallFrame, entering: Option<StateIx>, branch: bool) -> Map<String, Value> {
+    fn migrate_frame(
+        &self,
+        frame: &mut CallFrame,
+        entering: Option<StateIx>,
+        branch: bool,
+    ) -> Map<String, Value> {
         let old = frame.workflow;
         let Some(at) = self.names.workflow(old) else { return Map::new() };
-        let Some(workflow) = self.new.workflows.get(at.0) else { return Map::new() };
-        let was = self.old.workflows.get(old.0).and_then(|one| one.state(frame.state));
+        let Some(workflow) = self.new_program.workflows.get(at.0) else { return Map::new() };
+        let was = self.old_program.workflows.get(old.0).and_then(|one| one.state(frame.state));
         let now = self.names.state(old, frame.state).or(entering);
         frame.workflow = at;
-        frame.threads = self.threads(old, workflow, std::mem::take(&mut frame.threads), branch);
-        frame.agents = self.agents(old, workflow, std::mem::take(&mut frame.agents));
-        frame.visits = self.counts(old, workflow, &frame.visits);
-        frame.granted = self.counts(old, workflow, &frame.granted);
-        frame.passed = frame.passed.iter().filter_map(|passed| self.passed(old, passed)).collect();
-        if let Some(turn) = &mut frame.turn {
-            self.turn(turn, old, workflow);
+        frame.conversations =
+            self.migrate_conversations(old, workflow, std::mem::take(&mut frame.conversations), branch);
+        frame.agents = self.migrate_agents(old, workflow, std::mem::take(&mut frame.agents));
+        frame.visits = self.migrate_visit_counts(old, workflow, &frame.visits);
+        frame.extra_visits = self.migrate_visit_counts(old, workflow, &frame.extra_visits);
+        frame.taken_limit_exits = frame
+            .taken_limit_exits
+            .iter()
+            .filter_map(|passed| self.migrate_limit_exit_key(old, passed))
+            .collect();
+        if let Some(turn) = &mut frame.agent_turn {
+            self.migrate_agent_turn(turn, old, workflow);
         }
         if let Some(now) = now {
             frame.state = now;
         }
         if let Some((was, now)) = was.zip(workflow.state(frame.state)) {
             if was.recovery.retry != now.recovery.retry {
-                frame.stay.attempts.clear();
+                frame.visit.attempts.clear();
             }
-            if let Some(question) = &mut frame.stay.question {
-                refresh(question, now);
+            if let Some(question) = &mut frame.visit.question {
+                refresh_pause_question(question, now);
             }
         }
         add_data(frame, workflow)
     }
 
-    fn fork(&self, fork: &mut ParallelProgress, workflow: WorkflowIx) {
-        let now = self.names.workflow(workflow).and_then(|at| self.new.workflows.get(at.0));
+    fn migrate_parallel(&self, fork: &mut ParallelProgress, workflow: WorkflowIx) {
+        let now = self.names.workflow(workflow).and_then(|at| self.new_program.workflows.get(at.0));
         let Some(now) = now else { return };
-        for leaving in fork.left.values_mut() {
-            leaving.threads = self.threads(workflow, now, std::mem::take(&mut leaving.threads), true);
-            leaving.agents = self.agents(workflow, now, std::mem::take(&mut leaving.agents));
+        for leaving in fork.branch_writes.values_mut() {
+            leaving.conversations =
+                self.migrate_conversations(workflow, now, std::mem::take(&mut leaving.conversations), true);
+            leaving.agents = self.migrate_agents(workflow, now, std::mem::take(&mut leaving.agents));
         }
     }
 
-    fn turn(&self, turn: &mut AgentTurn, old: WorkflowIx, workflow: &Workflow) {
-        let was = self.old.workflows.get(old.0).and_then(|one| one.agent(turn.agent));
+    fn migrate_agent_turn(&self, turn: &mut AgentTurn, old: WorkflowIx, workflow: &Workflow) {
+        let was = self.old_program.workflows.get(old.0).and_then(|one| one.agent(turn.agent));
         let Some(ix) = self.names.agent(old, turn.agent) else { return };
         let Some((was, now)) = was.zip(workflow.agent(ix)) else { return };
         turn.agent = ix;
@@ -116,7 +132,7 @@ impl ProgramMigration<'_> {
         }
     }
 
-    fn threads(
+    fn migrate_conversations(
         &self,
         old: WorkflowIx,
         workflow: &Workflow,
@@ -128,7 +144,7 @@ impl ProgramMigration<'_> {
             let Some(slot) = self.names.context(old, ContextIx(at)).and_then(|at| kept.get_mut(at.0)) else {
                 continue;
             };
-            thread.asides.retain_mut(|aside| match self.names.agent(old, aside.agent) {
+            thread.private_messages.retain_mut(|aside| match self.names.agent(old, aside.agent) {
                 Some(agent) => {
                     aside.agent = agent;
                     true
@@ -136,18 +152,27 @@ impl ProgramMigration<'_> {
                 None => false,
             });
             // agents of the new definition look at all that was said
-            thread.recall();
-            thread.sights.clear();
+            thread.restore_compressed();
+            thread.context_indexes.clear();
             *slot = Some(thread);
         }
         let begin = |spec| {
-            if branch { LiveConversation::start(spec).branch() } else { LiveConversation::start(spec) }
+            if branch {
+                LiveConversation::from_spec(spec).branch()
+            } else {
+                LiveConversation::from_spec(spec)
+            }
         };
         let pairs = kept.into_iter().zip(&workflow.contexts);
         pairs.map(|(kept, spec)| kept.unwrap_or_else(|| begin(spec))).collect()
     }
 
-    fn agents(&self, old: WorkflowIx, workflow: &Workflow, memories: Vec<AgentMemory>) -> Vec<AgentMemory> {
+    fn migrate_agents(
+        &self,
+        old: WorkflowIx,
+        workflow: &Workflow,
+        memories: Vec<AgentMemory>,
+    ) -> Vec<AgentMemory> {
         let mut kept = vec![AgentMemory::default(); workflow.agents.len()];
         for (at, memory) in memories.into_iter().enumerate() {
             if let Some(slot) = self.names.agent(old, AgentIx(at)).and_then(|at| kept.get_mut(at.0)) {
@@ -157,7 +182,7 @@ impl ProgramMigration<'_> {
         kept
     }
 
-    fn counts(&self, old: WorkflowIx, workflow: &Workflow, counts: &[u32]) -> Vec<u32> {
+    fn migrate_visit_counts(&self, old: WorkflowIx, workflow: &Workflow, counts: &[u32]) -> Vec<u32> {
         let mut kept = vec![0; workflow.states.len()];
         for (at, count) in counts.iter().enumerate() {
             if let Some(slot) = self.names.state(old, StateIx(at)).and_then(|at| kept.get_mut(at.0)) {
@@ -168,7 +193,7 @@ impl ProgramMigration<'_> {
     }
 
     /// `max_visits of 3`: the number is a state's.
-    fn passed(&self, old: WorkflowIx, passed: &str) -> Option<String> {
+    fn migrate_limit_exit_key(&self, old: WorkflowIx, passed: &str) -> Option<String> {
         let Some((limit, state)) = passed.rsplit_once(" of ") else { return Some(passed.to_owned()) };
         let Ok(at) = state.parse() else { return Some(passed.to_owned()) };
         self.names.state(old, StateIx(at)).map(|at| format!("{limit} of {}", at.0))
@@ -190,7 +215,9 @@ pub(super) fn same_catch(
 
 /// Variables and inputs that are new, with what they begin as. The body of a loop has only what it was given.
 fn add_data(frame: &mut CallFrame, workflow: &Arc<Workflow>) -> Map<String, Value> {
-    let Ok(given) = migrate_inputs::carried(Some(workflow), &frame.inputs, "") else { return Map::new() };
+    let Ok(given) = migrate_inputs::migrate_input_values(Some(workflow), &frame.inputs, "") else {
+        return Map::new();
+    };
     let new = |(name, _): &(&String, &Value)| !frame.data.contains_key(*name);
     let begun =
         workflow.variables.iter().chain(given.iter().filter(|(name, _)| !frame.inputs.contains_key(*name)));
@@ -212,7 +239,7 @@ fn add_data(frame: &mut CallFrame, workflow: &Arc<Workflow>) -> Map<String, Valu
 }
 
 /// An open question of a `pause` state asks for what the state asks for now.
-pub(super) fn refresh(question: &mut UserQuestion, state: &StateSpec) {
+pub(super) fn refresh_pause_question(question: &mut UserQuestion, state: &StateSpec) {
     let StateBody::Pause(pause) = &state.work else { return };
     let UserQuestion::Pause { message, choices, schema, required_outputs, default, .. } = question else {
         return;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use crate::machine::child_workflow::fitting;
+use crate::machine::child_workflow::check_input_value;
 use synthdev_domain::workflow::{Workflow, WorkflowParameter};
 
 /// What was given, converted to the new types, with the defaults of what is new. A value that is no longer declared
@@ -12,7 +12,7 @@ use synthdev_domain::workflow::{Workflow, WorkflowParameter};
 ///
 /// # Errors
 /// What is required and not there, and what no longer fits.
-pub(super) fn carried(
+pub(super) fn migrate_input_values(
     workflow: Option<&Arc<Workflow>>,
     given: &Map<String, Value>,
     of: &str,
@@ -20,7 +20,7 @@ pub(super) fn carried(
     let mut all = given.clone();
     let mut problems = Vec::new();
     for parameter in workflow.into_iter().flat_map(|workflow| &workflow.inputs) {
-        match value(parameter, given.get(&parameter.name)) {
+        match migrate_value(parameter, given.get(&parameter.name)) {
             Ok(Some(value)) => {
                 all.insert(parameter.name.clone(), value);
             }
@@ -31,9 +31,9 @@ pub(super) fn carried(
     if problems.is_empty() { Ok(all) } else { Err(problems) }
 }
 
-fn value(parameter: &WorkflowParameter, given: Option<&Value>) -> Result<Option<Value>, String> {
+fn migrate_value(parameter: &WorkflowParameter, given: Option<&Value>) -> Result<Option<Value>, String> {
     match given.or(parameter.default.as_ref()) {
-        Some(value) => fitting(parameter, value.clone())
+        Some(value) => check_input_value(parameter, value.clone())
             .map(Some)
             .map_err(|problem| format!("has a value that no longer fits: {problem}")),
         None if parameter.required => {

@@ -29,7 +29,8 @@ impl PositionMap {
         };
         let workflows: Vec<Option<usize>> = old.workflows.iter().enumerate().map(find).collect();
         let pairs = old.workflows.iter().zip(&workflows);
-        let parts = pairs.map(|(was, at)| at.and_then(|at| new.workflows.get(at)).map(|now| parts(was, now)));
+        let parts =
+            pairs.map(|(was, at)| at.and_then(|at| new.workflows.get(at)).map(|now| map_positions(was, now)));
         let parts = parts.map(Option::unwrap_or_default).collect();
         Self { workflows: workflows.into_iter().map(|at| at.map(WorkflowIx)).collect(), parts }
     }
@@ -51,23 +52,23 @@ impl PositionMap {
     }
 }
 
-fn parts(was: &Workflow, now: &Workflow) -> WorkflowPositions {
+fn map_positions(was: &Workflow, now: &Workflow) -> WorkflowPositions {
     WorkflowPositions {
-        states: found(&was.states, &now.states, |state| &state.name)
+        states: match_by_name(&was.states, &now.states, |state| &state.name)
             .into_iter()
             .map(|at| at.map(StateIx))
             .collect(),
-        agents: found(&was.agents, &now.agents, |agent| &agent.id)
+        agents: match_by_name(&was.agents, &now.agents, |agent| &agent.id)
             .into_iter()
             .map(|at| at.map(AgentIx))
             .collect(),
-        contexts: found(&was.contexts, &now.contexts, |context| &context.name)
+        contexts: match_by_name(&was.contexts, &now.contexts, |context| &context.name)
             .into_iter()
             .map(|at| at.map(ContextIx))
             .collect(),
     }
 }
 
-fn found<T>(was: &[T], now: &[T], name: impl Fn(&T) -> &str) -> Vec<Option<usize>> {
+fn match_by_name<T>(was: &[T], now: &[T], name: impl Fn(&T) -> &str) -> Vec<Option<usize>> {
     was.iter().map(|old| now.iter().position(|new| name(new) == name(old))).collect()
 }

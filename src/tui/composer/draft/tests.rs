@@ -10,12 +10,12 @@ thread_local! {
 }
 
 /// Bytes or lines of the whole text that somebody went through.
-pub(super) fn looked_at(amount: usize) {
+pub(super) fn note_amount(amount: usize) {
     LOOKED_AT.set(LOOKED_AT.get() + amount);
 }
 
 fn letter(draft: &mut ComposerDraft, letter: char) {
-    draft.key(KeyEvent::from(KeyCode::Char(letter)), DraftChangeKind::Typed);
+    draft.on_key(KeyEvent::from(KeyCode::Char(letter)), DraftChangeKind::Typed);
 }
 
 /// A terminal without bracketed paste sends a long text as keys: each may cost what its line is long, not more.
@@ -23,7 +23,7 @@ fn letter(draft: &mut ComposerDraft, letter: char) {
 fn a_storm_of_lines_does_not_look_at_those_before() {
     let mut draft = ComposerDraft::default();
     for _ in 0..1_000 {
-        draft.newline();
+        draft.insert_newline();
         letter(&mut draft, 'x');
     }
     assert_eq!(LOOKED_AT.get(), 0);
@@ -32,14 +32,14 @@ fn a_storm_of_lines_does_not_look_at_those_before() {
 
 type DraftState = (String, (usize, usize));
 
-fn now(draft: &ComposerDraft) -> DraftState {
+fn current_state(draft: &ComposerDraft) -> DraftState {
     (draft.text(), draft.cursor())
 }
 
 /// Whole texts, as many as there were changes.
 #[derive(Default)]
 struct ReferenceUndo {
-    past: Vec<DraftState>,
+    undo_states: Vec<DraftState>,
     future: Vec<DraftState>,
     typing: bool,
 }
@@ -47,24 +47,24 @@ struct ReferenceUndo {
 impl ReferenceUndo {
     fn note(&mut self, before: DraftState, typed: bool) {
         self.future.clear();
-        if !(typed && self.typing && !self.past.is_empty()) {
-            self.past.push(before);
+        if !(typed && self.typing && !self.undo_states.is_empty()) {
+            self.undo_states.push(before);
         }
         self.typing = typed;
     }
 
     /// Undoes, or does once more; whether there was anything.
     fn compare(&mut self, draft: &mut ComposerDraft, back: bool) -> bool {
-        let before = now(draft);
+        let before = current_state(draft);
         self.typing = false;
-        let expected = if back { self.past.pop() } else { self.future.pop() };
+        let expected = if back { self.undo_states.pop() } else { self.future.pop() };
         assert_eq!(if back { draft.undo() } else { draft.redo() }, expected.is_some());
         let Some(expected) = expected else { return false };
-        assert_eq!(now(draft), expected);
+        assert_eq!(current_state(draft), expected);
         if back {
             self.future.push(before)
         } else {
-            self.past.push(before)
+            self.undo_states.push(before)
         }
         true
     }
@@ -81,22 +81,22 @@ fn changes_of_lines_are_undone_like_others() {
     for _ in 0..300 {
         let (mut draft, mut whole) = (ComposerDraft::default(), ReferenceUndo::default());
         for _ in 0..60 {
-            let before = now(&draft);
+            let before = current_state(&draft);
             let key = draw(12);
             match key {
                 0..4 => letter(&mut draft, ['a', 'ö', ' ', '\u{301}'][draw(4)]),
-                4 | 5 => draft.newline(),
-                6 => draft.insert("one\ntwo"),
-                7 => draft.delete_back(),
+                4 | 5 => draft.insert_newline(),
+                6 => draft.insert_text("one\ntwo"),
+                7 => draft.delete_before_cursor(),
                 8 => {
                     // as vi does: what follows elsewhere is the same change
-                    draft.to([CursorMove::Up, CursorMove::Down, CursorMove::Head][draw(3)]);
-                    draft.go_on();
+                    draft.move_cursor([CursorMove::Up, CursorMove::Down, CursorMove::Head][draw(3)]);
+                    draft.merge_next_change();
                     (whole.typing, widened) = (true, widened + 1);
                 }
                 9 => {
-                    let length = draft.chars().len();
-                    draft.mark(draw(length + 1), length);
+                    let length = draft.to_chars().len();
+                    draft.mark_range(draw(length + 1), length);
                 }
                 back => undone += usize::from(whole.compare(&mut draft, back == 10)),
             }

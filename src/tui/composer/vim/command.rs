@@ -25,8 +25,8 @@ pub(super) enum VimVerb {
 }
 
 /// Reads a command as far as it is typed.
-pub(super) fn read(typed: &str, visual: bool) -> VimCommandParse {
-    let (first, rest) = number(typed);
+pub(super) fn parse_vim_command(typed: &str, visual: bool) -> VimCommandParse {
+    let (first, rest) = parse_count(typed);
     let mut letters = rest.chars();
     let Some(verb) = letters.next() else { return VimCommandParse::More };
     let rest = letters.as_str();
@@ -34,7 +34,7 @@ pub(super) fn read(typed: &str, visual: bool) -> VimCommandParse {
     match verb {
         'd' | 'c' | 'y' if visual => command(first, VimVerb::Lines(verb)),
         'd' | 'c' | 'y' => {
-            let (second, rest) = number(rest);
+            let (second, rest) = parse_count(rest);
             let count = match (first, second) {
                 (None, None) => None,
                 (a, b) => Some((a.unwrap_or(1) * b.unwrap_or(1)).min(MOST)),
@@ -44,39 +44,43 @@ pub(super) fn read(typed: &str, visual: bool) -> VimCommandParse {
                 (None, _) | (Some('i' | 'a'), None) => VimCommandParse::More,
                 (Some(again), _) if again == verb => command(count, VimVerb::Lines(verb)),
                 (Some(which @ ('i' | 'a')), Some('w')) => command(count, VimVerb::Word(verb, which == 'a')),
-                _ => motion(rest, count, |motion| VimVerb::Over(verb, motion)),
+                _ => parse_motion(rest, count, |motion| VimVerb::Over(verb, motion)),
             }
         }
         'r' if visual => VimCommandParse::Nonsense,
         'r' => rest.chars().next().map_or(VimCommandParse::More, |c| command(first, VimVerb::Replace(c))),
         'x' | 's' | 'X' | 'D' | 'C' | 'S' | 'Y' | 'p' | 'P' | 'i' | 'I' | 'a' | 'A' | 'o' | 'O' | 'v'
         | 'V' | '~' | 'J' | 'u' | '.' => command(first, VimVerb::Single(verb)),
-        _ => motion(&typed[typed.len() - rest.len() - verb.len_utf8()..], first, VimVerb::Move),
+        _ => parse_motion(&typed[typed.len() - rest.len() - verb.len_utf8()..], first, VimVerb::Move),
     }
 }
 
-fn motion(text: &str, count: Option<usize>, verb: impl FnOnce(VimMotion) -> VimVerb) -> VimCommandParse {
+fn parse_motion(
+    text: &str,
+    count: Option<usize>,
+    verb: impl FnOnce(VimMotion) -> VimVerb,
+) -> VimCommandParse {
     let mut letters = text.chars();
     match (letters.next(), letters.next()) {
         (Some('f' | 't' | 'F' | 'T' | 'g') | None, None) => VimCommandParse::More,
         (Some(key @ ('f' | 't' | 'F' | 'T')), Some(wanted)) => {
-            VimCommandParse::Command { count, verb: verb(VimMotion { key, wanted }) }
+            VimCommandParse::Command { count, verb: verb(VimMotion { key, target_char: wanted }) }
         }
-        (Some('g'), Some('g')) => VimCommandParse::Command { count, verb: verb(VimMotion::plain('g')) },
+        (Some('g'), Some('g')) => VimCommandParse::Command { count, verb: verb(VimMotion::from_key('g')) },
         (
             Some(
                 key @ ('h' | 'l' | 'j' | 'k' | '0' | '^' | '$' | 'w' | 'W' | 'b' | 'B' | 'e' | 'E' | 'G'
                 | ';' | ','),
             ),
             _,
-        ) => VimCommandParse::Command { count, verb: verb(VimMotion::plain(key)) },
-        (Some(' '), _) => VimCommandParse::Command { count, verb: verb(VimMotion::plain('l')) },
+        ) => VimCommandParse::Command { count, verb: verb(VimMotion::from_key(key)) },
+        (Some(' '), _) => VimCommandParse::Command { count, verb: verb(VimMotion::from_key('l')) },
         _ => VimCommandParse::Nonsense,
     }
 }
 
 /// A count does not begin with 0: that is a motion.
-fn number(text: &str) -> (Option<usize>, &str) {
+fn parse_count(text: &str) -> (Option<usize>, &str) {
     let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
     if digits == 0 || text.starts_with('0') {
         return (None, text);

@@ -8,28 +8,28 @@ pub struct LanguageSyntax {
     pub comments: &'static [&'static str],
     pub block: Option<(&'static str, &'static str)>,
     /// Each opens and closes a string of one line.
-    pub quotes: &'static str,
+    pub quote_chars: &'static str,
     /// Each opens and closes a string of several lines.
     pub long_quotes: &'static [&'static str],
-    pub words: &'static [&'static str],
+    pub keywords: &'static [&'static str],
     /// Words count in capitals, too.
-    pub any_case: bool,
+    pub ignores_case: bool,
     /// `Capital` names are types.
     pub types: bool,
     /// A single quote may open nothing.
-    pub lifetimes: bool,
+    pub has_lifetimes: bool,
 }
 
 const PLAIN: LanguageSyntax = LanguageSyntax {
     names: &[],
     comments: &[],
     block: None,
-    quotes: "\"'",
+    quote_chars: "\"'",
     long_quotes: &[],
-    words: &[],
-    any_case: false,
+    keywords: &[],
+    ignores_case: false,
     types: false,
-    lifetimes: false,
+    has_lifetimes: false,
 };
 
 const C_LIKE: LanguageSyntax =
@@ -38,19 +38,19 @@ const C_LIKE: LanguageSyntax =
 static LANGUAGES: [LanguageSyntax; 14] = [
     LanguageSyntax {
         names: &["rust", "rs"],
-        words: &[
+        keywords: &[
             "as", "async", "await", "break", "const", "continue", "crate", "dyn", "else", "enum", "extern",
             "false", "fn", "for", "if", "impl", "in", "let", "loop", "match", "mod", "move", "mut", "pub",
             "ref", "return", "self", "Self", "static", "struct", "super", "trait", "true", "type", "unsafe",
             "use", "where", "while",
         ],
-        lifetimes: true,
+        has_lifetimes: true,
         ..C_LIKE
     },
     LanguageSyntax {
         names: &["javascript", "js", "jsx", "mjs", "typescript", "ts", "tsx"],
         long_quotes: &["`"],
-        words: &[
+        keywords: &[
             "abstract",
             "as",
             "async",
@@ -108,7 +108,7 @@ static LANGUAGES: [LanguageSyntax; 14] = [
         names: &["python", "py", "python3"],
         comments: &["#"],
         long_quotes: &["\"\"\"", "'''"],
-        words: &[
+        keywords: &[
             "and", "as", "assert", "async", "await", "break", "case", "class", "continue", "def", "del",
             "elif", "else", "except", "False", "finally", "for", "from", "global", "if", "import", "in",
             "is", "lambda", "match", "None", "nonlocal", "not", "or", "pass", "raise", "return", "self",
@@ -120,7 +120,7 @@ static LANGUAGES: [LanguageSyntax; 14] = [
     LanguageSyntax {
         names: &["go", "golang"],
         long_quotes: &["`"],
-        words: &[
+        keywords: &[
             "any",
             "bool",
             "break",
@@ -160,7 +160,7 @@ static LANGUAGES: [LanguageSyntax; 14] = [
     LanguageSyntax {
         names: &["c", "h", "cpp", "c++", "cc", "hpp", "objc", "cuda"],
         comments: &["//"],
-        words: &[
+        keywords: &[
             "auto",
             "bool",
             "break",
@@ -221,7 +221,7 @@ static LANGUAGES: [LanguageSyntax; 14] = [
     LanguageSyntax {
         names: &["java", "kotlin", "kt", "scala", "swift", "csharp", "cs", "c#", "dart", "groovy"],
         long_quotes: &["\"\"\""],
-        words: &[
+        keywords: &[
             "abstract",
             "as",
             "async",
@@ -293,7 +293,7 @@ static LANGUAGES: [LanguageSyntax; 14] = [
     LanguageSyntax {
         names: &["bash", "sh", "shell", "zsh", "fish", "console", "dockerfile", "docker", "make", "makefile"],
         comments: &["#"],
-        words: &[
+        keywords: &[
             "case", "do", "done", "elif", "else", "esac", "exit", "export", "fi", "for", "function", "if",
             "in", "local", "return", "set", "then", "until", "while", "FROM", "RUN", "COPY", "CMD", "ENV",
             "WORKDIR",
@@ -304,20 +304,20 @@ static LANGUAGES: [LanguageSyntax; 14] = [
         names: &["json", "jsonc", "json5", "jsonl"],
         comments: &["//"],
         block: Some(("/*", "*/")),
-        words: &["true", "false", "null"],
+        keywords: &["true", "false", "null"],
         ..PLAIN
     },
     LanguageSyntax {
         names: &["yaml", "yml", "toml", "ini", "conf", "properties"],
         comments: &["#"],
-        words: &["true", "false", "null", "yes", "no"],
+        keywords: &["true", "false", "null", "yes", "no"],
         ..PLAIN
     },
     LanguageSyntax {
         names: &["sql", "sqlite", "postgres", "mysql"],
         comments: &["--"],
         block: Some(("/*", "*/")),
-        words: &[
+        keywords: &[
             "add",
             "all",
             "alter",
@@ -376,20 +376,20 @@ static LANGUAGES: [LanguageSyntax; 14] = [
             "where",
             "with",
         ],
-        any_case: true,
+        ignores_case: true,
         ..PLAIN
     },
     LanguageSyntax {
         names: &["html", "xml", "svg", "vue", "svelte"],
         block: Some(("<!--", "-->")),
-        quotes: "\"",
+        quote_chars: "\"",
         ..PLAIN
     },
     LanguageSyntax { names: &["css", "scss", "less"], block: Some(("/*", "*/")), ..PLAIN },
     LanguageSyntax {
         names: &["ruby", "rb", "elixir", "ex", "perl", "r", "julia", "nix"],
         comments: &["#"],
-        words: &[
+        keywords: &[
             "alias", "and", "begin", "break", "case", "class", "def", "do", "else", "elsif", "end", "ensure",
             "false", "fn", "for", "function", "if", "in", "let", "module", "my", "next", "nil", "not", "or",
             "require", "rescue", "return", "self", "sub", "then", "true", "unless", "until", "use", "when",
@@ -401,7 +401,7 @@ static LANGUAGES: [LanguageSyntax; 14] = [
     LanguageSyntax {
         names: &["lua", "haskell", "hs"],
         comments: &["--"],
-        words: &[
+        keywords: &[
             "and", "case", "class", "data", "deriving", "do", "else", "elseif", "end", "false", "for",
             "function", "if", "import", "in", "instance", "let", "local", "module", "newtype", "nil", "not",
             "of", "or", "repeat", "return", "then", "true", "type", "until", "where", "while",
@@ -411,7 +411,7 @@ static LANGUAGES: [LanguageSyntax; 14] = [
 ];
 
 /// The language that a code block names; `None`: none that is known.
-pub fn language(name: &str) -> Option<&'static LanguageSyntax> {
+pub fn find_language(name: &str) -> Option<&'static LanguageSyntax> {
     if name.is_empty() || name.len() > 16 {
         return None;
     }

@@ -2,15 +2,15 @@
 
 use ratatui::text::{Line, Span};
 
-use crate::text::{fit, thousands, width};
+use crate::text::{display_width, fit_to_columns, format_thousands};
 use crate::transcript::item::AgentReplyItem;
-use crate::transcript::layout_options::{INDENT, ItemLayoutOptions, lay_plain};
+use crate::transcript::layout_options::{INDENT, ItemLayoutOptions, layout_plain};
 use crate::transcript::markdown;
 
 /// Where a streamed reply goes on.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ReplyLayoutTail {
-    thought: Option<ReasoningTail>,
+    reasoning_tail: Option<ReasoningTail>,
     text: markdown::MarkdownTail,
 }
 
@@ -21,7 +21,7 @@ struct ReasoningTail {
     length: usize,
     /// Newlines up to a byte: nothing is counted twice.
     newlines: usize,
-    counted: usize,
+    counted_bytes: usize,
     tail: markdown::MarkdownTail,
 }
 
@@ -31,71 +31,78 @@ const THOUGHT: usize = 1;
 impl ReplyLayoutTail {
     /// There is more than was laid out at once.
     pub fn has_more(&self) -> bool {
-        self.text.more
+        self.text.has_more
     }
 }
 
-pub(super) fn layout(
+pub(super) fn layout_reply(
     reply: &AgentReplyItem,
     look: ItemLayoutOptions,
     most: usize,
     rows: &mut Vec<Line<'static>>,
 ) -> Option<ReplyLayoutTail> {
     let theme = look.theme;
-    let name = fit(&reply.agent, look.columns).into_owned();
-    let room = look.columns.saturating_sub(width(&name));
+    let name = fit_to_columns(&reply.agent, look.columns).into_owned();
+    let room = look.columns.saturating_sub(display_width(&name));
     let branch = if reply.branch.is_empty() { String::new() } else { format!(" · {}", reply.branch) };
     let model = format!("{branch} {}", reply.model);
     rows.push(Line::from(vec![
-        Span::styled(name, theme.seat(reply.side)),
-        Span::styled(fit(&model, room).into_owned(), theme.dim()),
+        Span::styled(name, theme.side_style(reply.side)),
+        Span::styled(fit_to_columns(&model, room).into_owned(), theme.dim_style()),
     ]));
     let thought = (!reply.reasoning.is_empty()).then(|| {
         rows.push(Line::default());
-        let tail = markdown::MarkdownTail::at(rows.len());
-        extend_thought(reply, ReasoningTail { length: 0, newlines: 0, counted: 0, tail }, look, rows)
+        let tail = markdown::MarkdownTail::at_row(rows.len());
+        extend_thought(reply, ReasoningTail { length: 0, newlines: 0, counted_bytes: 0, tail }, look, rows)
     });
-    let text = markdown::MarkdownTail::at(rows.len());
-    let text = markdown::extend(&reply.text, text, look.page(INDENT, theme.text()), most, rows);
+    let text = markdown::MarkdownTail::at_row(rows.len());
+    let text =
+        markdown::extend_layout(&reply.text, text, look.text_options(INDENT, theme.text()), most, rows);
     if reply.interrupted {
-        lay_interrupted(look, rows);
+        layout_interrupted(look, rows);
     }
-    (reply.open || text.more).then_some(ReplyLayoutTail { thought, text })
+    (reply.open || text.has_more).then_some(ReplyLayoutTail { reasoning_tail: thought, text })
 }
 
 /// Lays out what was added to an open reply; what is final stays. `None`: all of it must be laid out again.
-pub fn extend(
+pub fn extend_reply(
     reply: &AgentReplyItem,
     tail: ReplyLayoutTail,
     look: ItemLayoutOptions,
     most: usize,
     rows: &mut Vec<Line<'static>>,
 ) -> Option<ReplyLayoutTail> {
-    let ReplyLayoutTail { thought, text } = tail;
+    let ReplyLayoutTail { reasoning_tail: thought, text } = tail;
     let (before, begun) = (thought.as_ref().map_or(0, |thought| thought.length), rows.len() > text.row);
-    let mut tail = ReplyLayoutTail { thought, text };
+    let mut tail = ReplyLayoutTail { reasoning_tail: thought, text };
     if before < reply.reasoning.len() {
         // it thinks on after it has spoken, or begins to
         if begun || before == 0 {
             return None;
         }
-        tail.thought = tail.thought.map(|thought| extend_thought(reply, thought, look, rows));
-        tail.text = markdown::MarkdownTail::at(rows.len());
-    } else if !begun && !reply.text.is_empty() && tail.thought.is_some() {
+        tail.reasoning_tail = tail.reasoning_tail.map(|thought| extend_thought(reply, thought, look, rows));
+        tail.text = markdown::MarkdownTail::at_row(rows.len());
+    } else if !begun && !reply.text.is_empty() && tail.reasoning_tail.is_some() {
         rows[THOUGHT] = reasoning_line(reply, &tail, look);
     }
-    tail.text = markdown::extend(&reply.text, tail.text, look.page(INDENT, look.theme.text()), most, rows);
+    tail.text = markdown::extend_layout(
+        &reply.text,
+        tail.text,
+        look.text_options(INDENT, look.theme.text()),
+        most,
+        rows,
+    );
     if reply.interrupted {
-        if tail.thought.is_some() {
+        if tail.reasoning_tail.is_some() {
             rows[THOUGHT] = reasoning_line(reply, &tail, look);
         }
-        lay_interrupted(look, rows);
+        layout_interrupted(look, rows);
     }
     Some(tail)
 }
 
-fn lay_interrupted(look: ItemLayoutOptions, rows: &mut Vec<Line<'static>>) {
-    lay_plain("— interrupted", look.theme.warning(), look.columns, INDENT, rows);
+fn layout_interrupted(look: ItemLayoutOptions, rows: &mut Vec<Line<'static>>) {
+    layout_plain("— interrupted", look.theme.warning_style(), look.columns, INDENT, rows);
 }
 
 fn extend_thought(
@@ -106,28 +113,33 @@ fn extend_thought(
 ) -> ReasoningTail {
     let text = reply.reasoning.trim_end();
     let mut thought = thought;
-    if text.len() > thought.counted {
-        thought.newlines += text[thought.counted..].matches('\n').count();
-        thought.counted = text.len();
+    if text.len() > thought.counted_bytes {
+        thought.newlines += text[thought.counted_bytes..].matches('\n').count();
+        thought.counted_bytes = text.len();
     }
     thought.length = reply.reasoning.len();
     if look.details {
-        thought.tail =
-            markdown::extend(text, thought.tail, look.page(INDENT * 2, look.theme.dim()), usize::MAX, rows);
+        thought.tail = markdown::extend_layout(
+            text,
+            thought.tail,
+            look.text_options(INDENT * 2, look.theme.dim_style()),
+            usize::MAX,
+            rows,
+        );
     }
-    rows[THOUGHT] = line(reply, thought.newlines, look);
+    rows[THOUGHT] = reply_line(reply, thought.newlines, look);
     thought
 }
 
 fn reasoning_line(reply: &AgentReplyItem, tail: &ReplyLayoutTail, look: ItemLayoutOptions) -> Line<'static> {
-    line(reply, tail.thought.as_ref().map_or(0, |thought| thought.newlines), look)
+    reply_line(reply, tail.reasoning_tail.as_ref().map_or(0, |thought| thought.newlines), look)
 }
 
-fn line(reply: &AgentReplyItem, newlines: usize, look: ItemLayoutOptions) -> Line<'static> {
-    let lines = thousands(newlines as u64 + 1);
+fn reply_line(reply: &AgentReplyItem, newlines: usize, look: ItemLayoutOptions) -> Line<'static> {
+    let lines = format_thousands(newlines as u64 + 1);
     let plural = if newlines == 0 { "" } else { "s" };
     let verb = if reply.open && reply.text.is_empty() { "thinking" } else { "thought" };
     let hint = if look.details { "" } else { " (Ctrl+O)" };
     let text = format!("{:INDENT$}∴ {verb}, {lines} line{plural}{hint}", "");
-    Line::styled(fit(&text, look.columns).into_owned(), look.theme.dim())
+    Line::styled(fit_to_columns(&text, look.columns).into_owned(), look.theme.dim_style())
 }

@@ -2,10 +2,10 @@
 
 use ratatui::text::{Line, Span};
 
-use crate::text::{duration, fit, format_count, one_line, width};
+use crate::text::{display_width, fit_to_columns, format_count, format_duration, one_line};
 use crate::transcript::diff;
 use crate::transcript::item::{ToolItem, ToolStatus};
-use crate::transcript::layout_options::{INDENT, ItemLayoutOptions, lay_more, lay_plain};
+use crate::transcript::layout_options::{INDENT, ItemLayoutOptions, layout_fold_line, layout_plain};
 use synthdev_domain::tool::strip_result_header;
 
 /// Lines of a failed tool's output that are always shown.
@@ -21,32 +21,34 @@ const SANDBOX: &str = "[sandbox] ";
 /// Calls that took less are not worth a time.
 const WORTH_MS: u64 = 100;
 
-pub(super) fn layout(tool: &ToolItem, look: ItemLayoutOptions, rows: &mut Vec<Line<'static>>) {
+pub(super) fn layout_tool(tool: &ToolItem, look: ItemLayoutOptions, rows: &mut Vec<Line<'static>>) {
     let theme = look.theme;
     let (mark, style) = match tool.status {
-        ToolStatus::Running => ("•", theme.dim()),
-        ToolStatus::Done => ("✓", theme.good()),
-        ToolStatus::Failed => ("✗", theme.bad()),
-        ToolStatus::Stopped => ("✗", theme.warning()),
+        ToolStatus::Running => ("•", theme.dim_style()),
+        ToolStatus::Done => ("✓", theme.good_style()),
+        ToolStatus::Failed => ("✗", theme.bad_style()),
+        ToolStatus::Stopped => ("✗", theme.warning_style()),
     };
     let mut room = look.columns.saturating_sub(INDENT + 2);
-    let name = fit(&tool.tool, room).into_owned();
-    room = room.saturating_sub(width(&name) + 1);
+    let name = fit_to_columns(&tool.tool, room).into_owned();
+    room = room.saturating_sub(display_width(&name) + 1);
     // The result matters more than the arguments: they get what is left.
-    let result = fit(&result(tool, look), room - width(&tool.arguments).min(room / 2)).into_owned();
+    let result =
+        fit_to_columns(&result_text(tool, look), room - display_width(&tool.arguments).min(room / 2))
+            .into_owned();
     let denial = denial(tool).filter(|denial| !result.contains(without_policy(denial)));
-    let arguments = fit(&tool.arguments, room.saturating_sub(width(&result))).into_owned();
+    let arguments = fit_to_columns(&tool.arguments, room.saturating_sub(display_width(&result))).into_owned();
     rows.push(Line::from(vec![
         Span::styled(format!("{:INDENT$}{mark} ", ""), style),
-        Span::styled(format!("{name} "), theme.bold()),
+        Span::styled(format!("{name} "), theme.bold_style()),
         Span::raw(arguments),
-        Span::styled(result, theme.dim()),
+        Span::styled(result, theme.dim_style()),
     ]));
-    lay_change(tool, look, rows);
+    layout_file_change(tool, look, rows);
     if look.details {
         let shown = strip_result_header(tool.content.trim_end());
         if !shown.is_empty() {
-            lay_plain(shown, theme.dim(), look.columns, INDENT * 2, rows);
+            layout_plain(shown, theme.dim_style(), look.columns, INDENT * 2, rows);
         }
     } else {
         let words = last_words(&tool.content).filter(|_| tool.status == ToolStatus::Failed);
@@ -54,7 +56,7 @@ pub(super) fn layout(tool: &ToolItem, look: ItemLayoutOptions, rows: &mut Vec<Li
         let denial = denial.filter(|denial| !words.lines().any(|line| line == *denial));
         let shown: Vec<&str> = denial.into_iter().chain(words.lines()).collect();
         if !shown.is_empty() {
-            lay_plain(&shown.join("\n"), theme.dim(), look.columns, INDENT * 2, rows);
+            layout_plain(&shown.join("\n"), theme.dim_style(), look.columns, INDENT * 2, rows);
         }
     }
 }
@@ -71,14 +73,14 @@ fn without_policy(denial: &str) -> &str {
 }
 
 /// How it went, how long it took, and how much there is to read.
-fn result(tool: &ToolItem, look: ItemLayoutOptions) -> String {
+fn result_text(tool: &ToolItem, look: ItemLayoutOptions) -> String {
     let mut text = match tool.status {
         ToolStatus::Running => return " — running".to_owned(),
         ToolStatus::Stopped => " — interrupted".to_owned(),
         _ if tool.summary.is_empty() => String::new(),
         _ => format!(" — {}", one_line(&tool.summary)),
     };
-    let time = tool.took_ms.filter(|ms| *ms >= WORTH_MS).map(duration);
+    let time = tool.took_ms.filter(|ms| *ms >= WORTH_MS).map(format_duration);
     let lines = strip_result_header(tool.content.trim_end()).lines().count() as u64;
     let told = text.contains(" line");
     let lines = (lines > 1 && !told && !look.details).then(|| format_count(lines, "line"));
@@ -90,14 +92,14 @@ fn result(tool: &ToolItem, look: ItemLayoutOptions) -> String {
 }
 
 /// What a call has changed in a file. A call that failed has changed nothing.
-fn lay_change(tool: &ToolItem, look: ItemLayoutOptions, rows: &mut Vec<Line<'static>>) {
+fn layout_file_change(tool: &ToolItem, look: ItemLayoutOptions, rows: &mut Vec<Line<'static>>) {
     let Some(change) = tool.change.as_ref().filter(|_| tool.status == ToolStatus::Done) else { return };
     let lines = change.diff.lines().count();
     let shown = if look.details || lines <= CHANGE_FROM { lines } else { CHANGE_SHOWN };
-    let page = look.page(INDENT * 2, look.theme.text());
-    diff::layout(change.diff.lines().take(shown), Some(change.first_line.saturating_sub(1)), page, rows);
+    let page = look.text_options(INDENT * 2, look.theme.text());
+    diff::layout_diff(change.diff.lines().take(shown), Some(change.first_line.saturating_sub(1)), page, rows);
     if shown < lines {
-        lay_more(lines - shown, look, INDENT * 2, rows);
+        layout_fold_line(lines - shown, look, INDENT * 2, rows);
     }
 }
 

@@ -26,40 +26,43 @@ enum InlineToken<'a> {
 struct DelimiterRun {
     token: usize,
     kind: u8,
-    left: usize,
-    opens: bool,
-    closes: bool,
+    remaining: usize,
+    can_open: bool,
+    can_close: bool,
 }
 
 /// Changes of depth before a token: bold, italic, struck.
 type EmphasisChanges = Vec<[i32; 3]>;
 
 /// The line in pieces, marks taken away.
-pub fn inline(line: &str, base: Style, theme: ColorTheme) -> Vec<StyledPiece<'_>> {
+pub fn inline_pieces(line: &str, base: Style, theme: ColorTheme) -> Vec<StyledPiece<'_>> {
     if !line.bytes().any(is_special) {
         return vec![(base, line)];
     }
-    let (tokens, mut marks) = scan(line);
-    let turns = pair(tokens.len(), &mut marks);
+    let (tokens, mut marks) = scan_tokens(line);
+    let turns = pair_delimiters(tokens.len(), &mut marks);
     let mut pieces = Vec::with_capacity(tokens.len());
     let (mut depth, mut mark) = ([0; 3], 0);
     for (at, token) in tokens.iter().enumerate() {
         for (sum, turn) in depth.iter_mut().zip(turns[at]) {
             *sum += turn;
         }
-        let style = styled(base, depth, theme);
+        let style = nested_style(base, depth, theme);
         match *token {
             InlineToken::Text(text) => pieces.push((style, text)),
-            InlineToken::Code(text) => pieces.push((style.patch(theme.accent()), text)),
+            InlineToken::Code(text) => pieces.push((style.patch(theme.accent_style()), text)),
             InlineToken::Link(label, url) => {
                 pieces.push((style.add_modifier(Modifier::UNDERLINED), label));
                 if label != url {
-                    pieces.extend([(base.patch(theme.dim()), " ("), (base.patch(theme.dim()), url)]);
-                    pieces.push((base.patch(theme.dim()), ")"));
+                    pieces.extend([
+                        (base.patch(theme.dim_style()), " ("),
+                        (base.patch(theme.dim_style()), url),
+                    ]);
+                    pieces.push((base.patch(theme.dim_style()), ")"));
                 }
             }
             InlineToken::Marks(run) => {
-                pieces.push((style, &run[..marks[mark].left]));
+                pieces.push((style, &run[..marks[mark].remaining]));
                 mark += 1;
             }
         }
@@ -68,9 +71,9 @@ pub fn inline(line: &str, base: Style, theme: ColorTheme) -> Vec<StyledPiece<'_>
     pieces
 }
 
-fn styled(base: Style, depth: [i32; 3], theme: ColorTheme) -> Style {
+fn nested_style(base: Style, depth: [i32; 3], theme: ColorTheme) -> Style {
     let [bold, italic, struck] = depth.map(|depth| depth > 0);
-    let mut style = if bold { base.patch(theme.bold()) } else { base };
+    let mut style = if bold { base.patch(theme.bold_style()) } else { base };
     if italic {
         style = style.add_modifier(Modifier::ITALIC);
     }
@@ -86,15 +89,15 @@ fn is_special(byte: u8) -> bool {
 
 /// What is already known not to come any more, so that nobody looks twice.
 struct AbsentDelimiters {
-    ticks: [bool; TICKS + 1],
+    absent_ticks: [bool; TICKS + 1],
     link: bool,
     angle: bool,
 }
 
-fn scan(line: &str) -> (Vec<InlineToken<'_>>, Vec<DelimiterRun>) {
+fn scan_tokens(line: &str) -> (Vec<InlineToken<'_>>, Vec<DelimiterRun>) {
     let bytes = line.as_bytes();
     let (mut tokens, mut marks) = (Vec::new(), Vec::new());
-    let mut absent = AbsentDelimiters { ticks: [false; TICKS + 1], link: false, angle: false };
+    let mut absent = AbsentDelimiters { absent_ticks: [false; TICKS + 1], link: false, angle: false };
     // `plain` is where the text begins that is not yet a token
     let (mut at, mut plain) = (0, 0);
     while at < bytes.len() {
@@ -114,9 +117,9 @@ fn scan(line: &str) -> (Vec<InlineToken<'_>>, Vec<DelimiterRun>) {
         }
         let run = bytes[at..].iter().take_while(|next| **next == byte).count();
         let found = match byte {
-            b'`' => code(line, at, run, &mut absent),
-            b'[' => link(line, at, &mut absent),
-            b'<' => angle(line, at, &mut absent),
+            b'`' => code_span(line, at, run, &mut absent),
+            b'[' => parse_link(line, at, &mut absent),
+            b'<' => parse_autolink(line, at, &mut absent),
             _ => None,
         };
         if let Some((token, end)) = found {
@@ -126,7 +129,7 @@ fn scan(line: &str) -> (Vec<InlineToken<'_>>, Vec<DelimiterRun>) {
             (at, plain) = (end, end);
         } else if matches!(byte, b'*' | b'_') || byte == b'~' && run == 2 {
             tokens.push(InlineToken::Text(&line[plain..at]));
-            marks.push(flank(line, at, run, tokens.len()));
+            marks.push(delimiter_run(line, at, run, tokens.len()));
             tokens.push(InlineToken::Marks(&line[at..at + run]));
             at += run;
             plain = at;
@@ -139,7 +142,7 @@ fn scan(line: &str) -> (Vec<InlineToken<'_>>, Vec<DelimiterRun>) {
 }
 
 /// A run of marks may open what follows and close what stands before, by its neighbours.
-fn flank(line: &str, at: usize, run: usize, token: usize) -> DelimiterRun {
+fn delimiter_run(line: &str, at: usize, run: usize, token: usize) -> DelimiterRun {
     let before = line[..at].chars().next_back().unwrap_or(' ');
     let after = line[at + run..].chars().next().unwrap_or(' ');
     let punctuation = |c: char| !c.is_alphanumeric() && !c.is_whitespace();
@@ -154,16 +157,16 @@ fn flank(line: &str, at: usize, run: usize, token: usize) -> DelimiterRun {
     } else {
         (left, right)
     };
-    DelimiterRun { token, kind, left: run, opens, closes }
+    DelimiterRun { token, kind, remaining: run, can_open: opens, can_close: closes }
 }
 
-fn code<'a>(
+fn code_span<'a>(
     line: &'a str,
     at: usize,
     run: usize,
     absent: &mut AbsentDelimiters,
 ) -> Option<(InlineToken<'a>, usize)> {
-    if run > TICKS || absent.ticks[run] {
+    if run > TICKS || absent.absent_ticks[run] {
         return None;
     }
     let bytes = line.as_bytes();
@@ -180,12 +183,16 @@ fn code<'a>(
         }
         next = from + length;
     }
-    absent.ticks[run] = true;
+    absent.absent_ticks[run] = true;
     None
 }
 
 /// `[words](address)`, with a title that is not shown.
-fn link<'a>(line: &'a str, at: usize, absent: &mut AbsentDelimiters) -> Option<(InlineToken<'a>, usize)> {
+fn parse_link<'a>(
+    line: &'a str,
+    at: usize,
+    absent: &mut AbsentDelimiters,
+) -> Option<(InlineToken<'a>, usize)> {
     if absent.link {
         return None;
     }
@@ -220,7 +227,11 @@ fn link<'a>(line: &'a str, at: usize, absent: &mut AbsentDelimiters) -> Option<(
 }
 
 /// `<https://…>`
-fn angle<'a>(line: &'a str, at: usize, absent: &mut AbsentDelimiters) -> Option<(InlineToken<'a>, usize)> {
+fn parse_autolink<'a>(
+    line: &'a str,
+    at: usize,
+    absent: &mut AbsentDelimiters,
+) -> Option<(InlineToken<'a>, usize)> {
     if absent.angle {
         return None;
     }
@@ -238,43 +249,45 @@ fn angle<'a>(line: &'a str, at: usize, absent: &mut AbsentDelimiters) -> Option<
 }
 
 /// Finds what opens for everything that closes; takes away the marks that found each other.
-fn pair(tokens: usize, marks: &mut [DelimiterRun]) -> EmphasisChanges {
+fn pair_delimiters(tokens: usize, marks: &mut [DelimiterRun]) -> EmphasisChanges {
     let mut turns: EmphasisChanges = vec![[0; 3]; tokens + 1];
     let mut open: Vec<usize> = Vec::new();
     // Below this place of the stack nothing opens such a run: by kind, length modulo three, and whether it opens, too.
     let mut bottom = [[[0; 2]; 3]; 3];
     for at in 0..marks.len() {
         let mut closer = marks[at];
-        while closer.closes && closer.left > 0 {
-            let floor = &mut bottom[kind_of(closer.kind)][closer.left % 3][usize::from(closer.opens)];
+        while closer.can_close && closer.remaining > 0 {
+            let floor =
+                &mut bottom[delimiter_kind(closer.kind)][closer.remaining % 3][usize::from(closer.can_open)];
             let from = (*floor).min(open.len());
-            let fits =
-                |mark: &DelimiterRun| mark.kind == closer.kind && mark.left > 0 && goes_with(mark, &closer);
+            let fits = |mark: &DelimiterRun| {
+                mark.kind == closer.kind && mark.remaining > 0 && can_pair(mark, &closer)
+            };
             let Some(found) = open[from..].iter().rposition(|index| fits(&marks[*index])) else {
                 *floor = open.len();
                 break;
             };
             let opener = open[from + found];
             open.truncate(from + found + 1);
-            let both = marks[opener].left.min(closer.left).min(2);
+            let both = marks[opener].remaining.min(closer.remaining).min(2);
             let depth = if closer.kind == b'~' { 2 } else { usize::from(both == 1) };
             turns[marks[opener].token + 1][depth] += 1;
             turns[closer.token][depth] -= 1;
-            marks[opener].left -= both;
-            closer.left -= both;
-            if marks[opener].left == 0 {
+            marks[opener].remaining -= both;
+            closer.remaining -= both;
+            if marks[opener].remaining == 0 {
                 open.pop();
             }
         }
         marks[at] = closer;
-        if closer.opens && closer.left > 0 {
+        if closer.can_open && closer.remaining > 0 {
             open.push(at);
         }
     }
     turns
 }
 
-fn kind_of(byte: u8) -> usize {
+fn delimiter_kind(byte: u8) -> usize {
     match byte {
         b'*' => 0,
         b'_' => 1,
@@ -283,12 +296,12 @@ fn kind_of(byte: u8) -> usize {
 }
 
 /// The rule of three: a run that could do both closes only what adds up.
-fn goes_with(opener: &DelimiterRun, closer: &DelimiterRun) -> bool {
+fn can_pair(opener: &DelimiterRun, closer: &DelimiterRun) -> bool {
     if closer.kind == b'~' {
         return true;
     }
-    let both_ways = opener.closes || closer.opens;
+    let both_ways = opener.can_close || closer.can_open;
     !both_ways
-        || !(opener.left + closer.left).is_multiple_of(3)
-        || opener.left.is_multiple_of(3) && closer.left.is_multiple_of(3)
+        || !(opener.remaining + closer.remaining).is_multiple_of(3)
+        || opener.remaining.is_multiple_of(3) && closer.remaining.is_multiple_of(3)
 }

@@ -11,13 +11,13 @@ pub struct LineSegment<'a> {
     /// Without the newline.
     pub text: &'a str,
     /// The line goes on with the next segment.
-    pub broken: bool,
+    pub is_continued: bool,
     /// Where the next one begins; `None`: the text ends here, and what comes may still be added to this segment.
-    pub next: Option<usize>,
+    pub next_start: Option<usize>,
 }
 
 /// The segment that begins at a byte.
-pub fn segment(text: &str, start: usize) -> LineSegment<'_> {
+pub fn parse_segment(text: &str, start: usize) -> LineSegment<'_> {
     let rest = &text[start..];
     let near = &rest[..rest.floor_char_boundary(HARD)];
     let line = near.find('\n').map_or(near, |end| &near[..end]);
@@ -25,13 +25,13 @@ pub fn segment(text: &str, start: usize) -> LineSegment<'_> {
         && let Some(space) = line.as_bytes()[SOFT..].iter().position(|byte| *byte == b' ')
     {
         let end = SOFT + space + 1;
-        return LineSegment { text: &line[..end], broken: true, next: Some(start + end) };
+        return LineSegment { text: &line[..end], is_continued: true, next_start: Some(start + end) };
     }
     if line.len() < near.len() {
-        return LineSegment { text: line, broken: false, next: Some(start + line.len() + 1) };
+        return LineSegment { text: line, is_continued: false, next_start: Some(start + line.len() + 1) };
     }
     if near.len() < rest.len() {
-        return LineSegment { text: near, broken: true, next: Some(start + near.len()) };
+        return LineSegment { text: near, is_continued: true, next_start: Some(start + near.len()) };
     }
-    LineSegment { text: line, broken: false, next: None }
+    LineSegment { text: line, is_continued: false, next_start: None }
 }

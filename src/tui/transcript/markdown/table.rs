@@ -7,9 +7,9 @@ use std::ops::Range;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
-use super::super::line_wrap::{LinePrefix, blank, cut};
-use super::inline::inline;
-use crate::text::{width, wrap};
+use super::super::line_wrap::{LinePrefix, blank_columns, push_spans};
+use super::inline::inline_pieces;
+use crate::text::{display_width, wrap_line};
 use crate::theme::ColorTheme;
 
 /// Rows that have a say in how wide the columns are.
@@ -31,36 +31,36 @@ enum ColumnAlignment {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct MarkdownTable {
     widths: Vec<usize>,
-    aligns: Vec<ColumnAlignment>,
+    alignments: Vec<ColumnAlignment>,
 }
 
 impl MarkdownTable {
     /// `rule` is the second line (`|---|:-:|`). `None`: these two lines begin no table, or it does not fit at all.
     pub fn parse_header(header: &str, rule: &str, room: usize) -> Option<Self> {
-        let aligns = aligns(rule)?;
-        let columns = cells(header, usize::MAX).len();
+        let aligns = column_alignments(rule)?;
+        let columns = split_cells(header, usize::MAX).len();
         let fits = columns * (NARROW + BETWEEN) <= room + BETWEEN;
-        (columns == aligns.len() && fits).then(|| Self { widths: vec![0; columns], aligns })
+        (columns == aligns.len() && fits).then(|| Self { widths: vec![0; columns], alignments: aligns })
     }
 
     /// Settles the widths.
-    pub fn measure<'a>(&mut self, rows: impl Iterator<Item = &'a str>, room: usize) {
+    pub fn measure_columns<'a>(&mut self, rows: impl Iterator<Item = &'a str>, room: usize) {
         for row in rows.take(MEASURED) {
-            for (most, cell) in self.widths.iter_mut().zip(cells(row, self.aligns.len())) {
-                let text = inline(cell, Style::new(), ColorTheme::default());
-                *most = (*most).max(text.iter().map(|piece| width(piece.1)).sum());
+            for (most, cell) in self.widths.iter_mut().zip(split_cells(row, self.alignments.len())) {
+                let text = inline_pieces(cell, Style::new(), ColorTheme::default());
+                *most = (*most).max(text.iter().map(|piece| display_width(piece.1)).sum());
             }
         }
         // a wide letter of a later row finds room
         self.widths.iter_mut().for_each(|columns| *columns = (*columns).max(2));
         let room = room.saturating_sub((self.widths.len() - 1) * BETWEEN);
         if self.widths.iter().sum::<usize>() > room {
-            self.narrow(room);
+            self.narrow_columns(room);
         }
     }
 
     /// Narrow columns keep what they need; the wide ones share the rest.
-    fn narrow(&mut self, room: usize) {
+    fn narrow_columns(&mut self, room: usize) {
         let mut order: Vec<usize> = (0..self.widths.len()).collect();
         order.sort_by_key(|at| self.widths[*at]);
         let (mut left, mut others) = (room, order.len());
@@ -73,7 +73,7 @@ impl MarkdownTable {
     }
 
     /// Lays out a row; the header's is bold and has a line below it.
-    pub fn put(
+    pub fn layout_row(
         &self,
         row: &str,
         (base, header): (Style, bool),
@@ -81,8 +81,8 @@ impl MarkdownTable {
         theme: ColorTheme,
         rows: &mut Vec<Line<'static>>,
     ) {
-        let style = if header { base.patch(theme.bold()) } else { base };
-        let given = cells(row, self.widths.len());
+        let style = if header { base.patch(theme.bold_style()) } else { base };
+        let given = split_cells(row, self.widths.len());
         let cells: Vec<MarkdownTableCell<'_>> = self
             .widths
             .iter()
@@ -93,20 +93,20 @@ impl MarkdownTable {
             .collect();
         let height = cells.iter().map(|cell| cell.rows.len()).max().unwrap_or(1);
         for at in 0..height {
-            let mut spans = led(lead);
+            let mut spans = lead_spans(lead);
             for (column, cell) in cells.iter().enumerate() {
                 if column > 0 {
-                    spans.push(Span::styled(" │ ", theme.dim()));
+                    spans.push(Span::styled(" │ ", theme.dim_style()));
                 }
                 let last = column + 1 == cells.len();
-                cell.put(at, (self.widths[column], self.aligns[column], last), &mut spans);
+                cell.layout_cell_row(at, (self.widths[column], self.alignments[column], last), &mut spans);
             }
             rows.push(Line::from(spans));
         }
         if header {
             let line: Vec<String> = self.widths.iter().map(|columns| "─".repeat(*columns)).collect();
-            let mut spans = led(lead);
-            spans.push(Span::styled(line.join("─┼─"), theme.dim()));
+            let mut spans = lead_spans(lead);
+            spans.push(Span::styled(line.join("─┼─"), theme.dim_style()));
             rows.push(Line::from(spans));
         }
     }
@@ -115,27 +115,27 @@ impl MarkdownTable {
 /// A cell, wrapped.
 struct MarkdownTableCell<'a> {
     pieces: Vec<(Style, &'a str)>,
-    whole: String,
+    full_text: String,
     rows: Vec<Range<usize>>,
 }
 
 impl<'a> MarkdownTableCell<'a> {
     fn new(text: &'a str, room: usize, style: Style, theme: ColorTheme) -> Self {
-        let pieces = inline(text, style, theme);
+        let pieces = inline_pieces(text, style, theme);
         let whole: String = pieces.iter().map(|piece| piece.1).collect();
-        let rows = wrap(&whole, room);
-        Self { pieces, whole, rows }
+        let rows = wrap_line(&whole, room);
+        Self { pieces, full_text: whole, rows }
     }
 
-    fn put(
+    fn layout_cell_row(
         &self,
         row: usize,
         (room, align, last): (usize, ColumnAlignment, bool),
         spans: &mut Vec<Span<'static>>,
     ) {
         let range = self.rows.get(row).cloned().unwrap_or(0..0);
-        let text = self.whole[range.clone()].trim_end_matches(' ');
-        let free = room.saturating_sub(width(text));
+        let text = self.full_text[range.clone()].trim_end_matches(' ');
+        let free = room.saturating_sub(display_width(text));
         let left = match align {
             ColumnAlignment::Centre | ColumnAlignment::Right if text.is_empty() => 0,
             ColumnAlignment::Left => 0,
@@ -143,35 +143,39 @@ impl<'a> MarkdownTableCell<'a> {
             ColumnAlignment::Right => free,
         };
         if left > 0 {
-            spans.push(Span::raw(blank(left)));
+            spans.push(Span::raw(blank_columns(left)));
         }
-        cut(&self.pieces, range.start..range.start + text.len(), spans);
+        push_spans(&self.pieces, range.start..range.start + text.len(), spans);
         if !last && free > left {
             spans.push(Span::raw(" ".repeat(free - left)));
         }
     }
 }
 
-fn led(lead: LinePrefix<'_>) -> Vec<Span<'static>> {
-    if lead.rest.is_empty() { Vec::new() } else { vec![Span::styled(lead.rest.to_owned(), lead.style)] }
+fn lead_spans(lead: LinePrefix<'_>) -> Vec<Span<'static>> {
+    if lead.other_rows.is_empty() {
+        Vec::new()
+    } else {
+        vec![Span::styled(lead.other_rows.to_owned(), lead.style)]
+    }
 }
 
 /// Could be a row of a table: it has a `|` that is not spelled `\|`.
 pub fn is_row(line: &str) -> bool {
-    !line.trim().is_empty() && bars(line).next().is_some()
+    !line.trim().is_empty() && bar_positions(line).next().is_some()
 }
 
-fn bars(line: &str) -> impl Iterator<Item = usize> {
+fn bar_positions(line: &str) -> impl Iterator<Item = usize> {
     let bytes = line.as_bytes();
     line.match_indices('|').map(|(at, _)| at).filter(move |at| *at == 0 || bytes[at - 1] != b'\\')
 }
 
 /// The cells of a row, at most so many: the last has all that is left.
-fn cells(line: &str, most: usize) -> Vec<&str> {
+fn split_cells(line: &str, most: usize) -> Vec<&str> {
     let line = line.trim();
     let mut found = Vec::new();
     let mut start = usize::from(line.starts_with('|'));
-    for at in bars(line) {
+    for at in bar_positions(line) {
         if found.len() + 1 == most {
             break;
         }
@@ -188,7 +192,7 @@ fn cells(line: &str, most: usize) -> Vec<&str> {
     found
 }
 
-fn aligns(line: &str) -> Option<Vec<ColumnAlignment>> {
+fn column_alignments(line: &str) -> Option<Vec<ColumnAlignment>> {
     if !line.contains('-')
         || !line.contains('|')
         || !line.bytes().all(|byte| matches!(byte, b'|' | b'-' | b':' | b' '))
@@ -204,5 +208,5 @@ fn aligns(line: &str) -> Option<Vec<ColumnAlignment>> {
             _ => ColumnAlignment::Left,
         })
     };
-    cells(line, usize::MAX).iter().map(align).collect()
+    split_cells(line, usize::MAX).iter().map(align).collect()
 }

@@ -11,7 +11,7 @@ fn page(columns: usize) -> TextLayoutOptions {
 
 fn rows(text: &str, columns: usize) -> Vec<Line<'static>> {
     let mut rows = Vec::new();
-    layout(text, page(columns), &mut rows);
+    layout_markdown(text, page(columns), &mut rows);
     rows
 }
 
@@ -169,20 +169,20 @@ proptest! {
     #[test]
     fn a_stream_looks_like_the_whole_at_every_prefix(text in scraps(), columns in 2_usize..50) {
         let mut grown = Vec::new();
-        let mut tail = MarkdownTail::at(0);
+        let mut tail = MarkdownTail::at_row(0);
         for (at, c) in text.char_indices() {
             let prefix = &text[..at + c.len_utf8()];
-            tail = extend(prefix, tail, page(columns), usize::MAX, &mut grown);
+            tail = extend_layout(prefix, tail, page(columns), usize::MAX, &mut grown);
             prop_assert_eq!(&grown, &rows(prefix, columns), "{:?}", prefix);
         }
     }
 
     #[test]
     fn rows_are_never_wider_than_the_screen_and_nothing_is_lost(text in scraps(), columns in 2_usize..50) {
-        let text = crate::text::clean(&text).into_owned();
+        let text = crate::text::clean_text(&text).into_owned();
         let rows = rows(&text, columns);
         for row in &rows {
-            prop_assert!(width(&row.to_string()) <= columns, "{row:?}");
+            prop_assert!(display_width(&row.to_string()) <= columns, "{row:?}");
         }
         let shown: String = rows.iter().map(ToString::to_string).collect();
         prop_assert_eq!(letters(&shown), letters(&text));
@@ -190,9 +190,9 @@ proptest! {
 
     #[test]
     fn any_text_is_laid_out(text in "\\PC{0,200}|[\\x00-\\x7f\u{202e}\u{2066}\u{200d}\u{fe0f}\n\r\t]{0,200}", columns in 2_usize..30) {
-        let text = crate::text::clean(&text).into_owned();
+        let text = crate::text::clean_text(&text).into_owned();
         for row in rows(&text, columns) {
-            prop_assert!(width(&row.to_string()) <= columns, "{row:?}");
+            prop_assert!(display_width(&row.to_string()) <= columns, "{row:?}");
         }
     }
 }
@@ -204,11 +204,11 @@ proptest! {
     fn long_lines_that_stream_look_like_the_whole(text in scraps(), times in 1_usize..2_500, cuts in prop::collection::vec(100_usize..900, 1..9), columns in 2_usize..50) {
         // several places where a line is cut, and pieces that end anywhere near them
         let text: String = text.replace('\n', "").repeat(times).chars().take(9_500).collect();
-        let (mut grown, mut tail, mut at) = (Vec::new(), MarkdownTail::at(0), 0);
+        let (mut grown, mut tail, mut at) = (Vec::new(), MarkdownTail::at_row(0), 0);
         let mut cuts = cuts.iter().cycle();
         while at < text.len() {
             at = text.ceil_char_boundary((at + cuts.next().copied().unwrap_or(1)).min(text.len()));
-            tail = extend(&text[..at], tail, page(columns), usize::MAX, &mut grown);
+            tail = extend_layout(&text[..at], tail, page(columns), usize::MAX, &mut grown);
             prop_assert_eq!(&grown, &rows(&text[..at], columns), "{} of {:?}", at, text);
         }
     }
@@ -218,7 +218,7 @@ proptest! {
 fn the_open_end_of_a_stream_is_small_whatever_is_open() {
     let check = |name: &str, text: &str| {
         let mut rows = Vec::new();
-        let tail = extend(text, MarkdownTail::at(0), page(80), usize::MAX, &mut rows);
+        let tail = extend_layout(text, MarkdownTail::at_row(0), page(80), usize::MAX, &mut rows);
         assert!(text.len() - tail.byte < 5_000, "{name}: {} bytes are open", text.len() - tail.byte);
         assert!(rows.len() - tail.row < 80, "{name}: {} rows are open", rows.len() - tail.row);
     };

@@ -2,81 +2,81 @@
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use super::actions::{again, external, find, wish_save};
+use super::actions::{external_edit_command, refresh_completion, request_save, start_search};
 use super::{prompt, simulate};
 use crate::editor::action::EditorAction;
 use crate::editor::buffer::EditorSearchStart;
-use crate::editor::complete::describe;
+use crate::editor::complete::describe_at;
 use crate::editor::{DefinitionEditor, EditorPrompt, LARGEST};
 use crate::msg::UiCommand;
 
 /// `meant`: what the key is in the table; `help`: all of them, for whoever asks.
-pub(super) fn press(
+pub(super) fn on_key(
     editor: &mut DefinitionEditor,
     key: KeyEvent,
     meant: Option<EditorAction>,
     help: &str,
 ) -> Vec<UiCommand> {
-    if editor.about.take().is_some() && key.code == KeyCode::Esc {
+    if editor.help_text.take().is_some() && key.code == KeyCode::Esc {
         return Vec::new();
     }
     if editor.prompt.is_some() {
-        return prompt::press(editor, key);
+        return prompt::on_key(editor, key);
     }
-    editor.note = None;
-    if editor.offer.is_some() && in_offer(editor, key) {
+    editor.status_note = None;
+    if editor.completion.is_some() && in_offer(editor, key) {
         return Vec::new();
     }
-    if key.code == KeyCode::Esc && closes(editor) {
+    if key.code == KeyCode::Esc && close_topmost(editor) {
         return Vec::new();
     }
     if let Some(act) = meant {
-        return perform(editor, act, help);
+        return perform_action(editor, act, help);
     }
     match key.code {
         KeyCode::PageUp | KeyCode::PageDown => {
             let page = isize::try_from(editor.rows.saturating_sub(1).max(1)).unwrap_or(1);
-            editor.buffer.scroll(if key.code == KeyCode::PageUp { -page } else { page });
+            editor.buffer.scroll_rows(if key.code == KeyCode::PageUp { -page } else { page });
         }
-        KeyCode::Enter => editor.buffer.newline(),
+        KeyCode::Enter => editor.buffer.insert_newline(),
         KeyCode::Char(_)
             if !key.modifiers.contains(KeyModifiers::CONTROL) && editor.buffer.text().len() >= LARGEST =>
         {
-            editor.note = Some("too long: texts of up to 1 MB are edited here".to_owned());
+            editor.status_note = Some("too long: texts of up to 1 MB are edited here".to_owned());
         }
-        _ => editor.buffer.key(key),
+        _ => editor.buffer.on_key(key),
     }
     Vec::new()
 }
 
 /// Esc leaves what was opened last before it leaves the editor. Whether there was such a thing.
-fn closes(editor: &mut DefinitionEditor) -> bool {
+fn close_topmost(editor: &mut DefinitionEditor) -> bool {
     editor.simulation.take().is_some() || std::mem::take(&mut editor.list)
 }
 
-fn perform(editor: &mut DefinitionEditor, act: EditorAction, help: &str) -> Vec<UiCommand> {
+fn perform_action(editor: &mut DefinitionEditor, act: EditorAction, help: &str) -> Vec<UiCommand> {
     let mut copied = None;
     match act {
-        EditorAction::Leave => leave(editor),
-        EditorAction::Help => editor.about = Some(help.to_owned()),
-        EditorAction::Save => wish_save(editor),
-        EditorAction::External => return vec![external(editor)],
+        EditorAction::Leave => leave_editor(editor),
+        EditorAction::Help => editor.help_text = Some(help.to_owned()),
+        EditorAction::Save => request_save(editor),
+        EditorAction::External => return vec![external_edit_command(editor)],
         EditorAction::Undo => drop(editor.buffer.undo()),
         EditorAction::Redo => drop(editor.buffer.redo()),
-        EditorAction::Cut => copied = editor.buffer.cut(),
-        EditorAction::Copy => match editor.buffer.copy() {
-            None => editor.note = Some("nothing is selected · Esc leaves the editor".to_owned()),
+        EditorAction::Cut => copied = editor.buffer.cut_selection(),
+        EditorAction::Copy => match editor.buffer.copy_selection() {
+            None => editor.status_note = Some("nothing is selected · Esc leaves the editor".to_owned()),
             some => copied = some,
         },
-        EditorAction::Paste => editor.buffer.put_back(),
+        EditorAction::Paste => editor.buffer.paste_clipboard(),
         EditorAction::SelectAll => editor.buffer.select_all(),
         EditorAction::Find => editor.prompt = Some(EditorPrompt::Find(String::new())),
-        EditorAction::FindNext => find(editor, EditorSearchStart::Next),
-        EditorAction::FindBack => find(editor, EditorSearchStart::Back),
-        EditorAction::Offer => offer(editor),
+        EditorAction::FindNext => start_search(editor, EditorSearchStart::Next),
+        EditorAction::FindBack => start_search(editor, EditorSearchStart::Back),
+        EditorAction::Offer => offer_completion(editor),
         EditorAction::Describe => {
-            let found = describe(&editor.buffer.text(), editor.buffer.offset(), &editor.schema);
-            editor.about =
+            let found = describe_at(&editor.buffer.text(), editor.buffer.offset(), &editor.schema);
+            editor.help_text =
                 Some(found.unwrap_or_else(|| "the schema says nothing about this place".to_owned()));
         }
         EditorAction::NextFinding => to_finding(editor, false),
@@ -85,15 +85,15 @@ fn perform(editor: &mut DefinitionEditor, act: EditorAction, help: &str) -> Vec<
         EditorAction::Simulate => return simulate::start_simulation(editor).into_iter().collect(),
         EditorAction::Graph if editor.simulation.take().is_some() => {}
         EditorAction::Graph => editor.graph = !editor.graph,
-        EditorAction::GraphUp => scroll(editor, false),
-        EditorAction::GraphDown => scroll(editor, true),
+        EditorAction::GraphUp => scroll_side(editor, false),
+        EditorAction::GraphDown => scroll_side(editor, true),
     }
     copied.map(UiCommand::Copy).into_iter().collect()
 }
 
 /// What stands beside the text; how far it goes is known when it is drawn.
-fn scroll(editor: &mut DefinitionEditor, down: bool) {
-    let top = editor.simulation.as_mut().map_or(&mut editor.graph_top, |simulation| &mut simulation.top);
+fn scroll_side(editor: &mut DefinitionEditor, down: bool) {
+    let top = editor.simulation.as_mut().map_or(&mut editor.graph_top, |simulation| &mut simulation.top_row);
     *top = if down { *top + 1 } else { top.saturating_sub(1) };
 }
 
@@ -108,53 +108,53 @@ fn to_finding(editor: &mut DefinitionEditor, back: bool) {
         places.iter().find(|place| **place > here).or(places.first())
     };
     match next.copied() {
-        Some((line, column)) => editor.buffer.go(line.saturating_sub(1), column.saturating_sub(1)),
-        None if editor.findings.is_empty() => editor.note = Some("nothing is wrong".to_owned()),
+        Some((line, column)) => editor.buffer.move_to(line.saturating_sub(1), column.saturating_sub(1)),
+        None if editor.findings.is_empty() => editor.status_note = Some("nothing is wrong".to_owned()),
         None => editor.list = true,
     }
 }
 
-fn leave(editor: &mut DefinitionEditor) {
+fn leave_editor(editor: &mut DefinitionEditor) {
     if editor.is_changed() {
         editor.prompt = Some(EditorPrompt::Leave);
     } else {
-        editor.leaves = true;
+        editor.close_when_saved = true;
     }
 }
 
-fn offer(editor: &mut DefinitionEditor) {
-    editor.offer = again(editor, 0);
-    match &editor.offer {
-        None => editor.note = Some("nothing is known to fit here".to_owned()),
-        Some(offer) if offer.list.len() == 1 => take(editor),
+fn offer_completion(editor: &mut DefinitionEditor) {
+    editor.completion = refresh_completion(editor, 0);
+    match &editor.completion {
+        None => editor.status_note = Some("nothing is known to fit here".to_owned()),
+        Some(offer) if offer.list.len() == 1 => accept_completion(editor),
         Some(_) => {}
     }
 }
 
 /// Whether the key was the list's.
 fn in_offer(editor: &mut DefinitionEditor, key: KeyEvent) -> bool {
-    let Some(offer) = &mut editor.offer else { return false };
+    let Some(offer) = &mut editor.completion else { return false };
     let count = offer.list.len().max(1);
     match key.code {
         KeyCode::Up => offer.selected = (offer.selected + count - 1) % count,
         KeyCode::Down => offer.selected = (offer.selected + 1) % count,
-        KeyCode::Enter | KeyCode::Tab => take(editor),
-        KeyCode::Esc => editor.offer = None,
+        KeyCode::Enter | KeyCode::Tab => accept_completion(editor),
+        KeyCode::Esc => editor.completion = None,
         KeyCode::Backspace => return false,
         // what is typed narrows the list
         KeyCode::Char(_) if !key.modifiers.contains(KeyModifiers::CONTROL) => return false,
         _ => {
-            editor.offer = None;
+            editor.completion = None;
             return false;
         }
     }
     true
 }
 
-fn take(editor: &mut DefinitionEditor) {
-    let Some(mut offer) = editor.offer.take() else { return };
+fn accept_completion(editor: &mut DefinitionEditor) {
+    let Some(mut offer) = editor.completion.take() else { return };
     if offer.selected < offer.list.len() {
         let candidate = offer.list.swap_remove(offer.selected);
-        editor.buffer.replace(offer.from..offer.to, &candidate.text);
+        editor.buffer.replace_range(offer.start..offer.end, &candidate.text);
     }
 }

@@ -18,22 +18,22 @@ pub(super) enum NewFileKeyOutcome {
 }
 
 /// `/edit --new [NAME]`
-pub fn open(model: &mut UiModel, wanted: Option<String>) -> Vec<UiCommand> {
+pub fn open_picker(model: &mut UiModel, wanted: Option<String>) -> Vec<UiCommand> {
     model.edits += 1;
     model.edit = Some(EditorScreen::Fresh(Box::new(NewFilePicker {
-        wanted: wanted.unwrap_or_default(),
+        requested_name: wanted.unwrap_or_default(),
         ..NewFilePicker::default()
     })));
     vec![UiCommand::Edit(model.edits, Box::new(EditorRequest::Patterns))]
 }
 
-pub(super) fn offered(model: &mut UiModel, found: Result<NewFileTemplates, String>) {
+pub(super) fn on_templates_loaded(model: &mut UiModel, found: Result<NewFileTemplates, String>) {
     match (found, &mut model.edit) {
         (Ok(patterns), Some(EditorScreen::Fresh(fresh))) => fresh.patterns = patterns,
         (Ok(_), _) => {}
         (Err(reason), _) => {
             model.edit = None;
-            model.say(TranscriptItem::line(ItemTone::Bad, &reason));
+            model.add_item(TranscriptItem::line(ItemTone::Bad, &reason));
         }
     }
 }
@@ -46,34 +46,34 @@ pub(super) fn create_editor(
 ) -> Option<DefinitionEditor> {
     let Some(EditorScreen::Fresh(fresh)) = &mut model.edit else { return None };
     match result {
-        Ok(begun) => Some(DefinitionEditor::begun(number, *begun)),
+        Ok(begun) => Some(DefinitionEditor::for_new_file(number, *begun)),
         Err(reason) => {
-            if let Some(naming) = &mut fresh.naming {
-                (naming.problem, naming.asked) = (Some(reason), false);
+            if let Some(naming) = &mut fresh.naming_step {
+                (naming.problem, naming.check_pending) = (Some(reason), false);
             }
             None
         }
     }
 }
 
-pub(super) fn paste(fresh: &mut NewFilePicker, text: &str) {
+pub(super) fn on_paste(fresh: &mut NewFilePicker, text: &str) {
     let line = text.lines().next().unwrap_or_default();
-    match &mut fresh.naming {
+    match &mut fresh.naming_step {
         Some(naming) => naming.name.push_str(line),
-        None => fresh.typed.push_str(line),
+        None => fresh.typed_filter.push_str(line),
     }
 }
 
-pub(super) fn press(fresh: &mut NewFilePicker, key: KeyEvent) -> NewFileKeyOutcome {
+pub(super) fn on_key(fresh: &mut NewFilePicker, key: KeyEvent) -> NewFileKeyOutcome {
     let control = key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT);
     if matches!(key.code, KeyCode::Char('c' | 'q')) && control {
         return NewFileKeyOutcome::Leave;
     }
-    if fresh.naming.is_some() { in_name(fresh, key, control) } else { in_list(fresh, key, control) }
+    if fresh.naming_step.is_some() { in_name(fresh, key, control) } else { in_list(fresh, key, control) }
 }
 
 fn in_list(fresh: &mut NewFilePicker, key: KeyEvent, control: bool) -> NewFileKeyOutcome {
-    let count = fresh.fitting().len().max(1);
+    let count = fresh.matching_templates().len().max(1);
     match key.code {
         KeyCode::Esc => return NewFileKeyOutcome::Leave,
         KeyCode::Up => fresh.selected = (fresh.selected + count - 1) % count,
@@ -81,24 +81,24 @@ fn in_list(fresh: &mut NewFilePicker, key: KeyEvent, control: bool) -> NewFileKe
         KeyCode::PageUp => fresh.selected = fresh.selected.saturating_sub(10),
         KeyCode::PageDown => fresh.selected = (fresh.selected + 10).min(count - 1),
         KeyCode::Enter => {
-            let pattern = fresh.fitting().get(fresh.selected).map(|pattern| (*pattern).clone());
-            fresh.naming = pattern.map(|pattern| NewFileNaming {
+            let pattern = fresh.matching_templates().get(fresh.selected).map(|pattern| (*pattern).clone());
+            fresh.naming_step = pattern.map(|pattern| NewFileNaming {
                 pattern,
-                name: fresh.wanted.clone(),
+                name: fresh.requested_name.clone(),
                 problem: None,
-                asked: false,
+                check_pending: false,
             });
         }
         KeyCode::Backspace => {
-            fresh.typed.pop();
+            fresh.typed_filter.pop();
             fresh.selected = 0;
         }
         KeyCode::Char('u') if key.modifiers.contains(KeyModifiers::CONTROL) => {
-            fresh.typed.clear();
+            fresh.typed_filter.clear();
             fresh.selected = 0;
         }
         KeyCode::Char(c) if !control => {
-            fresh.typed.push(c);
+            fresh.typed_filter.push(c);
             fresh.selected = 0;
         }
         _ => {}
@@ -107,17 +107,17 @@ fn in_list(fresh: &mut NewFilePicker, key: KeyEvent, control: bool) -> NewFileKe
 }
 
 fn in_name(fresh: &mut NewFilePicker, key: KeyEvent, control: bool) -> NewFileKeyOutcome {
-    let layer = fresh.layer();
-    let Some(naming) = &mut fresh.naming else { return NewFileKeyOutcome::Stay };
+    let layer = fresh.selected_layer();
+    let Some(naming) = &mut fresh.naming_step else { return NewFileKeyOutcome::Stay };
     match key.code {
-        KeyCode::Esc => fresh.naming = None,
+        KeyCode::Esc => fresh.naming_step = None,
         KeyCode::Tab => {
             fresh.patterns.project = !fresh.patterns.project;
             naming.problem = None;
         }
-        KeyCode::Enter if naming.asked => {}
+        KeyCode::Enter if naming.check_pending => {}
         KeyCode::Enter => {
-            naming.asked = true;
+            naming.check_pending = true;
             return NewFileKeyOutcome::Ask(NewFileRequest {
                 pattern: naming.pattern.clone(),
                 name: naming.name.trim().to_owned(),

@@ -4,16 +4,16 @@ use std::sync::Arc;
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use super::actions::{self, save, wish_save};
+use super::actions::{self, request_save, save_command};
 use crate::editor::buffer::EditorSearchStart;
 use crate::editor::{DefinitionEditor, EditFileKind, EditorPrompt};
 use crate::msg::UiCommand;
 use synthdev_domain::source_location::ConfigLayer;
 
-pub(super) fn press(editor: &mut DefinitionEditor, key: KeyEvent) -> Vec<UiCommand> {
+pub(super) fn on_key(editor: &mut DefinitionEditor, key: KeyEvent) -> Vec<UiCommand> {
     let Some(prompt) = editor.prompt.take() else { return Vec::new() };
     if key.code == KeyCode::Esc {
-        (editor.leaves, editor.note) = (false, None);
+        (editor.close_when_saved, editor.status_note) = (false, None);
         return Vec::new();
     }
     let letter = match key.code {
@@ -21,15 +21,15 @@ pub(super) fn press(editor: &mut DefinitionEditor, key: KeyEvent) -> Vec<UiComma
         _ => None,
     };
     match (prompt, letter) {
-        (EditorPrompt::Find(words), _) => find(editor, words, key, letter),
-        (EditorPrompt::Leave, Some('y')) => editor.leaves = true,
+        (EditorPrompt::Find(words), _) => on_search_key(editor, words, key, letter),
+        (EditorPrompt::Leave, Some('y')) => editor.close_when_saved = true,
         (EditorPrompt::Leave, Some('s')) => {
-            editor.leaves = true;
-            wish_save(editor);
+            editor.close_when_saved = true;
+            request_save(editor);
         }
-        (EditorPrompt::Force, Some('y')) => return vec![save(editor, false)],
-        (EditorPrompt::Conflict(_), Some('o')) => return vec![save(editor, true)],
-        (EditorPrompt::Conflict(text), Some('r')) => reload(editor, text),
+        (EditorPrompt::Force, Some('y')) => return vec![save_command(editor, false)],
+        (EditorPrompt::Conflict(_), Some('o')) => return vec![save_command(editor, true)],
+        (EditorPrompt::Conflict(text), Some('r')) => reload_text(editor, text),
         (EditorPrompt::Where, Some('p')) => copy_to(editor, ConfigLayer::Project),
         (EditorPrompt::Where, Some('u')) => copy_to(editor, ConfigLayer::User),
         (prompt, _) => editor.prompt = Some(prompt),
@@ -38,37 +38,39 @@ pub(super) fn press(editor: &mut DefinitionEditor, key: KeyEvent) -> Vec<UiComma
 }
 
 /// The place is shown while the words are typed; Enter stays there.
-fn find(editor: &mut DefinitionEditor, mut words: String, key: KeyEvent, letter: Option<char>) {
+fn on_search_key(editor: &mut DefinitionEditor, mut words: String, key: KeyEvent, letter: Option<char>) {
     match (key.code, letter) {
-        (KeyCode::Enter, _) if words.is_empty() => return actions::find(editor, EditorSearchStart::Next),
+        (KeyCode::Enter, _) if words.is_empty() => {
+            return actions::start_search(editor, EditorSearchStart::Next);
+        }
         (KeyCode::Enter, _) => return,
-        (KeyCode::Down | KeyCode::F(3), _) => actions::find(editor, EditorSearchStart::Next),
-        (KeyCode::Up, _) => actions::find(editor, EditorSearchStart::Back),
+        (KeyCode::Down | KeyCode::F(3), _) => actions::start_search(editor, EditorSearchStart::Next),
+        (KeyCode::Up, _) => actions::start_search(editor, EditorSearchStart::Back),
         (KeyCode::Backspace, _) => drop(words.pop()),
         (_, Some(c)) => words.push(c),
         _ => {}
     }
-    if !words.is_empty() && words != editor.words {
-        editor.words.clone_from(&words);
-        actions::find(editor, EditorSearchStart::Here);
+    if !words.is_empty() && words != editor.search_words {
+        editor.search_words.clone_from(&words);
+        actions::start_search(editor, EditorSearchStart::Here);
     }
     editor.prompt = Some(EditorPrompt::Find(words));
 }
 
 /// What the file holds now; the text before it can be had back.
-fn reload(editor: &mut DefinitionEditor, text: Arc<str>) {
-    editor.leaves = false;
+fn reload_text(editor: &mut DefinitionEditor, text: Arc<str>) {
+    editor.close_when_saved = false;
     editor.buffer.replace_all(&text);
-    editor.saved = editor.buffer.version();
+    editor.saved_version = editor.buffer.version();
     editor.base = Some(text);
-    editor.note = Some("read again; Ctrl+Z brings yours back".to_owned());
+    editor.status_note = Some("read again; Ctrl+Z brings yours back".to_owned());
 }
 
 /// A shipped file becomes one of the user's or the project's.
 fn copy_to(editor: &mut DefinitionEditor, layer: ConfigLayer) {
     editor.file.layer = layer;
     let name = editor.file.name.rsplit(['/', ':']).next().unwrap_or("new.json");
-    let folder = match editor.file.what {
+    let folder = match editor.file.file_kind {
         EditFileKind::Workflow => "workflows",
         EditFileKind::Role => "roles",
     };
@@ -76,6 +78,6 @@ fn copy_to(editor: &mut DefinitionEditor, layer: ConfigLayer) {
     editor.file.name = format!("{above}{folder}/{name}");
     editor.base = None;
     // its name is another one now, and so are its findings' places
-    (editor.checked, editor.checking) = (None, None);
-    editor.wants_save = true;
+    (editor.checked_version, editor.checking_version) = (None, None);
+    editor.save_when_checked = true;
 }

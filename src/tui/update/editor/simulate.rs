@@ -8,16 +8,18 @@ use synthdev_domain::diagnostic::DiagnosticSeverity;
 /// F5: plays the text; what comes of it is shown beside it.
 pub(super) fn start_simulation(editor: &mut DefinitionEditor) -> Option<UiCommand> {
     let waits = editor.simulation.as_ref().is_some_and(|simulation| simulation.result.is_none());
-    let trouble = match editor.file.what {
+    let trouble = match editor.file.file_kind {
         EditFileKind::Role => Some("a role is not simulated: simulate a workflow that uses it"),
         EditFileKind::Workflow if waits => Some("still simulating"),
-        EditFileKind::Workflow if editor.is_checked() && editor.count(DiagnosticSeverity::Error) > 0 => {
+        EditFileKind::Workflow
+            if editor.is_checked() && editor.count_findings(DiagnosticSeverity::Error) > 0 =>
+        {
             Some("there are errors: F8 goes to the first, and then it can be simulated")
         }
         EditFileKind::Workflow => None,
     };
     if let Some(trouble) = trouble {
-        editor.note = Some(trouble.to_owned());
+        editor.status_note = Some(trouble.to_owned());
         return None;
     }
     let version = editor.buffer.version();
@@ -27,7 +29,7 @@ pub(super) fn start_simulation(editor: &mut DefinitionEditor) -> Option<UiComman
     Some(UiCommand::Edit(editor.number, Box::new(asked)))
 }
 
-pub(super) fn done(
+pub(super) fn finish_simulation(
     editor: &mut DefinitionEditor,
     version: u64,
     result: Result<Vec<EditorSimulatedRun>, String>,
@@ -35,6 +37,6 @@ pub(super) fn done(
     // one that was closed meanwhile stays closed
     if let Some(simulation) = editor.simulation.as_mut().filter(|one| one.version == version) {
         simulation.result = Some(result);
-        editor.note = None;
+        editor.status_note = None;
     }
 }

@@ -2,8 +2,8 @@
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use super::cursor::{edge, find, page_of, scroll};
-use super::requests::{enter, wait_for};
+use super::cursor::{find_next, page_rows, scroll_rows, scroll_to_edge};
+use super::requests::{open_selected_run, wait_for};
 use super::{prompt_keys, run_actions};
 use crate::history_browser::step_list::StepLine;
 use crate::history_browser::{HistoryBrowser, HistoryPrompt, HistoryRequest, HistoryWaitKind};
@@ -18,50 +18,55 @@ use crate::transcript::item::TranscriptItem;
 use crate::update::clipboard;
 use synthdev_domain::journal::RunStatus;
 
-pub(super) fn press(model: &mut UiModel, key: KeyEvent, typing: bool) -> Vec<UiCommand> {
-    let Some(archive) = &mut model.archive else { return Vec::new() };
-    if let Some(wait) = &archive.wait {
+pub(super) fn on_key(model: &mut UiModel, key: KeyEvent, typing: bool) -> Vec<UiCommand> {
+    let Some(archive) = &mut model.history_browser else { return Vec::new() };
+    if let Some(wait) = &archive.pending_wait {
         // a journey and a run that is taken up are on their way: nothing takes them back
-        if key.code == KeyCode::Esc && matches!(wait.what, HistoryWaitKind::Answer(_)) {
-            archive.wait = None;
+        if key.code == KeyCode::Esc && matches!(wait.wait_kind, HistoryWaitKind::Answer(_)) {
+            archive.pending_wait = None;
         }
         return Vec::new();
     }
     if archive.question.is_some() {
-        return prompt_keys::press(model, key, typing);
+        return prompt_keys::on_prompt_key(model, key, typing);
     }
-    archive.note = None;
-    if archive.list.typing || archive.search.as_ref().is_some_and(|search| search.typing) {
+    archive.status_note = None;
+    if archive.list.is_typing || archive.search.as_ref().is_some_and(|search| search.is_typing) {
         return type_words(model, key);
     }
     let now = KeyFocusState { pane: true, empty: true, history: true, ..KeyFocusState::default() };
-    model.keymap.action(KeyChord::from_event(key), now).map_or_else(Vec::new, |action| act(model, action))
+    model
+        .keymap
+        .action(KeyChord::from_event(key), now)
+        .map_or_else(Vec::new, |action| run_action(model, action))
 }
 
-fn act(model: &mut UiModel, action: KeyAction) -> Vec<UiCommand> {
-    let Some(archive) = &mut model.archive else { return Vec::new() };
+fn run_action(model: &mut UiModel, action: KeyAction) -> Vec<UiCommand> {
+    let Some(archive) = &mut model.history_browser else { return Vec::new() };
     match action {
-        KeyAction::RowUp | KeyAction::LineUp => scroll(archive, 1, false),
-        KeyAction::RowDown | KeyAction::LineDown => scroll(archive, 1, true),
-        KeyAction::PaneUp | KeyAction::PageUp => scroll(archive, page_of(archive), false),
-        KeyAction::PaneDown | KeyAction::PageDown => scroll(archive, page_of(archive), true),
-        KeyAction::First => edge(archive, false),
-        KeyAction::Last => edge(archive, true),
-        KeyAction::Back => back(model),
-        KeyAction::Open => return open(model),
-        KeyAction::Search => search(archive),
-        KeyAction::NextHit => find(archive, true, false),
-        KeyAction::PreviousHit => find(archive, false, false),
-        KeyAction::NextItem => return neighbour(model, true),
-        KeyAction::PreviousItem => return neighbour(model, false),
-        KeyAction::Copy => return copy(archive, false),
-        KeyAction::CopyAll => return copy(archive, true),
-        KeyAction::Repaint => model.repaint = true,
-        KeyAction::Deed(deed) => return run_actions::act(model, deed),
+        KeyAction::RowUp | KeyAction::LineUp => scroll_rows(archive, 1, false),
+        KeyAction::RowDown | KeyAction::LineDown => scroll_rows(archive, 1, true),
+        KeyAction::PaneUp | KeyAction::PageUp => scroll_rows(archive, page_rows(archive), false),
+        KeyAction::PaneDown | KeyAction::PageDown => scroll_rows(archive, page_rows(archive), true),
+        KeyAction::First => scroll_to_edge(archive, false),
+        KeyAction::Last => scroll_to_edge(archive, true),
+        KeyAction::Back => go_back(model),
+        KeyAction::Open => return open_selected(model),
+        KeyAction::Search => start_search(archive),
+        KeyAction::NextHit => find_next(archive, true, false),
+        KeyAction::PreviousHit => find_next(archive, false, false),
+        KeyAction::NextItem => return open_neighbour(model, true),
+        KeyAction::PreviousItem => return open_neighbour(model, false),
+        KeyAction::Copy => return copy_rows(archive, false),
+        KeyAction::CopyAll => return copy_rows(archive, true),
+        KeyAction::Repaint => model.needs_repaint = true,
+        KeyAction::Deed(deed) => return run_actions::run_action(model, deed),
         KeyAction::ByStatus => by_status(archive),
         KeyAction::ByWorkflow => by_workflow(archive),
         KeyAction::ByProject => {
-            on_list(archive, |archive| archive.list.filter.here = !archive.list.filter.here);
+            on_list(archive, |archive| {
+                archive.list.filter.this_project_only = !archive.list.filter.this_project_only
+            });
         }
         // panes and the input box lie behind
         _ => {}
@@ -70,58 +75,62 @@ fn act(model: &mut UiModel, action: KeyAction) -> Vec<UiCommand> {
 }
 
 /// A text into what is being typed; it is nobody's otherwise.
-pub(super) fn insert(archive: &mut HistoryBrowser, text: &str) {
+pub(super) fn insert_text(archive: &mut HistoryBrowser, text: &str) {
     match (&mut archive.question, &mut archive.search) {
-        (Some(HistoryPrompt::Fork { typed, .. } | HistoryPrompt::Export { typed, .. }), _) => {
-            typed.push_str(text)
-        }
+        (
+            Some(
+                HistoryPrompt::Fork { typed_text: typed, .. }
+                | HistoryPrompt::Export { typed_text: typed, .. },
+            ),
+            _,
+        ) => typed.push_str(text),
         (Some(HistoryPrompt::Agree { .. } | HistoryPrompt::Cancel { .. }), _) => {}
-        (None, Some(search)) if search.typing => search.words.push_str(text),
-        (None, _) if archive.list.typing => archive.list.filter.words.push_str(text),
+        (None, Some(search)) if search.is_typing => search.search_words.push_str(text),
+        (None, _) if archive.list.is_typing => archive.list.filter.search_words.push_str(text),
         (None, _) => {}
     }
 }
 
 /// Esc, one level after the other; the list keeps its place.
-fn back(model: &mut UiModel) {
-    let Some(archive) = &mut model.archive else { return };
+fn go_back(model: &mut UiModel) {
+    let Some(archive) = &mut model.history_browser else { return };
     let first =
         archive.search.take().is_some() || archive.page.take().is_some() || archive.run.take().is_some();
     if first {
         return;
     }
-    if archive.list.filter.words.is_empty() {
-        model.archive = None;
+    if archive.list.filter.search_words.is_empty() {
+        model.history_browser = None;
     } else {
-        archive.list.filter.words.clear();
+        archive.list.filter.search_words.clear();
     }
 }
 
-fn open(model: &mut UiModel) -> Vec<UiCommand> {
-    let Some(archive) = &mut model.archive else { return Vec::new() };
+fn open_selected(model: &mut UiModel) -> Vec<UiCommand> {
+    let Some(archive) = &mut model.history_browser else { return Vec::new() };
     if let Some(page) = &mut archive.page {
-        if let Some(at) = page.text.selected() {
-            page.text.toggle(at);
+        if let Some(at) = page.text.selected_index() {
+            page.text.toggle_fold(at);
         }
         return Vec::new();
     }
-    let Some(run) = &archive.run else { return enter(model) };
-    let Some(step) = run.step() else { return Vec::new() };
+    let Some(run) = &archive.run else { return open_selected_run(model) };
+    let Some(step) = run.selected_step() else { return Vec::new() };
     let run = run.row.id.clone();
     wait_for(model, HistoryRequest::Step { run, step }, &format!("reading step {step}"))
 }
 
 /// In a step: its messages and calls are chosen, or the step beside it is shown.
-fn neighbour(model: &mut UiModel, next: bool) -> Vec<UiCommand> {
-    let Some(archive) = &mut model.archive else { return Vec::new() };
+fn open_neighbour(model: &mut UiModel, next: bool) -> Vec<UiCommand> {
+    let Some(archive) = &mut model.history_browser else { return Vec::new() };
     let (Some(page), Some(run)) = (&mut archive.page, &mut archive.run) else {
         if let Some(page) = &mut archive.page {
-            page.text.select(if next { SelectionStep::Next } else { SelectionStep::Previous });
+            page.text.select_item(if next { SelectionStep::Next } else { SelectionStep::Previous });
         }
         return Vec::new();
     };
     if page.step.is_none() {
-        page.text.select(if next { SelectionStep::Next } else { SelectionStep::Previous });
+        page.text.select_item(if next { SelectionStep::Next } else { SelectionStep::Previous });
         return Vec::new();
     }
     let at = if next { run.cursor + 1 } else { run.cursor.wrapping_sub(1) };
@@ -129,26 +138,26 @@ fn neighbour(model: &mut UiModel, next: bool) -> Vec<UiCommand> {
         archive.show_note(if next { "this is the last step" } else { "this is the first step" });
         return Vec::new();
     };
-    run.go_to(at);
+    run.select_row(at);
     let run = run.row.id.clone();
     wait_for(model, HistoryRequest::Step { run, step }, &format!("reading step {step}"))
 }
 
-fn search(archive: &mut HistoryBrowser) {
+fn start_search(archive: &mut HistoryBrowser) {
     if archive.page.is_none() && archive.run.is_none() {
-        archive.list.typing = true;
+        archive.list.is_typing = true;
     } else {
-        archive.search = Some(PaneSearch { typing: true, ..PaneSearch::default() });
+        archive.search = Some(PaneSearch { is_typing: true, ..PaneSearch::default() });
     }
 }
 
 fn type_words(model: &mut UiModel, key: KeyEvent) -> Vec<UiCommand> {
-    let Some(archive) = &mut model.archive else { return Vec::new() };
+    let Some(archive) = &mut model.history_browser else { return Vec::new() };
     let list = archive.search.is_none();
     let Some(words) = (if list {
-        Some(&mut archive.list.filter.words)
+        Some(&mut archive.list.filter.search_words)
     } else {
-        archive.search.as_mut().map(|search| &mut search.words)
+        archive.search.as_mut().map(|search| &mut search.search_words)
     }) else {
         return Vec::new();
     };
@@ -160,31 +169,31 @@ fn type_words(model: &mut UiModel, key: KeyEvent) -> Vec<UiCommand> {
         KeyCode::Backspace => drop(words.pop()),
         KeyCode::Esc if list => {
             words.clear();
-            archive.list.typing = false;
+            archive.list.is_typing = false;
         }
         KeyCode::Esc => archive.search = None,
-        KeyCode::Enter if list => archive.list.typing = false,
+        KeyCode::Enter if list => archive.list.is_typing = false,
         KeyCode::Enter => {
             let empty = words.trim().is_empty();
             if let Some(search) = &mut archive.search {
-                search.typing = false;
+                search.is_typing = false;
             }
-            if empty { archive.search = None } else { find(archive, true, true) }
+            if empty { archive.search = None } else { find_next(archive, true, true) }
         }
         // the list is looked through while words are typed
-        KeyCode::Up | KeyCode::Down if list => scroll(archive, 1, key.code == KeyCode::Down),
+        KeyCode::Up | KeyCode::Down if list => scroll_rows(archive, 1, key.code == KeyCode::Down),
         KeyCode::PageUp | KeyCode::PageDown if list => {
-            scroll(archive, page_of(archive), key.code == KeyCode::PageDown);
+            scroll_rows(archive, page_rows(archive), key.code == KeyCode::PageDown);
         }
         _ => {}
     }
     Vec::new()
 }
 
-fn copy(archive: &mut HistoryBrowser, whole: bool) -> Vec<UiCommand> {
+fn copy_rows(archive: &mut HistoryBrowser, whole: bool) -> Vec<UiCommand> {
     let text = match (&archive.page, &archive.run, whole) {
         (Some(page), _, true) => page.text.text(),
-        (Some(page), _, false) => page.text.chosen().map(TranscriptItem::text).unwrap_or_default(),
+        (Some(page), _, false) => page.text.chosen_item().map(TranscriptItem::text).unwrap_or_default(),
         (None, Some(run), false) => {
             run.steps().get(run.cursor).map(|line| one_line(&line.state)).unwrap_or_default()
         }
@@ -192,9 +201,9 @@ fn copy(archive: &mut HistoryBrowser, whole: bool) -> Vec<UiCommand> {
             let line = |line: &StepLine| format!("{} {} #{}", line.step, one_line(&line.state), line.visit);
             run.steps().iter().map(line).collect::<Vec<_>>().join("\n")
         }
-        (None, None, _) => archive.list.chosen().map(|row| row.id.to_string()).unwrap_or_default(),
+        (None, None, _) => archive.list.chosen_run().map(|row| row.id.to_string()).unwrap_or_default(),
     };
-    let (cmd, said) = clipboard::copied(text);
+    let (cmd, said) = clipboard::copy_command(text);
     archive.show_note(&said);
     cmd.into_iter().collect()
 }
@@ -227,7 +236,7 @@ fn by_status(archive: &mut HistoryBrowser) {
 /// Only runs of the same workflow, or all again.
 fn by_workflow(archive: &mut HistoryBrowser) {
     on_list(archive, |archive| {
-        let chosen = archive.list.chosen().map(|row| row.workflow.clone());
+        let chosen = archive.list.chosen_run().map(|row| row.workflow.clone());
         let filter = &mut archive.list.filter;
         filter.workflow = if filter.workflow.is_some() { None } else { chosen };
     });

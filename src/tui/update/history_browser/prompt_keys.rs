@@ -2,7 +2,7 @@
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use super::cursor::scroll;
+use super::cursor::scroll_rows;
 use super::requests::wait_for;
 use crate::backend::TimeTravelRequest;
 use crate::history_browser::{HistoryBrowser, HistoryPrompt, HistoryRequest, HistoryWait, HistoryWaitKind};
@@ -14,25 +14,25 @@ use synthdev_domain::ids::RunId;
 use synthdev_runtime::command::ControlAction;
 
 /// `typing`: the key before was pressed a moment ago, so this one may not be meant for a question that just appeared.
-pub(super) fn press(model: &mut UiModel, key: KeyEvent, typing: bool) -> Vec<UiCommand> {
-    let Some(archive) = &mut model.archive else { return Vec::new() };
+pub(super) fn on_prompt_key(model: &mut UiModel, key: KeyEvent, typing: bool) -> Vec<UiCommand> {
+    let Some(archive) = &mut model.history_browser else { return Vec::new() };
     match &archive.question {
-        Some(HistoryPrompt::Agree { travel, armed }) => {
+        Some(HistoryPrompt::Agree { travel, is_armed: armed }) => {
             let (travel, surprised) = (travel.clone(), !armed && typing);
-            agree(model, travel, key, surprised)
+            confirm_travel(model, travel, key, surprised)
         }
         Some(HistoryPrompt::Cancel { run }) => {
             let run = run.clone();
-            cancel(model, run, key)
+            confirm_cancel(model, run, key)
         }
-        Some(_) => write(model, key),
+        Some(_) => on_text_key(model, key),
         None => Vec::new(),
     }
 }
 
 /// It follows the key at once: who has pressed that is not surprised.
-fn cancel(model: &mut UiModel, run: RunId, key: KeyEvent) -> Vec<UiCommand> {
-    let Some(archive) = &mut model.archive else { return Vec::new() };
+fn confirm_cancel(model: &mut UiModel, run: RunId, key: KeyEvent) -> Vec<UiCommand> {
+    let Some(archive) = &mut model.history_browser else { return Vec::new() };
     match key.code {
         KeyCode::Char('y') => {
             archive.question = None;
@@ -48,22 +48,27 @@ fn cancel(model: &mut UiModel, run: RunId, key: KeyEvent) -> Vec<UiCommand> {
     Vec::new()
 }
 
-fn agree(model: &mut UiModel, wanted: TimeTravelRequest, key: KeyEvent, surprised: bool) -> Vec<UiCommand> {
-    let Some(archive) = &mut model.archive else { return Vec::new() };
-    if let Some(HistoryPrompt::Agree { armed, .. }) = &mut archive.question {
+fn confirm_travel(
+    model: &mut UiModel,
+    wanted: TimeTravelRequest,
+    key: KeyEvent,
+    surprised: bool,
+) -> Vec<UiCommand> {
+    let Some(archive) = &mut model.history_browser else { return Vec::new() };
+    if let Some(HistoryPrompt::Agree { is_armed: armed, .. }) = &mut archive.question {
         *armed |= !surprised;
     }
     match key.code {
-        KeyCode::Up => scroll(archive, 1, false),
-        KeyCode::Down => scroll(archive, 1, true),
+        KeyCode::Up => scroll_rows(archive, 1, false),
+        KeyCode::Down => scroll_rows(archive, 1, true),
         KeyCode::PageUp | KeyCode::PageDown => {
-            let rows = archive.page.as_ref().map_or(1, |page| page.text.page());
-            scroll(archive, rows, key.code == KeyCode::PageDown);
+            let rows = archive.page.as_ref().map_or(1, |page| page.text.page_rows());
+            scroll_rows(archive, rows, key.code == KeyCode::PageDown);
         }
         KeyCode::Char('y') if surprised => {}
         KeyCode::Char('y') => {
             (archive.question, archive.page) = (None, None);
-            return travel(model, wanted);
+            return travel_to(model, wanted);
         }
         KeyCode::Char('n') | KeyCode::Esc => {
             (archive.question, archive.page) = (None, None);
@@ -75,11 +80,11 @@ fn agree(model: &mut UiModel, wanted: TimeTravelRequest, key: KeyEvent, surprise
 }
 
 /// What is in the way may have come since the question.
-fn travel(model: &mut UiModel, travel: TimeTravelRequest) -> Vec<UiCommand> {
+fn travel_to(model: &mut UiModel, travel: TimeTravelRequest) -> Vec<UiCommand> {
     let busy = busy_reason(model, "change files");
-    let Some(archive) = &mut model.archive else { return Vec::new() };
+    let Some(archive) = &mut model.history_browser else { return Vec::new() };
     if let Some(why) = busy {
-        archive.refuse(&why);
+        archive.show_error(&why);
         return Vec::new();
     }
     let about = match travel {
@@ -87,60 +92,62 @@ fn travel(model: &mut UiModel, travel: TimeTravelRequest) -> Vec<UiCommand> {
         TimeTravelRequest::Rewind { .. } => "going back",
         TimeTravelRequest::Fork { .. } => "forking",
     };
-    archive.wait = Some(HistoryWait { what: HistoryWaitKind::Travel, about: about.to_owned() });
+    archive.pending_wait = Some(HistoryWait { wait_kind: HistoryWaitKind::Travel, label: about.to_owned() });
     vec![UiCommand::Travel(travel)]
 }
 
-fn write(model: &mut UiModel, key: KeyEvent) -> Vec<UiCommand> {
-    let Some(archive) = &mut model.archive else { return Vec::new() };
-    archive.note = None;
+fn on_text_key(model: &mut UiModel, key: KeyEvent) -> Vec<UiCommand> {
+    let Some(archive) = &mut model.history_browser else { return Vec::new() };
+    archive.status_note = None;
     match key.code {
         KeyCode::Esc => {
             archive.question = None;
             archive.show_note("nothing was changed");
         }
-        KeyCode::Enter => return entered(model),
-        KeyCode::Backspace => drop(typed(archive).and_then(String::pop)),
+        KeyCode::Enter => return on_text_entered(model),
+        KeyCode::Backspace => drop(typed_text_mut(archive).and_then(String::pop)),
         KeyCode::Char('u') if key.modifiers.contains(KeyModifiers::CONTROL) => {
-            typed(archive).into_iter().for_each(String::clear);
+            typed_text_mut(archive).into_iter().for_each(String::clear);
         }
         KeyCode::Char(letter) if !key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT) => {
-            typed(archive).into_iter().for_each(|typed| typed.push(letter));
+            typed_text_mut(archive).into_iter().for_each(|typed| typed.push(letter));
         }
         _ => {}
     }
     Vec::new()
 }
 
-fn typed(archive: &mut HistoryBrowser) -> Option<&mut String> {
+fn typed_text_mut(archive: &mut HistoryBrowser) -> Option<&mut String> {
     match archive.question.as_mut()? {
-        HistoryPrompt::Fork { typed, .. } | HistoryPrompt::Export { typed, .. } => Some(typed),
+        HistoryPrompt::Fork { typed_text: typed, .. } | HistoryPrompt::Export { typed_text: typed, .. } => {
+            Some(typed)
+        }
         HistoryPrompt::Agree { .. } | HistoryPrompt::Cancel { .. } => None,
     }
 }
 
 /// What does not fit stays, to be corrected.
-fn entered(model: &mut UiModel) -> Vec<UiCommand> {
-    let Some(archive) = &mut model.archive else { return Vec::new() };
+fn on_text_entered(model: &mut UiModel) -> Vec<UiCommand> {
+    let Some(archive) = &mut model.history_browser else { return Vec::new() };
     match archive.question.clone() {
-        Some(HistoryPrompt::Fork { run, step, typed }) => match slash::changes(&typed) {
+        Some(HistoryPrompt::Fork { run, step, typed_text: typed }) => match slash::parse_changes(&typed) {
             Ok(set) => {
                 archive.question = None;
-                travel(model, TimeTravelRequest::Fork { run: Some(run.to_string()), step, set })
+                travel_to(model, TimeTravelRequest::Fork { run: Some(run.to_string()), step, set })
             }
             Err(why) => {
-                archive.refuse(&why);
+                archive.show_error(&why);
                 Vec::new()
             }
         },
-        Some(HistoryPrompt::Export { run, typed }) => {
+        Some(HistoryPrompt::Export { run, typed_text: typed }) => {
             let to = typed.trim().to_owned();
             if to.is_empty() {
-                archive.refuse("name a file; one that ends in .md gets Markdown");
+                archive.show_error("name a file; one that ends in .md gets Markdown");
                 return Vec::new();
             }
             archive.question = None;
-            wait_for(model, HistoryRequest::Export { run, to }, "writing the file")
+            wait_for(model, HistoryRequest::Export { run, target_path: to }, "writing the file")
         }
         Some(HistoryPrompt::Agree { .. } | HistoryPrompt::Cancel { .. }) | None => Vec::new(),
     }

@@ -9,7 +9,9 @@ use super::PastRunBuilder;
 use crate::history_browser::step_list::EventStepTracker;
 use crate::json_text::value_text;
 use crate::run_view::common_data::RunCommonData;
-use crate::text::{dollars, duration, fit, format_count, one_line, thousands};
+use crate::text::{
+    fit_to_columns, format_count, format_dollars, format_duration, format_thousands, one_line,
+};
 use crate::transcript::item::{ItemTone, TranscriptBlock, TranscriptItem};
 use synthdev_domain::cost::{CostLedger, TokenUsage};
 use synthdev_domain::ids::{RunId, Timestamp};
@@ -24,73 +26,73 @@ const VARIABLES: usize = 500;
 /// Takes the events of a run and keeps those of one step.
 #[derive(Debug)]
 pub struct StepDetailsBuilder {
-    wanted: u32,
-    belongs: EventStepTracker,
-    said: PastRunBuilder,
+    wanted_step: u32,
+    step_tracker: EventStepTracker,
+    transcript: PastRunBuilder,
     /// Files of the project were stored at some time, or several things happened at once.
     files: bool,
     /// The entry that begins every run is the first step's.
-    spare: bool,
+    skip_first_entry: bool,
     questions: Vec<String>,
     data: RunCommonData,
-    before: Option<RunCommonData>,
+    data_before: Option<RunCommonData>,
     /// The state was left: what changes from now on is another one's.
-    left: bool,
+    state_left: bool,
     state: String,
     visit: u32,
     agent: Option<String>,
     at: Timestamp,
-    took: Option<u64>,
-    spent: BTreeMap<(String, String), (TokenUsage, Option<f64>, u32)>,
+    duration_ms: Option<u64>,
+    model_costs: BTreeMap<(String, String), (TokenUsage, Option<f64>, u32)>,
 }
 
 impl StepDetailsBuilder {
     pub fn new(run: &RunId, wanted: u32) -> Self {
         Self {
-            wanted,
-            belongs: EventStepTracker::default(),
-            said: PastRunBuilder::new(run),
+            wanted_step: wanted,
+            step_tracker: EventStepTracker::default(),
+            transcript: PastRunBuilder::new(run),
             files: false,
-            spare: wanted != 1,
+            skip_first_entry: wanted != 1,
             questions: Vec::new(),
             data: RunCommonData::default(),
-            before: None,
-            left: false,
+            data_before: None,
+            state_left: false,
             state: String::new(),
             visit: 0,
             agent: None,
             at: Timestamp(0),
-            took: None,
-            spent: BTreeMap::new(),
+            duration_ms: None,
+            model_costs: BTreeMap::new(),
         }
     }
 
-    pub fn event(&mut self, at: Timestamp, event: RunEvent) {
-        let step = self.belongs.step(&event);
-        let own = step == self.wanted;
+    pub fn apply_event(&mut self, at: Timestamp, event: RunEvent) {
+        let step = self.step_tracker.step_of_event(&event);
+        let own = step == self.wanted_step;
         self.files |= matches!(event, RunEvent::SnapshotTaken { .. } | RunEvent::Forked { .. });
         if let RunEvent::StateEntered { state, visit, agent, .. } = &event
             && own
         {
             (self.state, self.visit, self.agent, self.at) = (state.clone(), *visit, agent.clone(), at);
-            self.before = Some(self.data.clone());
+            self.data_before = Some(self.data.clone());
         }
         let leaves =
             own && matches!(event, RunEvent::Transitioned { .. } | RunEvent::Caught { target: Some(_), .. });
-        let ends = matches!(event, RunEvent::Finished { .. }) && self.before.is_some();
-        if (leaves || ends) && !self.left {
-            self.took = u64::try_from(at.0.saturating_sub(self.at.0)).ok();
+        let ends = matches!(event, RunEvent::Finished { .. }) && self.data_before.is_some();
+        if (leaves || ends) && !self.state_left {
+            self.duration_ms = u64::try_from(at.0.saturating_sub(self.at.0)).ok();
         }
-        self.left |= leaves || ends;
-        if !self.left {
+        self.state_left |= leaves || ends;
+        if !self.state_left {
             self.data.apply_event(&event);
         }
         if own {
-            self.paid(&event);
-            self.asked(&event);
+            self.record_costs(&event);
+            self.record_question(&event);
         }
         if own || matches!(event, RunEvent::RunStarted { .. }) {
-            self.said.event(at, event);
+            self.transcript.apply_event(at, event);
         }
     }
 
@@ -106,14 +108,15 @@ impl StepDetailsBuilder {
         variables: &Map<String, Value>,
         files: &str,
     ) -> Option<(String, Vec<TranscriptItem>)> {
-        self.before.as_ref()?;
+        self.data_before.as_ref()?;
         let agent = self.agent.as_ref().map(|agent| format!(" ({})", one_line(agent))).unwrap_or_default();
-        let took = self.took.map(|ms| format!(" · {}", duration(ms))).unwrap_or_default();
-        let title = format!("step {}: {} #{}{agent}{took}", self.wanted, one_line(&self.state), self.visit);
+        let took = self.duration_ms.map(|ms| format!(" · {}", format_duration(ms))).unwrap_or_default();
+        let title =
+            format!("step {}: {} #{}{agent}{took}", self.wanted_step, one_line(&self.state), self.visit);
         let mut items = vec![TranscriptItem::rule("what was said and done")];
-        items.extend(self.said());
+        items.extend(self.message_items());
         items.push(TranscriptItem::rule("variables"));
-        items.push(self.variables(variables));
+        items.push(self.changed_variables(variables));
         items.push(TranscriptItem::rule("files"));
         items.push(TranscriptItem::Block(TranscriptBlock::new(ItemTone::Plain, "", files)));
         items.push(TranscriptItem::rule("cost"));
@@ -121,11 +124,11 @@ impl StepDetailsBuilder {
         Some((title, items))
     }
 
-    fn said(&mut self) -> Vec<TranscriptItem> {
-        let folding = std::mem::replace(&mut self.said, PastRunBuilder::new(&RunId::from("")));
+    fn message_items(&mut self) -> Vec<TranscriptItem> {
+        let folding = std::mem::replace(&mut self.transcript, PastRunBuilder::new(&RunId::from("")));
         let past = folding.into_past_run(CostLedger::default());
-        let (mut items, mut left_out) = (past.items, past.left_out);
-        if self.spare {
+        let (mut items, mut left_out) = (past.items, past.left_out_count);
+        if self.skip_first_entry {
             if left_out > 0 {
                 left_out -= 1;
             } else if !items.is_empty() {
@@ -134,16 +137,16 @@ impl StepDetailsBuilder {
         }
         if left_out > 0 {
             let text = format!("… {} before these", format_count(left_out as u64, "message or call"));
-            items.insert(0, TranscriptItem::note(&text));
+            items.insert(0, TranscriptItem::note_item(&text));
         }
         items.extend(self.questions.drain(..).map(|text| TranscriptItem::line(ItemTone::Human, &text)));
         if items.is_empty() {
-            items.push(TranscriptItem::note("nothing: no model was asked and no tool was used"));
+            items.push(TranscriptItem::note_item("nothing: no model was asked and no tool was used"));
         }
         items
     }
 
-    fn asked(&mut self, event: &RunEvent) {
+    fn record_question(&mut self, event: &RunEvent) {
         let text = match event {
             RunEvent::PersonAsked { question, .. } => match question {
                 UserQuestion::Message => return,
@@ -160,9 +163,9 @@ impl StepDetailsBuilder {
         self.questions.push(format!("? {}", one_line(&text)));
     }
 
-    fn paid(&mut self, event: &RunEvent) {
+    fn record_costs(&mut self, event: &RunEvent) {
         let mut add = |agent: &str, model: &str, usage: &TokenUsage, cost_usd: Option<f64>| {
-            let known = self.spent.entry((agent.to_owned(), model.to_owned()));
+            let known = self.model_costs.entry((agent.to_owned(), model.to_owned()));
             let sum = known.or_insert((TokenUsage::default(), Some(0.0), 0));
             sum.0.add(usage);
             sum.1 = sum.1.zip(cost_usd).map(|(sum, one)| sum + one);
@@ -187,48 +190,54 @@ impl StepDetailsBuilder {
                 let calls = format_count(u64::from(*calls), "call");
                 format!(
                     "{agent} · {model} · {calls} · {} tokens · {}",
-                    thousands(usage.total()),
-                    dollars(*cost)
+                    format_thousands(usage.total()),
+                    format_dollars(*cost)
                 )
             };
-        let lines: Vec<String> = self.spent.iter().map(line).collect();
+        let lines: Vec<String> = self.model_costs.iter().map(line).collect();
         if lines.is_empty() { "no model was asked".to_owned() } else { lines.join("\n") }
     }
 
     /// `● name: value`, where it is another one than before the step.
-    fn variables(&mut self, variables: &Map<String, Value>) -> TranscriptItem {
-        self.data.seed(variables);
-        let mut before = self.before.take().unwrap_or_default();
-        before.seed(variables);
+    fn changed_variables(&mut self, variables: &Map<String, Value>) -> TranscriptItem {
+        self.data.set_initial(variables);
+        let mut before = self.data_before.take().unwrap_or_default();
+        before.set_initial(variables);
         let old = |scope: &str, key: &str| {
-            before.scopes().find(|(name, _)| *name == scope).and_then(|(_, map)| map.get(key))
+            before.scope_data().find(|(name, _)| *name == scope).and_then(|(_, map)| map.get(key))
         };
         let mut lines = Vec::new();
-        for (scope, map) in self.data.scopes() {
+        for (scope, map) in self.data.scope_data() {
             if !scope.is_empty() && !map.is_empty() {
                 lines.push(format!("{}: what it changed", one_line(scope.trim_end_matches('/'))));
             }
             for (key, value) in map {
                 let was = old(scope, key);
                 let mark = if was == Some(value) { ' ' } else { '●' };
-                let was = was.filter(|was| *was != value).map(|was| format!("   (was {})", shown(was)));
-                lines.push(format!("{mark} {}: {}{}", one_line(key), shown(value), was.unwrap_or_default()));
+                let was =
+                    was.filter(|was| *was != value).map(|was| format!("   (was {})", short_value_text(was)));
+                lines.push(format!(
+                    "{mark} {}: {}{}",
+                    one_line(key),
+                    short_value_text(value),
+                    was.unwrap_or_default()
+                ));
             }
         }
-        let root = self.data.scopes().find(|(scope, _)| scope.is_empty()).map(|(_, map)| map);
-        let gone = before.scopes().filter(|(scope, _)| scope.is_empty()).flat_map(|(_, map)| map.keys());
+        let root = self.data.scope_data().find(|(scope, _)| scope.is_empty()).map(|(_, map)| map);
+        let gone = before.scope_data().filter(|(scope, _)| scope.is_empty()).flat_map(|(_, map)| map.keys());
         let gone = gone.filter(|key| root.is_none_or(|map| !map.contains_key(*key)));
         lines.extend(gone.map(|key| format!("● {}: removed", one_line(key))));
         let more = lines.len().saturating_sub(VARIABLES);
         lines.truncate(VARIABLES);
         if more > 0 {
-            lines.push(format!("… {} more", thousands(more as u64)));
+            lines.push(format!("… {} more", format_thousands(more as u64)));
         }
         let text = if lines.is_empty() { "common_data is empty".to_owned() } else { lines.join("\n") };
         TranscriptItem::Block(TranscriptBlock::new(ItemTone::Plain, "", &text))
     }
 }
 
-fn shown(value: &Value) -> String {
-    fit(&one_line(&value_text(value)), VALUE).into_owned()
+fn short_value_text(value: &Value) -> String {
+    fit_to_columns(&one_line(&value_text(value)), VALUE).into_owned()
 }

@@ -4,56 +4,58 @@ use super::run_end;
 use crate::model::UiModel;
 use crate::report;
 use crate::run_view::BranchLine;
-use crate::text::{dollars, duration, format_count, one_line, thousands};
+use crate::text::{format_count, format_dollars, format_duration, format_thousands, one_line};
 use crate::transcript::item::{ItemTone, TranscriptItem};
 use synthdev_domain::ids::{RunId, Timestamp};
 use synthdev_domain::run_error::RunError;
 use synthdev_engine::event::RunEvent;
 
-pub fn event(model: &mut UiModel, run: &RunId, at: Timestamp, event: RunEvent) {
+pub fn on_branch_event(model: &mut UiModel, run: &RunId, at: Timestamp, event: RunEvent) {
     match event {
         RunEvent::Forked { state, branches, total } => {
             let what =
                 if branches.is_empty() { format_count(total as u64, "item") } else { branches.join(", ") };
-            model.say(TranscriptItem::rule(&format!("{state}: {what}")));
+            model.add_item(TranscriptItem::rule(&format!("{state}: {what}")));
         }
         RunEvent::BranchStarted { state, branch, .. } => {
-            model.say(TranscriptItem::detail(&format!("{branch} of {state} begins")));
+            model.add_item(TranscriptItem::detail_item(&format!("{branch} of {state} begins")));
             if let Some(view) = model.run_mut(run) {
                 view.branches.push(BranchLine { owner: one_line(&state), name: one_line(&branch) });
             }
         }
         RunEvent::BranchFinished { state, branch, error, .. } => {
-            over(model, run, &state, Some(&branch));
+            on_branch_over(model, run, &state, Some(&branch));
             let item = match error {
                 Some(error) => TranscriptItem::line(
                     ItemTone::Bad,
                     &format!("✗ {branch} of {state}: {}", in_words(&error)),
                 ),
                 // ten thousand good items are no news
-                None if branch.starts_with('[') => TranscriptItem::detail(&format!("✓ {branch} of {state}")),
-                None => TranscriptItem::note(&format!("✓ {branch} of {state}")),
+                None if branch.starts_with('[') => {
+                    TranscriptItem::detail_item(&format!("✓ {branch} of {state}"))
+                }
+                None => TranscriptItem::note_item(&format!("✓ {branch} of {state}")),
             };
-            model.say(item);
+            model.add_item(item);
         }
         RunEvent::Joined { state, succeeded, failed, stopped } => {
-            over(model, run, &state, None);
+            on_branch_over(model, run, &state, None);
             let mut parts = vec![format!("{succeeded} done")];
             parts.extend((failed > 0).then(|| format!("{failed} failed")));
             parts.extend((stopped > 0).then(|| format!("{stopped} stopped")));
-            model.say(TranscriptItem::rule(&format!("{state}: {}", parts.join(", "))));
+            model.add_item(TranscriptItem::rule(&format!("{state}: {}", parts.join(", "))));
         }
-        other => remedies(model, run, at, other),
+        other => on_recovery_event(model, run, at, other),
     }
 }
 
 /// A branch, or all of a state, runs no more: nobody waits for the answers to its questions.
-pub fn over(model: &mut UiModel, run: &RunId, owner: &str, branch: Option<&str>) {
+pub fn on_branch_over(model: &mut UiModel, run: &RunId, owner: &str, branch: Option<&str>) {
     let (owner, branch) = (one_line(owner), branch.map(one_line));
     let Some(view) = model.run_mut(run) else { return };
     let ended = |line: &BranchLine| line.owner == owner && branch.as_ref().is_none_or(|b| line.name == *b);
     let prefixes: Vec<String> =
-        view.branches.iter().filter(|line| ended(line)).map(BranchLine::prefix).collect();
+        view.branches.iter().filter(|line| ended(line)).map(BranchLine::state_prefix).collect();
     let gone = |state: &str| prefixes.iter().any(|prefix| state.starts_with(prefix.as_str()));
     view.branches.retain(|line| !ended(line) && !gone(&line.owner));
     if view.branches.is_empty() && !prefixes.is_empty() {
@@ -62,54 +64,59 @@ pub fn over(model: &mut UiModel, run: &RunId, owner: &str, branch: Option<&str>)
         tools.into_iter().for_each(|at| run_end::interrupt_tool(model, at));
     }
     if !prefixes.is_empty() {
-        model.dialogs.retain(|dialog| dialog.run() != Some(run) || !gone(&one_line(&dialog.state)));
+        model.dialogs.retain(|dialog| dialog.run_id() != Some(run) || !gone(&one_line(&dialog.state)));
     }
 }
 
 /// What went wrong and was dealt with, and what waits.
-fn remedies(model: &mut UiModel, run: &RunId, at: Timestamp, event: RunEvent) {
+fn on_recovery_event(model: &mut UiModel, run: &RunId, at: Timestamp, event: RunEvent) {
     let item = match event {
         RunEvent::Retrying { state, attempt, max_attempts, delay_ms, error } => {
-            TranscriptItem::warning(&format!(
+            TranscriptItem::warning_item(&format!(
                 "{state}: {}; attempt {attempt} of {max_attempts} in {}",
                 in_words(&error),
-                duration(delay_ms)
+                format_duration(delay_ms)
             ))
         }
         RunEvent::Caught { state, error, by, target } => {
             let target = target.map(|target| format!(" → {target}")).unwrap_or_default();
-            TranscriptItem::warning(&format!("{state}: {}; taken by {by}{target}", in_words(&error)))
+            TranscriptItem::warning_item(&format!("{state}: {}; taken by {by}{target}", in_words(&error)))
         }
         RunEvent::Stored { key, value, .. } => {
-            TranscriptItem::detail(&one_line(&format!("{key} = {}", report::value_text(&value))))
+            TranscriptItem::detail_item(&one_line(&format!("{key} = {}", report::value_text(&value))))
         }
         RunEvent::BudgetWarning { scope, what, spent, soft, hard } => {
-            let end = hard.map(|hard| format!(", it ends at {}", amount(&what, hard))).unwrap_or_default();
-            let (spent, soft) = (amount(&what, spent), amount(&what, soft));
-            TranscriptItem::warning(&format!("budget of {scope}: {spent} used, it warns at {soft}{end}"))
+            let end = hard
+                .map(|hard| format!(", it ends at {}", budget_amount_text(&what, hard)))
+                .unwrap_or_default();
+            let (spent, soft) = (budget_amount_text(&what, spent), budget_amount_text(&what, soft));
+            TranscriptItem::warning_item(&format!("budget of {scope}: {spent} used, it warns at {soft}{end}"))
         }
         RunEvent::BudgetRaised { scope, what, hard } => {
             if let Some(view) = model.run_mut(run).filter(|_| scope == "run") {
-                view.raise(&what, hard);
+                view.raise_budget(&what, hard);
             }
-            TranscriptItem::note(&format!("budget of {scope}: it ends at {} now", amount(&what, hard)))
+            TranscriptItem::note_item(&format!(
+                "budget of {scope}: it ends at {} now",
+                budget_amount_text(&what, hard)
+            ))
         }
         RunEvent::Waiting { state, until } => {
             let left = u64::try_from(until.0.saturating_sub(at.0)).unwrap_or(0);
-            TranscriptItem::note(&format!("{state} waits {}", duration(left)))
+            TranscriptItem::note_item(&format!("{state} waits {}", format_duration(left)))
         }
         RunEvent::Queued { text } => {
             // of a run that is taken up again, it is learned here
             if let Some(view) = model.run_mut(run).filter(|view| !view.outbox.contains(&text)) {
                 view.outbox.push_back(text);
             }
-            TranscriptItem::note(
+            TranscriptItem::note_item(
                 "queued: the workflow reads it at its next pause; else it comes back when it ends · Up takes it back",
             )
         }
         _ => return,
     };
-    model.say(item);
+    model.add_item(item);
 }
 
 /// Title and detail in one line.
@@ -124,10 +131,10 @@ fn in_words(error: &RunError) -> String {
     clippy::cast_sign_loss,
     reason = "amounts are whole, positive and small"
 )]
-fn amount(what: &str, amount: f64) -> String {
+fn budget_amount_text(what: &str, amount: f64) -> String {
     match what {
-        "cost_usd" => dollars(Some(amount)),
-        "duration" => duration(amount.max(0.0) as u64),
-        other => format!("{} {other}", thousands(amount.max(0.0) as u64)),
+        "cost_usd" => format_dollars(Some(amount)),
+        "duration" => format_duration(amount.max(0.0) as u64),
+        other => format!("{} {other}", format_thousands(amount.max(0.0) as u64)),
     }
 }

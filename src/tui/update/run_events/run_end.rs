@@ -8,7 +8,7 @@ use super::super::unread_input;
 use crate::model::UiModel;
 use crate::msg::UiCommand;
 use crate::report;
-use crate::text::{dollars, duration, thousands};
+use crate::text::{format_dollars, format_duration, format_thousands};
 use crate::transcript::item::{BlockBodyStyle, ItemTone, ToolStatus, TranscriptBlock, TranscriptItem};
 use synthdev_domain::ids::{CallId, RunId, SnapshotId};
 use synthdev_domain::journal::RunStatus;
@@ -22,7 +22,7 @@ const SHOWN_LAST: usize = 8;
 pub fn interrupt_reply(model: &mut UiModel, run: &RunId, call: CallId) {
     let Some(view) = model.run_mut(run) else { return };
     view.speakers.remove(&call);
-    view.summing.remove(&call);
+    view.summarizing_calls.remove(&call);
     view.retry.remove(&call);
     if let Some(at) = view.replies.remove(&call) {
         mark_interrupted(model, at);
@@ -31,7 +31,7 @@ pub fn interrupt_reply(model: &mut UiModel, run: &RunId, call: CallId) {
 
 /// Marks a tool that will not answer any more.
 pub fn interrupt_tool(model: &mut UiModel, at: usize) {
-    model.transcript.edit(at, |item| {
+    model.transcript.edit_item(at, |item| {
         if let TranscriptItem::Tool(tool) = item {
             tool.status = ToolStatus::Stopped;
         }
@@ -44,24 +44,24 @@ pub fn close_open(model: &mut UiModel, run: &RunId) {
     let replies: Vec<usize> = view.replies.drain().map(|(_, at)| at).collect();
     let tools: Vec<usize> = view.tools.drain().map(|(_, at)| at).collect();
     view.speakers.clear();
-    view.summing.clear();
+    view.summarizing_calls.clear();
     view.retry.clear();
     view.branches.clear();
-    let stopped = view.stopping || view.interrupting;
-    (view.stopping, view.interrupting) = (false, false);
+    let stopped = view.is_cancelling || view.is_interrupting;
+    (view.is_cancelling, view.is_interrupting) = (false, false);
     for at in replies {
         mark_interrupted(model, at);
     }
     tools.into_iter().for_each(|at| interrupt_tool(model, at));
     let asked = model.dialogs.len();
-    model.dialogs.retain(|dialog| dialog.run() != Some(run));
+    model.dialogs.retain(|dialog| dialog.run_id() != Some(run));
     if stopped || model.dialogs.len() < asked {
         // "stopping …" and "it waits" are over; what is said of another run is not
         model.hint = None;
     }
 }
 
-pub fn finished(
+pub fn on_run_finished(
     model: &mut UiModel,
     run: &RunId,
     status: RunStatus,
@@ -74,15 +74,15 @@ pub fn finished(
     close_open(model, run);
     let now = model.now;
     let Some(view) = model.run_mut(run) else { return Vec::new() };
-    let elapsed = view.elapsed(now);
-    let stands = status == RunStatus::Paused || status == RunStatus::Failed && view.left_open;
+    let elapsed = view.elapsed_ms(now);
+    let stands = status == RunStatus::Paused || status == RunStatus::Failed && view.question_left_open;
     if matches!(status, RunStatus::Paused | RunStatus::Failed) {
         view.branches = branches;
     }
     view.worked_ms = elapsed.unwrap_or(view.worked_ms);
-    view.over = true;
-    view.stands.clear();
-    view.waiting = None;
+    view.is_over = true;
+    view.stopped_at.clear();
+    view.awaiting_text = None;
     view.activity.clear();
     view.busy_since = None;
     if !path.is_empty() {
@@ -92,11 +92,11 @@ pub fn finished(
     // what waits for a run that is taken up again is read then, and only then
     let kept = stands && !chat;
     let outbox = if kept { VecDeque::new() } else { std::mem::take(&mut view.outbox) };
-    view.taking.clear();
+    view.withdrawals.clear();
     let item = end_item(view, (status, stands), result, snapshot, elapsed);
     // A conversation that was left says nothing.
     if !chat || status == RunStatus::Failed {
-        model.say(item);
+        model.add_item(item);
     }
     for slot in [&mut model.chat, &mut model.workflow] {
         if slot.as_ref() == Some(run) {
@@ -105,12 +105,12 @@ pub fn finished(
     }
     if !chat && model.workflow.is_none() {
         // another one that goes on comes in front
-        model.workflow = model.live().last().map(|other| other.id.clone());
+        model.workflow = model.live_runs().last().map(|other| other.id.clone());
     }
     if stands {
-        model.standing = Some(run.clone());
-    } else if model.standing.as_ref() == Some(run) {
-        model.standing = None;
+        model.last_left_run = Some(run.clone());
+    } else if model.last_left_run.as_ref() == Some(run) {
+        model.last_left_run = None;
     }
     model.queued.extend(outbox);
     unread_input::return_to_input(model);
@@ -126,7 +126,7 @@ fn end_item(
 ) -> TranscriptItem {
     let (output, error) = result;
     let usage = view.ledger.usage();
-    let took = elapsed.map(|ms| format!(" in {}", duration(ms))).unwrap_or_default();
+    let took = elapsed.map(|ms| format!(" in {}", format_duration(ms))).unwrap_or_default();
     let good = status == RunStatus::Completed;
     let title = match (good, stands) {
         (true, _) => format!("✓ {} {}{took}", view.workflow, status.as_str()),
@@ -153,22 +153,22 @@ fn end_item(
     let style = if good { BlockBodyStyle::Markdown } else { BlockBodyStyle::Plain };
     let mut block = TranscriptBlock::new(tone, &title, &body).style(style);
     if stands {
-        block = block.foot("→ nothing is lost: /resume takes it up again, here or after a new start");
+        block = block.with_footer("→ nothing is lost: /resume takes it up again, here or after a new start");
     }
     if let Some(hint) = hint {
-        block = block.foot(format!("→ {hint}"));
+        block = block.with_footer(format!("→ {hint}"));
     }
-    block = block.foot(format!(
+    block = block.with_footer(format!(
         "{} · {} tokens · {}",
         shown_path(&view.path),
-        thousands(usage.total()),
-        dollars(view.ledger.cost_usd())
+        format_thousands(usage.total()),
+        format_dollars(view.ledger.cost_usd())
     ));
-    if let Some(place) = &view.elsewhere {
-        block = block.foot(place.clone());
+    if let Some(place) = &view.worktree_note {
+        block = block.with_footer(place.clone());
     } else if let Some(id) = snapshot {
         let short: String = id.as_str().chars().take(8).collect();
-        block = block.foot(format!("undo: /snapshot restore {short}"));
+        block = block.with_footer(format!("undo: /snapshot restore {short}"));
     }
     TranscriptItem::Block(block)
 }
@@ -185,5 +185,5 @@ fn shown_path(path: &[String]) -> String {
 }
 
 fn mark_interrupted(model: &mut UiModel, at: usize) {
-    model.transcript.interrupt(at);
+    model.transcript.interrupt_reply(at);
 }

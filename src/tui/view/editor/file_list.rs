@@ -5,11 +5,11 @@ use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
-use super::super::draw_helpers::{pad, put};
+use super::super::draw_helpers::{pad_to_columns, put_line};
 use crate::editor::new_file::{NewFileNaming, NewFilePicker, NewFileTemplate};
 use crate::editor::{EditFileKind, EditFileList};
 use crate::model::UiModel;
-use crate::text::{fit, one_line, width, wrap};
+use crate::text::{display_width, fit_to_columns, one_line, wrap_line};
 use crate::theme::ColorTheme;
 use synthdev_domain::source_location::ConfigLayer;
 use synthdev_domain::terminal_safe;
@@ -20,39 +20,42 @@ type FileListRow = (String, String, Style);
 pub fn draw_files(model: &UiModel, listing: &EditFileList, area: Rect, frame: &mut Frame<'_>) {
     let theme = model.theme;
     let rows: Vec<FileListRow> = listing
-        .fitting()
+        .matching_files()
         .into_iter()
         .map(|file| {
             let (about, style) = match &file.problem {
-                Some(problem) => (format!("✗ {}", one_line(problem)), theme.bad()),
-                None => (terminal_safe::escape_name(&file.defines.join(", ")).into_owned(), theme.dim()),
+                Some(problem) => (format!("✗ {}", one_line(problem)), theme.bad_style()),
+                None => (
+                    terminal_safe::escape_name(&file.definition_names.join(", ")).into_owned(),
+                    theme.dim_style(),
+                ),
             };
             (file.name.clone(), about, style)
         })
         .collect();
     let title = " Edit which file? Shipped ones are saved as a copy of your own.";
     let keys = "↑↓ or type · Enter opens it · Ctrl+N a new one · Esc leaves";
-    draw(theme, (title, keys), (&listing.typed, listing.selected), &rows, area, frame);
+    draw_file_list(theme, (title, keys), (&listing.typed_filter, listing.selected), &rows, area, frame);
 }
 
 pub fn draw_fresh(model: &UiModel, fresh: &NewFilePicker, area: Rect, frame: &mut Frame<'_>) {
-    if let Some(naming) = &fresh.naming {
+    if let Some(naming) = &fresh.naming_step {
         return draw_naming(model.theme, fresh, naming, area, frame);
     }
     let about = |pattern: &NewFileTemplate| {
-        let kind = match (pattern.what, &pattern.from) {
+        let kind = match (pattern.file_kind, &pattern.copied_from) {
             (_, None) => String::new(),
             (EditFileKind::Workflow, Some(_)) => "copy of the workflow: ".to_owned(),
             (EditFileKind::Role, Some(_)) => "copy of the role: ".to_owned(),
         };
-        terminal_safe::escape_name(&one_line(&format!("{kind}{}", pattern.about))).into_owned()
+        terminal_safe::escape_name(&one_line(&format!("{kind}{}", pattern.description))).into_owned()
     };
-    let fitting = fresh.fitting().into_iter();
+    let fitting = fresh.matching_templates().into_iter();
     let rows: Vec<FileListRow> =
-        fitting.map(|pattern| (pattern.name.clone(), about(pattern), model.theme.dim())).collect();
+        fitting.map(|pattern| (pattern.name.clone(), about(pattern), model.theme.dim_style())).collect();
     let title = " A new workflow or role: what does it begin with?";
     let keys = "↑↓ or type · Enter takes it · Esc leaves";
-    draw(model.theme, (title, keys), (&fresh.typed, fresh.selected), &rows, area, frame);
+    draw_file_list(model.theme, (title, keys), (&fresh.typed_filter, fresh.selected), &rows, area, frame);
 }
 
 fn draw_naming(
@@ -64,10 +67,19 @@ fn draw_naming(
 ) {
     let title =
         format!(" A new file from {}: what is its name?", terminal_safe::escape_name(&naming.pattern.name));
-    put(frame, area.x, area.y, &Line::styled(pad(&title, area.width), theme.selected()), area.width);
+    put_line(
+        frame,
+        area.x,
+        area.y,
+        &Line::styled(pad_to_columns(&title, area.width), theme.selected_style()),
+        area.width,
+    );
     let typed = format!("❯ {}", terminal_safe::escape_name(&naming.name));
-    let other =
-        if fresh.layer() == ConfigLayer::Project { "for all your projects" } else { "for this project" };
+    let other = if fresh.selected_layer() == ConfigLayer::Project {
+        "for all your projects"
+    } else {
+        "for this project"
+    };
     let place = fresh.file().filter(|_| !naming.name.is_empty()).unwrap_or_default();
     let columns = usize::from(area.width);
     let problem =
@@ -75,26 +87,28 @@ fn draw_naming(
     let problem = problem.unwrap_or_default();
     let mut rows = vec![
         (typed.clone(), theme.text()),
-        (format!("  {}", terminal_safe::escape_name(&place)), theme.dim()),
+        (format!("  {}", terminal_safe::escape_name(&place)), theme.dim_style()),
     ];
-    rows.extend(wrap(&problem, columns).into_iter().map(|row| (problem[row].to_owned(), theme.bad())));
+    rows.extend(
+        wrap_line(&problem, columns).into_iter().map(|row| (problem[row].to_owned(), theme.bad_style())),
+    );
     let keys = format!("Enter opens it unsaved · Tab {other} · Ctrl+U clears · Esc back");
-    rows.push((keys, theme.dim()));
+    rows.push((keys, theme.dim_style()));
     for (y, (text, style)) in (area.y + 1..area.bottom()).zip(rows) {
-        let text = fit(&text, columns).into_owned();
-        put(frame, area.x, y, &Line::styled(text, style), area.width);
+        let text = fit_to_columns(&text, columns).into_owned();
+        put_line(frame, area.x, y, &Line::styled(text, style), area.width);
     }
     cursor_behind(&typed, area, frame);
 }
 
 fn cursor_behind(typed: &str, area: Rect, frame: &mut Frame<'_>) {
     if area.height > 1 {
-        let x = u16::try_from(width(typed)).unwrap_or(0).min(area.width.saturating_sub(1));
+        let x = u16::try_from(display_width(typed)).unwrap_or(0).min(area.width.saturating_sub(1));
         frame.set_cursor_position(Position { x: area.x + x, y: area.y + 1 });
     }
 }
 
-fn draw(
+fn draw_file_list(
     theme: ColorTheme,
     (title, keys): (&str, &str),
     (typed, selected): (&str, usize),
@@ -102,33 +116,40 @@ fn draw(
     area: Rect,
     frame: &mut Frame<'_>,
 ) {
-    put(frame, area.x, area.y, &Line::styled(pad(title, area.width), theme.selected()), area.width);
+    put_line(
+        frame,
+        area.x,
+        area.y,
+        &Line::styled(pad_to_columns(title, area.width), theme.selected_style()),
+        area.width,
+    );
     let typed = format!("❯ {}", terminal_safe::escape_name(typed));
     if area.height > 1 {
-        put(frame, area.x, area.y + 1, &Line::raw(typed.as_str()), area.width);
+        put_line(frame, area.x, area.y + 1, &Line::raw(typed.as_str()), area.width);
         cursor_behind(&typed, area, frame);
     }
     let fits = usize::from(area.height.saturating_sub(3));
     if rows.is_empty() && fits > 0 {
-        put(frame, area.x, area.y + 2, &Line::styled("  nothing fits", theme.dim()), area.width);
+        put_line(frame, area.x, area.y + 2, &Line::styled("  nothing fits", theme.dim_style()), area.width);
     }
     let first = (selected + 1).saturating_sub(fits);
-    let wide = rows.iter().map(|(name, ..)| width(name)).max().unwrap_or(0).min(usize::from(area.width) / 2);
+    let wide =
+        rows.iter().map(|(name, ..)| display_width(name)).max().unwrap_or(0).min(usize::from(area.width) / 2);
     for (y, (at, (name, about, style))) in (area.y + 2..).zip(rows.iter().enumerate().skip(first).take(fits))
     {
         let here = at == selected;
-        let name = fit(&terminal_safe::escape_name(name), wide).into_owned();
-        let gap = " ".repeat(wide.saturating_sub(width(&name)) + 2);
+        let name = fit_to_columns(&terminal_safe::escape_name(name), wide).into_owned();
+        let gap = " ".repeat(wide.saturating_sub(display_width(&name)) + 2);
         let room = usize::from(area.width).saturating_sub(wide + 5);
         let spans = vec![
             Span::raw(if here { "▸ " } else { "  " }),
-            Span::styled(name, if here { theme.selected() } else { theme.text() }),
+            Span::styled(name, if here { theme.selected_style() } else { theme.text() }),
             Span::raw(gap),
-            Span::styled(fit(about, room).into_owned(), *style),
+            Span::styled(fit_to_columns(about, room).into_owned(), *style),
         ];
-        put(frame, area.x, y, &Line::from(spans), area.width);
+        put_line(frame, area.x, y, &Line::from(spans), area.width);
     }
     if area.height > 3 {
-        put(frame, area.x, area.bottom() - 1, &Line::styled(keys, theme.dim()), area.width);
+        put_line(frame, area.x, area.bottom() - 1, &Line::styled(keys, theme.dim_style()), area.width);
     }
 }

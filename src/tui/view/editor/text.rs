@@ -6,9 +6,9 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use unicode_width::UnicodeWidthChar;
 
-use super::super::draw_helpers::put;
+use super::super::draw_helpers::put_line;
 use crate::editor::DefinitionEditor;
-use crate::editor::json_lexer::{EditorTokenKind, tokens};
+use crate::editor::json_lexer::{EditorTokenKind, editor_tokens};
 use crate::theme::ColorTheme;
 use synthdev_domain::terminal_safe;
 
@@ -17,26 +17,32 @@ const TAB: usize = 4;
 
 /// Columns that the first `count` characters of a line take.
 pub fn columns_before(line: &str, count: usize) -> usize {
-    line.chars().take(count).map(columns).sum()
+    line.chars().take(count).map(char_columns).sum()
 }
 
-pub fn draw(theme: ColorTheme, editor: &DefinitionEditor, area: Rect, frame: &mut Frame<'_>) {
+pub fn draw_text(theme: ColorTheme, editor: &DefinitionEditor, area: Rect, frame: &mut Frame<'_>) {
     let pair = editor.buffer.pair();
-    for (y, row) in (area.y..area.bottom()).zip(editor.corner.row..) {
+    for (y, row) in (area.y..area.bottom()).zip(editor.scroll_offset.row..) {
         let Some(line) = editor.buffer.lines().get(row) else { break };
         let inside = editor.comments.1.get(row).copied().unwrap_or(false);
         let mut painter = EditorLinePainter {
             theme,
             styles: Vec::new(),
             row,
-            marked: pair.iter().flatten().filter(|(at, _)| *at == row).map(|(_, column)| *column).collect(),
-            selection: editor.buffer.selection(),
+            bracket_columns: pair
+                .iter()
+                .flatten()
+                .filter(|(at, _)| *at == row)
+                .map(|(_, column)| *column)
+                .collect(),
+            selection: editor.buffer.selection_range(),
         };
         // so many bytes are enough for what can be seen
-        let far = (editor.corner.column + usize::from(area.width)).saturating_mul(4).saturating_add(64);
-        painter.colour(line, inside, far);
-        let line = painter.line(line, editor.corner.column, usize::from(area.width));
-        put(frame, area.x, y, &line, area.width);
+        let far =
+            (editor.scroll_offset.column + usize::from(area.width)).saturating_mul(4).saturating_add(64);
+        painter.colour_line(line, inside, far);
+        let line = painter.paint_line(line, editor.scroll_offset.column, usize::from(area.width));
+        put_line(frame, area.x, y, &line, area.width);
     }
 }
 
@@ -46,20 +52,20 @@ struct EditorLinePainter {
     styles: Vec<(usize, Style)>,
     row: usize,
     /// Columns of brackets that are shown as a pair.
-    marked: Vec<usize>,
+    bracket_columns: Vec<usize>,
     selection: Option<((usize, usize), (usize, usize))>,
 }
 
 impl EditorLinePainter {
-    fn colour(&mut self, line: &str, inside: bool, far: usize) {
+    fn colour_line(&mut self, line: &str, inside: bool, far: usize) {
         let mut before: Option<usize> = None;
-        for token in tokens(line, inside) {
+        for token in editor_tokens(line, inside) {
             let theme = self.theme;
             let style = match token.kind {
-                EditorTokenKind::Text => theme.good(),
-                EditorTokenKind::Number => theme.accent(),
-                EditorTokenKind::Word => theme.warning(),
-                EditorTokenKind::Comment => theme.dim(),
+                EditorTokenKind::Text => theme.good_style(),
+                EditorTokenKind::Number => theme.accent_style(),
+                EditorTokenKind::Word => theme.warning_style(),
+                EditorTokenKind::Comment => theme.dim_style(),
                 EditorTokenKind::Open(_)
                 | EditorTokenKind::Close(_)
                 | EditorTokenKind::Comma
@@ -69,7 +75,7 @@ impl EditorLinePainter {
             if token.kind == EditorTokenKind::Colon
                 && let Some(at) = before
             {
-                self.styles[at].1 = theme.accent();
+                self.styles[at].1 = theme.accent_style();
             }
             before = (token.kind == EditorTokenKind::Text).then_some(self.styles.len());
             self.styles.push((token.range.start, style));
@@ -79,7 +85,7 @@ impl EditorLinePainter {
         }
     }
 
-    fn line(&self, line: &str, left: usize, room: usize) -> Line<'static> {
+    fn paint_line(&self, line: &str, left: usize, room: usize) -> Line<'static> {
         let mut spans: Vec<Span<'static>> = Vec::new();
         let (mut column, mut next, mut style) = (0, 0, Style::new());
         for (at, (byte, c)) in line.char_indices().enumerate() {
@@ -87,13 +93,13 @@ impl EditorLinePainter {
                 style = self.styles[next].1;
                 next += 1;
             }
-            let wide = columns(c);
+            let wide = char_columns(c);
             if column >= left + room {
                 break;
             }
             if column >= left {
-                let style = self.over(at, style);
-                let text = shown(c);
+                let style = self.style_at(at, style);
+                let text = display_char(c);
                 match spans.last_mut() {
                     Some(last) if last.style == style => last.content.to_mut().push_str(&text),
                     _ => spans.push(Span::styled(text, style)),
@@ -104,17 +110,17 @@ impl EditorLinePainter {
             column += wide;
         }
         if line.is_empty() && self.is_selected(0) {
-            spans.push(Span::styled(" ", self.theme.selected()));
+            spans.push(Span::styled(" ", self.theme.selected_style()));
         }
         Line::from(spans)
     }
 
-    fn over(&self, at: usize, style: Style) -> Style {
+    fn style_at(&self, at: usize, style: Style) -> Style {
         if self.is_selected(at) {
-            return style.patch(self.theme.selected());
+            return style.patch(self.theme.selected_style());
         }
-        if self.marked.contains(&at) {
-            style.patch(self.theme.selected()).patch(self.theme.bold())
+        if self.bracket_columns.contains(&at) {
+            style.patch(self.theme.selected_style()).patch(self.theme.bold_style())
         } else {
             style
         }
@@ -126,7 +132,7 @@ impl EditorLinePainter {
 }
 
 /// Nothing in a file steers the terminal.
-fn shown(c: char) -> String {
+fn display_char(c: char) -> String {
     if c == '\t' {
         " ".repeat(TAB)
     } else {
@@ -134,12 +140,12 @@ fn shown(c: char) -> String {
     }
 }
 
-fn columns(c: char) -> usize {
+fn char_columns(c: char) -> usize {
     match c {
         '\t' => TAB,
         ' '..='~' => 1,
         _ => {
-            let text = shown(c);
+            let text = display_char(c);
             text.chars().map(|c| c.width().unwrap_or(0)).sum()
         }
     }

@@ -5,11 +5,11 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
-use super::super::draw_helpers::put;
+use super::super::draw_helpers::put_line;
 use crate::history_browser::{HistoryBrowser, RunRow};
 use crate::model::UiModel;
-use crate::report::history::ago;
-use crate::text::{dollars, fit, short_number, width};
+use crate::report::history::format_age;
+use crate::text::{display_width, fit_to_columns, format_dollars, short_number};
 use crate::theme::ColorTheme;
 use synthdev_domain::ids::Timestamp;
 use synthdev_domain::journal::RunStatus;
@@ -29,7 +29,7 @@ const TEXT: usize = 10;
 struct RunListColumns {
     id: bool,
     age: bool,
-    took: bool,
+    show_duration: bool,
     cost: bool,
     tokens: bool,
     name: usize,
@@ -38,7 +38,7 @@ struct RunListColumns {
 
 impl RunListColumns {
     /// What matters most is there first.
-    fn of(columns: usize) -> Self {
+    fn for_width(columns: usize) -> Self {
         let mut left = columns.saturating_sub(2 + STATUS);
         let mut take = |wide: usize| {
             let fits = left >= wide + 2;
@@ -53,7 +53,7 @@ impl RunListColumns {
         if left < TEXT {
             name += std::mem::take(&mut left);
         }
-        Self { id, age, took, cost, tokens, name, text: left.saturating_sub(2) }
+        Self { id, age, show_duration: took, cost, tokens, name, text: left.saturating_sub(2) }
     }
 }
 
@@ -61,53 +61,62 @@ pub(super) fn head_height(area: Rect) -> u16 {
     u16::from(area.height > 4)
 }
 
-pub(super) fn draw(model: &UiModel, archive: &HistoryBrowser, area: Rect, frame: &mut Frame<'_>) {
+pub(super) fn draw_list(model: &UiModel, archive: &HistoryBrowser, area: Rect, frame: &mut Frame<'_>) {
     let (theme, list) = (model.theme, &archive.list);
-    let columns = RunListColumns::of(usize::from(area.width));
+    let columns = RunListColumns::for_width(usize::from(area.width));
     let head = head_height(area);
     if head > 0 && !list.is_empty() {
-        put(
+        put_line(
             frame,
             area.x,
             area.y,
-            &Line::styled(header(&columns, &list.filter.words), theme.dim()),
+            &Line::styled(list_header(&columns, &list.filter.search_words), theme.dim_style()),
             area.width,
         );
     }
     if list.is_empty() {
-        let text = match (&list.problem, &list.read) {
+        let text = match (&list.problem, &list.loaded_filter) {
             (Some(problem), _) => problem.as_str(),
             (None, None) => "reading …",
-            (None, Some(_)) if list.asked.is_some() => "looking …",
+            (None, Some(_)) if list.pending_page.is_some() => "looking …",
             (None, Some(read)) if *read == crate::history_browser::HistoryRunFilter::default() => {
                 "no runs yet: /workflow NAME starts one"
             }
             (None, Some(_)) => "no runs match",
         };
-        let text = fit(text.lines().next().unwrap_or_default(), usize::from(area.width.saturating_sub(2)));
-        put(frame, area.x + 2, area.y + head, &Line::styled(text.into_owned(), theme.dim()), area.width);
+        let text = fit_to_columns(
+            text.lines().next().unwrap_or_default(),
+            usize::from(area.width.saturating_sub(2)),
+        );
+        put_line(
+            frame,
+            area.x + 2,
+            area.y + head,
+            &Line::styled(text.into_owned(), theme.dim_style()),
+            area.width,
+        );
         return;
     }
-    for (y, at) in (area.y + head..area.bottom()).zip(list.top..list.len()) {
+    for (y, at) in (area.y + head..area.bottom()).zip(list.top_row..list.len()) {
         let Some((row, branch)) = list.row(at) else { break };
-        let marked = archive.marked.as_ref() == Some(&row.id);
-        put(frame, area.x, y, &line(row, (branch, marked), &columns, model.now, theme), area.width);
+        let marked = archive.compare_with.as_ref() == Some(&row.id);
+        put_line(frame, area.x, y, &run_line(row, (branch, marked), &columns, model.now, theme), area.width);
         if at == list.cursor {
-            frame.buffer_mut().set_style(Rect { y, height: 1, ..area }, theme.selected());
+            frame.buffer_mut().set_style(Rect { y, height: 1, ..area }, theme.selected_style());
         }
     }
 }
 
 /// What is known of the chosen run.
-pub(super) fn about(archive: &HistoryBrowser) -> String {
-    let Some(row) = archive.list.chosen() else { return String::new() };
-    match &row.elsewhere {
-        Some(project) => format!("{} · {project}", row.stands),
-        None => row.stands.clone(),
+pub(super) fn selected_run_note(archive: &HistoryBrowser) -> String {
+    let Some(row) = archive.list.chosen_run() else { return String::new() };
+    match &row.other_project {
+        Some(project) => format!("{} · {project}", row.status_text),
+        None => row.status_text.clone(),
     }
 }
 
-fn header(columns: &RunListColumns, words: &str) -> String {
+fn list_header(columns: &RunListColumns, words: &str) -> String {
     let mut text = "  ".to_owned();
     let mut add = |shown: bool, title: &str, wide: usize, right: bool| {
         if shown {
@@ -117,7 +126,7 @@ fn header(columns: &RunListColumns, words: &str) -> String {
     add(columns.id, "run", ID, false);
     add(columns.age, "age", AGE, true);
     add(true, "status", STATUS, false);
-    add(columns.took, "took", TOOK, true);
+    add(columns.show_duration, "took", TOOK, true);
     add(columns.cost, "cost", COST, true);
     add(columns.tokens, "tokens", TOKENS, true);
     add(columns.name > 0, "workflow", columns.name, false);
@@ -125,7 +134,7 @@ fn header(columns: &RunListColumns, words: &str) -> String {
     text.trim_end().to_owned()
 }
 
-fn line(
+fn run_line(
     row: &RunRow,
     (branch, marked): (&str, bool),
     columns: &RunListColumns,
@@ -135,34 +144,34 @@ fn line(
     let mut spans = vec![Span::styled(if marked { "◆ " } else { "  " }, theme.human())];
     let mut add = |shown: bool, text: String, wide: usize, right: bool, style: Style| {
         if shown {
-            let text = fit(&text, wide).into_owned();
-            let gap = " ".repeat(wide - width(&text));
+            let text = fit_to_columns(&text, wide).into_owned();
+            let gap = " ".repeat(wide - display_width(&text));
             let text = if right { format!("{gap}{text}  ") } else { format!("{text}{gap}  ") };
             spans.push(Span::styled(text, style));
         }
     };
     let end = if row.status == RunStatus::Running { now } else { row.updated };
     let took = u64::try_from(end.0.saturating_sub(row.started.0)).unwrap_or(0);
-    let cost = row.cost_usd.map_or_else(|| "?".to_owned(), |usd| dollars(Some(usd)));
+    let cost = row.cost_usd.map_or_else(|| "?".to_owned(), |usd| format_dollars(Some(usd)));
     add(columns.id, row.id.to_string(), ID, false, theme.text());
     add(
         columns.age,
-        ago(row.started, now).trim_end_matches(" ago").replace("just ", ""),
+        format_age(row.started, now).trim_end_matches(" ago").replace("just ", ""),
         AGE,
         true,
-        theme.dim(),
+        theme.dim_style(),
     );
-    add(true, row.status.as_str().to_owned(), STATUS, false, style(row.status, theme));
-    add(columns.took, span(took), TOOK, true, theme.dim());
+    add(true, row.status.as_str().to_owned(), STATUS, false, status_style(row.status, theme));
+    add(columns.show_duration, format_span(took), TOOK, true, theme.dim_style());
     add(columns.cost, cost, COST, true, theme.text());
-    add(columns.tokens, short_number(row.tokens), TOKENS, true, theme.dim());
-    add(columns.name > 0, format!("{branch}{}", row.workflow), columns.name, false, theme.accent());
+    add(columns.tokens, short_number(row.tokens), TOKENS, true, theme.dim_style());
+    add(columns.name > 0, format!("{branch}{}", row.workflow), columns.name, false, theme.accent_style());
     add(columns.text > 0, row.text.clone(), columns.text, false, theme.text());
     Line::from(spans)
 }
 
 /// At most seven columns: `4.2 s`, `3m 05s`, `2h 10m`, `3d 4h`.
-pub(super) fn span(ms: u64) -> String {
+pub(super) fn format_span(ms: u64) -> String {
     let seconds = ms / 1_000;
     match seconds {
         0..60 => format!("{seconds}.{} s", ms / 100 % 10),
@@ -172,12 +181,12 @@ pub(super) fn span(ms: u64) -> String {
     }
 }
 
-pub(super) fn style(status: RunStatus, theme: ColorTheme) -> Style {
+pub(super) fn status_style(status: RunStatus, theme: ColorTheme) -> Style {
     match status {
-        RunStatus::Running => theme.accent(),
-        RunStatus::Paused | RunStatus::Interrupted => theme.warning(),
-        RunStatus::Completed => theme.good(),
-        RunStatus::Failed => theme.bad(),
-        RunStatus::Cancelled => theme.dim(),
+        RunStatus::Running => theme.accent_style(),
+        RunStatus::Paused | RunStatus::Interrupted => theme.warning_style(),
+        RunStatus::Completed => theme.good_style(),
+        RunStatus::Failed => theme.bad_style(),
+        RunStatus::Cancelled => theme.dim_style(),
     }
 }

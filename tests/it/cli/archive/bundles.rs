@@ -4,31 +4,31 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use super::super::world::World;
-use super::{ask, list, review, reviewed};
+use super::{list_runs, reviewed_world, run_question, run_review};
 
-fn exported(world: &World, run: &str) -> Vec<u8> {
+fn export_run(world: &World, run: &str) -> Vec<u8> {
     let file = world.root().join("tmp").join(format!("{run}.run"));
     let path = file.display().to_string();
-    let told = world.run(&["runs", "export", run, "--to", &path]).code(0);
-    assert!(told.out.is_empty() && told.err.contains("snapshots"), "{}", told.err);
+    let told = world.run_program(&["runs", "export", run, "--to", &path]).code(0);
+    assert!(told.stdout.is_empty() && told.stderr.contains("snapshots"), "{}", told.stderr);
     std::fs::read(file).unwrap()
 }
 
-fn only(world: &World) -> String {
-    list(world, &[])[0]["id"].as_str().unwrap().to_owned()
+fn only_run(world: &World) -> String {
+    list_runs(world, &[])[0]["id"].as_str().unwrap().to_owned()
 }
 
-fn import(world: &World, bytes: &[u8]) -> super::super::world::Ran {
+fn import_bundle(world: &World, bytes: &[u8]) -> super::super::world::Ran {
     std::fs::write(world.project().join("in.run"), bytes).unwrap();
-    world.run(&["runs", "import", "in.run"])
+    world.run_program(&["runs", "import", "in.run"])
 }
 
 fn events(world: &World, run: &str) -> Vec<Value> {
-    world.run(&["runs", "show", run, "--json"]).code(0).lines()
+    world.run_program(&["runs", "show", run, "--json"]).code(0).lines()
 }
 
 /// The bundle with other lines and a checksum that is right again.
-fn edited(bytes: &[u8], edit: impl Fn(usize, &str) -> String) -> Vec<u8> {
+fn edit_bundle(bytes: &[u8], edit: impl Fn(usize, &str) -> String) -> Vec<u8> {
     let text = String::from_utf8(bytes.to_vec()).unwrap();
     let lines: Vec<&str> = text.lines().collect();
     let (_, body) = lines.split_last().unwrap();
@@ -41,111 +41,113 @@ fn edited(bytes: &[u8], edit: impl Fn(usize, &str) -> String) -> Vec<u8> {
 
 #[test]
 fn a_run_travels_to_another_machine() {
-    let here = reviewed();
-    let run = only(&here);
-    let bytes = exported(&here, &run);
-    let piped = here.run(&["runs", "export", &run[..10]]).code(0).out;
+    let here = reviewed_world();
+    let run = only_run(&here);
+    let bytes = export_run(&here, &run);
+    let piped = here.run_program(&["runs", "export", &run[..10]]).code(0).stdout;
     assert_eq!(piped.lines().count(), String::from_utf8(bytes.clone()).unwrap().lines().count());
     assert!(piped.lines().all(|line| serde_json::from_str::<Value>(line).is_ok()), "JSON lines");
 
     let there = World::repository();
-    let told = import(&there, &bytes).code(0).out;
+    let told = import_bundle(&there, &bytes).code(0).stdout;
     assert!(told.contains(&run) && told.contains("did not travel"), "{told}");
     assert_eq!(events(&here, &run), events(&there, &run), "the same events");
-    let (old, new) = (&list(&here, &[])[0], &list(&there, &["--here"])[0]);
+    let (old, new) = (&list_runs(&here, &[])[0], &list_runs(&there, &["--here"])[0]);
     for key in ["id", "workflow", "definition_hash", "input", "started", "status", "path", "usage", "output"]
     {
         assert_eq!(old[key], new[key], "{key}");
     }
     assert_eq!(new["origin"], json!({"run": run, "kind": "import"}));
     assert_eq!(new["snapshot"], Value::Null, "it cannot be undone where its files never were");
-    let found = there.run(&["runs", "search", "kettle", "--json"]).code(0).json();
+    let found = there.run_program(&["runs", "search", "kettle", "--json"]).code(0).json();
     assert_eq!(found[0]["run"], json!(run));
-    assert!(there.run(&["runs", "list", "--tree"]).code(0).out.contains("imported"));
-    assert!(there.run(&["runs", "replay", &run]).code(0).out.contains("the same"));
-    let back = String::from_utf8(exported(&there, &run)).unwrap();
+    assert!(there.run_program(&["runs", "list", "--tree"]).code(0).stdout.contains("imported"));
+    assert!(there.run_program(&["runs", "replay", &run]).code(0).stdout.contains("the same"));
+    let back = String::from_utf8(export_run(&there, &run)).unwrap();
     let rows = |text: &str| {
         text.lines().filter(|line| line.starts_with("{\"row\"")).map(str::to_owned).collect::<Vec<_>>()
     };
     assert_eq!(rows(&back), rows(&piped), "nothing is lost by travelling twice");
 
-    let fork = there.run(&["runs", "fork", &run, "--at", "2", "--json"]).code(0).json();
-    let (fork, tree) = (fork["run_id"].as_str().unwrap(), list(&there, &["--tree"]));
+    let fork = there.run_program(&["runs", "fork", &run, "--at", "2", "--json"]).code(0).json();
+    let (fork, tree) = (fork["run_id"].as_str().unwrap(), list_runs(&there, &["--tree"]));
     assert_eq!((tree.len(), &tree[0]["children"][0]["id"]), (1, &json!(fork)));
     let third = World::new();
-    let told = import(&third, &exported(&there, fork)).code(0).out;
+    let told = import_bundle(&third, &export_run(&there, fork)).code(0).stdout;
     assert!(told.contains(&format!("there a fork of {run} at step 2")), "{told}");
 
-    let again = import(&there, &bytes).code(2);
-    assert!(again.err.contains("is here already, just as in this file"), "{}", again.err);
-    there.write("flow.json", &here.read("flow.json"));
-    let next = review(&there, "more", "More.");
-    let shortened = edited(&exported(&there, &next), |_, line| line.replace(&next, &run));
-    assert!(import(&there, &shortened).code(2).err.contains("another run with the id"));
-    assert_eq!(list(&there, &[]).len(), 3);
+    let again = import_bundle(&there, &bytes).code(2);
+    assert!(again.stderr.contains("is here already, just as in this file"), "{}", again.stderr);
+    there.write_file("flow.json", &here.read_file("flow.json"));
+    let next = run_review(&there, "more", "More.");
+    let shortened = edit_bundle(&export_run(&there, &next), |_, line| line.replace(&next, &run));
+    assert!(import_bundle(&there, &shortened).code(2).stderr.contains("another run with the id"));
+    assert_eq!(list_runs(&there, &[]).len(), 3);
 }
 
 #[test]
 fn runs_that_wait_or_were_left_arrive_so() {
     let here = World::new();
-    let run = ask(&here, "Shall I?");
+    let run = run_question(&here, "Shall I?");
     let there = World::new();
-    let bytes = exported(&here, &run);
-    let told = import(&there, &bytes).code(0).out;
+    let bytes = export_run(&here, &run);
+    let told = import_bundle(&there, &bytes).code(0).stdout;
     assert!(told.contains("paused") && told.contains("decided elsewhere"), "{told}");
-    assert!(there.run(&["runs", "list"]).code(0).out.contains("waits for approval in ask: Shall I?"));
+    assert!(
+        there.run_program(&["runs", "list"]).code(0).stdout.contains("waits for approval in ask: Shall I?")
+    );
     let running =
-        edited(
+        edit_bundle(
             &bytes,
             |at, line| if at == 2 { line.replace("\"paused\"", "\"running\"") } else { line.into() },
         );
     let third = World::new();
-    import(&third, &running).code(0);
-    assert_eq!(list(&third, &[])[0]["status"], "interrupted");
+    import_bundle(&third, &running).code(0);
+    assert_eq!(list_runs(&third, &[])[0]["status"], "interrupted");
     let done =
-        edited(
+        edit_bundle(
             &bytes,
             |at, line| if at == 2 { line.replace("\"paused\"", "\"completed\"") } else { line.into() },
         );
-    let refused = import(&World::new(), &done).code(2);
-    assert!(refused.err.contains("its journal says paused"), "{}", refused.err);
+    let refused = import_bundle(&World::new(), &done).code(2);
+    assert!(refused.stderr.contains("its journal says paused"), "{}", refused.stderr);
 }
 
 /// What, the bytes, a part of the refusal.
 type Row = (&'static str, Vec<u8>, &'static str);
 
-fn refused(there: &World, rows: Vec<Row>) {
+fn assert_refused(there: &World, rows: Vec<Row>) {
     for (what, bytes, part) in rows {
-        let refused = import(there, &bytes).code(2);
-        let said = refused.err.contains(part) && refused.err.contains("nothing was changed");
-        assert!(said, "{what}: {}", refused.err);
-        assert!(!refused.err.contains('\u{1b}') && refused.out.is_empty(), "{what}");
-        assert!(!refused.err.contains("panicked"), "{what}: {}", refused.err);
-        assert_eq!(list(there, &[]), Vec::<Value>::new(), "{what}");
+        let refused = import_bundle(there, &bytes).code(2);
+        let said = refused.stderr.contains(part) && refused.stderr.contains("nothing was changed");
+        assert!(said, "{what}: {}", refused.stderr);
+        assert!(!refused.stderr.contains('\u{1b}') && refused.stdout.is_empty(), "{what}");
+        assert!(!refused.stderr.contains("panicked"), "{what}: {}", refused.stderr);
+        assert_eq!(list_runs(there, &[]), Vec::<Value>::new(), "{what}");
     }
 }
 
 /// With another text on one line, and a right checksum.
-fn on(good: &[u8], place: usize, from: &str, to: &str) -> Vec<u8> {
+fn replace_on_line(good: &[u8], place: usize, from: &str, to: &str) -> Vec<u8> {
     let change =
         |at: usize, line: &str| if at == place { line.replacen(from, to, 1) } else { line.to_owned() };
-    let changed = edited(good, change);
+    let changed = edit_bundle(good, change);
     assert_ne!(changed, good, "{from} stands in line {place}");
     changed
 }
 
 #[test]
 fn a_damaged_file_is_refused_and_changes_nothing() {
-    let here = reviewed();
-    let good = exported(&here, &only(&here));
+    let here = reviewed_world();
+    let good = export_run(&here, &only_run(&here));
     let text = String::from_utf8(good.clone()).unwrap();
     let lines: Vec<&str> = text.lines().collect();
     let said = lines.iter().position(|line| line.contains("The kettle is on.")).unwrap();
-    let gone = edited(&good, |at, line| if at == said { String::new() } else { line.to_owned() });
+    let gone = edit_bundle(&good, |at, line| if at == said { String::new() } else { line.to_owned() });
     let deep =
         format!(r#"{{"row":{{"kind":"input","at":1,"body":{}1{}}}}}"#, "[".repeat(5000), "]".repeat(5000));
     let there = World::new();
-    refused(
+    assert_refused(
         &there,
         vec![
             ("empty", Vec::new(), "no exported run"),
@@ -158,37 +160,51 @@ fn a_damaged_file_is_refused_and_changes_nothing() {
             ("twice", [&good[..], &good].concat(), "something follows"),
             ("checksum", text.replace("earl grey", "earl gray").into_bytes(), "checksum"),
             ("a row is gone", gone, "leads to other events"),
-            ("another word", on(&good, said, "kettle is on", "kettle is off"), "leads to other events"),
-            ("a wrong type", on(&good, 3, r#""kind":"input""#, r#""kind":7"#), "line 4 cannot be read"),
-            ("an unknown kind", on(&good, 3, r#""kind":"input""#, r#""kind":"x""#), "line 4 cannot be read"),
-            ("no input", on(&good, 3, "\"started\"", "\"begun\""), "cannot be read"),
-            ("deep", on(&good, 3, lines[3], &deep), "cannot be read"),
-            ("heads", on(&good, 2, lines[2], lines[1]), "line 3 should be the progress"),
+            (
+                "another word",
+                replace_on_line(&good, said, "kettle is on", "kettle is off"),
+                "leads to other events",
+            ),
+            (
+                "a wrong type",
+                replace_on_line(&good, 3, r#""kind":"input""#, r#""kind":7"#),
+                "line 4 cannot be read",
+            ),
+            (
+                "an unknown kind",
+                replace_on_line(&good, 3, r#""kind":"input""#, r#""kind":"x""#),
+                "line 4 cannot be read",
+            ),
+            ("no input", replace_on_line(&good, 3, "\"started\"", "\"begun\""), "cannot be read"),
+            ("deep", replace_on_line(&good, 3, lines[3], &deep), "cannot be read"),
+            ("heads", replace_on_line(&good, 2, lines[2], lines[1]), "line 3 should be the progress"),
         ],
     );
     for (path, part) in [(".", "not a regular file"), ("nowhere.run", "nowhere.run")] {
-        let refused = there.run(&["runs", "import", path]).code(2);
-        assert!(refused.err.contains(part), "{}", refused.err);
+        let refused = there.run_program(&["runs", "import", path]).code(2);
+        assert!(refused.stderr.contains(part), "{}", refused.stderr);
     }
     let large = std::fs::File::create(there.project().join("large.run")).unwrap();
     large.set_len(600 << 20).unwrap();
-    assert!(there.run(&["runs", "import", "large.run"]).code(2).err.contains("larger than 512 MiB"));
-    import(&there, &good).code(0);
+    assert!(
+        there.run_program(&["runs", "import", "large.run"]).code(2).stderr.contains("larger than 512 MiB")
+    );
+    import_bundle(&there, &good).code(0);
 }
 
 #[test]
 fn a_file_that_says_what_cannot_be_is_refused_and_changes_nothing() {
-    let here = reviewed();
-    let run = only(&here);
-    let good = exported(&here, &run);
-    let head = |from: &str, to: &str| on(&good, 1, from, to);
+    let here = reviewed_world();
+    let run = only_run(&here);
+    let good = export_run(&here, &run);
+    let head = |from: &str, to: &str| replace_on_line(&good, 1, from, to);
     let id = |other: &str| head(&format!("\"{run}\""), &format!("\"{other}\""));
     let newer = ("\"machine_version\":", "\"machine_version\":9");
-    refused(
+    assert_refused(
         &World::new(),
         vec![
-            ("a newer format", on(&good, 0, "\"version\":1", "\"version\":2"), "newer version"),
-            ("a newer machine", on(&good, 0, newer.0, newer.1), "newer version"),
+            ("a newer format", replace_on_line(&good, 0, "\"version\":1", "\"version\":2"), "newer version"),
+            ("a newer machine", replace_on_line(&good, 0, newer.0, newer.1), "newer version"),
             ("newer inside", head(newer.0, newer.1), "newer version"),
             ("path tricks", id("../../x"), "`../../x` is no id"),
             ("escapes", id("\\u001b[2Jabcdefgh"), "is no id"),
@@ -209,69 +225,74 @@ fn a_file_that_says_what_cannot_be_is_refused_and_changes_nothing() {
 #[test]
 fn no_flipped_bit_is_taken_in() {
     let here = World::new();
-    here.talk(&json!([{"text": "Hi."}]));
+    here.write_talk(&json!([{"text": "Hi."}]));
     here.run_talk(&[]).code(0);
-    let good = exported(&here, &only(&here));
+    let good = export_run(&here, &only_run(&here));
     let there = World::new();
     for number in 0..24_usize {
         let mut bytes = good.clone();
         let at = number * (good.len() - 1) / 23;
         bytes[at] ^= 1 << (number % 8);
-        let refused = import(&there, &bytes);
-        assert_eq!(refused.code, Some(2), "bit {number} at {at}: {}", refused.out);
-        assert!(!refused.err.contains("panicked"), "{}", refused.err);
+        let refused = import_bundle(&there, &bytes);
+        assert_eq!(refused.code, Some(2), "bit {number} at {at}: {}", refused.stdout);
+        assert!(!refused.stderr.contains("panicked"), "{}", refused.stderr);
     }
-    assert_eq!(list(&there, &[]), Vec::<Value>::new());
-    import(&there, &good).code(0);
+    assert_eq!(list_runs(&there, &[]), Vec::<Value>::new());
+    import_bundle(&there, &good).code(0);
 }
 
 #[test]
 fn a_key_that_became_known_later_does_not_travel() {
     const KEY: &str = "sk-became-known-9f2c41d7";
     let mut here = World::new();
-    here.talk(&json!([{"text": format!("The key is {KEY}, I think.")}]));
+    here.write_talk(&json!([{"text": format!("The key is {KEY}, I think.")}]));
     here.run_talk(&[]).code(0);
-    let run = only(&here);
-    assert!(here.run(&["runs", "export", &run]).code(0).out.contains(KEY), "nobody knew that it is one");
-    here.set("SYNTHDEV_API_KEY", KEY);
+    let run = only_run(&here);
+    assert!(
+        here.run_program(&["runs", "export", &run]).code(0).stdout.contains(KEY),
+        "nobody knew that it is one"
+    );
+    here.set_variable("SYNTHDEV_API_KEY", KEY);
     for arguments in [&["runs", "export", &run][..], &["runs", "export", &run, "--format", "markdown"]] {
-        let told = here.run(arguments).code(0);
-        assert!(!told.out.contains(KEY) && told.out.contains("[redacted:key]"), "{}", told.out);
+        let told = here.run_program(arguments).code(0);
+        assert!(!told.stdout.contains(KEY) && told.stdout.contains("[redacted:key]"), "{}", told.stdout);
     }
-    let bytes = exported(&here, &run);
+    let bytes = export_run(&here, &run);
     assert!(!bytes.windows(KEY.len()).any(|part| part == KEY.as_bytes()));
     let there = World::new();
-    import(&there, &bytes).code(0);
-    let shown = there.run(&["runs", "show", &run]).code(0).out;
+    import_bundle(&there, &bytes).code(0);
+    let shown = there.run_program(&["runs", "show", &run]).code(0).stdout;
     assert!(shown.contains("The key is [redacted:key], I think."), "{shown}");
 }
 
 #[test]
 fn files_are_written_whole_and_never_over_another() {
     let world = World::new();
-    world.talk(&json!([{"text": "Hi."}]));
+    world.write_talk(&json!([{"text": "Hi."}]));
     world.run_talk(&[]).code(0);
-    let run = only(&world);
-    world.write("mine.txt", "mine");
+    let run = only_run(&world);
+    world.write_file("mine.txt", "mine");
     for format in ["bundle", "markdown"] {
-        let there = world.run(&["runs", "export", &run, "--to", "mine.txt", "--format", format]).code(2);
-        assert!(there.err.contains("mine.txt exists"), "{}", there.err);
-        assert_eq!(world.read("mine.txt"), "mine");
-        let nowhere = world.run(&["runs", "export", &run, "--to", "no/dir/x", "--format", format]).code(2);
-        assert!(nowhere.err.contains("cannot be written"), "{}", nowhere.err);
+        let there =
+            world.run_program(&["runs", "export", &run, "--to", "mine.txt", "--format", format]).code(2);
+        assert!(there.stderr.contains("mine.txt exists"), "{}", there.stderr);
+        assert_eq!(world.read_file("mine.txt"), "mine");
+        let nowhere =
+            world.run_program(&["runs", "export", &run, "--to", "no/dir/x", "--format", format]).code(2);
+        assert!(nowhere.stderr.contains("cannot be written"), "{}", nowhere.stderr);
     }
-    let unknown = world.run(&["runs", "export", "nowhere", "--to", "x.run"]).code(2);
-    assert!(unknown.err.contains("there is no run `nowhere`"), "{}", unknown.err);
+    let unknown = world.run_program(&["runs", "export", "nowhere", "--to", "x.run"]).code(2);
+    assert!(unknown.stderr.contains("there is no run `nowhere`"), "{}", unknown.stderr);
     assert!(!world.project().join("x.run").exists(), "nothing is left of what failed");
-    world.run(&["runs", "export", &run, "--format", "pdf"]).code(2);
+    world.run_program(&["runs", "export", &run, "--format", "pdf"]).code(2);
 }
 
 #[test]
 fn people_read_a_run_as_markdown() {
-    let world = reviewed();
+    let world = reviewed_world();
     let evil = "</details>\n```\n# not a heading\n| a |\n<script>x</script>\u{1b}[2J";
-    let run = review(&world, evil, "Here:\n````sh\nls\n````\n# no heading of ours");
-    let text = world.run(&["runs", "export", &run, "--format", "markdown"]).code(0).out;
+    let run = run_review(&world, evil, "Here:\n````sh\nls\n````\n# no heading of ours");
+    let text = world.run_program(&["runs", "export", &run, "--format", "markdown"]).code(0).stdout;
     for part in [
         "# coder\\_reviewer: run ",
         "- **Status**: completed",

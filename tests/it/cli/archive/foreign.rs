@@ -5,7 +5,7 @@ use std::net::TcpListener;
 use serde_json::{Value, json};
 
 use super::super::world::{World, workflow};
-use super::list;
+use super::list_runs;
 use crate::support::model_server::{Behaviour, ModelServer};
 
 const KEY: &str = "sk-of-this-place-4711";
@@ -28,91 +28,96 @@ fn flow_with(port: u16) -> Value {
     flow
 }
 
-fn flow() -> Value {
+fn tool_workflow() -> Value {
     flow_with(1024)
 }
 
-fn place(url: &str, key: &str) -> World {
+fn project_world(url: &str, key: &str) -> World {
     let mut world = World::new();
-    world.set("SYNTHDEV_BASE_URL", url);
-    world.set("SYNTHDEV_API_KEY", key);
-    world.set("SYNTHDEV_BASE_MODEL", "mock-1");
+    world.set_variable("SYNTHDEV_BASE_URL", url);
+    world.set_variable("SYNTHDEV_API_KEY", key);
+    world.set_variable("SYNTHDEV_BASE_MODEL", "mock-1");
     world
 }
 
-fn said(server: &ModelServer) -> String {
+fn asked_text(server: &ModelServer) -> String {
     server.requests().iter().map(|request| format!("{:?}", request.headers)).collect()
 }
 
 async fn server() -> ModelServer {
-    ModelServer::start(vec![Behaviour::text("Hello."), Behaviour::text("Hello.")]).await
+    ModelServer::start_server(vec![Behaviour::text("Hello."), Behaviour::text("Hello.")]).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_imported_run_asks_here_and_is_allowed_here() {
     let (theirs, ours) = (server().await, server().await);
-    let there = place(&theirs.base_url, "sk-of-that-place");
+    let there = project_world(&theirs.base_url, "sk-of-that-place");
     let service = TcpListener::bind("127.0.0.1:0").unwrap();
     there.write_json("flow.json", &flow_with(service.local_addr().unwrap().port()));
-    let report = there.run(&["run", "--workflow-file", "flow.json", "x", "--yes", "--json"]).code(3).json();
+    let report =
+        there.run_program(&["run", "--workflow-file", "flow.json", "x", "--yes", "--json"]).code(3).json();
     let run = report["run_id"].as_str().unwrap();
-    let bundle = there.run(&["runs", "export", run]).code(0).out;
+    let bundle = there.run_program(&["runs", "export", run]).code(0).stdout;
     for fork in [false, true] {
-        let here = place(&ours.base_url, KEY);
-        here.write("in.run", &bundle);
-        here.run(&["runs", "import", "in.run"]).code(0);
+        let here = project_world(&ours.base_url, KEY);
+        here.write_file("in.run", &bundle);
+        here.run_program(&["runs", "import", "in.run"]).code(0);
         let run = if fork {
-            let fork = here.run(&["runs", "fork", run, "--at", "1", "--json"]).code(0).json();
+            let fork = here.run_program(&["runs", "fork", run, "--at", "1", "--json"]).code(0).json();
             fork["run_id"].as_str().unwrap().to_owned()
         } else {
             run.to_owned()
         };
         if fork {
-            here.run(&["resume", &run]).code(3);
+            here.run_program(&["resume", &run]).code(3);
         }
-        here.run(&["resume", &run, "--results", "go"]).code(5);
+        here.run_program(&["resume", &run, "--results", "go"]).code(5);
         assert!(!here.project().join("made.txt").exists(), "--yes over there is none here");
-        let done = here.run(&["resume", &run, "--yes", "--json"]).code(0).json();
-        assert_eq!((done["status"].as_str(), here.read("made.txt").as_str()), (Some("completed"), "done\n"));
+        let done = here.run_program(&["resume", &run, "--yes", "--json"]).code(0).json();
+        assert_eq!(
+            (done["status"].as_str(), here.read_file("made.txt").as_str()),
+            (Some("completed"), "done\n")
+        );
         assert_eq!(theirs.requests().len(), 0, "nobody there was asked");
     }
-    if there.run(&["sandbox", "--json"]).code(0).json()["layer"] == "bubblewrap" {
-        there.run(&["resume", run, "--results", "go", "--yes"]).code(0);
-        assert_eq!(there.read("made.txt"), "done\nreached\n", "the port is open where it was declared");
+    if there.run_program(&["sandbox", "--json"]).code(0).json()["layer"] == "bubblewrap" {
+        there.run_program(&["resume", run, "--results", "go", "--yes"]).code(0);
+        assert_eq!(there.read_file("made.txt"), "done\nreached\n", "the port is open where it was declared");
     }
-    assert_eq!((ours.requests().len(), said(&ours).contains(KEY)), (2, true));
+    assert_eq!((ours.requests().len(), asked_text(&ours).contains(KEY)), (2, true));
 }
 
 /// Also without any file: the key of the new server is not for the old one.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_key_goes_only_where_it_belongs() {
     let (before, now) = (server().await, server().await);
-    let mut world = place(&before.base_url, "sk-of-the-old-server");
-    world.write_json("flow.json", &flow());
-    world.run(&["run", "--workflow-file", "flow.json", "x", "--yes", "--json"]).code(3);
-    let run = list(&world, &[])[0]["id"].as_str().unwrap().to_owned();
-    world.set("SYNTHDEV_BASE_URL", &now.base_url);
-    world.set("SYNTHDEV_API_KEY", KEY);
-    let told = world.run(&["resume", &run, "--results", "go"]).code(1);
+    let mut world = project_world(&before.base_url, "sk-of-the-old-server");
+    world.write_json("flow.json", &tool_workflow());
+    world.run_program(&["run", "--workflow-file", "flow.json", "x", "--yes", "--json"]).code(3);
+    let run = list_runs(&world, &[])[0]["id"].as_str().unwrap().to_owned();
+    world.set_variable("SYNTHDEV_BASE_URL", &now.base_url);
+    world.set_variable("SYNTHDEV_API_KEY", KEY);
+    let told = world.run_program(&["resume", &run, "--results", "go"]).code(1);
     assert!(
-        told.err.contains("belongs to another server now") && told.err.contains("--upgrade"),
+        told.stderr.contains("belongs to another server now") && told.stderr.contains("--upgrade"),
         "{}",
-        told.err
+        told.stderr
     );
     assert_eq!((before.requests().len(), now.requests().len()), (0, 0));
-    world.run(&["resume", &run, "--upgrade", "--workflow-file", "flow.json"]).code(0);
+    world.run_program(&["resume", &run, "--upgrade", "--workflow-file", "flow.json"]).code(0);
     assert_eq!((before.requests().len(), now.requests().len()), (0, 1));
 }
 
 #[test]
 fn what_begins_like_json_is_no_text() {
     let world = World::new();
-    let run = super::ask(&world, "Shall I?");
+    let run = super::run_question(&world, "Shall I?");
     for broken in ["{\"answer\": \"x\"", "[1", "\"yes"] {
-        let told = world.run(&["resume", &run, "--results", broken]).code(2);
-        assert!(told.err.contains("--results is no JSON"), "{}", told.err);
+        let told = world.run_program(&["resume", &run, "--results", broken]).code(2);
+        assert!(told.stderr.contains("--results is no JSON"), "{}", told.stderr);
     }
-    let set = world.run(&["runs", "fork", &run, "--at", "1", "--set", "common_data.x={\"a\""]).code(2);
-    assert!(set.err.contains("is no JSON"), "{}", set.err);
-    assert_eq!(list(&world, &[]).len(), 1);
+    let set =
+        world.run_program(&["runs", "fork", &run, "--at", "1", "--set", "common_data.x={\"a\""]).code(2);
+    assert!(set.stderr.contains("is no JSON"), "{}", set.stderr);
+    assert_eq!(list_runs(&world, &[]).len(), 1);
 }

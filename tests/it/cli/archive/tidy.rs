@@ -3,35 +3,35 @@
 use serde_json::{Value, json};
 
 use super::super::world::World;
-use super::{ask, list};
+use super::{list_runs, run_question};
 
-fn several(count: usize) -> World {
+fn world_with_runs(count: usize) -> World {
     let world = World::new();
-    world.talk(&json!([{"text": "Hi."}]));
+    world.write_talk(&json!([{"text": "Hi."}]));
     for _ in 0..count {
         world.run_talk(&[]).code(0);
     }
     world
 }
 
-fn gc(world: &World, more: &[&str]) -> Value {
-    world.run(&[&["runs", "gc", "--json"], more].concat()).code(0).json()
+fn run_gc(world: &World, more: &[&str]) -> Value {
+    world.run_program(&[&["runs", "gc", "--json"], more].concat()).code(0).json()
 }
 
 #[test]
 fn nothing_goes_unless_it_is_asked_for() {
-    let world = several(4);
-    let paused = ask(&world, "Shall I?");
-    let all = list(&world, &[]);
-    let bare = world.run(&["runs", "gc"]).code(0);
+    let world = world_with_runs(4);
+    let paused = run_question(&world, "Shall I?");
+    let all = list_runs(&world, &[]);
+    let bare = world.run_program(&["runs", "gc"]).code(0);
     assert!(
-        bare.err.contains("nothing is removed unless") && bare.out.contains("runs "),
+        bare.stderr.contains("nothing is removed unless") && bare.stdout.contains("runs "),
         "{}{}",
-        bare.err,
-        bare.out
+        bare.stderr,
+        bare.stdout
     );
-    let refused = world.run(&["runs", "gc", "--yes"]).code(2);
-    assert!(refused.err.contains("--older-than"), "{}", refused.err);
+    let refused = world.run_program(&["runs", "gc", "--yes"]).code(2);
+    assert!(refused.stderr.contains("--older-than"), "{}", refused.stderr);
     for (arguments, count, open) in [
         (&["--keep", "2"][..], 3, 0),
         (&["--keep", "0"], 4, 1),
@@ -42,61 +42,67 @@ fn nothing_goes_unless_it_is_asked_for() {
         (&["--older-than", "0", "--keep", "3"], 2, 0),
         (&["--older-than", "4294967295"], 0, 0),
     ] {
-        let found = gc(&world, arguments);
+        let found = run_gc(&world, arguments);
         assert_eq!((&found["count"], &found["kept_open"]), (&json!(count), &json!(open)), "{arguments:?}");
         assert_eq!(found["removed"], false);
         assert_eq!(found["bytes"].as_u64().unwrap() > 0, count > 0, "{found}");
     }
-    let shown = world.run(&["runs", "gc", "--keep", "0"]).code(0).out;
+    let shown = world.run_program(&["runs", "gc", "--keep", "0"]).code(0).stdout;
     assert!(
         shown.contains("would remove 4 runs")
             && shown.contains("add --yes")
             && shown.contains("kept: 1 run that"),
         "{shown}"
     );
-    assert_eq!(list(&world, &[]), all, "only shown");
+    assert_eq!(list_runs(&world, &[]), all, "only shown");
 
-    let promised = gc(&world, &["--keep", "2"]);
-    let gone = gc(&world, &["--keep", "2", "--yes"]);
+    let promised = run_gc(&world, &["--keep", "2"]);
+    let gone = run_gc(&world, &["--keep", "2", "--yes"]);
     assert_eq!(
         (&gone["removed"], &gone["count"], &gone["bytes"]),
         (&json!(true), &json!(3), &promised["bytes"])
     );
-    let left = list(&world, &[]);
+    let left = list_runs(&world, &[]);
     assert_eq!(left.len(), 2);
     assert_eq!(left[0]["id"], json!(paused));
-    let last = world.run(&["runs", "gc", "--keep", "0", "--yes"]).code(0).out;
+    let last = world.run_program(&["runs", "gc", "--keep", "0", "--yes"]).code(0).stdout;
     assert!(last.contains("removed 1 run ") && last.contains("kept: 1 run"), "{last}");
-    assert_eq!(list(&world, &[])[0]["id"], json!(paused), "what waits stays");
-    assert!(world.run(&["runs", "gc", "--keep", "0", "--yes"]).code(0).out.contains("nothing to remove"));
+    assert_eq!(list_runs(&world, &[])[0]["id"], json!(paused), "what waits stays");
+    assert!(
+        world
+            .run_program(&["runs", "gc", "--keep", "0", "--yes"])
+            .code(0)
+            .stdout
+            .contains("nothing to remove")
+    );
     for arguments in [&["--keep=-1"][..], &["--keep", "-1"], &["--older-than", "soon"], &["--older-than=-3"]]
     {
-        world.run(&[&["runs", "gc"], arguments].concat()).code(2);
+        world.run_program(&[&["runs", "gc"], arguments].concat()).code(2);
     }
 }
 
 #[test]
 fn without_limits_nothing_is_counted_in_the_same_shape() {
-    let world = several(1);
-    let nothing = gc(&world, &[]);
-    assert_eq!(nothing, gc(&world, &["--keep", "9"]), "as where nothing is old enough");
+    let world = world_with_runs(1);
+    let nothing = run_gc(&world, &[]);
+    assert_eq!(nothing, run_gc(&world, &["--keep", "9"]), "as where nothing is old enough");
     assert_eq!((&nothing["removed"], &nothing["count"]), (&json!(false), &json!(0)));
 }
 
 #[test]
 fn what_the_history_takes_is_shown() {
     let world = World::new();
-    let nothing = world.run(&["runs", "du", "--json"]).code(0).json();
+    let nothing = world.run_program(&["runs", "du", "--json"]).code(0).json();
     assert_eq!((&nothing["runs"], &nothing["file_bytes"]), (&json!(0), &json!(0)), "and nothing is made");
-    world.talk(&json!([{"text": "Hi."}]));
+    world.write_talk(&json!([{"text": "Hi."}]));
     world.run_talk(&[]).code(0);
-    world.run(&["runs", "search", "hello"]).code(0);
-    let taken = world.run(&["runs", "du", "--json"]).code(0).json();
+    world.run_program(&["runs", "search", "hello"]).code(0);
+    let taken = world.run_program(&["runs", "du", "--json"]).code(0).json();
     for key in ["file_bytes", "runs", "rows", "blobs_bytes", "index_bytes", "oldest"] {
         assert!(taken[key].as_u64().unwrap() > 0, "{key}: {taken}");
     }
     assert_eq!((&taken["runs"], &taken["worktrees"]), (&json!(1), &json!([])));
-    let shown = world.run(&["runs", "du"]).code(0).out;
+    let shown = world.run_program(&["runs", "du"]).code(0).stdout;
     for part in ["runs.sqlite", "file ", "free ", "index ", "previews ", "rows ", "snapshots ", "worktrees "]
     {
         assert!(shown.contains(part), "no `{part}` in\n{shown}");

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::super::world::{Ran, World};
 
 /// Asks, checks with a command until it passes, calls out, works in branches and items, asks again.
-fn gate() -> Value {
+fn gate_workflow() -> Value {
     let always = |target: &str| json!([{"target": target}]);
     let say = |input: &str| {
         json!({"name": "start", "agent": "coder", "input": input,
@@ -45,7 +45,7 @@ fn gate() -> Value {
     })
 }
 
-fn whole() -> Value {
+fn whole_test() -> Value {
     json!({
         "input": "t", "now": "2030-01-01T00:00:00Z",
         "replies": {"coder": [{"match": "broken", "reply": {"text": "fixed"}}, {"text": "slowly", "delay_ms": 90_000}]},
@@ -68,21 +68,21 @@ fn whole() -> Value {
     })
 }
 
-fn simulate(test: &Value, more: &[&str]) -> Ran {
+fn run_simulate(test: &Value, more: &[&str]) -> Ran {
     let world = World::new();
-    world.write_json("gate.json", &gate());
+    world.write_json("gate.json", &gate_workflow());
     world.write_json("r.json", test);
-    world.run(&[&["simulate", "gate.json", "r.json"], more].concat())
+    world.run_program(&[&["simulate", "gate.json", "r.json"], more].concat())
 }
 
 #[test]
 fn a_run_through_everything_is_the_same_every_time() {
-    let report = simulate(&whole(), &["--json"]).code(0).json();
+    let report = run_simulate(&whole_test(), &["--json"]).code(0).json();
     assert_eq!(report["problems"], json!([]));
     let start = 1_893_456_000_000_i64;
     let at = report["output"]["at"].as_i64().unwrap() - start;
     assert_eq!(at, 3_600_000 + 90_000 + 500, "an hour of waiting, the slow branch, the slow item");
-    let again = simulate(&whole(), &["--json"]).code(0).json();
+    let again = run_simulate(&whole_test(), &["--json"]).code(0).json();
     assert_eq!(report, again, "luck and time are simulated, too");
 }
 
@@ -101,9 +101,9 @@ fn people_answer_in_time_or_not() {
     for (answers, expect) in rows {
         let mut test = base.clone();
         (test["answers"], test["expect"]) = (answers, expect);
-        simulate(&test, &[]).code(0);
+        run_simulate(&test, &[]).code(0);
     }
-    let out = simulate(&base, &[]).code(1).out;
+    let out = run_simulate(&base, &[]).code(1).stdout;
     let text = "    - completed\n    + paused\n      input_required: An answer is needed";
     assert!(
         out.contains(text) && out.contains("no answer was left for state `ask`, which asks: Shall it begin?"),
@@ -111,28 +111,28 @@ fn people_answer_in_time_or_not() {
     );
     let mut test = base;
     test["answers"] = json!([{"state": "nmae", "answer": 1}]);
-    assert!(simulate(&test, &[]).code(2).err.contains("did you mean `name`?"));
+    assert!(run_simulate(&test, &[]).code(2).stderr.contains("did you mean `name`?"));
 }
 
 #[test]
 fn a_pause_without_a_time_limit_cannot_time_out() {
-    let mut test = whole();
+    let mut test = whole_test();
     test["answers"] = json!([true, {"state": "name", "timeout": true}]);
-    let out = simulate(&test, &[]).code(1).out;
+    let out = run_simulate(&test, &[]).code(1).stdout;
     assert!(out.contains("the answer of state `name` shall time out, but the state waits for ever"), "{out}");
 }
 
 #[test]
 fn a_step_without_a_result_is_told_with_its_arguments() {
-    let mut test = whole();
+    let mut test = whole_test();
     test["tool_results"]["shell"] = json!([{"match": "ninja", "result": "ok"}]);
-    let out = simulate(&test, &[]).code(1).out;
+    let out = run_simulate(&test, &[]).code(1).stdout;
     let text = "the step `shell` was called with {\"command\":\"make\",\"args\":[\"test\"]}, but its one scripted result";
     assert!(out.contains(text), "{out}");
-    let mut test = whole();
+    let mut test = whole_test();
     test["tool_results"]["shell"] = json!([{"error": "make is not there"}]);
     test["expect"] = json!({"messages": ["make is not there"]});
-    let out = simulate(&test, &[]).code(1).out;
+    let out = run_simulate(&test, &[]).code(1).stdout;
     assert!(
         out.contains("status    failed") && out.contains("input_undefined"),
         "without data there is no stderr: {out}"

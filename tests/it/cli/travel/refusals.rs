@@ -2,11 +2,11 @@
 
 use rusqlite::Connection;
 
-use super::super::world::eventually;
+use super::super::world::wait_for;
 use super::*;
 
 impl Past {
-    fn sql(&self) -> Connection {
+    fn open_database(&self) -> Connection {
         Connection::open(self.world.data().join("runs.sqlite")).unwrap()
     }
 }
@@ -14,7 +14,8 @@ impl Past {
 #[test]
 fn bad_input_changes_nothing() {
     let past = Past::new();
-    let (tree, shown) = (past.tree(), past.run(&["runs", "show", &past.run, "--json"]).code(0).out);
+    let (tree, shown) =
+        (past.tree(), past.run_program(&["runs", "show", &past.run, "--json"]).code(0).stdout);
     let run = past.run.as_str();
     let rows: &[(&[&str], &[&str])] = &[
         (&["rewind", run, "--to", "0", "--yes"], &["no step 0", "1 to 5", "runs steps"]),
@@ -35,16 +36,16 @@ fn bad_input_changes_nothing() {
         (&["steps", "nobody"], &["nobody"]),
     ];
     for (arguments, parts) in rows {
-        let ran = past.run(&[&["runs"], *arguments].concat()).code(2);
+        let ran = past.run_program(&[&["runs"], *arguments].concat()).code(2);
         for part in *parts {
-            assert!(ran.err.contains(part), "{arguments:?}: no `{part}` in\n{}", ran.err);
+            assert!(ran.stderr.contains(part), "{arguments:?}: no `{part}` in\n{}", ran.stderr);
         }
-        assert_eq!(ran.out, "", "{arguments:?}");
+        assert_eq!(ran.stdout, "", "{arguments:?}");
     }
-    past.run(&["why", run, "6"]).code(2);
+    past.run_program(&["why", run, "6"]).code(2);
     assert_eq!((past.tree(), past.status(run)), (tree, "completed".to_owned()));
-    assert_eq!(past.run(&["runs", "show", run, "--json"]).code(0).out, shown);
-    assert_eq!(past.run(&["runs", "list", "--json"]).code(0).json().as_array().unwrap().len(), 1);
+    assert_eq!(past.run_program(&["runs", "show", run, "--json"]).code(0).stdout, shown);
+    assert_eq!(past.run_program(&["runs", "list", "--json"]).code(0).json().as_array().unwrap().len(), 1);
 }
 
 #[test]
@@ -64,55 +65,62 @@ fn files_go_back_only_where_the_run_worked() {
         (&["undo", &past.run], format!("undo {}", past.run)),
     ];
     for (arguments, command) in rows {
-        let ran = past.run(&[&["-C", &at, "runs"], arguments, &["--yes"]].concat()).code(2);
-        assert!(ran.err.contains(&format!("hint: synthdev -C {project} runs {command}")), "{}", ran.err);
+        let ran = past.run_program(&[&["-C", &at, "runs"], arguments, &["--yes"]].concat()).code(2);
+        assert!(
+            ran.stderr.contains(&format!("hint: synthdev -C {project} runs {command}")),
+            "{}",
+            ran.stderr
+        );
     }
     assert_eq!(std::fs::read_to_string(other.join("mine.txt")).unwrap(), "mine");
     assert_eq!((past.names().len(), past.status(&past.run)), (3, "completed".to_owned()));
     // without files it can go back from anywhere, and goes on at home
-    let told = past.run(&["-C", &at, "runs", "rewind", &past.run, "--to", "3", "--keep-files", "--yes"]);
-    assert!(told.code(0).out.contains(&format!("go on: synthdev -C {project} resume {}", past.run)));
+    let told =
+        past.run_program(&["-C", &at, "runs", "rewind", &past.run, "--to", "3", "--keep-files", "--yes"]);
+    assert!(told.code(0).stdout.contains(&format!("go on: synthdev -C {project} resume {}", past.run)));
 }
 
 #[test]
 fn a_missing_snapshot_is_said_and_needs_keep_files() {
     let past = Past::new();
     let files = past.steps(&past.run)[3]["files"].as_str().unwrap().to_owned();
-    past.run(&["snapshot", "delete", &files]).code(0);
+    past.run_program(&["snapshot", "delete", &files]).code(0);
     let (tree, run) = (past.tree(), past.run.as_str());
     for arguments in
         [&["rewind", run, "--to", "4", "--yes"][..], &["fork", run, "--at", "4", "--restore-files", "--yes"]]
     {
-        let ran = past.run(&[&["runs"], arguments].concat()).code(2);
+        let ran = past.run_program(&[&["runs"], arguments].concat()).code(2);
         let parts = [
             "files of step 4",
             "cannot come back",
             if arguments[0] == "fork" { "without --restore-files" } else { "--keep-files" },
         ];
-        assert!(parts.iter().all(|part| ran.err.contains(part)), "{}", ran.err);
+        assert!(parts.iter().all(|part| ran.stderr.contains(part)), "{}", ran.stderr);
     }
     assert_eq!((past.tree(), past.status(run)), (tree, "completed".to_owned()));
-    past.run(&["runs", "rewind", run, "--to", "4", "--keep-files", "--yes"]).code(0);
-    assert_eq!(past.resume(run).code(0).json()["output"], "count 3");
+    past.run_program(&["runs", "rewind", run, "--to", "4", "--keep-files", "--yes"]).code(0);
+    assert_eq!(past.resume_run(run).code(0).json()["output"], "count 3");
 
     // a run that takes none
     let mut off = written("third");
     off["snapshot"] = "off".into();
     past.world.write_json("off.json", &off);
     let base = ["run", "--workflow-file", "off.json", "go", "--yes", "--json"];
-    let bare =
-        past.run(&[&base[..], &REPLIES].concat()).code(0).json()["run_id"].as_str().unwrap().to_owned();
+    let bare = past.run_program(&[&base[..], &REPLIES].concat()).code(0).json()["run_id"]
+        .as_str()
+        .unwrap()
+        .to_owned();
     for arguments in [&["runs", "rewind", &bare, "--to", "2", "--yes"][..], &["runs", "undo", &bare, "--yes"]]
     {
-        let ran = past.run(arguments).code(2);
+        let ran = past.run_program(arguments).code(2);
         assert!(
-            ran.err.contains("none were stored") || ran.err.contains("no snapshot was taken"),
+            ran.stderr.contains("none were stored") || ran.stderr.contains("no snapshot was taken"),
             "{}",
-            ran.err
+            ran.stderr
         );
     }
-    past.run(&["runs", "rewind", &bare, "--to", "2", "--keep-files", "--yes"]).code(0);
-    assert_eq!(past.resume(&bare).code(0).json()["output"], "count 3");
+    past.run_program(&["runs", "rewind", &bare, "--to", "2", "--keep-files", "--yes"]).code(0);
+    assert_eq!(past.resume_run(&bare).code(0).json()["output"], "count 3");
 }
 
 #[test]
@@ -125,13 +133,13 @@ fn a_restore_that_fails_rewinds_nothing() {
     std::fs::rename(&corner, &aside).unwrap();
     std::fs::write(&corner, "in the way").unwrap();
     let before = past.tree();
-    let ran = past.run(&["runs", "rewind", &past.run, "--to", "3", "--yes"]).code(2);
-    assert!(!ran.err.is_empty());
+    let ran = past.run_program(&["runs", "rewind", &past.run, "--to", "3", "--yes"]).code(2);
+    assert!(!ran.stderr.is_empty());
     assert_eq!((past.tree(), past.status(&past.run)), (before, "completed".to_owned()));
     assert_eq!(past.steps(&past.run).len(), 5);
     std::fs::remove_file(&corner).unwrap();
     std::fs::rename(&aside, &corner).unwrap();
-    past.run(&["runs", "rewind", &past.run, "--to", "3", "--yes"]).code(0);
+    past.run_program(&["runs", "rewind", &past.run, "--to", "3", "--yes"]).code(0);
 }
 
 #[test]
@@ -141,8 +149,8 @@ fn a_run_that_is_driven_is_left_alone() {
     past.world.write_json("slow.json", &slow);
     let arguments = ["run", "--workflow-file", "talk.json", "go", "--yes", "--replies", "slow.json"];
     let mut child = past.world.command(&arguments).spawn().unwrap();
-    let running = eventually("it runs", || {
-        let list = past.run(&["runs", "list", "--json"]).json();
+    let running = wait_for("it runs", || {
+        let list = past.run_program(&["runs", "list", "--json"]).json();
         (list[0]["path"] == json!(["start", "first"])).then(|| list[0]["id"].as_str().unwrap().to_owned())
     });
     let tree = past.tree();
@@ -155,11 +163,11 @@ fn a_run_that_is_driven_is_left_alone() {
         &["undo", &past.run, "--yes"],
         &["fork", &past.run, "--at", "3", "--restore-files", "--yes"],
     ] {
-        let ran = past.run(&[&["runs"], arguments].concat()).code(2);
+        let ran = past.run_program(&[&["runs"], arguments].concat()).code(2);
         assert!(
-            ran.err.contains(&running) || ran.err.contains(&child.id().to_string()),
+            ran.stderr.contains(&running) || ran.stderr.contains(&child.id().to_string()),
             "{arguments:?}: {}",
-            ran.err
+            ran.stderr
         );
     }
     assert_eq!(
@@ -167,12 +175,12 @@ fn a_run_that_is_driven_is_left_alone() {
         (tree, "completed".to_owned(), "running".to_owned())
     );
     // looking and forking do not disturb it
-    past.run(&["runs", "steps", &running]).code(0);
-    past.run(&["runs", "fork", &running, "--at", "2"]).code(0);
+    past.run_program(&["runs", "steps", &running]).code(0);
+    past.run_program(&["runs", "fork", &running, "--at", "2"]).code(0);
     child.kill().unwrap();
     child.wait().unwrap();
-    past.run(&["runs", "rewind", &running, "--to", "2", "--yes"]).code(0);
-    assert_eq!(past.resume(&running).code(0).json()["output"], "count 3");
+    past.run_program(&["runs", "rewind", &running, "--to", "2", "--yes"]).code(0);
+    assert_eq!(past.resume_run(&running).code(0).json()["output"], "count 3");
 }
 
 #[test]
@@ -185,9 +193,11 @@ fn a_replay_that_comes_out_otherwise_shows_how() {
     list.insert(3, call);
     past.world.write_json("replies.json", &json!({"replies": {"coder": list}}));
     let base = ["run", "--workflow-file", "talk.json", "go", "--yes", "--json"];
-    past.run =
-        past.run(&[&base[..], &REPLIES].concat()).code(0).json()["run_id"].as_str().unwrap().to_owned();
-    let sql = past.sql();
+    past.run = past.run_program(&[&base[..], &REPLIES].concat()).code(0).json()["run_id"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    let sql = past.open_database();
     // somebody changed what a tool was asked to do
     let changed = sql
         .execute(
@@ -196,11 +206,11 @@ fn a_replay_that_comes_out_otherwise_shows_how() {
         )
         .unwrap();
     assert_eq!(changed, 1);
-    let told = past.run(&["runs", "replay", &past.run]).code(1).out;
+    let told = past.run_program(&["runs", "replay", &past.run]).code(1).stdout;
     for part in ["(replied", "-       \"file_path\": \"also.made\"", "+       \"file_path\": \"alsx.made\""] {
         assert!(told.contains(part), "no `{part}` in\n{told}");
     }
-    let data = past.run(&["runs", "replay", &past.run, "--json"]).code(1).json();
+    let data = past.run_program(&["runs", "replay", &past.run, "--json"]).code(1).json();
     assert_eq!(
         (&data["same"], data["recorded"][0]["arguments"]["file_path"].as_str()),
         (&json!(false), Some("also.made"))
@@ -211,7 +221,7 @@ fn a_replay_that_comes_out_otherwise_shows_how() {
         [],
     )
     .unwrap();
-    let told = past.run(&["runs", "replay", &past.run]).code(1).out;
+    let told = past.run_program(&["runs", "replay", &past.run]).code(1).stdout;
     assert!(told.contains("only a fingerprint") && told.contains("first iz done"), "{told}");
     // a row that is no input any more
     sql.execute(
@@ -219,7 +229,7 @@ fn a_replay_that_comes_out_otherwise_shows_how() {
         [],
     )
     .unwrap();
-    let told = past.run(&["runs", "replay", &past.run]).code(2).err;
+    let told = past.run_program(&["runs", "replay", &past.run]).code(2).stderr;
     assert!(told.contains("cannot be read"), "{told}");
 }
 
@@ -228,9 +238,9 @@ fn a_run_that_had_ended_is_not_taken_for_an_interrupted_one() {
     let past = Past::new();
     // a process took it to bring it back, and died before it wrote so
     let taken = "UPDATE progress SET status = 'running', process = 'gone'";
-    assert_eq!(past.sql().execute(taken, []).unwrap(), 1);
+    assert_eq!(past.open_database().execute(taken, []).unwrap(), 1);
     assert_eq!(past.status(&past.run), "interrupted");
-    let over = past.resume(&past.run).code(2);
-    assert!(over.err.contains("is completed: there is nothing to go on with"), "{}", over.err);
+    let over = past.resume_run(&past.run).code(2);
+    assert!(over.stderr.contains("is completed: there is nothing to go on with"), "{}", over.stderr);
     assert_eq!(past.status(&past.run), "completed");
 }

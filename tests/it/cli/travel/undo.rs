@@ -9,17 +9,17 @@ fn shell(name: &str, command: &str, next: &str) -> Value {
 }
 
 /// Runs these states; its id.
-fn run(world: &World, states: &[Value], more: &[&str], code: i32) -> String {
+fn run_states(world: &World, states: &[Value], more: &[&str], code: i32) -> String {
     let stop = json!({"name": "stop"});
     let states: Vec<Value> = states.iter().cloned().chain([stop]).collect();
     world.write_json("w.json", &json!({"workflow_name": "w", "states": states}));
     let base = ["run", "--workflow-file", "w.json", "--json"];
-    let report = world.run(&[&base[..], more].concat()).code(code).json();
+    let report = world.run_program(&[&base[..], more].concat()).code(code).json();
     report["run_id"].as_str().unwrap().to_owned()
 }
 
 fn line<'t>(told: &'t Ran, file: &str) -> &'t str {
-    told.err.lines().find(|line| line.contains(file)).unwrap_or_else(|| panic!("{}", told.err))
+    told.stderr.lines().find(|line| line.contains(file)).unwrap_or_else(|| panic!("{}", told.stderr))
 }
 
 #[test]
@@ -39,10 +39,10 @@ fn what_a_run_did_not_change_is_marked_however_it_ended() {
     ];
     for (name, states, more, code, marks) in rows {
         let world = World::repository();
-        let run = run(&world, &states, more, code);
-        world.write("own.txt", "");
-        world.write("mine.txt", "mine");
-        let told = world.run(&["runs", "undo", &run]).code(2);
+        let run = run_states(&world, &states, more, code);
+        world.write_file("own.txt", "");
+        world.write_file("mine.txt", "mine");
+        let told = world.run_program(&["runs", "undo", &run]).code(2);
         for (file, mark) in ["own.txt", "mine.txt"].into_iter().zip(marks) {
             assert_eq!(line(&told, file), format!("  {:<12} {file}{mark}", "delete"), "{name}");
         }
@@ -52,32 +52,32 @@ fn what_a_run_did_not_change_is_marked_however_it_ended() {
 #[test]
 fn a_fork_that_has_not_begun_has_nothing_to_undo() {
     let world = World::repository();
-    let run = run(&world, &[shell("start", "touch own.txt", "stop")], &["--yes"], 0);
-    let fork = world.run(&["runs", "fork", &run, "--at", "1", "--json"]).code(0).json();
-    let told = world.run(&["runs", "undo", fork["run_id"].as_str().unwrap()]).code(2);
-    assert!(told.err.contains("has not begun yet"), "{}", told.err);
+    let run = run_states(&world, &[shell("start", "touch own.txt", "stop")], &["--yes"], 0);
+    let fork = world.run_program(&["runs", "fork", &run, "--at", "1", "--json"]).code(0).json();
+    let told = world.run_program(&["runs", "undo", fork["run_id"].as_str().unwrap()]).code(2);
+    assert!(told.stderr.contains("has not begun yet"), "{}", told.stderr);
 }
 
 #[test]
 fn what_does_not_come_back_is_said() {
     let world = World::repository();
-    world.write(".gitignore", "*.log\n");
+    world.write_file(".gitignore", "*.log\n");
     world.git(&["init", "-q", "inner"]);
     let commit = "git -c user.name=t -c user.email=t@t commit -q --allow-empty -m more";
     let command = format!("sleep 0.1; echo 1 > made.txt; echo 1 > build.log; echo 1 > inner/file; {commit}");
-    let id = run(&world, &[shell("start", &command, "stop")], &["--yes"], 0);
-    let told = world.run(&["runs", "undo", &id, "--yes"]).code(0);
+    let id = run_states(&world, &[shell("start", &command, "stop")], &["--yes"], 0);
+    let told = world.run_program(&["runs", "undo", &id, "--yes"]).code(0);
     for part in ["build.log (ignored by git)", "inner (a repository of its own)", "HEAD is at another commit"]
     {
-        assert!(told.err.contains(part), "no `{part}` in\n{}", told.err);
+        assert!(told.stderr.contains(part), "no `{part}` in\n{}", told.stderr);
     }
-    assert!(told.out.contains("but for what is noted"), "{}", told.out);
-    let again = world.run(&["runs", "undo", &id, "--yes"]).code(0);
-    assert!(again.out.contains("nothing to do") && again.err.contains("build.log"), "{}", again.err);
+    assert!(told.stdout.contains("but for what is noted"), "{}", told.stdout);
+    let again = world.run_program(&["runs", "undo", &id, "--yes"]).code(0);
+    assert!(again.stdout.contains("nothing to do") && again.stderr.contains("build.log"), "{}", again.stderr);
     // a run that left nothing of that kind
-    let id = run(&world, &[shell("start", "echo 2 > made.txt", "stop")], &["--yes"], 0);
-    let told = world.run(&["runs", "undo", &id, "--yes"]).code(0);
-    assert!(!told.err.contains("note:") && !told.out.contains("but for"), "{}", told.err);
+    let id = run_states(&world, &[shell("start", "echo 2 > made.txt", "stop")], &["--yes"], 0);
+    let told = world.run_program(&["runs", "undo", &id, "--yes"]).code(0);
+    assert!(!told.stderr.contains("note:") && !told.stdout.contains("but for"), "{}", told.stderr);
 }
 
 /// It is undone to the files of here, whatever was stored where it came from.
@@ -88,37 +88,37 @@ fn an_imported_run_is_undone_to_before_it_worked_here() {
         "transition": [{"target": "more"}]});
     let states =
         [shell("start", "echo 1 > a.txt", "ask"), ask, shell("more", "echo 2 > a.txt; touch b.txt", "stop")];
-    let run = run(&there, &states, &["--yes"], 3);
-    let bundle = there.run(&["runs", "export", &run]).code(0).out;
+    let run = run_states(&there, &states, &["--yes"], 3);
+    let bundle = there.run_program(&["runs", "export", &run]).code(0).stdout;
     for steps in [&[][..], &["rewind"], &["fork"]] {
         let here = World::repository();
-        here.write("in.run", &bundle);
-        here.write("a.txt", "ours\n");
-        here.run(&["runs", "import", "in.run"]).code(0);
-        let refused = here.run(&["runs", "undo", &run, "--yes"]).code(2);
-        assert!(refused.err.contains("was imported"), "{}", refused.err);
-        assert!(!here.run(&["runs", "show", &run]).code(0).out.contains("undo:"));
+        here.write_file("in.run", &bundle);
+        here.write_file("a.txt", "ours\n");
+        here.run_program(&["runs", "import", "in.run"]).code(0);
+        let refused = here.run_program(&["runs", "undo", &run, "--yes"]).code(2);
+        assert!(refused.stderr.contains("was imported"), "{}", refused.stderr);
+        assert!(!here.run_program(&["runs", "show", &run]).code(0).stdout.contains("undo:"));
         let mut run = run.clone();
         match steps.first() {
             Some(&"rewind") => {
-                here.run(&["runs", "rewind", &run, "--to", "2", "--keep-files", "--yes"]).code(0);
-                here.run(&["resume", &run, "--yes"]).code(3);
+                here.run_program(&["runs", "rewind", &run, "--to", "2", "--keep-files", "--yes"]).code(0);
+                here.run_program(&["resume", &run, "--yes"]).code(3);
             }
             Some(_) => {
-                let fork = here.run(&["runs", "fork", &run, "--at", "2", "--json"]).code(0).json();
+                let fork = here.run_program(&["runs", "fork", &run, "--at", "2", "--json"]).code(0).json();
                 run = fork["run_id"].as_str().unwrap().to_owned();
-                here.run(&["resume", &run, "--yes"]).code(3);
+                here.run_program(&["resume", &run, "--yes"]).code(3);
             }
             None => {}
         }
-        here.run(&["resume", &run, "--yes", "--results", "go"]).code(0);
-        assert_eq!(here.read("a.txt"), "2\n");
-        let asked = here.run(&["runs", "undo", &run]).code(2);
-        assert!(asked.err.contains("began to work here"), "{}", asked.err);
-        here.run(&["runs", "undo", &run, "--yes"]).code(0);
-        assert_eq!(here.read("a.txt"), "ours\n", "{steps:?}");
+        here.run_program(&["resume", &run, "--yes", "--results", "go"]).code(0);
+        assert_eq!(here.read_file("a.txt"), "2\n");
+        let asked = here.run_program(&["runs", "undo", &run]).code(2);
+        assert!(asked.stderr.contains("began to work here"), "{}", asked.stderr);
+        here.run_program(&["runs", "undo", &run, "--yes"]).code(0);
+        assert_eq!(here.read_file("a.txt"), "ours\n", "{steps:?}");
         assert!(!here.project().join("b.txt").exists());
-        let same = here.run(&["runs", "replay", &run]).code(0).out;
+        let same = here.run_program(&["runs", "replay", &run]).code(0).stdout;
         assert!(same.contains("the same "), "{same}");
     }
 }
@@ -126,26 +126,26 @@ fn an_imported_run_is_undone_to_before_it_worked_here() {
 #[test]
 fn what_the_settings_leave_out_comes_back_all_the_same() {
     let world = World::repository();
-    world.write(".env", "KEY=mine\n");
+    world.write_file(".env", "KEY=mine\n");
     let command = "echo KEY=theirs > .env; echo 1 > code.txt";
-    let id = run(&world, &[shell("start", command, "stop")], &["--yes"], 0);
-    let told = world.run(&["runs", "undo", &id]).code(2);
+    let id = run_states(&world, &[shell("start", command, "stop")], &["--yes"], 0);
+    let told = world.run_program(&["runs", "undo", &id]).code(2);
     for (file, what) in [(".env", "revert"), ("code.txt", "delete")] {
-        assert!(told.err.contains(&format!("\n  {what:<12} {file}\n")), "{}", told.err);
+        assert!(told.stderr.contains(&format!("\n  {what:<12} {file}\n")), "{}", told.stderr);
     }
-    let told = world.run(&["runs", "undo", &id, "--yes"]).code(0);
+    let told = world.run_program(&["runs", "undo", &id, "--yes"]).code(0);
     assert!(
-        told.out.contains("the files are as before run") && !told.out.contains("but for"),
+        told.stdout.contains("the files are as before run") && !told.stdout.contains("but for"),
         "{}",
-        told.out
+        told.stdout
     );
-    assert_eq!(world.read(".env"), "KEY=mine\n");
+    assert_eq!(world.read_file(".env"), "KEY=mine\n");
     // back and forth: with a step, and with the snapshot that undoes it
-    let undo = told.out.lines().find_map(|line| line.strip_prefix("undo this: synthdev ")).unwrap();
-    world.run(&[undo.split(' ').collect::<Vec<_>>(), vec!["--yes"]].concat()).code(0);
-    assert_eq!(world.read(".env"), "KEY=theirs\n");
-    world.run(&["runs", "rewind", &id, "--to", "1", "--yes"]).code(0);
-    assert_eq!(world.read(".env"), "KEY=mine\n");
+    let undo = told.stdout.lines().find_map(|line| line.strip_prefix("undo this: synthdev ")).unwrap();
+    world.run_program(&[undo.split(' ').collect::<Vec<_>>(), vec!["--yes"]].concat()).code(0);
+    assert_eq!(world.read_file(".env"), "KEY=theirs\n");
+    world.run_program(&["runs", "rewind", &id, "--to", "1", "--yes"]).code(0);
+    assert_eq!(world.read_file(".env"), "KEY=mine\n");
 }
 
 #[test]
@@ -164,12 +164,12 @@ fn what_a_snapshot_lacks_is_said_before_and_after() {
         world.write_json("w.json", &json!({"workflow_name": "w", "snapshot": policy, "states": states}));
         ["run", "--workflow-file", "w.json", "--yes", "--json"]
     };
-    let refused = world.run(&workflow("required")).code(1).json();
+    let refused = world.run_program(&workflow("required")).code(1).json();
     assert_eq!(refused["error"]["code"], "snapshot", "{refused}");
     assert!(refused["error"]["detail"].to_string().contains("large.bin (larger than 100 MB)"), "{refused}");
     assert!(!world.project().join("code.txt").exists(), "nothing was begun");
 
-    let report = world.run(&workflow("auto")).code(0).json();
+    let report = world.run_program(&workflow("auto")).code(0).json();
     let warning = &report["warnings"][0];
     assert_eq!(warning["code"], "snapshot_partial", "{report}");
     assert!(warning["text"].to_string().contains("large.bin (larger than 100 MB)"), "{warning}");
@@ -179,10 +179,13 @@ fn what_a_snapshot_lacks_is_said_before_and_after() {
         vec!["runs", "undo", run, "--yes"],
         vec!["snapshot", "restore", snapshot, "--yes"],
     ] {
-        let told = world.run(&command).code(0);
-        let all = format!("{}{}", told.out, told.err);
+        let told = world.run_program(&command).code(0);
+        let all = format!("{}{}", told.stdout, told.stderr);
         assert!(all.contains("stays as it is: large.bin (over the limits"), "{command:?}: {all}");
-        assert!(command[1] == "rewind" || told.out.contains("but for what is noted"), "{command:?}: {all}");
+        assert!(
+            command[1] == "rewind" || told.stdout.contains("but for what is noted"),
+            "{command:?}: {all}"
+        );
     }
 }
 
@@ -191,14 +194,14 @@ fn what_a_snapshot_lacks_is_said_before_and_after() {
 fn a_data_directory_that_others_may_read_is_closed_at_the_start() {
     use std::os::unix::fs::PermissionsExt;
     let world = World::repository();
-    run(&world, &[shell("start", "echo 1 > code.txt", "stop")], &["--yes"], 0);
+    run_states(&world, &[shell("start", "echo 1 > code.txt", "stop")], &["--yes"], 0);
     let mode = |path: &std::path::Path| path.metadata().unwrap().permissions().mode() & 0o777;
     let inside = || std::fs::read_dir(world.data()).unwrap().map(|item| item.unwrap().path());
     for path in inside().chain([world.data()]) {
         let open = if path.is_dir() { 0o755 } else { 0o644 };
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(open)).unwrap();
     }
-    world.run(&["runs", "list"]).code(0);
+    world.run_program(&["runs", "list"]).code(0);
     for path in inside().chain([world.data()]) {
         let closed = if path.is_dir() { 0o700 } else { 0o600 };
         assert_eq!(mode(&path), closed, "{}", path.display());

@@ -20,24 +20,27 @@ fn items(many: u32, budget: Budget) -> Workflow {
         sub_agent: None,
     };
     let ending = StateSpec { name: "start/stop".to_owned(), terminal: true, ..StateSpec::default() };
-    let mut one =
-        workflow(vec![state("start", StateBody::ForEach(spec), 3), state("start/s", speak(), 2), ending]);
+    let mut one = workflow(vec![
+        state("start", StateBody::ForEach(spec), 3),
+        state("start/s", agent_state(), 2),
+        ending,
+    ]);
     one.agents[0].budget = budget;
     one
 }
 
 /// Every call uses so much; what all of them used, and how the run ended.
 fn play_all(spec: RunSpec, each: u64) -> (u64, Play) {
-    let mut play = Play::of(spec);
+    let mut play = Play::from_spec(spec);
     let mut used = 0;
     while play.pending.iter().any(|effect| matches!(effect, Effect::CallModel { .. })) {
-        play.act(Act::Costs(each));
+        play.perform_act(Act::Costs(each));
         used += each;
     }
     (used, play)
 }
 
-fn of_version(workflows: Vec<Workflow>, machine_version: u32) -> RunSpec {
+fn spec_of_version(workflows: Vec<Workflow>, machine_version: u32) -> RunSpec {
     RunSpec { machine_version, ..spec(workflows, false) }
 }
 
@@ -46,11 +49,11 @@ fn a_failing_item_gives_its_agent_nothing() {
     // an item that fails for the budget of its agent moved its end by a tenth, which let some of the others speak
     for (version, most) in [(MACHINE_VERSION, 1_000), (4, u64::MAX)] {
         let one = items(100, tokens(None, 1_000));
-        let (used, play) = play_all(of_version(vec![one], version), 90);
+        let (used, play) = play_all(spec_of_version(vec![one], version), 90);
         assert!(used <= most, "version {version}: {used}");
         assert_eq!(play.raised.is_empty(), version == MACHINE_VERSION, "{:?}", play.raised);
         assert_eq!(play.lines.last().unwrap(), "end completed");
-        play.finish();
+        play.finish_and_replay();
     }
 }
 
@@ -64,13 +67,13 @@ fn children_that_are_led_on_share_a_tenth() {
     let inner = || Workflow {
         name: "inner".to_owned(),
         on_limit: Some(StateIx(1)),
-        ..workflow(vec![state("start", speak(), 0), state("last", speak(), 2)])
+        ..workflow(vec![state("start", agent_state(), 0), state("last", agent_state(), 2)])
     };
     for (version, most) in [(MACHINE_VERSION, 1_100), (4, u64::MAX)] {
-        let (used, play) = play_all(of_version(vec![root(), inner()], version), 40);
+        let (used, play) = play_all(spec_of_version(vec![root(), inner()], version), 40);
         assert!(used > 700 && used <= most, "version {version}: {used}");
         assert_eq!(play.raised.len() > 1, version == 4, "{:?}", play.raised);
-        play.finish();
+        play.finish_and_replay();
     }
 }
 
@@ -89,13 +92,13 @@ fn a_person_gives_so_much_more() {
     ];
     for (amount, end) in rows {
         let mut play = Play::new(vec![looping(tokens(None, 1_000), None)], true);
-        play.act(Act::Costs(990));
+        play.perform_act(Act::Costs(990));
         assert_eq!(play.lines.last().unwrap(), "ask budget.tokens");
-        play.act(more(amount.clone()));
+        play.perform_act(more(amount.clone()));
         let raised: Vec<_> =
             end.map(|end| ("run".to_owned(), "tokens".to_owned(), end)).into_iter().collect();
         assert_eq!(play.raised, raised, "{amount}");
-        play.finish();
+        play.finish_and_replay();
     }
     // as much again is enough for the call that asked for it, however small the budget was
     let mut small = looping(tokens(None, 100), None);
@@ -103,19 +106,20 @@ fn a_person_gives_so_much_more() {
     small.agents[0].choice.parameters.max_output_tokens = Some(20_000);
     small.agents[0].system_prompt = "long ".repeat(400);
     let mut play = Play::new(vec![small], true);
-    play.act(Act::Answers(UserAnswer::Continue));
+    play.perform_act(Act::Answers(UserAnswer::Continue));
     assert_eq!(play.lines.iter().filter(|line| *line == "ask budget.tokens").count(), 1, "{:?}", play.lines);
     // branches that wait for the same are given it once
-    let mut play = Play::of(of_version(vec![fan(3, tokens(None, 100), 10)], MACHINE_VERSION));
+    let mut play =
+        Play::from_spec(spec_of_version(vec![fan_workflow(3, tokens(None, 100), 10)], MACHINE_VERSION));
     for _ in 0..3 {
-        play.act(Act::Costs(40));
+        play.perform_act(Act::Costs(40));
     }
     assert_eq!(play.lines.last().unwrap(), "end paused budget_exceeded");
-    let pauses = play.machine.pauses();
+    let pauses = play.machine.open_pauses();
     assert!(pauses.len() > 1 && pauses[0].kind.as_deref() == Some("tokens"), "{pauses:?}");
     let answer = UserAnswer::Value { value: json!({"budget": 200}) };
     let answers = pauses.iter().map(|pause| (pause.call, answer.clone())).collect();
-    play.feed(Input::Resumed(Box::new(ResumeInput { answers, ..ResumeInput::default() })));
+    play.feed_input(Input::Resumed(Box::new(ResumeInput { answers, ..ResumeInput::default() })));
     let used = play.machine.progress().usage.total();
     assert_eq!(play.raised, [("run".to_owned(), "tokens".to_owned(), used as f64 + 200.0)]);
 }

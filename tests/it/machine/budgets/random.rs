@@ -12,8 +12,8 @@ const SEEDS: u64 = 1_000;
 
 /// Branches of a few states each, one agent a branch; then one state more.
 fn program(luck: &mut Luck) -> Workflow {
-    let branches = luck.between(1, 5);
-    let length = luck.between(1, 4);
+    let branches = luck.random_between(1, 5);
+    let length = luck.random_between(1, 4);
     let name = |at: usize| format!("b{at}");
     let first = |branch: usize| 1 + branch * (length + 1);
     let end = 1 + branches * (length + 1);
@@ -45,18 +45,18 @@ fn program(luck: &mut Luck) -> Workflow {
     whole.agents = (0..branches)
         .map(|at| {
             let price = TokenPrice {
-                input: luck.between(0, 50) as f64,
-                output: luck.between(0, 200) as f64,
-                cached: luck.chance(50).then_some(1.5),
-                written: luck.chance(50).then(|| luck.between(1, 80) as f64),
+                input: luck.random_between(0, 50) as f64,
+                output: luck.random_between(0, 200) as f64,
+                cached: luck.random_chance(50).then_some(1.5),
+                written: luck.random_chance(50).then(|| luck.random_between(1, 80) as f64),
             };
             let mut agent =
                 AgentSpec { id: format!("a{at}"), budget: budget(luck, 25, 3), ..whole.agents[0].clone() };
-            agent.choice.model = format!("m{}", luck.below(3));
-            agent.choice.price = luck.chance(85).then_some(price);
-            agent.choice.max_output = Some(luck.between(300, 90_000) as u64);
+            agent.choice.model = format!("m{}", luck.random_below(3));
+            agent.choice.price = luck.random_chance(85).then_some(price);
+            agent.choice.max_output = Some(luck.random_between(300, 90_000) as u64);
             agent.choice.parameters = ModelParameters {
-                max_output_tokens: luck.chance(60).then(|| luck.between(10, 3_000) as u64),
+                max_output_tokens: luck.random_chance(60).then(|| luck.random_between(10, 3_000) as u64),
                 ..ModelParameters::default()
             };
             agent
@@ -68,9 +68,10 @@ fn program(luck: &mut Luck) -> Workflow {
 /// Tokens, dollars, both or nothing; for about so many calls.
 fn budget(luck: &mut Luck, percent: usize, calls: usize) -> Budget {
     let mut budget = Budget::default();
-    if luck.chance(percent) {
-        budget.tokens.hard = luck.chance(60).then(|| (luck.between(150, 3_000) * calls) as u64);
-        budget.cost_usd.hard = luck.chance(60).then(|| (luck.between(1, 300) * calls) as f64 / 1_000.0);
+    if luck.random_chance(percent) {
+        budget.tokens.hard = luck.random_chance(60).then(|| (luck.random_between(150, 3_000) * calls) as u64);
+        budget.cost_usd.hard =
+            luck.random_chance(60).then(|| (luck.random_between(1, 300) * calls) as f64 / 1_000.0);
     }
     budget
 }
@@ -83,7 +84,7 @@ struct Account {
 }
 
 impl Account {
-    fn add(&mut self, usage: &TokenUsage, price: Option<TokenPrice>) {
+    fn add_usage(&mut self, usage: &TokenUsage, price: Option<TokenPrice>) {
         self.tokens += usage.total();
         self.usd += price.map_or(0.0, |price| price.cost_usd(usage));
     }
@@ -95,16 +96,21 @@ struct Judge {
     /// Hard ends that were raised, by owner and kind.
     raised: BTreeMap<(String, String), f64>,
     /// Calls by state that are under way at once, at most.
-    beside: usize,
+    max_concurrent: usize,
 }
 
 impl Judge {
     fn new(workflow: &Workflow) -> Self {
-        Self { workflow: workflow.clone(), accounts: BTreeMap::new(), raised: BTreeMap::new(), beside: 0 }
+        Self {
+            workflow: workflow.clone(),
+            accounts: BTreeMap::new(),
+            raised: BTreeMap::new(),
+            max_concurrent: 0,
+        }
     }
 
     /// Whose budgets a call counts for. A state's one is for one visit, which is one call here.
-    fn owners(&self, call: CallId, request: &ModelRequest) -> Vec<(String, Budget, String)> {
+    fn budget_owners(&self, call: CallId, request: &ModelRequest) -> Vec<(String, Budget, String)> {
         let named = |name: &str| self.workflow.states.iter().find(|state| state.name == name);
         let agent = self.workflow.agents.iter().find(|agent| agent.id == request.agent).unwrap();
         let state = named(&request.state).unwrap();
@@ -119,10 +125,10 @@ impl Judge {
         owners
     }
 
-    fn count(&mut self, seed: u64, call: CallId, request: &ModelRequest, usage: &TokenUsage) {
-        for (owner, budget, account) in self.owners(call, request) {
+    fn count_usage(&mut self, seed: u64, call: CallId, request: &ModelRequest, usage: &TokenUsage) {
+        for (owner, budget, account) in self.budget_owners(call, request) {
             let account = self.accounts.entry(account).or_default();
-            account.add(usage, request.choice.price);
+            account.add_usage(usage, request.choice.price);
             let end = |kind: &str, hard: Option<f64>| {
                 let raised = self.raised.get(&(owner.clone(), kind.to_owned())).copied();
                 raised.or(hard).unwrap_or(f64::INFINITY)
@@ -141,37 +147,40 @@ impl Judge {
 
 /// Anything up to what the call may use.
 fn usage(luck: &mut Luck, request: &ModelRequest) -> TokenUsage {
-    let up_to = |luck: &mut Luck, most: u64| match luck.below(4) {
+    let up_to = |luck: &mut Luck, most: u64| match luck.random_below(4) {
         0 => most,
-        _ => luck.between(0, usize::try_from(most).unwrap()) as u64,
+        _ => luck.random_between(0, usize::try_from(most).unwrap()) as u64,
     };
     let most = request.choice.parameters.max_output_tokens.unwrap_or(request.choice.answer_tokens());
     let prompt = up_to(luck, request.tokens_at_most());
     let cached = up_to(luck, prompt);
     let written = up_to(luck, prompt - cached);
     // most answers are short, so that a run gets far
-    let completion = if luck.chance(70) { up_to(luck, most.min(200)) } else { up_to(luck, most) };
+    let completion = if luck.random_chance(70) { up_to(luck, most.min(200)) } else { up_to(luck, most) };
     TokenUsage { prompt, completion, cached, written, ..TokenUsage::default() }
 }
 
 /// Plays a run to its end, granting more whenever it is asked for, or not at all.
-fn play(seed: u64, workflow: &Workflow, luck: &mut Luck, grants: bool) -> (Play, Judge) {
+fn play_run(seed: u64, workflow: &Workflow, luck: &mut Luck, grants: bool) -> (Play, Judge) {
     let mut play = Play::new(vec![workflow.clone()], grants);
     let mut judge = Judge::new(workflow);
-    while !play.machine.is_over() {
+    while !play.machine.is_idle_for_good() {
         let calls = play.pending.iter().filter(|effect| matches!(effect, Effect::CallModel { .. })).count();
-        judge.beside = judge.beside.max(calls);
-        let at = luck.below(play.pending.len());
+        judge.max_concurrent = judge.max_concurrent.max(calls);
+        let at = luck.random_below(play.pending.len());
         let effect = play.pending.remove(at);
-        play.now += 1;
+        play.clock += 1;
         match effect {
             Effect::CallModel { call, request } => {
                 let usage = usage(luck, &request);
-                judge.count(seed, call, &request, &usage);
-                play.feed(Input::Replied { call, reply: ModelReply { usage, ..reply("words", 2) } });
+                judge.count_usage(seed, call, &request, &usage);
+                play.feed_input(Input::Replied {
+                    call,
+                    reply: ModelReply { usage, ..text_reply("words", 2) },
+                });
             }
             Effect::AskPerson { call, .. } => {
-                play.feed(Input::Answered { call, answer: UserAnswer::Continue })
+                play.feed_input(Input::Answered { call, answer: UserAnswer::Continue })
             }
             other => panic!("seed {seed}: {other:?}"),
         }
@@ -200,27 +209,27 @@ fn a_thousand_runs_never_pass_a_budget_and_end_the_same_when_it_is_raised() {
             lines.sort();
             lines
         };
-        let (whole, _) = play(seed, &free, &mut Luck::new(seed + 7_000), false);
+        let (whole, _) = play_run(seed, &free, &mut Luck::new(seed + 7_000), false);
         assert_eq!(whole.lines.last().unwrap(), "end completed", "seed {seed}");
 
-        let (alone, judge) = play(seed, &workflow, &mut Luck::new(seed + 8_000), false);
+        let (alone, judge) = play_run(seed, &workflow, &mut Luck::new(seed + 8_000), false);
         let progress = alone.machine.progress();
-        beside += usize::from(judge.beside > 1);
+        beside += usize::from(judge.max_concurrent > 1);
         if progress.status.as_str() == "paused" {
             paused += 1;
             assert_eq!(progress.error.as_ref().unwrap().code, "budget_exceeded", "seed {seed}");
             nearly += usize::from(progress.usage.total() > 0);
         }
 
-        let (granted, judge) = play(seed, &workflow, &mut Luck::new(seed + 9_000), true);
+        let (granted, judge) = play_run(seed, &workflow, &mut Luck::new(seed + 9_000), true);
         assert_eq!(granted.lines.last().unwrap(), "end completed", "seed {seed}: {:#?}", granted.lines);
         assert_eq!(entered(&granted), entered(&whole), "seed {seed}");
         let ledger = granted.machine.ledger();
         assert_eq!(ledger.entries.len(), whole.machine.ledger().entries.len(), "seed {seed}");
         raised += usize::from(!judge.raised.is_empty());
         if seed % 25 == 0 {
-            alone.finish();
-            granted.finish();
+            alone.finish_and_replay();
+            granted.finish_and_replay();
         }
     }
     assert!(

@@ -23,10 +23,10 @@ use synthdev::engine::effect::Effect;
 use synthdev::engine::event::RunEvent;
 use synthdev::engine::input::{Input, ResumeInput, RewindInput, UserAnswer};
 use synthdev::engine::machine::Machine;
-use synthdev::engine::replay::replay;
+use synthdev::engine::replay::replay_inputs;
 use synthdev::engine::run_spec::{MACHINE_VERSION, RunSpec};
 
-use super::super::{call_of, reply};
+use super::super::{effect_call, text_reply};
 
 const SETTINGS: &str = include_str!("../../../../config/settings.json");
 const MODELS: &str = include_str!("../../../../config/models.json");
@@ -43,7 +43,7 @@ pub fn program(workflows: &[Value]) -> WorkflowProgram {
     });
     let mut command_line = SettingOverrides::default();
     for level in ["base", "smart", "fast"] {
-        command_line.set(&format!("levels.{level}.provider"), "scripted", "--replies");
+        command_line.set_override(&format!("levels.{level}.provider"), "scripted", "--replies");
     }
     let sources = ConfigSources {
         settings: vec![built_in("built-in:config/settings.json", SETTINGS)],
@@ -56,7 +56,7 @@ pub fn program(workflows: &[Value]) -> WorkflowProgram {
         command_line,
         ..ConfigSources::default()
     };
-    let catalog = ConfigCatalog::load(sources, bootstrap::specs(Path::new("/")));
+    let catalog = ConfigCatalog::load(sources, bootstrap::tool_specs(Path::new("/")));
     let name = workflows[0]["workflow_name"].as_str().unwrap();
     catalog.program(name).unwrap_or_else(|found| panic!("{found:#?}"))
 }
@@ -69,11 +69,11 @@ pub struct Played {
     /// Asked for and not answered, in order.
     pub pending: VecDeque<Effect>,
     /// What is asked of models: agent and model.
-    pub asked: Vec<String>,
+    pub asked_models: Vec<String>,
     scripts: ScriptIsolate,
     replies: BTreeMap<String, VecDeque<Value>>,
     answers: VecDeque<UserAnswer>,
-    now: i64,
+    clock: i64,
 }
 
 impl Played {
@@ -96,19 +96,19 @@ impl Played {
             inputs: Vec::new(),
             events: Vec::new(),
             pending: VecDeque::new(),
-            asked: Vec::new(),
+            asked_models: Vec::new(),
             scripts: ScriptIsolate::new(ScriptLimits::default()),
             replies: queues(&replies),
             answers: answers.iter().cloned().collect(),
-            now: 1_000,
+            clock: 1_000,
         };
-        played.feed(Input::Started { seed: 7 });
+        played.feed_input(Input::Started { seed: 7 });
         played
     }
 
-    pub fn feed(&mut self, input: Input) {
-        self.now += 1;
-        let at = Timestamp(self.now);
+    pub fn feed_input(&mut self, input: Input) {
+        self.clock += 1;
+        let at = Timestamp(self.clock);
         self.inputs.push((at, input.clone()));
         if matches!(input, Input::Resumed(_)) {
             // whoever is there is asked anew
@@ -116,13 +116,13 @@ impl Played {
                 |effect: &Effect| matches!(effect, Effect::AskPerson { .. } | Effect::AskApproval { .. });
             self.pending.retain(|effect| !asks(effect));
         }
-        let output = self.machine.handle(at, input);
+        let output = self.machine.handle_input(at, input);
         self.events.extend(output.events);
         for effect in output.effects {
             match effect {
                 Effect::Abort { call } => {
                     let before = self.pending.len();
-                    self.pending.retain(|effect| call_of(effect) != Some(call));
+                    self.pending.retain(|effect| effect_call(effect) != Some(call));
                     assert_eq!(self.pending.len() + 1, before, "stopped, and nobody had asked: {call}");
                 }
                 Effect::Finish => {}
@@ -132,82 +132,86 @@ impl Played {
     }
 
     /// Goes on until the `nth` (from 1) thing that is called so is next, or to the end.
-    pub fn until(&mut self, stop: &str, mut nth: usize) {
-        while !self.machine.is_over() {
-            if self.next() == stop {
+    pub fn play_until(&mut self, stop: &str, mut nth: usize) {
+        while !self.machine.is_idle_for_good() {
+            if self.next_name() == stop {
                 nth -= 1;
                 if nth == 0 {
                     return;
                 }
             }
-            self.step();
+            self.play_next();
         }
         assert_eq!(stop, "", "never came: {:#?}", self.events);
     }
 
     /// Somebody takes the run up, with another definition if one is given.
-    pub fn resume(&mut self, program: Option<WorkflowProgram>) {
-        self.feed(Input::Resumed(Box::new(ResumeInput { present: true, program, ..ResumeInput::default() })));
+    pub fn resume_with(&mut self, program: Option<WorkflowProgram>) {
+        self.feed_input(Input::Resumed(Box::new(ResumeInput {
+            present: true,
+            program,
+            ..ResumeInput::default()
+        })));
     }
 
     /// Goes back to the moment before a step, or begins a fork there.
-    pub fn back(&mut self, returned: RewindInput, replies: &Value) {
-        self.now += 1;
+    pub fn rewind_to(&mut self, returned: RewindInput, replies: &Value) {
+        self.clock += 1;
         let kept = (0..self.inputs.len())
             .find(|at| {
-                let told = replay(Arc::clone(&self.spec), self.inputs[..=*at].to_vec()).events;
+                let told = replay_inputs(Arc::clone(&self.spec), self.inputs[..=*at].to_vec()).events;
                 let entered = told.iter().filter(|(_, event)| matches!(event, RunEvent::StateEntered { .. }));
                 entered.count() >= returned.step as usize
             })
             .unwrap();
         let returned = RewindInput { kept: kept + 1, ..returned };
-        self.inputs.push((Timestamp(self.now), Input::Returned(Box::new(returned))));
-        let replayed = replay(Arc::clone(&self.spec), self.inputs.clone());
+        self.inputs.push((Timestamp(self.clock), Input::Returned(Box::new(returned))));
+        let replayed = replay_inputs(Arc::clone(&self.spec), self.inputs.clone());
         self.machine = replayed.machine;
         self.events = replayed.events.into_iter().map(|(_, event)| event).collect();
         self.pending = replayed.pending.into_iter().map(|pending| pending.effect).collect();
         self.replies = queues(replies);
-        self.resume(None);
+        self.resume_with(None);
     }
 
     /// A replay of what was put in tells the same.
-    pub fn replays(&self) {
-        let told = replay(Arc::clone(&self.spec), self.inputs.clone());
+    pub fn assert_replays(&self) {
+        let told = replay_inputs(Arc::clone(&self.spec), self.inputs.clone());
         let told: Vec<RunEvent> = told.events.into_iter().map(|(_, event)| event).collect();
         assert_eq!(told, self.events);
     }
 
     /// Does what is next; timers run out only where nothing else is left.
-    pub fn step(&mut self) {
-        let at = self.at();
+    pub fn play_next(&mut self) {
+        let at = self.input_count();
         let effect = self.pending.remove(at).expect("something is asked for");
-        let input = self.perform(effect);
-        self.feed(input);
+        let input = self.perform_effect(effect);
+        self.feed_input(input);
     }
 
-    fn at(&self) -> usize {
+    fn input_count(&self) -> usize {
         self.pending.iter().position(|effect| !matches!(effect, Effect::SetTimer { .. })).unwrap_or(0)
     }
 
-    fn next(&self) -> String {
-        self.pending.get(self.at()).map(named).unwrap_or_default()
+    fn next_name(&self) -> String {
+        self.pending.get(self.input_count()).map(effect_name).unwrap_or_default()
     }
 
-    pub fn finish(&mut self) {
-        self.until("", 0);
+    pub fn play_to_end(&mut self) {
+        self.play_until("", 0);
     }
 
-    fn perform(&mut self, effect: Effect) -> Input {
+    fn perform_effect(&mut self, effect: Effect) -> Input {
         match effect {
-            Effect::Evaluate { call, job } => match self.scripts.evaluate(job) {
+            Effect::Evaluate { call, job } => match self.scripts.evaluate_job(job) {
                 Ok(outcome) => Input::Evaluated { call, outcome },
                 Err(error) => Input::ScriptFailed { call, error },
             },
             Effect::CallModel { call, request } => {
-                self.asked.push(format!("{} {}", request.agent, request.choice.model));
+                self.asked_models.push(format!("{} {}", request.agent, request.choice.model));
                 let said = self.replies.get_mut(&request.agent).and_then(VecDeque::pop_front);
                 let said = said.unwrap_or_else(|| panic!("`{}` has no reply left", request.agent));
-                Input::Replied { call, reply: said_by(&said) }
+                Input::Replied { call, reply: parse_reply(&said) }
             }
             Effect::AskApproval { call, .. } => Input::Approved { call, decision: ApprovalDecision::Allow },
             Effect::RunTool { call, invocation, .. } => {
@@ -240,7 +244,7 @@ impl Played {
     }
 
     /// Status, error code, output.
-    pub fn end(&self) -> String {
+    pub fn end_text(&self) -> String {
         let progress = self.machine.progress();
         let error = progress.error.map_or_else(String::new, |error| format!(" {}", error.code));
         let output = progress.output.map_or_else(String::new, |output| format!(" {output}"));
@@ -253,19 +257,19 @@ fn queues(replies: &Value) -> BTreeMap<String, VecDeque<Value>> {
     replies.as_object().unwrap().iter().map(|(agent, said)| (agent.clone(), list(said))).collect()
 }
 
-fn said_by(said: &Value) -> ModelReply {
+fn parse_reply(said: &Value) -> ModelReply {
     let Some(call) = said.as_object().and_then(|calls| calls.iter().next()) else {
-        return reply(said.as_str().unwrap(), 10);
+        return text_reply(said.as_str().unwrap(), 10);
     };
     let (name, arguments) = (call.0.clone(), call.1.to_string());
     ModelReply {
         tool_calls: vec![ToolCall { id: "c".to_owned(), name, arguments, original: None }],
-        ..reply("", 10)
+        ..text_reply("", 10)
     }
 }
 
 /// `model coder in code`, `choose review`, `script start`, `values code`, `approve shell`, `tool shell`, `ask`, `timer`.
-fn named(effect: &Effect) -> String {
+fn effect_name(effect: &Effect) -> String {
     match effect {
         Effect::CallModel { request, .. } => format!("model {} in {}", request.agent, request.state),
         Effect::Evaluate { job, .. } => {

@@ -8,12 +8,12 @@ use serde_json::{Value, json};
 
 use super::super::super::cli::world::World;
 use super::super::client::Client;
-use super::super::flows::{failing, flow, world};
+use super::super::flows::{failing_workflow, flow, world};
 use super::super::transcript::Transcript;
 use crate::support::model_server::{ModelServer, messages};
 
 /// The workflow of seeds 000 and 003: a prompt, a browser, an audio file, an upload.
-pub fn jira() -> Value {
+pub fn jira_workflow() -> Value {
     let script = |source: &str| json!({"script": format!("() => {{ {source} }}")});
     let texts = ["summary", "description", "quote", "projectKey"];
     let mut flow = flow(
@@ -80,7 +80,7 @@ pub fn two_calls(second: &str) -> Transcript {
    "workflowName": "create_jira_with_audio",
    "completedSteps": ["start", "generatePrompt", "createTicket", "generateAudio", "uploadToJira", "stop"]}
 "#;
-    Transcript::new(|| world(&[jira()]), &[], &text.replace("SECOND", second))
+    Transcript::new(|| world(&[jira_workflow()]), &[], &text.replace("SECOND", second))
 }
 
 #[test]
@@ -88,7 +88,7 @@ fn the_results_may_stand_beside_the_token() {
     two_calls(
         r#"{"workflowId": "$token", "ticketKey": "PROJ-123", "ticketUrl": "https://jira.company.com/browse/PROJ-123"}"#,
     )
-    .holds();
+    .check_transcript();
 }
 
 #[test]
@@ -102,7 +102,7 @@ fn the_id_of_a_run_is_no_token() {
 > resume_workflow {"workflowId": "$run"}
 ! {"code": -32602, "message": "Missing required argument: results", "data": {"type": "missing_argument", "missing": ["results"]}}
 "#;
-    Transcript::new(|| world(&[jira()]), &[], text).holds();
+    Transcript::new(|| world(&[jira_workflow()]), &[], text).check_transcript();
 }
 
 #[test]
@@ -116,7 +116,7 @@ fn a_partial_answer_is_resumed_with_step_data() {
     }
   }"#,
     )
-    .holds();
+    .check_transcript();
 }
 
 /// A role that extracts nothing and has no tools.
@@ -135,7 +135,7 @@ fn agent() -> World {
         json!([{"agent_role": "jira_agent", "context": "main", "role": "assistant", "max_tool_rounds": 10}]);
     let world = world(&[flow]);
     let role = json!({"jira_agent": {"level": "base", "systemMessage": "You are a Jira automation agent", "includedTools": []}});
-    world.configure("roles/jira.json", &role.to_string());
+    world.write_user_file("roles/jira.json", &role.to_string());
     world
 }
 
@@ -155,7 +155,7 @@ fn a_client_that_samples_is_asked_during_the_call() {
 "#;
     let mut transcript = Transcript::new(agent, &OURS, text);
     transcript.capabilities = json!({"sampling": {}});
-    transcript.holds();
+    transcript.check_transcript();
 }
 
 #[test]
@@ -170,7 +170,7 @@ fn one_that_does_not_is_asked_by_the_answer() {
    {"status": "completed", "success": true, "workflowId": "$run", "workflowName": "jira_by_sampling",
     "completedSteps": ["start", "createTicket", "stop"], "data": {"ticketKey": "PROJ-123"}, "output": {"ticketKey": "PROJ-123"}}}
 "#;
-    Transcript::new(agent, &OURS, text).holds();
+    Transcript::new(agent, &OURS, text).check_transcript();
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -183,10 +183,10 @@ async fn a_model_of_our_own_makes_it_one_call() {
         ("SYNTHDEV_API_KEY", "sk-loopback-0001"),
         ("SYNTHDEV_BASE_MODEL", "claude-3-5-sonnet-20241022"),
     ] {
-        world.set(name, value);
+        world.set_variable(name, value);
     }
-    let mut client = Client::open(&world);
-    let told = client.call("jira_by_sampling", json!({"task": "Navigate to https://jira..."}));
+    let mut client = Client::open_client(&world);
+    let told = client.call_tool("jira_by_sampling", json!({"task": "Navigate to https://jira..."}));
     assert_eq!(
         (&told["status"], &told["data"]["ticketKey"]),
         (&json!("completed"), &json!("PROJ-123")),
@@ -197,7 +197,7 @@ async fn a_model_of_our_own_makes_it_one_call() {
     let body = &asked[0].body;
     assert_eq!(body["model"], "claude-3-5-sonnet-20241022", "{body}");
     assert!(body["messages"].to_string().contains("Navigate to https://jira..."), "{body}");
-    client.close();
+    client.close_client();
 }
 
 #[test]
@@ -209,14 +209,14 @@ fn a_failed_answer() {
    "error": {"type": "review.rejected", "title": "$title", "detail": "$detail", "instance": "$instance"},
    "errors": [{"type": "review.rejected", "title": "$title", "detail": "$detail", "instance": "$instance"}]}
 "#;
-    Transcript::new(|| world(&[failing()]), &[], text).holds();
+    Transcript::new(|| world(&[failing_workflow()]), &[], text).check_transcript();
 }
 
 #[test]
 fn resume_workflow_is_a_tool_of_its_own() {
     let world = world(&[]);
-    let mut client = Client::open(&world);
-    let listed = client.ask("tools/list", json!({}))["result"]["tools"].clone();
+    let mut client = Client::open_client(&world);
+    let listed = client.send_request("tools/list", json!({}))["result"]["tools"].clone();
     let tool = listed.as_array().unwrap().iter().find(|tool| tool["name"] == "resume_workflow").unwrap();
     assert_eq!(tool["description"], "Resume a paused workflow with results from LLM task");
     let schema = &tool["inputSchema"];
@@ -232,11 +232,11 @@ fn resume_workflow_is_a_tool_of_its_own() {
     assert_eq!(property("results")["type"], "object");
     let words = property("results")["description"].as_str().unwrap();
     assert!(words.starts_with("Results from executing the LLM task"), "S3.10: {words}");
-    client.close();
+    client.close_client();
 }
 
 /// Answers one request as a tracker would; its address and what it heard.
-fn tracker() -> (String, thread::JoinHandle<String>) {
+fn tracker_server() -> (String, thread::JoinHandle<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     let heard = thread::spawn(move || {
@@ -260,7 +260,7 @@ fn tracker() -> (String, thread::JoinHandle<String>) {
 
 #[test]
 fn an_http_request_in_its_place_is_one_call() {
-    let (url, heard) = tracker();
+    let (url, heard) = tracker_server();
     let mut flow = flow(
         "by_rest",
         &json!([
@@ -276,9 +276,9 @@ fn an_http_request_in_its_place_is_one_call() {
     );
     flow["input"] = json!([{"name": "summary", "type": "string"}, {"name": "projectKey", "type": "string"}]);
     let mut world = world(&[flow]);
-    world.set("JIRA_TOKEN", "dXNlcjp0b2tlbg==");
+    world.set_variable("JIRA_TOKEN", "dXNlcjp0b2tlbg==");
     let mut client = Client::open_with(&world, &["--yes"]);
-    let told = client.call("by_rest", json!({"summary": "Dark mode", "projectKey": "PROJ"}));
+    let told = client.call_tool("by_rest", json!({"summary": "Dark mode", "projectKey": "PROJ"}));
     assert_eq!(
         (&told["status"], &told["data"]),
         (&json!("completed"), &json!({"ticketKey": "PROJ-123"})),
@@ -291,5 +291,5 @@ fn an_http_request_in_its_place_is_one_call() {
     let body = heard.split("\r\n\r\n").nth(1).unwrap();
     let fields = json!({"project": {"key": "PROJ"}, "summary": "Dark mode", "issuetype": {"name": "Task"}});
     assert_eq!(serde_json::from_str::<Value>(body).unwrap(), json!({"fields": fields}));
-    client.close();
+    client.close_client();
 }

@@ -9,7 +9,7 @@ use super::super::transcript::Transcript;
 const NONE: [&str; 0] = [];
 
 /// The parsing tool gives the decision its schema.
-fn translating(decides: bool) -> World {
+fn translating_world(decides: bool) -> World {
     let take = if decides {
         "this.common_data.result = function.generated_data.arguments;"
     } else {
@@ -36,7 +36,7 @@ fn translating(decides: bool) -> World {
         let function = json!({"name": "generated_data", "description": "Gives it", "parameters": parameters});
         role["parsingTools"] = json!([{"type": "function", "function": function, "parsingOnly": true}]);
     }
-    world.configure("roles/translator.json", &json!({"translator": role}).to_string());
+    world.write_user_file("roles/translator.json", &json!({"translator": role}).to_string());
     world
 }
 
@@ -91,29 +91,29 @@ const ANSWERED: &str = r#"
 
 fn transcript(decides: bool, more: &str) -> Transcript {
     let text = format!("{ASKED}{more}").replace("KIND", if decides { OBJECT } else { TEXT });
-    Transcript::new(move || translating(decides), &NONE, &text)
+    Transcript::new(move || translating_world(decides), &NONE, &text)
 }
 
-fn answered(data: &str, result: &str) -> String {
+fn answered_text(data: &str, result: &str) -> String {
     ANSWERED.replace("DATA", data).replace("RESULT", result)
 }
 
 #[test]
 fn a_text_is_asked_for_and_given() {
     let data = r#"{"text": "Bonjour", "usage": {"inputTokens": 10, "outputTokens": 5}}"#;
-    transcript(false, &answered(data, r#"{"said": "Bonjour"}"#)).holds();
+    transcript(false, &answered_text(data, r#"{"said": "Bonjour"}"#)).check_transcript();
 }
 
 #[test]
 fn an_object_is_asked_for_with_its_schema() {
     let data = r#"{"object": {"translation": "Bonjour"}, "usage": {"inputTokens": 10, "outputTokens": 5}}"#;
-    transcript(true, &answered(data, r#"{"translation": "Bonjour"}"#)).holds();
+    transcript(true, &answered_text(data, r#"{"translation": "Bonjour"}"#)).check_transcript();
 }
 
 #[test]
 fn the_object_may_be_the_data_itself() {
     let data = r#"{"tasks": [{"id": 1}], "metadata": {"projectName": "x"}}"#;
-    transcript(true, &answered(data, data)).holds();
+    transcript(true, &answered_text(data, data)).check_transcript();
 }
 
 #[test]
@@ -131,9 +131,9 @@ fn an_error_of_the_agents_call_is_the_workflows() {
   }}
 < {{"status": "agent_response_processed_by_taskmaster_with_error", "interactionId": "$interaction", "run": {pending} }}
 {}"#,
-        answered(r#"{"text": "Bonjour"}"#, r#"{"said": "Bonjour"}"#).replace("$interaction", "$second")
+        answered_text(r#"{"text": "Bonjour"}"#, r#"{"said": "Bonjour"}"#).replace("$interaction", "$second")
     );
-    transcript(false, &failed).holds();
+    transcript(false, &failed).check_transcript();
 }
 
 #[test]
@@ -146,8 +146,8 @@ fn the_project_root_must_be_the_runs() {
   }
 ! {"code": -32602, "message": "$_", "data": {"type": "wrong_argument", "argument": "projectRoot"}}
 "#;
-    let more = answered(r#"{"text": "Bonjour"}"#, r#"{"said": "Bonjour"}"#);
-    transcript(false, &format!("{elsewhere}{more}")).holds();
+    let more = answered_text(r#"{"text": "Bonjour"}"#, r#"{"said": "Bonjour"}"#);
+    transcript(false, &format!("{elsewhere}{more}")).check_transcript();
 }
 
 #[test]
@@ -157,8 +157,8 @@ fn an_answer_in_pieces_is_refused_and_the_whole_one_taken() {
 < {"status": "error", "success": false, "error": {"type": "validation", "title": "The answer does not fit",
    "detail": "`data.text` is missing (a text, or `data.toolCalls`)", "hint": "$_", "triesLeft": "$_"}}
 "#;
-    let more = answered(r#"{"text": "Bonjour"}"#, r#"{"said": "Bonjour"}"#);
-    transcript(false, &format!("{piece}{more}")).holds();
+    let more = answered_text(r#"{"text": "Bonjour"}"#, r#"{"said": "Bonjour"}"#);
+    transcript(false, &format!("{piece}{more}")).check_transcript();
 }
 
 #[test]
@@ -169,7 +169,7 @@ fn an_interaction_that_nobody_asked_for_is_unknown() {
 ! {"code": -32602, "message": "Unknown or expired interactionId: some-unique-uuid-string-generated-by-taskmaster",
    "data": {"type": "interaction_unknown"}}
 "#;
-    Transcript::new(|| translating(false), &NONE, text).holds();
+    Transcript::new(|| translating_world(false), &NONE, text).check_transcript();
 }
 
 /// Not even where the server has one.
@@ -179,9 +179,9 @@ fn no_key_is_ever_told() {
     let request: Value = serde_json::from_str(text.split("< ").nth(1).unwrap()).unwrap();
     assert_eq!(request["llmRequestForAgent"]["apiKey"], json!(null));
     let held = move || {
-        let mut world = translating(false);
-        world.set("SYNTHDEV_API_KEY", "sk-never-told-0001");
+        let mut world = translating_world(false);
+        world.set_variable("SYNTHDEV_API_KEY", "sk-never-told-0001");
         world
     };
-    Transcript::new(held, &NONE, &text).holds();
+    Transcript::new(held, &NONE, &text).check_transcript();
 }

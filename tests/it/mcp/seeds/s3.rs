@@ -3,9 +3,9 @@
 use serde_json::json;
 
 use super::super::client::Client;
-use super::super::flows::{asking, flow, three, world};
+use super::super::flows::{asking_workflow, flow, three_requests_workflow, world};
 use super::super::transcript::Transcript;
-use super::s0::{jira, two_calls};
+use super::s0::{jira_workflow, two_calls};
 
 #[test]
 fn the_two_calls_of_the_example() {
@@ -18,17 +18,20 @@ fn the_two_calls_of_the_example() {
     }
   }"#,
     )
-    .holds();
+    .check_transcript();
 }
 
 #[test]
 fn a_token_is_the_name_of_the_workflow_and_luck() {
-    let world = world(&[jira()]);
-    let mut client = Client::open(&world);
+    let world = world(&[jira_workflow()]);
+    let mut client = Client::open_client(&world);
     let inputs = json!({"summary": "s", "description": "d", "quote": "q", "projectKey": "PROJ"});
     let tokens: Vec<String> = (0..2)
         .map(|_| {
-            client.call("create_jira_with_audio", inputs.clone())["resumeToken"].as_str().unwrap().to_owned()
+            client.call_tool("create_jira_with_audio", inputs.clone())["resumeToken"]
+                .as_str()
+                .unwrap()
+                .to_owned()
         })
         .collect();
     for token in &tokens {
@@ -36,7 +39,7 @@ fn a_token_is_the_name_of_the_workflow_and_luck() {
         assert!(luck.len() >= 32 && luck.chars().all(|one| one.is_ascii_hexdigit()), "{token}");
     }
     assert_ne!(tokens[0], tokens[1]);
-    client.close();
+    client.close_client();
 }
 
 const ASKED: &str = r#"
@@ -45,7 +48,7 @@ const ASKED: &str = r#"
    "action": "$_", "message": "$_", "state": "$_", "expiresAt": "$_", "expiresInSeconds": "$_"}
 "#;
 
-fn lacking(results: &str, names: &str, list: &str, problem: &str) -> String {
+fn lacking_text(results: &str, names: &str, list: &str, problem: &str) -> String {
     r#"
 > resume_workflow {"resumeToken": "$token", "results": RESULTS}
 < {"status": "error", "success": false, "error": {"type": "validation", "title": "The results do not fit",
@@ -60,8 +63,8 @@ fn lacking(results: &str, names: &str, list: &str, problem: &str) -> String {
 #[test]
 fn missing_required_output() {
     let rows = [
-        lacking(r#"{"ticketKey": "PROJ-123"}"#, "ticketUrl", r#"["ticketUrl"]"#, "missing: ticketUrl"),
-        lacking(
+        lacking_text(r#"{"ticketKey": "PROJ-123"}"#, "ticketUrl", r#"["ticketUrl"]"#, "missing: ticketUrl"),
+        lacking_text(
             "{}",
             "ticketKey, ticketUrl",
             r#"["ticketKey", "ticketUrl"]"#,
@@ -75,7 +78,7 @@ fn missing_required_output() {
    "completedSteps": ["start", "generatePrompt", "createTicket", "generateAudio", "uploadToJira", "stop"]}
 "#;
     let text = format!("{ASKED}{}{end}", rows.concat());
-    Transcript::new(|| world(&[jira()]), &[], &text).holds();
+    Transcript::new(|| world(&[jira_workflow()]), &[], &text).check_transcript();
 }
 
 #[test]
@@ -87,7 +90,7 @@ fn an_unknown_token() {
 ! {"code": -32602, "message": "Resume token expired or invalid. Please start the workflow again.", "data": {"type": "token_unknown"}}
 "#
     );
-    Transcript::new(|| world(&[jira()]), &[], &text).holds();
+    Transcript::new(|| world(&[jira_workflow()]), &[], &text).check_transcript();
 }
 
 #[test]
@@ -119,7 +122,8 @@ fn what_was_done_before_each_pause_is_not_done_again() {
    "detail": "this token was used already, with other results: the first ones count"}}
 "#;
     let (second, third) = (pause("a", "b", r#"["start", "a"]"#), pause("b", "c", r#"["start", "a", "b"]"#));
-    Transcript::new(|| world(&[three()]), &[], &[first, &second, &third, last].concat()).holds();
+    Transcript::new(|| world(&[three_requests_workflow()]), &[], &[first, &second, &third, last].concat())
+        .check_transcript();
 }
 
 /// What is not clear enough for a model is found before anything runs.
@@ -140,8 +144,8 @@ fn instructions_must_be_concrete() {
         (json!({"required_outputs": ["result"]}), 2, "says neither"),
     ] {
         let world = world(&[with(action)]);
-        let ran = world.run(&["check"]);
-        let said = format!("{}{}", ran.out, ran.err);
+        let ran = world.run_program(&["check"]);
+        let said = format!("{}{}", ran.stdout, ran.stderr);
         assert!(ran.code == Some(code) || (code != 0 && ran.code != Some(0)), "{:?} {said}", ran.code);
         assert!(said.contains(finding), "{said}");
     }
@@ -163,6 +167,6 @@ fn an_approval_is_a_pause_like_any_other() {
 < {"status": "completed", "success": true, "workflowId": "$run", "workflowName": "sign_off",
    "completedSteps": ["start", "ask", "end", "stop"], "data": {"answer": true}, "output": {"answer": true}}
 "#;
-    let flows = || world(&[asking("sign_off", &json!({"kind": "approval"}))]);
-    Transcript::new(flows, &["--remote-approvals"], text).holds();
+    let flows = || world(&[asking_workflow("sign_off", &json!({"kind": "approval"}))]);
+    Transcript::new(flows, &["--remote-approvals"], text).check_transcript();
 }

@@ -88,11 +88,11 @@ fn transcript(parts: &[&str]) -> Transcript {
 
 #[test]
 fn a_task_from_its_prompt_to_its_result() {
-    transcript(&[STARTED, SHELL_DONE, REST]).holds();
+    transcript(&[STARTED, SHELL_DONE, REST]).check_transcript();
 }
 
 /// A result that does not fit; the step stays.
-fn misfit(step: &str, result: &str, why: &str) -> String {
+fn unfit_result_text(step: &str, result: &str, why: &str) -> String {
     r#"
 > submit_step_result {"workflow_id": "$task", "step_id": "STEP", "result": RESULT}
 < {"status": "error", "code": "validation_failed", "message": "WHY; the step stays yours: submit it again", "tries_left": "$_"}
@@ -105,26 +105,30 @@ fn misfit(step: &str, result: &str, why: &str) -> String {
 #[test]
 fn a_shell_result_needs_its_three() {
     let rows = [
-        misfit(
+        unfit_result_text(
             "$shell",
             "{}",
             "a shell result needs stdout, stderr and exit_code: `stdout` is missing; `stderr` is missing; `exit_code` is missing",
         ),
-        misfit(
+        unfit_result_text(
             "$shell",
             r#"{"stdout": "", "stderr": "", "exit_code": "0"}"#,
             "a shell result needs stdout, stderr and exit_code: `exit_code` must be a whole number",
         ),
     ];
-    transcript(&[STARTED, &rows.concat(), SHELL_DONE]).holds();
+    transcript(&[STARTED, &rows.concat(), SHELL_DONE]).check_transcript();
 }
 
 #[test]
 fn an_mcp_result_needs_data_or_an_error() {
     let step = REST.split("> submit_step_result").next().unwrap();
     let rows = [
-        misfit("$mcp", r#"{"stdout": ""}"#, "an mcp_call result needs `data` or `error`"),
-        misfit("$mcp", r#"{"data": 1, "error": "no"}"#, "an mcp_call result has `data` or `error`, not both"),
+        unfit_result_text("$mcp", r#"{"stdout": ""}"#, "an mcp_call result needs `data` or `error`"),
+        unfit_result_text(
+            "$mcp",
+            r#"{"data": 1, "error": "no"}"#,
+            "an mcp_call result has `data` or `error`, not both",
+        ),
     ];
     let failed = r#"
 > submit_step_result {"workflow_id": "$task", "step_id": "$mcp", "result": {"error": "no such file"}}
@@ -132,7 +136,7 @@ fn an_mcp_result_needs_data_or_an_error() {
 > get_next_step {"workflow_id": "$task"}
 < {"status": "error", "code": "workflow_failed", "error": "$_"}
 "#;
-    transcript(&[STARTED, SHELL_DONE, step, &rows.concat(), failed]).holds();
+    transcript(&[STARTED, SHELL_DONE, step, &rows.concat(), failed]).check_transcript();
 }
 
 #[test]
@@ -145,13 +149,13 @@ fn a_prompt_result_needs_what_its_type_asks_for() {
         STARTED,
         SHELL_DONE,
         confirm,
-        &misfit("$confirm", "{}", "`confirmed` is missing (true or false)"),
-        &misfit("$confirm", r#"{"confirmed": "yes"}"#, "`confirmed` must be true or false"),
+        &unfit_result_text("$confirm", "{}", "`confirmed` is missing (true or false)"),
+        &unfit_result_text("$confirm", r#"{"confirmed": "yes"}"#, "`confirmed` must be true or false"),
         &given,
-        &misfit("$words", "{}", "`input` is missing (a text)"),
-        &misfit("$words", r#"{"input": 1}"#, "`input` must be a text"),
+        &unfit_result_text("$words", "{}", "`input` is missing (a text)"),
+        &unfit_result_text("$words", r#"{"input": 1}"#, "`input` must be a text"),
     ])
-    .holds();
+    .check_transcript();
 }
 
 #[test]
@@ -178,7 +182,7 @@ fn what_is_refused() {
 > get_next_step {"workflow_id": "$task"}
 < {"status": "complete", "final_result": "few: 4 true so"}
 "#;
-    transcript(&[STARTED, invalid, SHELL_DONE, completed, REST, over]).holds();
+    transcript(&[STARTED, invalid, SHELL_DONE, completed, REST, over]).check_transcript();
 }
 
 /// The template of the seed, line by line.
@@ -207,8 +211,8 @@ Begin by calling get_next_step with your workflow ID.";
 #[test]
 fn the_prompt_is_the_template_but_for_what_the_server_does_itself() {
     let world = world(&[task()]);
-    let mut client = Client::open(&world);
-    let told = client.call("check_files", json!({"files": ["a.rs"]}));
+    let mut client = Client::open_client(&world);
+    let told = client.call_tool("check_files", json!({"files": ["a.rs"]}));
     let task = &told["subAgents"][0];
     let (prompt, id) = (task["prompt"].as_str().unwrap(), task["workflow_id"].as_str().unwrap());
     let expected = TEMPLATE
@@ -226,5 +230,5 @@ fn the_prompt_is_the_template_but_for_what_the_server_does_itself() {
         prompt.contains("set_state, condition, return: The server does them itself; you get none"),
         "{prompt}"
     );
-    client.close();
+    client.close_client();
 }

@@ -6,14 +6,14 @@ use super::*;
 fn steps(client: &mut Client, id: &str) -> (Vec<Value>, Value) {
     let mut seen = Vec::new();
     for _ in 0..100 {
-        let told = next(client, id);
+        let told = next_step(client, id);
         match told["status"].as_str().unwrap() {
             "pending_step" => {
                 let step = &told["step"];
-                assert_eq!(next(client, id)["step"], *step, "the same until it is submitted");
+                assert_eq!(next_step(client, id)["step"], *step, "the same until it is submitted");
                 let own = ["set_state", "return"].contains(&step["type"].as_str().unwrap());
-                let result = if own { json!({}) } else { done(step) };
-                assert_eq!(submit(client, id, step, &result), json!({"status": "accepted"}), "{step}");
+                let result = if own { json!({}) } else { good_result(step) };
+                assert_eq!(submit_step(client, id, step, &result), json!({"status": "accepted"}), "{step}");
                 seen.push(step.clone());
             }
             "waiting" => {}
@@ -32,9 +32,9 @@ fn kinds(steps: &[Value]) -> Vec<&str> {
 fn set_state_and_return_are_acknowledged_where_that_is_asked_for() {
     let items = json!([{"name": "a"}, {"name": "b", "skip": true}]);
     let outputs = [false, true].map(|ack| {
-        let world = world(&[each(&items)]);
-        let mut client = Client::open(&world);
-        let told = client.call("start_workflow", json!({"name": "each", "ack_steps": ack}));
+        let world = world(&[each_step_workflow(&items)]);
+        let mut client = Client::open_client(&world);
+        let told = client.call_tool("start_workflow", json!({"name": "each", "ack_steps": ack}));
         let prompt = text(&told["subAgents"][0]["prompt"]);
         assert_eq!(prompt.contains("set_state: Acknowledge state updates"), ack, "{prompt}");
         assert_eq!(prompt.contains("return: Acknowledge completion"), ack, "{prompt}");
@@ -50,18 +50,18 @@ fn set_state_and_return_are_acknowledged_where_that_is_asked_for() {
                 "{set}"
             );
             assert_eq!(first[3]["parameters"], json!({"result": "a:ok-a:fine"}));
-            let again = submit(&mut client, &ids[0], set, &json!({}));
+            let again = submit_step(&mut client, &ids[0], set, &json!({}));
             assert_eq!(again, json!({"status": "accepted", "duplicate": true}));
             let forged = json!({"step_id": "ack-9"});
-            assert_eq!(submit(&mut client, &ids[0], &forged, &json!({}))["code"], "unknown_step");
+            assert_eq!(submit_step(&mut client, &ids[0], &forged, &json!({}))["code"], "unknown_step");
         } else {
             assert_eq!(kinds(&first), ["shell", "prompt"]);
         }
         let (second, _) = steps(&mut client, &ids[1]);
         let expected: &[&str] = if ack { &["shell", "set_state", "return"] } else { &["shell"] };
         assert_eq!(kinds(&second), expected);
-        let told = ended(&mut client, &told["workflowId"]);
-        client.close();
+        let told = wait_ended(&mut client, &told["workflowId"]);
+        client.close_client();
         told["output"].clone()
     });
     assert_eq!(outputs[0], outputs[1], "the same result");
@@ -79,41 +79,41 @@ fn a_whole_run_is_acknowledged_too_and_nobody_has_to() {
     let mut counted = flow("counted", &states);
     counted["output"] = json!({"name": "n", "type": "number"});
     let world = world(&[counted]);
-    let mut client = Client::open(&world);
+    let mut client = Client::open_client(&world);
     let start = json!({"name": "counted", "agent": "@task", "ack_steps": true});
-    let told = client.call("start_workflow", start.clone());
+    let told = client.call_tool("start_workflow", start.clone());
     let id = tasks(&told).remove(0);
     let (seen, result) = steps(&mut client, &id);
     assert_eq!(kinds(&seen), ["set_state", "shell", "set_state", "return"]);
     assert_eq!((&seen[0]["parameters"], result), (&json!({"updates": {"n": 1}}), json!(2)));
     // who leaves them out holds nothing up
-    let told = client.call("start_workflow", start);
+    let told = client.call_tool("start_workflow", start);
     let id = tasks(&told).remove(0);
-    let first = next(&mut client, &id)["step"].clone();
-    assert_eq!(submit(&mut client, &id, &first, &json!("ok"))["status"], "accepted");
-    let shell = next(&mut client, &id)["step"].clone();
-    assert_eq!(submit(&mut client, &id, &shell, &done(&shell))["status"], "accepted");
-    let told = ended(&mut client, &told["workflowId"]);
+    let first = next_step(&mut client, &id)["step"].clone();
+    assert_eq!(submit_step(&mut client, &id, &first, &json!("ok"))["status"], "accepted");
+    let shell = next_step(&mut client, &id)["step"].clone();
+    assert_eq!(submit_step(&mut client, &id, &shell, &good_result(&shell))["status"], "accepted");
+    let told = wait_ended(&mut client, &told["workflowId"]);
     assert_eq!((&told["status"], &told["output"]), (&json!("completed"), &json!(2)), "{told}");
-    client.close();
+    client.close_client();
 }
 
 #[test]
 fn after_a_restart_nothing_before_the_last_result_is_told_again() {
-    let world = world(&[each(&names(&["a", "b"]))]);
-    let mut client = Client::open(&world);
-    let told = client.call("start_workflow", json!({"name": "each", "ack_steps": true}));
+    let world = world(&[each_step_workflow(&names(&["a", "b"]))]);
+    let mut client = Client::open_client(&world);
+    let told = client.call_tool("start_workflow", json!({"name": "each", "ack_steps": true}));
     let ids = tasks(&told);
     let (seen, _) = steps(&mut client, &ids[0]);
     assert_eq!(seen.len(), 4);
-    let shell = next(&mut client, &ids[1])["step"].clone();
-    submit(&mut client, &ids[1], &shell, &done(&shell));
-    client.kill();
-    let mut client = Client::open(&world);
+    let shell = next_step(&mut client, &ids[1])["step"].clone();
+    submit_step(&mut client, &ids[1], &shell, &good_result(&shell));
+    client.kill_server();
+    let mut client = Client::open_client(&world);
     let (seen, result) = steps(&mut client, &ids[1]);
     assert_eq!((kinds(&seen), result), (vec!["prompt", "set_state", "return"], json!("b:ok-b:fine")));
-    assert_eq!(next(&mut client, &ids[0])["status"], "complete");
-    let told = ended(&mut client, &told["workflowId"]);
+    assert_eq!(next_step(&mut client, &ids[0])["status"], "complete");
+    let told = wait_ended(&mut client, &told["workflowId"]);
     assert_eq!(told["output"], json!(["a:ok-a:fine", "b:ok-b:fine"]), "{told}");
-    client.close();
+    client.close_client();
 }

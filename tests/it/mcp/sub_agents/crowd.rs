@@ -18,14 +18,14 @@ enum Doing {
 }
 
 /// So many items, each with one command.
-fn crowd(count: usize) -> World {
+fn crowd_world(count: usize) -> World {
     let list: Vec<Value> = (0..count).map(|at| json!({"name": format!("n{at}")})).collect();
     let body = json!([
         {"name": "start", "type": "shell", "command": "check", "args": ["common_data.item.name"],
          "transition": [{"target": "stop"}]},
         {"name": "stop", "input": "context.result.stdout"},
     ]);
-    let mut flow = each(&json!(list));
+    let mut flow = each_step_workflow(&json!(list));
     flow["states"][0]["states"] = body;
     world(&[flow])
 }
@@ -34,9 +34,9 @@ fn crowd(count: usize) -> World {
 #[test]
 fn fifty_sub_agents_at_once_lose_and_double_nothing() {
     let count = items();
-    let world = crowd(count);
-    let mut client = Client::open(&world);
-    let first = client.call("each", json!({}));
+    let world = crowd_world(count);
+    let mut client = Client::open_client(&world);
+    let first = client.call_tool("each", json!({}));
     let mut waiting: VecDeque<String> = tasks(&first).into();
     assert_eq!(waiting.len(), AGENTS.min(count));
     let mut known: BTreeSet<String> = waiting.iter().cloned().collect();
@@ -50,14 +50,14 @@ fn fifty_sub_agents_at_once_lose_and_double_nothing() {
             open.insert(call, (id, Doing::Asks));
         }
         let Some((call, (id, doing))) = open.pop_first() else {
-            let told = ended(&mut client, &first["workflowId"]);
+            let told = wait_ended(&mut client, &first["workflowId"]);
             if told["status"] == "completed" {
                 break told;
             }
             waiting.extend(tasks(&told).into_iter().filter(|id| known.insert(id.clone())));
             continue;
         };
-        let told = client.told(call);
+        let told = client.call_result(call);
         if matches!(doing, Doing::Submits { .. }) {
             let left = left.get_mut(&id).unwrap();
             *left -= 1;
@@ -69,7 +69,7 @@ fn fifty_sub_agents_at_once_lose_and_double_nothing() {
                 let name = text(&step["parameters"]["args"][0]);
                 for said in ["ok", "ok", "other"] {
                     let stdout = format!("{said}-{name}");
-                    let call = hand_in(&mut client, &id, &step["step_id"], &stdout);
+                    let call = begin_submit(&mut client, &id, &step["step_id"], &stdout);
                     open.insert(call, (id.clone(), Doing::Submits { stdout }));
                 }
                 left.insert(id, 3);
@@ -90,18 +90,18 @@ fn fifty_sub_agents_at_once_lose_and_double_nothing() {
             (_, status) => panic!("{status}: {told}"),
         }
     };
-    judge(finished["output"].as_array().unwrap(), won, count);
+    check_output(finished["output"].as_array().unwrap(), won, count);
     assert_eq!(told_so.values().sum::<usize>(), 2 * count, "{told_so:?}");
-    client.close();
+    client.close_client();
 }
 
-fn hand_in(client: &mut Client, id: &str, step: &Value, stdout: &str) -> u64 {
+fn begin_submit(client: &mut Client, id: &str, step: &Value, stdout: &str) -> u64 {
     let result = json!({"stdout": stdout, "stderr": "", "exit_code": 0});
     client.begin_call("submit_step_result", json!({"workflow_id": id, "step_id": step, "result": result}))
 }
 
 /// Every item has its own result in its own place, and it is the one that was taken.
-fn judge(output: &[Value], won: BTreeMap<String, String>, count: usize) {
+fn check_output(output: &[Value], won: BTreeMap<String, String>, count: usize) {
     for (at, got) in output.iter().enumerate() {
         assert!(*got == json!(format!("ok-n{at}")) || *got == json!(format!("other-n{at}")), "{at}: {got}");
     }

@@ -4,9 +4,9 @@ use super::*;
 
 #[test]
 fn the_prompt_has_its_five_parts_and_nothing_of_the_parent() {
-    let world = world(&[each(&names(&["a", "b"]))]);
-    let mut client = Client::open(&world);
-    let told = client.call("each", json!({"task": "PARENT-INPUT"}));
+    let world = world(&[each_step_workflow(&names(&["a", "b"]))]);
+    let mut client = Client::open_client(&world);
+    let told = client.call_tool("each", json!({"task": "PARENT-INPUT"}));
     let task = told["subAgents"][1].clone();
     let id = text(&task["workflow_id"]);
     let prompt = text(&task["prompt"]);
@@ -32,12 +32,12 @@ fn the_prompt_has_its_five_parts_and_nothing_of_the_parent() {
     assert!(rest.ends_with("Begin by calling get_next_step with your workflow ID."), "{prompt}");
     // Whatever the sub-agent is told from here on
     let mut heard =
-        vec![prompt.clone(), client.call("get_workflow_state", json!({"workflow_id": id})).to_string()];
+        vec![prompt.clone(), client.call_tool("get_workflow_state", json!({"workflow_id": id})).to_string()];
     loop {
-        let said = next(&mut client, &id);
+        let said = next_step(&mut client, &id);
         heard.push(said.to_string());
         let Some(step) = said.get("step") else { break };
-        heard.push(submit(&mut client, &id, step, &done(step)).to_string());
+        heard.push(submit_step(&mut client, &id, step, &good_result(step)).to_string());
     }
     let run = text(&told["workflowId"]);
     for words in heard {
@@ -47,12 +47,12 @@ fn the_prompt_has_its_five_parts_and_nothing_of_the_parent() {
     }
     // S4.10
     assert!(!prompt.contains("get_workflow_state"), "{prompt}");
-    client.close();
+    client.close_client();
     let mut client = Client::open_with(&world, &["--serial"]);
-    let told = client.call("each", json!({}));
+    let told = client.call_tool("each", json!({}));
     assert!(
         text(&told["subAgents"][0]["prompt"]).contains("get_workflow_state(workflow_id) shows"),
         "{told}"
     );
-    client.close();
+    client.close_client();
 }

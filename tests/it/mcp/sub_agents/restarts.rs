@@ -4,24 +4,24 @@ use super::*;
 
 #[test]
 fn killed_between_any_two_messages_every_task_comes_to_the_same_end() {
-    let undisturbed = play(false);
-    assert_eq!(play(true), undisturbed);
+    let undisturbed = play_restart(false);
+    assert_eq!(play_restart(true), undisturbed);
     let output = &undisturbed.last().unwrap()["output"];
     assert_eq!(*output, json!(["a:ok-a:fine", "b:ok-b:fine"]));
 }
 
 /// Everything that is said, in order, without what is drawn by luck.
-fn play(killed: bool) -> Vec<Value> {
-    let world = world(&[each(&names(&["a", "b"]))]);
-    let mut client = Client::open(&world);
+fn play_restart(killed: bool) -> Vec<Value> {
+    let world = world(&[each_step_workflow(&names(&["a", "b"]))]);
+    let mut client = Client::open_client(&world);
     let mut heard = Vec::new();
-    let told = client.call("each", json!({}));
+    let told = client.call_tool("each", json!({}));
     let ids = tasks(&told);
     for id in &ids {
         let mut steps: Vec<String> = Vec::new();
         loop {
-            client = again(&world, client, killed);
-            let told = next(&mut client, id);
+            client = restart_client(&world, client, killed);
+            let told = next_step(&mut client, id);
             steps.extend(told["step"]["step_id"].as_str().map(str::to_owned));
             heard.push(told.clone());
             let Some(step) = told.get("step").cloned() else {
@@ -31,21 +31,25 @@ fn play(killed: bool) -> Vec<Value> {
                 }
                 break;
             };
-            client = again(&world, client, killed);
-            let said = submit(&mut client, id, &step, &done(&step));
+            client = restart_client(&world, client, killed);
+            let said = submit_step(&mut client, id, &step, &good_result(&step));
             assert_eq!(said["status"], "accepted", "{said}");
             if killed {
                 // whoever did not hear the answer says it again
-                client = again(&world, client, true);
-                let said = submit(&mut client, id, &step, &done(&step));
+                client = restart_client(&world, client, true);
+                let said = submit_step(&mut client, id, &step, &good_result(&step));
                 assert_eq!(said, json!({"status": "accepted", "duplicate": true}));
-                let said =
-                    submit(&mut client, id, &step, &json!({"stdout": "", "stderr": "x", "exit_code": 0}));
+                let said = submit_step(
+                    &mut client,
+                    id,
+                    &step,
+                    &json!({"stdout": "", "stderr": "x", "exit_code": 0}),
+                );
                 assert_eq!(said["code"], "step_already_completed", "{said}");
             }
         }
-        client = again(&world, client, killed);
-        let state = client.call("get_workflow_state", json!({"workflow_id": id}));
+        client = restart_client(&world, client, killed);
+        let state = client.call_tool("get_workflow_state", json!({"workflow_id": id}));
         assert_eq!(state["workflow_id"], json!(id));
         heard.push(state);
         // which of two items comes first is luck
@@ -56,45 +60,50 @@ fn play(killed: bool) -> Vec<Value> {
             *told = serde_json::from_str(&named.replace(id.as_str(), "a task")).unwrap();
         }
     }
-    client = again(&world, client, killed);
+    client = restart_client(&world, client, killed);
     let mut told =
-        client.call("get_workflow_status", json!({"workflowId": told["workflowId"], "wait": true}));
+        client.call_tool("get_workflow_status", json!({"workflowId": told["workflowId"], "wait": true}));
     assert_eq!(told["status"], "completed", "{told}");
     told["workflowId"].take();
     let mut steps: Vec<String> = told["completedSteps"].as_array().unwrap().iter().map(text).collect();
     steps.sort();
     told["completedSteps"] = json!(steps);
     heard.push(told);
-    client.close();
+    client.close_client();
     heard
 }
 
-fn again(world: &World, client: Client, killed: bool) -> Client {
+fn restart_client(world: &World, client: Client, killed: bool) -> Client {
     if !killed {
         return client;
     }
-    client.kill();
-    Client::open(world)
+    client.kill_server();
+    Client::open_client(world)
 }
 
 #[test]
 fn a_task_that_is_taken_up_elsewhere_is_asked_about_there() {
-    let world = world(&[each(&names(&["a"]))]);
-    let mut client = Client::open(&world);
-    let told = client.call("each", json!({}));
+    let world = world(&[each_step_workflow(&names(&["a"]))]);
+    let mut client = Client::open_client(&world);
+    let told = client.call_tool("each", json!({}));
     let id = tasks(&told).remove(0);
-    next(&mut client, &id);
+    next_step(&mut client, &id);
     // another server sees whose it is
-    let mut other = Client::open(&world);
-    let said = next(&mut other, &id);
+    let mut other = Client::open_client(&world);
+    let said = next_step(&mut other, &id);
     assert_eq!((&said["status"], &said["code"]), (&json!("error"), &json!("not_running")), "{said}");
-    other.close();
-    client.kill();
+    other.close_client();
+    client.kill_server();
     // without sub-agents, what they were to do needs a person's leave
     let run = text(&told["workflowId"]);
-    let resumed = world.run(&["resume", &run]);
-    assert!(resumed.out.contains("check") || resumed.err.contains("check"), "{}{}", resumed.out, resumed.err);
-    let listed = world.run(&["runs", "list", "--json"]).code(0).json();
+    let resumed = world.run_program(&["resume", &run]);
+    assert!(
+        resumed.stdout.contains("check") || resumed.stderr.contains("check"),
+        "{}{}",
+        resumed.stdout,
+        resumed.stderr
+    );
+    let listed = world.run_program(&["runs", "list", "--json"]).code(0).json();
     assert_eq!(listed[0]["status"], "paused", "{listed}");
 }
 
@@ -102,16 +111,16 @@ fn a_task_that_is_taken_up_elsewhere_is_asked_about_there() {
 fn all_tasks_are_asked_for_at_once_while_one_of_them_takes_the_run_up() {
     let items: Vec<String> = (0..12).map(|item| format!("i{item}")).collect();
     let items: Vec<&str> = items.iter().map(String::as_str).collect();
-    let world = world(&[each(&names(&items))]);
-    let mut client = Client::open(&world);
-    let told = client.call("each", json!({}));
+    let world = world(&[each_step_workflow(&names(&items))]);
+    let mut client = Client::open_client(&world);
+    let told = client.call_tool("each", json!({}));
     let ids = tasks(&told);
-    client.kill();
-    let mut client = Client::open(&world);
+    client.kill_server();
+    let mut client = Client::open_client(&world);
     let asked: Vec<u64> =
         ids.iter().map(|id| client.begin_call("get_next_step", json!({"workflow_id": id}))).collect();
     for asked in asked {
-        let told = client.told(asked);
+        let told = client.call_result(asked);
         assert_eq!(
             (&told["status"], &told["step"]["attempt"]),
             (&json!("pending_step"), &json!(1)),
@@ -124,8 +133,8 @@ fn all_tasks_are_asked_for_at_once_while_one_of_them_takes_the_run_up() {
         .map(|id| client.begin_call("get_next_step", json!({"workflow_id": id, "worker_id": "other"})))
         .collect();
     for other in others {
-        let told = client.told(other);
+        let told = client.call_result(other);
         assert_eq!(told["status"], "waiting", "{told}");
     }
-    client.close();
+    client.close_client();
 }

@@ -73,7 +73,7 @@ const ROWS: [Row; 9] = [
 ];
 
 /// The instruction of a role, without what is added for the project.
-fn instruction(message: &Value) -> String {
+fn role_instruction(message: &Value) -> String {
     text(&message["content"]).split("\n\nWhere you work").next().unwrap().to_owned()
 }
 
@@ -86,7 +86,7 @@ struct Script {
 }
 
 impl Script {
-    fn of(case: &Value) -> Self {
+    fn from_case(case: &Value) -> Self {
         let list = |list: &Value| list.as_array().cloned().unwrap_or_default().into();
         let agents = case["replies"].as_object().unwrap().iter();
         let replies = agents.map(|(agent, replies)| (agent.clone(), list(replies))).collect();
@@ -94,7 +94,7 @@ impl Script {
     }
 
     /// The reply of an agent that was told this last.
-    fn reply(&mut self, agent: &str, last: &str) -> Value {
+    fn next_reply(&mut self, agent: &str, last: &str) -> Value {
         let queue = self.replies.get_mut(agent).unwrap_or_else(|| panic!("nobody speaks for {agent}"));
         let fits = |entry: &Value| match entry["match"].as_str() {
             Some(part) => last.contains(part) || regex::Regex::new(part).unwrap().is_match(last),
@@ -112,10 +112,10 @@ impl Script {
         let agent = text(&request["role"]);
         let messages = request["messages"].as_array().unwrap();
         if messages[0]["role"] == "system" {
-            let before = self.systems.insert(instruction(&messages[0]), agent.clone());
+            let before = self.systems.insert(role_instruction(&messages[0]), agent.clone());
             assert!(before.is_none_or(|before| before == agent), "two agents with one instruction");
         }
-        let reply = self.reply(&agent, messages.last().unwrap()["content"].as_str().unwrap_or_default());
+        let reply = self.next_reply(&agent, messages.last().unwrap()["content"].as_str().unwrap_or_default());
         let calls = reply["tool_calls"].as_array().cloned().unwrap_or_default();
         if request["serviceType"] == "generateObject" {
             assert_eq!(calls[0]["name"], request["objectName"], "{request}");
@@ -131,7 +131,7 @@ impl Script {
         data
     }
 
-    fn answer(&mut self) -> Value {
+    fn next_answer(&mut self) -> Value {
         let entry = self.answers.pop_front().expect("somebody is asked once more");
         entry.get("answer").unwrap_or(&entry).clone()
     }
@@ -145,11 +145,12 @@ impl Script {
 struct Provider(Mutex<Script>);
 
 impl Desk for Provider {
-    fn reply(&self, request: &Recorded) -> Behaviour {
+    fn reply_to(&self, request: &Recorded) -> Behaviour {
         let mut script = self.0.lock().unwrap();
         let messages = request.body["messages"].as_array().unwrap();
-        let agent = script.systems[&instruction(&messages[0])].clone();
-        let reply = script.reply(&agent, messages.last().unwrap()["content"].as_str().unwrap_or_default());
+        let agent = script.systems[&role_instruction(&messages[0])].clone();
+        let reply =
+            script.next_reply(&agent, messages.last().unwrap()["content"].as_str().unwrap_or_default());
         let calls = reply["tool_calls"].as_array().cloned().unwrap_or_default();
         let mut deltas =
             vec![json!({"role": "assistant", "content": reply["text"].as_str().unwrap_or_default()})];
@@ -158,20 +159,20 @@ impl Desk for Provider {
             let id = format!("c-{}-{index}", messages.len());
             json!({"tool_calls": [{"index": index, "id": id, "type": "function", "function": function}]})
         }));
-        Behaviour::chunks(&deltas, if calls.is_empty() { "stop" } else { "tool_calls" })
+        Behaviour::from_chunks(&deltas, if calls.is_empty() { "stop" } else { "tool_calls" })
     }
 
-    fn answered(&self, _: &Recorded) {}
+    fn on_answered(&self, _: &Recorded) {}
 }
 
 /// A project with what the workflows look at.
 fn project() -> World {
     let world = World::repository();
     for file in ["a.rs", "src/b c.rs", "d.rs"] {
-        world.write(file, "fn main() {}\n");
+        world.write_file(file, "fn main() {}\n");
     }
     let check = "#!/bin/sh\nif [ -e .git/ran ]; then echo ok; else touch .git/ran; echo 'expected 2, got 1'; exit 1; fi\n";
-    let check = world.write("check", check);
+    let check = world.write_file("check", check);
     std::fs::set_permissions(check, std::fs::Permissions::from_mode(0o755)).unwrap();
     world.git(&["add", "."]);
     world
@@ -182,28 +183,30 @@ fn inputs(client: &mut Client, name: &str, case: &Value) -> Value {
     if case["input"].is_object() {
         return case["input"].clone();
     }
-    let listed = client.call("list_workflows", json!({}));
+    let listed = client.call_tool("list_workflows", json!({}));
     let listed = listed["workflows"].as_array().unwrap().iter().find(|one| one["name"] == name).unwrap();
     let input = listed["inputSchema"]["properties"].as_object().unwrap().keys().next().unwrap();
     json!({input.as_str(): case["input"]})
 }
 
 /// Until nobody is asked any more: models by interactions, people by tokens.
-fn driven(client: &mut Client, name: &str, script: &mut Script, case: &Value) -> Value {
+fn drive_to_end(client: &mut Client, name: &str, script: &mut Script, case: &Value) -> Value {
     let inputs = inputs(client, name, case);
-    let mut told = client.call("start_workflow", json!({"name": name, "inputs": inputs}));
+    let mut told = client.call_tool("start_workflow", json!({"name": name, "inputs": inputs}));
     loop {
         told = match told["status"].as_str().unwrap() {
             "pending_agent_llm_action" => {
                 let data = script.data(&told["llmRequestForAgent"]);
                 let answer = json!({"interactionId": told["interactionId"],
                                     "agentLLMResponse": {"status": "success", "data": data}});
-                client.call("agent_llm", answer)["run"].clone()
+                client.call_tool("agent_llm", answer)["run"].clone()
             }
             "awaiting_llm_action" => {
-                let results = json!({"answer": script.answer()});
-                client
-                    .call("resume_workflow", json!({"resumeToken": told["resumeToken"], "results": results}))
+                let results = json!({"answer": script.next_answer()});
+                client.call_tool(
+                    "resume_workflow",
+                    json!({"resumeToken": told["resumeToken"], "results": results}),
+                )
             }
             _ => return told,
         }
@@ -211,13 +214,13 @@ fn driven(client: &mut Client, name: &str, script: &mut Script, case: &Value) ->
 }
 
 /// What a sub-agent with a shell, a user and a model of its own hands in.
-fn handed_in(world: &World, step: &Value, script: &mut Script) -> Value {
+fn submitted_result(world: &World, step: &Value, script: &mut Script) -> Value {
     let parameters = &step["parameters"];
     match step["type"].as_str().unwrap() {
         "llm_call" => script.data(parameters),
         "prompt" => {
             let name = if parameters["prompt_type"] == "choice" { "choice" } else { "input" };
-            json!({name: script.answer()})
+            json!({name: script.next_answer()})
         }
         "shell" => {
             let command = text(&parameters["command"]);
@@ -249,19 +252,19 @@ fn by_a_sub_agent(
     case: &Value,
 ) -> Value {
     let inputs = inputs(client, name, case);
-    let told = client.call("start_workflow", json!({"name": name, "inputs": inputs, "agent": "@task"}));
+    let told = client.call_tool("start_workflow", json!({"name": name, "inputs": inputs, "agent": "@task"}));
     let id = tasks(&told).remove(0);
     loop {
-        let said = next(client, &id);
+        let said = next_step(client, &id);
         match said["status"].as_str().unwrap() {
             "pending_step" => {
                 let step = &said["step"];
-                let result = handed_in(world, step, script);
-                assert_eq!(submit(client, &id, step, &result), json!({"status": "accepted"}), "{step}");
+                let result = submitted_result(world, step, script);
+                assert_eq!(submit_step(client, &id, step, &result), json!({"status": "accepted"}), "{step}");
             }
             "waiting" => {}
             "complete" => {
-                let ended = ended(client, &told["workflowId"]);
+                let ended = wait_ended(client, &told["workflowId"]);
                 assert_eq!(said["final_result"], ended["output"], "{said}\n{ended}");
                 return ended;
             }
@@ -271,7 +274,7 @@ fn by_a_sub_agent(
 }
 
 /// Status, path and output of a run.
-fn course(told: &Value, concurrent: bool) -> (Value, Vec<String>, Value) {
+fn run_course(told: &Value, concurrent: bool) -> (Value, Vec<String>, Value) {
     let mut path: Vec<String> = told["completedSteps"].as_array().unwrap().iter().map(text).collect();
     if concurrent {
         path.sort();
@@ -284,25 +287,25 @@ async fn same_three_ways(row: &Row) {
     let case = &cases["tests"][row.which];
     let name = row.name;
 
-    let mut script = Script::of(case);
+    let mut script = Script::from_case(case);
     let world = project();
     let mut client = Client::open_with(&world, &OURS);
-    let told = driven(&mut client, name, &mut script, case);
-    client.close();
+    let told = drive_to_end(&mut client, name, &mut script, case);
+    client.close_client();
     assert!(script.is_used_up(), "{name}: {:?} {told}", script.replies);
-    let by_interactions = course(&told, row.concurrent);
+    let by_interactions = run_course(&told, row.concurrent);
     assert_eq!(by_interactions.0, "completed", "{name}: {told}");
 
     let world = project();
     let mut client = Client::open_with(&world, &OURS);
-    let mut again = Script::of(case);
+    let mut again = Script::from_case(case);
     let told = by_a_sub_agent(&world, &mut client, name, &mut again, case);
-    client.close();
+    client.close_client();
     assert!(again.is_used_up(), "{name}: {:?} {told}", again.replies);
-    assert_eq!(course(&told, row.concurrent), by_interactions, "{name} by a sub-agent");
+    assert_eq!(run_course(&told, row.concurrent), by_interactions, "{name} by a sub-agent");
 
     let systems = script.systems;
-    let provider = Arc::new(Provider(Mutex::new(Script { systems, ..Script::of(case) })));
+    let provider = Arc::new(Provider(Mutex::new(Script { systems, ..Script::from_case(case) })));
     let server = ModelServer::start_with(Arc::clone(&provider) as Arc<dyn Desk>).await;
     let mut world = project();
     for (name, value) in [
@@ -310,14 +313,14 @@ async fn same_three_ways(row: &Row) {
         ("API_KEY", "sk-loopback-0001"),
         ("BASE_MODEL", "base-model"),
     ] {
-        world.set(&format!("SYNTHDEV_{name}"), value);
+        world.set_variable(&format!("SYNTHDEV_{name}"), value);
     }
     let mut client = Client::open_with(&world, &["--yes"]);
-    let mut people = Script::of(case);
-    let told = driven(&mut client, name, &mut people, case);
-    client.close();
+    let mut people = Script::from_case(case);
+    let told = drive_to_end(&mut client, name, &mut people, case);
+    client.close_client();
     assert!(people.answers.is_empty(), "{name}");
-    assert_eq!(course(&told, row.concurrent), by_interactions, "{name} by a provider");
+    assert_eq!(run_course(&told, row.concurrent), by_interactions, "{name} by a provider");
 
     let expected = &case["expect"];
     if let Some(steps) = expected["path"].as_array() {

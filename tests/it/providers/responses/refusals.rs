@@ -2,13 +2,13 @@
 
 use serde_json::{Value, json};
 
-use crate::support::model_server::responses::check;
+use crate::support::model_server::responses::check_body;
 
 fn user() -> Value {
     json!({"type": "message", "role": "user", "content": "U"})
 }
 
-fn said() -> Value {
+fn assistant_message() -> Value {
     json!({"type": "message", "role": "assistant", "content": "A"})
 }
 
@@ -28,7 +28,7 @@ fn tool(strict: Value, schema: Value) -> Value {
     json!([{"type": "function", "name": "r", "strict": strict, "parameters": schema}])
 }
 
-fn good() -> Value {
+fn valid_body() -> Value {
     json!({"model": "mock-1", "instructions": "S", "input": [user(), thought("enc-1"), call(), output()],
         "tools": tool(json!(false), json!({"type": "object", "properties": {}})), "tool_choice": "auto",
         "max_output_tokens": 2000, "reasoning": {"effort": "low", "summary": "auto"},
@@ -36,22 +36,22 @@ fn good() -> Value {
 }
 
 /// The good body with one field changed, or left out for null, is refused so.
-fn refused(rows: &[(&str, Value, &str)]) {
+fn assert_refused(rows: &[(&str, Value, &str)]) {
     for (key, value, why) in rows {
-        let mut body = good();
+        let mut body = valid_body();
         if value.is_null() {
             body.as_object_mut().unwrap().remove(*key);
         } else {
             body[*key] = value.clone();
         }
-        let told = check(&body).expect_err(&format!("{key} = {value}"));
+        let told = check_body(&body).expect_err(&format!("{key} = {value}"));
         assert!(told.contains(why), "{key} = {value}: {told}");
     }
 }
 
 #[test]
 fn fields_and_schemas_are_checked() {
-    assert_eq!(check(&good()), Ok(()));
+    assert_eq!(check_body(&valid_body()), Ok(()));
     let (no, yes) = (json!(false), json!(true));
     let open = json!({"type": "object", "properties": {"a": {"type": "string"}}});
     let closed = |inner: Value| json!({"type": "object", "properties": {"a": inner}, "required": ["a"], "additionalProperties": false});
@@ -83,10 +83,10 @@ fn fields_and_schemas_are_checked() {
         ("tool_choice", json!({"type": "function", "name": "x"}), "not offered"),
         ("tool_choice", json!("any"), "unknown tool_choice"),
     ];
-    refused(&rows);
-    let mut plain = good();
+    assert_refused(&rows);
+    let mut plain = valid_body();
     plain.as_object_mut().unwrap().retain(|key, _| !["reasoning", "include"].contains(&key.as_str()));
-    assert!(check(&plain).unwrap_err().contains("not supported with this model"));
+    assert!(check_body(&plain).unwrap_err().contains("not supported with this model"));
 }
 
 #[test]
@@ -100,7 +100,7 @@ fn items_are_checked() {
         ("input", json!([]), "non-empty"),
         ("input", json!([odd]), "unknown role"),
         ("input", json!([with("content", json!(" "), user())]), "must not be empty"),
-        ("input", json!([with("status", json!("completed"), said())]), "unrecognized"),
+        ("input", json!([with("status", json!("completed"), assistant_message())]), "unrecognized"),
         ("input", json!([{"type": "item_reference", "id": "x"}]), "unknown type"),
         ("input", json!([user(), call()]), "no tool output"),
         ("input", json!([user(), call(), user()]), "no tool output"),
@@ -112,9 +112,17 @@ fn items_are_checked() {
         ("input", json!([user(), with("output", json!(""), output())]), "no tool call"),
         ("input", json!([user(), thought("enc-1")]), "without its required following item"),
         ("input", json!([user(), thought("enc-1"), user()]), "without its required following item"),
-        ("input", json!([user(), thought("x"), said()]), "could not be verified"),
-        ("input", json!([user(), with("id", json!("rs_1"), thought("enc-1")), said()]), "not found"),
-        ("input", json!([user(), with("status", Value::Null, thought("enc-1")), said()]), "unrecognized"),
+        ("input", json!([user(), thought("x"), assistant_message()]), "could not be verified"),
+        (
+            "input",
+            json!([user(), with("id", json!("rs_1"), thought("enc-1")), assistant_message()]),
+            "not found",
+        ),
+        (
+            "input",
+            json!([user(), with("status", Value::Null, thought("enc-1")), assistant_message()]),
+            "unrecognized",
+        ),
     ];
-    refused(&rows);
+    assert_refused(&rows);
 }

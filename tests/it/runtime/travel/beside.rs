@@ -45,7 +45,7 @@ fn branches(join: &str, until: &str, others: &[Value]) -> Recorded {
 }
 
 /// A command and a model that answer when the second state of `first` has begun.
-fn all() -> Recorded {
+fn wait_for_all() -> Recorded {
     let push = "echo push >> side.log; until [ -e go.log ]; do sleep 0.01; done";
     let words = json!({"name": "start", "agent": "critic", "input": {"text": "well?"},
         "transition": [{"target": "end"}]});
@@ -57,16 +57,16 @@ fn all() -> Recorded {
 }
 
 /// A command that is stopped in the middle, as the first branch is enough.
-fn any() -> Recorded {
+fn wait_for_any() -> Recorded {
     let push = "echo push >> side.log; sleep 60";
     let others = [json!({"name": "command", "states": [shell("start", push, "end"), end()]})];
     branches("any", "[ -s side.log ]", &others)
 }
 
-async fn record(recorded: Recorded) -> (Stage, RunId, u32) {
+async fn record_branches(recorded: Recorded) -> (Stage, RunId, u32) {
     let mut stage = Stage::new(&recorded.replies);
     fs::write(stage.project().join("hold.log"), "").unwrap();
-    let run = stage.record(program(&recorded.workflows)).await;
+    let run = stage.record_run(program(&recorded.workflows)).await;
     let steps = stage.handle.steps(&run).unwrap();
     let inside = steps.iter().find(|step| step.state == "both.first/then").unwrap();
     assert_eq!((inside.within.as_deref(), inside.forked), (Some("both"), Some(2)));
@@ -74,20 +74,20 @@ async fn record(recorded: Recorded) -> (Stage, RunId, u32) {
 }
 
 impl Stage {
-    fn pushes(&self) -> usize {
+    fn push_count(&self) -> usize {
         fs::read_to_string(self.project().join("side.log")).unwrap().lines().count()
     }
 
-    fn asked(&self) -> usize {
-        self.models_saw.take().len()
+    fn request_count(&self) -> usize {
+        self.model_requests.take_values().len()
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_other_branches_completed_is_not_done_again() {
-    let (mut stage, run, step) = record(all()).await;
+    let (mut stage, run, step) = record_branches(wait_for_all()).await;
     let original = stage.handle.load_record(run.as_str()).unwrap();
-    assert_eq!((stage.pushes(), stage.asked()), (1, 1));
+    assert_eq!((stage.push_count(), stage.request_count()), (1, 1));
     let snapshots = stage.handle.ports().snapshots.clone();
     let (fork, _) = stage.handle.fork(&run, step, StepChanges::default(), &*snapshots).unwrap();
     // back, once more before it went on, and once more from where it went on to
@@ -95,8 +95,8 @@ async fn what_other_branches_completed_is_not_done_again() {
         for _ in 0..again {
             stage.handle.rewind(&run, step, StepChanges::default(), &*snapshots).unwrap();
         }
-        stage.go_on(&run).await;
-        assert_eq!((stage.pushes(), stage.asked()), (1, 0));
+        stage.continue_run(&run).await;
+        assert_eq!((stage.push_count(), stage.request_count()), (1, 0));
         let record = stage.handle.load_record(run.as_str()).unwrap();
         assert_eq!(
             tools(record.events.iter().map(|(_, event)| event)),
@@ -107,8 +107,8 @@ async fn what_other_branches_completed_is_not_done_again() {
         assert_eq!(record.summary.progress.output, original.summary.progress.output);
         assert!(matches!(stage.handle.verify_replay(&run), Ok(ReplayVerdict::Same { .. })));
     }
-    stage.go_on(&fork).await;
-    assert_eq!((stage.pushes(), stage.asked()), (1, 0));
+    stage.continue_run(&fork).await;
+    assert_eq!((stage.push_count(), stage.request_count()), (1, 0));
     let record = stage.handle.load_record(fork.as_str()).unwrap();
     assert_eq!(record.summary.progress.usage, original.summary.progress.usage);
     assert!(matches!(stage.handle.verify_replay(&fork), Ok(ReplayVerdict::Same { .. })));
@@ -116,20 +116,24 @@ async fn what_other_branches_completed_is_not_done_again() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_command_that_never_answered_is_asked_about() {
-    let (mut stage, run, step) = record(any()).await;
+    let (mut stage, run, step) = record_branches(wait_for_any()).await;
     let snapshots = stage.handle.ports().snapshots.clone();
     let (fork, _) = stage.handle.fork(&run, step, StepChanges::default(), &*snapshots).unwrap();
     stage.handle.rewind(&run, step, StepChanges::default(), &*snapshots).unwrap();
     for run in [run, fork] {
-        stage.handle.resume(&run, ResumeRequest { present: true, ..ResumeRequest::default() }).await.unwrap();
-        stage.ended(&run).await;
+        stage
+            .handle
+            .resume(&run, ResumeRequest { user_present: true, ..ResumeRequest::default() })
+            .await
+            .unwrap();
+        stage.assert_ended(&run).await;
         let events = stage.handle.load_record(run.as_str()).unwrap().events;
         let asked = |event: &RunEvent| {
             matches!(event, RunEvent::PersonAsked { question: UserQuestion::Uncertain { state, .. }, .. }
                 if state == "both.command/start")
         };
         assert!(events.iter().any(|(_, event)| asked(event)), "{events:#?}");
-        assert_eq!(stage.pushes(), 1);
+        assert_eq!(stage.push_count(), 1);
         assert_eq!(stage.handle.summary(run.as_str()).unwrap().progress.status, RunStatus::Completed);
     }
 }
@@ -137,25 +141,25 @@ async fn a_command_that_never_answered_is_asked_about() {
 // nobody else can have done it before the first look
 #[tokio::test(flavor = "current_thread")]
 async fn who_gives_up_waiting_for_a_run_to_be_taken_up_leaves_it_with_a_driver() {
-    let (mut stage, run, step) = record(any()).await;
+    let (mut stage, run, step) = record_branches(wait_for_any()).await;
     let snapshots = stage.handle.ports().snapshots.clone();
     stage.handle.rewind(&run, step, StepChanges::default(), &*snapshots).unwrap();
     {
-        let going = ResumeRequest { present: true, ..ResumeRequest::default() };
+        let going = ResumeRequest { user_present: true, ..ResumeRequest::default() };
         let mut resumed = Box::pin(stage.handle.resume(&run, going));
         let once = |context: &mut Context<'_>| Poll::Ready(resumed.as_mut().poll(context).is_pending());
         assert!(poll_fn(once).await, "it had been done before anybody could give up");
     }
-    stage.ended(&run).await;
+    stage.assert_ended(&run).await;
     assert_eq!(stage.handle.summary(run.as_str()).unwrap().progress.status, RunStatus::Completed);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn with_files_a_run_goes_back_to_before_all_branches() {
-    let (stage, run, step) = record(all()).await;
+    let (stage, run, step) = record_branches(wait_for_all()).await;
     let snapshots = stage.handle.ports().snapshots.clone();
     let before = stage.handle.load_record(run.as_str()).unwrap().events;
-    let place = stage.handle.step(&run, step).unwrap();
+    let place = stage.handle.find_step(&run, step).unwrap();
     let files = || StepChanges { files: place.files.clone(), ..StepChanges::default() };
     let refused = stage.handle.rewind(&run, step, files(), &*snapshots).unwrap_err();
     assert!(

@@ -20,7 +20,7 @@ use synthdev::runtime::time_travel::{ReplayVerdict, StepChanges};
 
 use super::recorded;
 use super::stage::{Stage, program};
-use super::{Original, events, same};
+use super::{Original, assert_same, events};
 
 #[derive(Clone, Copy, PartialEq)]
 enum Fault {
@@ -38,7 +38,7 @@ struct Faulty {
     project: PathBuf,
     fault: Fault,
     /// Happens before the files are looked at.
-    meanwhile: Box<dyn Fn() + Send + Sync>,
+    before_restore: Box<dyn Fn() + Send + Sync>,
 }
 
 impl SnapshotPort for Faulty {
@@ -72,7 +72,7 @@ impl SnapshotPort for Faulty {
         begin: RestoreStartHook<'_>,
     ) -> Result<SnapshotRestoreResult, SnapshotError> {
         let full = Err(SnapshotError { message: "the disk is full".into(), hint: None });
-        (self.meanwhile)();
+        (self.before_restore)();
         match self.fault {
             Fault::None => return self.inner.restore_with_hook(id, begin),
             Fault::Early => return full,
@@ -104,29 +104,29 @@ struct Scene {
 
 impl Scene {
     async fn new() -> Self {
-        let recorded = recorded::linear();
+        let recorded = recorded::linear_program();
         let mut stage = Stage::new(&recorded.replies);
-        let original = Original::record(&mut stage, &recorded).await;
+        let original = Original::record_run(&mut stage, &recorded).await;
         Self { stage, original }
     }
 
-    fn faulty(&self, fault: Fault) -> Faulty {
+    fn with_fault(&self, fault: Fault) -> Faulty {
         let inner = self.stage.handle.ports().snapshots.clone();
-        Faulty { inner, project: self.stage.project(), fault, meanwhile: Box::new(|| ()) }
+        Faulty { inner, project: self.stage.project(), fault, before_restore: Box::new(|| ()) }
     }
 
     /// The same runtime with files that cannot come back.
-    fn broken(&self) -> RuntimeHandle {
+    fn runtime_with_broken_files(&self) -> RuntimeHandle {
         let ports = self.stage.handle.ports().clone();
-        let ports = RuntimePorts { snapshots: Arc::new(self.faulty(Fault::Early)), ..ports };
-        self.stage.handle.rewired(ports, RuntimeOptions::default())
+        let ports = RuntimePorts { snapshots: Arc::new(self.with_fault(Fault::Early)), ..ports };
+        self.stage.handle.with_replaced_ports(ports, RuntimeOptions::default())
     }
 
     fn changes(&self, step: usize) -> StepChanges {
         StepChanges { files: self.original.steps[step - 1].files.clone(), ..StepChanges::default() }
     }
 
-    fn all(&self) -> (Vec<RunSummary>, Vec<serde_json::Value>) {
+    fn all_runs(&self) -> (Vec<RunSummary>, Vec<serde_json::Value>) {
         (self.stage.handle.list_runs(0).unwrap(), events(&self.stage, &self.original.run))
     }
 
@@ -135,9 +135,9 @@ impl Scene {
     }
 
     /// It goes on as the first time, over the files of then.
-    async fn goes_on(&mut self, run: &RunId) {
-        self.stage.go_on(run).await;
-        same(&events(&self.stage, run), &self.original.events, "events");
+    async fn assert_continues(&mut self, run: &RunId) {
+        self.stage.continue_run(run).await;
+        assert_same(&events(&self.stage, run), &self.original.events, "events");
         assert_eq!(&self.stage.tree(), self.original.trees.last().unwrap());
         assert!(matches!(self.stage.handle.verify_replay(run), Ok(ReplayVerdict::Same { .. })));
     }
@@ -147,19 +147,19 @@ impl Scene {
 async fn files_that_do_not_come_back_leave_everything_as_it_was() {
     let scene = Scene::new().await;
     let (handle, run) = (&scene.stage.handle, &scene.original.run);
-    let (before, tree) = (scene.all(), scene.stage.tree());
-    let full = scene.faulty(Fault::Early);
+    let (before, tree) = (scene.all_runs(), scene.stage.tree());
+    let full = scene.with_fault(Fault::Early);
     let refused = handle.rewind(run, 3, scene.changes(3), &full).unwrap_err();
     assert_eq!(refused.message, "the disk is full");
     handle.fork(run, 3, scene.changes(3), &full).unwrap_err();
     handle.undo(run, &scene.changes(1).files.unwrap(), &full).unwrap_err();
     // nor is anything brought back for what cannot be
-    let midway = scene.faulty(Fault::Midway);
+    let midway = scene.with_fault(Fault::Midway);
     handle.rewind(run, 99, scene.changes(3), &midway).unwrap_err();
     let nothing = program(&[json!({"workflow_name": "empty", "states": [
         {"name": "start", "transition": [{"target": "stop"}]}, {"name": "stop"}]})]);
     handle.fork(run, 3, StepChanges { program: Some(nothing), ..scene.changes(3) }, &midway).unwrap_err();
-    assert_eq!((scene.all(), scene.stage.tree()), (before, tree));
+    assert_eq!((scene.all_runs(), scene.stage.tree()), (before, tree));
     assert_eq!(scene.status(run), RunStatus::Completed);
     handle.rewind(run, 3, scene.changes(3), &*handle.ports().snapshots).unwrap();
 }
@@ -169,26 +169,28 @@ async fn a_rewind_that_stopped_midway_is_finished_before_the_run_goes_on() {
     let mut scene = Scene::new().await;
     let run = scene.original.run.clone();
     for fault in [Fault::Midway, Fault::Late] {
-        let error = scene.stage.handle.rewind(&run, 3, scene.changes(3), &scene.faulty(fault)).unwrap_err();
+        let error =
+            scene.stage.handle.rewind(&run, 3, scene.changes(3), &scene.with_fault(fault)).unwrap_err();
         assert!(error.message.contains("only a part of the files is back"), "{error}");
         assert!(error.hint.unwrap().contains(&format!("synthdev resume {run}")));
         assert_eq!(scene.status(&run), RunStatus::Paused);
         // while they cannot come back it does not go on, and no other run begins with them
-        let (before, tree) = (scene.all(), scene.stage.tree());
-        let refused = scene.broken().resume(&run, ResumeRequest::default()).await.unwrap_err();
+        let (before, tree) = (scene.all_runs(), scene.stage.tree());
+        let refused =
+            scene.runtime_with_broken_files().resume(&run, ResumeRequest::default()).await.unwrap_err();
         assert!(refused.to_string().contains("cannot be brought back now: the disk is full"), "{refused}");
         assert!(refused.hint().unwrap().contains("--keep-files"));
         let refused =
-            scene.stage.handle.fork(&run, 2, StepChanges::default(), &scene.faulty(fault)).unwrap_err();
+            scene.stage.handle.fork(&run, 2, StepChanges::default(), &scene.with_fault(fault)).unwrap_err();
         assert!(refused.message.contains("of two moments"), "{refused}");
-        assert_eq!((scene.all(), scene.stage.tree()), (before, tree));
+        assert_eq!((scene.all_runs(), scene.stage.tree()), (before, tree));
         let mut told = scene.stage.handle.subscribe(false);
-        scene.goes_on(&run).await;
+        scene.assert_continues(&run).await;
         let first = told.recv().await.unwrap().event;
         assert!(matches!(&first, RunEvent::Warning { code, .. } if code == "files"), "{first:?}");
     }
     // it is settled: going on again brings nothing back
-    let settled = scene.stage.handle.fork(&run, 3, StepChanges::default(), &scene.faulty(Fault::Early));
+    let settled = scene.stage.handle.fork(&run, 3, StepChanges::default(), &scene.with_fault(Fault::Early));
     settled.unwrap();
 }
 
@@ -196,24 +198,24 @@ async fn a_rewind_that_stopped_midway_is_finished_before_the_run_goes_on() {
 async fn a_fork_that_stopped_midway_is_a_run_that_finishes_it() {
     let mut scene = Scene::new().await;
     let run = scene.original.run.clone();
-    let before = scene.all();
-    scene.stage.handle.fork(&run, 3, scene.changes(3), &scene.faulty(Fault::Midway)).unwrap_err();
-    let after = scene.all();
+    let before = scene.all_runs();
+    scene.stage.handle.fork(&run, 3, scene.changes(3), &scene.with_fault(Fault::Midway)).unwrap_err();
+    let after = scene.all_runs();
     assert_eq!((after.0.len(), &after.1), (before.0.len() + 1, &before.1));
     let fork = after.0.iter().find(|one| one.id != run).unwrap().id.clone();
     assert_eq!((scene.status(&fork), scene.status(&run)), (RunStatus::Paused, RunStatus::Completed));
-    scene.broken().resume(&fork, ResumeRequest::default()).await.unwrap_err();
-    scene.goes_on(&fork).await;
+    scene.runtime_with_broken_files().resume(&fork, ResumeRequest::default()).await.unwrap_err();
+    scene.assert_continues(&fork).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_person_may_keep_files_that_are_of_two_moments() {
     let scene = Scene::new().await;
     let (handle, run) = (&scene.stage.handle, &scene.original.run);
-    handle.rewind(run, 3, scene.changes(3), &scene.faulty(Fault::Midway)).unwrap_err();
-    handle.rewind(run, 4, StepChanges::default(), &scene.faulty(Fault::Early)).unwrap_err();
-    handle.rewind(run, 3, StepChanges::default(), &scene.faulty(Fault::Early)).unwrap();
-    handle.fork(run, 3, StepChanges::default(), &scene.faulty(Fault::Early)).unwrap();
+    handle.rewind(run, 3, scene.changes(3), &scene.with_fault(Fault::Midway)).unwrap_err();
+    handle.rewind(run, 4, StepChanges::default(), &scene.with_fault(Fault::Early)).unwrap_err();
+    handle.rewind(run, 3, StepChanges::default(), &scene.with_fault(Fault::Early)).unwrap();
+    handle.fork(run, 3, StepChanges::default(), &scene.with_fault(Fault::Early)).unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -223,16 +225,16 @@ async fn an_undo_that_stopped_midway_is_known() {
     let (first, tree) = (scene.changes(1).files.unwrap(), scene.original.trees[0].clone());
     for fault in [Fault::Midway, Fault::Late] {
         let handle = &scene.stage.handle;
-        handle.undo(&run, &first, &scene.faulty(fault)).unwrap_err();
+        handle.undo(&run, &first, &scene.with_fault(fault)).unwrap_err();
         assert_eq!(scene.status(&run), RunStatus::Completed);
-        let refused = handle.fork(&run, 2, StepChanges::default(), &scene.faulty(fault)).unwrap_err();
+        let refused = handle.fork(&run, 2, StepChanges::default(), &scene.with_fault(fault)).unwrap_err();
         assert!(refused.hint.unwrap().contains(&format!("runs undo {run}")));
         handle.undo(&run, &first, &*handle.ports().snapshots).unwrap();
         assert_eq!((scene.status(&run), &scene.stage.tree()), (RunStatus::Completed, &tree));
         // it can still go back with all its files, which settles it as well
-        handle.undo(&run, &first, &scene.faulty(Fault::Early)).unwrap_err();
+        handle.undo(&run, &first, &scene.with_fault(Fault::Early)).unwrap_err();
         handle.rewind(&run, 3, scene.changes(3), &*handle.ports().snapshots).unwrap();
-        scene.goes_on(&run).await;
+        scene.assert_continues(&run).await;
     }
 }
 
@@ -244,8 +246,8 @@ async fn a_run_that_went_on_meanwhile_is_left_alone() {
     let tree = scene.stage.tree();
     // somebody gives the run up while the present is stored
     let (other, given_up) = (handle.clone(), run.clone());
-    let mut slow = scene.faulty(Fault::None);
-    slow.meanwhile = Box::new(move || {
+    let mut slow = scene.with_fault(Fault::None);
+    slow.before_restore = Box::new(move || {
         let done = other.cancel(&given_up).now_or_never();
         assert_eq!(done, Some(Ok(CancelOutcome::Done)));
     });

@@ -22,7 +22,7 @@ fn workflow(name: &str, states: &Value) -> Value {
 }
 
 /// The agent writes, then says so; a variable counts it.
-fn writes(name: &str, targets: &[(&str, &str)]) -> Value {
+fn writes_program(name: &str, targets: &[(&str, &str)]) -> Value {
     let ways = targets.iter().map(|(target, condition)| {
         json!({"target": target, "condition": condition,
             "before": "() => { common_data.count = (common_data.count || 0) + 1; \
@@ -44,19 +44,19 @@ fn say(text: &str) -> Value {
     json!({"text": text})
 }
 
-pub fn linear() -> Recorded {
+pub fn linear_program() -> Recorded {
     let states = json!([
         {"name": "start", "action": {"script": "common_data.list = [1, 2]; common_data.deep = {a: {b: 1}};"},
             "transition": [{"target": "draft"}]},
-        writes("draft", &[("arrange", "true")]),
+        writes_program("draft", &[("arrange", "true")]),
         shell("arrange", "chmod -x src/tool.sh; rm -r untracked.txt link; ln -s draft.txt link; echo run >> ignored.log", "judge"),
         {"name": "judge", "agent": "critic", "input": "'judge ' + common_data.result",
             "action": {"function": "sendUserMessage"},
             "transition": [{"target": "rework", "condition": "true",
                 "before": "common_data.list.push(3); common_data.deep.a.b = 2; delete common_data.count;"}]},
-        writes("rework", &[("tidy", "true")]),
+        writes_program("rework", &[("tidy", "true")]),
         shell("tidy", "chmod +x draft.txt; rm -f link src/tracked.txt; mkdir -p deep/er; echo x > deep/er/file; ln -s er deep/link", "last"),
-        writes("last", &[("stop", "true")]),
+        writes_program("last", &[("stop", "true")]),
         {"name": "stop"}
     ]);
     let replies = json!({
@@ -67,10 +67,10 @@ pub fn linear() -> Recorded {
     Recorded { workflows: vec![workflow("linear", &states)], replies }
 }
 
-pub fn looping() -> Recorded {
+pub fn looping_program() -> Recorded {
     let states = json!([
         {"name": "start", "transition": [{"target": "write"}]},
-        writes("write", &[("mark", "(common_data.count || 0) < 4"), ("stop", "true")]),
+        writes_program("write", &[("mark", "(common_data.count || 0) < 4"), ("stop", "true")]),
         shell("mark", "echo round >> rounds.txt; chmod +x rounds.txt; ln -sfn \"r$(wc -l < rounds.txt)\" newest", "write"),
         {"name": "stop"}
     ]);
@@ -81,7 +81,7 @@ pub fn looping() -> Recorded {
     Recorded { workflows: vec![workflow("looping", &states)], replies: json!({"writer": replies}) }
 }
 
-pub fn nested() -> Recorded {
+pub fn nested_program() -> Recorded {
     let calls = |name: &str, target: &str| {
         json!({"name": name,
             "action": {"sub_workflow": "inner", "sub_workflow_input": {"task": format!("'{name} ' + common_data.task")}},
@@ -93,12 +93,12 @@ pub fn nested() -> Recorded {
         calls("one", "between"),
         shell("between", "mv inner.txt outer.txt; rm -f untracked.txt", "two"),
         calls("two", "finish"),
-        writes("finish", &[("stop", "true")]),
+        writes_program("finish", &[("stop", "true")]),
         {"name": "stop"}
     ]);
     let inner = json!([
         {"name": "start", "action": {"script": "common_data.own = common_data.task + '!';"}, "transition": [{"target": "work"}]},
-        writes("work", &[("check", "true")]),
+        writes_program("work", &[("check", "true")]),
         shell("check", "test -f inner.txt && chmod +x inner.txt", "stop"),
         {"name": "stop"}
     ]);
@@ -107,7 +107,7 @@ pub fn nested() -> Recorded {
     Recorded { workflows: vec![workflow("nested", &outer), workflow("inner", &inner)], replies }
 }
 
-pub fn parallel() -> Recorded {
+pub fn parallel_program() -> Recorded {
     let states = json!([
         {"name": "start", "action": {"script": "common_data.begun = true;"}, "transition": [{"target": "before"}]},
         shell("before", "echo before > before.txt", "both"),
@@ -123,7 +123,7 @@ pub fn parallel() -> Recorded {
                     {"name": "end", "type": "final", "input": "'right'"}]}],
             "transition": [{"target": "after"}]},
         shell("after", "rm -f untracked.txt; echo after >> before.txt", "close"),
-        writes("close", &[("stop", "true")]),
+        writes_program("close", &[("stop", "true")]),
         {"name": "stop"}
     ]);
     let replies = json!({

@@ -40,8 +40,8 @@ pub struct Stage {
     pub handle: RuntimeHandle,
     events: EventReceiver,
     model: Arc<Model>,
-    pub models_saw: Shown,
-    pub scripts_saw: Shown,
+    pub model_requests: Shown,
+    pub script_scopes: Shown,
     pub trees: Arc<Mutex<Vec<Tree>>>,
 }
 
@@ -54,7 +54,7 @@ pub fn program(workflows: &[Value]) -> WorkflowProgram {
     });
     let mut command_line = SettingOverrides::default();
     for level in ["base", "smart", "fast"] {
-        command_line.set(&format!("levels.{level}.provider"), "scripted", "--replies");
+        command_line.set_override(&format!("levels.{level}.provider"), "scripted", "--replies");
     }
     let sources = ConfigSources {
         settings: vec![built_in("built-in:config/settings.json", SETTINGS)],
@@ -64,7 +64,7 @@ pub fn program(workflows: &[Value]) -> WorkflowProgram {
         command_line,
         ..ConfigSources::default()
     };
-    let catalog = ConfigCatalog::load(sources, bootstrap::specs(Path::new("/")));
+    let catalog = ConfigCatalog::load(sources, bootstrap::tool_specs(Path::new("/")));
     let name = workflows[0]["workflow_name"].as_str().unwrap();
     catalog.program(name).unwrap_or_else(|found| panic!("{found:#?}"))
 }
@@ -95,14 +95,17 @@ impl Stage {
 
         let (models_saw, scripts_saw) = (Shown::default(), Shown::default());
         let script = ScriptedModel::from_value(&json!({"replies": replies})).unwrap();
-        let model = Arc::new(Model { script, shown: models_saw.clone(), project: project.clone() });
-        let tools = Tools::of(&project);
+        let model = Arc::new(Model { script, shown_values: models_saw.clone(), project: project.clone() });
+        let tools = Tools::for_project(&project);
         let trees = Arc::clone(&tools.trees);
         let clock = Arc::new(SystemClock);
         let ports = RuntimePorts {
             models: model.clone(),
             tools: Arc::new(tools),
-            scripts: Arc::new(Scripts { host: ScriptWorkerPool::default(), shown: scripts_saw.clone() }),
+            scripts: Arc::new(Scripts {
+                host: ScriptWorkerPool::default(),
+                shown_values: scripts_saw.clone(),
+            }),
             snapshots: Arc::new(GitSnapshots::open(project.clone(), data.clone(), Vec::new(), clock.clone())),
             store: Arc::new(SqliteStore::new(data.join("runs.sqlite"))),
             lock: Some(Arc::new(FileLock::open(project.clone(), &data))),
@@ -112,7 +115,15 @@ impl Stage {
         let options = RuntimeOptions { project: project.display().to_string(), ..RuntimeOptions::default() };
         let handle = RuntimeHandle::new(ports, options);
         let events = handle.subscribe(false);
-        Self { directory, handle, events, model, models_saw, scripts_saw, trees }
+        Self {
+            directory,
+            handle,
+            events,
+            model,
+            model_requests: models_saw,
+            script_scopes: scripts_saw,
+            trees,
+        }
     }
 
     pub fn project(&self) -> PathBuf {
@@ -127,7 +138,7 @@ impl Stage {
         fs::read(self.project().join(".git/index")).unwrap()
     }
 
-    pub async fn record(&mut self, program: WorkflowProgram) -> RunId {
+    pub async fn record_run(&mut self, program: WorkflowProgram) -> RunId {
         let approvals = ApprovalPolicy::default().approving_all();
         let inputs = Map::from_iter([("task".to_owned(), json!("go"))]);
         let (machine_version, brief) = (MACHINE_VERSION, SystemContext::default());
@@ -141,13 +152,13 @@ impl Stage {
             interactive: false,
         };
         let run = self.handle.start(spec).unwrap();
-        self.ended(&run).await;
+        self.assert_ended(&run).await;
         run
     }
 
     /// Goes on from where the run stands, each agent with the replies that it has not given yet.
-    pub async fn go_on(&mut self, run: &RunId) {
-        self.model.script.rewind();
+    pub async fn continue_run(&mut self, run: &RunId) {
+        self.model.script.rewind_replies();
         let mut had = std::collections::BTreeMap::<String, usize>::new();
         for (_, event) in self.handle.load_record(run.as_str()).unwrap().events {
             if let RunEvent::Replied { agent, .. } = event {
@@ -157,12 +168,12 @@ impl Stage {
         for agent in self.handle.agents_answered_before_rewind(run).unwrap() {
             *had.entry(agent).or_default() += 1;
         }
-        had.into_iter().for_each(|(agent, replies)| self.model.script.advance(&agent, replies));
+        had.into_iter().for_each(|(agent, replies)| self.model.script.skip_replies(&agent, replies));
         self.handle.resume(run, ResumeRequest::default()).await.unwrap();
-        self.ended(run).await;
+        self.assert_ended(run).await;
     }
 
-    pub async fn ended(&mut self, run: &RunId) {
+    pub async fn assert_ended(&mut self, run: &RunId) {
         loop {
             let next = tokio::time::timeout(PATIENCE, self.events.recv()).await.unwrap().unwrap();
             if let RunEvent::Finished { status, error, .. } = next.event {
@@ -171,7 +182,7 @@ impl Stage {
             }
         }
         // the next one needs the project to itself
-        while !self.handle.running().is_empty() {
+        while !self.handle.running_runs().is_empty() {
             tokio::task::yield_now().await;
         }
     }

@@ -55,11 +55,11 @@ pub fn tree(project: &Path) -> Tree {
 pub struct Shown(Arc<Mutex<Vec<Value>>>);
 
 impl Shown {
-    pub fn take(&self) -> Vec<Value> {
+    pub fn take_values(&self) -> Vec<Value> {
         std::mem::take(&mut self.0.lock().unwrap())
     }
 
-    fn add(&self, value: Value) {
+    fn add_value(&self, value: Value) {
         self.0.lock().unwrap().push(value);
     }
 }
@@ -68,7 +68,7 @@ impl Shown {
 /// `go.log`.
 pub struct Model {
     pub script: ScriptedModel,
-    pub shown: Shown,
+    pub shown_values: Shown,
     pub project: PathBuf,
 }
 
@@ -78,7 +78,8 @@ impl ModelPort for Model {
         request: &'a ModelRequest,
         sink: &'a dyn DeltaSink,
     ) -> BoxFuture<'a, Result<ModelReply, ModelError>> {
-        self.shown.add(json!({"agent": request.agent, "state": request.state, "messages": request.messages}));
+        self.shown_values
+            .add_value(json!({"agent": request.agent, "state": request.state, "messages": request.messages}));
         Box::pin(async move {
             if self.project.join("hold.log").exists() {
                 fs::write(self.project.join("asked.log"), "").unwrap();
@@ -86,20 +87,20 @@ impl ModelPort for Model {
                     tokio::time::sleep(std::time::Duration::from_millis(2)).await;
                 }
             }
-            self.script.call(request, sink).await
+            self.script.answer_request(request, sink).await
         })
     }
 }
 
 pub struct Scripts {
     pub host: ScriptWorkerPool,
-    pub shown: Shown,
+    pub shown_values: Shown,
 }
 
 impl ScriptPort for Scripts {
     fn evaluate(&self, job: ScriptJob) -> BoxFuture<'_, Result<ScriptOutcome, ScriptError>> {
         let scope = &job.scope;
-        self.shown.add(json!({
+        self.shown_values.add_value(json!({
             "state": scope.state, "data": *scope.common_data, "contexts": scope.contexts, "inputs": *scope.inputs,
         }));
         self.host.evaluate(job)
@@ -113,7 +114,7 @@ pub struct Tools {
 }
 
 impl Tools {
-    pub fn of(project: &Path) -> Self {
+    pub fn for_project(project: &Path) -> Self {
         let trees = Arc::new(Mutex::new(vec![tree(project)]));
         Self { inner: ProjectTools::new(ToolSettings::new(project)), project: project.to_owned(), trees }
     }
@@ -127,14 +128,14 @@ impl ToolPort for Tools {
             let mut outcome = self.inner.run(invocation).await;
             self.trees.lock().unwrap().push(tree(&self.project));
             // how long it took is another thing each time, and models are told
-            outcome.content = timeless(&outcome.content);
+            outcome.content = without_times(&outcome.content);
             outcome
         })
     }
 }
 
 /// Without what is another thing each time: how long it took, and whether a command's last process was gone already.
-fn timeless(content: &str) -> String {
+fn without_times(content: &str) -> String {
     let notice = ",\"notice\":\"processes were still running in the background and have been stopped\"";
     let (content, key) = (content.replace(notice, ""), "\"time_ms\":");
     let mut parts = content.split(key);

@@ -13,25 +13,25 @@ use synthdev::domain::workflow::{
 use super::super::luck::Luck;
 
 /// Turns some of the first `inner` states into forks, and a few states of bodies into forks again.
-pub fn add(
+pub fn add_bodies(
     luck: &mut Luck,
     states: &mut Vec<StateSpec>,
     inner: usize,
     agents: &[AgentSpec],
     of: (usize, usize),
 ) {
-    let mut owners: Vec<usize> = (0..inner).filter(|_| luck.chance(18)).collect();
+    let mut owners: Vec<usize> = (0..inner).filter(|_| luck.random_chance(18)).collect();
     let mut deeper = 2;
     while let Some(owner) = owners.pop() {
         let first = states.len();
-        let work = if luck.chance(50) {
+        let work = if luck.random_chance(50) {
             parallel(luck, states, owner, agents, of)
         } else {
             foreach(luck, states, owner, agents, of)
         };
         states[owner].work = work;
         states[owner].expects.clear();
-        if deeper > 0 && luck.chance(30) {
+        if deeper > 0 && luck.random_chance(30) {
             deeper -= 1;
             owners.extend((first..states.len()).find(|at| !states[*at].terminal));
         }
@@ -45,7 +45,7 @@ fn parallel(
     agents: &[AgentSpec],
     of: (usize, usize),
 ) -> StateBody {
-    let branches: Vec<BranchSpec> = (0..luck.between(1, 4))
+    let branches: Vec<BranchSpec> = (0..luck.random_between(1, 4))
         .map(|at| {
             let name = format!("b{at}");
             let start = body(luck, states, &format!("{}.{name}", states[owner].name.clone()), agents, of);
@@ -53,14 +53,14 @@ fn parallel(
         })
         .collect();
     let rules = [MergeRule::First, MergeRule::Last, MergeRule::Append, MergeRule::Sum, MergeRule::Object];
-    let merge = ["result", "other"].map(|key| (key.to_owned(), luck.pick(&rules)));
-    let count = u32::try_from(luck.between(1, branches.len())).unwrap();
+    let merge = ["result", "other"].map(|key| (key.to_owned(), luck.pick_item(&rules)));
+    let count = u32::try_from(luck.random_between(1, branches.len())).unwrap();
     StateBody::Parallel(ParallelSpec {
         branches,
-        join: luck.pick(&[JoinPolicy::All, JoinPolicy::All, JoinPolicy::Any, JoinPolicy::Count(count)]),
-        on_error: luck.pick(&[BranchErrors::FailFast, BranchErrors::Collect]),
-        max_concurrency: luck.chance(30).then(|| u32::try_from(luck.between(1, 3)).unwrap()),
-        merge: if luck.chance(85) { BTreeMap::from(merge) } else { BTreeMap::new() },
+        join: luck.pick_item(&[JoinPolicy::All, JoinPolicy::All, JoinPolicy::Any, JoinPolicy::Count(count)]),
+        on_error: luck.pick_item(&[BranchErrors::FailFast, BranchErrors::Collect]),
+        max_concurrency: luck.random_chance(30).then(|| u32::try_from(luck.random_between(1, 3)).unwrap()),
+        merge: if luck.random_chance(85) { BTreeMap::from(merge) } else { BTreeMap::new() },
     })
 }
 
@@ -71,10 +71,10 @@ fn foreach(
     agents: &[AgentSpec],
     of: (usize, usize),
 ) -> StateBody {
-    let items: Vec<_> = (0..luck.below(6)).map(|at| json!(at)).collect();
+    let items: Vec<_> = (0..luck.random_below(6)).map(|at| json!(at)).collect();
     let start = body(luck, states, &states[owner].name.clone(), agents, of);
     StateBody::ForEach(ForEachSpec {
-        items: if luck.chance(90) {
+        items: if luck.random_chance(90) {
             ValueSource::Value(json!(items))
         } else {
             ValueSource::Script(ScriptIx(3))
@@ -82,10 +82,10 @@ fn foreach(
         each: "item".to_owned(),
         at: "index".to_owned(),
         start,
-        needs: luck.pick(&[vec![], vec!["*".to_owned()], vec!["task".to_owned(), "no.such".to_owned()]]),
-        max_concurrency: luck.chance(50).then(|| u32::try_from(luck.between(1, 3)).unwrap()),
-        tolerated_failures: u32::try_from(luck.below(3)).unwrap(),
-        tolerated_percent: luck.pick(&[0.0, 50.0, 100.0]),
+        needs: luck.pick_item(&[vec![], vec!["*".to_owned()], vec!["task".to_owned(), "no.such".to_owned()]]),
+        max_concurrency: luck.random_chance(50).then(|| u32::try_from(luck.random_between(1, 3)).unwrap()),
+        tolerated_failures: u32::try_from(luck.random_below(3)).unwrap(),
+        tolerated_percent: luck.pick_item(&[0.0, 50.0, 100.0]),
         handed_out: None,
         sub_agent: None,
     })
@@ -99,13 +99,13 @@ fn body(
     agents: &[AgentSpec],
     of: (usize, usize),
 ) -> StateIx {
-    let (start, count) = (states.len(), luck.between(1, 2));
+    let (start, count) = (states.len(), luck.random_between(1, 2));
     for at in 0..count {
         let mut state = super::state(luck, at, count, agents, of, false);
         state.name = format!("{scope}/s{at}");
-        state.transitions = (0..luck.between(1, 2))
+        state.transitions = (0..luck.random_between(1, 2))
             .map(|_| Transition {
-                target: StateIx(start + luck.below(count + 1)),
+                target: StateIx(start + luck.random_below(count + 1)),
                 ..super::transition(luck, 1)
             })
             .collect();

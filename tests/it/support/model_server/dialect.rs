@@ -36,11 +36,11 @@ impl Dialect {
     }
 
     /// Why a strict provider refuses a request.
-    pub fn check(self, headers: &BTreeMap<String, String>, body: &Value) -> Result<(), String> {
+    pub fn check_request(self, headers: &BTreeMap<String, String>, body: &Value) -> Result<(), String> {
         match self {
-            Self::Completions => strict::check(body),
-            Self::Responses => responses::check(body),
-            Self::Messages => messages::check_headers(headers).and_then(|()| messages::check(body)),
+            Self::Completions => strict::check_body(body),
+            Self::Responses => responses::check_body(body),
+            Self::Messages => messages::check_headers(headers).and_then(|()| messages::check_body(body)),
         }
     }
 
@@ -75,33 +75,39 @@ impl Dialect {
 
     /// Whatever a model may say: thoughts, a text, calls, each if there are any. Thoughts beside calls are sealed where
     /// the protocol seals them.
-    pub fn reply(self, reply: &ModelReply) -> Behaviour {
+    pub fn render_reply(self, reply: &ModelReply) -> Behaviour {
         let calls = reply.tool_calls.iter().map(|call| (&*call.id, &*call.name, &*call.arguments));
         let (thought, text) = (&*reply.reasoning, &*reply.text);
         let mut parts: Vec<Value> = Vec::new();
         match self {
             Self::Completions => {
-                parts.extend(some(thought).map(|text| json!({ "reasoning_content": text })));
+                parts.extend(some_text(thought).map(|text| json!({ "reasoning_content": text })));
                 parts.extend(text.split_inclusive(' ').map(|word| json!({ "content": word })));
                 parts.extend(Behaviour::call_chunks(&calls.collect::<Vec<_>>()));
-                Behaviour::chunks(&parts, if reply.tool_calls.is_empty() { "stop" } else { "tool_calls" })
+                Behaviour::from_chunks(
+                    &parts,
+                    if reply.tool_calls.is_empty() { "stop" } else { "tool_calls" },
+                )
             }
             Self::Responses => {
-                parts.extend(some(thought).map(|text| responses::reasoning(text, "enc-1")));
-                parts.extend(some(text).map(responses::message));
+                parts.extend(some_text(thought).map(|text| responses::reasoning(text, "enc-1")));
+                parts.extend(some_text(text).map(responses::message));
                 parts.extend(calls.map(|(id, name, arguments)| responses::call(id, name, arguments)));
                 responses::items(&parts)
             }
             Self::Messages => {
-                parts.extend(some(thought).map(|text| messages::thinking_block(text, "sig-1")));
-                parts.extend(some(text).map(messages::text_block));
+                parts.extend(some_text(thought).map(|text| messages::thinking_block(text, "sig-1")));
+                parts.extend(some_text(text).map(messages::text_block));
                 parts.extend(calls.map(|(id, name, arguments)| messages::call_block(id, name, arguments)));
-                messages::blocks(&parts, if reply.tool_calls.is_empty() { "end_turn" } else { "tool_use" })
+                messages::blocks_answer(
+                    &parts,
+                    if reply.tool_calls.is_empty() { "end_turn" } else { "tool_use" },
+                )
             }
         }
     }
 }
 
-fn some(text: &str) -> Option<&str> {
+fn some_text(text: &str) -> Option<&str> {
     (!text.is_empty()).then_some(text)
 }

@@ -6,18 +6,18 @@ use serde_json::{Value, json};
 
 use super::Behaviour;
 
-pub use strict::{check, check_headers};
+pub use strict::{check_body, check_headers};
 
 /// A streamed text, one event per word (10 prompt, 5 completion tokens).
 pub fn text(text: &str) -> Behaviour {
-    blocks(&[text_block(text)], "end_turn")
+    blocks_answer(&[text_block(text)], "end_turn")
 }
 
 /// Tool uses as (id, name, arguments), their arguments split over events of three characters.
 pub fn calls(calls: &[(&str, &str, &str)]) -> Behaviour {
     let list: Vec<Value> =
         calls.iter().map(|(id, name, arguments)| call_block(id, name, arguments)).collect();
-    blocks(&list, "tool_use")
+    blocks_answer(&list, "tool_use")
 }
 
 pub fn text_block(text: &str) -> Value {
@@ -34,24 +34,24 @@ pub fn thinking_block(text: &str, signature: &str) -> Value {
 }
 
 /// An answer of these blocks, with a ping in the middle.
-pub fn blocks(blocks: &[Value], stop: &str) -> Behaviour {
+pub fn blocks_answer(blocks: &[Value], stop: &str) -> Behaviour {
     let usage = json!({"input_tokens": 10, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0,
         "output_tokens": 1});
-    answer(blocks, stop, &usage)
+    answer_with_usage(blocks, stop, &usage)
 }
 
 /// The same with this usage at the start; the end always counts five tokens.
-pub fn answer(blocks: &[Value], stop: &str, usage: &Value) -> Behaviour {
+pub fn answer_with_usage(blocks: &[Value], stop: &str, usage: &Value) -> Behaviour {
     events(&parts(blocks, stop, usage))
 }
 
 /// An event stream of exactly these events.
 pub fn events(events: &[Value]) -> Behaviour {
-    Behaviour::raw_stream(&stream(events))
+    Behaviour::raw_stream(&event_stream(events))
 }
 
 /// The bytes of a stream.
-pub fn stream(events: &[Value]) -> String {
+pub fn event_stream(events: &[Value]) -> String {
     let line = |event: &Value| format!("event: {}\ndata: {event}\n\n", event["type"].as_str().unwrap());
     events.iter().map(line).collect()
 }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::Behaviour;
 
-pub use strict::check;
+pub use strict::check_body;
 
 /// A streamed text, one event per word (10 input, 5 output tokens).
 pub fn text(text: &str) -> Behaviour {
@@ -42,7 +42,7 @@ pub fn items(items: &[Value]) -> Behaviour {
 
 /// An event stream of exactly these events.
 pub fn events(events: &[Value]) -> Behaviour {
-    Behaviour::raw_stream(&super::messages::stream(events))
+    Behaviour::raw_stream(&super::messages::event_stream(events))
 }
 
 /// Every event of an answer; `cut`: why it is incomplete, if it is.

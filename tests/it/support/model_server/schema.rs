@@ -31,15 +31,15 @@ const STRICT: [&str; 16] = [
 ];
 
 /// Why a server refuses a tool's schema.
-pub fn check(schema: &Value, strict: bool) -> Checked {
+pub fn check_schema(schema: &Value, strict: bool) -> Checked {
     let top = object(schema, "a schema")?;
     ensure(top.get("type") == Some(&"object".into()), "a schema's type must be object")?;
     let odd = NOT_ON_TOP.iter().find(|key| top.contains_key(**key));
     ensure(odd.is_none(), &format!("a schema must not have {odd:?} at the top level"))?;
-    inner(top, strict, "the schema")
+    check_inner(top, strict, "the schema")
 }
 
-fn inner(schema: &Map<String, Value>, strict: bool, place: &str) -> Checked {
+fn check_inner(schema: &Map<String, Value>, strict: bool, place: &str) -> Checked {
     let is = |name: &str| match schema.get("type") {
         Some(Value::Array(names)) => names.iter().any(|one| one == name),
         Some(one) => one == name,
@@ -59,13 +59,13 @@ fn inner(schema: &Map<String, Value>, strict: bool, place: &str) -> Checked {
     }
     for (name, property) in schema.get("properties").and_then(Value::as_object).into_iter().flatten() {
         let place = format!("{place}.{name}");
-        inner(object(property, &place)?, strict, &place)?;
+        check_inner(object(property, &place)?, strict, &place)?;
     }
     if let Some(items @ Value::Object(_)) = schema.get("items") {
-        inner(object(items, place)?, strict, &format!("{place}[]"))?;
+        check_inner(object(items, place)?, strict, &format!("{place}[]"))?;
     }
     for choice in schema.get("anyOf").and_then(Value::as_array).into_iter().flatten() {
-        inner(object(choice, place)?, strict, &format!("{place}|"))?;
+        check_inner(object(choice, place)?, strict, &format!("{place}|"))?;
     }
     Ok(())
 }

@@ -27,9 +27,9 @@ const TOP: [&str; 15] = [
 type Checked = Result<(), String>;
 
 /// Why a strict provider refuses a body.
-pub fn check(body: &Value) -> Checked {
+pub fn check_body(body: &Value) -> Checked {
     let body = object(body, "the body")?;
-    only(body, &TOP, "the body")?;
+    only_known(body, &TOP, "the body")?;
     text(body, "model", "the body")?;
     if body.contains_key("max_tokens") && body.contains_key("max_completion_tokens") {
         return Err("max_tokens and max_completion_tokens exclude each other".to_owned());
@@ -50,7 +50,7 @@ fn stream(body: &Map<String, Value>) -> Checked {
     let Some(options) = body.get("stream_options") else { return Ok(()) };
     ensure(streams, "stream_options needs stream: true")?;
     let options = object(options, "stream_options")?;
-    only(options, &["include_usage"], "stream_options")?;
+    only_known(options, &["include_usage"], "stream_options")?;
     ensure(options.get("include_usage").is_none_or(Value::is_boolean), "include_usage must be a boolean")
 }
 
@@ -60,15 +60,15 @@ fn tools(body: &Map<String, Value>) -> Result<HashSet<String>, String> {
     let tools = tools.as_array().filter(|list| !list.is_empty()).ok_or("tools must be a non-empty array")?;
     for tool in tools {
         let tool = object(tool, "a tool")?;
-        only(tool, &["type", "function"], "a tool")?;
+        only_known(tool, &["type", "function"], "a tool")?;
         ensure(tool.get("type") == Some(&"function".into()), "a tool's type must be function")?;
         let function = object(tool.get("function").unwrap_or(&Value::Null), "a tool's function")?;
-        only(function, &["name", "description", "parameters", "strict"], "a function")?;
+        only_known(function, &["name", "description", "parameters", "strict"], "a function")?;
         let name = function_name(function)?;
         ensure(function.get("description").is_none_or(Value::is_string), "a description must be a text")?;
         let strict = function.get("strict").and_then(Value::as_bool).unwrap_or(false);
         let parameters = function.get("parameters").unwrap_or(&Value::Null);
-        schema::check(parameters, strict)
+        schema::check_schema(parameters, strict)
             .map_err(|why| format!("invalid schema for function `{name}`: {why}"))?;
         ensure(parameters["properties"].is_object(), "object schema missing properties")?;
         ensure(names.insert(name.clone()), &format!("two tools are named {name}"))?;
@@ -78,7 +78,7 @@ fn tools(body: &Map<String, Value>) -> Result<HashSet<String>, String> {
 
 fn tool_choice(body: &Map<String, Value>, tools: &HashSet<String>) -> Checked {
     let Some(choice) = function_choice(body, tools)? else { return Ok(()) };
-    only(choice, &["type", "function"], "tool_choice")?;
+    only_known(choice, &["type", "function"], "tool_choice")?;
     let name = choice.get("function").and_then(|function| function["name"].as_str()).unwrap_or_default();
     ensure(tools.contains(name), &format!("tool_choice names `{name}`, which is not offered"))
 }
@@ -111,17 +111,17 @@ fn conversation(messages: &[Value]) -> Checked {
         }
         match role {
             "system" => {
-                only(members, &["role", "content"], &place)?;
+                only_known(members, &["role", "content"], &place)?;
                 ensure(at == 0, &format!("{place}: the system message must be the first"))?;
                 content(members, &place)?;
             }
             "user" => {
-                only(members, &["role", "content"], &place)?;
+                only_known(members, &["role", "content"], &place)?;
                 ensure(before != "user", &format!("{place}: roles must alternate"))?;
                 content(members, &place)?;
             }
             "assistant" => {
-                only(members, &["role", "content", "tool_calls"], &place)?;
+                only_known(members, &["role", "content", "tool_calls"], &place)?;
                 let first = before.is_empty() || before == "system";
                 ensure(!first, &format!("{place}: the first message must be the user's"))?;
                 ensure(before != "assistant", &format!("{place}: roles must alternate"))?;
@@ -131,7 +131,7 @@ fn conversation(messages: &[Value]) -> Checked {
                 }
             }
             "tool" => {
-                only(members, &["role", "content", "tool_call_id"], &place)?;
+                only_known(members, &["role", "content", "tool_call_id"], &place)?;
                 let id = text(members, "tool_call_id", &place)?;
                 ensure(
                     waiting.first() == Some(&id),
@@ -163,13 +163,13 @@ fn calls(members: &Map<String, Value>, place: &str) -> Result<Vec<String>, Strin
     let mut ids = Vec::new();
     for call in list {
         let call = object(call, place)?;
-        only(call, &["id", "type", "function"], place)?;
+        only_known(call, &["id", "type", "function"], place)?;
         ensure(
             call.get("type") == Some(&"function".into()),
             &format!("{place}: a call's type must be function"),
         )?;
         let function = object(call.get("function").unwrap_or(&Value::Null), place)?;
-        only(function, &["name", "arguments"], place)?;
+        only_known(function, &["name", "arguments"], place)?;
         function_name(function)?;
         let arguments = text(function, "arguments", place)?;
         let parsed = serde_json::from_str::<Value>(&arguments);
@@ -208,7 +208,7 @@ pub fn object<'a>(value: &'a Value, place: &str) -> Result<&'a Map<String, Value
     value.as_object().ok_or_else(|| format!("{place} must be an object"))
 }
 
-pub fn only(members: &Map<String, Value>, known: &[&str], place: &str) -> Checked {
+pub fn only_known(members: &Map<String, Value>, known: &[&str], place: &str) -> Checked {
     match members.keys().find(|key| !known.contains(&key.as_str())) {
         Some(key) => Err(format!("{place}: unrecognized field `{key}`")),
         None => Ok(()),

@@ -30,10 +30,14 @@ fn with_library(text: &str, body: &str) -> Arc<Vec<WorkflowScript>> {
     Arc::new(vec![script(text), library])
 }
 
-fn ask(world: &mut ScriptIsolate, data: Json, text: &str) -> Result<(Option<Json>, ScopePatch), ScriptError> {
+fn ask_library(
+    world: &mut ScriptIsolate,
+    data: Json,
+    text: &str,
+) -> Result<(Option<Json>, ScopePatch), ScriptError> {
     let task = ScriptTask::Values { scripts: vec![ScriptIx(0)] };
     let scripts = with_library(text, BODY);
-    let mut outcome = world.evaluate(ScriptJob { scripts, scope: Box::new(scope(data)), task })?;
+    let mut outcome = world.evaluate_job(ScriptJob { scripts, scope: Box::new(scope(data)), task })?;
     Ok((outcome.values.remove(0), outcome.patch))
 }
 
@@ -57,10 +61,10 @@ fn scripts_name_what_the_library_offers() {
         ("const_limit", json!("x")),
     ] {
         if text == "const_limit" {
-            assert!(ask(&mut world, json!({"n": 3}), text).is_err(), "only whole names count");
+            assert!(ask_library(&mut world, json!({"n": 3}), text).is_err(), "only whole names count");
             continue;
         }
-        let answer = ask(&mut world, json!({"n": 3, "small": 1}), text);
+        let answer = ask_library(&mut world, json!({"n": 3, "small": 1}), text);
         assert_eq!(answer.unwrap().0, Some(expected), "{text}");
     }
 }
@@ -69,21 +73,24 @@ fn scripts_name_what_the_library_offers() {
 fn what_library_functions_change_is_kept_and_what_they_remember_is_not() {
     let mut world = ScriptIsolate::new(ScriptLimits::default());
     for _ in 0..2 {
-        let (value, patch) = ask(&mut world, json!({"n": 3}), "bump").unwrap();
+        let (value, patch) = ask_library(&mut world, json!({"n": 3}), "bump").unwrap();
         assert_eq!(value, Some(json!(1)), "each job has its own library");
         assert_eq!(patch.set["n"], json!(4));
     }
-    let (_, patch) = ask(&mut world, json!({"n": 3, "old": 1}), "swap()").unwrap();
+    let (_, patch) = ask_library(&mut world, json!({"n": 3, "old": 1}), "swap()").unwrap();
     assert_eq!((patch.set["n"].clone(), patch.removed), (json!(40), vec!["old".to_owned()]));
     for text in ["this.limit = 8", "isDone.x = 1; ", "this.isDone = 1", "Box.prototype.leak = 1"] {
-        let _ = ask(&mut world, json!({"n": 1}), text);
-        let (value, _) =
-            ask(&mut world, json!({"n": 1}), "[limit, isDone.x, Box.prototype.leak ?? null].length + limit")
-                .unwrap();
+        let _ = ask_library(&mut world, json!({"n": 1}), text);
+        let (value, _) = ask_library(
+            &mut world,
+            json!({"n": 1}),
+            "[limit, isDone.x, Box.prototype.leak ?? null].length + limit",
+        )
+        .unwrap();
         assert_eq!(value, Some(json!(10)), "{text}");
     }
     let (value, _) =
-        ask(&mut world, json!({"n": 1}), "[isDone.x, new Box(1).leak].every((x) => x === undefined)")
+        ask_library(&mut world, json!({"n": 1}), "[isDone.x, new Box(1).leak].every((x) => x === undefined)")
             .unwrap();
     assert_eq!(value, Some(json!(true)));
 }
@@ -91,15 +98,15 @@ fn what_library_functions_change_is_kept_and_what_they_remember_is_not() {
 #[test]
 fn a_failure_in_a_library_is_placed_there() {
     let mut world = ScriptIsolate::new(ScriptLimits::default());
-    let error = ask(&mut world, json!({"n": 1}), "1 +\n fail()").unwrap_err();
+    let error = ask_library(&mut world, json!({"n": 1}), "1 +\n fail()").unwrap_err();
     assert_eq!((error.script, error.library, error.line), (ScriptIx(0), Some(ScriptIx(1)), 6), "{error}");
     assert!(error.message.contains("deep") && error.column > 10, "{error:?}");
-    let error = ask(&mut world, json!({"n": 1}), "isDone(1) ||\n nothing()").unwrap_err();
+    let error = ask_library(&mut world, json!({"n": 1}), "isDone(1) ||\n nothing()").unwrap_err();
     assert_eq!((error.library, error.line), (None, 2), "{error:?}");
     let scripts = with_library("1", "const broken = ;");
     let task = ScriptTask::Values { scripts: vec![ScriptIx(0)] };
     let job = ScriptJob { scripts, scope: Box::new(scope(json!({}))), task };
-    let error = world.evaluate(job).unwrap_err();
+    let error = world.evaluate_job(job).unwrap_err();
     assert_eq!((error.script, error.library, error.line), (ScriptIx(1), Some(ScriptIx(1)), 1), "{error:?}");
 }
 
@@ -113,7 +120,7 @@ fn handlers_run_once_per_choice() {
             .map(|at| TransitionGuard { condition: Some(ScriptIx(at)), before: None })
             .collect();
         let task = ScriptTask::Choose { guards, errors_are_false: false };
-        world.evaluate(ScriptJob {
+        world.evaluate_job(ScriptJob {
             scripts: Arc::new(scripts),
             scope: Box::new(scope(json!({"n": n}))),
             task,
@@ -146,7 +153,7 @@ fn inputs_the_loop_and_the_raw_answer_can_be_read() {
     whole.last_tool_calls = whole.last_parsing_tool_calls.clone();
     let mut asked = |text: &str, scope: &ScopeView| {
         let task = ScriptTask::Values { scripts: vec![ScriptIx(0)] };
-        world.evaluate(job(scope.clone(), &[text], task)).map(|mut outcome| outcome.values.remove(0))
+        world.evaluate_job(job(scope.clone(), &[text], task)).map(|mut outcome| outcome.values.remove(0))
     };
     for (text, expected) in [
         ("inputs.task.deep[0] + state.a", json!(2)),
@@ -181,7 +188,7 @@ fn updates_of_the_state_and_the_count_of_loops() {
     let mut world = ScriptIsolate::new(ScriptLimits::default());
     let mut after = |data: Json, text: &str| {
         let task = ScriptTask::Run { script: ScriptIx(0) };
-        let outcome = world.evaluate(job(scope(data.clone()), &[text], task));
+        let outcome = world.evaluate_job(job(scope(data.clone()), &[text], task));
         outcome.map_err(|error| error.message).map(|outcome| {
             let Json::Object(mut data) = data else { unreachable!("tests pass objects") };
             outcome.patch.removed.iter().for_each(|key| drop(data.shift_remove(key)));

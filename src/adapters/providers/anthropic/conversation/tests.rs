@@ -44,9 +44,9 @@ fn results_open_the_users_turn_and_ids_are_plain_and_unique() {
         ChatMessage::tool_result("a.b", "two"),
         user("V"),
     ];
-    let found = arrange(messages, true);
+    let found = arrange_messages(messages, true);
     assert_eq!(found.system, [json!({ "type": "text", "text": "S" })]);
-    assert_eq!(found.used, ["read"]);
+    assert_eq!(found.used_tools, ["read"]);
     let expected = [
         "u:text=U",
         "a:thinking=s tool_use=a_b",
@@ -66,7 +66,7 @@ fn thoughts_stand_where_they_stood_and_never_last() {
         (false, "a:text=Let me look. tool_use=1"),
     ];
     for (thoughts, expected) in rows {
-        assert_eq!(shape(&arrange(vec![message.clone()], thoughts)), [expected]);
+        assert_eq!(shape(&arrange_messages(vec![message.clone()], thoughts)), [expected]);
     }
 }
 
@@ -93,6 +93,6 @@ fn a_turn_that_began_without_a_thought_is_known() {
         (vec![user("U"), without(), result(), said(), user("V")], false),
     ];
     for (at, (messages, expected)) in rows.into_iter().enumerate() {
-        assert_eq!(thoughtless(&messages), expected, "row {at}");
+        assert_eq!(lacks_signed_thought(&messages), expected, "row {at}");
     }
 }

@@ -1,10 +1,10 @@
 use super::*;
 use synthdev_domain::model::ModelReply;
 
-fn read(events: &[Value]) -> Result<ModelReply, ModelError> {
+fn decode_events(events: &[Value]) -> Result<ModelReply, ModelError> {
     let mut answer = AnthropicReplyDecoder::default();
     for event in events {
-        answer.event(event["type"].as_str().unwrap_or_default(), &event.to_string(), "here")?;
+        answer.decode_event(event["type"].as_str().unwrap_or_default(), &event.to_string(), "here")?;
     }
     answer.into_reply(40, 3)
 }
@@ -48,13 +48,13 @@ fn every_reason_to_stop_has_its_word() {
         ("bored", FinishReason::Other),
     ];
     for (said, finish) in rows {
-        let reply = read(&[open_text(0), text(0, "Hi \"é\n\""), end(said)]).unwrap();
+        let reply = decode_events(&[open_text(0), text(0, "Hi \"é\n\""), end(said)]).unwrap();
         assert_eq!((reply.text.as_str(), reply.finish), ("Hi \"é\n\"", finish), "{said}");
-        let reply = read(&[call(0, "a"), piece(0, "{}"), end(said)]).unwrap();
+        let reply = decode_events(&[call(0, "a"), piece(0, "{}"), end(said)]).unwrap();
         let expected = if finish == FinishReason::Length { finish } else { FinishReason::ToolCalls };
         assert_eq!(reply.finish, expected, "{said}");
     }
-    let error = read(&[open_text(0), text(0, "Hi"), end("refusal")]).unwrap_err();
+    let error = decode_events(&[open_text(0), text(0, "Hi"), end("refusal")]).unwrap_err();
     assert_eq!(error.code(), "model.refusal");
     assert!(error.to_string().contains("after 2 characters"), "{error}");
 }
@@ -86,13 +86,13 @@ fn calls_are_put_together_however_they_come() {
     ];
     for (title, mut events, expected) in rows {
         events.push(end("tool_use"));
-        let reply = read(&events).unwrap();
+        let reply = decode_events(&events).unwrap();
         let found: Vec<_> =
             reply.tool_calls.iter().map(|call| (call.id.as_str(), call.arguments.as_str())).collect();
         assert_eq!(found, expected, "{title}");
     }
     // arguments of a call that nobody began
-    assert_eq!(read(&[piece(0, "{}"), end("tool_use")]).unwrap_err().code(), "model.protocol");
+    assert_eq!(decode_events(&[piece(0, "{}"), end("tool_use")]).unwrap_err().code(), "model.protocol");
 }
 
 #[test]
@@ -118,7 +118,7 @@ fn signed_thoughts_are_kept_beside_calls_and_only_there() {
         text(5, "Done."),
     ];
     events.push(end("tool_use"));
-    let reply = read(&events).unwrap();
+    let reply = decode_events(&events).unwrap();
     assert_eq!((reply.text.as_str(), reply.reasoning.as_str()), ("I look.\n\nDone.", "Let me see.\n\nNow."));
     let signed =
         |text: &str, signature: &str| json!({"type": "thinking", "thinking": text, "signature": signature});
@@ -131,9 +131,9 @@ fn signed_thoughts_are_kept_beside_calls_and_only_there() {
 
     let without_call =
         [thinking(0), think(0, "Hm"), sign(0, "s"), open_text(1), text(1, "Hi"), end("end_turn")];
-    assert_eq!(read(&without_call).unwrap().sealed, []);
+    assert_eq!(decode_events(&without_call).unwrap().sealed, []);
     let unsigned = [start(0, json!({"type": "thinking"})), think(0, "Hm"), call(1, "a"), end("tool_use")];
-    assert_eq!(read(&unsigned).unwrap().sealed, []);
+    assert_eq!(decode_events(&unsigned).unwrap().sealed, []);
 }
 
 #[test]
@@ -151,6 +151,6 @@ fn what_is_no_answer_is_an_error() {
         (vec![json!({"type": "ping"}), json!({"type": "new_thing"}), end("max_tokens")], "model.empty"),
     ];
     for (events, code) in rows {
-        assert_eq!(read(&events).unwrap_err().code(), code, "{events:?}");
+        assert_eq!(decode_events(&events).unwrap_err().code(), code, "{events:?}");
     }
 }

@@ -47,7 +47,7 @@ fn a_body_is_what_the_protocol_names_and_nothing_else() {
         "temperature": 0.7,
         "stream": true,
     });
-    assert_eq!(build(&request(ToolChoice::Auto)).to_string(), expected.to_string());
+    assert_eq!(build_request(&request(ToolChoice::Auto)).to_string(), expected.to_string());
 }
 
 #[test]
@@ -58,15 +58,15 @@ fn tools_are_forced_named_or_forbidden() {
         (ToolChoice::Named("gone".to_owned()), json!({"type": "auto"})),
     ];
     for (choice, expected) in rows {
-        assert_eq!(build(&request(choice))["tool_choice"], expected);
+        assert_eq!(build_request(&request(choice))["tool_choice"], expected);
     }
     let mut asked = request(ToolChoice::Auto);
     asked.tools.clear();
-    assert_eq!((build(&asked).get("tools"), build(&asked).get("tool_choice")), (None, None));
+    assert_eq!((build_request(&asked).get("tools"), build_request(&asked).get("tool_choice")), (None, None));
     let call =
         ToolCall { id: "1".to_owned(), name: "old".to_owned(), arguments: String::new(), original: None };
     asked.messages.push(ChatMessage { tool_calls: vec![call], ..ChatMessage::text(ChatRole::Assistant, "") });
-    let body = build(&asked);
+    let body = build_request(&asked);
     assert_eq!((&body["tools"][0]["name"], &body["tool_choice"]), (&json!("old"), &json!({"type": "none"})));
 }
 
@@ -86,7 +86,7 @@ fn an_answer_has_always_a_length_that_fits() {
         asked.messages = vec![ChatMessage::text(ChatRole::User, "x".repeat(30_000))];
         asked.choice.parameters.max_output_tokens = set;
         asked.choice.context_size = window;
-        assert_eq!(build(&asked)["max_tokens"], expected, "{set:?} {window:?}");
+        assert_eq!(build_request(&asked)["max_tokens"], expected, "{set:?} {window:?}");
     }
 }
 
@@ -108,9 +108,9 @@ fn the_fixed_part_and_the_last_two_user_turns_are_marked() {
         let turns: Vec<usize> = turns.iter().flat_map(marks).collect();
         (marks(&body["tools"]), marks(&body["system"]), turns)
     };
-    assert_eq!(marked(&build(&asked)), (vec![0, 0], vec![1], vec![0, 0, 0, 0, 0, 0, 1, 0, 1]));
+    assert_eq!(marked(&build_request(&asked)), (vec![0, 0], vec![1], vec![0, 0, 0, 0, 0, 0, 1, 0, 1]));
     asked.messages.remove(0);
-    assert_eq!(marked(&build(&asked)).0, [0, 1]);
+    assert_eq!(marked(&build_request(&asked)).0, [0, 1]);
 }
 
 /// Without the marks, which are no part of the cache, each request begins with the one before it.
@@ -133,7 +133,7 @@ fn the_next_request_only_adds_to_the_last() {
         }
     }
     let mut asked = request(ToolChoice::Auto);
-    let mut before = bare(&build(&asked));
+    let mut before = bare(&build_request(&asked));
     for round in 0..3 {
         let call = ToolCall {
             id: format!("c{round}"),
@@ -143,7 +143,7 @@ fn the_next_request_only_adds_to_the_last() {
         };
         let said = ChatMessage { tool_calls: vec![call], ..ChatMessage::text(ChatRole::Assistant, "Look.") };
         asked.messages.extend([said, ChatMessage::tool_result(format!("c{round}"), "found")]);
-        let now = bare(&build(&asked));
+        let now = bare(&build_request(&asked));
         assert!(now.starts_with(&before), "{now}\n{before}");
         before = now;
     }

@@ -44,7 +44,7 @@ fn a_choice_binds_on_servers_that_ignore_names_too() {
         ("mine", "https://x.example/v1", ToolChoice::Named("gone".to_owned()), json!("auto"), "one two"),
     ];
     for (provider, url, choice, expected, offered) in rows {
-        let body = build(&request(provider, url, choice)).unwrap();
+        let body = build_request(&request(provider, url, choice)).unwrap();
         assert_eq!(body["tool_choice"], expected, "{provider} {url}");
         let tools = body["tools"].as_array().unwrap();
         let names: Vec<_> = tools.iter().map(|tool| tool["function"]["name"].as_str().unwrap()).collect();
@@ -63,6 +63,6 @@ fn without_tools_there_is_no_choice_and_only_set_parameters_are_sent() {
         asked.tools.clear();
         let expected = json!({"model": "m", "messages": [{"role": "user", "content": "U"}], limit: 9,
             "stream": true, "stream_options": {"include_usage": true}});
-        assert_eq!(build(&asked).unwrap(), expected);
+        assert_eq!(build_request(&asked).unwrap(), expected);
     }
 }

@@ -1,12 +1,12 @@
 use super::*;
 use synthdev_domain::model::ModelReply;
 
-fn read(events: &[Value]) -> Result<ModelReply, ModelError> {
+fn decode_events(events: &[Value]) -> Result<ModelReply, ModelError> {
     let mut answer = ResponsesDecoder::default();
     for event in events {
-        answer.event("", &event.to_string(), "here")?;
+        answer.decode_event("", &event.to_string(), "here")?;
     }
-    assert!(answer.is_over(), "{events:?}");
+    assert!(answer.has_ended(), "{events:?}");
     answer.into_reply(40, 3)
 }
 
@@ -49,7 +49,7 @@ fn check_all(rows: &[(&str, Vec<Value>, ExpectedResponsesReply<'_>)]) {
 }
 
 fn check(title: &str, events: &[Value], expected: ExpectedResponsesReply<'_>) {
-    let reply = read(events).unwrap_or_else(|error| panic!("{title}: {error}"));
+    let reply = decode_events(events).unwrap_or_else(|error| panic!("{title}: {error}"));
     let calls: Vec<&str> = reply.tool_calls.iter().map(|call| call.arguments.as_str()).collect();
     assert_eq!(
         (reply.text.as_str(), reply.reasoning.as_str(), &calls[..], reply.finish),
@@ -178,7 +178,7 @@ fn an_end_says_how_it_ended() {
         (vec![ended("incomplete", "max_output_tokens")], "model.empty", "raise max_output_tokens"),
     ];
     for (events, code, says) in rows {
-        let error = read(&events).unwrap_err();
+        let error = decode_events(&events).unwrap_err();
         assert_eq!((error.code(), error.to_string().contains(says)), (code, true), "{error}");
     }
 }
@@ -196,7 +196,7 @@ fn sealed_thoughts_stay_where_they_stood() {
         done(4, thought(&[], Value::Null)),
         end(),
     ];
-    let reply = read(&events).unwrap();
+    let reply = decode_events(&events).unwrap();
     let block = |name: &str| {
         json!({"type": "reasoning", "encrypted_content": name,
             "summary": [{"type": "summary_text", "text": "x"}]})
@@ -205,7 +205,7 @@ fn sealed_thoughts_stay_where_they_stood() {
         [OpaqueBlock { after: 0, block: block("one") }, OpaqueBlock { after: 1, block: block("two") }];
     assert_eq!(reply.sealed, expected);
     // Without a call nobody asks for them again.
-    let reply = read(&[done(0, sealed("one")), done(1, message("Hi")), end()]).unwrap();
+    let reply = decode_events(&[done(0, sealed("one")), done(1, message("Hi")), end()]).unwrap();
     assert_eq!(reply.sealed, []);
 }
 
@@ -215,7 +215,7 @@ fn a_whole_response_is_read_and_counted() {
         "output": [thought(&["Hm"], json!("x")), message("Hi"), call("a", "{}")],
         "usage": {"input_tokens": 10, "input_tokens_details": {"cached_tokens": 8},
             "output_tokens": 5, "output_tokens_details": {"reasoning_tokens": 3}}});
-    let reply = read(&[whole]).unwrap();
+    let reply = decode_events(&[whole]).unwrap();
     assert_eq!((reply.text.as_str(), reply.reasoning.as_str(), reply.sealed.len()), ("Hi", "Hm", 1));
     let usage = reply.usage;
     assert_eq!((usage.prompt, usage.completion, usage.cached, usage.reasoning), (10, 5, 8, 3));

@@ -63,7 +63,7 @@ fn a_body_is_what_the_protocol_names_and_nothing_else() {
         "store": false,
         "stream": true,
     });
-    assert_eq!(build(&asked).to_string(), expected.to_string());
+    assert_eq!(build_request(&asked).to_string(), expected.to_string());
 }
 
 #[test]
@@ -79,9 +79,9 @@ fn a_choice_is_as_binding_as_it_was_meant() {
         let mut asked = request("gpt-4.1", ModelParameters::default());
         asked.tools = vec![spec("one", "", json!({}))];
         asked.tool_choice = choice;
-        assert_eq!(build(&asked)["tool_choice"], expected);
+        assert_eq!(build_request(&asked)["tool_choice"], expected);
         asked.tools = Vec::new();
-        assert_eq!(build(&asked).get("tool_choice"), None);
+        assert_eq!(build_request(&asked).get("tool_choice"), None);
     }
 }
 
@@ -116,7 +116,7 @@ fn reasoning_is_asked_for_and_kept_as_each_model_takes_it() {
             ],
             ..ChatMessage::text(ChatRole::Assistant, "")
         });
-        let body = build(&asked);
+        let body = build_request(&asked);
         assert_eq!(body.get("reasoning").unwrap_or(&Value::Null), &reasoning, "{model}");
         let types: Vec<_> =
             body["input"].as_array().unwrap().iter().map(|item| item["type"].as_str().unwrap()).collect();

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 use serde_json::{Map, Value};
 
 use crate::support::model_server::schema;
-use crate::support::model_server::strict::{ensure, object, only, text};
+use crate::support::model_server::strict::{ensure, object, only_known, text};
 
 const TOP: [&str; 14] = [
     "model",
@@ -35,11 +35,11 @@ pub fn check_headers(headers: &BTreeMap<String, String>) -> Checked {
 }
 
 /// Why the real server refuses a body.
-pub fn check(body: &Value) -> Checked {
+pub fn check_body(body: &Value) -> Checked {
     let body = object(body, "the body")?;
-    only(body, &TOP, "the body")?;
+    only_known(body, &TOP, "the body")?;
     text(body, "model", "the body")?;
-    let most = whole(body, "max_tokens")?;
+    let most = whole_number(body, "max_tokens")?;
     let thinks = thinking(body, most)?;
     sampling(body, thinks)?;
     let tools = tools(body)?;
@@ -53,7 +53,7 @@ pub fn check(body: &Value) -> Checked {
     let used = turns.iter().any(|turn| kinds(turn).contains(&"tool_use"));
     ensure(!used || !tools.is_empty(), "requests which include `tool_use` blocks must define tools")?;
     if thinks && body["thinking"]["type"] == "enabled" {
-        begins_with_thought(turns)?;
+        check_begins_with_thought(turns)?;
     }
     let marks = count_marks(&Value::Object(body.clone()));
     ensure(
@@ -62,7 +62,7 @@ pub fn check(body: &Value) -> Checked {
     )
 }
 
-fn whole(body: &Map<String, Value>, key: &str) -> Result<u64, String> {
+fn whole_number(body: &Map<String, Value>, key: &str) -> Result<u64, String> {
     let found = body.get(key).and_then(Value::as_u64).filter(|count| *count > 0);
     found.ok_or_else(|| format!("{key}: field required, a whole number from 1"))
 }
@@ -70,19 +70,19 @@ fn whole(body: &Map<String, Value>, key: &str) -> Result<u64, String> {
 fn thinking(body: &Map<String, Value>, most: u64) -> Result<bool, String> {
     if let Some(config) = body.get("output_config") {
         let config = object(config, "output_config")?;
-        only(config, &["effort"], "output_config")?;
+        only_known(config, &["effort"], "output_config")?;
         text(config, "effort", "output_config")?;
     }
     let Some(thinking) = body.get("thinking") else { return Ok(false) };
     let thinking = object(thinking, "thinking")?;
     match thinking.get("type").and_then(Value::as_str) {
         Some("enabled") => {
-            only(thinking, &["type", "budget_tokens"], "thinking")?;
-            let budget = whole(thinking, "budget_tokens")?;
+            only_known(thinking, &["type", "budget_tokens"], "thinking")?;
+            let budget = whole_number(thinking, "budget_tokens")?;
             ensure(budget >= 1024, "thinking.budget_tokens: must be at least 1024")?;
             ensure(budget < most, "max_tokens must be greater than thinking.budget_tokens")?;
         }
-        Some("adaptive") => only(thinking, &["type", "display"], "thinking")?,
+        Some("adaptive") => only_known(thinking, &["type", "display"], "thinking")?,
         other => return Err(format!("thinking.type: unknown {other:?}")),
     }
     Ok(true)
@@ -108,14 +108,14 @@ fn tools(body: &Map<String, Value>) -> Result<HashSet<String>, String> {
     let Some(tools) = body.get("tools") else { return Ok(names) };
     for tool in tools.as_array().filter(|list| !list.is_empty()).ok_or("tools: must be a non-empty list")? {
         let tool = object(tool, "a tool")?;
-        only(tool, &["name", "description", "input_schema", "cache_control"], "a tool")?;
+        only_known(tool, &["name", "description", "input_schema", "cache_control"], "a tool")?;
         let name = text(tool, "name", "a tool")?;
         ensure(
             is_plain(&name) && name.len() <= 128,
             &format!("tools.name: `{name}` does not match the pattern"),
         )?;
         ensure(tool.get("description").is_none_or(Value::is_string), "a description must be a text")?;
-        schema::check(tool.get("input_schema").unwrap_or(&Value::Null), false)
+        schema::check_schema(tool.get("input_schema").unwrap_or(&Value::Null), false)
             .map_err(|why| format!("tools.{name}.input_schema: {why}"))?;
         ensure(names.insert(name.clone()), "tools: tool names must be unique")?;
     }
@@ -127,7 +127,7 @@ fn tool_choice(body: &Map<String, Value>, tools: &HashSet<String>) -> Result<boo
     let Some(choice) = body.get("tool_choice") else { return Ok(false) };
     ensure(!tools.is_empty(), "tool_choice may only be specified while providing tools")?;
     let choice = object(choice, "tool_choice")?;
-    only(choice, &["type", "name", "disable_parallel_tool_use"], "tool_choice")?;
+    only_known(choice, &["type", "name", "disable_parallel_tool_use"], "tool_choice")?;
     match choice.get("type").and_then(Value::as_str) {
         Some("auto" | "none") => Ok(false),
         Some("any") => Ok(true),
@@ -150,7 +150,7 @@ fn conversation(turns: &[Value], thinks: bool) -> Checked {
     for (at, turn) in turns.iter().enumerate() {
         let place = format!("messages.{at}");
         let members = object(turn, &place)?;
-        only(members, &["role", "content"], &place)?;
+        only_known(members, &["role", "content"], &place)?;
         let role = text(members, "role", &place)?;
         ensure(matches!(role.as_str(), "user" | "assistant"), &format!("{place}: unexpected role `{role}`"))?;
         let expected = if at % 2 == 0 { "user" } else { "assistant" };
@@ -173,7 +173,7 @@ fn results(list: &[Value], open: &mut Vec<String>, place: &str) -> Checked {
     for block in list {
         let members = object(block, place)?;
         if members.get("type") == Some(&"tool_result".into()) {
-            only(members, &["type", "tool_use_id", "content", "is_error", "cache_control"], place)?;
+            only_known(members, &["type", "tool_use_id", "content", "is_error", "cache_control"], place)?;
             let id = text(members, "tool_use_id", place)?;
             ensure(!words, &format!("{place}: `tool_result` blocks must come first"))?;
             let found = open.iter().position(|wanted| *wanted == id);
@@ -205,7 +205,7 @@ fn uses(
         let members = object(block, place)?;
         match members.get("type").and_then(Value::as_str) {
             Some("tool_use") => {
-                only(members, &["type", "id", "name", "input", "cache_control"], place)?;
+                only_known(members, &["type", "id", "name", "input", "cache_control"], place)?;
                 let id = text(members, "id", place)?;
                 ensure(is_plain(&id), &format!("{place}: tool_use.id: `{id}` does not match the pattern"))?;
                 ensure(seen.insert(id.clone()), &format!("{place}: `tool_use` ids must be unique"))?;
@@ -214,7 +214,7 @@ fn uses(
                 open.push(id);
             }
             Some("thinking") => {
-                only(members, &["type", "thinking", "signature"], place)?;
+                only_known(members, &["type", "thinking", "signature"], place)?;
                 ensure(thinks, &format!("{place}: thinking blocks need thinking"))?;
                 let signature = text(members, "signature", place)?;
                 ensure(
@@ -223,7 +223,7 @@ fn uses(
                 )?;
             }
             Some("redacted_thinking") => {
-                only(members, &["type", "data"], place)?;
+                only_known(members, &["type", "data"], place)?;
                 ensure(thinks, &format!("{place}: thinking blocks need thinking"))?;
             }
             _ => plain_text(block, place)?,
@@ -238,7 +238,7 @@ fn uses(
 }
 
 /// With a budget for thoughts, the turn that is in the middle of its tools must have begun with one.
-fn begins_with_thought(turns: &[Value]) -> Checked {
+fn check_begins_with_thought(turns: &[Value]) -> Checked {
     let Some(mut at) = turns.len().checked_sub(2) else { return Ok(()) };
     if !kinds(&turns[at]).contains(&"tool_use") {
         return Ok(());
@@ -269,7 +269,7 @@ fn blocks(content: &Value, place: &str) -> Result<Vec<Value>, String> {
 fn plain_text(block: &Value, place: &str) -> Checked {
     let members = object(block, place)?;
     ensure(members.get("type") == Some(&"text".into()), &format!("{place}: unexpected block {block}"))?;
-    only(members, &["type", "text", "cache_control"], place)?;
+    only_known(members, &["type", "text", "cache_control"], place)?;
     let words = text(members, "text", place)?;
     ensure(
         !words.trim().is_empty(),

@@ -6,7 +6,9 @@ use std::collections::HashSet;
 use serde_json::{Map, Value};
 
 use crate::support::model_server::schema;
-use crate::support::model_server::strict::{ensure, function_choice, function_name, object, only, text};
+use crate::support::model_server::strict::{
+    ensure, function_choice, function_name, object, only_known, text,
+};
 
 const TOP: [&str; 15] = [
     "model",
@@ -31,9 +33,9 @@ const SEALED: &str = "reasoning.encrypted_content";
 type Checked = Result<(), String>;
 
 /// Why the real server refuses a body.
-pub fn check(body: &Value) -> Checked {
+pub fn check_body(body: &Value) -> Checked {
     let body = object(body, "the body")?;
-    only(body, &TOP, "the body")?;
+    only_known(body, &TOP, "the body")?;
     let model = text(body, "model", "the body")?;
     ensure(body.get("store") == Some(&false.into()), "store: nothing may be kept here")?;
     ensure(body.get("stream").is_none_or(Value::is_boolean), "stream must be a boolean")?;
@@ -57,7 +59,7 @@ pub fn check(body: &Value) -> Checked {
 fn reasoning(body: &Map<String, Value>) -> Result<bool, String> {
     let Some(reasoning) = body.get("reasoning") else { return Ok(false) };
     let reasoning = object(reasoning, "reasoning")?;
-    only(reasoning, &["effort", "summary"], "reasoning")?;
+    only_known(reasoning, &["effort", "summary"], "reasoning")?;
     let effort = text(reasoning, "effort", "reasoning")?;
     ensure(EFFORTS.contains(&effort.as_str()), &format!("reasoning.effort: unknown `{effort}`"))?;
     let summary = reasoning.get("summary").and_then(Value::as_str).unwrap_or("auto");
@@ -77,13 +79,13 @@ fn tools(body: &Map<String, Value>) -> Result<HashSet<String>, String> {
     let Some(tools) = body.get("tools") else { return Ok(names) };
     for tool in tools.as_array().filter(|list| !list.is_empty()).ok_or("tools must be a non-empty list")? {
         let tool = object(tool, "a tool")?;
-        only(tool, &["type", "name", "description", "parameters", "strict"], "a tool")?;
+        only_known(tool, &["type", "name", "description", "parameters", "strict"], "a tool")?;
         ensure(tool.get("type") == Some(&"function".into()), "a tool's type must be function")?;
         let name = function_name(tool)?;
         ensure(tool.get("description").is_none_or(Value::is_string), "a description must be a text")?;
         let strict = tool.get("strict").and_then(Value::as_bool).ok_or("a tool says whether it is strict")?;
         let parameters = tool.get("parameters").unwrap_or(&Value::Null);
-        schema::check(parameters, strict)
+        schema::check_schema(parameters, strict)
             .map_err(|why| format!("invalid schema for function `{name}`: {why}"))?;
         ensure(parameters["properties"].is_object(), "object schema missing properties")?;
         ensure(names.insert(name.clone()), &format!("two tools are named {name}"))?;
@@ -93,7 +95,7 @@ fn tools(body: &Map<String, Value>) -> Result<HashSet<String>, String> {
 
 fn tool_choice(body: &Map<String, Value>, tools: &HashSet<String>) -> Checked {
     let Some(choice) = function_choice(body, tools)? else { return Ok(()) };
-    only(choice, &["type", "name"], "tool_choice")?;
+    only_known(choice, &["type", "name"], "tool_choice")?;
     let name = text(choice, "name", "tool_choice")?;
     ensure(tools.contains(&name), &format!("tool_choice names `{name}`, which is not offered"))
 }
@@ -110,7 +112,7 @@ fn input(items: &[Value], reasons: bool) -> Checked {
                 message(members, &place)?;
             }
             "function_call" => {
-                only(members, &["type", "id", "call_id", "name", "arguments", "status"], &place)?;
+                only_known(members, &["type", "id", "call_id", "name", "arguments", "status"], &place)?;
                 function_name(members)?;
                 let arguments = text(members, "arguments", &place)?;
                 ensure(
@@ -123,7 +125,7 @@ fn input(items: &[Value], reasons: bool) -> Checked {
                 open.push(id);
             }
             "function_call_output" => {
-                only(members, &["type", "call_id", "output"], &place)?;
+                only_known(members, &["type", "call_id", "output"], &place)?;
                 let id = text(members, "call_id", &place)?;
                 let found = open.iter().position(|wanted| *wanted == id);
                 open.remove(found.ok_or(format!("{place}: no tool call found for {id}"))?);
@@ -131,7 +133,7 @@ fn input(items: &[Value], reasons: bool) -> Checked {
             }
             "reasoning" => {
                 ensure(reasons, &format!("{place}: reasoning items are not supported with this model"))?;
-                sealed(members, &place)?;
+                check_sealed(members, &place)?;
                 ensure(
                     items.get(at + 1).is_some_and(follows_a_thought),
                     &format!("{place}: `reasoning` was provided without its required following item"),
@@ -144,16 +146,16 @@ fn input(items: &[Value], reasons: bool) -> Checked {
 }
 
 fn message(members: &Map<String, Value>, place: &str) -> Checked {
-    only(members, &["type", "role", "content"], place)?;
+    only_known(members, &["type", "role", "content"], place)?;
     let role = text(members, "role", place)?;
     ensure(matches!(role.as_str(), "user" | "assistant"), &format!("{place}: unknown role `{role}`"))?;
     let words = text(members, "content", place)?;
     ensure(!words.trim().is_empty(), &format!("{place}: content must not be empty"))
 }
 
-fn sealed(members: &Map<String, Value>, place: &str) -> Checked {
+fn check_sealed(members: &Map<String, Value>, place: &str) -> Checked {
     ensure(!members.contains_key("id"), &format!("{place}: item not found: nothing is kept here"))?;
-    only(members, &["type", "summary", "encrypted_content"], place)?;
+    only_known(members, &["type", "summary", "encrypted_content"], place)?;
     ensure(
         members.get("summary").is_some_and(Value::is_array),
         &format!("{place}: summary: a list is needed"),
