@@ -73,8 +73,8 @@ use synthdev_tui::backend::{
     SnapshotOperation, StandingPermission, StartPreparation, StatusFacts, TimeTravelOutcome,
     TimeTravelPreview, TimeTravelRequest, ToolLine, UntrustedDefinitions, WorkflowLine, WorkflowStart,
 };
-use synthdev_tui::editor::{EditorReply as EditTold, EditorRequest as EditAsked};
-use synthdev_tui::history_browser::{HistoryReply as PastTold, HistoryRequest as PastAsked};
+use synthdev_tui::editor::{EditorReply, EditorRequest};
+use synthdev_tui::history_browser::{HistoryReply, HistoryRequest};
 use synthdev_tui::past_run::PastRun;
 use synthdev_tui::run_view::run_graph::RunDefinitionView;
 use synthdev_tui::setup::{SetupReply, SetupRequest};
@@ -309,7 +309,7 @@ impl SessionBackend for TuiBackend {
         Box::pin(async move { past_runs::control_run(&handle, &run, control).await })
     }
 
-    fn request_history(&self, asked: PastAsked) -> BoxFuture<'static, PastTold> {
+    fn request_history(&self, asked: HistoryRequest) -> BoxFuture<'static, HistoryReply> {
         let (world, catalog, project) = (self.context.clone(), self.current_catalog(), self.project());
         let reader = history_queries::TuiHistoryReader {
             handle: self.current_runtime().handle.clone(),
@@ -318,7 +318,7 @@ impl SessionBackend for TuiBackend {
             project,
         };
         let work = run_blocking(move || Ok(reader.answer_request(asked)));
-        Box::pin(async move { work.await.unwrap_or_else(|error| PastTold::Text(Err(error))) })
+        Box::pin(async move { work.await.unwrap_or_else(|error| HistoryReply::Text(Err(error))) })
     }
 
     fn inspect_last_call(
@@ -442,7 +442,7 @@ impl SessionBackend for TuiBackend {
         self.answer_setup_request(asked)
     }
 
-    fn request_edit(&self, asked: EditAsked) -> BoxFuture<'static, EditTold> {
+    fn request_edit(&self, asked: EditorRequest) -> BoxFuture<'static, EditorReply> {
         self.answer_editor_request(asked)
     }
 

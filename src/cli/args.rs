@@ -485,14 +485,14 @@ fn tidy_help(command: clap::Command, root: bool) -> clap::Command {
 /// The completion script of `shell`. Not written as it is made: the generator panics where nobody reads.
 pub fn completion_script(shell: CompletionShell) -> Vec<u8> {
     use clap::CommandFactory;
-    use clap_complete::Shell as Kind;
+    use clap_complete::Shell;
     let mut script = Vec::new();
     let kind = match shell {
-        CompletionShell::Bash => Kind::Bash,
-        CompletionShell::Elvish => Kind::Elvish,
-        CompletionShell::Fish => Kind::Fish,
-        CompletionShell::PowerShell => Kind::PowerShell,
-        CompletionShell::Zsh => Kind::Zsh,
+        CompletionShell::Bash => Shell::Bash,
+        CompletionShell::Elvish => Shell::Elvish,
+        CompletionShell::Fish => Shell::Fish,
+        CompletionShell::PowerShell => Shell::PowerShell,
+        CompletionShell::Zsh => Shell::Zsh,
     };
     clap_complete::generate(kind, &mut CliArgs::command(), "synthdev", &mut script);
     script

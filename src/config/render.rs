@@ -141,7 +141,7 @@ fn printable_form(diagnostic: &Diagnostic) -> Diagnostic {
     shown
 }
 
-/// As `line_of`, printable; the span moves with what became longer before it.
+/// As `line_at_span`, printable; the span moves with what became longer before it.
 fn shown_line(text: &str, span: &Range<usize>) -> (String, Range<usize>) {
     let (line, span) = line_at_span(text, span);
     let mut shown = terminal_safe::escape_controls(&line[..span.start]).into_owned();

@@ -23,7 +23,7 @@ pub struct TrustBook {
 /// What was looked at and allowed.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct TrustDecision {
-    /// Over all files, see [`fingerprint`].
+    /// Over all files, see [`fingerprint_files`].
     pub hash: String,
     /// Hash of each file by relative path, to say later what changed.
     pub files: BTreeMap<String, String>,

@@ -1,6 +1,6 @@
 //! A text that must not be seen: an API key.
 //!
-//! Prints and serialises as `***`. Whoever needs the text says so with `expose`.
+//! Prints and serialises as `***`. Whoever needs the text says so with `expose_secret`.
 
 use std::fmt;
 

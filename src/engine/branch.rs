@@ -73,7 +73,7 @@ pub enum PendingQuestion {
 /// What a lane that stands does next.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum BreakSite {
-    /// It enters the state of its `jump`.
+    /// It enters the state of its `next_state`.
     State,
     Model,
     Tool,

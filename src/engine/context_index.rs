@@ -10,7 +10,7 @@ use synthdev_domain::protocol::ModelProtocol;
 pub struct ContextIndex {
     /// Without the first `gone`.
     items: Vec<IndexedItem>,
-    /// See [`ContextIndex::forget`].
+    /// See [`ContextIndex::drop_hidden`].
     dropped_count: usize,
     /// Those of them that views always show, with their places.
     pinned_items: Vec<(usize, IndexedItem)>,

@@ -165,7 +165,7 @@ impl StepwiseReplay {
     }
 
     /// A tape that will be fed exactly these inputs, to the last: what was asked of models and scripts and is answered
-    /// by them is not put together again, which is most of the work. Until all of them are fed, `end` may miss
+    /// by them is not put together again, which is most of the work. Until all of them are fed, `finish` may miss
     /// something that is waited for.
     pub fn skipping_answered<'a>(spec: Arc<RunSpec>, inputs: impl IntoIterator<Item = &'a Input>) -> Self {
         let answered = skips_for_answered(&spec, inputs);

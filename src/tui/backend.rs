@@ -4,8 +4,8 @@
 use futures_util::future::BoxFuture;
 use futures_util::stream::{self, BoxStream};
 
-use crate::editor::{EditorReply as EditTold, EditorRequest as EditAsked};
-use crate::history_browser::{HistoryReply as PastTold, HistoryRequest as PastAsked};
+use crate::editor::{EditorReply, EditorRequest};
+use crate::history_browser::{HistoryReply, HistoryRequest};
 use crate::past_run::PastRun;
 use crate::run_view::run_graph::RunDefinitionView;
 use crate::setup::{SetupReply, SetupRequest};
@@ -363,8 +363,8 @@ pub trait SessionBackend: Send + Sync {
     }
 
     /// What the history asks.
-    fn request_history(&self, _asked: PastAsked) -> BoxFuture<'static, PastTold> {
-        let told = PastTold::Text(Err("the history cannot be read here".to_owned()));
+    fn request_history(&self, _asked: HistoryRequest) -> BoxFuture<'static, HistoryReply> {
+        let told = HistoryReply::Text(Err("the history cannot be read here".to_owned()));
         Box::pin(std::future::ready(told))
     }
 
@@ -471,8 +471,8 @@ pub trait SessionBackend: Send + Sync {
     }
 
     /// What the editor asks; a text is checked away from the screen.
-    fn request_edit(&self, _asked: EditAsked) -> BoxFuture<'static, EditTold> {
-        Box::pin(std::future::ready(EditTold::Files(Err("files cannot be edited here".to_owned()))))
+    fn request_edit(&self, _asked: EditorRequest) -> BoxFuture<'static, EditorReply> {
+        Box::pin(std::future::ready(EditorReply::Files(Err("files cannot be edited here".to_owned()))))
     }
 
     /// Lets the person's own editor change a text; the terminal is its own until it ends.

@@ -121,7 +121,7 @@ pub enum HistoryRequest {
     },
     /// The store's change counter.
     Changes,
-    /// `known`: how it was when it was read last; nothing is read again if it still is.
+    /// `known_state`: how it was when it was read last; nothing is read again if it still is.
     Open {
         run: RunId,
         known_state: Option<(Timestamp, RunStatus)>,

@@ -10,8 +10,8 @@ use crate::backend::{
     StandingPermission, StartPreparation, StatusFacts, TimeTravelOutcome, TimeTravelPreview,
     TimeTravelRequest, ToolLine, UntrustedDefinitions, WorkflowLine,
 };
-use crate::editor::{EditorReply as EditTold, EditorRequest as EditAsked};
-use crate::history_browser::{HistoryReply as PastTold, HistoryRequest as PastAsked};
+use crate::editor::{EditorReply, EditorRequest};
+use crate::history_browser::{HistoryReply, HistoryRequest};
 use crate::past_run::PastRun;
 use crate::run_view::run_graph::RunDefinitionView;
 use crate::session_options::FirstAction;
@@ -175,9 +175,9 @@ pub enum BackendReply {
     /// With the number of the dialog that asked.
     Setup(u64, SetupReply),
     /// With the number under which the history asked.
-    Archive(u64, Box<PastTold>),
+    Archive(u64, Box<HistoryReply>),
     /// With the number of the editor that asked.
-    Edit(u64, EditTold),
+    Edit(u64, EditorReply),
     /// The text as the person's own editor left it.
     Edited(u64, Result<String, String>),
     /// Files of the configuration were changed by somebody.
@@ -293,9 +293,9 @@ pub enum UiCommand {
     /// With the number of the dialog; 0 for the question that opens one.
     Setup(u64, Box<SetupRequest>),
     /// With a number for the answer.
-    Archive(u64, Box<PastAsked>),
+    Archive(u64, Box<HistoryRequest>),
     /// With the number of the editor.
-    Edit(u64, Box<EditAsked>),
+    Edit(u64, Box<EditorRequest>),
     /// The person's own editor gets the terminal, and this text.
     External {
         number: u64,

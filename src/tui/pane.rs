@@ -32,7 +32,7 @@ pub struct PaneSet {
     pub search: Option<PaneSearch>,
     /// What was opened or closed by hand, by the row's key.
     pub toggled_rows: HashSet<String>,
-    /// Counts changes of `toggled`.
+    /// Counts changes of `toggled_rows`.
     pub toggle_count: u64,
     states: [PaneState; 7],
 }
@@ -62,7 +62,7 @@ pub struct PaneState {
     pub rows: Vec<PaneRow>,
     /// Of the graph.
     pub graph_layout: PaneGraphLayout,
-    /// What `rows` and `looks` were made of.
+    /// What `rows` and `graph_layout` were made of.
     pub rows_key: Option<PaneRowsKey>,
 }
 

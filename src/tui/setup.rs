@@ -32,7 +32,7 @@ pub struct SetupModel {
 /// What the dialog asks of the rest of the program.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum SetupRequest {
-    /// Which providers there are. `first`: only if no model can be asked as things are.
+    /// Which providers there are. `at_first_start`: only if no model can be asked as things are.
     Open {
         level: String,
         at_first_start: bool,

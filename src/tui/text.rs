@@ -110,7 +110,7 @@ pub fn wrap_line(line: &str, columns: usize) -> Vec<Range<usize>> {
     wrap_hanging(line, columns, columns)
 }
 
-/// As `wrap`, with another width for the rows after the first.
+/// As `wrap_line`, with another width for the rows after the first.
 pub fn wrap_hanging(line: &str, first: usize, others: usize) -> Vec<Range<usize>> {
     let (first, others) = (first.max(1), others.max(1));
     if line.is_ascii() { wrap_bytes(line.as_bytes(), first, others) } else { wrap_cells(line, first, others) }

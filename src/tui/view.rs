@@ -1,4 +1,4 @@
-//! The model as a picture. `arrange` lays out what is on screen, `view` only reads.
+//! The model as a picture. `arrange_screen` lays out what is on screen, `draw_screen` only reads.
 
 use ratatui::Frame;
 use ratatui::layout::{Position, Rect};
@@ -34,7 +34,7 @@ struct ScreenAreas {
     status: Rect,
 }
 
-/// Lays out the rows that `view` will show. Call before every frame.
+/// Lays out the rows that `draw_screen` will show. Call before every frame.
 pub fn arrange_screen(model: &mut UiModel) {
     if let Some(edit) = &mut model.edit {
         let (columns, rows) = model.size;

@@ -33,7 +33,7 @@ use synthdev::domain::source_location::SourceLocation;
 use synthdev::domain::tool::ToolOutcome;
 use synthdev::domain::workflow::{
     AgentFunction, CatchRule, RecoveryPolicy, RetryBackoff, RetryRule, SnapshotPolicy, StateBody, StateSpec,
-    Transition, ValueSource as Given, Workflow, WorkflowProgram,
+    Transition, ValueSource, Workflow, WorkflowProgram,
 };
 use synthdev::engine::effect::{Effect, UserQuestion};
 use synthdev::engine::event::RunEvent;
@@ -405,7 +405,7 @@ fn agent_state() -> StateBody {
     StateBody::Agent {
         agent: AgentIx(0),
         function: AgentFunction::SendUserMessage,
-        input: Given::Text("do it".to_owned()),
+        input: ValueSource::Text("do it".to_owned()),
     }
 }
 

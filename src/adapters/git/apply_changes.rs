@@ -34,7 +34,7 @@ pub struct FileChangeApplier<'a> {
 
 impl FileChangeApplier<'_> {
     /// # Errors
-    /// A failing disk. Call `check` first.
+    /// A failing disk. Call `check_obstacles` first.
     pub fn apply_changes(&self, changes: &[ProjectFileChange]) -> SnapshotResult<()> {
         for change in changes.iter().filter(|change| change.change == FileChange::Added) {
             self.remove_file(&change.path)?;
@@ -53,7 +53,7 @@ impl FileChangeApplier<'_> {
         Ok(())
     }
 
-    /// What `run` did is on the disk when this returns.
+    /// What `apply_changes` did is on the disk when this returns.
     ///
     /// # Errors
     /// A failing disk.

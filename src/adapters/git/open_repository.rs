@@ -426,7 +426,7 @@ fn refuse_link(path: &Path) -> Result<(), Error> {
 }
 
 /// # Errors
-/// As [`RepositoryInspection::judge`].
+/// As [`RepositoryInspection::require_regular_file`].
 fn judge_named(file: &Path) -> Result<(), Error> {
     match fs::metadata(file) {
         Ok(known) if is_odd(known.file_type()) => Err(refused_error(file, NO_FILE)),

@@ -145,7 +145,7 @@ impl SnapshotLocation {
     /// Every store that may hold snapshots of this project: git may have come or gone since.
     ///
     /// # Errors
-    /// As [`Place::own_repository`].
+    /// As [`Place::open_project_repository`].
     pub fn all_stores(&self) -> SnapshotResult<Vec<SnapshotRepository>> {
         let private = Repository::open_bare(self.private_path());
         let private =

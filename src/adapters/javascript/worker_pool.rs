@@ -132,7 +132,7 @@ impl ScriptPort for ScriptWorkerPool {
     }
 }
 
-/// Stands for "not yet known" between `ask` and `evaluate`.
+/// Stands for "not yet known" between `ask_worker` and `evaluate`.
 const NOWHERE: ScriptIx = ScriptIx(usize::MAX);
 
 fn broken_worker_error(message: &str) -> ScriptError {

@@ -60,7 +60,7 @@ impl ReplyBuilder {
         self.text_needs_gap = true;
     }
 
-    /// As `part_text`, for thoughts.
+    /// As `start_text_part`, for thoughts.
     pub fn start_reasoning_part(&mut self) {
         self.thought_needs_gap = true;
     }

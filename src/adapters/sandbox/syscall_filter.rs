@@ -128,7 +128,7 @@ pub fn denying_filter(sockets: SocketPolicy) -> io::Result<BpfProgram> {
 /// Sockets of the internet, where there is none: programs say so in words that they have for it.
 ///
 /// # Errors
-/// As `denied`.
+/// As `denying_filter`.
 pub fn no_network() -> io::Result<BpfProgram> {
     let families = [libc::AF_INET, libc::AF_INET6].map(|family| u64::from(family.unsigned_abs()));
     let rules =
@@ -140,14 +140,14 @@ pub fn no_network() -> io::Result<BpfProgram> {
 /// All processes of the user at once. Only where the kernel cannot tell those of the command from others.
 ///
 /// # Errors
-/// As `denied`.
+/// As `denying_filter`.
 pub fn signals_to_all() -> io::Result<BpfProgram> {
     let to_all = filter_rule(vec![filter_condition(0, SeccompCmpOp::Eq, u64::from(u32::MAX))?])?;
     compile_filter(BTreeMap::from([(libc::SYS_kill, vec![to_all])]), libc::EPERM)
 }
 
 /// # Errors
-/// As `denied`.
+/// As `denying_filter`.
 pub fn missing_calls_filter() -> io::Result<BpfProgram> {
     compile_filter(MISSING.iter().map(|call| (*call, Vec::new())).collect(), libc::ENOSYS)
 }

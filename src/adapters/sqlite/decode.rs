@@ -13,13 +13,13 @@ use synthdev_domain::journal::{
 use synthdev_domain::snapshot::RunWorktree;
 use synthdev_ports::run_store::JournalRowRef;
 
-/// What [`summary`] reads.
+/// What [`decode_summary`] reads.
 pub(super) const SUMMARY: &str =
     "SELECT id, workflow, definition_hash, input, project, started, origin_run, origin_kind, origin_step, worktree,
   status, pid, process, updated, prompt, completion, cached, reasoning, cost_usd, snapshot, path, pauses, error, output
   FROM runs JOIN progress ON run = key";
 
-/// What [`outline`] reads.
+/// What [`decode_outline`] reads.
 pub(super) const OUTLINE: &str =
     "SELECT id, started, status, pid, process, updated, worktree FROM runs JOIN progress ON run = key";
 

@@ -67,7 +67,7 @@ pub(super) fn weigh_runs(connection: &Connection, runs: &[RunId]) -> rusqlite::R
     Ok(freed)
 }
 
-/// `space` of a database that exists.
+/// `read_space` of a database that exists.
 pub(super) fn read_space(connection: &Connection, path: &Path) -> rusqlite::Result<HistoryStorageUsage> {
     let moment = connection.unchecked_transaction()?;
     let number = |sql: &str| moment.query_row(sql, [], |row| row.get::<_, i64>(0)).map(saturate_to_u64);

@@ -171,7 +171,7 @@ impl ProjectPathGuard {
     /// The same for writing; directories that are missing are made, and named.
     ///
     /// # Errors
-    /// As `hold`; then nothing was made.
+    /// As `hold_parent`; then nothing was made.
     pub(super) fn hold_parent_for_write(
         &self,
         spot: &ProjectPath,
@@ -189,7 +189,7 @@ impl ProjectPathGuard {
     /// The same for a directory that is free of links.
     ///
     /// # Errors
-    /// As `hold`.
+    /// As `hold_parent`.
     pub(super) fn hold_directory(&self, spot: &ProjectPath) -> io::Result<DirectoryHandle> {
         let directory = open_directory(&self.root, &spot.absolute)?;
         self.still_readable(spot, directory.real_path())?;
@@ -199,7 +199,7 @@ impl ProjectPathGuard {
     /// Opens a regular file of the project, by a path that is free of links.
     ///
     /// # Errors
-    /// As `hold`.
+    /// As `hold_parent`.
     pub(super) fn open_file(&self, absolute: &Path) -> io::Result<File> {
         let relative = self.relative_path(absolute).ok_or(io::ErrorKind::InvalidInput)?;
         let parent = self.hold_parent(&ProjectPath { absolute: absolute.to_owned(), relative })?;

@@ -68,7 +68,7 @@ impl FileRestorePlan {
     /// The files as they were before the run, or before it began to work here.
     ///
     /// # Errors
-    /// As `of_step`.
+    /// As `at_step`.
     pub(super) fn before_run(
         (world, handle): (&CliContext, &RuntimeHandle),
         run: &RunSummary,

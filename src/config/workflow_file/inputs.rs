@@ -33,7 +33,7 @@ impl InputFormReader<'_> {
         self.read_value(node, InputForm::Words, findings)
     }
 
-    /// As `words`, by key.
+    /// As `read_mostly_text`, by key.
     pub(super) fn mostly_text_field(
         self,
         node: &JsonNode,

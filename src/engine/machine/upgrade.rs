@@ -64,7 +64,7 @@ impl Machine {
         Ok(notes)
     }
 
-    /// What is different between two definitions, in the words of `upgrade`; no run stands anywhere.
+    /// What is different between two definitions, in the words of `upgrade_program`; no run stands anywhere.
     pub fn program_differences(old: &WorkflowProgram, new: &WorkflowProgram) -> Vec<String> {
         let mut notes = differences::program_differences(old, new, &PositionMap::new(old, new));
         remove_duplicate_lines(&mut notes);

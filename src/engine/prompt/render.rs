@@ -22,7 +22,7 @@ pub(super) fn prompt_and_examples(scene: &PromptSources<'_>) -> Vec<ChatMessage>
     messages
 }
 
-/// How many messages [`opening`] makes.
+/// How many messages [`prompt_and_examples`] makes.
 pub(super) fn opening_messages(scene: &PromptSources<'_>) -> usize {
     usize::from(system_parts(scene).next().is_some()) + scene.agent.examples.len()
 }
@@ -82,7 +82,7 @@ pub(super) fn project_entry(
     messages.push(ChatMessage::text(ChatRole::User, elide_middle(&text, group.max_chars)));
 }
 
-/// How many messages [`project`] makes of an entry.
+/// How many messages [`project_entry`] makes of an entry.
 pub(super) fn projected_count(group: &PromptUnit<'_>, visibility: ToolVisibility) -> usize {
     let entry = group.entry;
     let blank = entry.text.trim().is_empty();

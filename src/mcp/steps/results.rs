@@ -6,7 +6,7 @@ use super::super::llm_reply::{located_message, parse_error, parse_reply};
 use synthdev_domain::ids::CallId;
 use synthdev_domain::journal::OpenPause;
 use synthdev_domain::tool::{ToolInvocation, ToolOutcome};
-use synthdev_domain::workflow::{PauseKind, PauseSpec, ValueSource as Given, plain_text};
+use synthdev_domain::workflow::{PauseKind, PauseSpec, ValueSource, plain_text};
 use synthdev_engine::answer_validation::validate_answer;
 use synthdev_engine::input::{Input, UserAnswer};
 use synthdev_runtime::task_queue::{TaskStep, TaskStepWork, step_id};
@@ -146,7 +146,7 @@ fn prompt_answer(pause: &OpenPause, result: &Value) -> Result<Value, String> {
     }
     let asked = PauseSpec {
         kind: parsed,
-        message: Given::Absent,
+        message: ValueSource::Absent,
         choices: pause.choices.clone(),
         schema: pause.schema.clone(),
         required_outputs: pause.required_outputs.clone(),

@@ -300,7 +300,7 @@ impl ComposerDraft {
         }
     }
 
-    /// What single letters leave is nothing that `yank` should bring.
+    /// What single letters leave is nothing that `paste_cut_text` should bring.
     fn without_yank(&mut self, act: impl FnOnce(&mut Self) -> String) {
         let cut = self.area.yank_text();
         act(self);

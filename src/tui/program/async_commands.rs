@@ -3,7 +3,7 @@
 use futures_util::future::BoxFuture;
 
 use crate::backend::{SessionBackend, StandingPermission};
-use crate::editor::EditorRequest as EditAsked;
+use crate::editor::EditorRequest;
 use crate::msg::{BackendReply, UiCommand};
 use crate::terminal;
 use synthdev_domain::ids::RunId;
@@ -139,7 +139,7 @@ fn resume_reply(
 fn edit_reply(
     backend: &dyn SessionBackend,
     number: u64,
-    asked: EditAsked,
+    asked: EditorRequest,
 ) -> BoxFuture<'static, BackendReply> {
     let told = backend.request_edit(asked);
     Box::pin(async move { BackendReply::Edit(number, told.await) })

@@ -13,7 +13,7 @@ impl TranscriptList {
         self.grow_part(at, 0, text);
     }
 
-    /// As `append`, for what it thinks.
+    /// As `append_to_reply`, for what it thinks.
     pub fn append_reasoning(&mut self, at: usize, text: &str) {
         self.grow_part(at, 1, text);
     }

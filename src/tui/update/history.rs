@@ -147,7 +147,7 @@ pub fn on_history_reply(model: &mut UiModel, reply: BackendReply) -> Vec<UiComma
     Vec::new()
 }
 
-/// Failed runs are among them that cannot be tried again: see `can_go_on`.
+/// Failed runs are among them that cannot be tried again: see `can_resume`.
 fn waiting_filter() -> RunFilter {
     let statuses = vec![RunStatus::Interrupted, RunStatus::Paused, RunStatus::Failed];
     RunFilter { this_project_only: true, statuses, search_words: None, limit: COUNTED }

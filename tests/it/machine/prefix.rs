@@ -15,7 +15,7 @@ use synthdev::domain::model::{FinishReason, ModelReply, ModelRequest};
 use synthdev::domain::script::ScriptOutcome;
 use synthdev::domain::tool::ToolOutcome;
 use synthdev::domain::workflow::{
-    AgentFunction, SnapshotPolicy, StateBody, StateSpec, ValueSource as Given, Workflow, WorkflowLimits,
+    AgentFunction, SnapshotPolicy, StateBody, StateSpec, ValueSource, Workflow, WorkflowLimits,
 };
 use synthdev::engine::effect::Effect;
 use synthdev::engine::event::RunEvent;
@@ -223,7 +223,7 @@ fn workflow(luck: &mut Luck) -> Workflow {
         let work = StateBody::Agent {
             agent: AgentIx(if at < seats { at } else { luck.random_below(seats) }),
             function: AgentFunction::SendUserMessage,
-            input: Given::Text(DIRECTIVE.repeat(luck.random_between(1, 60))),
+            input: ValueSource::Text(DIRECTIVE.repeat(luck.random_between(1, 60))),
         };
         state(&format!("s{at}"), work, (at + 1) % count)
     });

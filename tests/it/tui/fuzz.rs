@@ -10,8 +10,8 @@ use ratatui::buffer::Buffer;
 use ratatui::crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 use synthdev::domain::workflow::PauseKind;
 use synthdev::tui::editor::{
-    CatalogSymbols, EditFile, EditFileKind, EditorCheckReport, EditorReply as EditTold,
-    EditorRequest as EditAsked, EditorScreen, OpenedEditFile,
+    CatalogSymbols, EditFile, EditFileKind, EditorCheckReport, EditorReply, EditorRequest, EditorScreen,
+    OpenedEditFile,
 };
 use synthdev::tui::history_browser::{HistoryReply, HistoryRequest, HistoryRunPage};
 use synthdev::tui::layout::PaneKind;
@@ -527,7 +527,7 @@ fn history_reply(asked: HistoryRequest) -> HistoryReply {
     }
 }
 
-fn editor_reply(asked: EditAsked) -> Option<EditTold> {
+fn editor_reply(asked: EditorRequest) -> Option<EditorReply> {
     let file = || EditFile {
         name: ".synthdev/workflows/mine.json".into(),
         layer: ConfigLayer::Project,
@@ -536,27 +536,27 @@ fn editor_reply(asked: EditAsked) -> Option<EditTold> {
         problem: None,
     };
     Some(match asked {
-        EditAsked::Files => EditTold::Files(Ok(vec![file(), file()])),
-        EditAsked::Open { .. } => {
+        EditorRequest::Files => EditorReply::Files(Ok(vec![file(), file()])),
+        EditorRequest::Open { .. } => {
             let text =
                 "{\n  \"workflow_name\": \"größe 日本\\u0000\",\n\t\"states\": [e\u{301} \u{202e}\n]}\n"
                     .into();
-            EditTold::Opened(Ok(Box::new(OpenedEditFile {
+            EditorReply::Opened(Ok(Box::new(OpenedEditFile {
                 file: file(),
                 text,
                 symbols: CatalogSymbols::default(),
                 in_external_editor: false,
             })))
         }
-        EditAsked::Check { version, .. } => {
-            EditTold::Checked { version, report: Box::<EditorCheckReport>::default() }
+        EditorRequest::Check { version, .. } => {
+            EditorReply::Checked { version, report: Box::<EditorCheckReport>::default() }
         }
-        EditAsked::Patterns => EditTold::Patterns(Err("they cannot be read".into())),
-        EditAsked::Begin(_) => EditTold::Begun(Err("the name is taken".into())),
-        EditAsked::Simulate { version, .. } => {
-            EditTold::Simulated { version, result: Err("größe 日本\u{202e}: too long".into()) }
+        EditorRequest::Patterns => EditorReply::Patterns(Err("they cannot be read".into())),
+        EditorRequest::Begin(_) => EditorReply::Begun(Err("the name is taken".into())),
+        EditorRequest::Simulate { version, .. } => {
+            EditorReply::Simulated { version, result: Err("größe 日本\u{202e}: too long".into()) }
         }
-        EditAsked::Save { .. } => return None,
+        EditorRequest::Save { .. } => return None,
     })
 }
 

@@ -4,7 +4,7 @@
 use synthdev::domain::message::ToolCall;
 use synthdev::domain::workflow::PauseKind;
 use synthdev::tui::editor::{EditFile, EditFileKind, EditorCheckReport, EditorReply};
-use synthdev::tui::history_browser::{HistoryReply as Past, HistoryText, RunDetails};
+use synthdev::tui::history_browser::{HistoryReply, HistoryText, RunDetails};
 use synthdev::tui::transcript::item::{ItemTone, TranscriptBlock, TranscriptItem};
 use unicode_width::UnicodeWidthStr;
 
@@ -289,7 +289,7 @@ fn open_history(desk: &mut Desk) {
     desk.line("/history");
 }
 
-fn send_past_reply(desk: &mut Desk, told: Past) {
+fn send_past_reply(desk: &mut Desk, told: HistoryReply) {
     let numbers = desk.take_commands().into_iter().filter_map(|cmd| match cmd {
         UiCommand::Archive(number, asked)
             if !matches!(*asked, synthdev::tui::history_browser::HistoryRequest::Changes) =>
@@ -330,7 +330,7 @@ const HISTORY: &[Row] = &[
         open_history(desk);
         send_past_reply(
             desk,
-            Past::Page(Err("the runs cannot be read: the disk is full (os error 28)".into())),
+            HistoryReply::Page(Err("the runs cannot be read: the disk is full (os error 28)".into())),
         );
     }),
     ("streaming", |desk| {
@@ -371,7 +371,7 @@ const HISTORY: &[Row] = &[
         open_history(desk);
         answer_page(desk, many_rows(0, 2), false);
         desk.key(KeyCode::Enter);
-        send_past_reply(desk, Past::Opened(Err("run run000000000 was removed".into())));
+        send_past_reply(desk, HistoryReply::Opened(Err("run run000000000 was removed".into())));
     }),
     ("run_long", |desk| {
         *desk = in_run_of(odd_run_details(120));
@@ -385,7 +385,7 @@ const HISTORY: &[Row] = &[
             TranscriptItem::Block(TranscriptBlock::new(ItemTone::Plain, "", &format!("{at} {ODD}")))
         });
         let text = HistoryText { title: format!("why step 2 {ODD}"), items: items.collect(), step: None };
-        send_past_reply(desk, Past::Text(Ok(text)));
+        send_past_reply(desk, HistoryReply::Text(Ok(text)));
         desk.draw_screen(80, 24);
         desk.key(KeyCode::PageDown);
     }),
@@ -405,7 +405,7 @@ fn in_run_of(look: RunDetails) -> Desk {
     open_history(&mut desk);
     answer_page(&mut desk, many_rows(0, 2), false);
     desk.key(KeyCode::Enter);
-    send_past_reply(&mut desk, Past::Opened(Ok(Some(Box::new(look)))));
+    send_past_reply(&mut desk, HistoryReply::Opened(Ok(Some(Box::new(look)))));
     desk
 }
 

@@ -194,7 +194,7 @@ impl ModelRecording {
     /// Reads a text; `name` is for errors.
     ///
     /// # Errors
-    /// As [`ModelRecording::open`].
+    /// As [`ModelRecording::open_file`].
     pub fn from_reader(mut text: impl BufRead, name: &str) -> Result<Self, RecordingError> {
         let mut number = 1;
         let Some((first, _)) = next_line(&mut text, name, number)? else {

@@ -13,7 +13,7 @@ pub struct RepliesFileError {
 pub struct RepliesFileProblem {
     pub value_path: RepliesValuePath,
     pub message: String,
-    /// The key of the object at `spot` that is unknown, and those that are known.
+    /// The key of the object at `value_path` that is unknown, and those that are known.
     pub unknown_key: Option<(String, &'static [&'static str])>,
 }
 

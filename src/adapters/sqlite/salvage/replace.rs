@@ -1,6 +1,6 @@
 //! A salvaged history takes the place of the damaged one. A kill at any moment leaves either the old state, the new
 //! one, or a note of what is under way: while that lies there nobody opens the history or makes an empty one in its
-//! place, and `finish` does the rest. Deletes nothing but the index file of the log, which SQLite makes anew.
+//! place, and `finish_replacement` does the rest. Deletes nothing but the index file of the log, which SQLite makes anew.
 //!
 //! The damaged file cannot be replaced in one step: its log stands beside it under a name of its own, and would be
 //! applied to whatever file is there.
@@ -31,7 +31,7 @@ struct ReplacementNote {
 ///
 /// # Errors
 /// Another process has `path` open, something is at `away`, a replacement was not finished, or a file cannot be
-/// written or renamed: `finish` does the rest if the note was written.
+/// written or renamed: `finish_replacement` does the rest if the note was written.
 pub fn replace_store(path: &Path, from: &Path, away: &Path) -> Result<(), StoreError> {
     ensure_unused(path)?;
     refuse_unfinished(path)?;
@@ -53,7 +53,7 @@ pub fn replace_store(path: &Path, from: &Path, away: &Path) -> Result<(), StoreE
 /// Finishes a replacement that was cut off; `None` if none was. Gives the name under which the damaged history is kept.
 ///
 /// # Errors
-/// As `replace`, or the note cannot be read.
+/// As `replace_store`, or the note cannot be read.
 pub fn finish_replacement(path: &Path) -> Result<Option<PathBuf>, StoreError> {
     if !is_unfinished(path) {
         return Ok(None);
