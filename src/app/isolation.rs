@@ -19,7 +19,7 @@ use synthdev_cli::output::{print_stderr, safe_name, time_text};
 use synthdev_cli::show_run::RunFilesStatus;
 use synthdev_cli::{exit, snapshots};
 use synthdev_config::catalog::ConfigCatalog;
-use synthdev_domain::ids::SnapshotId;
+use synthdev_domain::ids::{RunId, SnapshotId};
 use synthdev_domain::journal::{RunOrigin, RunStatus, RunSummary};
 use synthdev_domain::snapshot::{RestoreTarget, RunWorktree, SkippedPath, WorktreeSource};
 use synthdev_engine::run_spec::RunSpec;
@@ -133,18 +133,22 @@ pub(super) fn merge_worktree(world: &CliContext, id: &str, (dry_run, yes): (bool
         return Ok(exit::CANCELLED);
     }
     let _held = handle.lock_files(&summary.id, &summary.workflow).map_err(store_error)?;
-    match trees.merge(&tree) {
+    merge_changes(&trees, &tree, &left.kept, &summary.id)
+}
+
+fn merge_changes(trees: &GitWorktrees, tree: &RunWorktree, kept: &WorktreeSource, run: &RunId) -> Result<u8> {
+    match trees.merge(tree) {
         Ok(merged) => {
             let undo = merged
                 .safety
                 .map_or_else(String::new, |id| format!("; undo: synthdev snapshot restore {id}"));
             print_stderr(format_args!("{} merged{undo}", snapshots::file_count_text(merged.files.len())));
             let stays =
-                if left.kept == WorktreeSource::Tree { "the worktree stays" } else { "what was kept stays" };
-            print_stderr(format_args!("{stays} until: synthdev runs discard {}", summary.id));
+                if *kept == WorktreeSource::Tree { "the worktree stays" } else { "what was kept stays" };
+            print_stderr(format_args!("{stays} until: synthdev runs discard {}", run));
             Ok(exit::COMPLETED)
         }
-        Err(error @ MergeError::Conflicts(_)) if left.kept == WorktreeSource::Tree => {
+        Err(error @ MergeError::Conflicts(_)) if *kept == WorktreeSource::Tree => {
             bail!("{error}\nhint: nothing was changed; merge by hand: git merge {}", tree.branch)
         }
         Err(error @ MergeError::Conflicts(_)) => {

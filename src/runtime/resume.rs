@@ -238,7 +238,7 @@ impl RuntimeHandle {
         }
         let store = &*self.ports().store;
         let wanted = self.load_scope(&going);
-        let LoadedRun { journaled_run: story, has_begun: begun, mut machine, pending, recent_events: ring } =
+        let LoadedRun { journaled_run: story, has_begun, mut machine, pending, recent_events } =
             load_for_resume(store, run, wanted)?;
         // a process that died between taking the run and writing what for has left only `interrupted`
         let unsaid = was.progress.status == RunStatus::Interrupted;
@@ -255,9 +255,6 @@ impl RuntimeHandle {
         let crashed = self.classify_pending(&story, pending, foreign).await;
         self.recover_resumed_tasks(&story);
         let warnings = going.take_start_warnings();
-        let calls = |(effect, attempt): &(Effect, u32)| Some((effect.call()?, *attempt));
-        let again =
-            crashed.repeated_effects.iter().filter(|(_, attempt)| *attempt > 1).filter_map(calls).collect();
         let arrived = self.is_new_here(&story, machine.progress().snapshot).await;
         let input = Input::Resumed(Box::new(ResumeInput {
             present: going.user_present,
@@ -265,7 +262,7 @@ impl RuntimeHandle {
             answers: going.answers,
             decisions: going.decisions,
             elapsed: going.timed_out,
-            again,
+            again: repeated_calls(&crashed.repeated_effects),
             unclear: crashed.uncertain_calls,
             program: going.program,
             arrived,
@@ -277,7 +274,7 @@ impl RuntimeHandle {
         let mut rows = Vec::new();
         let mut output = MachineOutput::default();
         // a process that was killed between recording its run and the first row had only promised to begin
-        let started = (!begun).then(|| Input::Started { seed: self.ports().ids.seed() });
+        let started = (!has_begun).then(|| Input::Started { seed: self.ports().ids.seed() });
         for input in started.into_iter().chain([input]) {
             let led = machine.handle_input(at, input.clone());
             self.context.task_broker.apply_output((at, run), &machine, AppliedAnswer::default(), &led);
@@ -287,13 +284,8 @@ impl RuntimeHandle {
             output.events.extend(events);
         }
         self.write_resumption(run, at, &rows, &machine, going.token)?;
-        let opening = DriverStart {
-            recent_events: ring,
-            output,
-            warnings,
-            at,
-            repeated_effects: crashed.repeated_effects,
-        };
+        let repeated_effects = crashed.repeated_effects;
+        let opening = DriverStart { recent_events, output, warnings, at, repeated_effects };
         self.launch_driver(run.clone(), machine, files, opening, crashed.finished_inputs);
         Ok(())
     }
@@ -419,6 +411,12 @@ impl RuntimeHandle {
 
 /// Why a call that was open in a file is not made without a question.
 const FOREIGN: &str = "it was allowed where the run was recorded, and the user here has not agreed to it";
+
+/// Calls that are made once more, with the attempt that comes next.
+fn repeated_calls(effects: &[(Effect, u32)]) -> Vec<(CallId, u32)> {
+    let repeated = effects.iter().filter(|(_, attempt)| *attempt > 1);
+    repeated.filter_map(|(effect, attempt)| Some((effect.call()?, *attempt))).collect()
+}
 
 fn check_resumable(
     run: &RunId,

@@ -144,6 +144,7 @@ impl Play {
         effect_call(&self.take_effect(wanted)).unwrap()
     }
 
+    #[expect(clippy::too_many_lines, reason = "one story from its beginning to its end, or one table")]
     fn perform_act(&mut self, act: Act) {
         let model = |effect: &Effect| matches!(effect, Effect::CallModel { .. });
         let script = |effect: &Effect| matches!(effect, Effect::Evaluate { .. });

@@ -41,8 +41,6 @@ pub(super) fn build_workflow(
         }
     };
     let target = |name: &SpannedText| names.index_of(&name.value);
-    let contexts: HashMap<&str, usize> =
-        form.contexts.iter().enumerate().rev().map(|(at, one)| (one.name.value.as_str(), at)).collect();
     builder.scripts.extend(unit.library.as_ref().map(lower_library));
     Workflow {
         name: form.name.value.clone(),
@@ -51,14 +49,7 @@ pub(super) fn build_workflow(
         output: form.output.as_ref().map(ParameterForm::parameter),
         variables: form.variable_values(),
         contexts: form.contexts.iter().zip(&unit.summaries).map(build_context).collect(),
-        agents: form
-            .agents
-            .iter()
-            .zip(&unit.resolved_agents)
-            .filter_map(|(agent, cast)| {
-                agent_spec(form, *contexts.get(agent.context.value.as_str())?, agent, cast.as_ref()?)
-            })
-            .collect(),
+        agents: build_agents(unit),
         states,
         scripts: builder.scripts.into(),
         start: StateIx(names.get("start").unwrap_or(stop)),
@@ -85,6 +76,19 @@ pub(super) fn build_workflow(
         layer: file.layer,
         place,
     }
+}
+
+/// The agents whose context and role are known.
+fn build_agents(unit: &CompilationUnit) -> Vec<AgentSpec> {
+    let form = &unit.form;
+    let contexts: HashMap<&str, usize> =
+        form.contexts.iter().enumerate().rev().map(|(at, one)| (one.name.value.as_str(), at)).collect();
+    let agents = form.agents.iter().zip(&unit.resolved_agents);
+    agents
+        .filter_map(|(agent, cast)| {
+            agent_spec(form, *contexts.get(agent.context.value.as_str())?, agent, cast.as_ref()?)
+        })
+        .collect()
 }
 
 /// The script file as it is compiled. It has a place of its own.

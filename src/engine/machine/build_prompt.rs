@@ -130,7 +130,18 @@ impl PromptBuilder<'_> {
         )
     }
 
-    pub(super) fn shortened_warning(&self, thread: &LiveConversation, turn: &AgentTurn) -> String {
+    /// What to warn of if it is news that `count` entries are shortened in the prompt.
+    pub(super) fn new_shortening_warning(
+        &self,
+        thread: &LiveConversation,
+        turn: &mut AgentTurn,
+        count: usize,
+    ) -> Option<String> {
+        let before = std::mem::replace(&mut turn.shortened_count, count);
+        (count > 0 && count != before).then(|| self.shortened_warning(thread, turn))
+    }
+
+    fn shortened_warning(&self, thread: &LiveConversation, turn: &AgentTurn) -> String {
         let (limit, field) = self.with_prompt_sources(thread, turn, |scene| scene.limit());
         format!(
             "`{}` sees {} of `{}` without the middle: together they are longer than {limit} characters ({field})",

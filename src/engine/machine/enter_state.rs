@@ -8,7 +8,7 @@ use crate::state_visit::StateVisit;
 use synthdev_domain::ids::{ScriptIx, StateIx};
 use synthdev_domain::script::ScriptTask;
 use synthdev_domain::workflow::{
-    AgentFunction, PauseSpec, StateBody, StateSpec, ValueSource, WaitSpec, plain_text,
+    AgentFunction, ForEachSpec, PauseSpec, StateBody, StateSpec, ValueSource, WaitSpec, plain_text,
 };
 
 /// Names that a run's path holds; what comes after them is one `…`.
@@ -117,13 +117,7 @@ impl Machine {
                 }
             }
             StateBody::Parallel(spec) => self.begin_parallel(spec),
-            StateBody::ForEach(spec) => match &spec.items {
-                ValueSource::Script(script) => self.evaluate_values(vec![*script]),
-                ValueSource::Value(items) => self.begin_for_each(spec, Some(items.clone())),
-                ValueSource::Text(_) | ValueSource::Absent | ValueSource::Human => {
-                    self.begin_for_each(spec, None)
-                }
-            },
+            StateBody::ForEach(spec) => self.enter_for_each(spec),
             StateBody::Step(step) => {
                 let scripts: Vec<ScriptIx> =
                     step.arguments.iter().filter_map(|(_, input)| input_script(input)).collect();
@@ -141,6 +135,16 @@ impl Machine {
                 ValueSource::Value(value) => self.with_value(&state.work, Some(value.clone())),
                 ValueSource::Absent | ValueSource::Human => self.with_value(&state.work, None),
             },
+        }
+    }
+
+    fn enter_for_each(&mut self, spec: &ForEachSpec) {
+        match &spec.items {
+            ValueSource::Script(script) => self.evaluate_values(vec![*script]),
+            ValueSource::Value(items) => self.begin_for_each(spec, Some(items.clone())),
+            ValueSource::Text(_) | ValueSource::Absent | ValueSource::Human => {
+                self.begin_for_each(spec, None)
+            }
         }
     }
 

@@ -15,7 +15,7 @@ use crate::run_spec::TELLS_BEGUN_SINCE;
 use synthdev_domain::agent::{AgentSpec, MemoryPolicy};
 use synthdev_domain::context::{ContextEntry, ContextSpec, ConversationSide, MessageAuthor, TrimPolicy};
 use synthdev_domain::ids::AgentIx;
-use synthdev_domain::message::{ChatRole, ToolCall};
+use synthdev_domain::message::{ChatMessage, ChatRole, ToolCall};
 use synthdev_domain::model::{ModelChoice, ModelRequest, ToolChoice};
 use synthdev_domain::run_error::RunError;
 use synthdev_domain::workflow::{AgentFunction, StateBody};
@@ -152,20 +152,10 @@ impl Machine {
             Err(overflow) => return self.fail_state(too_long(&overflow, context, &agent.choice)),
         };
         turn.requested_model = (!agent.choice.fallback.is_empty()).then(|| Box::new(agent.choice.clone()));
-        let told = std::mem::replace(&mut turn.shortened_count, outline.shortened_count);
-        let cut = (outline.shortened_count > 0 && outline.shortened_count != told)
-            .then(|| seats.shortened_warning(thread, turn));
+        let cut = seats.new_shortening_warning(thread, turn, outline.shortened_count);
         let tool_choice = turn.choice.clone();
         self.warn_about_shortening(moved, cut);
-        let mut request = messages.map(|messages| ModelRequest {
-            agent: agent.id.clone(),
-            state: state.clone(),
-            choice: agent.choice.clone(),
-            messages,
-            tools: agent.tools.clone(),
-            parsing_tools: agent.parsing_tools.clone(),
-            tool_choice,
-        });
+        let mut request = messages.map(|messages| model_request(agent, state.clone(), messages, tool_choice));
         if !self.fits_budgets(agent, request.as_mut()) {
             return;
         }
@@ -329,4 +319,21 @@ fn too_long(overflow: &prompt::ContextOverflow, context: &ContextSpec, choice: &
 fn turn_result(text: &str, decision: &[ToolCall]) -> Value {
     let arguments = decision.first().and_then(|call| serde_json::from_str(&call.arguments).ok());
     arguments.unwrap_or_else(|| Value::from(text))
+}
+
+fn model_request(
+    agent: &AgentSpec,
+    state: String,
+    messages: Vec<ChatMessage>,
+    tool_choice: ToolChoice,
+) -> ModelRequest {
+    ModelRequest {
+        agent: agent.id.clone(),
+        state,
+        choice: agent.choice.clone(),
+        messages,
+        tools: agent.tools.clone(),
+        parsing_tools: agent.parsing_tools.clone(),
+        tool_choice,
+    }
 }

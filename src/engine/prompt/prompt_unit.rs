@@ -93,7 +93,7 @@ impl<'a> PromptUnit<'a> {
     }
 
     /// Speaks to the agent: never its own word.
-    fn as_directive(self) -> Self {
+    fn into_directive(self) -> Self {
         Self { is_directive: true, ..self }
     }
 
@@ -103,7 +103,7 @@ impl<'a> PromptUnit<'a> {
 
     pub(super) fn summary(summary: &'a ConversationSummary, scene: &PromptSources<'_>) -> Self {
         let group = Self::new(&summary.entry, false, scene);
-        Self { summary: true, ..group.pinned_if(true).as_directive() }
+        Self { summary: true, ..group.pinned_if(true).into_directive() }
     }
 }
 
@@ -158,7 +158,7 @@ pub(super) fn log_units<'a>(
         groups.extend(match spot {
             EntryRef::Aside(at) => asides.get(at).map(|aside| {
                 let group = PromptUnit::new(&aside.entry, shown.is_own, scene);
-                if shown.is_own { group } else { group.as_directive() }
+                if shown.is_own { group } else { group.into_directive() }
             }),
             EntryRef::Log(at) => scene.conversation.entry(at).map(|entry| {
                 PromptUnit::new(entry, shown.is_own, scene)
@@ -187,14 +187,14 @@ pub(super) fn turn_units<'a>(scene: &PromptSources<'a>, said: &'a TurnInput) -> 
         );
     }
     if let Some(entry) = &said.directive {
-        groups.push(PromptUnit::new(entry, false, scene).pinned_if(true).as_directive());
+        groups.push(PromptUnit::new(entry, false, scene).pinned_if(true).into_directive());
     }
     groups.extend(turn.record.as_ref().map(|record| PromptUnit::summary(record, scene)));
     let covered = turn.record.as_ref().map_or(0, |record| record.covered_count);
     for (at, part) in turn.entries.iter().enumerate().skip(covered.max(turn.window_start)) {
         let group =
             PromptUnit::new(&part.entry, part.is_own(), scene).at_summary_part(SummaryPart::Visit, at);
-        groups.push(if part.private { group.as_directive() } else { group });
+        groups.push(if part.private { group.into_directive() } else { group });
     }
     groups
 }

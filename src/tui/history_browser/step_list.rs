@@ -51,6 +51,7 @@ pub struct StepListBuilder {
 
 impl EventStepTracker {
     /// 0: it comes before the first step.
+    #[expect(clippy::too_many_lines, reason = "one match: a case for each kind, a line or two in each")]
     pub fn step_of_event(&mut self, event: &RunEvent) -> u32 {
         match event {
             RunEvent::StateEntered { state, agent, .. } => {

@@ -9,6 +9,7 @@ use crate::terminal;
 use synthdev_domain::ids::RunId;
 
 /// What takes a while, away from the screen; outside, what is answered from memory.
+#[expect(clippy::too_many_lines, reason = "one match: a case for each kind, a line or two in each")]
 pub(super) fn start_async_command(
     backend: &dyn SessionBackend,
     cmd: UiCommand,

@@ -167,6 +167,7 @@ impl RunTimeline {
         }
     }
 
+    #[expect(clippy::too_many_lines, reason = "one match: a case for each kind, a line or two in each")]
     fn apply_call_event(&mut self, at: Timestamp, event: &RunEvent) {
         match event {
             RunEvent::ModelCalled { call, agent, model, .. } => {

@@ -18,6 +18,7 @@ use crate::theme::ColorTheme;
 use crate::transcript::item::{BlockBodyStyle, ItemTone, TranscriptBlock, TranscriptItem};
 use synthdev_domain::ids::RunId;
 
+#[expect(clippy::too_many_lines, reason = "one match: a case for each kind, a line or two in each")]
 pub fn on_backend_reply(model: &mut UiModel, reply: BackendReply) -> Vec<UiCommand> {
     match reply {
         BackendReply::WorkflowStarted { name, input, run, note } => {

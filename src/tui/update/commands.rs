@@ -23,6 +23,7 @@ pub fn run_command_line(model: &mut UiModel, line: &str) -> Vec<UiCommand> {
     }
 }
 
+#[expect(clippy::too_many_lines, reason = "one match: a case for each kind, a line or two in each")]
 fn run_slash_action(model: &mut UiModel, action: SlashAction) -> Vec<UiCommand> {
     match action {
         SlashAction::Help(name) => show_help(model, name.as_deref()),

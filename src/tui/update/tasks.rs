@@ -65,7 +65,7 @@ fn use_task(model: &mut UiModel, task: &TaskListItem, workflow: Option<String>) 
             ));
         }
         None if model.line_mode => {
-            drop(model.add_item(TranscriptItem::report_item(&format!("Task {number}"), text)))
+            model.add_item(TranscriptItem::report_item(&format!("Task {number}"), text));
         }
         _ if !model.composer.is_empty() => {
             model.hint =

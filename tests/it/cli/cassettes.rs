@@ -584,6 +584,7 @@ fn interview_workflow() -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[expect(clippy::too_many_lines, reason = "one story from its beginning to its end, or one table")]
 async fn a_run_that_is_taken_up_is_recorded_and_played_as_a_whole() {
     let busy = || Behaviour::status(401, "{\"error\": {\"message\": \"no\"}}");
     let answers = vec![Behaviour::text("One."), Behaviour::text("Two."), Behaviour::text("One."), busy()];

@@ -184,7 +184,7 @@ fn two_agents_workflow(budget: Budget, on_limit: Option<usize>) -> Workflow {
     let critic = StateBody::Agent {
         agent: AgentIx(1),
         function: AgentFunction::SendUserMessage,
-        input: Given::Text("look at it".to_owned()),
+        input: ValueSource::Text("look at it".to_owned()),
     };
     let states =
         vec![state("start", agent_state(), 1), state("judge", critic, 0), state("last", agent_state(), 3)];
@@ -219,7 +219,7 @@ fn an_agent_s_budget_is_for_its_calls_in_the_whole_run() {
 
 #[test]
 fn time_counts_without_a_model_call() {
-    let wait = |target| state("start", StateBody::Wait(WaitSpec::For(Given::Value(json!(1)))), target);
+    let wait = |target| state("start", StateBody::Wait(WaitSpec::For(ValueSource::Value(json!(1)))), target);
     let time =
         Budget { duration_ms: BudgetCap { soft: Some(1_500), hard: Some(2_500) }, ..Budget::default() };
     let one = |on_limit: Option<usize>| {

@@ -352,13 +352,13 @@ fn a_fail_state_has_its_own_error() {
     let catches = RecoveryPolicy { catch: vec![catch_rule(&["shop"], 1)], ..RecoveryPolicy::default() };
     let rows = [
         (
-            Given::Text("on Sundays".to_owned()),
+            ValueSource::Text("on Sundays".to_owned()),
             RecoveryPolicy::default(),
             vec![],
             vec!["end failed shop.closed"],
         ),
         (
-            Given::Script(INPUT),
+            ValueSource::Script(INPUT),
             catches,
             vec![Act::Values(vec![Some(json!("today"))])],
             vec!["catch takes shop.closed to other", "enter other", "enter stop", "end completed"],

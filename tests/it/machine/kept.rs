@@ -54,6 +54,7 @@ fn timer_delays(play: &Play) -> Vec<i64> {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "one story from its beginning to its end, or one table")]
 fn what_a_state_has_spent_stays_spent() {
     let rows = [
         // what was spent between the point and the way back
@@ -163,7 +164,7 @@ fn every_time_limit_around_the_step_is_there_again() {
 fn a_question_has_all_its_time_again() {
     let pause = PauseSpec {
         kind: PauseKind::Text,
-        message: Given::Text("well?".to_owned()),
+        message: ValueSource::Text("well?".to_owned()),
         choices: Vec::new(),
         schema: None,
         required_outputs: Vec::new(),

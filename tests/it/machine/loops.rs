@@ -7,7 +7,7 @@ use synthdev::domain::workflow::{BranchErrors, BranchSpec, ForEachSpec, JoinPoli
 /// Two items whose only state waits, and may be visited once.
 fn items(tolerated_failures: u32, on_limit: Option<usize>) -> Workflow {
     let spec = ForEachSpec {
-        items: Given::Value(json!(["a", "b"])),
+        items: ValueSource::Value(json!(["a", "b"])),
         each: "item".to_owned(),
         at: "index".to_owned(),
         start: StateIx(1),
@@ -24,7 +24,7 @@ fn items(tolerated_failures: u32, on_limit: Option<usize>) -> Workflow {
     let body = StateSpec {
         max_visits: Some(1),
         transitions: vec![again, end],
-        ..state("start/s", StateBody::Wait(WaitSpec::For(Given::Value(json!(1)))), 2)
+        ..state("start/s", StateBody::Wait(WaitSpec::For(ValueSource::Value(json!(1)))), 2)
     };
     let mut one = workflow(vec![
         state("start", StateBody::ForEach(spec), 4),
@@ -91,7 +91,7 @@ fn what_a_child_gave_in_a_branch_is_the_last_of_the_run() {
         asked,
     ]);
     let mut inner = Workflow { name: "inner".to_owned(), ..workflow(vec![]) };
-    inner.states[0].output = Given::Text("from the child".to_owned());
+    inner.states[0].output = ValueSource::Text("from the child".to_owned());
     let mut play = Play::new(vec![root, inner], false);
     play.perform_act(Act::Says("words"));
     let Some(Effect::Evaluate { job, .. }) = play.pending.last() else { panic!("{:?}", play.lines) };

@@ -7,7 +7,7 @@ use synthdev::domain::workflow::{PauseKind, PauseSpec};
 fn pause(kind: PauseKind) -> PauseSpec {
     PauseSpec {
         kind,
-        message: Given::Text("well?".to_owned()),
+        message: ValueSource::Text("well?".to_owned()),
         choices: Vec::new(),
         schema: None,
         required_outputs: Vec::new(),
@@ -79,6 +79,7 @@ fn a_default_of_several_values_stands_under_their_names() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "one story from its beginning to its end, or one table")]
 fn without_an_answer() {
     let with_default = || PauseSpec { default: Some(json!("d")), ..pause(PauseKind::Text) };
     let ttl = |pause: PauseSpec| PauseSpec { ttl_ms: Some(500), ..pause };

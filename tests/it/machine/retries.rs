@@ -111,7 +111,7 @@ fn the_next_attempt_sees_what_the_tools_of_the_last_one_did() {
         one.states[1].work = StateBody::Agent {
             agent: AgentIx(1),
             function: AgentFunction::SendUserMessage,
-            input: Given::Text("and you".to_owned()),
+            input: ValueSource::Text("and you".to_owned()),
         };
         let mut play = Play::new(vec![one], false);
         let seen = |play: &Play| {

@@ -124,7 +124,7 @@ fn asking_branches() -> Vec<Workflow> {
     };
     let ask = PauseSpec {
         kind: PauseKind::Text,
-        message: Given::Text("What now?".to_owned()),
+        message: ValueSource::Text("What now?".to_owned()),
         choices: Vec::new(),
         schema: None,
         required_outputs: Vec::new(),
@@ -191,7 +191,7 @@ fn time_that_is_up_sets_nothing_going_that_was_paused() {
 
 #[test]
 fn what_was_allowed_and_held_is_judged_again_where_it_arrives() {
-    let arguments = vec![(vec!["command".to_owned()], Given::Script(ScriptIx(0)))];
+    let arguments = vec![(vec!["command".to_owned()], ValueSource::Script(ScriptIx(0)))];
     let shell = ActionSpec {
         tool: "shell".to_owned(),
         risk: ToolRisk::Execute,
@@ -685,7 +685,7 @@ fn time_that_is_up_frees_nobody_who_stands_elsewhere() {
     };
     let delegate = PauseSpec {
         kind: PauseKind::Outputs,
-        message: Given::Text("well?".to_owned()),
+        message: ValueSource::Text("well?".to_owned()),
         choices: Vec::new(),
         schema: None,
         required_outputs: owned_names(&["x"]),

@@ -4,7 +4,7 @@ use super::*;
 use synthdev::domain::tool::ToolRisk;
 use synthdev::domain::workflow::{ActionExpectation, ActionSpec};
 
-fn step(risk: ToolRisk, expect: ActionExpectation, arguments: Vec<(Vec<String>, Given)>) -> StateBody {
+fn step(risk: ToolRisk, expect: ActionExpectation, arguments: Vec<(Vec<String>, ValueSource)>) -> StateBody {
     StateBody::Step(ActionSpec { tool: "shell".to_owned(), risk, arguments, expect })
 }
 
@@ -61,9 +61,9 @@ fn what_counts_as_success() {
 fn arguments_are_evaluated() {
     let path = |path: &str| path.split('.').map(str::to_owned).collect::<Vec<_>>();
     let arguments = vec![
-        (path("command"), Given::Text("make".to_owned())),
-        (path("args.0"), Given::Script(INPUT)),
-        (path("args.1"), Given::Script(INPUT)),
+        (path("command"), ValueSource::Text("make".to_owned())),
+        (path("args.0"), ValueSource::Script(INPUT)),
+        (path("args.1"), ValueSource::Script(INPUT)),
     ];
     let work = || step(ToolRisk::Read, ActionExpectation::Ok, arguments.clone());
     let values = |last| Act::Values(vec![Some(json!("-C")), last]);
@@ -167,7 +167,7 @@ fn an_agent_is_told_of_an_interrupted_call_whether_it_had_begun() {
         (9, ToolRisk::Execute, before),
     ] {
         let function = AgentFunction::SendUserMessage;
-        let listens = StateBody::Agent { agent: AgentIx(0), function, input: Given::Human };
+        let listens = StateBody::Agent { agent: AgentIx(0), function, input: ValueSource::Human };
         let mut chat = workflow(vec![state("chat", listens, 0)]);
         chat.conversational = true;
         let (name, description, parameters) = ("look".to_owned(), String::new(), json!({}));

@@ -161,16 +161,20 @@ fn a_person_who_is_asked_about_an_error_has_all_the_time() {
 
 #[test]
 fn waiting_takes_its_time() {
-    let text = |text: &str| Given::Text(text.to_owned());
+    let text = |text: &str| ValueSource::Text(text.to_owned());
     let done = |line: &'static str| vec![line, "enter stop", "end completed"];
     let rows = [
-        (WaitSpec::For(Given::Value(json!(2.5))), vec![Act::Time], done("waits until 3500")),
+        (WaitSpec::For(ValueSource::Value(json!(2.5))), vec![Act::Time], done("waits until 3500")),
         (WaitSpec::For(text("PT1M")), vec![Act::Time], done("waits until 61000")),
         (WaitSpec::Until(text("1970-01-01T00:00:05Z")), vec![Act::Time], done("waits until 5000")),
-        (WaitSpec::Until(Given::Value(json!(1))), vec![Act::Time], done("waits until 1000")),
+        (WaitSpec::Until(ValueSource::Value(json!(1))), vec![Act::Time], done("waits until 1000")),
         (WaitSpec::For(text("a while")), vec![], vec!["end failed validation"]),
         (WaitSpec::Until(text("tomorrow")), vec![], vec!["end failed validation"]),
-        (WaitSpec::For(Given::Script(INPUT)), vec![Act::Values(vec![None])], vec!["end failed validation"]),
+        (
+            WaitSpec::For(ValueSource::Script(INPUT)),
+            vec![Act::Values(vec![None])],
+            vec!["end failed validation"],
+        ),
     ];
     for (wait, acts, rest) in rows {
         let about = format!("{wait:?}");

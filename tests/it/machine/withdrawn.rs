@@ -14,7 +14,7 @@ fn approval() -> StateBody {
 fn question() -> StateBody {
     StateBody::Pause(PauseSpec {
         kind: PauseKind::Approval,
-        message: Given::Text("well?".to_owned()),
+        message: ValueSource::Text("well?".to_owned()),
         choices: Vec::new(),
         schema: None,
         required_outputs: Vec::new(),

@@ -131,6 +131,7 @@ fn limited(dialect: Dialect, header: &str, value: &str, asked: usize, wait: Rang
 }
 
 /// A server that says no, or not now.
+#[expect(clippy::too_many_lines, reason = "one story from its beginning to its end, or one table")]
 fn refusals(dialect: Dialect) -> Vec<Fault> {
     let error = |status: u16, kind: &str, text: &str| Behaviour::status(status, &dialect.error(kind, text));
     let anthropic = dialect == Dialect::Messages;

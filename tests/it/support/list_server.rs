@@ -154,7 +154,7 @@ fn answer_connection(socket: &TcpStream, shop: &Shop) -> Option<()> {
             Say::Call(name, arguments) => shop.dialect.calls(&[("call_1", name, &arguments.to_string())]),
         };
         let model = body["model"].as_str().unwrap_or_default();
-        (200, "text/event-stream", said.as_model(model).bytes())
+        (200, "text/event-stream", said.with_model(model).bytes())
     };
     let head =
         format!("HTTP/1.1 {status} X\r\ncontent-type: {kind}\r\ncontent-length: {}\r\n\r\n", text.len());

@@ -164,7 +164,7 @@ impl Behaviour {
     }
 
     /// In the name of the model that was asked for, unless the test has given another one.
-    pub fn as_model(mut self, model: &str) -> Self {
+    pub fn with_model(mut self, model: &str) -> Self {
         let (usual, own) = (r#""model":"mock-1""#, format!(r#""model":{}"#, json!(model)));
         for step in &mut self.steps {
             if let Step::Send(bytes) = step
@@ -408,7 +408,8 @@ async fn serve_connection(
             continue;
         };
         shared.lock().unwrap().requests.push(request.clone());
-        let behaviour = desk.reply_to(&request).as_model(request.body["model"].as_str().unwrap_or_default());
+        let behaviour =
+            desk.reply_to(&request).with_model(request.body["model"].as_str().unwrap_or_default());
         if !write_answer(&mut socket, behaviour, &gone).await {
             return;
         }
@@ -426,7 +427,7 @@ fn next_behaviour(shared: &mut Shared, request: Recorded) -> Behaviour {
     let list = shared.per_model.get_mut(&model).unwrap_or(&mut shared.script);
     let end =
         || Behaviour::status(400, &json!({"error": {"message": "the mock's script is used up"}}).to_string());
-    list.pop_front().unwrap_or_else(end).as_model(&model)
+    list.pop_front().unwrap_or_else(end).with_model(&model)
 }
 
 /// The next request that asks for an answer; a GET before it gets its document.

@@ -305,6 +305,7 @@ fn a_long_past_is_bounded() {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "one story from its beginning to its end, or one table")]
 fn what_was_left_out_comes_when_the_screen_gets_there() {
     let run = RunId::from("r1");
     let side = ConversationSide::Assistant;

@@ -27,6 +27,7 @@ pub(super) fn write_all_steps(events: &[(Timestamp, RunEvent)], out: &mut dyn Wr
     Ok(())
 }
 
+#[expect(clippy::too_many_lines, reason = "one match: a case for each kind, a line or two in each")]
 fn write_event(event: &RunEvent, out: &mut dyn Write) -> io::Result<()> {
     match event {
         RunEvent::MessageAdded { author, text: said, private, context, .. } => {

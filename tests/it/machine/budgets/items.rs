@@ -8,7 +8,7 @@ use synthdev::engine::input::ResumeInput;
 /// So many items one after the other, each of which speaks once; as many may fail.
 fn items(many: u32, budget: Budget) -> Workflow {
     let spec = ForEachSpec {
-        items: Given::Value((0..many).map(Value::from).collect()),
+        items: ValueSource::Value((0..many).map(Value::from).collect()),
         each: "item".to_owned(),
         at: "index".to_owned(),
         start: StateIx(1),

@@ -27,7 +27,7 @@ fn program(luck: &mut Luck) -> Workflow {
     let speaks = |agent: usize| StateBody::Agent {
         agent: AgentIx(agent),
         function: AgentFunction::SendUserMessage,
-        input: Given::Text("do it".to_owned()),
+        input: ValueSource::Text("do it".to_owned()),
     };
     let mut states =
         vec![StateSpec { budget: budget(luck, 35, 5), ..state("start", StateBody::Parallel(spec), end) }];

@@ -18,7 +18,7 @@ use synthdev::engine::input::ResumeInput;
 const SEEDS: u64 = 1_000;
 
 fn agent_state(agent: usize) -> StateBody {
-    let input = Given::Text("do it".to_owned());
+    let input = ValueSource::Text("do it".to_owned());
     StateBody::Agent { agent: AgentIx(agent), function: AgentFunction::SendUserMessage, input }
 }
 
@@ -51,7 +51,7 @@ fn with_random_exit(luck: &mut Luck, state: StateSpec, target: usize) -> StateSp
 fn program(luck: &mut Luck) -> Vec<Workflow> {
     let many = u32::try_from(luck.random_between(1, 8)).unwrap();
     let each = ForEachSpec {
-        items: Given::Value((0..many).map(Value::from).collect()),
+        items: ValueSource::Value((0..many).map(Value::from).collect()),
         each: "item".to_owned(),
         at: "index".to_owned(),
         start: StateIx(1),
