@@ -15,6 +15,7 @@ use synthdev_config::catalog::ConfigCatalog;
 use synthdev_config::system_context::GUIDANCE;
 use synthdev_config::trust::capabilities::{describe_capabilities, file_contents_text};
 use synthdev_config::trust::{TrustBook, TrustVerdict, new_files, trust_diff};
+use synthdev_domain::terminal_safe::escape_name;
 
 /// What the files that are new or changed can do, and what they say: how they differ from what was trusted, or all of
 /// them.
@@ -27,8 +28,17 @@ pub(super) fn shown(world: &CliContext, files: &ProjectFiles) -> String {
     let mut parts = vec![capabilities(world, files, &new_files(stored, &texts))];
     let guidance = files.guidance.iter().filter_map(|text| Some((GUIDANCE, text.as_ref().err()?)));
     let others = files.unreadable_files.iter().map(|(name, why)| (name.as_str(), why));
-    parts.extend(others.chain(guidance).map(|(name, why)| format!("{name} is not read: {why}")));
-    parts.push(stored.map_or_else(|| file_contents_text(&texts), |stored| trust_diff(stored, &all)));
+    let unread: Vec<String> = others
+        .chain(guidance)
+        .map(|(name, why)| format!("\n  {} is not read: {why}", escape_name(name)))
+        .collect();
+    if !unread.is_empty() {
+        parts.push(format!("It also brings this:{}", unread.concat()));
+    }
+    parts.push(match stored {
+        None => format!("What its files say:\n{}", file_contents_text(&texts)),
+        Some(stored) => format!("What changed since you trusted it:\n{}", trust_diff(stored, &all)),
+    });
     parts.join("\n\n")
 }
 
@@ -66,7 +76,7 @@ pub(super) fn show(world: &CliContext) -> Result<u8> {
         let texts = files.texts();
         writeln!(
             out,
-            "this project's definitions are trusted\n\n{}\n\n{}",
+            "this project's definitions are trusted\n\n{}\n\nWhat its files say:\n{}",
             capabilities(world, &files, &texts),
             file_contents_text(&texts)
         )?;

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
+use synthdev_domain::terminal_safe::escape_name;
 
 use self::capabilities::file_content_text;
 use super::system_context::GUIDANCE;
@@ -120,22 +121,24 @@ pub fn new_files(stored: Option<&TrustDecision>, files: &[(String, String)]) -> 
 pub fn trust_diff(stored: &TrustDecision, files: &[(String, String)]) -> String {
     let mut parts = Vec::new();
     for (path, text) in files {
+        let name = escape_name(path);
         let old_hash = stored.files.get(path);
         if old_hash == Some(&sha256_hex(text.as_bytes())) {
             continue;
         }
         match (old_hash, stored.texts.get(path)) {
-            (None, _) => parts.push(format!("+ {path} (new)\n{}", file_content_text(path, text))),
-            (Some(_), None) => parts.push(format!("~ {path} (changed)\n{}", file_content_text(path, text))),
+            (None, _) => parts.push(format!("  + {name} (new)\n{}", file_content_text(path, text))),
+            (Some(_), None) => parts.push(format!("  ~ {name} (changed)\n{}", file_content_text(path, text))),
             (Some(_), Some(old)) => {
                 let diff =
                     similar::TextDiff::configure().timeout(DIFF_TIME).diff_lines(old.as_str(), text.as_str());
-                parts.push(diff.unified_diff().context_radius(2).header(path, path).to_string());
+                let diff = diff.unified_diff().context_radius(2).header(&name, &name).to_string();
+                parts.push(diff.lines().map(|line| format!("  {line}")).collect::<Vec<_>>().join("\n"));
             }
         }
     }
     let gone = stored.files.keys().filter(|path| !files.iter().any(|(now, _)| now == *path));
-    parts.extend(gone.map(|path| format!("- {path} (removed)")));
+    parts.extend(gone.map(|path| format!("  - {} (removed)", escape_name(path))));
     parts.join("\n")
 }
 

@@ -75,6 +75,20 @@ pub fn quoted_lines(text: &str) -> Vec<QuestionLine> {
     fold_alike_lines(text.split('\n'), sign, QuestionLine::Quoted)
 }
 
+/// What is indented was written by others: each of its rows gets the mark, wherever the screen breaks a line.
+pub fn indented_as_quoted(text: &str) -> Vec<QuestionLine> {
+    let text = text.trim_end();
+    let lines: Vec<&str> = text.split('\n').collect();
+    let groups = lines.chunk_by(|one, next| one.starts_with("  ") == next.starts_with("  "));
+    let of_group = |group: &[&str]| match group {
+        [first, ..] if first.starts_with("  ") => {
+            quoted_lines(&group.iter().map(|line| &line[2..]).collect::<Vec<_>>().join("\n"))
+        }
+        _ => group.iter().map(|line| QuestionLine::Own((*line).to_owned())).collect(),
+    };
+    groups.flat_map(of_group).collect()
+}
+
 /// The same for a unified diff.
 fn changed_lines(diff: &str) -> Vec<QuestionLine> {
     let diff = show_spaces(diff.strip_suffix('\n').unwrap_or(diff));

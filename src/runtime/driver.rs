@@ -1,9 +1,12 @@
 //! Drives one run: takes inputs in order, journals each before anything follows from it, performs effects.
 
+mod exit_failures;
+
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 
+use self::exit_failures::{taken_over_failure, unrecorded_failure};
 use super::command::{ControlAction, ControlOrigin, RunCommand};
 use super::command_input::message_to_input;
 use super::driver_message::{DriverMessage, PartialReplies, PartialReply, SubmittedResult};
@@ -18,7 +21,7 @@ use super::runtime_context::RuntimeContext;
 use super::task_queue::{self, AppliedAnswer};
 use synthdev_domain::ids::{CallId, RunId, Timestamp};
 use synthdev_domain::journal::{RunProgress, RunStatus};
-use synthdev_domain::run_error::{RunError, TAKEN_OVER};
+use synthdev_domain::run_error::RunError;
 use synthdev_engine::effect::Effect;
 use synthdev_engine::event::{DEFINITION_WARNING, RunEvent};
 use synthdev_engine::input::Input;
@@ -482,19 +485,6 @@ impl RunDriver {
         self.publish_events(now, vec![RunEvent::run_finished(progress)]);
         true
     }
-}
-
-fn taken_over_failure(error: Option<StoreError>) -> RunError {
-    let detail = error.map_or_else(String::new, |error| error.message);
-    RunError::new(TAKEN_OVER, "Another process has taken this run over", detail)
-        .with_hint("it goes on there; nothing more is done or recorded here")
-}
-
-fn unrecorded_failure(run: &RunId, error: Option<StoreError>) -> RunError {
-    let (detail, hint) = error.map_or_else(Default::default, |error| (error.message, error.hint));
-    let hint = hint.map_or_else(String::new, |hint| format!("{hint}; then "));
-    RunError::new("unrecorded", "This run cannot be recorded, so it stands still", detail)
-        .with_hint(format!("{hint}go on where the record ends: synthdev resume {run}"))
 }
 
 fn affects_sub_agents(machine: &Machine, events: &[RunEvent]) -> bool {

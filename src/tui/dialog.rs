@@ -9,8 +9,10 @@ use crate::msg::UiCommand;
 use crate::report::adapt_hint;
 use crate::text::one_line;
 use synthdev_domain::ids::{CallId, RunId, Timestamp};
-use synthdev_domain::question_text::{QuestionLine, approval_lines, program_lines, quoted_lines};
-use synthdev_domain::terminal_safe::escape_invisible_name;
+use synthdev_domain::question_text::{
+    QuestionLine, approval_lines, indented_as_quoted, program_lines, quoted_lines,
+};
+use synthdev_domain::terminal_safe::{escape_invisible_name, escape_name};
 use synthdev_domain::tool::{ASKED_BY, ToolPreview, ToolRisk};
 use synthdev_domain::workflow::{PauseKind, plain_text};
 use synthdev_engine::effect::UserQuestion;
@@ -202,9 +204,10 @@ impl QuestionDialog {
     pub fn for_trust(files: &[String], changes: &str) -> Self {
         let body = format!(
             "This project brings its own definitions. They decide what agents are told and may do:\n\n{}\n\n{changes}",
-            files.iter().map(|file| format!("  {file}")).collect::<Vec<_>>().join("\n"),
+            files.iter().map(|file| format!("  {}", escape_name(file))).collect::<Vec<_>>().join("\n"),
         );
-        Self::new(DialogKind::Trust, "Trust this project's definitions?".to_owned(), &body)
+        let title = "Trust this project's definitions?".to_owned();
+        Self::from_lines(DialogKind::Trust, title, indented_as_quoted(&body))
     }
 
     pub fn for_confirmation(title: &str, body: &str, command: UiCommand) -> Self {

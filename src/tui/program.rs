@@ -7,6 +7,7 @@ mod async_commands;
 mod exit_message;
 mod starting;
 mod store_watch;
+mod terminal_control;
 
 use std::collections::VecDeque;
 use std::io;
@@ -24,6 +25,7 @@ use self::async_commands::start_async_command;
 pub use self::exit_message::exit_message;
 use self::exit_message::print_farewell;
 use self::store_watch::StoreChangeWatch;
+pub use self::terminal_control::TerminalControl;
 use crate::backend::{SessionBackend, StatusFacts};
 use crate::dialog::QuestionDialog;
 use crate::model::{TerminalBackground, UiModel};
@@ -136,36 +138,6 @@ pub fn initial_model(
 pub struct UiCommandRunner {
     backend: Arc<dyn SessionBackend>,
     pub replies: FuturesUnordered<BoxFuture<'static, BackendReply>>,
-}
-
-/// What of the terminal a wish may want.
-pub trait TerminalControl {
-    fn copy_text(&mut self, text: &str);
-
-    fn set_mouse(&mut self, on: bool);
-
-    /// Another program gets the terminal for a while.
-    /// # Errors
-    /// Why it cannot have it, or what went wrong there.
-    fn run_external(&mut self, act: &mut dyn FnMut() -> Result<String, String>) -> Result<String, String>;
-}
-
-impl TerminalControl for TerminalScreen {
-    fn copy_text(&mut self, text: &str) {
-        // a terminal that cannot do it is no reason to stop
-        drop(TerminalScreen::copy_to_clipboard(self, text));
-    }
-
-    fn set_mouse(&mut self, on: bool) {
-        drop(TerminalScreen::set_mouse(self, on));
-    }
-
-    fn run_external(&mut self, act: &mut dyn FnMut() -> Result<String, String>) -> Result<String, String> {
-        self.lend_to_program().map_err(|error| format!("the terminal cannot be handed over: {error}"))?;
-        let result = act();
-        self.take_back().map_err(|error| format!("the terminal did not come back: {error}"))?;
-        result
-    }
 }
 
 struct ScreenEventLoop {

@@ -2,6 +2,7 @@
 //! that nothing reads, keys that would go astray. For the question about trust, which must not promise them.
 
 use super::ConfigCatalog;
+use crate::dotenv::parse_dotenv;
 use crate::json::JsonNode;
 use crate::settings::project_restriction::NOT_TAKEN;
 use crate::settings::rules::environment_names;
@@ -34,7 +35,7 @@ impl ConfigCatalog {
         all
     }
 
-    /// Names in the project's `.env` that are of no setting and of no provider.
+    /// Names in the project's `.env` that are of no setting and of no provider, also where the environment has them already.
     fn unread_variables(&self) -> impl Iterator<Item = Diagnostic> {
         let of_provider = |name: &str| {
             let names = self.models.providers.iter().flat_map(|one| one.key_env.iter().chain(&one.url_env));
@@ -42,19 +43,19 @@ impl ConfigCatalog {
         };
         let is_read =
             move |name: &str| environment_names().any(|(known, _)| known == name) || of_provider(name);
-        let set = self
-            .environment
-            .names()
-            .filter_map(|name| self.environment.get(name).map(|(_, from)| (name, from)));
-        set.filter(move |(name, from)| from.is_from_project && !is_read(name)).filter_map(|(name, from)| {
-            Some(Diagnostic {
-                code: NOT_TAKEN.to_owned(),
-                severity: DiagnosticSeverity::Info,
-                message: format!("{name} is not read: it is no setting, and no provider's"),
-                place: from.place.clone()?,
-                span: from.span.clone(),
-                hint: None,
-            })
+        let of_project = self.files.dotenv.iter().filter(|file| file.layer == ConfigLayer::Project);
+        of_project.flat_map(move |file| {
+            let unread = parse_dotenv(&file.text).0.into_iter().filter(|one| !is_read(&one.name));
+            unread
+                .map(|one| Diagnostic {
+                    code: NOT_TAKEN.to_owned(),
+                    severity: DiagnosticSeverity::Info,
+                    message: format!("{} is not read: it is no setting, and no provider's", one.name),
+                    place: file.location_at(one.name_range.start),
+                    span: one.name_range,
+                    hint: None,
+                })
+                .collect::<Vec<_>>()
         })
     }
 }

@@ -1,7 +1,9 @@
 //! Level → provider, URL, model, key name, parameters, price: decided once, with its reasons.
 
+mod parameters;
 mod select_key;
 
+use self::parameters::accepted_parameters;
 use super::base_url::{common_path, complete_url, same_origin};
 use super::key_scope::KeyScopes;
 use super::model_selector::ModelSelector;
@@ -14,7 +16,7 @@ use crate::settings::rules::LEVELS;
 use crate::settings::value_type::{SettingValue, SettingValueType};
 use crate::settings::{EffectiveSetting, EffectiveSettings, has_own_provider};
 use synthdev_domain::diagnostic::{Diagnostic, DiagnosticSeverity};
-use synthdev_domain::model::{ModelChoice, ModelParameters};
+use synthdev_domain::model::ModelChoice;
 use synthdev_domain::source_location::SourceLocation;
 
 /// The provider that answers from a script instead of a server.
@@ -418,32 +420,6 @@ impl ModelResolver<'_> {
         })
     }
 
-    /// Catalogue defaults, then settings, then the agent's own; only what the model accepts. Also the names that were dropped.
-    fn merged_parameters(
-        &self,
-        wish: &ModelSelector,
-        provider: Option<&CatalogProvider>,
-        model: Option<&CatalogModel>,
-    ) -> (ModelParameters, Vec<String>) {
-        let accepted = accepted_parameters(provider, model);
-        let mut merged = model.map(|model| model.parameters.clone()).unwrap_or_default();
-        if let Ok(serde_json::Value::Object(set)) = serde_json::to_value(self.settings.parameters()) {
-            merged.extend(set);
-        }
-        merged.extend(wish.temperature.map(|number| ("temperature".to_owned(), number.into())));
-        merged.extend(wish.max_output_tokens.map(|tokens| ("max_output_tokens".to_owned(), tokens.into())));
-        let mut dropped = Vec::new();
-        merged.retain(|name, _| {
-            let keep = accepted.contains(&name.as_str());
-            if !keep {
-                dropped.push(name.clone());
-            }
-            keep
-        });
-        let parameters = serde_json::from_value(serde_json::Value::Object(merged)).unwrap_or_default();
-        (parameters, dropped)
-    }
-
     fn has_key(&self, provider: &CatalogProvider) -> bool {
         self.keys.contains_key(&provider_key(&provider.name))
     }
@@ -467,24 +443,6 @@ impl ModelResolver<'_> {
             format!("level {level}: no provider is known for model `{model}`"),
             Some(hint.to_owned()),
         )
-    }
-}
-
-/// A model's own list; nothing but length and effort for a reasoning model; the provider's list; everything
-/// for a server that nobody described.
-fn accepted_parameters<'a>(
-    provider: Option<&'a CatalogProvider>,
-    model: Option<&'a CatalogModel>,
-) -> Vec<&'a str> {
-    if let Some(own) = model.and_then(|model| model.accepted_parameters.as_ref()) {
-        return own.iter().map(String::as_str).collect();
-    }
-    if model.and_then(|model| model.reasoning).unwrap_or(false) {
-        return vec!["max_output_tokens", "reasoning_effort"];
-    }
-    match provider.and_then(|provider| provider.accepted_parameters.as_ref()) {
-        Some(list) => list.iter().map(String::as_str).collect(),
-        None => PARAMETERS.to_vec(),
     }
 }
 

@@ -1,5 +1,7 @@
 //! Walks a parsed script and notes what it reads, writes and names.
 
+mod host_access;
+
 use oxc_ast::ast::{
     ArrayAssignmentTarget, ArrowFunctionExpression, AssignmentExpression, AssignmentTarget, AwaitExpression,
     BinaryExpression, BindingPattern, CallExpression, Class, ComputedMemberExpression, ConditionalExpression,
@@ -23,8 +25,6 @@ use synthdev_domain::script::{HOST_MEMBERS, HOST_NAMES};
 /// Members of `agents` and `contexts` that are not an agent's or a context's name.
 const MAP_MEMBERS: [&str; 4] = ["get", "has", "keys", "size"];
 
-/// Members of the host that can only be read.
-const FROZEN: [&str; 2] = ["inputs", "loop"];
 /// Members of the host that are also usual names of variables.
 const LOCAL: [&str; 3] = ["state", "inputs", "loop"];
 
@@ -457,48 +457,6 @@ impl<'a> Visit<'a> for ScriptVisitor<'_> {
             self.note_asynchronous(it.span.start);
         }
         walk::walk_arrow_function_expression(self, it);
-    }
-}
-
-impl ScriptVisitor<'_> {
-    /// Notes `inputs.a.b = …`, given what stands before the last member.
-    fn note_frozen(&mut self, object: &Expression<'_>) {
-        let (mut at, mut members) = (object.get_inner_expression(), 0);
-        while let Some(member) = at.as_member_expression().filter(|_| members < MEMBERS) {
-            let host = self.expression_meaning(member.object()) == Some(ExpressionMeaning::Host);
-            if host && let Some(name) = member.static_property_name().filter(|name| FROZEN.contains(name)) {
-                let note = self.name(name, member.span().end - u32::try_from(name.len()).unwrap_or_default());
-                return self.facts.frozen_writes.push(note);
-            }
-            at = member.object().get_inner_expression();
-            members += 1;
-        }
-        if let Expression::Identifier(name) = at
-            && FROZEN.contains(&name.name.as_str())
-            && self.shadowable_names.contains(&name.name.as_str())
-        {
-            let note = self.name(name.name.as_str(), name.span.start);
-            self.facts.frozen_writes.push(note);
-        }
-    }
-
-    /// The host function that is called, by its bare name.
-    fn called_host_function(&self, callee: &Expression<'_>) -> Option<&'static str> {
-        const FUNCTIONS: [&str; 4] = ["getAgent", "getToolCalls", "getContext", "evaluateExpression"];
-        let host = |name: &str| FUNCTIONS.into_iter().find(|known| *known == name);
-        match callee.get_inner_expression() {
-            Expression::Identifier(name) => host(name.name.as_str()),
-            Expression::StaticMemberExpression(member) => {
-                let name = member.property.name.as_str();
-                match self.expression_meaning(&member.object)? {
-                    ExpressionMeaning::Host => host(name),
-                    ExpressionMeaning::Agents if name == "get" => Some("agents.get"),
-                    ExpressionMeaning::Contexts if name == "get" => Some("contexts.get"),
-                    _ => None,
-                }
-            }
-            _ => None,
-        }
     }
 }
 

@@ -90,7 +90,8 @@ impl CapabilityReport<'_> {
     }
 }
 
-/// Everything that these files (path, text) can do, grouped by power. Complete: nothing is left out for its length.
+/// Everything that these files (path, text) can do, grouped by power. Complete: nothing is left out for its length. Only
+/// words of ours begin a line; what the files say is indented.
 /// `without_effect`: findings about what they say in vain.
 pub fn describe_capabilities(files: &[(String, String)], without_effect: &[Diagnostic]) -> String {
     let mut found = CapabilityReport { lines: BTreeMap::new(), without_effect };
@@ -117,18 +118,19 @@ pub fn file_contents_text(files: &[(String, String)]) -> String {
     parts.collect::<Vec<_>>().join("\n\n")
 }
 
-/// What one file says, under its name.
+/// What one file says, under its name. Nothing of it stands at the beginning of a line.
 pub fn file_content_text(path: &str, text: &str) -> String {
     let text = printable_text(path, text);
+    let path = terminal_safe::escape_name(path);
     let lines: Vec<&str> = text.trim_end().lines().collect();
-    let shown = lines.iter().take(LINES).map(|line| format!("  {line}")).collect::<Vec<_>>().join("\n");
+    let shown = lines.iter().take(LINES).map(|line| format!("    {line}")).collect::<Vec<_>>().join("\n");
     let left = lines.len().saturating_sub(LINES);
     let rest = if left == 0 {
         String::new()
     } else {
-        format!("\n  [{}: see {path}]", format_count(left as u64, "more line"))
+        format!("\n    [{}: see {path}]", format_count(left as u64, "more line"))
     };
-    format!("{path}:\n{shown}{rest}")
+    format!("  {path}:\n{shown}{rest}")
 }
 
 fn printable_text(path: &str, text: &str) -> String {

@@ -9,9 +9,7 @@ use crate::msg::UiCommand;
 use crate::report;
 use crate::run_view::{CallSpeaker, RunView, StoppedAt};
 use crate::text::{clean_text, format_count, format_duration, one_line};
-use crate::transcript::item::{
-    BlockBodyStyle, ItemTone, ToolFileDiff, ToolItem, ToolStatus, TranscriptBlock, TranscriptItem,
-};
+use crate::transcript::item::{BlockBodyStyle, ItemTone, TranscriptBlock, TranscriptItem};
 use crate::transcript::open_reply;
 use synthdev_config::models::resolve::SCRIPTED;
 use synthdev_domain::context::{ConversationSide, MessageAuthor};
@@ -25,6 +23,7 @@ use synthdev_engine::steering::BreakpointSet;
 mod branches;
 mod run_end;
 pub mod speaker_lines;
+mod tool_events;
 
 pub fn on_published_event(
     model: &mut UiModel,
@@ -340,7 +339,7 @@ fn on_model_answered(model: &mut UiModel, run: &RunId, event: RunEvent) {
                 model.add_item(TranscriptItem::detail_item(&format!("summary: {text}")));
             }
         }
-        other => on_tool_event(model, run, other),
+        other => tool_events::on_tool_event(model, run, other),
     }
 }
 
@@ -467,45 +466,4 @@ fn on_model_reply(
         clean_text(text.trim_end()),
         clean_text(reasoning.trim_end()),
     );
-}
-
-fn on_tool_event(model: &mut UiModel, run: &RunId, event: RunEvent) {
-    match event {
-        RunEvent::ToolStarted { call, agent, tool, arguments } => {
-            let item = TranscriptItem::Tool(ToolItem {
-                agent: one_line(&agent),
-                tool: one_line(&tool),
-                arguments: report::arguments_line(&arguments),
-                status: ToolStatus::Running,
-                summary: String::new(),
-                content: String::new(),
-                took_ms: None,
-                change: ToolFileDiff::from_arguments(&arguments).map(Box::new),
-            });
-            let place = model.add_item(item);
-            if let Some(view) = model.run_mut(run) {
-                view.tools.insert(call, place);
-                view.activity = format!("{} runs {}", one_line(&agent), one_line(&tool)).trim().to_owned();
-            }
-        }
-        RunEvent::ToolFinished { call, ok, summary, content, duration_ms, .. } => {
-            let Some(place) = model.run_mut(run).and_then(|view| view.tools.remove(&call)) else { return };
-            model.transcript.edit_item(place, |item| {
-                if let TranscriptItem::Tool(tool) = item {
-                    tool.finish_call(ok, &summary, &content, duration_ms);
-                }
-            });
-        }
-        RunEvent::ToolRefused { agent, tool, reason } => {
-            model.add_item(TranscriptItem::line(
-                ItemTone::Bad,
-                &format!("✗ {tool} refused for {agent}: {reason}"),
-            ));
-        }
-        RunEvent::Decided { agent, tool, arguments } => {
-            let text = format!("◆ {agent} decides {tool}: {}", report::decision_text(&arguments));
-            model.add_item(TranscriptItem::line(ItemTone::Accent, &text));
-        }
-        _ => {}
-    }
 }
