@@ -3,12 +3,11 @@
 mod parameters;
 mod select_key;
 
-use self::parameters::accepted_parameters;
+use self::parameters::{accepted_parameters, merged_parameters};
 use super::base_url::{common_path, complete_url, same_origin};
 use super::key_scope::KeyScopes;
 use super::model_selector::ModelSelector;
-use super::models_file::PARAMETERS;
-use super::provider_catalog::{CatalogModel, CatalogProvider, ProviderCatalog};
+use super::provider_catalog::{CatalogProvider, ProviderCatalog};
 use crate::did_you_mean;
 use crate::redaction::{KeyRing, SecretText};
 use crate::settings::environment::EnvironmentVars;
@@ -140,7 +139,7 @@ impl ModelResolver<'_> {
         let base_url = if serverless { String::new() } else { self.base_url(level, &pick)? };
         let decided = self.select_key(level, &pick, &base_url)?;
         let protocol = pick.provider.map(|provider| provider.protocol(listed)).unwrap_or_default();
-        let (mut parameters, mut dropped) = self.merged_parameters(wish, pick.provider, known);
+        let (mut parameters, mut dropped) = merged_parameters(self.settings, wish, pick.provider, known);
         dropped.extend(parameters.drop_incompatible(protocol).into_iter().map(str::to_owned));
         if parameters.max_output_tokens.is_none() {
             let most = known.and_then(|model| model.max_output);
