@@ -45,6 +45,16 @@ pub fn is_key_shaped(text: &str) -> bool {
             && text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '+' | '='))
 }
 
+/// The hosts of a text's addresses that hold a password (`scheme://user:password@host`), or a key in the place of the user.
+pub fn password_hosts(text: &str) -> impl Iterator<Item = &str> {
+    text.split("://").skip(1).filter_map(|address| {
+        let ends = |c: char| c.is_whitespace() || matches!(c, '/' | '?' | '#' | '"' | '\'' | '<' | '>');
+        let (login, host) = address.split(ends).next()?.rsplit_once('@')?;
+        let (user, password) = login.split_once(':').unwrap_or((login, ""));
+        (!password.is_empty() || is_key_shaped(user)).then_some(host)
+    })
+}
+
 /// Whether a name fits a pattern, in which `*` is any text; letters count alike, large or small.
 pub fn wildcard_matches(pattern: &str, name: &str) -> bool {
     match pattern.split_once('*') {
@@ -62,6 +72,27 @@ pub fn wildcard_matches(pattern: &str, name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn addresses_with_passwords() {
+        for (text, expected) in [
+            ("postgres://u:pw@h.example/d", "h.example"),
+            ("redis://:pw@h:6379", "h:6379"),
+            ("https://ghp_0123456789@github.com/a", "github.com"),
+            ("mongodb://u:p@ss@a,b/d?x=y", "a,b"),
+            ("index-url=\"https://u:pw@h/simple\"", "h"),
+            ("a https://h.example b https://u:pw@[::1]:1/x", "[::1]:1"),
+            ("https://h.example/@me/v1", ""),
+            ("http://[::1]:8080/v1/@a", ""),
+            ("https://h.example:8080/u:pw@h", ""),
+            ("ssh://git@github.com/a", ""),
+            ("https://me:@h.example", ""),
+            ("git@github.com:a/b", ""),
+            ("://", ""),
+        ] {
+            assert_eq!(password_hosts(text).next().unwrap_or_default(), expected, "{text}");
+        }
+    }
 
     #[test]
     fn texts_that_look_like_keys() {

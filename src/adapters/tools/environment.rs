@@ -2,13 +2,31 @@
 
 use std::ffi::OsString;
 
-use synthdev_domain::secret_names::wildcard_matches;
+use synthdev_domain::secret_names::{password_hosts, wildcard_matches};
 
-/// The variables to take away: those of `present` whose name fits one of `patterns` (`*` is any text).
-pub(super) fn secret_names(patterns: &[String], present: impl Iterator<Item = OsString>) -> Vec<OsString> {
-    present
-        .filter(|name| name.to_str().is_some_and(|name| patterns.iter().any(|p| wildcard_matches(p, name))))
-        .collect()
+/// The variables to take away: those of `present` whose name fits one of `patterns` (`*` is any text), or whose value holds an
+/// address with a password.
+pub(super) fn secret_names(
+    patterns: &[String],
+    present: impl Iterator<Item = (OsString, OsString)>,
+) -> Vec<OsString> {
+    let is_secret = |(name, value): &(OsString, OsString)| {
+        let name = name.to_string_lossy();
+        patterns.iter().any(|pattern| wildcard_matches(pattern, &name))
+            || !wildcard_matches("*PROXY", &name) && has_password_elsewhere(&value.to_string_lossy())
+    };
+    present.filter(is_secret).map(|(name, _)| name).collect()
+}
+
+/// A server of this machine is one that tests need, and its password opens nothing elsewhere. Without the proxy's no command
+/// has a network.
+fn has_password_elsewhere(value: &str) -> bool {
+    const HERE: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
+    let is_here = |host: &str| {
+        HERE.iter()
+            .any(|here| host.strip_prefix(here).is_some_and(|rest| rest.is_empty() || rest.starts_with(':')))
+    };
+    password_hosts(value).any(|host| !is_here(host))
 }
 
 #[cfg(test)]
@@ -65,8 +83,27 @@ mod tests {
             ("DISPLAY", false),
             ("MONKEY", false),
         ] {
-            let found = secret_names(&patterns, std::iter::once(OsString::from(name)));
+            let found = secret_names(&patterns, std::iter::once((OsString::from(name), OsString::new())));
             assert_eq!(!found.is_empty(), secret, "{name}");
+        }
+    }
+
+    #[test]
+    fn addresses_with_passwords_are_secrets() {
+        for (name, value, secret) in [
+            ("DATABASE_URL", "postgres://u:pw@db.example/d", true),
+            ("PIP_INDEX_URL", "https://u:pw@h/simple", true),
+            ("CELERY_BROKERS", "redis://:pw@localhost;redis://:pw@far", true),
+            ("DATABASE_URL", "postgres://u:pw@localhost.example", true),
+            ("DATABASE_URL", "postgres://u:pw@localhost:5432/d", false),
+            ("DATABASE_URL", "postgres://u:pw@[::1]/d", false),
+            ("DATABASE_URL", "postgres://u@db.example/d", false),
+            ("https_proxy", "http://u:pw@proxy.example:3128", false),
+            ("GOPROXY", "https://u:pw@h,direct", false),
+            ("HOMEPAGE", "https://h.example/@me", false),
+        ] {
+            let found = secret_names(&[], std::iter::once((OsString::from(name), OsString::from(value))));
+            assert_eq!(!found.is_empty(), secret, "{name}={value}");
         }
     }
 }

@@ -15,10 +15,11 @@ echo intact >/etc/cron.d/existing
 for at in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do echo intact >/outside/c$at; done
 cd $HOME
 mkdir -p .ssh .aws .gnupg .config/gh .config/synthdev .config/systemd/user .config/autostart .config/git .local/bin \
-    .local/share/synthdev .cargo/bin .docker .cache/node/corepack .var/app snap/firefox .gradle
+    .local/share/synthdev .cargo/bin .docker .cache/node/corepack .var/app snap/firefox .gradle \
+    .cache/huggingface .gem .config/composer
 echo '# intact' >.cache/p10k-instant-prompt-user.zsh
 for name in .ssh/id .aws/credentials .gnupg/key .netrc .git-credentials .bash_history .config/gh/hosts.yml \
-    .config/synthdev/own .local/share/synthdev/own .var/app/cookies snap/firefox/cookies .histfile; do
+    .config/synthdev/own .local/share/synthdev/own .var/app/cookies snap/firefox/cookies .histfile .gem/credentials; do
     echo "ESCAPED content of $name" >$name
 done
 echo '//r.example/:_authToken=ESCAPED' >.npmrc
@@ -26,6 +27,9 @@ echo 'token = "ESCAPED"' >.cargo/credentials.toml
 printf '[registries.own]\ntoken = "ESCAPED"\n' >.cargo/config.toml
 echo 'publishPassword=ESCAPED' >.gradle/gradle.properties
 echo '{"auths": {"r.example": {"auth": "ESCAPED"}}}' >.docker/config.json
+echo 'user = "me:ESCAPED"' >.curlrc
+echo 'hf_ESCAPED' >.cache/huggingface/token
+echo '{"bearer": {"r.example": "ESCAPED"}}' >.config/composer/auth.json
 echo '# intact' >.bashrc
 git config --global user.name user
 git config --global user.email user@localhost
@@ -45,6 +49,7 @@ for group in /stage/groups/*; do
     project=$PWD
     echo "group ${group##*/}"
     timeout -k 5 90 env -i PATH="${search_path:-/opt/bin:$PATH}" HOME=$HOME OPENAI_API_KEY=ESCAPED-key LC_ALL=C \
+        DATABASE_URL=postgres://me:ESCAPED@far.example/d \
         /stage/synthdev run --workflow-file "$group/workflow.json" --replies "$group/replies.json" go --yes --events \
         $(cat "$group/arguments") 2>/log/err 7>/outside/open || { echo "ended $?"; sed 's/^/error /' /log/err; }
     [ -z "$(ls $HOME/.local/share/synthdev/sandbox 2>/dev/null | grep synthdev-sandbox-)" ] || echo "left ${group##*/}"

@@ -69,7 +69,7 @@ impl StartPlan {
             arguments: Vec::new(),
             directory: job.directory.to_owned(),
             environment: Vec::new(),
-            hidden_variables: secret_names(strip_env, std::env::vars_os().map(|(name, _)| name)),
+            hidden_variables: secret_names(strip_env, std::env::vars_os()),
             separate_stderr: job.separate_stderr,
             limits: None,
             project: project.to_owned(),
