@@ -182,7 +182,9 @@ fn push_mount(line: &mut Vec<OsString>, launch: &SandboxLaunch<'_>, rule: &PathR
             line.extend(["--perms", mode, "--tmpfs"].map(OsString::from));
             line.push(path.into());
         }
-        PathAccess::Hidden if rule.empty => push_bind(line, "--ro-bind", &launch.private.empty_file(), path),
+        PathAccess::Hidden if rule.empty => {
+            push_bind(line, "--ro-bind", &launch.private.empty_file(path), path);
+        }
         PathAccess::Hidden => push_bind(line, "--ro-bind", unreadable, path),
     }
 }

@@ -4,39 +4,82 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
+use synthdev_domain::secret_names::password_hosts;
+
 use super::sandbox_places::SandboxPlaces;
 
 /// Never needed to build or test something.
-const HIDDEN: [&str; 55] = [
+const HIDDEN: [&str; 82] = [
+    // keys
     ".ssh",
-    ".aws",
-    ".azure",
     ".gnupg",
-    ".kube",
+    ".password-store",
+    ".config/sops/age",
+    ".config/op",
+    ".local/share/keyrings",
+    ".local/share/kwalletd",
+    "Library/Keychains",
+    // logins of several programs
     ".netrc",
+    "_netrc",
+    ".netrc.gpg",
     ".authinfo",
-    ".git-credentials",
-    ".pypirc",
+    ".authinfo.gpg",
     ".pgpass",
     ".my.cnf",
-    ".vault-token",
-    ".password-store",
-    ".terraform.d/credentials.tfrc.json",
+    // git and forges
+    ".git-credentials",
+    ".config/git/credentials",
     ".config/gh",
     ".config/hub",
     ".config/glab-cli",
-    ".config/gcloud",
+    ".config/github-copilot",
+    // clouds and hosts
+    ".aws",
+    ".azure",
+    ".boto",
+    ".databrickscfg",
+    ".fly/config.yml",
+    ".kube",
+    ".oci",
+    ".s3cfg",
+    ".terraform.d/credentials.tfrc.json",
+    ".vault-token",
+    ".config/.wrangler",
+    ".config/configstore/firebase-tools.json",
     ".config/doctl",
-    ".config/op",
+    ".config/gcloud",
+    ".config/hcloud/cli.toml",
+    ".config/heroku",
+    ".config/netlify",
     ".config/rclone",
-    ".config/git/credentials",
+    ".config/stripe/config.toml",
+    ".local/share/com.vercel.cli/auth.json",
+    // registries of packages, where a program does without
+    ".gem/credentials",
+    ".local/share/gem/credentials",
+    ".hex/hex.config",
+    ".pypirc",
+    ".local/share/uv/credentials",
+    // models
+    ".claude.json",
+    ".claude/.credentials.json",
+    ".codex/auth.json",
+    ".gemini/oauth_creds.json",
+    // money
+    ".bitcoin/wallet.dat",
+    ".bitcoin/wallets",
+    ".electrum/wallets",
+    ".ethereum/keystore",
+    ".config/solana/id.json",
+    // browsers and mail
+    "Library/Application Support/Google/Chrome",
     ".config/google-chrome",
     ".config/chromium",
     ".config/BraveSoftware",
     ".config/microsoft-edge",
     ".config/vivaldi",
     ".config/opera",
-    ".config/containers/auth.json",
     ".mozilla",
     "snap/firefox",
     "snap/chromium",
@@ -44,11 +87,9 @@ const HIDDEN: [&str; 55] = [
     "snap/thunderbird",
     ".var/app",
     ".thunderbird",
-    ".local/share/keyrings",
-    ".local/share/kwalletd",
-    ".claude.json",
-    ".claude/.credentials.json",
-    ".codex/auth.json",
+    // containers
+    ".config/containers/auth.json",
+    // what was typed
     ".bash_history",
     ".zsh_history",
     ".local/share/fish/fish_history",
@@ -61,13 +102,11 @@ const HIDDEN: [&str; 55] = [
     ".node_repl_history",
     ".psql_history",
     ".mysql_history",
-    "Library/Keychains",
-    "Library/Application Support/Google/Chrome",
 ];
 
-/// Configuration that build tools read whenever they start, hidden only where it holds one of these words, however it is
-/// spaced: they find an empty file.
-const WITH_TOKENS: [(&str, &[&str]); 11] = [
+/// Configuration that programs read whenever they start, hidden only where it holds one of these words, however it is
+/// spaced, or an address with a password: they find an empty file.
+const WITH_TOKENS: [(&str, &[&str]); 20] = [
     (".npmrc", &["_auth", "_password"]),
     (".yarnrc.yml", &["npmauth"]),
     (".config/pip/pip.conf", &["@", "password"]),
@@ -79,7 +118,22 @@ const WITH_TOKENS: [(&str, &[&str]); 11] = [
     (".gradle/gradle.properties", &["password", "token", "secret", "apikey"]),
     (".docker/config.json", &["auth"]),
     (".m2/settings.xml", &["password"]),
+    // a host's name is written with `__` for a dot, and so are a few other names
+    (".bundle/config", &["__"]),
+    (".composer/auth.json", COMPOSER),
+    (".config/composer/auth.json", COMPOSER),
+    (".config/pypoetry/auth.toml", &["basic", "password", "token"]),
+    (".config/uv/uv.toml", &["password", "token"]),
+    (".cache/huggingface/token", WHOLE),
+    (".huggingface/token", WHOLE),
+    (".curlrc", &["user", "-u", "-b", "-h\"", "pass", "header", "auth", "cookie", "token", "key", "@"]),
+    (".wgetrc", &["passw", "header=", "@"]),
 ];
+
+const COMPOSER: &[&str] = &["basic", "bearer", "certificate", "oauth", "password", "token"];
+
+/// The file is nothing but a token.
+const WHOLE: &[&str] = &[""];
 
 /// Names of providers of tokens are none.
 const CARGO: &[&str] = &["token=", "token\"=", "secret-key=", "secret-key\"="];
@@ -116,7 +170,11 @@ impl CredentialFile {
             Ok(found) if found.is_file() && found.len() < 1 << 20 => {
                 let text = std::fs::read_to_string(&self.path).map(|text| text.to_lowercase());
                 let text = text.map(|text| text.replace([' ', '\t'], ""));
-                text.map_or(true, |text| self.token_words.iter().any(|word| text.contains(word)))
+                let holds_one = |text: String| {
+                    self.token_words.iter().any(|word| text.contains(word))
+                        || password_hosts(&text).next().is_some()
+                };
+                text.map_or(true, holds_one)
             }
             Ok(_) => true,
             Err(_) => false,
@@ -128,6 +186,7 @@ impl CredentialFile {
 fn candidate_paths(name: &str, places: &SandboxPlaces) -> Vec<PathBuf> {
     let moved = [
         (".config/", &places.config_home),
+        (".cache/", &places.cache_home),
         (".local/share/", &places.data_home),
         (".cargo/", &places.cargo_home),
         (".docker/", &places.docker_home),

@@ -44,6 +44,7 @@ impl PrivateDirectory {
         private(&created.path.join("var-tmp"))?;
         private(&created.path.join("layer"))?;
         std::fs::write(created.path.join("layer/empty"), "")?;
+        std::fs::write(created.path.join("layer/empty.json"), "{}\n")?;
         Ok(created)
     }
 
@@ -88,8 +89,10 @@ impl PrivateDirectory {
     }
 
     /// To lie over files that programs read whenever they start. A device would not do: mounts have none.
-    pub fn empty_file(&self) -> PathBuf {
-        self.path.join("layer/empty")
+    pub fn empty_file(&self, over: &Path) -> PathBuf {
+        // an empty text is no JSON: a program that reads it ends
+        let is_json = over.extension().is_some_and(|extension| extension == "json");
+        self.path.join(if is_json { "layer/empty.json" } else { "layer/empty" })
     }
 
     /// A file without permissions, to lie over hidden ones.

@@ -24,6 +24,13 @@ const ROWS: &[Row] = &[
     Row::new("cargo-token", "cat ~/.cargo/credentials.toml").told_by_landlock(),
     Row::new("cargo-token-of-registry", "cat ~/.cargo/config.toml").told_by_landlock(),
     Row::new("gradle-password", "cat ~/.gradle/gradle.properties").told_by_landlock(),
+    Row::new("curl-password", "cat ~/.curlrc").told_by_landlock(),
+    Row::new("model-token", "cat ~/.cache/huggingface/token").told_by_landlock(),
+    Row::new("gem-key", "cat ~/.gem/credentials").words("may not be read"),
+    Row::new("composer-token", "cat ~/.config/composer/auth.json").told_by_landlock(),
+    Row::new("hidden-json-is-valid", "[ \"$(cat ~/.config/composer/auth.json)\" = '{}' ] && echo WORKS")
+        .expect_works("WORKS")
+        .only_on(Layer::Bubblewrap),
     Row::new("token-file-is-empty", "cat ~/.npmrc && [ ! -s ~/.npmrc ] && echo WORKS")
         .expect_works("WORKS")
         .only_on(Layer::Bubblewrap),
