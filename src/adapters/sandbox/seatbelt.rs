@@ -11,15 +11,15 @@ use super::policy::PathAccess;
 pub fn wrap(launch: &SandboxLaunch<'_>, arguments: &[OsString]) -> SandboxedCommand {
     let mut line: Vec<OsString> = vec!["/usr/bin/sandbox-exec".into(), "-p".into(), profile(launch).into()];
     line.push("/usr/bin/env".into());
-    line.push(format!("TMPDIR={}", launch.private.temporary().display()).into());
+    line.push(format!("TMPDIR={}", launch.private.temporary_path().display()).into());
     line.extend(launch.environment.iter().map(|(name, value)| OsString::from(format!("{name}={value}"))));
     line.extend_from_slice(arguments);
     SandboxedCommand {
         arguments: line,
         files: Vec::new(),
         last_process: None,
-        mounted: Vec::new(),
-        forwarded: BTreeSet::new(),
+        mounted_paths: Vec::new(),
+        forwarded_ports: BTreeSet::new(),
     }
 }
 
