@@ -10,6 +10,7 @@ mod git_configuration;
 mod git_files;
 mod launch;
 mod layer;
+mod layer_places;
 mod nested_repositories;
 mod plain_paths;
 pub mod policy;
@@ -49,8 +50,9 @@ use std::sync::{Arc, OnceLock};
 use crate::open_beneath;
 use credentials::CredentialWatch;
 use launch::SandboxLaunch;
+use layer_places::LayerPlace;
 use nested_repositories::NestedRepositories;
-use policy::SandboxPolicy;
+use policy::{PathAccess, SandboxPolicy};
 use private_directory::PrivateDirectory;
 use protected_paths::ProtectedPaths;
 use sandbox_places::SandboxPlaces;
@@ -138,6 +140,23 @@ impl CommandSandbox {
     /// Why no command reaches a port that its workflow declares, as far as the layer is the reason.
     pub fn why_ports_are_closed(&self) -> Option<&'static str> {
         self.prepare_once().ok().flatten()?.closed_ports_reason()
+    }
+
+    /// What a command may do with a path, and why: the policy's rules, and what the layer puts in the place of others.
+    pub fn explain_access(&self, path: &Path) -> (PathAccess, &'static str) {
+        self.policy().access_with_layer(path, self.layer_places())
+    }
+
+    /// The whole policy, for people.
+    pub fn description_text(&self) -> String {
+        self.policy().description_text(self.layer_places(), self.why_ports_are_closed())
+    }
+
+    fn layer_places(&self) -> &'static [LayerPlace] {
+        match self.prepare_once() {
+            Ok(Some(ready)) => ready.layer.changed_places(),
+            _ => &[],
+        }
     }
 
     fn prepare_layer(&self) -> Result<ReadySandbox, String> {

@@ -11,6 +11,19 @@ use synthdev_adapters::sandbox::sandbox_places::SandboxPlaces;
 use synthdev_cli::sandbox::{PathAccessExplanation, SandboxReport, explain_path};
 use synthdev_config::catalog::ConfigCatalog;
 
+/// Variables that name a place of keys.
+const KEY_PLACES: [&str; 9] = [
+    "GNUPGHOME",
+    "NETRC",
+    "PGPASSFILE",
+    "AWS_SHARED_CREDENTIALS_FILE",
+    "AWS_CONFIG_FILE",
+    "AZURE_CONFIG_DIR",
+    "CLOUDSDK_CONFIG",
+    "GOOGLE_APPLICATION_CREDENTIALS",
+    "SOPS_AGE_KEY_FILE",
+];
+
 /// `root`: the project, or a run's worktree of it.
 pub(super) fn command_sandbox(root: &Path, data: &Path, catalog: &ConfigCatalog) -> Arc<CommandSandbox> {
     Arc::new(CommandSandbox::new(catalog.settings().sandbox(), sandbox_places(root, data, catalog)))
@@ -36,7 +49,7 @@ fn sandbox_places(root: &Path, data: &Path, catalog: &ConfigCatalog) -> SandboxP
         config_home: variable("XDG_CONFIG_HOME"),
         data_home: variable("XDG_DATA_HOME"),
         docker_home: variable("DOCKER_CONFIG"),
-        key_places: variable("GNUPGHOME").into_iter().chain(paths("KUBECONFIG")).collect(),
+        key_places: KEY_PLACES.into_iter().filter_map(variable).chain(paths("KUBECONFIG")).collect(),
         helper: std::env::current_exe().unwrap_or_default(),
     }
 }
@@ -55,7 +68,7 @@ pub(super) fn sandbox_report(sandbox: &CommandSandbox, catalog: &ConfigCatalog) 
         layer,
         gap_texts: gaps.iter().map(|gap| (*gap).to_owned()).collect(),
         problem,
-        rules: policy.description_text(sandbox.why_ports_are_closed()),
+        rules: sandbox.description_text(),
         ports: declared_ports(sandbox, catalog),
     }
 }
@@ -77,7 +90,6 @@ pub(super) fn explain_path_access(
     project: &Path,
     path: &Path,
 ) -> PathAccessExplanation {
-    let policy = sandbox.policy();
-    let (access, reason) = policy.access_to(&project.join(path));
-    explain_path(path, access.as_str(), reason, policy.mode.as_str())
+    let (access, reason) = sandbox.explain_access(&project.join(path));
+    explain_path(path, access.as_str(), reason, sandbox.settings().mode.as_str())
 }

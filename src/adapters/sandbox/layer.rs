@@ -5,6 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::launch::{SandboxLaunch, SandboxedCommand};
+use super::layer_places::{self, LayerPlace};
 use synthdev_domain::sandbox::SandboxLayer;
 
 /// A layer that was tried.
@@ -37,7 +38,7 @@ const LANDLOCK: &[&str] = &[
     "modes, owners and times of the user's files outside can be changed, their contents cannot",
     "arguments of other processes are visible, their environment and memory are not",
     "with the network off a command has no loopback: tests with local servers fail",
-    "/tmp cannot be written (TMPDIR names a private directory), and there are no terminals and no shared memory",
+    "/tmp, /var/tmp and /run are the machine's own and cannot be written (TMPDIR names a private directory), and there are no terminals and no shared memory",
     "next to something hidden in the project, commands cannot rename or remove files, nor read those that they have just made",
 ];
 
@@ -63,6 +64,15 @@ impl WorkingLayer {
             Self::Landlock { version, .. } if *version < super::landlock_helper::SIGNALS_HELD => LANDLOCK_OLD,
             Self::Landlock { .. } => LANDLOCK,
             Self::Seatbelt => &["this layer is untested"],
+        }
+    }
+
+    /// What it puts in the place of directories of this machine, where the policy has no rule of its own.
+    pub fn changed_places(&self) -> &'static [LayerPlace] {
+        match self {
+            Self::Bubblewrap(_) => layer_places::OF_BUBBLEWRAP,
+            Self::Landlock { .. } => layer_places::OF_LANDLOCK,
+            Self::Seatbelt => &[],
         }
     }
 

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::credentials::CredentialFile;
 use super::git_files::git_files;
+use super::layer_places::LayerPlace;
 use super::plain_paths::{canonical_path, links_along, resolve_lexically, way_within};
 use super::sandbox_places::SandboxPlaces;
 use super::{credentials, toolchains};
@@ -220,6 +221,23 @@ impl SandboxPolicy {
         strongest.map_or((PathAccess::Read, "outside of the project"), |rule| (rule.access, rule.reason))
     }
 
+    /// The same with what a layer puts in the place of other directories. A rule for a directory around one lies over it, but
+    /// for one of the whole file system, which is mounted first.
+    pub(super) fn access_with_layer(
+        &self,
+        path: &Path,
+        places: &'static [LayerPlace],
+    ) -> (PathAccess, &'static str) {
+        let path = resolve_lexically(path);
+        let mut rules = self.rules.iter().filter(|rule| rule.path != Path::new("/"));
+        if rules.any(|rule| path.starts_with(&rule.path)) {
+            return self.access_resolved(&path);
+        }
+        let fits = places.iter().filter(|place| path.starts_with(place.path) && place.is_there());
+        let nearest = fits.max_by_key(|place| place.path.len());
+        nearest.map_or_else(|| self.access_resolved(&path), |place| (place.access, place.reason))
+    }
+
     /// Whether neither a path that is free of links nor anything below it may be read.
     pub fn is_hidden(&self, path: &Path) -> bool {
         // most paths are below no hidden one
@@ -266,7 +284,7 @@ impl SandboxPolicy {
     }
 
     /// The whole policy, for people. `closed`: why the layer opens no port.
-    pub fn description_text(&self, closed: Option<&str>) -> String {
+    pub(super) fn description_text(&self, places: &'static [LayerPlace], closed: Option<&str>) -> String {
         let mut text = format!("mode: {}\nnetwork: {}\n", self.mode.as_str(), self.network.as_str());
         if self.network != NetworkAccess::On {
             let closed = if self.ports_are_closed { Some("sandbox.workflow_ports") } else { closed };
@@ -277,6 +295,14 @@ impl SandboxPolicy {
             let _ = writeln!(text, "{}:", access.as_str());
             for rule in self.with_access(access).filter(|rule| rule.path.exists()) {
                 let _ = writeln!(text, "  {} ({})", rule.path.display(), rule.reason);
+            }
+            // one that the policy itself has a rule for is named above
+            let is_changed = |place: &&LayerPlace| {
+                let found = self.access_with_layer(Path::new(place.path), places);
+                place.is_there() && found == (access, place.reason)
+            };
+            for place in places.iter().filter(is_changed) {
+                let _ = writeln!(text, "  {} ({})", place.path, place.reason);
             }
         }
         text.push_str("all else: read only\n");
@@ -369,6 +395,47 @@ mod tests {
         let settings = SandboxSettings { mode: SandboxMode::ReadOnly, ..SandboxSettings::default() };
         let policy = SandboxPolicy::from_settings(&settings, &inside);
         assert_eq!(policy.access_to(&home.join("data/worktrees/r1/a")).0, PathAccess::Read);
+    }
+
+    #[test]
+    fn a_layer_has_places_of_its_own() {
+        use super::super::layer_places::{OF_BUBBLEWRAP, OF_LANDLOCK};
+        let directory = tempfile::tempdir_in("/tmp").unwrap();
+        let root = directory.path().canonicalize().unwrap();
+        let places = SandboxPlaces::for_project(&root);
+        let settings =
+            SandboxSettings { hidden: vec!["/var/tmp/hidden".to_owned()], ..SandboxSettings::default() };
+        let policy = SandboxPolicy::from_settings(&settings, &places);
+        let in_project = root.join("a");
+        for (path, bubblewrap, landlock) in [
+            (Path::new("/tmp/x"), PathAccess::Write, PathAccess::Read),
+            (Path::new("/tmp"), PathAccess::Write, PathAccess::Read),
+            (Path::new("/var/tmp/x"), PathAccess::Write, PathAccess::Read),
+            (Path::new("/var/tmp/hidden/x"), PathAccess::Hidden, PathAccess::Hidden),
+            (Path::new("/var/x"), PathAccess::Read, PathAccess::Read),
+            (Path::new("/tmpx"), PathAccess::Read, PathAccess::Read),
+            (Path::new("/dev/shm/x"), PathAccess::Write, PathAccess::Hidden),
+            (Path::new("/dev/null"), PathAccess::Write, PathAccess::Write),
+            (Path::new("/run/x"), PathAccess::Write, PathAccess::Read),
+            (in_project.as_path(), PathAccess::Write, PathAccess::Write),
+        ] {
+            assert_eq!(policy.access_with_layer(path, OF_BUBBLEWRAP).0, bubblewrap, "{path:?}");
+            assert_eq!(policy.access_with_layer(path, OF_LANDLOCK).0, landlock, "{path:?}");
+            assert_eq!(policy.access_with_layer(path, &[]), policy.access_to(path), "{path:?}");
+        }
+        assert_eq!(policy.access_with_layer(&in_project, OF_BUBBLEWRAP).1, "the project");
+        let text = policy.description_text(OF_BUBBLEWRAP, None);
+        let writable = text.split("read only:").next().unwrap();
+        for place in ["  /tmp (private", "  /var/tmp (private", "  /run (private", "  /dev (private"] {
+            assert!(writable.contains(place), "{place}:\n{text}");
+        }
+        let text = policy.description_text(OF_LANDLOCK, None);
+        assert!(!text.contains("private") && text.contains("  /dev/null (a device"), "{text}");
+        // what is mounted over a private one
+        let settings = SandboxSettings { writable: vec!["/var".to_owned()], ..SandboxSettings::default() };
+        let policy = SandboxPolicy::from_settings(&settings, &places);
+        let found = policy.access_with_layer(Path::new("/var/tmp/x"), OF_BUBBLEWRAP);
+        assert_eq!(found, (PathAccess::Write, "sandbox.writable"));
     }
 
     #[test]
@@ -482,6 +549,18 @@ mod tests {
         put(".cargo/config.toml", "[registry]\nglobal-credential-providers = [\"cargo:token\"]");
         put(".gradle/gradle.properties", "mavenPassword=x");
         put("docker/config.json", "{\"auths\": {}}");
+        for made in [".bundle", ".cache/huggingface", ".config/composer", "config/uv", "cache", ".config/uv"]
+        {
+            std::fs::create_dir_all(home.join(made)).unwrap();
+        }
+        put(".yarnrc.yml", "npmRegistries:\n  x:\n    npmAuthToken: y\n");
+        put(".bundle/config", "---\nBUNDLE_GEMS__EXAMPLE__COM: \"u:pw\"\n");
+        put(".cache/huggingface/token", "hf_x");
+        put(".config/composer/auth.json", "{\"http-basic\": {}}");
+        put("config/uv/uv.toml", "[[index]]\nurl = \"https://u:pw@h.example/simple\"\n");
+        put(".config/uv/uv.toml", "[[index]]\nurl = \"https://h.example/simple\"\n");
+        put(".curlrc", "silent\n");
+        put(".wgetrc", "http_password = x\n");
         let places = SandboxPlaces {
             home: Some(home.clone()),
             cargo_home: Some(home.join("cargo")),
@@ -507,6 +586,24 @@ mod tests {
             (".var/app/x", PathAccess::Hidden),
             (".histfile", PathAccess::Hidden),
             (".npmrc", PathAccess::Read),
+            (".yarnrc.yml", PathAccess::Hidden),
+            (".bundle/config", PathAccess::Hidden),
+            (".cache/huggingface/token", PathAccess::Hidden),
+            (".config/composer/auth.json", PathAccess::Hidden),
+            ("config/uv/uv.toml", PathAccess::Hidden),
+            (".config/uv/uv.toml", PathAccess::Read),
+            (".curlrc", PathAccess::Read),
+            (".wgetrc", PathAccess::Hidden),
+            (".gem/credentials", PathAccess::Hidden),
+            (".hex/hex.config", PathAccess::Hidden),
+            (".oci/config", PathAccess::Hidden),
+            (".fly/config.yml", PathAccess::Hidden),
+            ("config/hcloud/cli.toml", PathAccess::Hidden),
+            (".config/sops/age/keys.txt", PathAccess::Hidden),
+            ("data/uv/credentials/credentials.toml", PathAccess::Hidden),
+            (".gemini/oauth_creds.json", PathAccess::Hidden),
+            (".bitcoin/wallet.dat", PathAccess::Hidden),
+            (".netrc.gpg", PathAccess::Hidden),
             ("project/x", PathAccess::Write),
             ("other", PathAccess::Read),
         ] {

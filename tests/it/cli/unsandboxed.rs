@@ -76,6 +76,34 @@ fn a_project_cannot_choose_the_layer() {
 }
 
 #[test]
+fn private_directories_are_explained_as_the_layer_makes_them() {
+    let world = World::new();
+    for (layer, temporary, memory) in [
+        ("bubblewrap", "read and write", "read and write"),
+        ("landlock", "read only", "hidden"),
+        ("none", "read only", "read only"),
+    ] {
+        let settings = format!(r#"{{"sandbox": {{"layer": "{layer}"}}}}"#);
+        world.write_user_file("settings.json", &settings);
+        let report = world.run_program(&["sandbox"]).stdout;
+        if layer != "none" && !report.contains(&format!("held by: {layer}")) {
+            eprintln!("SKIPPED: {layer} does not work here");
+            continue;
+        }
+        assert_eq!(report.contains("  /var/tmp (private"), layer == "bubblewrap", "{report}");
+        for (path, expected) in [
+            ("/var/tmp/x", temporary),
+            ("/tmp/x", temporary),
+            ("/dev/shm/x", memory),
+            ("/etc/x", "read only"),
+        ] {
+            let told = world.run_program(&["sandbox", "explain", path, "--json"]).code(0).json();
+            assert_eq!(told["access"], expected, "{layer}, {path}: {told}");
+        }
+    }
+}
+
+#[test]
 fn doctor_and_sandbox_say_that_nothing_holds_commands() {
     let world = World::new();
     world.write_user_file("settings.json", r#"{"sandbox": {"layer": "none"}}"#);

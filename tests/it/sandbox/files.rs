@@ -69,6 +69,15 @@ const OUTSIDE: &[Row] = &[
         .told_by_landlock(),
     Row::new("make-device", "mknod device b 8 0").with_intact("absent device").without_effect(),
     Row::new("temporary", "echo ESCAPED >/tmp/shared").with_intact("absent /tmp/shared").told_by_landlock(),
+    Row::new("second-temporary", "echo ESCAPED >/var/tmp/shared").with_intact("absent /var/tmp/shared").told_by_landlock(),
+    Row::new("shared-memory", "echo ESCAPED >/dev/shm/shared").with_intact("absent /dev/shm/shared").told_by_landlock(),
+    Row::new("state-of-services", "echo ESCAPED >/run/shared").with_intact("absent /run/shared").told_by_landlock(),
+    Row::new(
+        "private-directories",
+        "for at in /tmp /var/tmp /run /dev/shm; do echo x >$at/own && [ -s $at/own ] || exit 1; done; echo WORKS",
+    )
+    .expect_works("WORKS")
+    .only_on(Layer::Bubblewrap),
 ];
 
 const SHELLS: &[Row] = &[
