@@ -5,7 +5,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::launch::{SandboxLaunch, SandboxedCommand};
-use super::layer_places::{self, LayerPlace};
+use super::layer_places;
+use super::policy::LayerPlace;
 use synthdev_domain::sandbox::SandboxLayer;
 
 /// A layer that was tried.

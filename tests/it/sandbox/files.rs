@@ -97,7 +97,7 @@ const SHELLS: &[Row] = &[
     Row::new("user-git", "git config --global core.fsmonitor ESCAPED").with_intact("clean ~/.gitconfig"),
     Row::new("user-git-directory", "echo ESCAPED >~/.config/git/config").with_intact("clean ~/.config/git"),
     Row::new("shell-cache", "echo ESCAPED >>~/.cache/p10k-instant-prompt-user.zsh")
-        .with_intact("clean ~/.cache"),
+        .with_intact("clean ~/.cache/p10k-instant-prompt-user.zsh"),
     Row::new("shell-cache-compiled", "echo ESCAPED >~/.cache/p10k-instant-prompt-user.zsh.zwc")
         .with_intact("absent ~/.cache/p10k-instant-prompt-user.zsh.zwc"),
     Row::new("hook-programs", "mkdir ~/.cache/pre-commit && echo ESCAPED >~/.cache/pre-commit/db.db")
