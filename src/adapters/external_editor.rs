@@ -44,7 +44,7 @@ fn start_editor(command: &str, path: &Path) -> io::Result<ExitStatus> {
 }
 
 #[cfg(not(unix))]
-fn start(command: &str, path: &Path) -> io::Result<ExitStatus> {
+fn start_editor(command: &str, path: &Path) -> io::Result<ExitStatus> {
     let mut words = command.split_whitespace();
     Command::new(words.next().unwrap_or("notepad")).args(words).arg(path).status()
 }

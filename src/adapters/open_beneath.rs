@@ -78,7 +78,7 @@ impl DirectoryHandle {
         }
     }
 
-    fn below(&self, _: &[OsString]) -> Option<Self> {
+    fn open_below(&self, _: &[OsString]) -> Option<Self> {
         None
     }
 
@@ -95,7 +95,7 @@ impl DirectoryHandle {
     }
 
     /// Where it really is now; `None`: the system does not tell.
-    pub fn real(&self) -> Option<PathBuf> {
+    pub fn real_path(&self) -> Option<PathBuf> {
         None
     }
 

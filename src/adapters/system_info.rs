@@ -78,7 +78,7 @@ pub fn is_writable(place: &Path) -> Option<bool> {
 }
 
 #[cfg(not(target_os = "linux"))]
-pub fn writable(_: &Path) -> Option<bool> {
+pub fn is_writable(_: &Path) -> Option<bool> {
     None
 }
 
@@ -90,7 +90,7 @@ pub fn is_readable_by_others(file: &Path) -> bool {
 }
 
 #[cfg(not(unix))]
-pub fn open_to_others(_: &Path) -> bool {
+pub fn is_readable_by_others(_: &Path) -> bool {
     false
 }
 

@@ -34,7 +34,7 @@ pub(super) fn forbid_process_inspection() {
 
 /// Elsewhere there is no such mark, and no file with another process's environment.
 #[cfg(not(target_os = "linux"))]
-pub(super) fn close_to_others() {}
+pub(super) fn forbid_process_inspection() {}
 
 /// A limit on the size of files (`ulimit -f`) ends a program by a signal unless it listens for it. Once it listens,
 /// the write fails with "File too large" and is told as every failed write is. Programs that are started from here do not

@@ -346,7 +346,7 @@ pub fn interrupt_receiver() -> UnboundedReceiver<()> {
 }
 
 #[cfg(not(unix))]
-pub fn interrupts() -> UnboundedReceiver<()> {
+pub fn interrupt_receiver() -> UnboundedReceiver<()> {
     let (sender, receiver) = unbounded_channel();
     tokio::spawn(async move { while tokio::signal::ctrl_c().await.is_ok() && sender.send(()).is_ok() {} });
     receiver

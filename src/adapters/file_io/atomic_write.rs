@@ -130,7 +130,7 @@ pub fn restrict_to_owner(directory: &Path) -> io::Result<()> {
 /// # Errors
 /// None.
 #[cfg(not(unix))]
-pub fn close_to_others(_: &Path) -> io::Result<()> {
+pub fn restrict_to_owner(_: &Path) -> io::Result<()> {
     Ok(())
 }
 
@@ -184,4 +184,4 @@ fn make_private(options: &mut fs::OpenOptions) {
 }
 
 #[cfg(not(unix))]
-fn private(_: &mut fs::OpenOptions) {}
+fn make_private(_: &mut fs::OpenOptions) {}

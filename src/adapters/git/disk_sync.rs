@@ -85,7 +85,7 @@ fn sync_file_system(root: &Path) -> io::Result<bool> {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn whole(_: &Path) -> io::Result<bool> {
+fn sync_file_system(_: &Path) -> io::Result<bool> {
     Ok(false)
 }
 

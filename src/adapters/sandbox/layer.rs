@@ -90,7 +90,7 @@ impl WorkingLayer {
             #[cfg(target_os = "linux")]
             Self::Landlock { helper, .. } => super::landlock_helper::wrap_command(helper, launch, arguments),
             #[cfg(target_os = "macos")]
-            Self::Seatbelt => Ok(super::seatbelt::wrap(launch, arguments)),
+            Self::Seatbelt => Ok(super::seatbelt::wrap_command(launch, arguments)),
             #[allow(unreachable_patterns, reason = "layers of other systems")]
             _ => Err(io::ErrorKind::Unsupported.into()),
         }

@@ -8,8 +8,9 @@ use std::path::Path;
 use super::launch::{SandboxLaunch, SandboxedCommand};
 use super::policy::PathAccess;
 
-pub fn wrap(launch: &SandboxLaunch<'_>, arguments: &[OsString]) -> SandboxedCommand {
-    let mut line: Vec<OsString> = vec!["/usr/bin/sandbox-exec".into(), "-p".into(), profile(launch).into()];
+pub fn wrap_command(launch: &SandboxLaunch<'_>, arguments: &[OsString]) -> SandboxedCommand {
+    let mut line: Vec<OsString> =
+        vec!["/usr/bin/sandbox-exec".into(), "-p".into(), seatbelt_profile(launch).into()];
     line.push("/usr/bin/env".into());
     line.push(format!("TMPDIR={}", launch.private.temporary_path().display()).into());
     line.extend(launch.environment.iter().map(|(name, value)| OsString::from(format!("{name}={value}"))));
@@ -24,13 +25,13 @@ pub fn wrap(launch: &SandboxLaunch<'_>, arguments: &[OsString]) -> SandboxedComm
 }
 
 /// What is said later wins.
-fn profile(launch: &SandboxLaunch<'_>) -> String {
+fn seatbelt_profile(launch: &SandboxLaunch<'_>) -> String {
     let mut text = String::from("(version 1)\n(allow default)\n(deny file-write*)\n");
     for device in ["/dev/null", "/dev/zero", "/dev/tty", "/dev/ptmx"] {
-        let _ = writeln!(text, "(allow file-write* (literal {}))", quoted(Path::new(device)));
+        let _ = writeln!(text, "(allow file-write* (literal {}))", quote_path(Path::new(device)));
     }
     for rule in &launch.rules {
-        let path = quoted(&rule.path);
+        let path = quote_path(&rule.path);
         let _ = match rule.access {
             PathAccess::Write => writeln!(text, "(allow file-read* file-write* (subpath {path}))"),
             PathAccess::Read => {
@@ -49,6 +50,6 @@ fn profile(launch: &SandboxLaunch<'_>) -> String {
     text
 }
 
-fn quoted(path: &Path) -> String {
+fn quote_path(path: &Path) -> String {
     format!("\"{}\"", path.to_string_lossy().replace('\\', "\\\\").replace('"', "\\\""))
 }

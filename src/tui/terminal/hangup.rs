@@ -30,7 +30,7 @@ pub(super) fn wait_hangup(watched: WatchedTerminal) -> impl Future<Output = ()> 
 }
 
 #[cfg(not(target_os = "linux"))]
-pub(super) fn hangup(_: WatchedTerminal) -> impl Future<Output = ()> {
+pub(super) fn wait_hangup(_: WatchedTerminal) -> impl Future<Output = ()> {
     std::future::pending()
 }
 

@@ -359,7 +359,7 @@ fn running_tasks() -> u64 {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn limit(_process: u32, _limits: ProcessLimits) -> io::Result<()> {
+fn limit_process(_process: u32, _limits: ProcessLimits) -> io::Result<()> {
     Ok(())
 }
 
