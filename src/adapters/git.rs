@@ -6,7 +6,7 @@
 //! filter. The project is the directory given, even if the repository's work tree is larger.
 //! Covered: files that git tracks and files no ignore file names. Not covered, but listed: other repositories
 //! inside, submodules, pipes, what is over the limits. Of permissions, only the executable bit is kept. What the
-//! settings exclude never goes to git: private copies of it lie in the data directory ([`kept`]).
+//! settings exclude never goes to git: private copies of it lie in the data directory (`uncovered_files`).
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

@@ -2,7 +2,7 @@
 //!
 //! `scripted` is answered from a file (`scripted.rs`); every other provider speaks the protocol of its choice at its
 //! base URL: chat completions (`openai.rs`), OpenAI's Responses (`responses.rs`) or Anthropic's messages
-//! (`anthropic.rs`). All share one way to a server (`http.rs`), one reader of bodies (`stream.rs`) and one list of
+//! (`anthropic.rs`). All share one way to a server (`transport.rs`), one reader of bodies (`reply_stream.rs`) and one list of
 //! errors (`errors.rs`).
 //! Refuses: retries (the runtime's), keys in any text.
 

@@ -30,7 +30,7 @@ pub struct AgentSpec {
     pub max_tool_rounds: u32,
     #[serde(default)]
     pub tool_loop: ToolLoop,
-    /// `None`: as the seat has it, see [`AgentSpec::hears_in_private`].
+    /// `None`: as the seat has it, see [`AgentSpec::receives_input_privately`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input_visibility: Option<InputVisibility>,
     #[serde(default)]

@@ -55,7 +55,7 @@ text_id!(
     SnapshotId
 );
 index!(
-    /// Position in `Program::workflows`; 0 is the root.
+    /// Position in `WorkflowProgram::workflows`; 0 is the root.
     WorkflowIx
 );
 index!(

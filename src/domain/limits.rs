@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// Reaching one pauses, it does not lose the run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct WorkflowLimits {
-    /// State visits of the whole run.
+    /// State visits; each branch and each item counts its own.
     pub max_steps: u32,
     /// Visits per state; from `variables.max_iterations` when nothing reads it.
     pub max_visits: u32,

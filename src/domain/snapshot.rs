@@ -217,7 +217,7 @@ pub enum WorktreeSource {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct UnmergedChanges {
     pub kept: WorktreeSource,
-    /// Seen from what was merged before: `EnqueueRow` is new.
+    /// Seen from what was merged before: `Added` is new.
     pub files: Vec<ChangedFile>,
     /// Why a merge would be refused now.
     pub conflicts: Vec<MergeConflict>,
@@ -228,7 +228,7 @@ pub struct UnmergedChanges {
 pub struct WorktreeMergeResult {
     /// Undo of the merge; `None` when nothing had to change.
     pub safety: Option<SnapshotId>,
-    /// Files of the project that changed, seen from before: `EnqueueRow` is new.
+    /// Files of the project that changed, seen from before: `Added` is new.
     pub files: Vec<ChangedFile>,
     /// What the run left in the worktree that could not be merged, and why; never silent.
     pub skipped: Vec<SkippedPath>,

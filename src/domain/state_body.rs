@@ -170,7 +170,7 @@ pub enum ActionExpectation {
 /// Waits for a person (or whoever answers for one).
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct PauseSpec {
-    /// Not `kind` in JSON: that is the tag of `Work`, in whose object this stands.
+    /// Not `kind` in JSON: that is the tag of `StateBody`, in whose object this stands.
     #[serde(rename = "asks")]
     pub kind: PauseKind,
     pub message: ValueSource,

@@ -158,7 +158,7 @@ pub struct Machine {
     restored: BTreeMap<u64, u64>,
     /// Time limits of states rest, because a lane stands still.
     timeouts_suspended: bool,
-    /// Calls that need not be made: see [`Machine::skip_first_entry`].
+    /// Calls that need not be made: see [`Machine::skip_calls`].
     replay_skips: Arc<ReplaySkips>,
     /// Old parts of conversations are let go of or packed, and how many inputs came since that was done.
     compacts_history: bool,

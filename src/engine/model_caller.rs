@@ -27,7 +27,7 @@ pub struct ModelCaller {
 pub struct StateVisitRef {
     pub branch_id: u64,
     pub frame_id: usize,
-    /// [`StateVisit::nth`](super::stay::Stay::nth)
+    /// [`StateVisit::nth`](super::state_visit::StateVisit::nth)
     pub nth: u64,
 }
 

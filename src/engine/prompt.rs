@@ -52,7 +52,7 @@ pub fn update_index(mut sight: ContextIndex, scene: &PromptSources<'_>) -> Conte
     sight
 }
 
-/// Computes the view of the scene's agent, from where it begins: see [`begin()`].
+/// Computes the view of the scene's agent, from where it begins: see `window`.
 ///
 /// # Errors
 /// What must be shown whole is longer than the limit; with `trim: "error"`, the whole view is.
@@ -69,7 +69,7 @@ pub fn build_messages(scene: &PromptSources<'_>) -> Result<PromptMessages, Conte
     Ok(PromptMessages { messages, dropped: fit.dropped, shortened_count: shortened_count(&fit, &groups) })
 }
 
-/// What [`compute`] would tell of the view; mostly without a look at any entry.
+/// What [`build_messages`] would tell of the view; mostly without a look at any entry.
 ///
 /// # Errors
 /// As there.

@@ -32,7 +32,7 @@ pub struct StreamingReplay {
     held_input: Option<(Timestamp, Input)>,
 }
 
-/// See [`Look::forgetting`].
+/// See [`StreamingReplay::with_compaction`].
 const APART: usize = 512;
 
 /// A journal that has to be replayed as a whole.

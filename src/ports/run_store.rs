@@ -125,7 +125,7 @@ pub trait RunStore: Send + Sync {
         glance: &str,
     ) -> Result<(), StoreError>;
 
-    /// The text of `append_with_glance`, and how many rows the run has got since.
+    /// The text of `append_with_preview`, and how many rows the run has got since.
     ///
     /// # Errors
     /// The store cannot be read.

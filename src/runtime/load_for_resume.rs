@@ -2,7 +2,7 @@
 //!
 //! Its journal is read twice and never held: a run of a hundred thousand messages takes the memory of its machine, not
 //! that of its rows, inputs and events as well. Refuses runs that went back and runs whose errands somebody asks about:
-//! those are read as a whole, as [`super::reopen`] does.
+//! those are read as a whole, as `journal_replay` does.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;

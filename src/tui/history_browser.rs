@@ -1,5 +1,4 @@
-//! The history in front of everything else: the list of runs, one of them with its steps, and a page of text over both
-//!.
+//! The history in front of everything else: the list of runs, one of them with its steps, and a page of text over both.
 //!
 //! Owns what is looked at and what is waited for. Refuses: keys, drawing, and reading the past (`Asked` is for the
 //! backend).

@@ -1,5 +1,5 @@
-//! What a model costs that answered in the place of the one that was asked for, as far as the catalogue knows
-//!. Never a guess: a model that is not listed has no price.
+//! What a model costs that answered in the place of the one that was asked for, as far as the catalogue knows.
+//! Never a guess: a model that is not listed has no price.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};

@@ -105,7 +105,7 @@ impl ScriptCompiler<'_, '_, '_> {
         }
     }
 
-    /// As `script_facts::facts`, with the names of the script file known.
+    /// As `script_analysis` has it, with the names of the script file known.
     fn script_facts(&self, source: &str, kind: ScriptKind) -> Result<ScriptFacts, SyntaxError> {
         let key = (kind, source.to_owned());
         let known = self.script_cache.borrow().get(&key).cloned();

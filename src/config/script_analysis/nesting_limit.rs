@@ -25,7 +25,7 @@ pub(super) fn check_nesting(source: &str) -> Result<(), SyntaxError> {
     if source.len() > LONGEST && source.chars().count() > LONGEST {
         return Err(SyntaxError {
             message: "the script is longer than 100,000 characters".to_owned(),
-            hint: Some("keep data in files that agents read, or in `initial_data`".to_owned()),
+            hint: Some("keep data in files that agents read".to_owned()),
             offset: 0,
         });
     }

@@ -1,6 +1,5 @@
 //! Budgets: what is spent is counted for the run, for every state that it happens in, and for the agent; a model call
-//! that could pass a hard end is made shorter, waits or is not made; a state is not entered when an end is reached
-//!.
+//! that could pass a hard end is made shorter, waits or is not made; a state is not entered when an end is reached.
 //!
 //! What a call can use is its prompt, measured generously, and the longest answer that it asks for. What calls under
 //! way can use counts as spent until they answer, so calls beside each other cannot pass an end together. As long as no

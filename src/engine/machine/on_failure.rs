@@ -1,6 +1,6 @@
 //! A state failed: what deals with it, from the innermost workflow outwards.
 //!
-//! How a single state deals with an error stands in `recover`; here is who is asked, and what is left when nobody does.
+//! How a single state deals with an error stands in `error_recovery`; here is who is asked, and what is left when nobody does.
 
 use super::{Machine, PendingQuestion, RunEvent, WaitState};
 use crate::effect::UserQuestion;

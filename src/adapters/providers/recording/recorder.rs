@@ -1,6 +1,6 @@
 //! A model port that writes down what goes through it.
 //!
-//! The file grows beside its place (`part.rs`), a line for each call that is over, and takes its place when the
+//! The file grows beside its place (`partial_file.rs`), a line for each call that is over, and takes its place when the
 //! recording is finished: an earlier recording stays whole until then, and what was recorded before a crash can be
 //! played. A line that cannot be written stops the recording, never the run. Refuses to replace what is no recording.
 
