@@ -1,8 +1,7 @@
 //! The host of workflow scripts.
 //!
-//! Owns: one QuickJS world per thread, limits on time, memory and stack, what scripts can see (A4–A6, A30–A33,
-//! A54–A56). Refuses: files, network, processes, timers, promises, code made from text, and any state that would
-//! outlive a job.
+//! Owns: one QuickJS world per thread, limits on time, memory and stack, what scripts can see. Refuses: files, network,
+//! processes, timers, promises, code made from text, and any state that would outlive a job.
 
 mod cached_common_data;
 mod compile;

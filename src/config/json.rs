@@ -125,7 +125,7 @@ impl JsonNode {
     }
 }
 
-/// Comments and trailing commas, nothing else: other looseness would hide slips (CFG-6, C12).
+/// Comments and trailing commas, nothing else: other looseness would hide slips.
 /// JSON as our files are written: with comments and trailing commas, else by the book.
 pub fn strict_but_commented() -> ParseOptions {
     ParseOptions {

@@ -102,7 +102,7 @@ pub struct OpenReply {
     pub pending_calls: VecDeque<usize>,
     /// When the call in front began to run, and what it may do.
     pub running_since: Option<(Timestamp, ToolRisk)>,
-    /// Valid parsing calls that count as the decision once the ordinary calls are done (last round, A35).
+    /// Valid parsing calls that count as the decision once the ordinary calls are done (last round).
     pub decision: Vec<ToolCall>,
 }
 

@@ -215,7 +215,7 @@ pub enum RunEvent {
     },
 
     // conversation
-    /// Something was said in a context, or privately to one agent (`private`: A22, A23).
+    /// Something was said in a context, or privately to one agent (`private`).
     MessageAdded {
         context: String,
         author: MessageAuthor,

@@ -1,5 +1,5 @@
-//! Why a run went into a state: the conditions that were tried, what they read, and who had supplied that (FSM-18,
-//! HIST-2). Plain data, from a replay of the run's inputs; nothing is evaluated again.
+//! Why a run went into a state: the conditions that were tried, what they read, and who had supplied that. Plain data,
+//! from a replay of the run's inputs; nothing is evaluated again.
 //!
 //! Refuses: guessing. What cannot be traced has no source.
 

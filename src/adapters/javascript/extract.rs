@@ -1,6 +1,6 @@
 //! From JavaScript values back to JSON.
 //!
-//! Owns: what counts as data (A56: functions, cycles and lost values are errors, `Date` becomes ISO text) and
+//! Owns: what counts as data (functions, cycles and lost values are errors, `Date` becomes ISO text) and
 //! what changed. Refuses: guessing; whatever JSON cannot hold is named with its path.
 
 use std::collections::HashSet;

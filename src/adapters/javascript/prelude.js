@@ -301,7 +301,7 @@
     },
   };
 
-  // `common_data.variables` reads `common_data` itself unless somebody stores a key of that name (A4).
+  // `common_data.variables` reads `common_data` itself unless a key of that name is stored.
   const dataMembers = {
     get variables() { return this; },
     set variables(value) {
@@ -376,7 +376,7 @@
   }
   const console = { log, info: log, warn: log, error: log, debug: log };
 
-  // ---- time and luck come from the journal (A56) -------------------------------------------------
+  // ---- time and randomness come from the journal -------------------------------------------------
   const RealDate = Date;
   function Date_(...parts) {
     if (new.target === undefined) return new RealDate(now).toString();

@@ -140,7 +140,7 @@ impl CompilationUnit {
         offers.into_iter().find(|offer| offer.name == function).map_or(&[], |offer| &offer.calls)
     }
 
-    /// What the script file touches, if one of its names is used (W08, A51).
+    /// What the script file touches, if one of its names is used (W08).
     pub fn library_facts(&self) -> Option<&ScriptFacts> {
         let library = self.library.as_ref()?;
         self.scripts().any(|script| !script.facts.library_names.is_empty()).then_some(&library.library.facts)

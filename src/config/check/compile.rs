@@ -1,4 +1,4 @@
-//! Scripts of a workflow: parsed, their names judged (E05–E07), inputs told apart from text (A8, W07).
+//! Scripts of a workflow: parsed, their names judged (E05–E07), inputs told apart from text (W07).
 
 use std::cell::RefCell;
 use std::collections::HashMap;

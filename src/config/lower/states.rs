@@ -152,7 +152,6 @@ impl<'b> WorkflowStateBuilder<'b> {
             // script only
             Some(FunctionForm::Script) => return StateBody::None,
             Some(FunctionForm::Agent(function)) => function,
-            // A16
             None => AgentFunction::SendUserMessage,
         };
         match self.unit.find_agent(form) {
