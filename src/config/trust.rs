@@ -225,7 +225,7 @@ mod tests {
         let now =
             files(&[("p/workflows/a.json", "one\n2\n"), (".env", "KEY=other\n"), ("p/roles/r.json", "{}")]);
         let text = trust_diff(&allowed, &now);
-        for part in ["-two\n+2\n", "~ .env (changed)", "+ p/roles/r.json (new)"] {
+        for part in ["-two\n  +2\n", "~ .env (changed)", "+ p/roles/r.json (new)"] {
             assert!(text.contains(part), "{part} in {text}");
         }
         assert!(!text.contains("other"));

@@ -430,7 +430,7 @@ mod tests {
         }
         let all = format!("{text}{}", file_contents_text(&files));
         assert!(!all.contains("hunter2"), "{all}");
-        assert!(all.contains("AGENTS.md:\n  one\n  two"), "{all}");
+        assert!(all.contains("  AGENTS.md:\n    one\n    two"), "{all}");
         let long = file_contents_text(&[("AGENTS.md".to_owned(), "x\n".repeat(1_000))]);
         assert!(long.ends_with("[700 more lines: see AGENTS.md]"), "{long}");
     }
