@@ -507,6 +507,7 @@ mod tests {
     }
 
     #[test]
+    #[expect(clippy::too_many_lines, reason = "one table")]
     fn keys_are_hidden_wherever_the_environment_puts_them() {
         let directory = tempfile::tempdir().unwrap();
         let home = directory.path().canonicalize().unwrap();
