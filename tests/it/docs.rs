@@ -61,7 +61,7 @@ fn whole_number_settings_are_listed_as_they_are() {
 fn limits_of_a_workflow_are_listed_as_they_are() {
     let limits = WorkflowLimits::default();
     let rows = [
-        ("states visited by the whole run", limits.max_steps as usize),
+        ("states visited; each branch and each item counts its own", limits.max_steps as usize),
         ("visits of each state", limits.max_visits as usize),
         ("child workflows inside each other", limits.max_depth as usize),
         ("rounds of tools in one visit of an agent", DEFAULT_TOOL_ROUNDS as usize),
