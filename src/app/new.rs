@@ -177,7 +177,7 @@ fn write_new_file(path: &Path, text: &str, force: bool) -> Result<()> {
     }
 }
 
-/// A project that was trusted stays so if this file is all that changed: whoever wrote it here meant it.
+/// A project that was trusted stays so if this file is all that changed: the user wrote it here and meant it.
 pub(super) fn extend_trust(world: &CliContext, before: &ProjectFiles, path: &Path) -> Result<bool> {
     let full = world.project.join(path);
     let own = full.strip_prefix(&world.project).unwrap_or(&full).display().to_string();

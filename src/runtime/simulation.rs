@@ -52,7 +52,7 @@ pub struct SimulationOutcome {
     pub gap: Option<String>,
     /// Questions that were asked and had no answer left; the run ended with them.
     pub unanswered: Vec<String>,
-    /// Positions of answers that nobody asked for.
+    /// Positions of answers that no call asked for.
     pub unused_answers: Vec<usize>,
 }
 

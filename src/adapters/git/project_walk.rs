@@ -107,7 +107,7 @@ impl ProjectWalker<'_> {
             return self.add_excluded(path, kind);
         }
         if self.rules.is_ignored_here(rules, &path, is_dir) {
-            // our own data is nobody's work
+            // our own data is no work of the project
             if self.data_inside_project != Some(self.root.join(to_path(&path)).as_path()) {
                 self.walked.ignored_paths.push(path);
             }

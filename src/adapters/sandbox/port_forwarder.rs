@@ -353,19 +353,25 @@ mod tests {
         assert!(all.is_ok() && limits.connections.acquire_many(2).await.is_ok());
     }
 
+    /// The forwarder of one command that listens at this host of its own.
+    fn forward_from(
+        limits: &ForwarderLimits,
+        host: &str,
+        port: u16,
+    ) -> (PortForwarder, std::net::SocketAddr) {
+        let (control, sender) = StdUnixStream::pair().unwrap();
+        let forwarder = PortForwarder::with_limits(limits.clone(), control, BTreeSet::from([port])).unwrap();
+        let inside = listen(&format!("{host}:{port}"));
+        send(&sender, &[inside.as_fd()]);
+        (forwarder, inside.local_addr().unwrap())
+    }
+
     #[tokio::test]
     async fn a_command_that_has_its_share_leaves_the_rest_to_others() {
         let server = TokioListener::bind("127.0.0.1:0").await.unwrap();
         let port = server.local_addr().unwrap().port();
         let limits = ForwarderLimits::new(3, 2, 8);
-        let start = |host: &str| {
-            let (control, sender) = StdUnixStream::pair().unwrap();
-            let forwarder =
-                PortForwarder::with_limits(limits.clone(), control, BTreeSet::from([port])).unwrap();
-            let inside = listen(&format!("{host}:{port}"));
-            send(&sender, &[inside.as_fd()]);
-            (forwarder, inside.local_addr().unwrap())
-        };
+        let start = |host: &str| forward_from(&limits, host, port);
         let (_greedy, greedy_address) = start("127.0.0.7");
         let mut open = Vec::new();
         for _ in 0..4 {
@@ -385,14 +391,7 @@ mod tests {
         let server = TokioListener::bind("127.0.0.1:0").await.unwrap();
         let port = server.local_addr().unwrap().port();
         let limits = ForwarderLimits::new(2, 2, 2);
-        let start = |host: &str| {
-            let (control, sender) = StdUnixStream::pair().unwrap();
-            let forwarder =
-                PortForwarder::with_limits(limits.clone(), control, BTreeSet::from([port])).unwrap();
-            let inside = listen(&format!("{host}:{port}"));
-            send(&sender, &[inside.as_fd()]);
-            (forwarder, inside.local_addr().unwrap())
-        };
+        let start = |host: &str| forward_from(&limits, host, port);
         let (first, first_address) = start("127.0.0.5");
         let _first = (TcpStream::connect(first_address).await.unwrap(), server.accept().await.unwrap());
         let (_second, second_address) = start("127.0.0.6");

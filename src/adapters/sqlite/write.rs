@@ -161,9 +161,9 @@ impl StoreWriter {
             return Ok(Err(StoreRefusal::Exists));
         }
         // no process has this identity: a run that was running there is interrupted here
-        let nobody = OwnProcessIdentity { pid: header.pid, identity: "imported".to_owned() };
-        insert_progress(&transaction, key, 0, progress, &nobody)?;
-        write_rows(&transaction, &DrivenRun::new(key, 0, 1), rows, None, &nobody)?;
+        let importer = OwnProcessIdentity { pid: header.pid, identity: "imported".to_owned() };
+        insert_progress(&transaction, key, 0, progress, &importer)?;
+        write_rows(&transaction, &DrivenRun::new(key, 0, 1), rows, None, &importer)?;
         preview::replace_preview(&transaction, key, glance)?;
         transaction.commit()?;
         Ok(Ok(()))

@@ -1,5 +1,5 @@
 //! The files that the editor of workflows and roles changes: which there are, their texts, what is wrong with a text, and
-//! writing one. Refuses to write where somebody else has written since.
+//! writing one. Refuses to write where another program has written since.
 
 mod new_file;
 
@@ -235,7 +235,7 @@ impl DefinitionFiles {
             of_project && trust::decide_trust(&self.context, &before, false)? == TrustVerdict::Trusted;
         file_io::write_atomic(&path, text)
             .with_context(|| format!("{} cannot be written", path.display()))?;
-        // whoever wrote it here meant it
+        // the user wrote it here and meant it
         let counts = !of_project || trusted && extend_trust(&self.context, &before, Path::new(&file.name))?;
         *self.checker.lock().unwrap_or_else(PoisonError::into_inner) = None;
         let tail = if counts {

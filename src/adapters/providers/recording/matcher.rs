@@ -2,7 +2,7 @@
 //!
 //! A request takes the first call that asked the same and was not taken yet, one of its own state if there is one: so
 //! branches find theirs in whatever order they ask. Answers are given in the order in which they came when they were
-//! recorded; a call that nobody asks for again holds up the others only for a moment.
+//! recorded; a call that the run does not make again holds up the others only for a moment.
 
 use std::sync::Arc;
 

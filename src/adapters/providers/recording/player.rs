@@ -50,7 +50,7 @@ impl ModelCallPlayer {
         }
     }
 
-    /// For simulated time: the answers' own times tell their order, and nobody waits.
+    /// For simulated time: the answers' own times tell their order, and no answer waits.
     #[must_use]
     pub fn without_delays(self) -> Self {
         Self { skips_delays: true, ..self }
@@ -70,7 +70,7 @@ impl ModelCallPlayer {
         &self.recording.name
     }
 
-    /// The answers that nobody asked for, a line each.
+    /// The answers that no call asked for, a line each.
     pub fn unused_answers(&self) -> Vec<String> {
         let shelf = self.lock_matcher();
         let left = shelf

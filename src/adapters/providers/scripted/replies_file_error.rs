@@ -21,7 +21,7 @@ pub struct RepliesFileProblem {
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct RepliesValuePath {
     display_path: String,
-    /// The same as a JSON pointer, for whoever knows where in the text that is.
+    /// The same as a JSON pointer, for a caller that knows where in the text that is.
     pub json_pointer: String,
 }
 

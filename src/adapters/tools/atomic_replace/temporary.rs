@@ -175,7 +175,7 @@ mod tests {
         let file = File::create_new(&path).unwrap();
         let sweeper = File::open(&path).unwrap();
         sweeper.try_lock().unwrap();
-        assert!(!is_locked(&file, &path), "somebody is about to remove it");
+        assert!(!is_locked(&file, &path), "another process is about to remove it");
         remove_if_unlocked(&sweeper, &path);
         drop(sweeper);
         assert!(!path.exists() && !is_locked(&file, &path), "it is gone");
