@@ -121,7 +121,7 @@ impl ProjectTools {
             cap: settings.output_cap_bytes,
             strip_env: settings.strip_env,
             sandbox: settings.sandbox,
-            prestarted_sandbox: process::PrestartedSandbox::default(),
+            prestarted_sandboxes: process::PrestartedSandboxes::default(),
             home: settings.home.map(|home| home.canonicalize().unwrap_or(home)),
             typed_by_user: settings.typed_by_user,
             key_servers: settings.key_servers,

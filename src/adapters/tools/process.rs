@@ -23,7 +23,7 @@ use crate::sandbox::SandboxDenials;
 use super::tool_context::ToolContext;
 use super::truncated_output::HeadTailBuffer;
 pub(super) use job::{CommandConfinement, JobCommand, ProcessJob};
-pub(super) use prestart::PrestartedSandbox;
+pub(super) use prestart::PrestartedSandboxes;
 use start::{CommandPipe, ProcessGroup, StartPlan, StartedProcess, send_command};
 
 /// How long a process that escaped the group may keep the output open after the command's end.
@@ -104,7 +104,7 @@ pub(super) async fn run_command(
     // dropped after the command's processes, if it is stopped
     let protected = sandbox.as_ref().map(|sandbox| sandbox.protect_paths());
     let plan = StartPlan::for_job(project.path_guard.root(), &project.strip_env, job, sandbox.as_deref())?;
-    let (commands, mut running) = match project.prestarted_sandbox.take_matching(&plan) {
+    let (commands, mut running) = match project.prestarted_sandboxes.take_matching(&plan).await {
         Some(prestarted) => RunningProcess::new(prestarted, sandbox.is_some(), project.cap),
         None => RunningProcess::new(plan.start_process()?, sandbox.is_some(), project.cap),
     };
@@ -130,7 +130,7 @@ pub(super) async fn run_command(
         denials.lines.extend(running.group.close_ports().filter(|_| failed));
         denials.lines.extend(protected.finish_command());
         if matches!(job.confinement, CommandConfinement::Policy(_)) {
-            project.prestarted_sandbox.prepare_next(plan);
+            project.prestarted_sandboxes.prepare_next(&plan);
         }
     }
     Ok(EndedProcess { exit, output, errors, leftovers: left_over, denials })

@@ -9,7 +9,7 @@ use crate::sandbox::CommandSandbox;
 use synthdev_domain::sandbox::NetworkReach;
 
 use super::path_guard::ProjectPathGuard;
-use super::process::PrestartedSandbox;
+use super::process::PrestartedSandboxes;
 use synthdev_domain::refused_commands::{self, CommandText, RefusedCommandInput};
 use synthdev_domain::tool::ToolInvocation;
 
@@ -23,7 +23,7 @@ pub(super) struct ToolContext {
     pub(super) cap: usize,
     pub(super) strip_env: Vec<String>,
     pub(super) sandbox: Arc<CommandSandbox>,
-    pub(super) prestarted_sandbox: PrestartedSandbox,
+    pub(super) prestarted_sandboxes: PrestartedSandboxes,
     /// Of the user, without links.
     pub(super) home: Option<PathBuf>,
     /// Commands come from the user, who may run anything.

@@ -1,29 +1,41 @@
-//! The sandbox of the next command, made while the model thinks: mounts and namespaces take longer than most commands.
+//! Sandboxes of the next commands, made while the model thinks: mounts and namespaces take longer than most commands.
 //!
-//! It is used once, and only if a sandbox that is made now would be the same: the same arguments, and every path that
-//! it holds the same file. Otherwise it is thrown away.
+//! A sandbox is used once, and only if a sandbox that is made now would be the same: the same arguments, and every path
+//! that it holds the same file. Otherwise it is thrown away.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
+use tokio::sync::Notify;
 use tokio::task::AbortHandle;
 
 use super::start::{StartPlan, StartedProcess};
 
-/// A sandbox that nothing asks for ends: an idle program holds no processes.
+/// A sandbox that no command asks for ends: an idle program holds no processes.
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
 
-/// At most one sandbox that waits for a command.
+/// Most of the time of a start is waiting for the kernel: two starts take hardly longer than one. So commands that
+/// follow each other at once get theirs in half the time.
+const MOST_SANDBOXES: usize = 2;
+
+/// The sandboxes that wait for a command.
 #[derive(Clone, Default)]
-pub(crate) struct PrestartedSandbox(Arc<Mutex<PrestartSlot>>);
+pub(crate) struct PrestartedSandboxes(Arc<SandboxStock>);
 
 #[derive(Default)]
-struct PrestartSlot {
-    waiting_sandbox: Option<WaitingSandbox>,
-    /// One is being made.
-    is_preparing: bool,
+struct SandboxStock {
+    state: Mutex<StockState>,
+    /// A start has ended, well or not.
+    start_ended: Notify,
+}
+
+#[derive(Default)]
+struct StockState {
+    waiting: Vec<WaitingSandbox>,
+    /// What is being started.
+    starting: Vec<StartPlan>,
 }
 
 struct WaitingSandbox {
@@ -33,46 +45,96 @@ struct WaitingSandbox {
     expiry: AbortHandle,
 }
 
-impl PrestartedSandbox {
-    /// The sandbox that waits, if it is what this plan would make now.
-    pub(super) fn take_matching(&self, plan: &StartPlan) -> Option<StartedProcess> {
-        let mut waiting = lock_slot(&self.0).waiting_sandbox.take()?;
-        waiting.expiry.abort();
-        let same = waiting.plan == *plan && waiting.fingerprint == SandboxFingerprint::for_plan(plan);
-        (same && !waiting.process.group.has_ended()).then_some(waiting.process)
+impl PrestartedSandboxes {
+    /// A sandbox that is what this plan would make now. Waits for one that is being started.
+    pub(super) async fn take_matching(&self, plan: &StartPlan) -> Option<StartedProcess> {
+        loop {
+            let start_ended = self.0.start_ended.notified();
+            {
+                let mut state = self.0.lock_state();
+                if let Some(process) = state.take_waiting(plan) {
+                    return Some(process);
+                }
+                if !state.starting.contains(plan) {
+                    return None;
+                }
+            }
+            start_ended.await;
+        }
     }
 
-    /// Makes one in the background. If it cannot be made, the next command says why.
-    pub(super) fn prepare_next(&self, plan: StartPlan) {
-        let mut slot = lock_slot(&self.0);
-        if slot.is_preparing || slot.waiting_sandbox.is_some() {
-            return;
+    /// Starts the missing ones in the background. If one cannot be started, the next command says why.
+    pub(super) fn prepare_next(&self, plan: &StartPlan) {
+        loop {
+            let mut state = self.0.lock_state();
+            if state.waiting.len() + state.starting.len() >= MOST_SANDBOXES {
+                return;
+            }
+            state.starting.push(plan.clone());
+            drop(state);
+            self.start_in_background(plan.clone());
         }
-        slot.is_preparing = true;
-        drop(slot);
-        let slot = Arc::downgrade(&self.0);
+    }
+
+    fn start_in_background(&self, plan: StartPlan) {
+        let stock = Arc::downgrade(&self.0);
         tokio::task::spawn_blocking(move || {
-            // seen before it is made: what changes meanwhile makes it useless
-            let surroundings = SandboxFingerprint::for_plan(&plan);
+            // looked at before the start: what changes meanwhile makes the sandbox useless
+            let fingerprint = SandboxFingerprint::for_plan(&plan);
             let started = plan.start_process();
-            let Some(slot) = slot.upgrade() else { return };
-            let expiring = Arc::downgrade(&slot);
-            let mut slot = lock_slot(&slot);
-            slot.is_preparing = false;
-            let Ok(started) = started else { return };
-            let expiry = tokio::spawn(async move {
-                tokio::time::sleep(LONGEST_WAIT).await;
-                drop(expiring.upgrade().and_then(|slot| lock_slot(&slot).waiting_sandbox.take()));
-            });
-            let expiry = expiry.abort_handle();
-            slot.waiting_sandbox =
-                Some(WaitingSandbox { plan, fingerprint: surroundings, process: started, expiry });
+            let Some(stock) = stock.upgrade() else { return };
+            stock.finish_start(plan, fingerprint, started.ok());
         });
     }
 }
 
-fn lock_slot(slot: &Mutex<PrestartSlot>) -> MutexGuard<'_, PrestartSlot> {
-    slot.lock().unwrap_or_else(PoisonError::into_inner)
+impl SandboxStock {
+    fn lock_state(&self) -> MutexGuard<'_, StockState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn finish_start(
+        self: &Arc<Self>,
+        plan: StartPlan,
+        fingerprint: SandboxFingerprint,
+        started: Option<StartedProcess>,
+    ) {
+        let stock = Arc::downgrade(self);
+        let mut state = self.lock_state();
+        if let Some(index) = state.starting.iter().position(|starting| *starting == plan) {
+            state.starting.swap_remove(index);
+        }
+        if let Some(process) = started {
+            let expiry = tokio::spawn(async move {
+                tokio::time::sleep(LONGEST_WAIT).await;
+                // the oldest is the first in the list
+                let expired = stock.upgrade().and_then(|stock| {
+                    let mut state = stock.lock_state();
+                    (!state.waiting.is_empty()).then(|| state.waiting.remove(0))
+                });
+                drop(expired);
+            });
+            let expiry = expiry.abort_handle();
+            state.waiting.push(WaitingSandbox { plan, fingerprint, process, expiry });
+        }
+        drop(state);
+        self.start_ended.notify_waiters();
+    }
+}
+
+impl StockState {
+    /// Throws away what does not match.
+    fn take_waiting(&mut self, plan: &StartPlan) -> Option<StartedProcess> {
+        while !self.waiting.is_empty() {
+            let mut oldest = self.waiting.remove(0);
+            oldest.expiry.abort();
+            let same = oldest.plan == *plan && oldest.fingerprint == SandboxFingerprint::for_plan(plan);
+            if same && !oldest.process.group.has_ended() {
+                return Some(oldest.process);
+            }
+        }
+        None
+    }
 }
 
 /// What a sandbox is made of besides its arguments.
@@ -123,25 +185,37 @@ mod tests {
     use super::super::start::send_command;
     use super::*;
 
-    async fn waiting(plan: &StartPlan) -> PrestartedSandbox {
-        let prestarted = PrestartedSandbox::default();
-        prestarted.prepare_next(plan.clone());
-        while lock_slot(&prestarted.0).is_preparing {
+    async fn waiting(plan: &StartPlan) -> PrestartedSandboxes {
+        let prestarted = PrestartedSandboxes::default();
+        prestarted.prepare_next(plan);
+        while !prestarted.0.lock_state().starting.is_empty() {
             tokio::task::yield_now().await;
         }
+        assert_eq!(prestarted.0.lock_state().waiting.len(), MOST_SANDBOXES);
         prestarted
     }
 
     #[tokio::test]
     async fn it_runs_the_command_that_it_is_given() {
         let prestarted = waiting(&StartPlan::for_test(&[])).await;
-        let mut started = prestarted.take_matching(&StartPlan::for_test(&[])).unwrap();
+        let mut started = prestarted.take_matching(&StartPlan::for_test(&[])).await.unwrap();
         let arguments = ["%s|".to_owned(), "it's".to_owned(), "a\nb $HOME".to_owned()];
         send_command(started.commands, JobCommand::Program("printf", &arguments)).await;
         let mut printed = String::new();
         started.output.read_to_string(&mut printed).await.unwrap();
         assert_eq!(printed, "it's|a\nb $HOME|");
-        assert!(prestarted.take_matching(&StartPlan::for_test(&[])).is_none(), "it is used once");
+        assert!(prestarted.take_matching(&StartPlan::for_test(&[])).await.is_some(), "the second one");
+        assert!(prestarted.take_matching(&StartPlan::for_test(&[])).await.is_none(), "each is used once");
+    }
+
+    #[tokio::test]
+    async fn a_command_waits_for_one_that_is_being_started() {
+        let prestarted = PrestartedSandboxes::default();
+        prestarted.prepare_next(&StartPlan::for_test(&[]));
+        for _ in 0..MOST_SANDBOXES {
+            assert!(prestarted.take_matching(&StartPlan::for_test(&[])).await.is_some());
+        }
+        assert!(prestarted.take_matching(&StartPlan::for_test(&[])).await.is_none());
     }
 
     #[tokio::test]
@@ -174,19 +248,21 @@ mod tests {
             let plan = StartPlan::for_test(&[path("file"), path("directory"), path("missing")]);
             let prestarted = waiting(&plan).await;
             change(&path);
-            assert_eq!(prestarted.take_matching(&plan).is_some(), used, "{name}");
+            assert_eq!(prestarted.take_matching(&plan).await.is_some(), used, "{name}");
         }
     }
 
     #[tokio::test]
     async fn another_plan_or_one_that_has_ended_is_not_used() {
         let prestarted = waiting(&StartPlan::for_test(&[])).await;
-        assert!(prestarted.take_matching(&StartPlan::for_test(&[PathBuf::from("/")])).is_none());
+        assert!(prestarted.take_matching(&StartPlan::for_test(&[PathBuf::from("/")])).await.is_none());
         let prestarted = waiting(&StartPlan::for_test(&[])).await;
-        lock_slot(&prestarted.0).waiting_sandbox.as_mut().unwrap().process.group.kill_group();
-        while !lock_slot(&prestarted.0).waiting_sandbox.as_mut().unwrap().process.group.has_ended() {
-            tokio::task::yield_now().await;
+        for index in 0..MOST_SANDBOXES {
+            prestarted.0.lock_state().waiting[index].process.group.kill_group();
+            while !prestarted.0.lock_state().waiting[index].process.group.has_ended() {
+                tokio::task::yield_now().await;
+            }
         }
-        assert!(prestarted.take_matching(&StartPlan::for_test(&[])).is_none());
+        assert!(prestarted.take_matching(&StartPlan::for_test(&[])).await.is_none());
     }
 }
