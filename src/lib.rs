@@ -59,17 +59,17 @@
 //! | the window of a model that only its server knows | `adapters/providers/windows.rs`, `app/windows.rs` |
 //! | which server a key may be sent to | `config/models/key_scopes.rs`, `adapters/providers/api_keys.rs` |
 //! | `doctor` | `app/doctor/`, `adapters/system_info.rs` |
-//! | what an agent is shown of a conversation | `engine/prompt.rs` |
-//! | what agents are told beside their roles | `config/system_context.rs`, `config/environment.md` |
+//! | the prompt of an agent: which part of a conversation it sees | `engine/prompt.rs` |
+//! | the system context of agents | `config/system_context.rs`, `config/environment.md` |
 //! | how a model's answer is judged | `engine/machine/on_model_reply.rs` |
 //! | what happens while a server stays down | `engine/machine/model_fallback.rs`, the retries in `runtime/retry.rs` |
 //! | interrupting a workflow with guidance | `engine/machine/on_interrupt.rs`, `tui/update/interrupt.rs` |
 //! | checkpoints of a sub-agent's task | `engine/machine/checkpoints.rs`, `mcp/calls/checkpoint.rs` |
-//! | time limits, and where they rest | `engine/time_limit.rs`, `engine/machine/{timers,timeout_suspension}.rs` |
-//! | how a run is read from its journal again | `runtime/load_for_resume.rs` |
+//! | time limits, and when they are suspended | `engine/time_limit.rs`, `engine/machine/{timers,timeout_suspension}.rs` |
+//! | loading a run from its journal | `runtime/load_for_resume.rs` |
 //! | when a run takes the project's lock | `runtime/{lock_timing,run_project_lock}.rs`, `adapters/project_lock.rs` |
-//! | what a long run lets go of, and what it packs | `engine/machine/compaction.rs`, `domain/context/compressed_entries.rs` |
-//! | patterns and walks with made-up answers | `app/templates.rs`, `app/dry_run.rs` |
+//! | compaction of a long run's conversations | `engine/machine/compaction.rs`, `domain/context/compressed_entries.rs` |
+//! | templates, and dry runs with generated answers | `app/templates.rs`, `app/dry_run.rs` |
 //! | what scripts can see and do | `adapters/javascript/prelude.js`, `adapters/javascript/scope_json.rs`, limits in `adapters/javascript/limits.rs` |
 //! | a tool | its file in `adapters/tools/` |
 //! | how a command is started, ahead of time too, and ended | `adapters/tools/process/` |
@@ -90,26 +90,26 @@
 //! | `simulate`, `test` and their files | `config/test_file/`, `runtime/simulation.rs`, `cli/simulate/` |
 //! | snapshots and undo | `adapters/git/` |
 //! | what is kept of a run | `runtime/journal.rs`, `adapters/sqlite/` |
-//! | what is shown of a long run at once | `runtime/preview.rs`, `tui/update/open_run.rs` |
-//! | what a run is told while it is being read and taken up | `tui/update/open_run.rs`, `tui/update/resuming.rs` |
+//! | the preview of a long run | `runtime/preview.rs`, `tui/update/open_run.rs` |
+//! | commands to a run that is being read and resumed | `tui/update/open_run.rs`, `tui/update/resuming.rs` |
 //! | a run that is ended for good | `runtime/cancel.rs` |
-//! | a question that goes away with its run | `tui/update/withdrawn_dialog.rs` |
-//! | what other processes want of a run | `runtime/control_requests.rs`, `adapters/control_socket.rs`, `app/pause_and_cancel.rs` |
+//! | a question that is withdrawn with its run | `tui/update/withdrawn_dialog.rs` |
+//! | requests of other processes about a run | `runtime/control_requests.rs`, `adapters/control_socket.rs`, `app/pause_and_cancel.rs` |
 //! | the editor of workflows and roles | `tui/editor/`, `tui/update/editor/`, `app/backend/definition_files.rs` |
 //! | files that change while the screen is open | `app/backend/reload.rs` |
 //! | keys, slash commands, drawing | `tui/keymap.rs`, `tui/update/`, `tui/slash.rs` and its groups in `tui/slash/`, `tui/view/` |
-//! | `/cmd`, and a question to a model beside the runs | `tui/update/shell_commands.rs`, `domain/command_suggestion.rs`, `runtime/one_shot_query.rs` |
-//! | the index of a project: what is described, asked, found, kept | `domain/project_index/`, `runtime/indexing.rs`, `adapters/project_index/` |
+//! | `/cmd`, and a query to a model outside of the runs | `tui/update/shell_commands.rs`, `domain/command_suggestion.rs`, `runtime/one_shot_query.rs` |
+//! | the index of a project: scan, descriptions, search, storage | `domain/project_index/`, `runtime/indexing.rs`, `adapters/project_index/` |
 //! | `/task` | `domain/task_list.rs`, `adapters/task_list.rs`, `tui/update/tasks.rs` |
 //! | messages on screen: Markdown as it comes, code in colours, diffs, what is folded | `tui/transcript/` |
-//! | panes: where they stand, what is in them, what they know of a run | `tui/layout.rs`, `tui/pane/`, `tui/run_view/` |
-//! | breakpoints, step mode, values that a person sets | `engine/steering.rs`, `engine/machine/on_steered.rs` |
+//! | panes: their layout, content, and view of a run | `tui/layout.rs`, `tui/pane/`, `tui/run_view/` |
+//! | breakpoints, step mode, values that the user sets | `engine/steering.rs`, `engine/machine/on_steered.rs` |
 //! | the history on screen | `tui/history_browser/`, `tui/update/history_browser/`, `app/backend/history_queries.rs` |
-//! | what others write to the history while it is open | `adapters/file_watch.rs`, `tui/program/store_watch.rs` |
+//! | watching the history for writes of other processes | `adapters/file_watch.rs`, `tui/program/store_watch.rs` |
 //! | lines instead of a screen | `tui/line_mode.rs` |
-//! | steps for sub-agents: queue, leases, what is handed in | `runtime/leases.rs`, `runtime/task_queue/`, `mcp/steps/` |
+//! | steps for sub-agents: queue, leases, results | `runtime/leases.rs`, `runtime/task_queue/`, `mcp/steps/` |
 //! | how the workflow server is reached | `mcp/transport.rs`, `app/mcp/http_server.rs` |
-//! | what clients of the workflow server are told | `mcp/response.rs`, `mcp/tools.rs` |
+//! | answers to clients of the workflow server | `mcp/response.rs`, `mcp/tools.rs` |
 //! | exit codes, errors, limits | `cli/exit.rs`, [`domain::run_error`], `docs/exit-codes-and-limits.md` |
 //!
 //! # Specification
@@ -127,10 +127,10 @@
 //!
 //! # Rules in force
 //!
-//! - The core says what it wants; it does not do it. Time, ids and randomness are inputs.
+//! - The core emits effects and performs none. Time, ids and randomness are inputs.
 //! - One concept a file (`foo.rs` with `foo/` beside it), one input a file in the machine. Files stay below 500 lines
 //!   without tests, functions below 60. A file begins with what it owns and what it refuses.
-//! - Effects are data. An answer to a call that nobody waits for is dropped.
+//! - Effects are data. An answer to a call that no branch waits for is dropped.
 //! - Three ways out and no fourth: a finding in the user's file, a failed run with a hint, a bug that ends one run only.
 //! - No panics, `unwrap` or `unsafe` outside of tests; an exception from a lint carries its reason.
 //! - The disk, the clock, the environment and processes are met in [`adapters`] and [`app`] (clippy's

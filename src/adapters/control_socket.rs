@@ -1,8 +1,8 @@
-//! A process that can be asked something by others of the same person: a socket in a private directory, one line to it and
-//! as many back as it says.
+//! A request channel between processes of the same user: a socket in a private directory, one line to it and any number
+//! of lines back.
 //!
-//! Whoever asks waits for the answer as long as they like; a process that ends in between gives none. Elsewhere than on
-//! Unix nobody can be asked. Refuses to know what is asked.
+//! The requester waits as long as it likes; a process that ends in between gives no answer. Works on Unix only. Does
+//! not interpret requests.
 
 use std::path::{Path, PathBuf};
 
@@ -25,7 +25,7 @@ pub fn socket_owner(file: &Path) -> Option<&str> {
 const EXTENSION: &str = "control";
 const SHORT_NAME: usize = 16;
 
-/// What is asked here from now on, until it is dropped. Ends where nobody can ask. Needs the async runtime.
+/// Receives requests at this path until it is dropped. Empty on systems without Unix sockets. Needs the async runtime.
 pub fn listen_for_requests(place: PathBuf) -> BoxStream<'static, DriverRequest> {
     #[cfg(unix)]
     return unix::listen_for_requests(place);
@@ -36,7 +36,7 @@ pub fn listen_for_requests(place: PathBuf) -> BoxStream<'static, DriverRequest> 
     }
 }
 
-/// Asks the process that listens there: what it says to that, until it has said all or ends. Nothing if there is none.
+/// Sends a request to the process that listens there: its replies, until it closes or ends. Empty if there is none.
 pub fn send_request(place: PathBuf, text: String) -> BoxStream<'static, String> {
     #[cfg(unix)]
     return unix::send_request(place, text);
@@ -62,16 +62,16 @@ mod unix {
 
     use synthdev_ports::run_store::DriverRequest;
 
-    /// Bytes of what is asked or answered.
+    /// Most bytes of a request or its answer.
     const LONGEST: u64 = 64 << 10;
-    /// For who connects and says nothing.
+    /// How long a client may stay silent after it connects.
     const PATIENCE: Duration = Duration::from_secs(5);
-    /// So many may be about to ask at once; others wait.
+    /// Most requests that are read at once; further ones wait.
     const ASKING: usize = 64;
     /// Bytes of an address that every system takes.
     const SHORT: usize = 100;
 
-    /// Removes the socket when nobody listens any more.
+    /// Removes the socket when the listener is dropped.
     struct ControlListener {
         listener: UnixListener,
         socket_path: PathBuf,
@@ -79,7 +79,7 @@ mod unix {
 
     impl Drop for ControlListener {
         fn drop(&mut self) {
-            // whoever finds it finds nobody behind it; the next process tidies up
+            // a socket that stays has no listener behind it; the next process removes it
             let _ = fs::remove_file(&self.socket_path);
         }
     }
@@ -109,7 +109,7 @@ mod unix {
         Ok(ControlListener { listener, socket_path: place })
     }
 
-    /// What is asked, with the way back. One that is given up has its answer thrown away.
+    /// Reads a request; replies go through `answers`. A reply without a connected requester is dropped.
     async fn read_request(stream: UnixStream) -> Option<DriverRequest> {
         let (from, mut to) = stream.into_split();
         let mut text = String::new();
@@ -127,7 +127,7 @@ mod unix {
             };
             tokio::select! {
                 _ = telling => {}
-                // who asked has gone; whoever answers sees that
+                // the requester has gone; the sender of the replies sees that
                 _ = from.read_to_end(&mut rest) => {}
             }
         });
@@ -141,7 +141,7 @@ mod unix {
             stream.set_nonblocking(true).ok()?;
             let (from, mut to) = UnixStream::from_std(stream).ok()?.into_split();
             to.write_all(format!("{text}\n").as_bytes()).await.ok()?;
-            // both ways stay open: who closes one has gone
+            // both directions stay open: a closed one means that the client has gone
             Some((BufReader::new(from.take(LONGEST)), to))
         });
         let asked = asked.filter_map(std::future::ready).boxed();
@@ -198,7 +198,7 @@ mod tests {
                 answers.closed().await;
             });
             assert!(place.exists());
-            // somebody who says nothing keeps nobody else waiting
+            // a silent client does not block others
             let silent = tokio::net::UnixStream::connect(&place).await;
             assert_eq!(silent.is_ok(), deep.is_empty(), "a long path is no address");
             assert_eq!(said(&place, "who?\nand more").await, ["me", "and now all"]);

@@ -1,6 +1,6 @@
-//! Reading users' files and writing small ones atomically. One unreadable file never hides the others.
+//! Reading users' files and writing small ones atomically. One unreadable file does not affect the others.
 //!
-//! Refuses what is no regular file (a pipe would wait for ever) and what is too large to be configuration.
+//! Refuses files that are not regular (a pipe would block for ever) and files too large to be configuration.
 
 mod atomic_write;
 mod file_stamps;
@@ -25,7 +25,7 @@ pub use large_file::{create_large, open_large};
 pub use project_reader::{ProjectFileResult, ProjectReader};
 pub use scratch_file::ScratchFile;
 
-/// Configuration files above this size are not read: they are somebody's mistake.
+/// Configuration files above this size are not read: they are a mistake.
 const LARGEST: u64 = 4 * 1024 * 1024;
 /// Directories below the one asked for.
 const DEEPEST: usize = 16;
@@ -35,7 +35,7 @@ const DEEPEST: usize = 16;
 pub struct UserDirs {
     pub config: PathBuf,
     pub data: PathBuf,
-    /// What may be lost without harm.
+    /// Files that can be deleted without harm.
     pub state: PathBuf,
 }
 
@@ -66,8 +66,8 @@ pub fn read_tree(directory: &Path) -> Vec<FileReadResult> {
     read_below(directory, &["json"])
 }
 
-/// As [`read_tree`], for a directory that may hold a whole project: what is hidden is left out, but for our own folder,
-/// and so are installed packages. A link that leads out of it is not opened.
+/// As [`read_tree`], for a directory that may hold a whole project: leaves out hidden files, except for our own folder,
+/// and installed packages. Does not open a link that leads out of it.
 pub fn read_project_tree(directory: &Path) -> Vec<FileReadResult> {
     let inside = |name: &str| !name.starts_with('.') && name != "node_modules" || name == ".synthdev";
     let Ok(root) = fs::canonicalize(directory) else { return Vec::new() };
@@ -114,7 +114,7 @@ fn read_below(directory: &Path, endings: &[&str]) -> Vec<FileReadResult> {
 /// A file in `directory` or below it, by relative path; `None` if there is none.
 ///
 /// # Errors
-/// As [`read`]; also if a link leads out of the directory.
+/// As [`read_text_file`]; also if a link leads out of the directory.
 pub fn read_file_below(directory: &Path, path: &str) -> io::Result<Option<String>> {
     let directory = if directory.as_os_str().is_empty() { Path::new(".") } else { directory };
     let found = match fs::canonicalize(directory.join(path)) {
@@ -131,7 +131,7 @@ pub fn read_file_below(directory: &Path, path: &str) -> io::Result<Option<String
 /// One text file of bounded size.
 ///
 /// # Errors
-/// As the system says; no regular file, too large, or not UTF-8.
+/// The system's error; no regular file, too large, or not UTF-8.
 pub fn read_text_file(path: &Path) -> io::Result<String> {
     // asked before opening: opening a pipe waits for its other end
     if !fs::metadata(path)?.is_file() {
@@ -207,7 +207,7 @@ fn visit_path(
 ) {
     let FileTreeFilter { endings, enters_directory: enters, follows_link: follows } = wanted;
     let Some(own) = path.file_name().unwrap_or_default().to_str() else {
-        // Two such names can look the same: what was looked at must be what is loaded.
+        // Two such names can look the same: the file that was reviewed must be the one that is loaded.
         let name = format!("{prefix}{}", path.file_name().unwrap_or_default().to_string_lossy());
         return found.push(FileReadResult { name, text: Err(io::Error::other("its name is not UTF-8")) });
     };

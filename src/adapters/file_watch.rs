@@ -1,12 +1,13 @@
-//! Word that somebody has written to a file, for whoever must not look by the clock.
+//! Notifies about writes to a file, for callers that must not poll.
 //!
-//! Linux tells without anybody waking up in between. Elsewhere nothing is heard: whoever wants to know looks.
+//! Linux notifies without periodic wake-ups. On other systems there is no notification: the caller polls.
 
 use std::path::Path;
 
 use futures_util::stream::BoxStream;
 
-/// A word after each burst of writes to the file, or to SQLite's log beside it. Nothing is watched before it is asked for the first time; ends where nothing can be heard.
+/// An item after each burst of writes to the file, or to SQLite's log beside it. The watch begins with the first poll;
+/// the stream ends where the system cannot watch.
 pub fn watch_file(path: &Path) -> BoxStream<'static, ()> {
     #[cfg(target_os = "linux")]
     return linux::watch_file(path);
@@ -30,14 +31,14 @@ mod linux {
     use tokio::net::unix::pipe::Receiver;
     use tokio::time::{Instant, sleep_until};
 
-    /// A file that is written all the time is told of no more often.
+    /// Shortest time between two notifications, for a file that is written all the time.
     const APART: Duration = Duration::from_millis(500);
 
     struct InotifyWatcher {
         /// It is read like a pipe.
         events: Receiver,
         name: OsString,
-        /// Before that nothing more is told.
+        /// No notification before this time.
         quiet_until: Instant,
     }
 
@@ -68,7 +69,7 @@ mod linux {
                 let missing = directory.ancestors().take_while(|part| !part.is_dir()).last();
                 let Some(missing) = missing else { break };
                 let ear = Self::new(missing)?;
-                // it may have come before anybody listened
+                // it may have been created before the watch began
                 if !missing.is_dir() {
                     ear.wait_for_write().await?;
                 }

@@ -4,9 +4,9 @@
 //! stash, reflog, hooks and filters are never touched. Without a repository, or with one libgit2 cannot serve,
 //! a private one in the data directory is used. Bytes are stored and restored raw: no line-end conversion, no
 //! filter. The project is the directory given, even if the repository's work tree is larger.
-//! Covered: files that git tracks and files no ignore file names. Not covered, but listed: other repositories
-//! inside, submodules, pipes, what is over the limits. Of permissions, only the executable bit is kept. What the
-//! settings exclude never goes to git: private copies of it lie in the data directory (`uncovered_files`).
+//! Covered: files that git tracks and files that no ignore file names. Not covered, but listed: other repositories
+//! inside, submodules, pipes, files over the limits. Of permissions, only the executable bit is kept. Files that the
+//! settings exclude never go to git: private copies of them are in the data directory (`uncovered_files`).
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -200,8 +200,8 @@ impl GitSnapshots {
         RepositoryContext { location: place, store, rules, cache }
     }
 
-    /// Snapshots the present as scanned, then applies the changes; call with the lock held. `begin` is told the snapshot
-    /// that undoes it when all was checked, before the first change.
+    /// Takes a snapshot of the present files as scanned, then applies the changes; call with the lock held. `begin`
+    /// gets the snapshot that reverts them after all checks, before the first change.
     pub(super) fn save_and_apply(
         &self,
         here: &RepositoryContext,
@@ -423,7 +423,7 @@ impl SnapshotPort for GitSnapshots {
         if !restore_marker::marker_exists(&place) {
             return Ok(None);
         }
-        // whoever is at work removes it
+        // the process that holds the lock removes it
         let _lock = place.lock_project()?;
         Ok(restore_marker::read_marker(&place))
     }

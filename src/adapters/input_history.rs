@@ -1,7 +1,7 @@
-//! What a person typed in a project, kept between sessions: one file a project, a line a text, readable by its owner only.
+//! The user's input in a project, kept between sessions: one file a project, a line a text, readable by its owner only.
 //!
-//! Several processes may add at once: nothing of theirs is lost. Lines that cannot be read are counted and left out.
-//! Refuses to grow: old texts go when new ones come, and a very long text is not kept.
+//! Several processes may append at once without losing texts. Lines that cannot be read are counted and left out.
+//! Bounded: old texts make room for new ones, and a very long text is not kept.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -34,7 +34,7 @@ pub struct InputHistoryFile {
     file: PathBuf,
 }
 
-/// What was found.
+/// The texts that were read.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct LoadedInputHistory {
     /// The oldest first.
@@ -78,7 +78,7 @@ impl InputHistoryFile {
     /// Adds a text. One that is too long is left out.
     ///
     /// # Errors
-    /// As the system says; nothing is lost but this text.
+    /// The system's error; only this text is lost.
     pub fn append_text(&self, text: &str) -> io::Result<()> {
         if text.len() > LONGEST {
             return Ok(());
@@ -132,7 +132,7 @@ fn parse_history<'a>(lines: impl Iterator<Item = &'a [u8]>) -> LoadedInputHistor
     found
 }
 
-/// Opened to be read and added to; nobody else can read it.
+/// Opens a file for reading and appending that only its owner can access.
 fn open_private(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).append(true).create(true);

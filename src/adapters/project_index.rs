@@ -1,7 +1,7 @@
 //! The index of a project on disk: `.synthdev/index/` in the project, which no repository and no snapshot takes.
 //!
-//! One line for each entry, added as soon as it is known, the later one winning; written anew in the end. Refuses links,
-//! which could lead out of the project, and to be written by two at once.
+//! One line for each entry, appended at once; a later line replaces an earlier one, and the end of a build rewrites the
+//! file. Refuses links, which could lead out of the project, and a second writer.
 
 mod scan;
 
@@ -22,7 +22,7 @@ pub use scan::file_checksum;
 /// Relative to the project.
 const PLACE: &str = ".synthdev/index";
 const FILE: &str = "index.jsonl";
-/// Bytes; a larger one was not written here.
+/// Bytes; a larger file is not ours.
 const LARGEST: u64 = 256 * 1024 * 1024;
 
 /// The index of one project.
@@ -92,7 +92,7 @@ impl ProjectIndexPort for ProjectIndex {
             }
         };
         let mut entries = BTreeMap::new();
-        // what a crash tore, or somebody changed, is described again
+        // a line that a crash or an edit broke is dropped, so its file is described again
         let lines = bytes
             .split(|byte| *byte == b'\n')
             .filter_map(|line| serde_json::from_slice::<ProjectIndexEntry>(line).ok());
@@ -141,7 +141,7 @@ struct IndexFileWriter {
 }
 
 impl IndexFileWriter {
-    /// `None`: somebody else writes.
+    /// `None`: another process writes.
     fn open(place: &Path) -> io::Result<Option<Self>> {
         ensure_private_directory(place)?;
         let ignore = place.join(".gitignore");
@@ -169,7 +169,7 @@ impl IndexFileWriter {
     }
 }
 
-/// Nobody else can read it.
+/// Opens a file that only its owner can access.
 fn open_private(options: &mut OpenOptions, file: &Path) -> io::Result<File> {
     options.create(true);
     #[cfg(unix)]

@@ -1,13 +1,13 @@
-//! Who works in which project: a register in the data directory, one file a holder.
+//! Which runs work in which project: a register in the data directory, one file a holder.
 //!
-//! A holder keeps an advisory lock of the system on its own file for as long as it lives; the file tells what it does
-//! and where. Whoever comes looks at all of them first: only who fits to everybody there is let in. Looking and entering
-//! go through a gate, a lock that is held for that moment only, so two who come at once see each other. The system
-//! releases the locks of a process that ends, however it ends; its file is removed by the next that comes.
+//! A holder keeps an advisory lock of the system on its own file for as long as it lives; the file names the holder and
+//! its project. A new holder reads all of them first, and enters only if it is compatible with every other. Reading and
+//! entering happen under a gate lock that is held for that moment only, so two that come at once see each other. The
+//! system releases the locks of a process that ends, however it ends; the next holder removes its file.
 //!
 //! A project is its repository as a whole, and directories inside of each other are one project: a run in `/repo` may
-//! change what a run in `/repo/sub` works on. The home directory and the root are nobody's repository here, or all that
-//! lies below would be one project. Worktrees of isolated runs never come here.
+//! change what a run in `/repo/sub` works on. A repository at the home directory or the root does not count, or
+//! everything below would be one project. Worktrees of isolated runs need no lock.
 
 use std::fs::{self, File, TryLockError};
 use std::io::{self, ErrorKind, Read, Write};
@@ -22,14 +22,14 @@ use super::git::snapshot_error::NOT_UTF_8;
 use synthdev_domain::project_lock::LockHolder;
 use synthdev_ports::lock::{LockError, ProjectLock, ProjectLockGuard};
 
-/// The gate is open again within milliseconds, unless somebody was stopped in it.
+/// The gate is free again within milliseconds, unless its holder was stopped.
 const TRIES: usize = 400;
 const BETWEEN_TRIES: Duration = Duration::from_millis(5);
 /// No entry is longer.
 const LONGEST: u64 = 64 * 1024;
 const ENDING: &str = "holder";
 
-/// What stands in a holder's file.
+/// The content of a holder's file.
 #[derive(Serialize, Deserialize)]
 struct LockRegisterEntry {
     holder: LockHolder,
@@ -84,7 +84,7 @@ impl FileLock {
         })
     }
 
-    /// Everybody who works somewhere; the files of the dead are removed. Only from inside the gate.
+    /// All living holders; removes the files of dead ones. Requires the gate.
     fn living_entries(&self) -> io::Result<Vec<LockRegisterEntry>> {
         let mut present = Vec::new();
         for found in fs::read_dir(&self.directory)? {
@@ -118,7 +118,7 @@ impl FileLock {
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => continue,
                 Err(error) => return Err(error),
             };
-            // from here on the file is removed if anything fails
+            // from here on `held` removes the file if anything fails
             let held = HeldLockFile { path, file };
             held.file.try_lock().map_err(io::Error::from)?;
             (&held.file).write_all(&serde_json::to_vec(entry)?)?;

@@ -135,8 +135,8 @@ impl SqliteStore {
             .map_err(|refusal| store_errors::refused_error(&self.path, run, refusal))
     }
 
-    /// Puts waiting words into the index, in small steps between which others may write. Trouble is no loss: the
-    /// words stand in the rows, and the next search says it if the trouble is still there.
+    /// Puts queued texts into the index, in small steps between which others may write. An error loses nothing: the
+    /// rows have the texts, and the next search reports an error that persists.
     fn index_waiting(&self) {
         while self.damage.get().is_none()
             && let Some(writer) = lock_mutex(&self.writer).as_mut()
@@ -144,8 +144,8 @@ impl SqliteStore {
         {}
     }
 
-    /// Puts rows into the index whose words nobody has. It leaves time to other writers, here and in other processes:
-    /// they must not wait until a long history is done.
+    /// Indexes rows that are neither indexed nor queued. Leaves time to other writers, in this process and others: they
+    /// must not wait until a long history is done.
     fn index_missing(&self, words: SearchTextOfRow<'_>) -> Result<(), StoreError> {
         loop {
             let start = Instant::now();
@@ -233,7 +233,7 @@ impl RunStore for SqliteStore {
     }
 
     fn is_driver_of(&self, run: &RunId) -> bool {
-        // a store that cannot be read says nothing about who drives
+        // a store that cannot be read does not know its driver
         self.with_writer("ask", |writer| writer.drives_run(run)).unwrap_or(true)
     }
 

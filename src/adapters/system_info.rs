@@ -13,7 +13,7 @@ pub fn find_on_path(name: &str, path: Option<&OsStr>) -> Option<PathBuf> {
     std::env::split_paths(path?).map(|directory| directory.join(name)).find(|file| is_program(file))
 }
 
-/// The first line of `PROGRAM --version`; `None` where it says nothing within the deadline.
+/// The first line of `PROGRAM --version`; `None` without output before the deadline.
 pub async fn program_version(program: &Path, deadline: Duration) -> Option<String> {
     let mut command = tokio::process::Command::new(program);
     command.arg("--version").stdin(Stdio::null()).stderr(Stdio::null()).kill_on_drop(true);
@@ -71,7 +71,7 @@ pub fn free_bytes(_: &Path) -> Option<u64> {
     None
 }
 
-/// Whether files can be made where `place` is, or will be; `None`: nobody can tell here.
+/// Whether files can be created where `place` is, or will be; `None`: unknown on this system.
 #[cfg(target_os = "linux")]
 pub fn is_writable(place: &Path) -> Option<bool> {
     Some(rustix::fs::access(nearest_existing(place)?, rustix::fs::Access::WRITE_OK).is_ok())

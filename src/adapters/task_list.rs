@@ -1,7 +1,7 @@
-//! The person's tasks, one file a project in their data directory, readable by its owner only.
+//! The user's tasks, one file a project in the data directory, readable by its owner only.
 //!
-//! A change is read, made and written while nobody else does; readers see the old list or the new one. Refuses to write
-//! over a file that it does not understand.
+//! A change is read, made and written under a lock; readers see the old list or the new one. Refuses to overwrite a
+//! file that it does not understand.
 
 use std::fs::OpenOptions;
 use std::io;
@@ -41,10 +41,10 @@ impl TaskFile {
         })
     }
 
-    /// Changes the list; what `change` refuses is not written.
+    /// Changes the list; a change that `change` refuses is not written.
     ///
     /// # Errors
-    /// As [`Self::read`], or it cannot be written: the list is as it was. Inside: what `change` says.
+    /// As [`Self::read`], or it cannot be written: the list is as it was. The inner result is that of `change`.
     pub fn update_list<T, E>(
         &self,
         change: impl FnOnce(&mut TaskList) -> Result<T, E>,

@@ -1,10 +1,10 @@
 //! Tools that run in the project.
 //!
 //! Owns: which tools there are, checking a call's arguments, running it, and the one shape of every answer.
-//! Refuses: deciding who may call what (the engine's business) and asking people (the front-ends').
+//! Refuses: deciding who may call what (the engine's business) and asking the user (the front-ends').
 //!
 //! An answer's text is one line of JSON — `success`, `tool`, `time_ms`, `error` when there is one, then what
-//! the tool has to say about itself — followed, where there is more, by plain text exactly as found: a file's lines
+//! the tool reports about itself — followed, where there is more, by plain text exactly as found: a file's lines
 //! are not escaped, so that a model can quote them back.
 
 mod arguments;
@@ -63,11 +63,11 @@ use tool_context::ToolContext;
 pub struct ToolSettings {
     /// The project's directory: paths are relative to it, and nothing outside it is read or written.
     pub root: PathBuf,
-    /// How long a command may run unless the call says otherwise.
+    /// The time limit of a command, unless the call sets one.
     pub terminal_timeout: Duration,
     /// Most bytes of text one answer carries.
     pub output_cap_bytes: usize,
-    /// Environment variables a command must not see; `*` stands for any text (`*_KEY`), case does not count.
+    /// Environment variables a command must not see; `*` matches any text (`*_KEY`), case does not count.
     pub strip_env: Vec<String>,
     /// Variables that hold keys of model providers, with the servers that they may be sent to: no other one gets them.
     pub key_servers: BTreeMap<String, Vec<String>>,
@@ -103,7 +103,7 @@ impl ToolSettings {
 }
 
 /// The file, search and terminal tools of one project, and the actions that only workflows take (`shell`,
-/// `http_request`, `mcp`): those are run by name, but offered to nobody.
+/// `http_request`, `mcp`): those run by name, and no agent is offered them.
 pub struct ProjectTools {
     specs: Vec<ToolSpec>,
     project: Arc<ToolContext>,
@@ -146,7 +146,7 @@ impl ProjectTools {
         Self { servers, ..self }
     }
 
-    /// The arguments as the tool's own type, or what is wrong with them.
+    /// The arguments as the tool's own type, or the reason why they are invalid.
     fn read_arguments<T: DeserializeOwned>(&self, invocation: &ToolInvocation) -> Result<T, String> {
         let offered = self.specs.iter().find(|spec| spec.name == invocation.tool);
         match offered {
@@ -247,7 +247,7 @@ impl ProjectTools {
         self.read_arguments(invocation).map_or_else(|problem| cannot_apply(&problem), preview)
     }
 
-    /// What is said of the command is read from the arguments that `T` accepts.
+    /// A preview of the command; its arguments are those that `T` accepts.
     fn shown_command<T: DeserializeOwned>(&self, invocation: &ToolInvocation) -> ToolPreview {
         let ToolInvocation { tool, arguments, .. } = invocation;
         let preview = || match command_preview(tool, arguments) {

@@ -81,10 +81,11 @@ use synthdev_tui::setup::{SetupReply, SetupRequest};
 use synthdev_tui::theme::ColorTheme;
 use synthdev_tui::transcript::item::TranscriptItem;
 
-/// Files that can be mentioned with `@`: more nobody looks for by a few letters.
+/// Most files that can be mentioned with `@`: in a longer list a few letters find nothing.
 const FILES: usize = 20_000;
 
-/// What is wrong with settings, roles and workflow files, and what of a project is not taken, a line each: nothing is hidden, nothing stops.
+/// Errors of settings, roles and workflow files, and settings of the project that do not count, one line each. None of
+/// them stops the session.
 fn config_problems(catalog: &ConfigCatalog) -> Vec<String> {
     let told =
         |finding: &&Diagnostic| finding.severity == DiagnosticSeverity::Error || finding.code == NOT_TAKEN;
@@ -106,7 +107,7 @@ struct TuiBackend {
     breakpoints: PendingBreakpoints,
     /// A model was set up in this session.
     setup_saved: Arc<AtomicBool>,
-    /// It was told that what is typed is not kept.
+    /// A notice has said that the input history cannot be written.
     history_failure_reported: AtomicBool,
     /// The files as they were when they were read last.
     read_stamps: Mutex<Vec<FileStamp>>,
@@ -136,7 +137,7 @@ impl TuiBackend {
         IsolatedRuns::new(&self.context, self.current_catalog(), self.current_runtime())
     }
 
-    /// Starts a run on this handle: at once, or when the servers of its models have told how much they take. `begun` is
+    /// Starts a run on this handle: at once, or when the servers have reported the windows of its models. `begun` is
     /// called when it runs.
     fn start_run(
         &self,
@@ -165,7 +166,7 @@ impl TuiBackend {
         ))
     }
 
-    /// Why something cannot start. A missing model is told once, not for every agent that needs it.
+    /// Why something cannot start. Reports a missing model once, not for every agent that needs it.
     fn start_error_text(&self, found: &[Diagnostic]) -> String {
         let catalog = self.current_catalog();
         let errors: Vec<Diagnostic> =
@@ -261,7 +262,7 @@ impl SessionBackend for TuiBackend {
     }
 
     fn load_past_run(&self, run: String) -> BoxFuture<'static, Result<PastRun, String>> {
-        // it may have gone back since
+        // the run may have been rewound since
         *self.entries.lock().unwrap_or_else(PoisonError::into_inner) = None;
         let (wired, here, demo) = (self.current_runtime(), self.project(), self.demo.clone());
         run_blocking(move || past_runs::load_past_run(&wired, &here, &run, demo.as_deref()))

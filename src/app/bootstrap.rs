@@ -26,14 +26,14 @@ use synthdev_domain::tool::{ToolSpec, ask_user_tool};
 use synthdev_ports::tool::ToolPort;
 use synthdev_runtime::handle::{RetryPolicy, RuntimeHandle, RuntimeOptions, RuntimePorts};
 
-/// A shorter text is no key that could be told from ordinary words.
+/// A shorter text cannot be distinguished from ordinary words.
 const SHORTEST_KEY: usize = 8;
 
 /// A runtime with what the front-ends need of its adapters.
 pub struct WiredRuntime {
     pub handle: RuntimeHandle,
     pub providers: Arc<ModelProviders>,
-    /// What stands between runs and the providers.
+    /// Records the calls between runs and providers.
     pub recording: Option<ActiveRecording>,
 }
 
@@ -79,7 +79,7 @@ fn hidden_paths(project: &Path, data: &Path) -> Vec<PathBuf> {
     if project.starts_with(data) { Vec::new() } else { vec![data.to_owned()] }
 }
 
-/// What snapshots leave out because it may hold keys, no model is told either.
+/// Files that snapshots exclude because they may hold keys are not sent to a model either.
 pub(super) fn project_index(project: &Path, data: &Path, catalog: &ConfigCatalog) -> ProjectIndex {
     let index =
         ProjectIndex::new(project, catalog.settings().snapshot_exclude(), hidden_paths(project, data));
@@ -129,7 +129,7 @@ pub fn tool_specs(project: &Path) -> Vec<ToolSpec> {
     specs
 }
 
-/// For runs started from now on: the configuration changed, the watchers stay.
+/// For runs started from now on: the configuration has changed, subscribers are kept.
 pub fn rewire_runtime(
     old: &WiredRuntime,
     project: &Path,
@@ -161,7 +161,7 @@ impl WiredRuntime {
     }
 }
 
-/// For one run in a worktree of `project`: its files are there and nobody else's.
+/// For one run in a worktree of `project`: it has its files to itself.
 pub fn wire_worktree(
     (project, worktree): (&Path, &Path),
     data: &Path,

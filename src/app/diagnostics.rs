@@ -1,4 +1,4 @@
-//! How findings are told on the terminal.
+//! How diagnostics are printed on the terminal.
 
 use std::io::IsTerminal;
 
@@ -23,8 +23,8 @@ pub(super) fn diagnostics_text(catalog: &ConfigCatalog, found: &[Diagnostic], co
     render_diagnostics(found, &|name| catalog.printable_text(name), paint)
 }
 
-/// Tells the errors of settings, models and roles; `true` if one of them must stop a run. A role file that
-/// is broken hides no other role: a workflow that needs what is lost says so itself.
+/// Prints the errors of settings, models and roles; `true` if one of them must stop a run. A broken role file affects
+/// no other role: a workflow that needs the missing one has its own error.
 pub(super) fn print_setting_errors(catalog: &ConfigCatalog) -> bool {
     let errors: Vec<Diagnostic> = catalog
         .diagnostics()
@@ -39,7 +39,7 @@ pub(super) fn print_setting_errors(catalog: &ConfigCatalog) -> bool {
 }
 
 /// # Errors
-/// Settings, models or roles have errors that must stop a run; they were told.
+/// Settings, models or roles have errors that must stop a run; they were printed.
 pub(super) fn ensure_sound(catalog: &ConfigCatalog) -> Result<()> {
     let found: Vec<Diagnostic> = catalog
         .diagnostics()
@@ -52,7 +52,7 @@ pub(super) fn ensure_sound(catalog: &ConfigCatalog) -> Result<()> {
     if print_setting_errors(catalog) { Err(diagnostics_error(&found)) } else { Ok(()) }
 }
 
-/// The first thing that is wrong with what is no definition, if anything is. Tells nobody.
+/// The first error outside of definitions, if there is any. Prints nothing.
 pub(super) fn first_setting_error(catalog: &ConfigCatalog) -> Option<String> {
     let elsewhere = |finding: &&Diagnostic| {
         !is_in_files(catalog.workflow_files(), finding) && !is_in_files(catalog.role_files(), finding)
@@ -62,13 +62,13 @@ pub(super) fn first_setting_error(catalog: &ConfigCatalog) -> Option<String> {
     errors.find(elsewhere).map(compact_line)
 }
 
-/// Tells what is wrong with a definition, and gives it as an error that needs no more words.
+/// Prints the diagnostics of a definition, and returns them as an error that needs no further text.
 pub(super) fn definition_error(catalog: &ConfigCatalog, found: &[Diagnostic]) -> anyhow::Error {
     print_diagnostics(catalog, found);
     diagnostics_error(found)
 }
 
-/// The same for findings that were told already.
+/// The same for diagnostics that were printed already.
 pub(super) fn diagnostics_error(found: &[Diagnostic]) -> anyhow::Error {
     let mut errors = found.iter().filter(|finding| finding.severity == DiagnosticSeverity::Error);
     let first = errors.next();

@@ -1,6 +1,6 @@
-//! A workflow's text played without models, for whoever edits it: its tests, or one walk with answers made up for it.
+//! Plays a workflow's text without models, for the editor: its tests, or one walk with generated answers.
 //!
-//! Refuses the world: no model, no tool and no file is touched, whatever the text says.
+//! No side effects: calls no model and no tool, and changes no file, whatever the text contains.
 
 use super::scripted_run::ScriptedRun;
 use super::test_command::tested_workflow_name;
@@ -14,13 +14,13 @@ use synthdev_domain::diagnostic::{Diagnostic, DiagnosticSeverity};
 use synthdev_domain::workflow::{WorkflowProgram, plain_text};
 use synthdev_tui::editor::simulation_result::EditorSimulatedRun;
 
-/// What is shown of an output or of one problem, in characters.
+/// Most characters of an output or problem that are shown.
 const SHOWN: usize = 2_000;
 
-/// Every workflow of the file, as it stands in `source`: with its tests, else once with answers made up for it.
+/// Every workflow of the file, as it is in `source`: with its tests, else once with generated answers.
 ///
 /// # Errors
-/// The text has errors; there is no workflow in it.
+/// The text has errors; it has no workflow.
 pub(super) async fn dry_run_file(
     catalog: &ConfigCatalog,
     tests: &[SourceFile],

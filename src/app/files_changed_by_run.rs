@@ -10,8 +10,8 @@ use synthdev_engine::event::RunEvent;
 use synthdev_ports::snapshot::SnapshotPort;
 use synthdev_runtime::handle::RuntimeHandle;
 
-/// `None` where nobody can tell: a stored state is missing, or the run cannot be read. What others changed while it
-/// worked counts as the run's.
+/// `None` if this is unknown: a snapshot is missing, or the run cannot be read. Changes by others during the run count
+/// as the run's.
 pub(super) fn changed_files(
     handle: &RuntimeHandle,
     store: &dyn SnapshotPort,
@@ -31,10 +31,10 @@ pub(super) fn changed_files(
     })
 }
 
-/// The snapshot of the files of here before the run.
+/// The snapshot of this project's files before the run.
 ///
 /// # Errors
-/// Why there is none, in words.
+/// Why there is none, as text for the user.
 pub(super) fn undo_snapshot(
     handle: &RuntimeHandle,
     store: &dyn SnapshotPort,
@@ -55,7 +55,7 @@ pub(super) fn undo_snapshot(
     }
 }
 
-/// Whether it stands before its first step here: a fork, or a run that was recorded and never started.
+/// Whether it has run no step in this project: a fork, or a run that was recorded and never started.
 fn is_before_first_step(handle: &RuntimeHandle, run: &RunSummary) -> bool {
     let Ok(record) = handle.load_record(run.id.as_str()) else { return false };
     let last = record.events.iter().rev().find(|(_, event)| {
@@ -73,7 +73,7 @@ fn has_unsnapshotted_changes(events: &[(Timestamp, RunEvent)], specs: &[ToolSpec
         match event {
             RunEvent::SnapshotTaken { .. } => open = false,
             RunEvent::ToolStarted { tool, .. } if !reads(tool) => open = true,
-            // with the files: they are those of a stored state; without: what it had done is not told any more
+            // with files: they are those of a snapshot; without: the events do not show earlier changes any more
             RunEvent::Returned { files, .. } => open = files.is_none(),
             _ => {}
         }

@@ -21,7 +21,7 @@ use synthdev_domain::source_location::ConfigLayer;
 use synthdev_domain::workflow::WorkflowProgram;
 use synthdev_runtime::history::RunRecord;
 
-/// Columns where nobody says how wide the output is.
+/// Columns if the width of the output is unknown.
 const USUAL_WIDTH: usize = 80;
 /// A wider drawing is harder to read, not easier.
 const WIDEST: usize = 140;
@@ -71,7 +71,7 @@ fn select_workflow(program: &WorkflowProgram, wanted: Option<&str>, run: &str) -
     })
 }
 
-/// The first workflow of a file, or a configured one; `None` if it has errors, which were told.
+/// The first workflow of a file, or a configured one; `None` if it has errors, which were printed.
 fn find_program(world: &CliContext, wanted: &str) -> Result<Option<WorkflowProgram>> {
     // What a workflow looks like does not depend on the models of this machine.
     let overrides = world.scripted_overrides("graph");

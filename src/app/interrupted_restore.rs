@@ -1,5 +1,5 @@
-//! What ends a change of the project's files that was cut off, other than doing it again: going back to a snapshot, or
-//! keeping the files as they are.
+//! Ends an interrupted restore without completing it: by restoring another snapshot, or by keeping the files as they
+//! are.
 
 use synthdev_domain::ids::SnapshotId;
 use synthdev_domain::snapshot::SnapshotRestoreResult;
@@ -24,17 +24,17 @@ pub(super) fn restore_snapshot(
     Ok(done)
 }
 
-/// Somebody stores the files by hand: they are what they are to be.
+/// The user stores a snapshot: the present files count as intended.
 ///
 /// # Errors
-/// It could not be noted.
+/// The marker cannot be removed.
 pub(super) fn clear_interrupted_restore(handle: &RuntimeHandle) -> Result<(), SnapshotError> {
     let Some((found, _)) = handle.interrupted_restore() else { return Ok(()) };
     handle.ports().snapshots.accept_interrupted_restore()?;
     handle.settle_interrupted_restore(&found).map_err(snapshot_error)
 }
 
-/// What a person should know of the project's files, on two lines.
+/// The notice for the user about the project's files, on two lines.
 pub(super) fn interrupted_restore_notice(handle: &RuntimeHandle) -> Option<String> {
     let (found, finish) = handle.interrupted_restore()?;
     let StoreError { message, hint } = inconsistent_files_error(&found, &finish);

@@ -253,7 +253,7 @@ fn delegating_model(interactions: Arc<DelegatedCalls>, run: &RunId, handle: &Run
     handle.with_models(Arc::new(models))
 }
 
-/// Somebody is there to do what `delegate` states ask: what counts without an answer counts when their time is up.
+/// A client can answer `delegate` states: a default or `on_timeout` applies only when their time is up.
 fn answered_by_a_caller(mut program: WorkflowProgram) -> WorkflowProgram {
     for workflow in program.workflows.iter_mut().map(Arc::make_mut) {
         for state in &mut workflow.states {
@@ -267,7 +267,7 @@ fn answered_by_a_caller(mut program: WorkflowProgram) -> WorkflowProgram {
     program
 }
 
-/// `serial`: nothing is handed out beside anything else.
+/// `serial`: delegates one task at a time.
 fn with_sub_agents(
     mut program: WorkflowProgram,
     handed_out: DelegationOptions,

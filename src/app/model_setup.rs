@@ -1,5 +1,5 @@
-//! Setting up a model: what would be if a choice were saved, whether it works, and saving it. The files of the user
-//! are written here and nowhere else; nothing is written before everything is known to be sound.
+//! Setting up a model: previews a choice, tries it, and saves it. Only this file writes the user's files, and only
+//! after everything was checked.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -77,10 +77,10 @@ impl ConfigCandidate {
         Ok(Self { catalog, files })
     }
 
-    /// Writes the files, keys first: settings never name what is not there.
+    /// Writes the files, keys first: settings never name a missing key.
     ///
     /// # Errors
-    /// As the system says; what was written before that stays.
+    /// The system's error; files that were written before it stay.
     pub(super) fn save_files(&self) -> Result<Vec<String>> {
         let mut written = Vec::new();
         for (path, text) in self.files.iter().rev() {
@@ -91,7 +91,7 @@ impl ConfigCandidate {
         Ok(written)
     }
 
-    /// What each level asks then, in the words of a person; also what wins over the files.
+    /// The model of each level after saving, as text for the user; includes what overrides the files.
     ///
     /// # Errors
     /// The level has no model even then.
@@ -99,7 +99,7 @@ impl ConfigCandidate {
         self.catalog.model_for_level(&setup.level).map_err(|missing| missing_model_error(&missing))
     }
 
-    /// What was chosen and does not count because something above the user's files is set.
+    /// Choices that have no effect because a stronger layer sets them.
     pub(super) fn override_notice(&self, setup: &LevelSetup) -> Option<String> {
         let settings = self.catalog.settings();
         let fields = [
@@ -116,10 +116,10 @@ impl ConfigCandidate {
         (!names.is_empty()).then(|| format!("{} wins over what is saved here", names.join(", ")))
     }
 
-    /// Asks the model for a word. The answer: what was asked and how long it took.
+    /// Sends a short request to the model. Returns which model answered, and how long it took.
     ///
     /// # Errors
-    /// What went wrong and what to do, ready for people.
+    /// The problem and its fix, as text for the user.
     pub(super) fn try_model(
         &self,
         choice: ModelChoice,
@@ -154,7 +154,7 @@ pub(super) fn initial_setup_request(
     })
 }
 
-/// What changes in the files for these levels; a key that stands at a level moves with its provider.
+/// The changes of the files for these levels; a key at a level moves with its provider.
 pub(super) fn setup_changes(catalog: &ConfigCatalog, setups: &[LevelSetup]) -> SetupChanges {
     let mut all = SetupChanges::default();
     let files = catalog.user_files_only();
@@ -180,8 +180,8 @@ pub(super) fn setup_changes(catalog: &ConfigCatalog, setups: &[LevelSetup]) -> S
     all
 }
 
-/// Whether a level asks the chosen server already, by the person's files alone: what is saved there is for the server
-/// that they name, whatever the environment or a project leads to now.
+/// Whether a level uses the chosen server already, judged by the user's files alone: keys that are saved there are for
+/// the server that they name, whatever the environment or a project sets now.
 pub(super) fn same_server(files: &ConfigCatalog, setup: &LevelSetup) -> bool {
     let own = |field: &str| {
         files.settings().own_level_setting(&setup.level, field).and_then(EffectiveSetting::as_str)
@@ -196,7 +196,7 @@ pub(super) fn same_server(files: &ConfigCatalog, setup: &LevelSetup) -> bool {
     }
 }
 
-/// What a level asks by these files; where they name no model, whom it asks.
+/// The choice of a level by these files; if they name no model, its server.
 fn filed_choice(files: &ConfigCatalog, level: &str) -> Option<ModelChoice> {
     let unnamed = || ModelSelector { model: Some("unnamed".to_owned()), ..ModelSelector::for_level(level) };
     files.model_for_level(level).or_else(|_| files.select_model(&unnamed())).ok()
@@ -246,7 +246,7 @@ fn apply_setting_changes(
     Ok((new != old).then_some(new))
 }
 
-/// Errors of settings files; those of roles and workflows are somebody else's.
+/// Errors of settings files; those of roles and workflows are reported elsewhere.
 fn refuse_errors(catalog: &ConfigCatalog) -> Result<()> {
     let own =
         |finding: &&Diagnostic| finding.place.file.starts_with("user:") && finding.code.starts_with('C');
@@ -277,7 +277,7 @@ fn test_question(choice: ModelChoice) -> ModelRequest {
     }
 }
 
-/// A model and who serves it, for people.
+/// A model and its provider, as text for the user.
 pub(super) fn display_name(choice: &ModelChoice) -> String {
     let place = if choice.provider == CUSTOM { &choice.base_url } else { &choice.provider };
     format!("{} of {place}", choice.model)
@@ -298,7 +298,7 @@ fn missing_model_error(missing: &Diagnostic) -> anyhow::Error {
     }
 }
 
-/// The words of a trial are for nobody.
+/// The text of a trial is not shown.
 struct TrialDeltaSink;
 
 impl DeltaSink for TrialDeltaSink {

@@ -1,6 +1,6 @@
-//! `new`: writes a commented workflow or role that works as it is, and says what to do with it next.
+//! `new`: writes a commented workflow or role that works unchanged, and prints what to do with it next.
 //!
-//! Refuses to replace a file unasked, and to write one that would not be read.
+//! Refuses to replace a file without `--force`, and to write one that would not be read.
 
 use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write};
@@ -38,7 +38,7 @@ impl NewFileKind {
     }
 }
 
-/// What is about to be written.
+/// The file to be written.
 struct NewFileDraft<'a> {
     file_kind: NewFileKind,
     name: &'a str,
@@ -76,7 +76,7 @@ pub(super) fn new(world: &CliContext, command: &NewCommand) -> Result<u8> {
     write_new_file(&path, &file.text, draft.target.force)?;
     let trusted = layer != ConfigLayer::Project
         || gathered.trust == TrustVerdict::Trusted && extend_trust(world, &gathered.project, &path)?;
-    // people read and copy the path: inside the project it is short
+    // a short path inside of the project, because users read and copy it
     let path = path.strip_prefix(&world.project).unwrap_or(&path);
     report_created(&draft, path, layer, trusted, hidden.as_ref())?;
     Ok(exit::COMPLETED)
@@ -159,7 +159,7 @@ fn write_new_file(path: &Path, text: &str, force: bool) -> Result<()> {
             .with_context(|| format!("{} cannot be made", directory.display()))?;
     }
     let mut options = OpenOptions::new();
-    // asking first and writing then could replace what somebody else wrote in between
+    // a separate check for existence could race with another program that creates the file
     if force {
         options.write(true).create(true).truncate(true)
     } else {
@@ -177,7 +177,7 @@ fn write_new_file(path: &Path, text: &str, force: bool) -> Result<()> {
     }
 }
 
-/// A project that was trusted stays so if this file is all that changed: the user wrote it here and meant it.
+/// A trusted project stays trusted if this file is the only change: the user has just written it.
 pub(super) fn extend_trust(world: &CliContext, before: &ProjectFiles, path: &Path) -> Result<bool> {
     let full = world.project.join(path);
     let own = full.strip_prefix(&world.project).unwrap_or(&full).display().to_string();

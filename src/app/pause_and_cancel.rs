@@ -9,13 +9,13 @@ use synthdev_runtime::command::ControlAction;
 use synthdev_runtime::control_requests::PauseOutcome;
 use synthdev_runtime::handle::RuntimeHandle;
 
-/// How long a person waits for what is under way in another process.
+/// How long to wait for work in progress in another process.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What came of it, for the person.
+/// The outcome, as text for the user.
 ///
 /// # Errors
-/// It does not run, or nobody can be told.
+/// The run is not running, or its driver cannot be reached.
 pub(super) async fn control_run(
     handle: &RuntimeHandle,
     run: &RunSummary,

@@ -17,7 +17,7 @@ const DEADLINE: Duration = Duration::from_secs(2);
 /// Which servers are asked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum ProbeScope {
-    /// Nobody.
+    /// No server.
     Nobody,
     /// Those that levels use.
     Used,

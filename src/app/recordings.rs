@@ -1,7 +1,7 @@
-//! Recordings of model calls: from a workflow to what is written down of it, and back.
+//! Recordings of model calls: from a workflow to its recording, and back.
 //!
-//! What a recording must not depend on is taken from a catalogue in which every level is answered from a script: there
-//! an agent's parameters are what its role and the settings say, whatever provider is configured on this machine.
+//! For everything that a recording must not depend on it uses a catalogue in which a script answers every level: there
+//! an agent's parameters are what its role and the settings have, whatever provider is configured on this machine.
 
 mod record_past_run;
 
@@ -58,7 +58,7 @@ pub(super) fn open_replayed(replay: Option<&Path>) -> Result<Option<ModelRecordi
     Ok(Some(cassette))
 }
 
-/// The program as it is run, and what answers it.
+/// The program for the run, and the recorder or player of its models.
 pub(super) fn prepare_recording(
     world: &CliContext,
     (args, more): (&RunArgs, Option<&SourceFile>),
@@ -102,8 +102,8 @@ fn ensure_same_workflow(cassette: &ModelRecording, file: &str, workflow: &str) -
     Ok(())
 }
 
-/// What stands between a run that is taken up and its models. What was asked before is written down first, or passed
-/// over: a recording is of a whole run.
+/// The recorder or player between a resumed run and its models. Earlier calls are recorded first, or skipped: a
+/// recording covers a whole run.
 pub(super) fn attach_to_resumed(
     world: &CliContext,
     args: &ResumeArgs,
@@ -174,7 +174,7 @@ pub(super) fn catalog_without_models(world: &CliContext, mut sources: ConfigSour
     for level in ["base", "smart", "fast"] {
         sources.command_line.set_override(&format!("levels.{level}.model"), SCRIPTED, "a recording");
     }
-    // the script takes no parameters; here everything counts that roles and settings ask for
+    // the script takes no parameters; this catalogue keeps everything that roles and settings ask for
     let models = json!({"providers": {SCRIPTED: {"accepts": PARAMETERS}}});
     sources.models.push(SourceFile::new(ConfigLayer::CommandLine, "a recording", models.to_string()));
     ConfigCatalog::load(sources, bootstrap::tool_specs(&world.project))
@@ -212,7 +212,7 @@ impl RecordingMode {
     }
 }
 
-/// After a run: the file is put in its place, and what was not as it was recorded is told.
+/// After a run: moves the file into its place, and reports requests that no recorded call matched.
 pub(super) fn finish_recording(
     deck: Option<&ActiveRecording>,
     report: &mut FinalReport,
@@ -241,7 +241,7 @@ pub(super) fn finish_recording(
             if show.progress {
                 print_stderr("played from a recording: no model was asked, the cost is what was paid then");
             }
-            // else its error says so
+            // otherwise the error of the run reports it
             if report.status == RunStatus::Completed { player.missed_requests() } else { Vec::new() }
         }
     };
@@ -269,13 +269,12 @@ fn unfinished_recording_text(left: &UnfinishedRecording, report: &FinalReport) -
     format!("{ended}, so {left}{more}")
 }
 
-/// What was recorded and not used, a line each; of a run that went another way nothing.
+/// Recorded calls that were not used, one line each; none for a run that took another path.
 pub(super) fn unused_call_lines(player: &ModelCallPlayer) -> Vec<String> {
     if player.missed_requests().is_empty() { player.unused_answers() } else { Vec::new() }
 }
 
-/// The program with the models that were recorded, and what is told of the recording. `program`: from a catalogue
-/// without models.
+/// The program with the recorded models, and a notice about the recording. `program`: from a catalogue without models.
 pub(super) fn program_with_recording(
     header: &RecordingHeader,
     name: String,
@@ -369,7 +368,7 @@ fn restore_recorded_choice(choice: &mut ModelChoice, seat: &RecordedAgent, name:
     let here = |choice: &ModelChoice| ModelChoice {
         parameters: merge_changed_parameters(&choice.parameters, &seat.plain.parameters, &now.parameters),
         provenance: format!("as recorded in {name}"),
-        // no address: whoever would ask it is told why that cannot be
+        // no address: a call to it fails with an error that explains this
         base_url: format!("{RECORDING}{name}"),
         ..choice.clone()
     };
@@ -407,7 +406,7 @@ pub(super) fn roles_by_agent(program: &WorkflowProgram) -> RolesByAgent {
     all.into_iter().map(|(agent, roles)| (agent.to_owned(), joined(roles))).collect()
 }
 
-/// This machine, for what is recorded or played now.
+/// The normalizer of this machine, for recording and playing.
 pub(super) fn local_place(catalog: &ConfigCatalog, places: &[&Path]) -> RequestNormalizer {
     let redactor =
         SecretRedactor::new(catalog.key_ring().values().map(|key| key.expose_secret().to_owned()).collect());

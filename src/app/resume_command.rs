@@ -1,4 +1,4 @@
-//! `resume` and `runs retry`: taking up a run where it stands.
+//! `resume` and `runs retry`: resuming a run from its present state.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
@@ -110,7 +110,7 @@ pub(super) fn resume_run(world: &CliContext, args: &ResumeArgs) -> Result<u8> {
     Ok(headless::print_result(&report, show)?)
 }
 
-/// Where it is to stand still, judged by what it will run.
+/// The breakpoints, checked against the definition that the run will use.
 fn resolve_breakpoints(
     args: &ResumeArgs,
     program: Option<&WorkflowProgram>,
@@ -125,7 +125,7 @@ fn resolve_breakpoints(
     }
 }
 
-/// A run goes on where its files are.
+/// A run resumes where its files are.
 fn wired_for(
     world: &CliContext,
     catalog: &ConfigCatalog,
@@ -169,7 +169,7 @@ pub(super) fn skip_used_replies(wired: &WiredRuntime, run: &RunId) -> Result<()>
     Ok(())
 }
 
-/// The workflow as it is now.
+/// The present definition of the workflow.
 fn upgraded_program(
     catalog: &ConfigCatalog,
     summary: &RunSummary,
@@ -225,11 +225,11 @@ async fn redeem_token(
 /// An answer that was given before, in the same way.
 struct DuplicateAnswer {
     run: RunId,
-    /// What was recorded of it.
+    /// The recorded answer.
     answer: String,
 }
 
-/// Says what came of an answer that was given before.
+/// Prints the outcome of an answer that was given before.
 fn report_repeated_answer(
     handle: &RuntimeHandle,
     repetition: &DuplicateAnswer,
@@ -255,7 +255,7 @@ fn report_repeated_answer(
 
 type AnswersOrPauses = Result<ResumeRequest, Vec<OpenPause>>;
 
-/// Puts what was typed where it belongs; outside, what has to be answered first.
+/// Puts the typed answer into the request; the outer error: pauses that need an answer first.
 fn place_typed_answer(
     handle: &RuntimeHandle,
     summary: &RunSummary,
@@ -267,7 +267,7 @@ fn place_typed_answer(
     let open = handle.open_pauses(run, going.program.as_ref()).map_err(|error| token_error(error.into()))?;
     let needs = |pause: &&OpenPause| match pause.reason {
         PauseReason::Approval => !args.yes,
-        // nobody is given more money unasked
+        // a budget is raised only if the user says so
         PauseReason::Budget => more.is_none(),
         PauseReason::Input | PauseReason::UncertainEffect => true,
         PauseReason::Error | PauseReason::Limit | PauseReason::User | PauseReason::Delegate => false,
@@ -311,13 +311,13 @@ fn place_typed_answer(
         ([], Some(_)) if open.is_empty() && summary.progress.status == RunStatus::Interrupted => bail!(
             "run {run} asks nothing yet: it was interrupted\nhint: resume it without --results; what it must know then, it asks"
         ),
-        // one that has ended is told so
+        // `resume` itself refuses a run that has ended
         ([], Some(_)) if open.is_empty() => {}
         ([], Some(_)) => bail!("run {run} waits for no answer\nhint: resume it without --results"),
         ([only], Some(results)) => {
             answer_to(only, results, &mut going).map_err(|problem| anyhow!("{problem}"))?;
         }
-        // what can go on without an answer does; the others stay open
+        // resumes what needs no answer; the other pauses stay open
         (_, None) if !going.answers.is_empty() || !going.decisions.is_empty() => {}
         (several, _) => return Ok(Err(several.iter().map(|pause| (*pause).clone()).collect())),
     }

@@ -1,4 +1,4 @@
-//! A scripted run from its file to its verdict: every port is a scripted one, so nothing of the world is touched.
+//! A scripted run from its file to its verdict: every port is a scripted one, so it has no side effects.
 
 use std::sync::Arc;
 
@@ -40,7 +40,7 @@ pub enum SimulationModel {
     Played(ModelCallPlayer),
     /// Real ones, while they are recorded.
     Recorded(ModelCallRecorder),
-    /// Nobody wrote replies: anything that fits.
+    /// Without replies: made-up answers.
     Any(MockModel),
 }
 
@@ -88,7 +88,7 @@ pub struct ScriptedRun {
 }
 
 impl ScriptedRun {
-    /// Without a script: whoever is asked says something that fits, every tool and step goes well.
+    /// Without a script: models answer with fitting made-up values, every tool and step succeeds.
     pub fn with_improvised_answers(catalog: &ConfigCatalog, program: &WorkflowProgram) -> Self {
         let parameters = program.workflows.first().map(|root| root.inputs.as_slice()).unwrap_or_default();
         let step = |name: &str, data: Value| (name.to_owned(), vec![repeated_result("", Some(data))]);

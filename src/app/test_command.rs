@@ -1,4 +1,4 @@
-//! `test`: finds the tests of all layers, plays them at once, and tells them in the order of their files.
+//! `test`: finds the tests of all layers, plays them at once, and reports them in the order of their files.
 
 use std::cell::LazyCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -35,7 +35,7 @@ use synthdev_domain::source_location::ConfigLayer;
 /// Threads; more would only wait for each other.
 const MOST_JOBS: usize = 32;
 
-/// What was asked for: whole files, or every test of these workflows.
+/// The selected tests: whole files, or every test of these workflows.
 #[derive(Default)]
 struct TestSelection {
     names: Vec<String>,
@@ -43,7 +43,7 @@ struct TestSelection {
     workflows: Vec<SourceFile>,
 }
 
-/// One test with what is known of it before it is played.
+/// One test before it is played.
 struct PlannedTest {
     file: String,
     workflow: String,
@@ -101,7 +101,7 @@ fn print_unread_files(gathered: &GatheredSources) {
     }
 }
 
-/// Paths are read here; everything else is the name of a workflow.
+/// A path is read at once; any other target is the name of a workflow.
 fn parse_test_selection(targets: &[String]) -> Result<TestSelection> {
     let mut wanted = TestSelection::default();
     for target in targets {
@@ -155,7 +155,7 @@ fn plan_tests(studio: &mut TestRecordings<'_>, files: &[SourceFile], names: &[St
         let own =
             test_file::tested_workflow(&file.name).is_some_and(|name| names.iter().any(|one| one == name));
         if broken {
-            // its tests may be the wanted ones: nobody can tell
+            // its tests may be among the selected ones, which cannot be known
             if whole || own {
                 plan.diagnostics.append(&mut found);
                 plan.unusable_count += 1;
@@ -171,7 +171,7 @@ fn plan_tests(studio: &mut TestRecordings<'_>, files: &[SourceFile], names: &[St
     plan
 }
 
-/// The workflow that a test is for; empty where nothing says it.
+/// The workflow that a test is for; empty if neither the test nor the file names one.
 pub(super) fn tested_workflow_name(file: &SourceFile, test: &TestScenario) -> String {
     let named = test.workflow.as_ref().map(|name| name.value.clone());
     named.or_else(|| test_file::tested_workflow(&file.name).map(str::to_owned)).unwrap_or_default()
@@ -242,7 +242,7 @@ impl TestPlan {
     }
 }
 
-/// What is recorded are tests that name a recording, and not every workflow has one.
+/// Only tests that name a recording can be recorded, and not every workflow has one.
 fn something_to_play(catalog: &ConfigCatalog, names: &[String], plan: &TestPlan, record: bool) -> Result<()> {
     if !record {
         return unknown_names(catalog, names, plan);
@@ -258,7 +258,7 @@ fn something_to_play(catalog: &ConfigCatalog, names: &[String], plan: &TestPlan,
     Ok(())
 }
 
-/// A name without any test is a slip, or a workflow that nobody tests: neither has passed.
+/// A name without any test is a typo, or a workflow without tests: neither has passed.
 fn unknown_names(catalog: &ConfigCatalog, names: &[String], plan: &TestPlan) -> Result<()> {
     for name in names {
         if plan.entries.iter().any(|entry| entry.workflow == *name) || plan.unusable_count > 0 {

@@ -1,6 +1,6 @@
-//! Going back: steps, forks, rewinding, undo, replay, cancel, and why a step was taken.
+//! Time travel: steps, forks, rewinding, undo, replay, cancel, and why a step was taken.
 //!
-//! Refuses to change files anywhere but in the project that the run worked in, and before its files were shown.
+//! Changes files only in the project that the run worked in, and only after showing them.
 
 mod restore_files;
 mod set_data;
@@ -227,11 +227,11 @@ pub(super) fn explain_step(world: &CliContext, run: &str, step: u32, json: bool)
 fn find_run(world: &CliContext, run: &str) -> Result<(RuntimeHandle, RunSummary)> {
     let handle = open_reader(world)?.handle;
     let run = handle.summary(run).map_err(store_error)?;
-    // an isolated run has files of its own: nobody else works there
+    // an isolated run has files of its own, so it needs no lock
     Ok(if run.worktree.is_some() { (handle.without_project_lock(), run) } else { (handle, run) })
 }
 
-/// The workflow of the run as it is in a file, checked.
+/// The present definition of the run's workflow, checked.
 fn current_definition(
     world: &CliContext,
     handle: &RuntimeHandle,

@@ -16,26 +16,27 @@ use synthdev_config::trust::{TrustBook, TrustVerdict, fingerprint_files};
 /// The project's own folder.
 pub(super) const FOLDER: &str = ".synthdev";
 
-/// The pieces of a project that can make the program do something, read once: what is judged is what is used.
+/// The files of a project that can make the program act, read once: the files that are judged are the ones that are
+/// used.
 #[derive(Clone, Default)]
 pub(super) struct ProjectFiles {
     /// Relative path and text.
     pub(super) readable_files: Vec<(String, String)>,
-    /// Relative path and why not. They count too: once they can be read, they must be asked about.
+    /// Relative path and error. They count too: they need consent once they can be read.
     pub(super) unreadable_files: Vec<(String, String)>,
-    /// Test files, or why they cannot be read. They run nothing but what is trusted anyway, on scripted words and
-    /// tools: changing one asks nobody again.
+    /// Test files, or why they cannot be read. They run only trusted definitions, with scripted replies and tools: a
+    /// changed one needs no new consent.
     pub(super) tests: Vec<(String, Result<String, String>)>,
-    /// `FILE -> TARGET` of links that stay in the project: what is no link any more, or another one, is asked about.
+    /// `FILE -> TARGET` of links that stay in the project: a changed or replaced link needs new consent.
     links: Vec<(String, String)>,
-    /// `AGENTS.md`, or why it cannot be read. Agents follow it, so what it says is asked about.
+    /// `AGENTS.md`, or why it cannot be read. Agents follow it, so its text needs consent.
     pub(super) guidance: Option<Result<String, String>>,
-    /// What git, and its library, open outside of the project because the repository says so.
+    /// Files outside of the project that git and its library open because the repository refers to them.
     outside_links: Vec<String>,
 }
 
 impl ProjectFiles {
-    /// Everything that is judged, by what it says.
+    /// All files to be judged, with their texts.
     pub(super) fn all_texts(&self) -> Vec<(String, String)> {
         let said = |text: &Result<String, String>| match text {
             Ok(text) | Err(text) => (GUIDANCE.to_owned(), text.clone()),
@@ -146,7 +147,7 @@ pub(super) fn decide_trust(world: &CliContext, files: &ProjectFiles, allow: bool
     Ok(TrustVerdict::Trusted)
 }
 
-/// What is not used, in one line for stderr; `None` when all is trusted.
+/// What is not used, in one line for stderr; `None` if everything is trusted.
 pub(super) fn untrusted_notice(verdict: &TrustVerdict) -> Option<String> {
     if let Some([_, ..]) = verdict.excluded_files() {
         let new = join_names(verdict.excluded_files().unwrap_or_default(), ", ");

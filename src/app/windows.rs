@@ -1,5 +1,5 @@
-//! Windows that only the models' servers know, before a run begins: what is told is recorded with the run, as if it were
-//! set. Servers near by are asked, once; no other one is, and none that a script or a recording stands in for.
+//! Windows that only the models' servers know, before a run begins: an answer is recorded with the run, as if it were
+//! set. Asks local servers only, once each, and none that a script or a recording replaces.
 
 use anyhow::Result;
 use futures_util::future::join_all;
@@ -15,12 +15,12 @@ pub(super) fn are_windows_known(providers: &ModelProviders, program: &WorkflowPr
     choices_with_unknown_window(program).iter().all(|choice| providers.known_window(choice).is_some())
 }
 
-/// Sets what servers have told before.
+/// Sets the windows that servers have reported before.
 pub(super) fn apply_known_windows(providers: &ModelProviders, program: &mut WorkflowProgram) {
     set_windows(program, &|choice| providers.known_window(choice).flatten());
 }
 
-/// Asks what is not known, all servers at once. Whoever gives the start up drops this.
+/// Asks for unknown windows, all servers at once. Dropping the future cancels this.
 pub(super) async fn ask_unknown_windows(providers: &ModelProviders, program: &mut WorkflowProgram) {
     let unknown = choices_with_unknown_window(program);
     join_all(unknown.iter().map(|choice| providers.window(choice))).await;

@@ -449,26 +449,26 @@ pub enum CompletionShell {
     Zsh,
 }
 
-/// Where flags for settings stand in the help.
+/// Heading of the flags for settings in the help.
 const SETTINGS: &str = "Settings for this start";
 /// Commands that ask models: their help lists the settings, too.
 const WITH_SETTINGS: [&str; 5] = ["run", "resume", "retry", "configure", "mcp"];
 
-/// What was typed. Flags for settings are taken everywhere, and listed where they are looked for.
+/// Parses the command line. Every command accepts flags for settings; the help lists them where they matter.
 ///
 /// # Errors
-/// It cannot be understood, or help was asked for.
+/// It cannot be parsed, or help was requested.
 pub fn parse() -> Result<CliArgs, clap::Error> {
     use clap::FromArgMatches;
     let matches = build_command().try_get_matches()?;
     CliArgs::from_arg_matches(&matches).map_err(|error| error.format(&mut build_command()))
 }
 
-/// The command line as it is parsed and told.
+/// The command line as it is parsed and shown in the help.
 pub fn build_command() -> clap::Command {
     use clap::CommandFactory;
     let mut root = CliArgs::command();
-    // from here on every command has flags of its own for settings
+    // after this every command has its own copy of the flags for settings
     root.build();
     tidy_help(root, true)
 }
@@ -482,7 +482,7 @@ fn tidy_help(command: clap::Command, root: bool) -> clap::Command {
     command.mut_subcommands(|below| tidy_help(below, false))
 }
 
-/// The completion script of `shell`. Not written as it is made: the generator panics where nobody reads.
+/// The completion script of `shell`. Returned instead of written: the generator panics on a closed output.
 pub fn completion_script(shell: CompletionShell) -> Vec<u8> {
     use clap::CommandFactory;
     use clap_complete::Shell;

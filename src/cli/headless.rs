@@ -35,7 +35,7 @@ pub struct HeadlessOutput {
     pub json: bool,
     /// One JSON event a line.
     pub events: bool,
-    /// Progress for people, on stderr.
+    /// Progress for the user, on stderr.
     pub progress: bool,
 }
 
@@ -87,12 +87,12 @@ impl Default for FinalReport {
     }
 }
 
-/// Who wants the program to stop.
+/// The source of a request to stop the program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum InterruptSource {
-    /// The person: the run is cancelled.
+    /// The user: the run is cancelled.
     Person,
-    /// The system, or the terminal went away: the run is left as it is, to be taken up again.
+    /// The system, or the terminal was closed: the run is left as it is, and can be resumed.
     System,
 }
 
@@ -109,8 +109,8 @@ pub struct PauseReport {
     pub expires_in_seconds: Option<u64>,
 }
 
-/// Stays with a run to its end. `events` were subscribed to before it was set going. `leftovers` is asked at the end
-/// for warnings of the model (unused scripted replies). Events that cannot be written are told of once and end nothing.
+/// Follows a run to its end. The subscription `events` begins before the run is started. Calls `leftovers` at the end
+/// for warnings of the model (unused scripted replies). A failure to write events is reported once and ends nothing.
 ///
 /// # Errors
 /// None of its own.
@@ -144,12 +144,12 @@ pub async fn follow_run(
                 }
                 match printed {
                     Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
-                        // Nobody reads any more: the run ends as if cancelled, recorded and with its tools.
+                        // The reader has closed stdout: the run ends as if cancelled, recorded and with its tools.
                         show.events = false;
                         handle.send_command(&run, RunCommand::Cancel);
                     }
                     Err(error) => {
-                        // the run is not at fault: it goes on, and all of it is in the history
+                        // this is no failure of the run: it continues, and the history has all of it
                         show.events = false;
                         print_stderr(lost_output_message("an event", &error, &run));
                     }
@@ -208,7 +208,7 @@ fn pause_reports(handle: &RuntimeHandle, run: &RunId) -> Vec<PauseReport> {
     open.into_iter().map(with_token).collect()
 }
 
-/// States that are entered no second time when a run goes on: said first, as others are when they are entered.
+/// States that a resumed run does not enter again: printed first, as others are when they are entered.
 pub fn print_retried_states(open: &[OpenPause], show: HeadlessOutput) {
     for pause in open.iter().filter(|pause| show.progress && pause.reason == PauseReason::Error) {
         print_stderr(format_args!("● {} (again)", safe_name(&pause.state)));
@@ -290,7 +290,7 @@ fn log_progress(event: &RunEvent) {
         }
         RunEvent::Warning { text, .. } => print_stderr(format_args!("warning: {text}")),
         RunEvent::SnapshotFailed { reason } => print_stderr(format_args!("warning: no snapshot: {reason}")),
-        // the state that it enters says as much
+        // the event of the state that it enters is printed
         RunEvent::BranchStarted { .. } => {}
         other => {
             if let Some(line) = event_lines::event_line(other) {
@@ -300,7 +300,7 @@ fn log_progress(event: &RunEvent) {
     }
 }
 
-/// What to say of output that was lost.
+/// The message about output that could not be written.
 fn lost_output_message(what: &str, error: &io::Error, run: &RunId) -> String {
     format!(
         "error: {what} could not be written to stdout: {error}\nhint: synthdev runs show {run} --json has all of it"
@@ -367,7 +367,7 @@ pub fn result_text(report: &FinalReport) -> String {
     lines.join("\n")
 }
 
-/// What went wrong; that nobody was there to approve a tool is no error of anything.
+/// The error as lines; a tool that had no user to approve it is no error.
 fn error_lines(error: &RunError, report: &FinalReport) -> Vec<String> {
     let state =
         error.state.as_ref().map(|state| format!("in state {}: ", safe_name(state))).unwrap_or_default();
@@ -378,7 +378,7 @@ fn error_lines(error: &RunError, report: &FinalReport) -> Vec<String> {
             report.run_id.as_ref().map_or_else(String::new, |run| format!(", or synthdev resume {run}"));
         let needed =
             format!("needs approval, and no terminal is attached to ask for it; --yes allows{resume}");
-        // what waits is told whole below
+        // the pauses are printed in full below
         return if report.pauses.is_empty() { vec![needed, detail] } else { vec![needed] };
     }
     let place = error.place.as_ref().map(|place| format!(" ({place})")).unwrap_or_default();
@@ -387,7 +387,7 @@ fn error_lines(error: &RunError, report: &FinalReport) -> Vec<String> {
     lines
 }
 
-/// How a run that waits, or was left, is taken up again: for each pause what it waits for, and the whole command.
+/// How to resume a run that waits, or was left: for each pause what it waits for, and the whole command.
 fn resume_hints(run: &RunId, report: &FinalReport) -> Vec<String> {
     let mut lines = Vec::new();
     let differs = report.error.as_ref().is_some_and(|error| error.root_cause().code == DRIFT);

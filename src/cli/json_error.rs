@@ -1,15 +1,15 @@
-//! What could not be done, for scripts: with `--json` every error is one object on stdout, too.
+//! Errors for scripts: with `--json` every error is one object on stdout, too.
 //!
-//! Owns the form only; what is wrong is said by whoever refused, as a message with `hint: …` on lines of its own.
+//! Owns the form only; the text comes from the code that failed, as a message with `hint: …` on lines of its own.
 
 use std::fmt;
 
 use serde_json::{Value, json};
 
-/// An error that people were told already, in more than one line: findings in a file.
+/// An error that was printed already, in more than one line: findings in a file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ReportedError {
-    /// The first of what is wrong, in one line.
+    /// The first error, in one line.
     pub message: String,
     pub hint: Option<String>,
 }
@@ -22,7 +22,7 @@ impl fmt::Display for ReportedError {
 
 impl std::error::Error for ReportedError {}
 
-/// Nothing was done because what was typed cannot be understood.
+/// The command line cannot be parsed; nothing was done.
 pub const USAGE: &str = "usage";
 
 /// `{"error": {"code", "message", "hint"}}`: `definition` for a file or setting with errors, else `refused`.
@@ -33,7 +33,7 @@ pub fn error_json(error: &anyhow::Error) -> Value {
     }
 }
 
-/// The same of a text as people see it.
+/// The same from a text for the user.
 pub fn from_text(code: &str, text: &str) -> Value {
     let text = text.trim();
     let text = text.strip_prefix("error: ").unwrap_or(text);

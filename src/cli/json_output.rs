@@ -1,6 +1,6 @@
-//! Data on its way to stdout: every `--json` and `--events` answer is written here. What would steer a terminal (C1
-//! controls, overrides of the writing direction) is spelled `\u….` in it: the value is the same, and nobody who looks
-//! at it is fooled.
+//! JSON on its way to stdout: every `--json` and `--events` answer is written with this. Characters that would control
+//! a terminal (C1 controls, overrides of the writing direction) are escaped as `\u….`: the value is the same, and safe
+//! to print.
 
 use std::io::{self, Write};
 

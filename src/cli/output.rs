@@ -1,4 +1,4 @@
-//! Numbers and times as people read them, and text made safe for a terminal.
+//! Numbers and times as users read them, and text made safe for a terminal.
 
 use std::fmt::{self, Display};
 use std::io::{self, Write};
@@ -9,15 +9,15 @@ use synthdev_domain::journal::{OpenPause, PauseReason};
 use synthdev_domain::question_text::{MARK, QuestionLine, plain_rows, quoted_lines};
 use synthdev_domain::terminal_safe;
 
-/// Columns of what people read.
+/// Columns of text for users.
 pub const WIDTH: usize = 80;
 
-/// Text for people on its way to stdout: every human form of an answer is written through this, so that no name,
-/// file or reply steers the terminal. JSON does not pass here: it is data and stays as it is.
+/// Text for users on its way to stdout: every human-readable answer is written through this, so that no name, file or
+/// reply controls the terminal. JSON does not pass through this: it is data and stays unchanged.
 pub struct TerminalSafeWriter<'a>(pub &'a mut dyn Write);
 
 impl Write for TerminalSafeWriter<'_> {
-    /// One call is taken for whole characters; what is no UTF-8 is shown as U+FFFD.
+    /// Each call must contain whole characters; invalid UTF-8 is shown as U+FFFD.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0.write_all(terminal_safe(&String::from_utf8_lossy(bytes)).as_bytes())?;
         Ok(bytes.len())
@@ -32,17 +32,17 @@ impl Write for TerminalSafeWriter<'_> {
     }
 }
 
-/// A line for people on stderr. Nobody's data: a closed stderr neither stops nor breaks a run.
+/// A line for the user on stderr. It is no data: a closed stderr neither stops nor breaks a run.
 pub fn print_stderr(text: impl Display) {
     print_stderr_styled(&terminal_safe(&text.to_string()));
 }
 
-/// One JSON object in one line on stdout. Nobody reads it any more: that is no error.
+/// One JSON object in one line on stdout. A closed stdout is no error.
 pub fn print_json(value: &serde_json::Value) {
     let _ = writeln!(io::stdout().lock(), "{value}");
 }
 
-/// As `tell`, for a text with colours of our own: whoever painted it has shown what is foreign in it with `safe`.
+/// As `print_stderr`, for a text with our own colours: the caller has made foreign parts safe already.
 pub fn print_stderr_styled(text: &str) {
     let _ = writeln!(io::stderr().lock(), "{text}");
 }
@@ -52,7 +52,7 @@ pub fn terminal_safe(text: &str) -> String {
     terminal_safe::escape_controls(text).into_owned()
 }
 
-/// The name of a file, a state, a tool, …: it stays inside its line.
+/// The name of a file, a state, a tool, …, escaped so that it fits one line.
 pub fn safe_name(text: &str) -> String {
     terminal_safe::escape_name(text).into_owned()
 }
@@ -73,7 +73,8 @@ pub fn one_line(text: &str, most: usize) -> String {
     format!("{short}…")
 }
 
-/// What is asked, whole, behind `lead` or below it: who answers has seen all of it. Rows that others wrote bear a mark.
+/// The whole question, after `lead` or below it, so that the user sees all of it before answering. Foreign lines have a
+/// mark.
 pub fn question_rows(lead: &str, pause: &OpenPause) -> Vec<String> {
     let lines: Vec<QuestionLine> = match pause.reason {
         // it is laid out already
@@ -99,7 +100,7 @@ pub fn question_rows(lead: &str, pause: &OpenPause) -> Vec<String> {
     std::iter::once(format!("{lead}:")).chain(rows).collect()
 }
 
-/// What a pause waits for, behind `waits`: `for approval`, `for a text`, `to go on`.
+/// What a pause waits for, after the word `waits`: `for approval`, `for a text`, `to go on`.
 pub fn awaited_answer(pause: &OpenPause) -> String {
     match (pause.reason, pause.kind.as_deref()) {
         (PauseReason::Approval, _) => "for approval".to_owned(),

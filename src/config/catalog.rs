@@ -1,5 +1,5 @@
-//! What everybody uses: all files of all layers as one value, with everything that is wrong with them.
-//! Loading is cheap (no script is parsed); a workflow is checked when it is asked for. Never reads a file.
+//! The configuration: all files of all layers as one value, with their diagnostics. Loading is cheap (no script is
+//! parsed); a workflow is checked on demand. Never reads a file.
 
 mod misdirected_keys;
 pub mod programs;
@@ -44,7 +44,7 @@ pub struct ConfigSources {
     pub models: Vec<SourceFile>,
     pub roles: Vec<SourceFile>,
     pub workflows: Vec<SourceFile>,
-    /// Script files and prompts that stand below the workflow directories.
+    /// Script files and prompts below the workflow directories.
     pub texts: Vec<SourceFile>,
     /// For those beside workflow files that are named on the command line.
     pub reader: Option<CompanionReader>,
@@ -77,7 +77,7 @@ pub struct ConfigCatalog {
 }
 
 impl ConfigCatalog {
-    /// Reads every text. Problems never hide what is sound: see [`ConfigCatalog::diagnostics`].
+    /// Reads every text. An error in one definition never hides the sound ones: see [`ConfigCatalog::diagnostics`].
     /// `tools` are all tools of the product.
     pub fn load(sources: ConfigSources, tools: Vec<ToolSpec>) -> Self {
         let (environment, mut diagnostics) = EnvironmentVars::load(&sources.environment, &sources.dotenv);
@@ -160,8 +160,8 @@ impl ConfigCatalog {
         &self.diagnostics
     }
 
-    /// What is wrong with a file of settings, models or roles that is none of this configuration, as it would be read
-    /// beside what is shipped.
+    /// The diagnostics of a file of settings, models or roles that this configuration does not include, read together
+    /// with the built-in files.
     pub fn check_unloaded_file(&self, file: &SourceFile, kind: FileKind) -> Vec<Diagnostic> {
         let shipped = |list: &[SourceFile]| -> Vec<SourceFile> {
             let shipped = list.iter().filter(|one| one.layer == ConfigLayer::BuiltIn).cloned();
@@ -183,7 +183,7 @@ impl ConfigCatalog {
         self.diagnostics.iter().any(|finding| finding.severity == DiagnosticSeverity::Error)
     }
 
-    /// What agents of a run that starts now are told beside their roles.
+    /// The system context of a run that starts now.
     pub fn system_context(&self, facts: &SystemContextFacts) -> SystemContext {
         system_context::build_system_context(
             &self.files.templates,
@@ -235,8 +235,8 @@ impl ConfigCatalog {
         open.collect()
     }
 
-    /// Where a key belongs that the person saves now, for a provider or for a level's own server. Files of the project
-    /// are not listened to.
+    /// The origin for a key that the user saves now, for a provider or for a level's own server. Ignores files of the
+    /// project.
     pub fn origin_for_saved_key(&self, provider: Option<&str>, level: &str) -> Option<String> {
         let ConfigView { settings, models, environment } = self.view_for(ConfigPerspective::Person);
         let keys = key_ring(&settings, &models, &environment);
@@ -253,8 +253,8 @@ impl ConfigCatalog {
         }
     }
 
-    /// What the person's own settings files and catalogue say by themselves: no environment, no options, no project.
-    /// A key that is saved there belongs to the server that they name.
+    /// The configuration of the user's own settings files and catalogue: no environment, no options, no project. A key
+    /// that is saved there belongs to the server that they name.
     #[must_use]
     pub fn user_files_only(&self) -> Self {
         let own = |list: &[SourceFile]| -> Vec<SourceFile> {
@@ -264,7 +264,7 @@ impl ConfigCatalog {
         Self::load(ConfigSources { settings, models, ..ConfigSources::default() }, Vec::new())
     }
 
-    /// The configuration as these words alone make it. Nobody is told of its mistakes twice.
+    /// The configuration as this perspective sees it. Drops the diagnostics, because `load` has reported them.
     fn view_for(&self, whose: ConfigPerspective) -> ConfigView {
         let files = &self.files;
         let of_project = |list: &[SourceFile]| list.iter().any(|file| file.layer == ConfigLayer::Project);
@@ -312,15 +312,15 @@ impl ConfigCatalog {
     /// The model of a level: base, smart or fast.
     ///
     /// # Errors
-    /// What is not set, with how to set it.
+    /// The missing setting, and how to set it.
     pub fn model_for_level(&self, level: &str) -> Result<ModelChoice, Box<Diagnostic>> {
         self.select_model(&ModelSelector::for_level(level))
     }
 
-    /// The model for what an agent asks: a level, and what it wants otherwise.
+    /// The model for a selector: a level, and what the agent overrides.
     ///
     /// # Errors
-    /// What is not set, with how to set it.
+    /// The missing setting, and how to set it.
     pub fn select_model(&self, wish: &ModelSelector) -> Result<ModelChoice, Box<Diagnostic>> {
         let resolver = self.model_resolver();
         resolver.resolve_choice(wish)

@@ -32,7 +32,7 @@ pub fn suggest_or_list(word: &str, noun: &str, candidates: &[&str]) -> Option<St
         .or_else(|| (!candidates.is_empty()).then(|| format!("{noun}: {}", join_limited(candidates))))
 }
 
-/// Names that a list shows: nobody reads ten thousand.
+/// Most names that a list shows: a longer one cannot be read.
 const LISTED: usize = 40;
 
 /// The names in one line; of many the first ones and how many more there are.

@@ -142,8 +142,8 @@ impl RoleLookup {
     }
 }
 
-/// The tools of a role, in the order of `tools`, and warnings for people: no list at all means no tools;
-/// a name that no tool has (W09).
+/// The tools of a role, in the order of `tools`, and warnings for the user: no list at all means no tools; a name that
+/// no tool has (W09).
 pub fn tools_for(role: &Role, tools: &[ToolSpec]) -> (Vec<ToolSpec>, Vec<String>) {
     let (texts, include) = match (&role.included_tools, &role.excluded_tools) {
         (Some(included), _) => (included, true),
@@ -172,11 +172,11 @@ pub fn tools_for(role: &Role, tools: &[ToolSpec]) -> (Vec<ToolSpec>, Vec<String>
             }
         }
     }
-    // An unreadable pattern in an exclusion could let a forbidden tool through: then nothing is given.
+    // An unreadable pattern in an exclusion could let a forbidden tool through: the role gets no tools then.
     if !include && patterns.len() < texts.len() {
         return (Vec::new(), warnings);
     }
-    // whoever may stop the run for an answer is named: neither a star nor an exclusion of others gives it
+    // a role must name the tool that can stop the run for an answer: neither `*` nor an exclusion of others gives it
     let named = include && texts.iter().any(|text| text == ASK_PERSON);
     let allowed = |tool: &&ToolSpec| named || tool.name != ASK_PERSON;
     let matched =

@@ -42,7 +42,7 @@ pub struct EffectiveSetting {
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct EffectiveSettings {
     values: BTreeMap<String, EffectiveSetting>,
-    /// What was set for the same path further down, the weakest first.
+    /// Values for the same path in weaker layers, the weakest first.
     weaker_values: BTreeMap<String, Vec<EffectiveSetting>>,
 }
 
@@ -106,12 +106,12 @@ impl EffectiveSettings {
         self.get(&format!("levels.{level}.{field}"))
     }
 
-    /// A field of a level, or of base where the level says nothing.
+    /// A field of a level, or of base where the level has none.
     pub fn level_setting(&self, level: &str, field: &str) -> Option<&EffectiveSetting> {
         self.own_level_setting(level, field).or_else(|| self.own_level_setting("base", field))
     }
 
-    /// Tool rounds before a person is asked to go on, 1 to 200.
+    /// Tool rounds before the run asks the user whether to continue, 1 to 200.
     pub fn max_tool_calls(&self) -> u32 {
         self.number("max_tool_calls")
     }
@@ -149,12 +149,12 @@ impl EffectiveSettings {
         self.value("vim").and_then(Value::as_bool).unwrap_or_default()
     }
 
-    /// What a command of the person prints goes along with their next text.
+    /// The output of a command of the user is added to their next message.
     pub fn adds_output(&self) -> bool {
         self.value("cmd.add_output").and_then(Value::as_bool).unwrap_or_default()
     }
 
-    /// What agents are told beside their roles.
+    /// The parts of the system context that agents get.
     pub fn system_context_options(&self) -> SystemContextOptions {
         let flag = |path: &str| self.value(path).and_then(Value::as_bool).unwrap_or_default();
         SystemContextOptions {
@@ -164,7 +164,7 @@ impl EffectiveSettings {
         }
     }
 
-    /// How many names of the project's files agents are told.
+    /// The number of names of the project's files in the system context.
     pub fn prompt_files(&self) -> usize {
         self.number("prompt.files")
     }
@@ -255,7 +255,7 @@ impl EffectiveSettings {
         }
     }
 
-    /// What is set; whether a model accepts it is decided by `models`.
+    /// The parameters as set; `models` decides whether a model accepts them.
     pub fn parameters(&self) -> ModelParameters {
         let real = |name: &str| self.value(&format!("parameters.{name}")).and_then(Value::as_f64);
         let whole = |name: &str| self.value(&format!("parameters.{name}")).and_then(Value::as_u64);
@@ -276,7 +276,7 @@ impl EffectiveSettings {
         self.settings_below("keys.").filter_map(|(provider, setting)| Some((provider, setting.secret()?)))
     }
 
-    /// What is set for a path, the strongest first.
+    /// All values for a path, the strongest first.
     pub fn all_values(&self, path: &str) -> impl Iterator<Item = &EffectiveSetting> {
         let below = self.weaker_values.get(path).into_iter().flatten().rev();
         self.get(path).into_iter().chain(below)
@@ -369,7 +369,7 @@ impl EffectiveSetting {
         }
     }
 
-    /// The server that a key was saved for, if that is said.
+    /// The server that a key was saved for, if it is recorded.
     pub fn key_origin(&self) -> Option<&str> {
         match &self.setting_value {
             SettingValue::Secret { home, .. } => home.as_deref(),
@@ -378,7 +378,7 @@ impl EffectiveSetting {
     }
 }
 
-/// Whether a level names a provider of its own: then base's URL and key belong to somebody else.
+/// Whether a level names a provider of its own: then base's URL and key are for a different server.
 pub fn has_own_provider(settings: &EffectiveSettings, level: &str) -> bool {
     let own = settings.own_level_setting(level, "provider").and_then(EffectiveSetting::as_str);
     own.is_some() && own != settings.own_level_setting("base", "provider").and_then(EffectiveSetting::as_str)

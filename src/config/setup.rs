@@ -1,5 +1,5 @@
-//! Setting up models: what a person chose, and what that changes in their files. Settings go into settings.json, keys
-//! into keys.json beside it. Refuses: files themselves, and keys in any text.
+//! Setting up models: the user's choices, and the changes to their files. Settings go into settings.json, keys into
+//! keys.json beside it. Refuses: file access, and keys in any text.
 
 pub mod edit_json;
 
@@ -16,7 +16,7 @@ use synthdev_domain::terminal_safe;
 /// The file of keys beside settings.json; only its owner can read it.
 pub const KEYS_FILE: &str = "keys.json";
 
-/// One level as it was chosen. `None` leaves what is set.
+/// The choices for one level. `None` leaves the setting unchanged.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct LevelSetup {
     /// base, smart or fast.
@@ -35,18 +35,18 @@ pub struct LevelSetup {
 pub struct CurrentLevelSetup<'a> {
     /// It asks the server already that was chosen.
     pub same_server: bool,
-    /// A key that stands at the level itself, with the provider of the catalogue that it is for. It moves to where the
-    /// keys of providers are when the level is given to somebody else.
+    /// A key that is set at the level itself, with its provider in the catalogue. It moves to the keys of providers
+    /// when the level changes to another provider.
     pub own_key: Option<(&'a str, SavedKey<'a>)>,
     /// The server that a new key is for, if it is known.
     pub home: Option<&'a str>,
 }
 
-/// A key as it is written down: with its server, so that it never goes to another one.
+/// A key as it is stored: with its server, so that it never goes to another one.
 #[derive(Clone, Copy, Debug)]
 pub struct SavedKey<'a> {
     pub key: &'a SecretText,
-    /// A base URL; `None` where nobody knows.
+    /// A base URL; `None` if it is unknown.
     pub home: Option<&'a str>,
 }
 
@@ -65,10 +65,10 @@ pub struct SetupChanges {
 }
 
 impl LevelSetup {
-    /// Checks names and texts before anything is asked or written.
+    /// Checks names and texts before the program asks or writes anything.
     ///
     /// # Errors
-    /// What is wrong, with the fix.
+    /// The mistake, with its fix.
     pub fn check_level(&self, models: &ProviderCatalog) -> Result<(), String> {
         if let Some(provider) = self.provider.as_deref()
             && provider != CUSTOM
@@ -109,7 +109,7 @@ impl LevelSetup {
             changes.settings.push(set_or_not(level("provider"), known.clone()));
             changes.settings.push(set_or_not(level("base_url"), self.base_url.clone()));
         }
-        // the key that stands at the level is for the server that it had
+        // the key at the level is for its former server
         if self.key.is_some() || (placed && !now.same_server) {
             changes.settings.push(unset_setting(own_key.clone()));
             changes.keys.push(unset_setting(own_key.clone()));

@@ -11,7 +11,7 @@ use synthdev_domain::source_location::{ConfigLayer, SourceLocation};
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SourceFile {
     pub layer: ConfigLayer,
-    /// As shown to people: `built-in:workflows/coder_reviewer.json`, `.synthdev/roles/x.json`.
+    /// As shown to the user: `built-in:workflows/coder_reviewer.json`, `.synthdev/roles/x.json`.
     pub name: String,
     pub text: Arc<str>,
 }
@@ -71,7 +71,7 @@ impl LineStarts {
         Self(marks)
     }
 
-    /// As [`SourceFile::place`] of the file that has this text.
+    /// As [`SourceFile::location_at`] of the file that has this text.
     pub fn location_at(&self, file: &SourceFile, offset: usize) -> SourceLocation {
         let at = file.text.floor_char_boundary(offset);
         let known = self.0.partition_point(|mark| mark.offset <= at);
@@ -86,7 +86,7 @@ impl LineStarts {
     }
 }
 
-/// Findings of one file that are kept: nobody reads more, and a file of garbage could hold millions.
+/// Most findings that are kept for one file: a file of garbage could cause millions.
 const MOST: usize = 200;
 
 /// Collects every problem of one file in one pass.
@@ -149,7 +149,7 @@ impl<'a> FileDiagnostics<'a> {
         self.add_diagnostic(DiagnosticSeverity::Warning, code, span, message, hint);
     }
 
-    /// Whether more would be left out: what is costly to say need not be said.
+    /// Whether further findings are dropped: callers skip expensive checks then.
     pub fn is_full(&self) -> bool {
         self.list.len() >= MOST
     }

@@ -42,7 +42,7 @@ pub use expect::{CostExpected, ErrorExpected, MessageExpected, TestExpectation};
 
 /// How the names of test files end.
 pub const ENDING: &str = ".test.json";
-/// When a simulated run begins, unless the file says otherwise: 2026-01-01 UTC.
+/// Start time of a simulated run, unless the file sets one: 2026-01-01 UTC.
 pub const NEW_YEAR: Timestamp = Timestamp(1_767_225_600_000);
 
 const FILE_KEYS: &[&str] = &["workflow", "description", "tests"];
@@ -61,7 +61,7 @@ const TEST_KEYS: &[&str] = &[
     "expect",
 ];
 
-/// Every kind of object of a test file with its keys, for whoever explains them.
+/// Every kind of object of a test file with its keys, for the editor's help.
 pub const VOCABULARY: &[(&str, &[&str])] = &[
     ("file", FILE_KEYS),
     ("test", TEST_KEYS),
@@ -80,7 +80,7 @@ pub struct TestScenario {
     pub name: String,
     /// Of its name, or where it begins.
     pub span: Range<usize>,
-    /// `None`: the file's name says it.
+    /// `None`: the file's name gives the workflow.
     pub workflow: Option<SpannedField<String>>,
     pub input: Option<SpannedField<Value>>,
     /// A recording that answers in place of `replies`: its path beside this file.
@@ -171,7 +171,7 @@ fn read_recording_name(
 }
 
 impl TestScenario {
-    /// What is wrong with the recording (T06), at the place that names it.
+    /// The finding about the recording (T06), at the place that names it.
     pub fn cassette_problem(&self, file: &SourceFile, message: String, hint: Option<String>) -> Diagnostic {
         let span = self.cassette.as_ref().map_or(self.span.clone(), |path| path.span.clone());
         test_file_diagnostic(file, "T06", span, message, hint)
@@ -186,8 +186,8 @@ impl TestScenario {
         Value::Object(file)
     }
 
-    /// A finding of the scripted model in `replies`, at its place: `pointer` as in [`TestScenario::replies`], `unknown`
-    /// a key of the object there with those that are known.
+    /// A finding of the scripted model in `replies`, at its place: `pointer` as in [`TestScenario::replies_json`],
+    /// `unknown` a key of the object there with those that are known.
     pub fn reply_problem(
         &self,
         file: &SourceFile,
@@ -202,10 +202,10 @@ impl TestScenario {
         test_file_diagnostic(file, "T02", span, message.to_owned(), hint)
     }
 
-    /// The input values of a run: one parameter takes the value as it stands, several take an object.
+    /// The input values of a run: a single parameter takes the value unchanged, several take an object.
     ///
     /// # Errors
-    /// What does not fit the parameters, at its place.
+    /// The values that do not fit the parameters, each at its place.
     pub fn input_values(
         &self,
         file: &SourceFile,

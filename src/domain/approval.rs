@@ -22,7 +22,7 @@ pub struct ApprovalPolicy {
     pub execute: ToolPermission,
     #[serde(default)]
     pub tools: BTreeMap<String, ToolPermission>,
-    /// Seconds after which a question that nobody answers is a no; 0: it waits.
+    /// Seconds after which an unanswered question counts as a no; 0: it waits without limit.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub deadline_s: u64,
 }
@@ -45,7 +45,7 @@ impl Default for ApprovalPolicy {
 }
 
 impl ApprovalPolicy {
-    /// `--yes`: everything that would be asked is allowed; what is denied stays denied.
+    /// `--yes`: allows every call that would otherwise need an approval; denied calls stay denied.
     #[must_use]
     pub fn approving_all(mut self) -> Self {
         let yes =
@@ -76,10 +76,10 @@ pub enum ApprovalDecision {
     Allow,
     /// This and every later call of the same tool in this run.
     AllowTool,
-    /// The model is told, with the reason if one was given, and may go on.
+    /// The call is denied; the model gets the reason, if there is one, and may continue.
     Deny { reason: Option<String> },
-    /// No answer allows this call: the user is not asked, the model is told and may go on.
+    /// No answer allows this call: the user is not asked, the model gets the reason and may continue.
     Refuse { reason: String },
-    /// Nobody is there to ask: the run stops with `tool.denied` (headless without `--yes`).
+    /// There is no user to ask: the run stops with `tool.denied` (headless without `--yes`).
     Stop,
 }

@@ -1,7 +1,7 @@
 //! The request of a `delegate` state, field by field.
 //!
-//! The message of such a state is made for people and holds all of this in words. Programs that are asked get the
-//! fields; the prompt is found again in the message, because only there it has been filled in.
+//! The message of such a state is the same request as text for a user. Client programs get the fields; the prompt is
+//! extracted from the message, because only the message has its templates filled in.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -9,29 +9,29 @@ use serde_json::Value;
 /// As the workflow declares it.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct DelegationSpec {
-    /// `llm_task`, `browser_automation` … (B12: an open word); empty if none was given.
+    /// `llm_task`, `browser_automation` …: any word; empty if none was given.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub task: String,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub description: String,
-    /// Advice to whoever is asked.
+    /// Advice for the client that answers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub available_tools: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context: Option<Value>,
-    /// The `message` of seed 003, which a program is told beside the fields.
+    /// The `message` of the state, which a client gets beside the fields.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub told: String,
-    /// What stands in the message behind the prompt.
+    /// The part of the message after the prompt.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub footer: String,
-    /// Somebody outside is asked although nobody is at this end: what counts without an answer counts when the time is
-    /// up, not at once. Set by who can reach them.
+    /// A client outside of this process can answer although no user is present: the default or `on_timeout` applies
+    /// only when the time is up, not at once. Set by the caller that can reach the client.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub waits: bool,
 }
 
-/// As it is asked: with its prompt filled in.
+/// The request as a client gets it, with its prompt filled in.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct DelegationRequest {
     pub task: String,
@@ -43,10 +43,10 @@ pub struct DelegationRequest {
     pub context: Option<Value>,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub told: String,
-    /// How long an answer is waited for, if the state says so.
+    /// How long the run waits for an answer, if the state sets a limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ttl_ms: Option<u64>,
-    /// When the time is up, the run goes on without an answer.
+    /// When the time is up, the run continues without an answer.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub moves_on: bool,
 }
@@ -55,7 +55,7 @@ pub struct DelegationRequest {
 const TASK: &str = "llm_task";
 
 impl DelegationSpec {
-    /// What is asked by a message that was made from this. A state without a prompt has its description for one.
+    /// The request behind a message that was made from this. The description replaces a missing prompt.
     pub fn build_request(&self, message: &str, ttl_ms: Option<u64>) -> DelegationRequest {
         let whole = message.trim();
         let inner = whole.strip_prefix(self.description.trim()).unwrap_or(whole);

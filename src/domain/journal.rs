@@ -36,7 +36,7 @@ impl RunStatus {
     pub const ALL: [Self; 6] =
         [Self::Running, Self::Paused, Self::Completed, Self::Failed, Self::Cancelled, Self::Interrupted];
 
-    /// Completed, failed or cancelled: nothing more is written unless a person has it go on.
+    /// Completed, failed or cancelled: the run writes nothing more unless a user resumes it.
     pub fn is_over(self) -> bool {
         matches!(self, Self::Completed | Self::Failed | Self::Cancelled)
     }
@@ -58,7 +58,7 @@ impl RunStatus {
 pub enum JournalRowKind {
     /// Written before an effect; without a later input of the same call its outcome is unknown.
     Intent,
-    /// An effect with consequences is about to be performed; the body says what is foreseen.
+    /// An effect with consequences is about to be performed; the body holds its expected effect.
     Begun,
     /// An input of the machine: the truth from which a run is rebuilt.
     Input,
@@ -151,17 +151,17 @@ pub struct OpenPause {
     pub since: Timestamp,
 }
 
-/// Kind of the pause of a run that nobody has to say anything about.
+/// Kind of the pause of a run that needs no answer to resume.
 pub const FREE: &str = "paused";
 
 impl OpenPause {
-    /// It was paused and asks nothing: whoever wants to takes it up.
+    /// The user paused the run and it asks nothing: it can be resumed without an answer.
     pub fn needs_no_answer(&self) -> bool {
         self.reason == PauseReason::User && self.kind.as_deref() == Some(FREE)
     }
 }
 
-/// What is known when a run begins.
+/// The data of a run that is known when it begins.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct RunHeader {
     pub id: RunId,

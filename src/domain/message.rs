@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::protocol::ModelProtocol;
 use super::secret::SecretText;
 
-/// The role a message has in a request. (A persona is a `Role`, a place in a context is a `Side`.)
+/// The role a message has in a request. (A persona is a `Role`, a place in a context is a `ConversationSide`.)
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ChatRole {
@@ -56,7 +56,7 @@ impl OpaqueBlock {
         self.block["type"].as_str().is_some_and(|kind| protocol.opaque_block_types().contains(&kind))
     }
 
-    /// Every text in it that is sent, and whether people could read it: the others are ciphers of a thought.
+    /// Every text in it that is sent, and whether it is readable: opaque blocks are encrypted reasoning.
     pub fn for_each_text(&self, tell: &mut dyn FnMut(&str, bool)) {
         each_text(&self.block, "", tell);
     }

@@ -1,4 +1,4 @@
-//! What a simulated run is given instead of the world: results of tools, answers of people, patterns on texts.
+//! What a simulated run gets instead of real results: results of tools, answers of users, patterns on texts.
 //!
 //! Owns the values and how they are chosen. Refuses to read files (`config/test_file`) and to run anything.
 
@@ -14,7 +14,7 @@ pub struct TextPattern {
 
 impl TextPattern {
     pub fn new(text: &str) -> Self {
-        // What is no regular expression is still a part of a text.
+        // A text that is no valid regular expression still matches as a substring.
         Self { text: text.to_owned(), pattern: Regex::new(text).ok() }
     }
 
@@ -56,11 +56,11 @@ pub struct MockToolResult {
     pub data: Option<Value>,
     /// Simulated milliseconds that it takes.
     pub delay_ms: u64,
-    /// Stays for further calls; never counted as unused.
+    /// Is used for further calls; never counted as unused.
     pub is_repeatable: bool,
 }
 
-/// What a person answers to a question of the run.
+/// A simulated user's answer to a question of the run.
 #[derive(Clone, Debug)]
 pub struct MockUserAnswer {
     /// The pause state that asks; `None`: any.
@@ -73,7 +73,7 @@ pub struct MockUserAnswer {
 #[derive(Clone, PartialEq, Debug)]
 pub enum MockReaction {
     Value(Value),
-    /// Nobody answers in time.
+    /// No answer arrives in time.
     Silence,
 }
 

@@ -33,8 +33,8 @@ impl ModelProtocol {
         *self == Self::Chat
     }
 
-    /// The longest answer to ask for where the protocol wants that said and nobody did; `most`: the longest that
-    /// the model can give, as far as that is known. Tokens.
+    /// The answer limit to send, in tokens, where the protocol requires one and none is configured. `most`: the longest
+    /// answer that the model can give, as far as it is known.
     pub fn answer_tokens(self, most: Option<u64>) -> Option<u64> {
         match self {
             Self::Chat | Self::Responses => None,
@@ -50,7 +50,7 @@ impl ModelProtocol {
         }
     }
 
-    /// The types of sealed parts that go back to its servers; those of others are left out.
+    /// The types of opaque blocks that go back to its servers; those of other protocols are left out.
     pub fn opaque_block_types(self) -> &'static [&'static str] {
         match self {
             Self::Chat => &[],

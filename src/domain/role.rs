@@ -16,7 +16,7 @@ pub struct Role {
     pub group: String,
     /// base, smart or fast.
     pub level: String,
-    /// Who serves its model, where that is not whoever the level says.
+    /// The provider that serves its model; absent: the one that the level is configured with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider: Option<String>,
     pub system_message: String,
@@ -25,7 +25,7 @@ pub struct Role {
     /// Whether its commands reach the network; absent: as the settings say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub network: Option<RoleNetwork>,
-    /// What it is not told beside its prompt.
+    /// Parts of the system context that the role leaves out.
     #[serde(default, skip_serializing_if = "SystemContextExclusions::is_empty")]
     pub without: SystemContextExclusions,
     /// Patterns: exact, `*` wildcards, `/regex/flags`.

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::source_location::SourceLocation;
 
-/// A run's error. `code` is one of the names of the workflow rules §1.7
+/// A run's error. `code` is one of the error names of `docs/exit-codes-and-limits.md`
 /// (`model.rate_limit`, `tool.denied`, `no_transition`, `limit` …), so that `catch` can match it by prefix.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct RunError {
@@ -54,7 +54,7 @@ pub const ERROR_NAMES: [&str; 28] = [
     "limit",
 ];
 
-/// Code of a run that another process goes on with: there is nothing to take up here.
+/// Code of a run that another process has taken over: this process cannot resume it.
 pub const TAKEN_OVER: &str = "taken_over";
 
 /// Whether a pattern of `retry` or `catch` covers an error name: `*` is all, `model.*` and `model` are everything

@@ -1,13 +1,13 @@
-//! Values made up from a schema, for runs that nobody has written answers for.
+//! Values made up from a schema, for simulated runs without written answers.
 //!
-//! Understands of JSON Schema what our own schemas use. Refuses to be right: what else a value must be is not known here.
+//! Understands the part of JSON Schema that our own schemas use. Other constraints are ignored.
 
 use serde_json::{Map, Value, json};
 
 /// Objects inside each other; no decision needs more.
 const DEEPEST: usize = 8;
 
-/// A value that fits a schema as ours are written; `round` counts from 0, `name` is told in texts.
+/// A value that fits a schema of that kind; `round` counts from 0, texts contain `name`.
 pub fn sample_value(schema: &Value, name: &str, round: usize) -> Value {
     sample_at_depth(schema, name, round, 0)
 }

@@ -1,4 +1,4 @@
-//! Workflow scripts: prepared source, the world they see, the changes they return.
+//! Workflow scripts: prepared source, the data they see, the changes they return.
 //!
 //! JavaScript gets a copy and returns changes; nothing is shared, so a failed script changes nothing.
 
@@ -145,7 +145,7 @@ pub struct ScopeView {
     pub last_parsing_tool_calls: Vec<ToolCall>,
     /// `context` in conditions: {success, result, agent, toolCalls}.
     pub result: Option<Value>,
-    /// What the person said unasked and nobody has read, oldest first.
+    /// Queued messages of the user that no script has read yet, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub said: Vec<String>,
     /// Milliseconds for `Date`, from the journal.
@@ -154,7 +154,7 @@ pub struct ScopeView {
     pub seed: u64,
 }
 
-/// What is to be evaluated.
+/// A job for the JavaScript runtime.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "do")]
 pub enum ScriptTask {
@@ -192,7 +192,7 @@ pub struct ScopePatch {
     /// New whole message lists of the contexts that were changed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub contexts: Vec<(String, Vec<ScriptMessage>)>,
-    /// How many of `said` were read: they wait no longer.
+    /// How many of `said` the script read: these are removed from the queue.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub heard: usize,
 }
@@ -208,7 +208,7 @@ impl ScopePatch {
     }
 }
 
-/// What came of a job.
+/// The outcome of a job.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct ScriptOutcome {
     /// One per expression of `Values`; `None` is `undefined`.
@@ -217,7 +217,7 @@ pub struct ScriptOutcome {
     /// For `Choose`: which guard won.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chosen: Option<usize>,
-    /// For `Choose`: every guard that was tried, with its value as text, for people.
+    /// For `Choose`: every guard that was tried, with its value as text for the user.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tried: Vec<TriedGuard>,
     #[serde(default)]

@@ -1,12 +1,12 @@
-//! A text that must not be seen: an API key.
+//! A secret text: an API key.
 //!
-//! Prints and serialises as `***`. Whoever needs the text says so with `expose_secret`.
+//! Prints and serialises as `***`. A caller that needs the text calls `expose_secret`.
 
 use std::fmt;
 
 use serde::{Serialize, Serializer};
 
-/// Stands where a key was, in texts that models, tools and users read. No shell and no file format reads it as a
+/// Replaces a key in texts that models, tools and users read. No shell and no file format reads it as a
 /// pattern that matches something else, and few texts hold it by chance: a tool call that holds it is refused.
 pub const REDACTION_MARK: &str = "[redacted:key]";
 

@@ -1,11 +1,11 @@
-//! A stored state of the project's files, and what going back to it would do.
+//! A stored state of the project's files, and what restoring it would do.
 
 use serde::{Deserialize, Serialize};
 
 use super::ids::{RunId, SnapshotId, Timestamp};
 use super::terminal_safe;
 
-/// What is asked of a snapshot store.
+/// A request to the snapshot store.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct SnapshotRequest {
     /// `Workflow: coder_reviewer` before a run.
@@ -36,7 +36,7 @@ pub struct SkippedPath {
     pub lack: SkipReason,
 }
 
-/// What is missing with a path that a snapshot does not cover.
+/// Why a snapshot does not cover a path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SkipReason {
@@ -73,7 +73,7 @@ pub struct ChangedFile {
     pub change: FileChange,
 }
 
-/// Which old snapshots may go. Nothing is swept unless somebody asks.
+/// Which old snapshots may be deleted. No sweep runs by itself: the user asks for it.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct SnapshotRetention {
     /// This many of the newest stay, whatever their age.
@@ -82,7 +82,7 @@ pub struct SnapshotRetention {
     pub older_than: Option<Timestamp>,
     /// These stay too: what runs still need for undo and going back.
     pub keep_ids: Vec<SnapshotId>,
-    /// Only tell.
+    /// Report only, delete nothing.
     pub dry: bool,
 }
 
@@ -122,7 +122,7 @@ pub struct InterruptedRestore {
     pub since: Timestamp,
 }
 
-/// What was changed since a snapshot and does not come back with it, as far as that can be seen.
+/// What changed since a snapshot and will not be restored, as far as the store can see it.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct UnrestoredChanges {
     /// Ignored files, or directories that hold some.
@@ -145,7 +145,7 @@ impl UnrestoredChanges {
         lists.iter().all(|list| list.is_empty()) && !self.head
     }
 
-    /// What stays as it is although it was changed, a line each.
+    /// The changes that will not be restored, one line each.
     pub fn notes(&self) -> Vec<String> {
         let kinds = [
             ("ignored by git", &self.ignored),
@@ -207,7 +207,7 @@ pub enum WorktreeSource {
     Tree,
     /// It is gone: the last snapshot that was taken of it. What changed later is lost.
     Snapshot { id: SnapshotId, taken: Timestamp },
-    /// It is gone: what was committed to its branch. What changed later is lost.
+    /// The worktree is gone: what was committed to its branch. Later changes are lost.
     Branch,
     /// It is gone, and of what it changed nothing was kept.
     Nothing,
@@ -217,7 +217,7 @@ pub enum WorktreeSource {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct UnmergedChanges {
     pub kept: WorktreeSource,
-    /// Seen from what was merged before: `Added` is new.
+    /// Compared with what was merged before: `Added` is new.
     pub files: Vec<ChangedFile>,
     /// Why a merge would be refused now.
     pub conflicts: Vec<MergeConflict>,

@@ -59,7 +59,7 @@ pub enum ValueSource {
     /// Literal JSON that is no text.
     Value(Value),
     Script(ScriptIx),
-    /// The person at the terminal (single-agent mode).
+    /// The user at the terminal (single-agent mode).
     Human,
 }
 
@@ -100,7 +100,7 @@ pub enum BranchErrors {
     /// The first failure stops the others and fails the state with `sub_workflow_failed`.
     #[default]
     FailFast,
-    /// All finish; a failed one stands in the result as `{"error": {name, detail}}` and `context.success` is false.
+    /// All finish; a failed one has `{"error": {name, detail}}` as its result, and `context.success` is false.
     Collect,
 }
 
@@ -110,7 +110,7 @@ pub enum BranchErrors {
 pub enum MergeRule {
     First,
     Last,
-    /// Arrays are joined; anything else becomes an item. What stood there before comes first, once.
+    /// Arrays are joined; anything else becomes an item. The earlier value comes first, once.
     Append,
     /// The changes of the numbers are added up.
     Sum,
@@ -131,7 +131,7 @@ pub struct ForEachSpec {
     /// Paths of the parent's `common_data` that the body sees (`needs_state`); `["*"]` is everything.
     pub needs: Vec<String>,
     pub max_concurrency: Option<u32>,
-    /// More failed items than this fail the state. Failed ones stand in the result as `{"error": …}`.
+    /// The state fails if more items fail than this. Failed items have `{"error": …}` as their result.
     pub tolerated_failures: u32,
     /// Of all items, 0 to 100; the larger of both counts.
     pub tolerated_percent: f64,
@@ -139,7 +139,7 @@ pub struct ForEachSpec {
     /// `common_data` are what it may see besides its item.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub handed_out: Option<Vec<String>>,
-    /// `agent: "@name"`: which kind of sub-agent is meant, by the name that whoever starts them knows.
+    /// `agent: "@name"`: the kind of sub-agent, by a name that the client knows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sub_agent: Option<String>,
 }
@@ -167,10 +167,10 @@ pub enum ActionExpectation {
     OneOf(Vec<i64>),
 }
 
-/// Waits for a person (or whoever answers for one).
+/// Waits for an answer of the user, or of the client that answers for the user.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct PauseSpec {
-    /// Not `kind` in JSON: that is the tag of `StateBody`, in whose object this stands.
+    /// Not `kind` in JSON: that is the tag of `StateBody`, into whose object this is flattened.
     #[serde(rename = "asks")]
     pub kind: PauseKind,
     pub message: ValueSource,
@@ -180,11 +180,11 @@ pub struct PauseSpec {
     pub schema: Option<Value>,
     /// Keys that an object answer must hold, non-null.
     pub required_outputs: Vec<String>,
-    /// The answer when nobody gave one in time, or nobody is there and there is no time limit.
+    /// The answer when none came in time, or when no user is present and there is no time limit.
     pub default: Option<Value>,
     pub ttl_ms: Option<u64>,
     pub on_timeout: Option<StateIx>,
-    /// Of a `delegate` state: what its message says, field by field.
+    /// Of a `delegate` state: the content of its message, field by field.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<Box<DelegationSpec>>,
 }

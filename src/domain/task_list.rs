@@ -1,8 +1,8 @@
-//! The person's list of what is to be done in a project. Numbers stay: one that is gone is not given again.
+//! The user's list of tasks in a project. Numbers are stable: the number of a removed task is not used again.
 
 use serde::{Deserialize, Serialize};
 
-/// More are no list that somebody looks through.
+/// A longer list is of no use to a reader.
 const MOST: usize = 1_000;
 /// Characters of one.
 const LONGEST: usize = 8_000;
@@ -19,12 +19,12 @@ pub struct TaskListItem {
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct TaskList {
     tasks: Vec<TaskListItem>,
-    /// The highest number that was given.
+    /// The highest number that was used.
     #[serde(default)]
     last: u64,
 }
 
-/// What is to be done with the list.
+/// A command on the list.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum TaskListCommand {
     List,
@@ -33,7 +33,7 @@ pub enum TaskListCommand {
     /// Done, or open again.
     Done(u64),
     Remove(u64),
-    /// Its text is wanted, for a workflow if one is named.
+    /// Takes its text, for a workflow if one is named.
     Use(u64, Option<String>),
 }
 
@@ -48,7 +48,7 @@ impl TaskList {
         &self.tasks
     }
 
-    /// Does it. The task that it was about, as it is now or was last; none where the whole list was wanted.
+    /// Performs the command. Returns the affected task, as it is now or was last; none for a command on the whole list.
     ///
     /// # Errors
     /// There is no such task, or too much; the list is as it was.

@@ -19,8 +19,8 @@ pub fn escape_controls(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// As `reveal`, and what has no shape of its own (joiners, fillers, tags, blanks that are no spaces) is shown by its
-/// number, too: for texts that a user decides about. Emoji stay whole.
+/// As `escape_controls`, and characters without a shape (joiners, fillers, tags, blanks that are no spaces) are shown
+/// by their number, too: for texts that a user decides about. Emoji are kept.
 pub fn escape_invisible(text: &str) -> Cow<'_, str> {
     if is_plain(text) {
         return Cow::Borrowed(text);
@@ -39,13 +39,13 @@ pub fn escape_invisible(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// As `explicit`, inside a line.
+/// As `escape_invisible`, inside a line.
 pub fn escape_invisible_name(text: &str) -> String {
     let shown = escape_invisible(text);
     escape_name(&shown).into_owned()
 }
 
-/// As `reveal`, without whole escape sequences: for output of programs, whose colours are no news.
+/// As `escape_controls`, but drops whole escape sequences: for output of programs, whose colours carry no information.
 pub fn strip_escape_sequences(text: &str) -> Cow<'_, str> {
     strip_escape_sequences_to(text, text.len())
 }
@@ -141,8 +141,8 @@ pub fn redact_url(text: &str) -> Cow<'_, str> {
     if place.len() == rest.len() { Cow::Borrowed(cut) } else { Cow::Owned(format!("{scheme}{place}")) }
 }
 
-/// JSON text in which everything that `reveal` would show is spelled as JSON spells it (`\u202e`): another text of the
-/// same value. Outside of strings JSON has none of it but newlines and tabs, which stay.
+/// JSON text in which everything that `escape_controls` would replace is escaped in JSON's way (`\u202e`): another text
+/// of the same value. Outside of strings JSON has only newlines and tabs of these, which are kept.
 pub fn escape_json(json: &str) -> Cow<'_, str> {
     if json.is_ascii() && !json.contains('\u{7f}') {
         return Cow::Borrowed(json);
@@ -167,7 +167,7 @@ fn is_unsafe_character(c: char) -> bool {
         | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
 }
 
-/// It takes no room, or shows nothing where it stands.
+/// Whether a character has no width, or is invisible in its context.
 fn is_invisible_between(before: Option<char>, c: char, after: Option<char>) -> bool {
     match c {
         // how an emoji looks
@@ -183,7 +183,7 @@ fn is_picture(c: char) -> bool {
     matches!(c, '\u{203c}'..='\u{2049}' | '\u{2190}'..='\u{27ff}' | '\u{2900}'..='\u{2bff}' | '\u{1f000}'..='\u{1faff}')
 }
 
-/// What Unicode says may be ignored when shown, and blanks that are no spaces.
+/// Default-ignorable characters of Unicode, and blanks that are no spaces.
 fn is_shapeless(c: char) -> bool {
     matches!(c,
         '\u{a0}' | '\u{ad}' | '\u{34f}' | '\u{115f}' | '\u{1160}' | '\u{1680}' | '\u{17b4}' | '\u{17b5}'

@@ -1,4 +1,4 @@
-//! Tools: what a model may call, how risky it is, what came of it.
+//! Tools: what a model may call, how risky it is, and its result.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::sandbox::RoleNetwork;
 use super::secret::{REDACTION_MARK, SecretText};
 
-/// What running a tool can do to the world; decides approval and what a crash means (§1.7 crash rule).
+/// The effects that a tool can have; decides approval and what recovery does after a crash.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ToolRisk {
@@ -31,20 +31,20 @@ impl ToolRisk {
     }
 }
 
-/// What to do about a call that was begun and whose result is missing (§1.7 crash rule).
+/// What recovery does with a call that has begun and whose result is missing.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RerunPolicy {
     /// It is run again: a second time does no more than the first.
     Safe,
-    /// It changes one file: what was foreseen is compared with what is there now. A call of which nothing was foreseen
-    /// would have failed, and is run again.
+    /// It changes one file: recovery compares the expected effect with the file as it is now. A call without an
+    /// expected effect would have failed, and runs again.
     Compare,
-    /// Nobody can know whether it has happened: a person is asked.
+    /// It is unknown whether it took effect: the user decides.
     Ask,
 }
 
-/// A tool as a model is told of it.
+/// A tool as models see it.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct ToolSpec {
     pub name: String,
@@ -52,8 +52,8 @@ pub struct ToolSpec {
     /// JSON Schema of the arguments (an object).
     pub parameters: Value,
     pub risk: ToolRisk,
-    /// Where a repeat is less or more harmful than the risk says. Absent in what is written down unless declared:
-    /// definitions are pinned by what is written of them.
+    /// Where a repeat is less or more harmful than the risk suggests. Serialised only if declared, because the hash of
+    /// a pinned definition depends on what is serialised.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repeat: Option<RerunPolicy>,
 }
@@ -76,7 +76,7 @@ pub struct ParsingTool {
     pub parsing_only: bool,
 }
 
-/// An agent asks the person with it. The run itself answers: no tool runs.
+/// An agent asks the user with it. The engine answers the call itself: no tool runs.
 pub const ASK_PERSON: &str = "request_users_input";
 
 /// The tool by that name. Only roles that list it by its name have it.
@@ -100,7 +100,7 @@ pub fn ask_user_tool() -> ToolSpec {
     }
 }
 
-/// Who asks where no agent does: a step of the workflow itself.
+/// The caller of a tool where no agent is: a step of the workflow itself.
 pub const ASKED_BY: &str = "workflow";
 
 /// One execution of a tool that has been permitted, checked and approved.
@@ -110,20 +110,20 @@ pub struct ToolInvocation {
     pub agent: String,
     pub tool: String,
     pub arguments: Value,
-    /// What the role of the agent says of the network; absent: as the settings say.
+    /// The network access that the agent's role sets; absent: as the settings have it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub network: Option<RoleNetwork>,
     /// Ports of the machine's loopback that its command reaches with the network off: those of the workflow.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub loopback_ports: BTreeSet<u16>,
-    /// The arguments as they were decided, where a key in `arguments` is hidden: JSON text. They are what is executed,
-    /// and never written down.
+    /// The arguments of the model, where `arguments` has a key redacted: JSON text. The tool gets these; they are never
+    /// stored.
     #[serde(skip)]
     pub original: Option<SecretText>,
 }
 
 impl ToolInvocation {
-    /// The call as it is executed: nothing in it is hidden.
+    /// The call with its original arguments, without redaction, for execution.
     #[must_use]
     pub fn with_original_arguments(mut self) -> Self {
         let original = self.original.take();
@@ -133,7 +133,7 @@ impl ToolInvocation {
         self
     }
 
-    /// Whether its arguments hold the mark that stands for a key: what the mark stands for is not known.
+    /// Whether its arguments contain the redaction mark: the key behind the mark is unknown.
     pub fn has_redaction_mark(&self) -> bool {
         has_redaction_mark(&self.arguments)
     }
@@ -156,7 +156,7 @@ pub struct ToolOutcome {
     pub ok: bool,
     /// The answer for the model, capped in size with a notice.
     pub content: String,
-    /// One line for people: `12 lines of src/lib.rs`, `exit 1 in 0.4 s`.
+    /// One line for the user: `12 lines of src/lib.rs`, `exit 1 in 0.4 s`.
     pub summary: String,
     pub duration_ms: u64,
     /// Paths that changed, relative to the project; empty for a command (unknown).
@@ -168,13 +168,14 @@ pub struct ToolOutcome {
     /// It failed because the sandbox keeps the network off. Nothing follows from it later, so it is not written down.
     #[serde(skip)]
     pub network_denied: bool,
-    /// Nothing was executed: no sandbox works here, and the user has not allowed it without one. The summary says so.
+    /// The tool did not run: no sandbox works on this machine, and the user has not allowed it without one. The summary
+    /// explains this.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub lacks_sandbox: bool,
 }
 
 impl ToolOutcome {
-    /// What it said, without the JSON line about the call that models read first.
+    /// The content without the JSON line about the call that precedes it for models.
     pub fn body(&self) -> &str {
         strip_result_header(&self.content)
     }
@@ -187,7 +188,8 @@ pub fn strip_result_header(content: &str) -> &str {
     if about { rest } else { content }
 }
 
-/// What a call is about to do to the one file that it changes: written down before it begins (§1.7 crash rule).
+/// The expected effect of a call on the one file that it changes: stored before the call begins, for recovery after a
+/// crash.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct PlannedFileEdit {
     /// Relative to the project, free of links.
@@ -209,7 +211,8 @@ pub enum InterruptedCallStatus {
     NotBegun,
     /// It is finished, and this is its result.
     Done(ToolOutcome),
-    /// The file is neither as it was nor as it should be, or cannot be looked at: a person is asked. `reason` names it.
+    /// The file matches neither its old nor its expected content, or cannot be read: the user decides. `reason` says
+    /// why.
     Unclear { reason: String },
 }
 

@@ -1,6 +1,6 @@
-//! Where a run has been: how often each state was entered and each way taken, and what was spent there.
+//! The trace of a run: how often it entered each state and took each transition, and the cost of each.
 //!
-//! Owns the counting only; what happened is told by whoever reads a run's events.
+//! Owns the counting only; a reader of the run's events calls it with what happened.
 
 use std::collections::BTreeMap;
 
@@ -160,7 +160,7 @@ impl RunTrace {
             return;
         };
         let mut states = vec![state.clone()];
-        // every state that called the workflow in which this was said pays as well
+        // the cost also counts for every state that called the workflow of this agent
         for (caller, workflow) in self.calls.iter().rev() {
             let inside = states.last().is_some_and(|state| is_below(state, workflow));
             if inside && !states.contains(caller) {

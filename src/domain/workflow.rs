@@ -30,7 +30,8 @@ pub struct WorkflowProgram {
     pub workflows: Vec<Arc<Workflow>>,
     /// Hex SHA-256 over the definition, roles and prompts.
     pub hash: String,
-    /// Said once when a run of it starts, a line each: the definition does less than it says. Not stored.
+    /// Warnings that a run emits once when it starts, one line each: parts of the definition have no effect. Not
+    /// stored.
     #[serde(skip)]
     pub start_warnings: Vec<String>,
 }
@@ -42,7 +43,8 @@ impl WorkflowProgram {
         agents.any(|agent| agent.choice.base_url.starts_with(RECORDING))
     }
 
-    /// Whether anything that it declares can change files. A conversation does so only with its person.
+    /// Whether anything that it declares can change files. A conversation is excluded: it does so only on request of
+    /// its user.
     pub fn changes_files(&self) -> bool {
         let changes = |risk: ToolRisk| risk != ToolRisk::Read;
         self.workflows.iter().filter(|workflow| !workflow.conversational).any(|workflow| {
@@ -86,10 +88,10 @@ pub struct Workflow {
     pub no_match: NoMatch,
     /// `on_condition_error: "false"`: a throwing condition counts as false.
     pub condition_errors_are_false: bool,
-    /// A script, `before` or condition that throws is logged and passed over, as in the seed.
+    /// Logs and ignores a script, `before` or condition that throws, instead of failing.
     #[serde(default)]
     pub lenient: bool,
-    /// The state named `resume`: entered when the person says something that nobody asked for.
+    /// The state named `resume`: entered when the user has sent a message that no state asked for.
     #[serde(default)]
     pub resume: Option<StateIx>,
     pub snapshot: SnapshotPolicy,
@@ -103,20 +105,20 @@ pub struct Workflow {
     /// Whether sub-agents do work of the run, and how much. Only of the root, set by who can reach them.
     #[serde(default, skip_serializing_if = "SubAgents::is_none")]
     pub sub_agents: SubAgents,
-    /// Sub-agents are told of what the run does itself, and acknowledge it. Only of the root, set as they are.
+    /// Sub-agents get a notice of what the run does itself, and acknowledge it. Only the value of the root counts.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub ack_steps: bool,
-    /// The built-in single-agent chat: waits for the person, outlives failed turns.
+    /// The built-in single-agent chat: waits for the user, and failed turns do not end it.
     pub conversational: bool,
     pub layer: ConfigLayer,
     pub place: SourceLocation,
 }
 
-/// What is handed to sub-agents when a run starts.
+/// What sub-agents get when a run starts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SubAgents {
-    /// Nobody can be reached: the run does everything itself.
+    /// No sub-agent can be reached: the run does everything itself.
     #[default]
     None,
     /// Items of loops that say so.

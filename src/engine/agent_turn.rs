@@ -1,6 +1,6 @@
-//! One agent's visit: its input, the model turns so far, the calls still to answer.
+//! One agent's turn: its input, the model replies so far, the calls still to answer.
 //!
-//! Nothing of a visit stands in the context before the visit ends, so a failed call leaves no trace.
+//! A turn enters the context only when it ends, so a failed call leaves no trace.
 
 use std::collections::VecDeque;
 
@@ -20,7 +20,7 @@ pub struct AgentTurn {
     pub input: Option<String>,
     /// The input becomes an entry of the context; not where the visit continues an earlier one.
     pub stores_input: bool,
-    /// The input is said to this agent alone: last in its view, not stored in the context.
+    /// The input is for this agent alone: last in its prompt, not stored in the context.
     pub directive: bool,
     pub input_role: MessageAuthor,
     pub entries: Vec<TurnEntry>,
@@ -37,17 +37,17 @@ pub struct AgentTurn {
     pub open_reply: Option<OpenReply>,
     /// So many entries, from the first, are no longer shown.
     pub window_start: usize,
-    /// So many texts were told to have lost their middle.
+    /// The number of texts with their middle cut out that a warning has reported.
     pub shortened_count: usize,
     pub summarization: SummarizationState,
-    /// Stands for the first entries in the agent's views; what the visit leaves behind is whole.
+    /// Replaces the first entries in the agent's prompts; the turn still commits all of its entries.
     pub record: Option<ConversationSummary>,
 }
 
 /// Whether an old part is being summed up for this visit (`trim: "summarize"`).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum SummarizationState {
-    /// A view that is too long may ask for a summary.
+    /// A prompt that is too long may ask for a summary.
     #[default]
     Free,
     /// Asked for; the next answer of the model is the summary.
@@ -64,7 +64,7 @@ pub struct SummaryCoverage {
     pub covered_count: usize,
     /// How many of them are left out of views for it.
     pub replaced_count: usize,
-    /// Characters that the summary may take of a view.
+    /// Characters that the summary may take of a prompt.
     pub length: usize,
 }
 
@@ -84,7 +84,7 @@ pub struct TurnEntry {
 }
 
 impl TurnEntry {
-    /// The agent has said it: it is no nudge, and no word of a person to it.
+    /// The agent's own text: neither a nudge nor a message of the user to it.
     pub fn is_own(&self) -> bool {
         !self.private && matches!(self.entry.author, MessageAuthor::Agent(_))
     }
@@ -137,7 +137,7 @@ impl AgentTurn {
     }
 
     /// Closes an open reply: every call gets an answer, so no later request carries a dangling call.
-    /// `tells_begun`: of the one that had begun, it is said.
+    /// `tells_begun`: the answer of a call that had begun says so.
     pub fn close_open(&mut self, tells_begun: bool) {
         let Some(mut open) = self.open_reply.take() else { return };
         let begun = open.running_since.filter(|_| tells_begun);
@@ -157,13 +157,13 @@ impl AgentTurn {
         self.entries.iter().any(TurnEntry::is_own)
     }
 
-    /// The stored input as it stands in the context.
+    /// The stored input as the context gets it.
     pub fn stored_input(&self) -> Option<ContextEntry> {
         let text = self.input.as_ref().filter(|_| self.stores_input)?;
         Some(self.input_entry(text.clone()))
     }
 
-    /// The same when nobody needs it any more: it is not copied.
+    /// The same without a copy, for its last use.
     fn take_input(&mut self) -> Option<ContextEntry> {
         let text = self.input.take().filter(|_| self.stores_input)?;
         Some(self.input_entry(text))
@@ -171,7 +171,7 @@ impl AgentTurn {
 
     fn input_entry(&self, text: String) -> ContextEntry {
         let mut entry = ContextEntry::text(self.input_role.clone(), ChatRole::User, text);
-        // In a user seat the workflow's words are the agent's own, except those that were said to it.
+        // In a user seat the workflow's texts count as the agent's own, except those addressed to it.
         entry.to = (self.side == ConversationSide::User).then(|| self.agent_id.clone());
         entry
     }
@@ -182,8 +182,8 @@ impl AgentTurn {
         Some(ContextEntry::text(MessageAuthor::Workflow, ChatRole::User, text.as_str()))
     }
 
-    /// What the visit leaves behind. `private`: the agent's own words stay its own. `remembers`: what is
-    /// private is kept for the agent's later views.
+    /// Moves the turn into the conversation. `private`: the agent's own texts are kept out of the shared log.
+    /// `remembers`: private entries are kept for the agent's later prompts.
     pub fn commit_to(mut self, thread: &mut LiveConversation, private: bool, remembers: bool) {
         let directive = self.directive_entry().filter(|_| remembers);
         if self.window_start > 0
@@ -210,8 +210,8 @@ impl AgentTurn {
     }
 }
 
-/// What the agent said, in order. A text that was nudged into a decision is joined with it, so that one speaker
-/// never stands twice in a row.
+/// The agent's entries, in order. A text that was nudged into a decision is joined with it, so that one speaker never
+/// has two entries in a row.
 fn join_nudged_entries(entries: Vec<TurnEntry>) -> Vec<ContextEntry> {
     let mut own: Vec<ContextEntry> = Vec::new();
     for turn in entries.into_iter().filter(|turn| !turn.private) {

@@ -1,4 +1,4 @@
-//! Whether a person's answer fits what a `pause` state asks for, and as which value.
+//! Whether a user's answer fits what a `pause` state asks for, and as which value.
 
 use serde_json::{Map, Value};
 
@@ -8,7 +8,7 @@ use synthdev_domain::workflow::{PauseKind, PauseSpec, value_kind};
 /// The value of an answer.
 ///
 /// # Errors
-/// Everything that is wrong with it, for the person.
+/// Every mistake in the answer, as text for the user.
 pub fn validate_answer(pause: &PauseSpec, answer: UserAnswer) -> Result<Value, String> {
     let value = match answer {
         UserAnswer::Value { value } if !value.is_null() => value,
@@ -27,20 +27,20 @@ pub fn validate_answer(pause: &PauseSpec, answer: UserAnswer) -> Result<Value, S
     Ok(only_declared(pause, value))
 }
 
-/// How much more of a budget somebody gives, as a number or `{"budget": …}`; `None`: as much again.
+/// The requested increase of a budget, as a number or `{"budget": …}`; `None`: the same amount again.
 pub fn requested_increase(answer: &UserAnswer) -> Option<f64> {
     let UserAnswer::Value { value } = answer else { return None };
     let amount = value.get("budget").unwrap_or(value).as_f64()?;
     (amount.is_finite() && amount > 0.0).then_some(amount)
 }
 
-/// What somebody says of a tool of which it is not known whether it took effect.
+/// The user's decision about a tool of which it is unknown whether it took effect.
 #[derive(Clone, PartialEq, Debug)]
 pub enum UncertainCallResolution {
     Repeat,
     /// It did, with this result.
     Done(Value),
-    /// Whatever it did, go on without it.
+    /// Continue without it, whatever it did.
     Skip,
 }
 
@@ -145,7 +145,7 @@ fn check_schema(pause: &PauseSpec, value: &Value) -> Result<(), String> {
     if problems.is_empty() { Ok(()) } else { Err(problems.join("; ")) }
 }
 
-/// Nothing but what was asked for.
+/// Drops keys that the state did not ask for.
 fn only_declared(pause: &PauseSpec, value: Value) -> Value {
     if pause.kind != PauseKind::Outputs || pause.required_outputs.is_empty() {
         return value;

@@ -8,7 +8,7 @@ use serde_json::Value;
 use synthdev_domain::ids::{CallId, StateIx, Timestamp};
 use synthdev_domain::run_error::RunError;
 
-/// What a lane waits for. Exactly one thing, besides timers, and a snapshot that may be on its way.
+/// What a branch waits for. Exactly one thing, besides timers and a snapshot in progress.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum WaitState {
     New,
@@ -24,7 +24,7 @@ pub enum WaitState {
     Person(CallId, PendingQuestion),
     /// A tool that changes things waits for the snapshot.
     ToolHeld,
-    /// A model call waits until others have told what they used (`budget`).
+    /// A model call waits until other calls have reported their usage (`budget`).
     Held,
     /// Branches or items run.
     Fork,
@@ -66,11 +66,11 @@ pub enum PendingQuestion {
     Uncertain,
     /// An agent asks.
     Request,
-    /// It stands at a breakpoint.
+    /// Stopped at a breakpoint.
     Break(BreakSite),
 }
 
-/// What a lane that stands does next.
+/// What a stopped branch does next.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum BreakSite {
     /// It enters the state of its `next_state`.
@@ -79,11 +79,11 @@ pub enum BreakSite {
     Tool,
 }
 
-/// Whose budget it is: the whole run's, that of the state in which a frame of a lane is, or an agent's.
+/// Whose budget it is: that of the whole run, of the state that a frame of a branch is in, or of an agent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum BudgetScope {
     Run,
-    /// By the position of its purse.
+    /// By its position among the agents' budget usages.
     Agent(usize),
     State {
         branch_id: u64,
@@ -101,7 +101,7 @@ pub enum BranchContinuation {
     Catch(usize),
     /// After a `wait`.
     Done,
-    /// After the time of a `pause` that nobody is there to answer.
+    /// After the time of a `pause` that has no user to answer it.
     Unanswered,
 }
 
@@ -111,9 +111,9 @@ pub type BranchResult = Result<Option<Value>, Box<RunError>>;
 #[derive(Clone, Debug)]
 pub struct Branch {
     pub id: u64,
-    /// The lane that forked, and the position among its branches or items. `None` is the root.
+    /// The parent branch, and the position among its branches or items. `None` is the root.
     pub parent: Option<(u64, usize)>,
-    /// The lane of the task that a sub-agent is to do, this one or one around it.
+    /// The branch of the sub-agent's task, this one or an ancestor.
     pub task_branch: Option<u64>,
     pub frames: Vec<CallFrame>,
     pub phase: WaitState,
@@ -124,20 +124,20 @@ pub struct Branch {
     pub next_call_bound: Option<CallUsageBound>,
     /// Set to enter a state; consumed by the dispatch loop, so that long chains of states need no stack.
     pub next_state: Option<StateIx>,
-    /// It has stood at the breakpoint that comes next.
+    /// The branch has already stopped at its next breakpoint.
     pub breakpoint_passed: bool,
     pub fork: Option<ParallelProgress>,
-    /// Frames below this lane's own, over all its ancestors.
+    /// Frames below this branch's own, over all its ancestors.
     pub depth: usize,
-    /// States visited by this lane, and how many are granted on top of the limit.
+    /// States visited by this branch, and the steps that are granted on top of the limit.
     pub steps: u32,
     pub extra_steps: u32,
     /// Set when it is over; consumed by the dispatch loop, which takes it to the parent.
     pub result: Option<BranchResult>,
-    /// What the person was asked, and since when it is waited for.
+    /// The open question to the user, and since when the branch waits for the answer.
     pub question: Option<UserQuestion>,
     pub waiting_since: Timestamp,
-    /// Somebody was there to see it.
+    /// A user was present and saw the question.
     pub was_shown: bool,
 }
 
@@ -169,7 +169,7 @@ impl Branch {
         }
     }
 
-    /// The effect whose answer moves this lane on.
+    /// The effect whose answer continues this branch.
     pub fn pending_call(&self) -> Option<CallId> {
         self.phase.pending_call()
     }
@@ -179,7 +179,7 @@ impl Branch {
         self.frames.iter().flat_map(CallFrame::timers)
     }
 
-    /// Whether an answer to this call is for this lane.
+    /// Whether the answer to this call is for this branch.
     pub fn awaits_call(&self, call: CallId) -> bool {
         self.pending_call() == Some(call) || self.timers().any(|timer| timer == call)
     }

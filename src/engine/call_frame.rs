@@ -14,7 +14,7 @@ use synthdev_domain::ids::{AgentIx, CallId, ContextIx, StateIx, WorkflowIx};
 use synthdev_domain::message::ToolCall;
 use synthdev_domain::workflow::{StateSpec, Workflow};
 
-/// What an agent last said in this run and how its last visit ended.
+/// The last response of an agent in this run, and how its last turn ended.
 #[derive(Clone, Debug, Default)]
 pub struct AgentMemory {
     pub last_response: Option<Arc<str>>,
@@ -25,7 +25,8 @@ pub struct AgentMemory {
     pub replies: u64,
 }
 
-/// A visit that ended with executed tool calls: the same input again continues it, if nobody else wrote since.
+/// A turn that ended with executed tool calls: the same input again continues it, unless the context has new entries
+/// since.
 #[derive(Clone, Debug)]
 pub struct TurnContinuation {
     pub input: Option<String>,
@@ -48,7 +49,7 @@ impl WorkResult {
         }
     }
 
-    /// What was said or done.
+    /// The text or result of the work.
     pub fn result(&self) -> Value {
         match self {
             Self::Visit { text, .. } => text.as_deref().map_or(Value::Null, Value::from),
@@ -82,9 +83,9 @@ pub struct CallFrame {
     pub agent_turn: Option<AgentTurn>,
     /// A tool that can change files ran since the last snapshot.
     pub files_touched: bool,
-    /// Keys of `data` that were set or removed here; what a branch writes at its join.
+    /// Keys of `data` that this frame set or removed; what a branch writes at its join.
     pub written_keys: BTreeSet<String>,
-    /// An agent has finished a visit here.
+    /// An agent of this frame has finished a turn.
     pub agent_replied: bool,
     /// `loop` in scripts: {item, index, total, is_first, is_last} of the innermost `foreach`.
     pub item: Option<Arc<Value>>,
@@ -98,7 +99,7 @@ pub struct CallFrame {
     pub state_timer: TimeLimit,
     /// The current visit.
     pub visit: StateVisit,
-    /// Limits that `on_limit` or `catch` has taken here: each once.
+    /// Limits for which this frame has taken `on_limit` or `catch`: once each.
     pub taken_limit_exits: BTreeSet<String>,
 }
 
@@ -170,7 +171,7 @@ impl CallFrame {
         }
     }
 
-    /// One item of a `foreach`: contexts and agents of its own, and only the data that it is given.
+    /// One item of a `foreach`: contexts and agents of its own, and only the data in `data`.
     pub fn for_item(&self, id: u64, workflow: &Workflow, start: StateIx, data: Map<String, Value>) -> Self {
         let inputs = Arc::clone(&self.inputs);
         Self { inputs, state: start, ..Self::bare(id, self.workflow, workflow, self.prefix.clone(), data) }
@@ -232,7 +233,7 @@ impl CallFrame {
     }
 }
 
-/// The author under which a workflow's own words stand in a context.
+/// The author of a workflow's own texts in a context.
 pub fn workflow_author(workflow: &Workflow) -> MessageAuthor {
     if workflow.conversational { MessageAuthor::Human } else { MessageAuthor::Workflow }
 }

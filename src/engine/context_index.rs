@@ -1,11 +1,11 @@
-//! How much of a context one agent sees, with sums up to every item: the part that fits into a view is found without
-//! a look at all that is older, so that a model call costs the same after a hundred thousand messages.
+//! How much of a context one agent sees, with sums up to every item: the part that fits into a prompt is found without
+//! reading older items, so that a model call costs the same after a hundred thousand messages.
 //!
-//! Owns places and sums; what an entry is to the agent, and how long it is then, the view says.
+//! Owns positions and sums; the prompt decides what an entry is to the agent, and how long it is then.
 
 use synthdev_domain::protocol::ModelProtocol;
 
-/// The entries of a log and what only this agent heard, in the order of its views.
+/// The entries of a log and of this agent's private messages, in the order of its prompts.
 #[derive(Clone, Debug, Default)]
 pub struct ContextIndex {
     /// Without the first `gone`.
@@ -18,22 +18,22 @@ pub struct ContextIndex {
     private_items: Vec<PrivateItem>,
     /// Places of the entries that are pinned by themselves.
     pinned_positions: Vec<usize>,
-    /// Of the thread, asides of all agents: so many have been looked at.
+    /// Number of the conversation's private messages, of all agents, that were indexed.
     seen_private_count: usize,
-    /// What stands before this place is no longer shown, unless it is always.
+    /// Items before this position are no longer shown, unless they are pinned.
     window_start: usize,
-    /// See [`ContextIndex::owed`].
+    /// See [`ContextIndex::set_min_start`].
     min_window_start: usize,
-    /// Characters of a request that are not the conversation; known once somebody had to know.
+    /// Characters of a request outside of the conversation; computed on first use.
     overhead_chars: Option<usize>,
-    /// See [`Shown::sealed`]: it was counted for a server that speaks so.
+    /// The protocol that [`EntryMetrics::reasoning_chars`] was measured for.
     protocol: Option<ModelProtocol>,
 }
 
 /// One entry, as this agent sees it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct EntryMetrics {
-    /// Said by the agent itself.
+    /// Written by the agent itself.
     pub is_own: bool,
     /// Characters.
     pub length: usize,
@@ -43,11 +43,11 @@ pub struct EntryMetrics {
     pub messages: usize,
 }
 
-/// Where an item stands in its thread.
+/// Where an item is in its conversation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum EntryRef {
     Log(usize),
-    /// Position among the asides of all agents.
+    /// Position among the private messages of all agents.
     Aside(usize),
 }
 
@@ -57,7 +57,7 @@ struct IndexedItem {
     length: u32,
     reasoning_chars: u32,
     messages: u32,
-    /// Which entry or aside it is.
+    /// Position of the entry or private message.
     position: u32,
     is_own: bool,
     is_private: bool,
@@ -67,26 +67,26 @@ struct IndexedItem {
     reasoning_before: u64,
 }
 
-/// What only this agent heard: its place, and what such items before it come to.
+/// A private message of this agent: its position, and the sums of such items before it.
 #[derive(Clone, Copy, Debug)]
 struct PrivateItem {
     position: usize,
     totals_before: SpanTotals,
 }
 
-/// Over a part of the items: of all, and of the asides among them.
+/// Sums over a part of the items: of all, and of the private messages among them.
 #[derive(Clone, Copy, Debug, Default)]
 struct PrefixSums {
     all_items: SpanTotals,
     private_items: SpanTotals,
 }
 
-/// What a part of a view comes to.
+/// The sums of a part of a prompt.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct SpanTotals {
     pub groups: usize,
     pub length: usize,
-    /// See [`Shown::sealed`].
+    /// See [`EntryMetrics::reasoning_chars`].
     pub reasoning_chars: usize,
     pub messages: usize,
 }
@@ -134,7 +134,7 @@ impl ContextIndex {
         self.len() - self.private_items.len()
     }
 
-    /// Asides of all agents that are known, own or not.
+    /// Indexed private messages of all agents.
     pub fn private_count(&self) -> usize {
         self.seen_private_count
     }
@@ -148,17 +148,17 @@ impl ContextIndex {
         self.entries_before(self.window_start.min(self.len()))
     }
 
-    /// The agent's views begin here from now on.
+    /// The agent's prompts begin at this position from now on.
     pub fn set_start(&mut self, place: usize) {
         (self.window_start, self.min_window_start) = (place, 0);
     }
 
-    /// Where the next view has to begin at least.
+    /// The first position at which the next prompt may begin.
     pub fn min_start(&self) -> usize {
         self.min_window_start.min(self.len().saturating_sub(1))
     }
 
-    /// What a visit did not show any more, its end brings not back: `count` items from the end that is known now.
+    /// Items that a turn did not show any more stay hidden after it: the first `count` items from the present end on.
     pub fn set_min_start(&mut self, count: usize) {
         self.min_window_start = self.len() + count;
     }
@@ -175,8 +175,8 @@ impl ContextIndex {
         self.protocol == Some(protocol)
     }
 
-    /// Another server is asked from now on, which reads other sealed parts: those of the agent's own items
-    /// are counted anew, as far as a view can still show them. Nothing else of an item depends on who is asked.
+    /// Another server is called from now on, which reads other opaque blocks: measures those of the agent's own items
+    /// again, as far as a prompt can still show them. Nothing else of an item depends on the server.
     pub fn remeasure_for(&mut self, protocol: ModelProtocol, sealed: impl Fn(EntryRef) -> usize) {
         self.protocol = Some(protocol);
         let (mut all, mut aside) = (0, 0);
@@ -209,7 +209,7 @@ impl ContextIndex {
         self.push_item(EntryRef::Log(self.entries()), shown);
     }
 
-    /// The next aside of the thread; `None` for another agent's.
+    /// The next private message of the conversation; `None` for another agent's.
     pub fn add_private(&mut self, shown: Option<EntryMetrics>) {
         let at = self.seen_private_count;
         self.seen_private_count += 1;
@@ -226,7 +226,7 @@ impl ContextIndex {
         self.end.all_items = self.end.all_items.sum_with(shown.into());
     }
 
-    /// The item at a place, and how many entries of the log stand before it.
+    /// The item at a position, and the number of log entries before it.
     pub fn item(&self, place: usize) -> Option<(EntryRef, EntryMetrics, usize)> {
         let item = self.get(place)?;
         Some((item.entry_ref(), item.entry_metrics(), self.entries_before(place)))
@@ -245,8 +245,8 @@ impl ContextIndex {
         ContextRange { context_index: self, summary_end: open, pinned_positions: kept }
     }
 
-    /// Lets go of what no view will show again: they begin here or later, and none goes back. `pin_first` as in
-    /// [`ContextIndex::range`]. Not where a summary speaks for a part of the log.
+    /// Drops items that no prompt will show again: prompts begin at this position or later, and never earlier again.
+    /// `pin_first` as in [`ContextIndex::range`]. Not while a summary replaces a part of the log.
     pub fn drop_hidden(&mut self, pin_first: usize) {
         let until = self.window_start.min(self.len());
         if until <= self.dropped_count {
@@ -370,17 +370,17 @@ fn saturate_to_u32(number: usize) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
 }
 
-/// See [`ContextIndex::range`]. An aside is always shown, an entry that a summary speaks for only where it is kept.
+/// See [`ContextIndex::range`]. A private message is always shown, an entry that a summary covers only if it is pinned.
 pub struct ContextRange<'a> {
     context_index: &'a ContextIndex,
-    /// Nothing from here on is spoken for by a summary.
+    /// No summary covers items from this position on.
     summary_end: usize,
     /// Never left out.
     pinned_positions: Vec<usize>,
 }
 
 impl ContextRange<'_> {
-    /// What is never left out.
+    /// The items that no prompt leaves out.
     pub fn pinned_totals(&self) -> SpanTotals {
         self.sum_items(&self.pinned_positions)
     }
@@ -407,11 +407,11 @@ impl ContextRange<'_> {
         )
     }
 
-    /// The first place from which the rest has room, as what is shorter has; `most` if there is none before it. What is
-    /// gone is not looked at.
+    /// The first position from which the rest has room, given that shorter ranges have room, too; `most` if there is
+    /// none before it. Ignores dropped items.
     pub fn first_fitting(&self, room: impl Fn(SpanTotals) -> bool, most: usize) -> usize {
         let fits = |from: usize| room(self.removable_totals_from(from));
-        // a view is short and stands at the end of a long log: the search begins there
+        // a prompt is short and at the end of a long log: the search begins there
         let first = self.context_index.dropped_count;
         let (mut low, mut high, mut step) = (most, most, 64);
         while low > first && fits(low) {
@@ -429,7 +429,7 @@ impl ContextRange<'_> {
         low
     }
 
-    /// The places that a view shows, in their order, if all that may be left out before `from` is.
+    /// The positions that a prompt shows, in their order, if it leaves out everything before `from` that it may.
     pub fn shown_items(&self, from: usize) -> impl Iterator<Item = usize> + use<> {
         let open = from.max(self.summary_end);
         let asides = &self.context_index.private_items;

@@ -1,5 +1,5 @@
-//! A live conversation: its log, its mirror for scripts, and what only views use: what was said to one agent in
-//! private, and the summary of an old part. The log itself is never shortened by a view.
+//! A live conversation: its log, its copy for scripts, and what only prompts use: private messages to one agent, and
+//! the summary of an old part. A prompt never shortens the log itself.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,40 +19,41 @@ pub struct LiveConversation {
     pub log: Context,
     /// Of the log, for scripts: see [`LiveConversation::messages`].
     script_messages: Arc<Vec<ScriptMessage>>,
-    /// What is known of the sight of agents; none of it if entries were changed other than by adding some.
+    /// Context indexes of agents; cleared when entries change in another way than by appending.
     pub context_indexes: BTreeMap<AgentIx, ContextIndex>,
     /// In the order in which they happened.
     pub private_messages: Vec<PrivateMessage>,
     pub summary: Option<ConversationSummary>,
-    /// In a branch: how many entries it began with, as long as they stand; `None` once it rewrote them.
+    /// In a branch: the number of entries it began with while these are unchanged; `None` once it rewrote them.
     pub base: Option<usize>,
-    /// So many first entries are not in `log` any more: see [`Machine::forget_old`](super::machine::Machine::forget_old).
+    /// Number of first entries that are not in `log` any more: see
+    /// [`Machine::forget_old`](super::machine::Machine::forget_old).
     pub dropped_count: usize,
-    /// Those of them that every view shows, with their places.
+    /// Those of them that every prompt shows, with their positions.
     pub pinned_entries: Vec<(usize, ContextEntry)>,
     /// All that are gone, where a script may ask for them.
     compressed: CompressedEntries,
 }
 
-/// Something that one agent with `memory: "private"` heard or said outside of the conversation.
+/// A message to or from one agent with `memory: "private"`, outside of the shared log.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PrivateMessage {
     pub agent: AgentIx,
-    /// So many entries of the log stood before it.
+    /// Number of log entries before it.
     pub log_position: usize,
     /// The agent's own word, not one to it.
     pub is_own: bool,
     pub entry: ContextEntry,
 }
 
-/// What stands in views for the oldest part of a log, or of a visit (`trim: "summarize"`).
+/// Replaces the oldest part of a log, or of a turn, in prompts (`trim: "summarize"`).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ConversationSummary {
-    /// Entries, from the first, that it speaks for; those that are never left out stay beside it.
+    /// Number of entries, from the first, that it covers; pinned ones are shown beside it.
     pub covered_count: usize,
     /// How many of them it replaces.
     pub replaced_count: usize,
-    /// As it stands in a view.
+    /// As prompts show it.
     pub entry: ContextEntry,
     /// What the model wrote.
     pub text: String,
@@ -100,7 +101,7 @@ impl LiveConversation {
         self.log.entries.push(entry);
     }
 
-    /// What was said, for scripts, up to now. Only what is new is copied, and nothing before somebody asks.
+    /// The messages up to now, for scripts. Copies new entries only, and none before the first call.
     pub fn messages(&mut self) -> ContextMessages {
         let known = self.script_messages.len();
         if known < self.log.entries.len() {
@@ -124,14 +125,14 @@ impl LiveConversation {
             mirror.drain(..old.len().min(mirror.len()));
         }
         self.dropped_count += old.len();
-        // the room of what was read at once stays with nobody
+        // entries that were read in bulk leave their capacity allocated
         if self.log.entries.capacity() > 4 * self.log.entries.len().max(64) {
             self.log.entries.shrink_to_fit();
         }
         old
     }
 
-    /// Everything that was said is in the log again, as far as it can be brought back.
+    /// Puts compressed entries back into the log, as far as they are kept.
     pub fn restore_compressed(&mut self) {
         if self.compressed.is_empty() {
             return;
@@ -150,7 +151,7 @@ impl LiveConversation {
         self.length() - early.chain(&self.log.entries).filter(|entry| entry.pinned).count()
     }
 
-    /// Adds what an agent heard or said in private, at the present end of the log.
+    /// Adds a private message to or from an agent, at the present end of the log.
     pub fn push_private(&mut self, agent: AgentIx, own: bool, entry: ContextEntry) {
         self.private_messages.push(PrivateMessage { agent, log_position: self.length(), is_own: own, entry });
     }
@@ -160,8 +161,8 @@ impl LiveConversation {
         Self { base: Some(self.length()), ..self.clone() }
     }
 
-    /// Adds what a branch of this conversation said, all that it heard in private, and a summary that it had
-    /// made of what both share. `length` and `asides` are what the branch began with.
+    /// Adds the entries of a branch of this conversation, its private messages, and a summary that it made of the
+    /// shared part. `length` and `asides` are the lengths that the branch began with.
     pub fn append_branch(&mut self, branch: &Self, length: usize, asides: usize) {
         let end = self.length();
         let heard = branch.private_messages.iter().skip(asides);
@@ -183,9 +184,9 @@ impl LiveConversation {
         *self = Self::from_spec(spec);
     }
 
-    /// Takes what a script left of the log. A log without anything that was said is a cleared one;
-    /// else private words stay, at the latest at the new end, and a summary stays where its part is untouched. What a
-    /// branch began with still counts as untouched if it stands.
+    /// Takes the log as a script left it. A log without entries is a cleared one; else private messages stay, at the
+    /// latest at the new end, and a summary stays if its part is unchanged. The part that a branch began with still
+    /// counts as unchanged if its entries are equal.
     pub fn replace_entries(&mut self, entries: Vec<ContextEntry>) {
         let old = std::mem::take(self);
         let stands = |length: &usize| entries.get(..*length) == old.log.entries.get(..*length);
@@ -224,7 +225,7 @@ mod tests {
         thread
     }
 
-    /// Asides as `position text`, and what the summary covers.
+    /// Private messages as `position text`, and the number of entries that the summary covers.
     fn hidden(thread: &LiveConversation) -> (Vec<String>, Option<usize>) {
         let asides = thread
             .private_messages
@@ -270,7 +271,7 @@ mod tests {
             branch
         };
         let mut joined = base.clone();
-        // the second one sums up what only it has seen: that says nothing of the whole
+        // the second summary covers only what its branch has seen: it is none of the whole
         for branch in [branch("p", 2), branch("q", 3)] {
             joined.append_branch(&branch, 2, 1);
         }

@@ -1,4 +1,4 @@
-//! What the machine wants done. Data, never closures, so that any driver can do it (architecture §7).
+//! Effects that the machine wants performed. Data, never closures, so that any driver can perform them.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -76,7 +76,7 @@ pub enum Effect {
     Finish,
 }
 
-/// What a person is asked.
+/// A question to the user.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "question")]
 pub enum UserQuestion {
@@ -84,7 +84,7 @@ pub enum UserQuestion {
     Message,
     /// A limit was reached: continue with more, or stop?
     Limit { limit: String, value: u32, text: String },
-    /// No snapshot could be taken: go on without one?
+    /// No snapshot could be taken: continue without one?
     NoSnapshot { reason: String },
     /// A `pause` state: the answer is a value that fits.
     Pause {
@@ -106,8 +106,8 @@ pub enum UserQuestion {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         problem: Option<String>,
     },
-    /// The run stands still before this state, or in it; `point`: the breakpoint, absent in step mode. Any answer
-    /// goes on.
+    /// The run is stopped before this state, or in it; `point`: the breakpoint, absent in step mode. Any answer
+    /// continues the run.
     Break {
         state: String,
         #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -27,12 +27,12 @@ pub struct PublishedEvent {
     pub event: RunEvent,
 }
 
-/// The code of a [`RunEvent::Warning`] about the definition that a run begins or goes on with.
+/// The code of a [`RunEvent::Warning`] about the definition with which a run starts or resumes.
 pub const DEFINITION_WARNING: &str = "definition";
 
 /// States are path names: a child workflow's states are `child_workflow/state`.
 ///
-/// A long run has a million of them in memory: what is large and rare is boxed.
+/// A long run has a million of them in memory: large and rare fields are boxed.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "event")]
 pub enum RunEvent {
@@ -64,17 +64,17 @@ pub enum RunEvent {
         cost_usd: Option<f64>,
     },
 
-    /// The run goes on after a pause, a failure or a crash. `again` are calls that are made once more.
+    /// The run resumes after a pause, a failure or a crash. `again` are calls that are repeated.
     Resumed {
         present: bool,
         again: Vec<CallId>,
-        /// The run has a new definition from here on; what is different.
+        /// Hash of the new definition, if it changed; `notes` are the differences.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         definition: Option<String>,
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         notes: Vec<String>,
     },
-    /// The run went back to the moment before a step, or begins as a fork there.
+    /// The run was rewound to the moment before a step, or begins as a fork there.
     Returned {
         step: u32,
         state: String,
@@ -177,7 +177,7 @@ pub enum RunEvent {
         key: String,
         value: Value,
     },
-    /// A soft end is reached, or four fifths of a hard one; told once each.
+    /// A soft limit is reached, or four fifths of a hard one; emitted once each.
     BudgetWarning {
         scope: String,
         what: String,
@@ -185,7 +185,7 @@ pub enum RunEvent {
         soft: f64,
         hard: Option<f64>,
     },
-    /// A hard end was moved: somebody gave more, or `on_limit` leads on.
+    /// A hard limit was raised: the user granted more, or `on_limit` handles it.
     BudgetRaised {
         scope: String,
         what: String,
@@ -195,12 +195,12 @@ pub enum RunEvent {
         state: String,
         until: Timestamp,
     },
-    /// Where the run stands still from now on: before every state (`step`), and at these.
+    /// Where the run stops from now on: before every state (`step`), and at these.
     Breakpoints {
         step: bool,
         points: Vec<Breakpoint>,
     },
-    /// The person's words wait for the next pause or the state `resume`.
+    /// A message of the user waits for the next pause or the state `resume`.
     Queued {
         text: String,
     },
@@ -209,13 +209,13 @@ pub enum RunEvent {
     Heard {
         text: String,
     },
-    /// The person took such words back before anybody had read them.
+    /// The user withdrew a queued message before any state or script had read it.
     TakenBack {
         text: String,
     },
 
     // conversation
-    /// Something was said in a context, or privately to one agent (`private`).
+    /// A message was added to a context, or privately to one agent (`private`).
     MessageAdded {
         context: String,
         author: MessageAuthor,
@@ -266,7 +266,7 @@ pub enum RunEvent {
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         estimated: bool,
     },
-    /// Asked for before an agent's own call, where its view would leave something out.
+    /// A summary is requested before an agent's own call, because its prompt would leave something out.
     SummaryCalled {
         call: CallId,
         agent: String,
@@ -274,7 +274,7 @@ pub enum RunEvent {
         role: String,
         context: String,
         model: String,
-        /// How many entries the summary will stand for.
+        /// The number of entries that the summary will replace.
         entries: usize,
     },
     /// From now on views of the context show `text` in the place of so many entries; 0: it could not be used.
@@ -303,7 +303,7 @@ pub enum RunEvent {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         spent: Vec<CostEntry>,
     },
-    /// A call that was stopped before its answer was there had used this; if it was not given up, it is made once more.
+    /// Usage of a call that was stopped before its answer; the call is repeated unless it was abandoned.
     ModelStopped {
         call: CallId,
         agent: String,
@@ -339,7 +339,7 @@ pub enum RunEvent {
         arguments: Value,
     },
 
-    // people
+    // the user
     ApprovalAsked {
         call: CallId,
         #[serde(default)]
@@ -381,7 +381,7 @@ pub enum RunEvent {
         call: CallId,
         question: UserQuestion,
     },
-    /// The question is closed: it was answered, or, as an approval may be, withdrawn because nobody waits for it.
+    /// The question is closed: it was answered, or it was withdrawn because no branch waits for it any more.
     PersonAnswered {
         call: CallId,
     },

@@ -17,7 +17,8 @@ use synthdev_domain::workflow::WorkflowProgram;
 
 /// One input. Each answer names the call it answers; an answer to a call that is no longer pending is dropped.
 ///
-/// Written with its kind first (`{"input": "replied", …}`), and read in one pass if it stands there: see [`read`].
+/// Written with its kind first (`{"input": "replied", …}`), and read in one pass if the kind is first: see
+/// `input/deserialize.rs`.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "input", remote = "Self")]
 pub enum Input {
@@ -25,7 +26,7 @@ pub enum Input {
     Started {
         seed: u64,
     },
-    /// Stop what is running: the run, or only the turn of a chat unless `end`.
+    /// Stops the current work: the run, or only the turn of a chat unless `end`.
     /// `partial` is the text that had streamed by then, per model call.
     Cancelled {
         #[serde(default)]
@@ -35,15 +36,15 @@ pub enum Input {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         used: Vec<(CallId, AttemptUsage)>,
     },
-    /// The person said something that nobody had asked for.
+    /// The user sent a message that no state had asked for.
     Said {
         text: String,
     },
-    /// A person steers it: where it stands still, what it goes on with.
+    /// The user steers the run: where it stops, what it continues with.
     Steered(Box<SteeringAction>),
-    /// Somebody takes the run up again after it paused or failed, or after its process died.
+    /// The run resumes after it paused or failed, or after its process died.
     Resumed(Box<ResumeInput>),
-    /// The run goes back to the moment before a step; what came later no longer counts.
+    /// The run is rewound to the moment before a step; what came later no longer counts.
     Returned(Box<RewindInput>),
 
     // answers
@@ -78,8 +79,8 @@ pub enum Input {
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         again: bool,
     },
-    /// A model call had used this that the input before has stopped, so that nobody waits for its answer any more; or
-    /// that was cut off and is made once more: by who drove the run and left, or because an attempt has failed.
+    /// Usage of a model call that the input before has stopped, so that its answer is no longer needed; or of one that
+    /// was cut off and is repeated, because the process that drove the run left or because an attempt failed.
     Stopped {
         call: CallId,
         used: Vec<AttemptUsage>,
@@ -103,7 +104,7 @@ pub enum Input {
 }
 
 impl Input {
-    /// The call that this answers; `None` for what nobody asked for.
+    /// The call that this answers; `None` for an input that answers no call.
     pub fn answered_call(&self) -> Option<CallId> {
         match self {
             Self::Started { .. }
@@ -127,12 +128,12 @@ impl Input {
     }
 }
 
-/// How a run goes on. Everything that is given here counts at once, in one journal row.
+/// How a run resumes. All fields count at once, in one journal row.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct ResumeInput {
-    /// A person can be asked from now on.
+    /// A user can be asked from now on.
     pub present: bool,
-    /// What is permitted from now on; absent: what was.
+    /// The approval policy from now on; absent: unchanged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approvals: Option<ApprovalPolicy>,
     /// Answers to open questions.
@@ -147,31 +148,32 @@ pub struct ResumeInput {
     /// Calls that had begun before a crash and are made once more, with the number of the attempt.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub again: Vec<(CallId, u32)>,
-    /// Tools of which nobody knows whether they took effect, and why: a person decides.
+    /// Tools of which it is unknown whether they took effect, and why: the user decides.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unclear: Vec<(CallId, String)>,
     /// The definition changed and was accepted (`resume --upgrade`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub program: Option<WorkflowProgram>,
-    /// It came from a file, and no snapshot of the files here was taken for it yet: it is undone to what they are now.
+    /// The run was imported, and no snapshot of this project was taken for it yet: undo restores the files as they are
+    /// now.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub arrived: bool,
     /// Sub-agents can be reached from now on.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub sub_agents: bool,
-    /// Where it stands still from now on, besides where it did.
+    /// Where the run stops from now on, besides its present breakpoints.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stops: Option<BreakpointSet>,
 }
 
-/// Where a run goes back to, and what is different from then on.
+/// Where a run is rewound to, and what is different from then on.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct RewindInput {
     /// The state that is to be entered again: the n-th that this run entered, from 1.
     pub step: u32,
     /// How many inputs before this one still count.
     pub kept: usize,
-    /// The run of which this one is a fork; absent for a run that went back itself.
+    /// The run of which this one is a fork; absent for a rewound run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fork_of: Option<RunId>,
     /// `common_data` to set before the step, by path.
@@ -179,36 +181,36 @@ pub struct RewindInput {
     pub set: Vec<(Vec<String>, Value)>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub program: Option<WorkflowProgram>,
-    /// What the part that no longer counts had cost: it stays paid.
+    /// Cost of the discarded part, which still counts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub spent: Vec<CostEntry>,
-    /// The files were brought back to this snapshot.
+    /// The files were restored to this snapshot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub files: Option<SnapshotId>,
     /// The snapshot that was on its way when the step began, and was taken a little later.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub taken: Option<SnapshotInfo>,
-    /// Models and tools that other branches had asked for by then, without an answer yet. What is known of them stays
-    /// known: one that had begun is not begun again unasked.
+    /// Models and tools that other branches had called by then, without an answer yet. A tool that had begun does not
+    /// begin again without a question.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub open: Vec<CallId>,
-    /// What those of them were answered that were answered before the run went back; given when it goes on. What these
-    /// answers had cost is among `spent`, or paid by the run that this one is a fork of.
+    /// Answers to such calls that came before the rewind; applied when the run resumes. The cost of these answers is
+    /// among `spent`, or the run that this one is a fork of has paid it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub answers: Vec<Input>,
 }
 
-/// A person's answer to a question of the run.
+/// A user's answer to a question of the run.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "answer")]
 pub enum UserAnswer {
-    /// What was typed, for `Question::Message`.
+    /// The text of the user, for `Question::Message`.
     Text { text: String },
     /// For `Question::Pause`.
     Value { value: Value },
-    /// Go on past a limit, or without a snapshot; try a failed state again; repeat what may have happened.
+    /// Continue past a limit, or without a snapshot; retry a failed state; repeat a call that may have taken effect.
     Continue,
-    /// End the run here (a limit keeps it continuable).
+    /// End the run (a limit leaves it resumable).
     Stop,
     /// No answer to a `Question::Pause` that a sub-agent was to ask fits, and no further one is taken: its state fails.
     /// What counts without an answer does not count.

@@ -87,14 +87,14 @@ pub struct Machine {
     seed: u64,
     calls: u64,
     last_frame_id: u64,
-    /// Stays in states so far.
+    /// Visits of states so far.
     visit_count: u64,
-    /// The lane that the input at hand is for.
+    /// The branch that the current input is for.
     branch: Branch,
     /// All others.
     branches: BTreeMap<u64, Branch>,
     last_branch_id: u64,
-    /// Lanes that can go on without an input.
+    /// Branches that can continue without an input.
     ready_branches: VecDeque<u64>,
     path: Vec<String>,
     ledger: CostLedger,
@@ -117,16 +117,16 @@ pub struct Machine {
     substitute_prices: BTreeMap<String, TokenPrice>,
     /// Calls that the last input has stopped, by who pays for them.
     stopped_calls: BTreeMap<CallId, ModelCaller>,
-    /// It was told that a budget in dollars cannot count calls without a price.
+    /// A warning has said that a budget in dollars cannot count calls without a price.
     unknown_price_reported: bool,
-    /// Models that were asked for with those that answered in their place; told once each.
+    /// Requested models with those that answered in their place; reported once each.
     reported_substitutions: BTreeSet<(String, String)>,
     approvals: ApprovalPolicy,
-    /// What the person said unasked.
+    /// Messages of the user that no state asked for.
     queued_messages: VecDeque<QueuedMessage>,
-    /// Where it stands still.
+    /// Where the run stops.
     breakpoints: BreakpointSet,
-    /// Every lane stands before its next state.
+    /// Every branch stops before its next state.
     step_mode: bool,
     /// And before its next model call.
     stop_before_model_calls: bool,
@@ -136,37 +136,37 @@ pub struct Machine {
     status: RunStatus,
     result: Option<Value>,
     error: Option<RunError>,
-    /// A person can be asked.
+    /// A user can be asked.
     user_present: bool,
     /// Sub-agents can be reached.
     sub_agents: bool,
-    /// The person wants to leave it for now: what has begun ends, nothing new begins.
+    /// The user wants to pause the run: effects that have begun complete, none begin.
     is_stopping: bool,
-    /// Somebody else wants to take it up: besides, nothing is waited for that only takes time.
+    /// Another process wants to resume the run: in addition, it does not wait for timers.
     is_suspending: bool,
-    /// The run waits and nobody drives it; everything stays where it is.
+    /// The run waits and no process drives it; its state stays unchanged.
     is_suspended: bool,
-    /// States entered so far, in all lanes: the number of the last step.
+    /// States entered so far, in all branches: the number of the last step.
     step_count: u32,
-    /// The step before which to stand still.
+    /// The step before which the run stops.
     halt_before_step: Option<u32>,
     is_halted: bool,
-    /// It stands before a step: it takes a snapshot of its own before it goes on.
+    /// The run was rewound to a step: it takes a snapshot of its own before it continues.
     needs_step_snapshot: bool,
-    /// Points to which errands can go back, by lane and name, and how often they did.
+    /// Checkpoints of delegated tasks, by branch and name, and how often each task went back.
     checkpoints: BTreeMap<(u64, String), Arc<Branch>>,
     restored: BTreeMap<u64, u64>,
-    /// Time limits of states rest, because a lane stands still.
+    /// Time limits of states are suspended, because a branch is stopped.
     timeouts_suspended: bool,
     /// Calls that need not be made: see [`Machine::skip_calls`].
     replay_skips: Arc<ReplaySkips>,
-    /// Old parts of conversations are let go of or packed, and how many inputs came since that was done.
+    /// Old parts of conversations are dropped or compressed, and the number of inputs since the last time.
     compacts_history: bool,
     inputs_since_compaction: u32,
     output: MachineOutput,
 }
 
-/// A state that is there, where it stands.
+/// An existing state with its position.
 struct CurrentState {
     workflow: Arc<Workflow>,
     state_ix: StateIx,
@@ -293,8 +293,8 @@ impl Machine {
         }
     }
 
-    /// For a replay: the answers of these calls are known and on their way. What a model or a script would
-    /// be told for them is not put together, and no effect asks for it; events are the same.
+    /// For a replay: the answers of these calls are known. The machine neither builds what a model or a script would
+    /// get for them nor emits an effect; events are the same.
     pub fn skip_calls(&mut self, calls: Arc<ReplaySkips>) {
         self.replay_skips = calls;
     }
@@ -303,12 +303,12 @@ impl Machine {
         self.status
     }
 
-    /// Nothing more happens by itself: the run has ended, or it is parked until somebody takes it up again.
+    /// The machine makes no further progress: the run has ended, or it is suspended until a process resumes it.
     pub fn is_idle_for_good(&self) -> bool {
         self.branch.phase == WaitState::Over || self.is_suspended
     }
 
-    /// A person can be asked.
+    /// A user can be asked.
     pub fn is_present(&self) -> bool {
         self.user_present
     }
@@ -317,7 +317,7 @@ impl Machine {
         &self.ledger
     }
 
-    /// The ledger, and what is left of the machine.
+    /// The ledger, and the machine without it.
     pub fn into_ledger(mut self) -> (CostLedger, Self) {
         (std::mem::take(&mut self.ledger), self)
     }

@@ -1,4 +1,4 @@
-//! A text that the person said unasked, and who may take it.
+//! A message of the user that no state asked for, and which script may take it.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ pub(super) struct QueuedMessage {
 }
 
 impl QueuedMessage {
-    /// Nobody among those that are still waited for looks at it.
+    /// No pending script has it on offer.
     pub(super) fn is_available(&self, held: &BTreeSet<CallId>) -> bool {
         self.offered_to.is_none_or(|call| !held.contains(&call))
     }

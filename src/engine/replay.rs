@@ -17,7 +17,7 @@ use synthdev_domain::workflow::WorkflowProgram;
 pub struct ReplayResult {
     pub machine: Machine,
     pub events: Vec<(Timestamp, RunEvent)>,
-    /// What was asked for and is still waited for, in the order in which it was asked for.
+    /// Effects that are still pending, in the order of their requests.
     pub pending: Vec<PendingEffect>,
 }
 
@@ -29,7 +29,7 @@ pub struct PendingEffect {
     pub driven_ms: i64,
 }
 
-/// Without what the run went back behind (`Input::Returned`).
+/// Drops the inputs that a rewind (`Input::Returned`) discarded.
 pub fn drop_rewound<T>(inputs: impl IntoIterator<Item = T>, input: impl Fn(&T) -> &Input) -> Vec<T> {
     let mut kept = Vec::new();
     for item in inputs {
@@ -68,13 +68,13 @@ pub fn replay_inputs(
 /// Events of most inputs.
 const EVENTS: usize = 3;
 
-/// Calls of models and scripts whose answers will be taken: what they were asked need not be put together again. An
-/// answer that came while the run stood still, after it had gone back, was not taken. Where a budget is set, a
-/// call under way reserves what its request may use: there, requests are needed.
+/// Calls of models and scripts whose answers are known, so that their requests need not be built. An answer that came
+/// after a rewind and before the resume does not count. Where a budget is set, a pending call reserves what its request
+/// may use: there, requests are needed.
 #[derive(Clone, Debug, Default)]
 pub struct ReplayAnswers {
     calls: ReplaySkips,
-    /// It went back and was not taken up since.
+    /// The run was rewound and not resumed since.
     is_stopped_after_rewind: bool,
     bounded: bool,
 }
@@ -164,9 +164,9 @@ impl StepwiseReplay {
         Self { machine, events: Vec::new(), pending_requests: BTreeMap::new(), driven_ms: 0, last_time: None }
     }
 
-    /// A tape that will be fed exactly these inputs, to the last: what was asked of models and scripts and is answered
-    /// by them is not put together again, which is most of the work. Until all of them are fed, `finish` may miss
-    /// something that is waited for.
+    /// A replay that will be fed exactly these inputs, to the last: it skips building the requests that models and
+    /// scripts answer among them, which is most of the work. Until all of them are fed, `finish` may miss pending
+    /// effects.
     pub fn skipping_answered<'a>(spec: Arc<RunSpec>, inputs: impl IntoIterator<Item = &'a Input>) -> Self {
         let answered = skips_for_answered(&spec, inputs);
         let mut tape = Self::new(spec);
@@ -194,8 +194,8 @@ impl StepwiseReplay {
         tape
     }
 
-    /// Feeds one input; `next` is the one that will follow: a run that goes back stands still in the middle of the
-    /// input before. Gives the events of this input.
+    /// Feeds one input; `next` is the one that will follow: a rewind stops the run in the middle of the input before
+    /// it. Returns the events of this input.
     pub fn feed_input(
         &mut self,
         at: Timestamp,
@@ -210,7 +210,7 @@ impl StepwiseReplay {
         self.driven_ms += if closed { 0 } else { passed };
         self.last_time = Some(at);
         if matches!(input, Input::Resumed(_)) {
-            // whoever is there is asked anew
+            // a present user is asked again
             self.pending_requests.retain(|_, (effect, ..)| {
                 !matches!(effect, Effect::AskPerson { .. } | Effect::AskApproval { .. })
             });
@@ -232,7 +232,7 @@ impl StepwiseReplay {
         &self.events[from..]
     }
 
-    /// What is asked for and still waited for.
+    /// Effects that are still pending.
     pub fn open_effects(&self) -> impl Iterator<Item = &Effect> {
         let open = self.pending_requests.iter().filter(|(call, _)| self.machine.awaits_call(**call));
         open.map(|(_, (effect, ..))| effect)

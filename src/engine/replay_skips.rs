@@ -2,26 +2,26 @@
 
 use synthdev_domain::ids::CallId;
 
-/// Whom a call asks. An answer of the wrong kind is none.
+/// What answers a call. An answer of the wrong kind counts as none.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SkippedCallKind {
     Script = 1,
     Model = 2,
 }
 
-/// By the number of the call: who has answered it.
+/// The kinds of answers by the number of the call.
 #[derive(Clone, Debug, Default)]
 pub struct ReplaySkips {
     calls: Vec<u8>,
-    /// Whatever is asked is not put together.
+    /// Requests are never built.
     skip_all: bool,
 }
 
-/// A higher number is damage, and not worth the memory: ten million calls.
+/// Most call numbers, ten million: a higher one is damage, and would cost memory.
 const MOST: u64 = 10_000_000;
 
 impl ReplaySkips {
-    /// For those who never hand on what is asked for: every call, whoever may answer it.
+    /// For callers that never perform effects: skips every call, whatever answers it.
     pub fn skip_all() -> Self {
         Self { calls: Vec::new(), skip_all: true }
     }
@@ -34,7 +34,7 @@ impl ReplaySkips {
         self.calls[at] |= asks as u8;
     }
 
-    /// This one is made after all.
+    /// Builds the request of this call after all.
     pub fn unskip(&mut self, call: CallId) {
         if let Some(who) = usize::try_from(call.0).ok().and_then(|at| self.calls.get_mut(at)) {
             *who = 0;

@@ -11,7 +11,7 @@ use synthdev_domain::workflow::WorkflowProgram;
 /// Grows when the machine would answer an old journal differently.
 pub const MACHINE_VERSION: u32 = 10;
 
-/// Runs since this version go on as they began: where the machine has changed since, it asks for the version.
+/// Runs since this version continue as they began: the machine checks the version wherever its behaviour has changed.
 pub const CONTINUED_SINCE: u32 = 4;
 
 /// Since this version a call that might pass a budget is not made; before, a budget was looked at when it was used up.
@@ -20,35 +20,35 @@ pub const FORESEES_SINCE: u32 = 4;
 /// Since this version an end that `on_limit` or `catch` moves is moved once for each workflow, however many items or
 /// children reach it, and a model that answers in another's place is charged for at its own price.
 pub const COUNTS_ALL_SINCE: u32 = 5;
-/// Since this version no view is longer than its model's window.
+/// Since this version no prompt is longer than its model's window.
 pub const WINDOWED_SINCE: u32 = 4;
 
-/// Since this version sealed thoughts count in views and budgets, a hard budget limits the answers of unknown models,
-/// what sums up is given no more than its own window takes, and small views are cut in larger steps.
+/// Since this version opaque blocks count in prompts and budgets, a hard budget limits the answers of unknown models,
+/// the input of a summary fits into the summarizing model's window, and small prompts are truncated in larger steps.
 pub const MEASURES_SINCE: u32 = 5;
 
-/// Since this version a stand before a step is not taken for one before the state that follows, an approval that was
-/// left open has its time anew for whoever takes the run up, and a text that was said is offered to one script at a
-/// time.
+/// Since this version a stop before a step is distinct from one before the state that follows, an open approval gets
+/// its full time again when the run is resumed, and a queued message is offered to one script at a time.
 pub const OFFERS_SINCE: u32 = 6;
 
 /// Since this version a default of several values is stored under their names, as an answer is.
 pub const KEEPS_SINCE: u32 = 7;
 
-/// Since this version time limits of states rest while their lane stands still, a question whose time is up frees nobody
-/// who stands elsewhere, an errand that goes back has all its time limits again and keeps what its states have spent, and
-/// sealed thoughts are counted anew when a server with another protocol takes over.
+/// Since this version time limits of states are suspended while their branch is stopped, a question that times out
+/// continues no branch that is stopped elsewhere, a task that goes back to a checkpoint has all its time limits again
+/// and keeps the spending of its states, and opaque blocks are counted again when a server with another protocol takes
+/// over.
 pub const RESTS_SINCE: u32 = 8;
 
 /// Since this version a tool that was allowed and held is judged again where those are gone who were to run it, or where
 /// the run has arrived from elsewhere.
 pub const JUDGES_HELD_SINCE: u32 = 9;
 
-/// Since this version a tool that writes AGENTS.md is asked about whatever approvals say, and refused where the user
-/// cannot be asked.
+/// Since this version a tool that writes AGENTS.md needs the user's approval whatever the policy says, and is refused
+/// where the user cannot be asked.
 pub const GUARDS_GUIDANCE_SINCE: u32 = 10;
 
-/// Since this version an agent is told of a call that was interrupted whether it had begun.
+/// Since this version the answer to an interrupted call says whether the call had begun.
 pub const TELLS_BEGUN_SINCE: u32 = 10;
 
 /// Since this version a run whose failure nothing deals with does not wait for steps that sub-agents have not handed in.
@@ -61,12 +61,12 @@ pub struct RunSpec {
     /// Checked and converted input values by parameter name.
     pub inputs: Map<String, Value>,
     pub approvals: ApprovalPolicy,
-    /// What agents are told beside their roles, as it was when the run started.
+    /// The system context of agents, as it was when the run started.
     #[serde(default, skip_serializing_if = "SystemContext::is_empty")]
     pub brief: SystemContext,
-    /// Where it stands still from its start.
+    /// Where the run stops, from its start.
     #[serde(default, skip_serializing_if = "BreakpointSet::is_empty")]
     pub stops: BreakpointSet,
-    /// A person can be asked (REPL). Otherwise a limit ends the run and a question fails it.
+    /// A user can be asked (REPL). Otherwise a limit ends the run and a question fails it.
     pub interactive: bool,
 }

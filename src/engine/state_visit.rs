@@ -1,5 +1,5 @@
-//! One stay in a state: what was tried, what was spent, what is under way. It begins anew whenever a state is
-//! entered, so that no counter outlives its visit.
+//! One visit of a state: its attempts, its spending, its pending work. Entering a state begins a new one, so that no
+//! counter outlives its visit.
 
 use super::agent_turn::TurnEntry;
 use super::budget_usage::BudgetUsage;
@@ -9,31 +9,30 @@ use synthdev_domain::tool::{ToolInvocation, ToolRisk};
 
 #[derive(Clone, Debug, Default)]
 pub struct StateVisit {
-    /// Among all stays of a run, from 1.
+    /// Number of the visit among all visits of a run, from 1.
     pub nth: u64,
     /// Failures so far that a `retry` rule took, by its position.
     pub attempts: Vec<u32>,
     /// `action.script` has succeeded: a retry begins after it.
     pub script_succeeded: bool,
-    /// The work is done and stored: a retry only chooses the transition again (§1.1 line 5).
+    /// The work is done and stored: a retry only chooses the transition again.
     pub work_done: bool,
-    /// Rounds of tools of a failed attempt whose words are not the context's: the next attempt sees them, nobody
-    /// else ever does.
+    /// Tool rounds of a failed attempt that the context does not get: only the next attempt sees them.
     pub rounds: Vec<TurnEntry>,
-    /// The work was begun once more: going on is no new visit.
+    /// The work was started again: continuing is no new visit.
     pub work_restarted: bool,
-    /// A `catch` has been chosen; an error of its `before` is not caught here again.
+    /// A `catch` has been chosen; this visit does not catch an error of its `before` again.
     pub error_caught: bool,
-    /// `fallback` and `"on_error": "continue"` count once per stay.
+    /// `fallback` and `"on_error": "continue"` count once per visit.
     pub fallback_used: bool,
     pub continued: bool,
-    /// What this stay spent, with everything that it started.
+    /// Usage of this visit, with everything that it started.
     pub budget_usage: BudgetUsage,
     /// The step that waits for approval or a snapshot, or runs.
     pub step: Option<(ToolInvocation, ToolRisk)>,
-    /// What the person was asked, to ask it again.
+    /// The question to the user, to ask it again.
     pub question: Option<UserQuestion>,
-    /// Fires when nobody has answered a pause in time.
+    /// Fires when the time for an answer to a pause is up.
     pub pause_timer: Option<CallId>,
 }
 

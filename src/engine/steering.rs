@@ -1,4 +1,4 @@
-//! How a person steers a run: where it stands still, and what is different when it goes on.
+//! How a user steers a run: where it stops, and what is different when it continues.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use synthdev_domain::ids::CallId;
 /// One millionth of a dollar, by which amounts are compared.
 const MICRO: f64 = 1_000_000.0;
 
-/// Where a run stands still.
+/// Where a run stops.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "at")]
 pub enum Breakpoint {
@@ -20,7 +20,7 @@ pub enum Breakpoint {
     Tool { tool: String },
     /// When so much was spent, before the next state or model call; once.
     Spend { micro_usd: u64 },
-    /// A person interrupted it ([`SteeringAction::Interrupt`]): before the model is asked again. Never set beforehand.
+    /// The user interrupted it ([`SteeringAction::Interrupt`]): before the model is called again. Never set beforehand.
     Now,
 }
 
@@ -63,7 +63,7 @@ impl fmt::Display for Breakpoint {
     }
 }
 
-/// Where a run stands still from its start.
+/// Where a run stops, from its start.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct BreakpointSet {
     /// Before every state.
@@ -79,25 +79,25 @@ impl BreakpointSet {
     }
 }
 
-/// What a person does to a run that is driven, or a sub-agent to its errand.
+/// An action of the user on a run that is driven, or of a sub-agent on its task.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "steering")]
 pub enum SteeringAction {
-    /// What is under way ends; then it stands still before the next state.
+    /// Work in progress completes; then the run stops before the next state.
     Pause,
-    /// What is under way ends and nothing new begins; then it is parked where it stands, for whoever takes it up. A
-    /// conversation goes on.
+    /// Work in progress completes and nothing new begins; then the run is suspended, so that another process can resume
+    /// it. A conversation continues.
     Park,
-    /// Model calls that are under way are stopped, and what they had said is kept; it stands still there. What
-    /// else is under way ends, and it stands before the next model call or state.
+    /// Stops model calls in progress and keeps their partial replies; the run stops there. Other work in progress
+    /// completes, and its branch stops before the next model call or state.
     Interrupt {
         /// The text that had streamed by then, per call.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         partial: Vec<(CallId, String)>,
     },
-    /// Goes on, and stands still before the next state.
+    /// Continues, and stops before the next state.
     Step,
-    /// Goes on, and leaves step mode.
+    /// Continues, and leaves step mode.
     Continue,
     Break {
         point: Breakpoint,
@@ -105,16 +105,16 @@ pub enum SteeringAction {
     Unbreak {
         point: Breakpoint,
     },
-    /// Words that were said unasked and that nobody has read yet are taken back.
+    /// Withdraws queued messages that no state or script has read yet.
     TakeBack {
         text: String,
     },
-    /// An errand is kept as it waits for its sub-agent, to be gone back to.
+    /// Keeps a checkpoint of a task while it waits for its sub-agent.
     Keep {
         lane: u64,
         name: String,
     },
-    /// An errand goes back to where it was kept.
+    /// A task goes back to its checkpoint.
     GoBack {
         lane: u64,
         name: String,

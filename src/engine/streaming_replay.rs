@@ -1,5 +1,5 @@
-//! A replay for those who only want to see what happened: events, costs, and where the run stands. It need not know what
-//! comes next, so a journal can be fed while it is still being read.
+//! A replay for readers: events, costs, and the state of the run. It need not know the next inputs, so a journal can be
+//! fed while it is still being read.
 //!
 //! Refuses what only a replay with the whole journal at hand can do: leaving out what a run went back behind, and
 //! budgets that appear in the middle of a run.
@@ -21,14 +21,14 @@ pub type ReplayEventSink<'a> = &'a mut dyn FnMut(Timestamp, RunEvent);
 #[derive(Debug)]
 pub struct StreamingReplay {
     machine: Machine,
-    /// The machine does not put together what it asks of models and scripts.
+    /// The machine does not build requests for models and scripts.
     skips_requests: bool,
     inputs_fed: usize,
-    /// Inputs from one look for what can be let go of to the next.
+    /// Inputs between two compactions.
     compaction_interval: usize,
-    /// What was said long ago was let go of.
+    /// Old entries were dropped.
     was_compacted: bool,
-    /// Is fed when it is known what follows it.
+    /// Fed when the next input is known.
     held_input: Option<(Timestamp, Input)>,
 }
 
@@ -56,7 +56,7 @@ impl StreamingReplay {
         }
     }
 
-    /// Lets go of what no view shows any more each time after so many inputs.
+    /// Drops entries that no prompt shows any more, each time after so many inputs.
     #[must_use]
     pub fn with_compaction(self, inputs: usize) -> Self {
         Self { compaction_interval: inputs.max(1), ..self }
@@ -73,7 +73,7 @@ impl StreamingReplay {
         input: Input,
         told: ReplayEventSink<'_>,
     ) -> Result<(), NeedsFullReplay> {
-        // a script's word on a whole conversation, and agents of a new definition, need all that was said
+        // a script that rewrites a conversation, and agents of a new definition, need all entries
         let (void, program, rewrites) = match &input {
             Input::Returned(returned) => (returned.kept < self.inputs_fed, returned.program.as_ref(), false),
             Input::Resumed(resumed) => (false, resumed.program.as_ref(), false),
@@ -100,7 +100,7 @@ impl StreamingReplay {
         self.inputs_fed += 1;
         if let Some((at, earlier)) = self.held_input.replace((at, input)) {
             if let Some((_, Input::Returned(returned))) = &self.held_input {
-                // a run that goes back stands still in the middle of the input before
+                // a rewind stops the run in the middle of the input before it
                 self.machine.halt_before(returned.step);
             }
             self.feed_machine(at, earlier, told);
@@ -108,7 +108,7 @@ impl StreamingReplay {
         Ok(())
     }
 
-    /// Where the run stands. Not for going on: what it waits for was never put together.
+    /// The state of the run. Not for resuming: requests of pending effects were never built.
     pub fn finish(mut self, told: ReplayEventSink<'_>) -> Machine {
         if let Some((at, input)) = self.held_input.take() {
             self.feed_machine(at, input, told);

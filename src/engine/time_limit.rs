@@ -1,4 +1,4 @@
-//! The time limit of a visit: it runs, or it rests while its lane stands still.
+//! The time limit of a visit: it runs, or it is suspended while its branch is stopped.
 
 use synthdev_domain::ids::{CallId, Timestamp};
 
@@ -36,7 +36,7 @@ impl TimeLimit {
         Some(call)
     }
 
-    /// What was left of it, if it rested.
+    /// The remaining time, if it was suspended.
     pub fn resume(&mut self) -> Option<u64> {
         self.remaining_ms.take()
     }
@@ -60,7 +60,7 @@ mod tests {
             (None, false, None)
         );
         assert_eq!((limit.resume(), limit.is_unset()), (Some(6_000), true));
-        // while nobody drives the run, no time passes
+        // time without a driver does not count
         let mut limit = TimeLimit::running_until(CallId(1), Timestamp(10_000));
         limit.exclude_time(90_000);
         limit.suspend(Timestamp(94_000));

@@ -45,7 +45,7 @@ pub(super) async fn await_run(
     follow_run(backend, run, events, client, true).await
 }
 
-/// The same for who only looks: what a request gives up goes on.
+/// The same for a client that only watches: cancelling its request leaves the run alone.
 pub(super) async fn watch_run(
     backend: &dyn McpBackend,
     run: &RunId,
@@ -74,7 +74,7 @@ async fn follow_run(
             sampling.send_open_requests(run);
         }
         let asks = interactions.has_unclaimed_call(run) || handle.task_broker().has_unclaimed_task(run);
-        // who set it going may be the one on whom the other run waits
+        // the client of this request may be the one that the other run waits for
         let queues = cancels && handle.awaited_lock_holder(run).is_some();
         if !cancelled && (asks || queues) && sampling.is_idle() {
             // branches ask at the same time
@@ -107,7 +107,7 @@ async fn follow_run(
             _ = tasks.changed() => {}
             () = sampling.next_result(), if !sampling.is_idle() => {}
             _ = looks.tick() => {
-                // it may have told its end before anybody listened; what it told since is read before the next look
+                // it may have ended before the subscription; events since then are read before the next check
                 let gone = !handle.running_runs().contains(run);
                 if over && gone {
                     break;
@@ -120,7 +120,7 @@ async fn follow_run(
     final_summary(handle, run, last).await
 }
 
-/// How a run stands that was followed, `last` by what it told of its end.
+/// The summary of a run that was followed, with `last` from its end event.
 async fn final_summary(
     handle: &RuntimeHandle,
     run: &RunId,
@@ -138,7 +138,8 @@ async fn final_summary(
     Ok(summary)
 }
 
-/// The end of a run is told before it lets go of the project's files: whoever hears of it may start the next one.
+/// The end event comes before the run releases the project's files: a client that gets the answer may start the next
+/// run.
 pub(super) async fn await_release(handle: &RuntimeHandle, run: &RunId) {
     let gone = async {
         while handle.running_runs().contains(run) {
@@ -148,7 +149,7 @@ pub(super) async fn await_release(handle: &RuntimeHandle, run: &RunId) {
     let _ = tokio::time::timeout(LOOK_AGAIN, gone).await;
 }
 
-/// How a run stands by what is stored of it.
+/// The summary of a run from the store.
 pub(super) fn run_summary(handle: &RuntimeHandle, run: &RunId) -> Result<RunSummary, McpCallError> {
     let found = handle.summary(run.as_str());
     found.map_err(|error| {
@@ -156,8 +157,7 @@ pub(super) fn run_summary(handle: &RuntimeHandle, run: &RunId) -> Result<RunSumm
     })
 }
 
-/// What a paused run waits for, with a token for everything that the client may answer: the same one as long as it is
-/// valid.
+/// The open pauses of a run, with a token for each that the client may answer: the same one as long as it is valid.
 pub(super) fn pending_actions(backend: &dyn McpBackend, run: &RunSummary) -> Vec<PendingAction> {
     if run.progress.status != RunStatus::Paused {
         return Vec::new();

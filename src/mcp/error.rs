@@ -1,5 +1,5 @@
-//! What is not done, in two ways: as an error of the protocol, where the request itself is wrong (an unknown tool, a
-//! missing argument, a forged id), and as an answer, where the caller can read it and do better.
+//! Refusals, in two forms: as an error of the protocol, where the request itself is invalid (an unknown tool, a missing
+//! argument, a forged id), and as a result, where the caller can read it and correct the call.
 
 use rmcp::ErrorData;
 use serde_json::{Value, json};
@@ -8,13 +8,13 @@ use super::backend::McpBackendError;
 use synthdev_runtime::resume::ResumeError;
 use synthdev_runtime::resume_tokens::TokenError;
 
-/// Seed 003: what is said of a token that is of no use.
+/// The text for an invalid token; existing clients match it.
 pub(super) const NO_TOKEN: &str = "Resume token expired or invalid. Please start the workflow again.";
 
 pub(super) enum McpCallError {
     /// JSON-RPC's invalid params.
     Request(ErrorData),
-    /// A result of the tool that says what is wrong.
+    /// A result of the tool that describes the error.
     Answer(Box<ToolResultError>),
 }
 
@@ -138,7 +138,7 @@ pub(super) fn from_resume_error(error: &ResumeError) -> McpCallError {
     ToolResultError::new("not_resumed", "The run does not go on", error.to_string()).hint(error.hint()).into()
 }
 
-/// The beginning of what somebody sent.
+/// The beginning of a client's text.
 pub(super) fn shorten_text(text: &str) -> String {
     const MOST: usize = 80;
     let plain = |c: char| if c.is_control() { ' ' } else { c };

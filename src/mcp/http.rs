@@ -1,7 +1,7 @@
 //! The workflow server over HTTP on this machine: many clients at once, each with the token.
 //!
-//! Owns connections and their limits; what is asked over them is dealt with in [`endpoint`]. Refuses every address that
-//! other machines reach: whoever may call starts programs here.
+//! Owns connections and their limits; [`endpoint`] handles the requests. Refuses every address that other machines can
+//! reach, because a client can start programs on this machine.
 
 mod auth;
 mod endpoint;
@@ -44,11 +44,11 @@ pub struct HttpServerUrl {
     pub url: String,
 }
 
-/// Serves clients on `address` until `stop` is ready. Runs are left as they are then, to be taken up again.
-/// `listening` is told where, before anybody is served.
+/// Serves clients on `address` until `stop` is ready. Runs are left as they are then, and can be resumed. `listening`
+/// gets the URL before the first client is served.
 ///
 /// # Errors
-/// The address is not this machine's own, or it cannot be listened on; in words.
+/// The address is not this machine's own, or cannot be bound; as text for the user.
 pub async fn serve_http(
     backend: Arc<dyn McpBackend>,
     address: SocketAddr,

@@ -1,9 +1,8 @@
 //! The workflow server: workflows as tools of the model context protocol (`docs/mcp.md`).
 //!
-//! Owns what clients see: tools, answers, resources, progress. It starts runs, follows them and hands on what they ask
-//! for; the runs themselves are those of every other front-end, in the same store.
-//! Refuses to know how anything is configured or wired (that is the [`backend::Backend`]), and to print: its output
-//! belongs to the protocol.
+//! Owns what clients see: tools, answers, resources, progress. It starts runs, follows them and passes on their
+//! questions; the runs themselves are those of every other front-end, in the same store. Refuses to know how anything
+//! is configured or wired (that is the [`backend::McpBackend`]), and to print: its output belongs to the protocol.
 
 mod arguments;
 mod await_run;

@@ -19,7 +19,7 @@ pub(super) struct ProgressNotifier {
     peer: Peer<RoleServer>,
     token: Option<ProgressToken>,
     count: u32,
-    /// What is being sent; it takes as long as the client takes to read.
+    /// The notification that is being sent; this takes as long as the client takes to read.
     current_send: Option<BoxFuture<'static, ()>>,
     /// What comes after it.
     pending: VecDeque<ProgressNotificationParam>,
@@ -47,7 +47,7 @@ impl ProgressNotifier {
         self.current_send.is_some() || !self.pending.is_empty()
     }
 
-    /// Sends one. Whoever gives this up loses nothing: it goes on where it was.
+    /// Sends one notification. Cancel-safe: the next call continues an unfinished send.
     pub(super) async fn send_progress(&mut self) {
         if self.current_send.is_none()
             && let Some(told) = self.pending.pop_front()

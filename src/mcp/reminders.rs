@@ -1,5 +1,5 @@
-//! What was given out for pauses, and which of them somebody is going to be reminded of: one token and one reminder for
-//! each, however often it is looked at. Tokens are kept nowhere else: after a restart there are new ones.
+//! The tokens of pauses, and which pauses have a pending reminder: one token and one reminder for each, however often
+//! its status is read. Tokens are not stored: after a restart there are new ones.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -23,13 +23,13 @@ pub(super) struct PauseReminder {
 }
 
 impl PauseReminders {
-    /// `None`: somebody does already.
+    /// `None`: the pause has a reminder already.
     pub(super) fn claim_reminder(self: Arc<Self>, pause: PauseKey) -> Option<PauseReminder> {
         let new = self.lock_reminded().insert(pause.clone());
         new.then(|| PauseReminder { reminders: Arc::clone(&self), pause })
     }
 
-    /// The token of a pause: the one that was given out before, as long as it is `good`; else a `new` one.
+    /// The token of a pause: the earlier one, as long as it is `good`; else a `new` one.
     pub(super) fn token(
         &self,
         pause: PauseKey,

@@ -86,7 +86,7 @@ fn definition_text(backend: &dyn McpBackend, name: &str) -> Option<String> {
     backend.definition(&one.file)
 }
 
-/// Whoever only looks gets no token.
+/// Reading a resource gives no token.
 fn run_text(run: &RunSummary) -> String {
     let open = if run.progress.status == RunStatus::Paused { run.progress.pauses.as_slice() } else { &[] };
     let offers: Vec<PendingAction> = open

@@ -1,4 +1,4 @@
-//! How a run stands, as clients are told it: completed, failed, waiting, running.
+//! The status of a run, as clients get it: completed, failed, waiting, running.
 
 mod llm_directive;
 mod pending_actions;
@@ -24,10 +24,10 @@ pub(super) const RUNS: &str = "synthdev://runs/";
 
 /// The name of the state at which a list of states ends.
 const END: &str = "stop";
-/// Stands in a path for what is too much of it.
+/// Replaces the omitted part of a long path.
 const CUT: &str = "…";
 
-/// How a run stands. `offers` are what it waits for, with the tokens that were given out for it.
+/// The status of a run. `offers` are its open pauses with their tokens.
 pub(super) fn run_status_json(run: &RunSummary, offers: &[PendingAction]) -> Value {
     let mut fields = head_fields(status_text(run, offers), run);
     match run.progress.status {
@@ -63,7 +63,7 @@ pub(super) fn client_directive(run: &RunSummary, open: &[DelegatedCall], now: Ti
     Some(Value::Object(fields))
 }
 
-/// The run goes on when another one has ended.
+/// Adds that the run continues when another one has ended.
 pub(super) fn add_lock_wait(told: &mut Value, other: &LockHolder) {
     told["waitsForFiles"] =
         json!({"workflowId": other.run, "workflowName": other.workflow, "process": other.pid});
@@ -75,7 +75,7 @@ pub(super) fn add_lock_wait(told: &mut Value, other: &LockHolder) {
     }
 }
 
-/// What was not done, and why.
+/// A refused call, with its reason.
 pub(super) fn error_json(problem: ToolResultError) -> Value {
     let ToolResultError { code, title, detail, hint, extra_fields: more } = problem;
     let mut error = Map::new();
@@ -89,7 +89,7 @@ pub(super) fn error_json(problem: ToolResultError) -> Value {
     json!({"status": "error", "success": false, "error": error})
 }
 
-/// The same for a program, and in words for whoever reads only those.
+/// The result as structured content, and as text for clients that read only text.
 pub(super) fn call_result(answer: Value) -> CallToolResult {
     let wrong = matches!(answer["status"].as_str(), Some("failed" | "error"));
     let mut result = CallToolResult::success(vec![ContentBlock::text(plain_text::readable_text(&answer))]);
@@ -124,8 +124,8 @@ fn data_fields(output: &Value) -> Value {
     }
 }
 
-/// The names of states in the order of their visits, `name#2` for the second visit; without those in which the
-/// run, a branch or an item stands, or stood when it was withdrawn.
+/// The names of states in the order of their visits, `name#2` for the second visit; without the states that the run, a
+/// branch or an item is in, or was in when it was withdrawn.
 fn completed_steps(run: &RunSummary) -> Vec<String> {
     let mut path: Vec<&str> = run.progress.path.iter().map(String::as_str).collect();
     if run.progress.status != RunStatus::Completed {

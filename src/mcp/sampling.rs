@@ -52,7 +52,7 @@ impl<'i> ClientSampling<'i> {
         self.open_requests.is_empty()
     }
 
-    /// Hands the client everything that a run asks for and that nobody sees to.
+    /// Sends the client all open calls of a run that no request has claimed.
     pub(super) fn send_open_requests(&mut self, run: &RunId) {
         let Some(client) = &self.client else { return };
         for interaction in self.interactions.open_calls(run) {
@@ -82,7 +82,7 @@ impl<'i> ClientSampling<'i> {
     }
 }
 
-/// The id of what was not answered.
+/// The id of the unanswered call.
 async fn ask_client(
     client: SamplingClient,
     interactions: &DelegatedCalls,
@@ -182,7 +182,7 @@ fn sampling_tools(request: &ModelRequest) -> (Value, &'static str) {
     (own.chain(decisions).collect(), mode)
 }
 
-/// Results of tools that belong together are one message. For clients without tools all of it is told in words.
+/// Results of tools that belong together are one message. Clients without tools get all of it as text.
 fn sampling_messages(told: &[&ChatMessage], tools: bool) -> Vec<Value> {
     let mut messages: Vec<(&str, bool, Vec<Value>)> = Vec::new();
     let text = |text: String| json!({"type": "text", "text": text});
@@ -219,7 +219,7 @@ fn sampling_messages(told: &[&ChatMessage], tools: bool) -> Vec<Value> {
     messages.into_iter().map(message).collect()
 }
 
-/// What a client's answer says, as `agent_llm` would have it.
+/// A client's answer in the form of `agent_llm`.
 fn reply_data(answer: &Value, wanted: Option<&ParsingTool>) -> Value {
     let blocks = match &answer["content"] {
         Value::Array(blocks) => blocks.as_slice(),

@@ -112,7 +112,7 @@ impl SystemTool {
         match self {
             Self::ListWorkflows => (json!({}), &[]),
             Self::StartWorkflow => start_tool_schema(),
-            // S0.18, to the letter; that `stepData` is taken, too, is nothing to teach anybody
+            // a fixed text that clients rely on; `stepData` is accepted, too, but is not documented
             Self::ResumeWorkflow => (
                 json!({
                     "resumeToken": {"type": "string", "description": "Token from previous workflow response"},

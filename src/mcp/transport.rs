@@ -1,7 +1,7 @@
 //! How messages reach the protocol library and leave it: lines of JSON, or exchanges over HTTP.
 //!
-//! Owns what the library leaves open: what is no JSON is answered (-32700), what is no message, too (-32600), and an id
-//! of a request that is still open is not taken twice. One type for every way, so that the library is compiled once.
+//! Owns what the library leaves open: it answers invalid JSON (-32700) and invalid messages (-32600), and refuses the
+//! id of a request that is still open. One type for every transport, so that the library is compiled once.
 
 mod http_exchange;
 mod json_lines;
@@ -45,7 +45,7 @@ impl ClientPresence {
         self.was_opened.load(Ordering::Acquire)
     }
 
-    /// The client went away, or the server ends: nobody cancelled anything.
+    /// The client disconnected, or the server stops: no request was cancelled.
     pub(super) fn mark_gone(&self) {
         self.gone_sender.send_replace(true);
     }

@@ -1,4 +1,4 @@
-//! Traits through which the runtime meets the world. Adapters implement them, nobody else.
+//! Traits for everything outside of the runtime: models, tools, files, clocks. Only adapters implement them.
 
 pub mod clock;
 pub mod lock;

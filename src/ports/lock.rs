@@ -5,7 +5,7 @@ use synthdev_domain::project_lock::LockHolder;
 
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum LockError {
-    /// Somebody who does not fit works in this project, in this process or another.
+    /// Another run holds an incompatible lock on this project, in this process or another.
     #[error("{0}")]
     Held(LockHolder),
     /// The lock cannot be asked: what failed and where.
@@ -35,8 +35,8 @@ impl std::fmt::Debug for ProjectLockGuard {
 /// Blocking, but never waits for a holder. One lock serves one project directory, and all that its git repository
 /// holds; directories inside of each other are one project.
 pub trait ProjectLock: Send + Sync {
-    /// Takes the lock in the way that `holder.hold` says, and leaves word of who has it.
+    /// Takes the lock in the mode of `holder.hold`, and records its holder.
     /// # Errors
-    /// Somebody who does not fit has it; the data directory cannot be written; its file system has no locks.
+    /// Another run holds an incompatible lock; the data directory cannot be written; its file system has no locks.
     fn try_lock(&self, holder: &LockHolder) -> Result<ProjectLockGuard, LockError>;
 }

@@ -7,10 +7,10 @@ use thiserror::Error;
 /// Why a server's tool gave no result.
 #[derive(Clone, PartialEq, Debug, Error)]
 pub enum McpError {
-    /// Nobody said how the server of this name is started. `hint`: what to do about it.
+    /// The configuration has no server of this name. `hint`: what to do about it.
     #[error("no MCP server named `{server}` is configured")]
     UnknownServer { server: String, hint: String },
-    /// The tool ran, or was refused, and says why.
+    /// The tool ran and failed, or was refused; `message` says why.
     #[error("`{tool}` of MCP server `{server}` failed: {message}")]
     Failed { server: String, tool: String, message: String },
     /// The server could not be started or reached, or its answer could not be read.

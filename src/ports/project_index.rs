@@ -1,8 +1,8 @@
-//! The files of a project as its index sees them, and where the index is kept. Everything here may block.
+//! The files of a project as its index sees them, and where the index is stored. Every method may block.
 
 use synthdev_domain::project_index::{ProjectIndexEntries, ProjectIndexEntry, ProjectScan, SizeLimit};
 
-/// Errors are ready for people: what, where, what to do.
+/// Errors are complete messages for the user: what, where, what to do.
 pub trait ProjectIndexPort: Send + Sync {
     /// What belongs into the index, with its checksums.
     ///
@@ -22,23 +22,23 @@ pub trait ProjectIndexPort: Send + Sync {
     /// Why it is not described, in a few words.
     fn read_file(&self, path: &str, limit: SizeLimit) -> Result<(String, String), String>;
 
-    /// Nobody else writes as long as it is there.
+    /// An exclusive writer: no other process writes while it lives.
     ///
     /// # Errors
-    /// Somebody else writes, or it cannot be written.
+    /// Another process writes, or the index cannot be written.
     fn writer(&self) -> Result<Box<dyn IndexWriter>, String>;
 }
 
 pub trait IndexWriter: Send {
-    /// Keeps it at once: it is there after a crash.
+    /// Stores an entry durably: it survives a crash.
     ///
     /// # Errors
-    /// What is in the way.
+    /// Why it cannot be written.
     fn add(&mut self, entry: &ProjectIndexEntry) -> Result<(), String>;
 
-    /// In the end: exactly this is the index.
+    /// Replaces the whole index by these entries.
     ///
     /// # Errors
-    /// What is in the way; what was added is kept.
+    /// Why it cannot be written; added entries are kept.
     fn replace_index(&mut self, index: &ProjectIndexEntries) -> Result<(), String>;
 }

@@ -1,7 +1,7 @@
 //! The journal of every run, shared safely by several processes.
 //!
-//! A run has one driver at a time: whoever created or claimed it last. Every claim gets a new number, and what an
-//! earlier driver still wants to write is refused, so two processes never write one run's story together.
+//! A run has one driver at a time: the process that created or claimed it last. Every claim gets a new number, and the
+//! store refuses writes of an earlier driver, so two processes never write one run's journal together.
 
 use std::ops::ControlFlow;
 
@@ -40,7 +40,7 @@ impl From<JournalRowRef<'_>> for JournalRow {
     }
 }
 
-/// Takes a run while it is read, until it says that it has seen enough. Must not call the store.
+/// Reads the rows of a run until it has enough. Must not call the store.
 pub trait RunReader {
     /// Comes first.
     fn header(&mut self, header: RunHeader) -> ControlFlow<()>;
@@ -49,7 +49,7 @@ pub trait RunReader {
     fn row(&mut self, row: JournalRowRef<'_>) -> ControlFlow<()>;
 }
 
-/// What another process asks of this one, and the way to tell it what comes of that; closed when it no longer waits.
+/// A request of another process, and the channel for its replies; closed when that process does not wait any more.
 #[derive(Debug)]
 pub struct DriverRequest {
     pub text: String,
@@ -59,7 +59,7 @@ pub struct DriverRequest {
 /// The process that drives a run was asked something.
 pub struct DriverAnswers {
     pub pid: u32,
-    /// What it says to that; none at all if it cannot be asked.
+    /// The replies; empty if the driver cannot be reached.
     pub answers: BoxStream<'static, String>,
 }
 
@@ -72,15 +72,14 @@ pub trait RunStore: Send + Sync {
     /// The id exists, or the store cannot be written.
     fn create(&self, header: &RunHeader) -> Result<(), StoreError>;
 
-    /// Makes this process the run's driver: its status is `running` from here on, and what an earlier driver still
-    /// writes is refused. Returns the run as it was before. Whether a run of that status may go on is the caller's
-    /// business.
+    /// Makes this process the run's driver: its status is `running` from here on, and writes of an earlier driver are
+    /// refused. Returns the run as it was before. The caller decides whether a run of that status may continue.
     ///
     /// # Errors
     /// A living process drives it (this one included), the run is unknown, or the store cannot be written.
     fn claim(&self, run: &RunId) -> Result<RunSummary, StoreError>;
 
-    /// Whether the definition of a run is what was stored when it began. A run that is not there is not altered either.
+    /// Whether the definition of a run is the one that was stored when it began. A missing run counts as intact.
     ///
     /// # Errors
     /// The store cannot be read.
@@ -97,9 +96,9 @@ pub trait RunStore: Send + Sync {
         progress: Option<&RunProgress>,
     ) -> Result<(), StoreError>;
 
-    /// The same, and the run's unused tokens are gone in the same transaction: what they were for no longer waits.
-    /// Used ones stay, so that a repeated answer is still answered, but not those that answered a call of `void`:
-    /// the run went back behind it. So did it behind what a reader saw of it first: without a new `glance`, it has none.
+    /// The same, and deletes the run's unused tokens in the same transaction: their pauses do not wait any more. Used
+    /// ones stay, so that a repeated answer gets its reply, except those that answered a call of `void`: a rewind
+    /// discarded these. It discards the preview too: without a new `glance` the run has none.
     ///
     /// # Errors
     /// As `append`.
@@ -131,15 +130,16 @@ pub trait RunStore: Send + Sync {
     /// The store cannot be read.
     fn preview(&self, run: &RunId) -> Result<Option<(String, u64)>, StoreError>;
 
-    /// Whether this process still is the run's driver; asked after an append was refused. A store that cannot be read
-    /// says yes.
+    /// Whether this process still is the run's driver; called after an append was refused. `true` if the store cannot
+    /// be read.
     fn is_driver_of(&self, run: &RunId) -> bool;
 
     /// This process drives the run no longer: it is interrupted where its record ends. As far as that can be written.
     fn release(&self, run: &RunId);
 
-    /// What other processes ask of this one about the runs that it drives; the store does not know what it means.
-    /// From now on they can, until this is dropped. Ends where nobody can ask. Needs the async runtime.
+    /// Requests of other processes about the runs that this process drives; the store does not interpret them. Other
+    /// processes can send them from now on, until this is dropped. Ends where the system has no such channel. Needs the
+    /// async runtime.
     fn requests(&self) -> BoxStream<'static, DriverRequest>;
 
     /// Asks the living process that drives a run; `None`: no other one does. Needs the async runtime to be waited for.
@@ -154,7 +154,7 @@ pub trait RunStore: Send + Sync {
     /// The disk refused.
     fn sync(&self) -> Result<(), StoreError>;
 
-    /// A number that is another one when something was written since, by this process or another. It says no more.
+    /// A number that changes with every write, by this process or another. It has no other meaning.
     ///
     /// # Errors
     /// The store cannot be read.
@@ -235,7 +235,7 @@ pub trait RunStore: Send + Sync {
         progress: Option<&RunProgress>,
     ) -> Result<TokenRedeemOutcome, StoreError>;
 
-    /// A whole run that was made elsewhere, in one transaction, with what a reader sees of it first. Nobody drives it.
+    /// Stores a whole run of another machine, in one transaction, with its preview. It has no driver.
     ///
     /// # Errors
     /// The id exists, or the store cannot be written.

@@ -19,8 +19,8 @@ pub trait ToolPort: Send + Sync {
         None
     }
 
-    /// What the call would do to the one file that it changes, to be written down before it runs (§1.7 crash rule).
-    /// `None`: it changes no file, its changes cannot be foreseen, or it would fail.
+    /// The expected effect of the call on the one file that it changes, stored before it runs for recovery after a
+    /// crash. `None`: it changes no file, its effect cannot be predicted, or it would fail.
     fn plan_file_edit<'a>(&'a self, invocation: &'a ToolInvocation)
     -> BoxFuture<'a, Option<PlannedFileEdit>>;
 
@@ -32,7 +32,7 @@ pub trait ToolPort: Send + Sync {
         foreseen: &'a PlannedFileEdit,
     ) -> BoxFuture<'a, InterruptedCallStatus>;
 
-    /// What to do about a call that was begun and whose result is missing. A tool that nobody knows is asked about.
+    /// What to do about a call that has begun and whose result is missing. For an unknown tool the user decides.
     fn rerun_policy(&self, invocation: &ToolInvocation) -> RerunPolicy;
 
     /// Runs the tool. Never fails as a future: what went wrong is in the outcome, for the model to read.

@@ -1,5 +1,5 @@
-//! The runs that are driven here: where to send what is meant for them, and who listens meanwhile to other processes that
-//! want something of them.
+//! The runs that this process drives: where to send messages for them, and the listener for requests of other processes
+//! about them.
 
 use std::collections::HashMap;
 use std::pin::pin;
@@ -16,7 +16,7 @@ use synthdev_domain::project_lock::LockHolder;
 #[derive(Default)]
 pub(super) struct ActiveRuns {
     outboxes: Mutex<HashMap<RunId, UnboundedSender<DriverMessage>>>,
-    /// A run is driven here no longer.
+    /// Notified when this process stops driving a run.
     run_left: Notify,
     listener: Mutex<Option<ControlListenerTask>>,
     /// Whose end runs wait for, to change the project's files.
@@ -36,7 +36,7 @@ impl ActiveRuns {
         self.outboxes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Somebody listens to others from now on, as long as runs can be driven here.
+    /// Starts the listener for requests of other processes, unless it runs already.
     pub(super) fn ensure_listener(&self, begin: impl FnOnce() -> AbortHandle) {
         let mut listener = self.listener.lock().unwrap_or_else(PoisonError::into_inner);
         if listener.as_ref().is_none_or(|listener| listener.0.is_finished()) {
@@ -44,12 +44,12 @@ impl ActiveRuns {
         }
     }
 
-    /// From now on a run is driven here.
+    /// Registers a run as driven by this process.
     pub(super) fn insert_run(&self, run: RunId, outbox: UnboundedSender<DriverMessage>) {
         self.lock_outboxes().insert(run, outbox);
     }
 
-    /// `false`: it was taken up again here meanwhile.
+    /// `false`: this process resumed the run again meanwhile.
     pub(super) fn remove_run(&self, run: &RunId, outbox: &UnboundedSender<DriverMessage>) -> bool {
         let mut outboxes = self.lock_outboxes();
         let left = outboxes.get(run).is_some_and(|known| known.same_channel(outbox));
@@ -83,7 +83,7 @@ impl ActiveRuns {
         self.lock_outboxes().get(run).cloned()
     }
 
-    /// `false`: nobody drives the run here.
+    /// `false`: this process does not drive the run.
     pub(super) fn send(&self, run: &RunId, mail: DriverMessage) -> bool {
         self.lock_outboxes().get(run).is_some_and(|outbox| outbox.send(mail).is_ok())
     }

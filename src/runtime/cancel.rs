@@ -1,5 +1,5 @@
-//! Ending a run for good: one that is driven here is told so, one that another process drives is ended there, and
-//! one that nobody drives is closed in the store.
+//! Ending a run for good: a run that this process drives gets a command, one that another process drives is ended
+//! there, and one without a driver is closed in the store.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,21 +25,22 @@ const SOON: Duration = Duration::from_millis(1);
 /// How long another process may take to end its run.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What was done to end a run.
+/// How a run was ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CancelOutcome {
-    /// It is driven here and was told to end: its end is still to come.
+    /// This process drives it, and its driver has the command: its end is still to come.
     Told,
     /// It has ended.
     Done,
 }
 
 impl RuntimeHandle {
-    /// Ends a run for good, wherever it is driven: what waits or was interrupted is cancelled. One that is just being
-    /// taken up here is waited for, and told.
+    /// Ends a run for good, in whichever process it is driven: a waiting or interrupted one is cancelled. Waits for a
+    /// resume in this process to complete, and ends the run then.
     ///
     /// # Errors
-    /// The process that drives it does not end it in time, it is a conversation there, it has ended, or the store cannot be written.
+    /// The process that drives the run does not end it in time, it is a conversation there, it has ended, or the store
+    /// cannot be written.
     pub async fn cancel(&self, run: &RunId) -> Result<CancelOutcome, StoreError> {
         let until = Instant::now() + PATIENCE;
         let mut alone = false;
@@ -50,10 +51,10 @@ impl RuntimeHandle {
             }
             match self.ports().store.claim(run) {
                 Ok(before) => return self.cancel_idle(run, before).map(|()| CancelOutcome::Done),
-                // somebody here began to take it up in between
+                // this process has begun to resume it in between
                 Err(_) if self.task_broker().is_resuming(run) || self.context.drives_run(run) => {}
                 Err(refused) => {
-                    // whoever had it may have let go of it meanwhile, but only once
+                    // its driver may have released it meanwhile, but only once
                     let asked = self.cancel_in_other_process(run).await?;
                     // it may have come to its end by itself
                     let status = self.summary(run.as_str())?.progress.status;
@@ -94,7 +95,7 @@ impl RuntimeHandle {
         }
     }
 
-    /// Of a run that was claimed for this: it is given back if it cannot be cancelled.
+    /// Cancels a run that was claimed for this; releases it if it cannot be cancelled.
     fn cancel_idle(&self, run: &RunId, before: RunSummary) -> Result<(), StoreError> {
         let status = before.progress.status;
         let done = if matches!(status, RunStatus::Completed | RunStatus::Cancelled) {

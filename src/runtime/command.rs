@@ -10,14 +10,14 @@ use synthdev_engine::steering::SteeringAction;
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum RunCommand {
-    /// Stop what is running: ends a workflow, ends only the current turn of a chat.
+    /// Stops the current work: ends a workflow, ends only the current turn of a chat.
     Cancel,
-    /// Stop the models of a workflow in the middle of a word: it stands still there, and what the answer to that says
-    /// they are told when they are asked again.
+    /// Stops the models of a workflow in the middle of a reply: the run stops there, and the user's answer is the
+    /// guidance for the next call.
     Interrupt,
     /// End the run whatever it is (leaving chat, leaving the program).
     End,
-    /// Stop driving the run and leave it as it is: it can be taken up again (the terminal went away).
+    /// Stops driving the run and leaves it as it is: it can be resumed (the terminal was closed).
     Leave,
     Approve {
         call: CallId,
@@ -32,14 +32,14 @@ pub enum RunCommand {
         call: CallId,
         answer: NetworkAnswer,
     },
-    /// Whether a command is executed although no sandbox works here: this one, and no other.
+    /// Whether a command is executed although no sandbox works on this machine: this one, and no other.
     AllowUnsandboxed {
         call: CallId,
         allowed: bool,
     },
-    /// Where it stands still, that it goes on, or what it goes on with.
+    /// Sets where the run stops, lets it continue, or changes what it continues with.
     Steer(SteeringAction),
-    /// The person said something that nobody had asked for.
+    /// The user sent a message that no state asked for.
     Say {
         text: String,
     },
@@ -49,13 +49,13 @@ pub enum RunCommand {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ControlAction {
-    /// What is under way ends, and nothing new begins; then nobody drives it.
+    /// Work in progress completes and nothing new begins; then the driver releases the run.
     Pause,
     /// It ends for good.
     Cancel,
 }
 
-/// Who wants that.
+/// The process that sends it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ControlOrigin {
     /// This process.

@@ -1,7 +1,7 @@
-//! One process asks another to pause or end a run that it drives (DELEG-1: a run is the same wherever it is looked at).
+//! One process asks another to pause or end a run that it drives: a run is the same in every process that shows it.
 //!
-//! Whoever asks is told when it is done: the run can be claimed then. Refuses to let others answer, approve or say
-//! anything in a run that is driven elsewhere: they take it up for that.
+//! The requester gets a reply when it is done: the run can be claimed then. Refuses to let other processes answer,
+//! approve or send messages in a run: they resume it for that.
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -21,14 +21,15 @@ use super::task_queue::TaskBroker;
 use synthdev_domain::ids::RunId;
 use synthdev_ports::run_store::{DriverAnswers, DriverRequest, StoreError};
 
-/// What came of pausing a run.
+/// The outcome of pausing a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PauseOutcome {
-    /// Nobody drives it now.
+    /// No process drives it now.
     Done,
-    /// It was told, and something was still under way when the time to wait was over; in which process, if not here.
+    /// Its driver has the command, and work was still in progress when the time to wait was over; the other process, if
+    /// any.
     Told(Option<u32>),
-    /// The process that drives it has not even heard it by then.
+    /// The process that drives it has not received the command by then.
     Unheard(u32),
 }
 
@@ -36,7 +37,7 @@ pub enum PauseOutcome {
 const TRIES: u32 = 150;
 const SOON: Duration = Duration::from_millis(20);
 
-/// A process that lives no longer than that does not listen. Whoever asks tries for much longer.
+/// A driver that does not reply within this time does not listen. The requester tries for much longer.
 const AT_ONCE: Duration = Duration::from_millis(200);
 
 #[derive(Serialize, Deserialize)]
@@ -48,7 +49,7 @@ struct ControlRequest {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum ControlReply {
-    /// It was heard; what comes of it follows.
+    /// The request was received; the outcome follows.
     Heard,
     /// The run is not driven there any more.
     Done,
@@ -61,7 +62,7 @@ enum ControlReply {
     Unknown,
 }
 
-/// Hears what others want of the runs that are driven here, as long as any can be.
+/// Serves requests of other processes about the runs of this process, until none can be driven any more.
 async fn serve_control_requests(
     mut requests: BoxStream<'static, DriverRequest>,
     runs: Weak<ActiveRuns>,
@@ -70,7 +71,7 @@ async fn serve_control_requests(
     while let Some(DriverRequest { text, answers }) = requests.next().await {
         let (Some(runs), desk) = (runs.upgrade(), Arc::clone(&desk)) else { return };
         tokio::spawn(async move {
-            // who asked may have gone
+            // the requester may have gone
             let tell = |answer: ControlReply| serde_json::to_string(&answer).map(|told| answers.send(told));
             let _ = tell(ControlReply::Heard);
             let told = match serde_json::from_str::<ControlRequest>(&text) {
@@ -81,7 +82,7 @@ async fn serve_control_requests(
                     };
                     tokio::select! {
                         told = carried => told,
-                        // what was told stays told; nobody waits for it any more
+                        // the driver keeps the command, but no requester waits for the outcome
                         () = answers.closed() => return,
                     }
                 }
@@ -123,11 +124,11 @@ impl RuntimeHandle {
         });
     }
 
-    /// Pauses a run, wherever it is driven: what is under way there ends, and nothing new begins. One that nobody drives
-    /// stays as it is. `patience`: how long that is waited for.
+    /// Pauses a run, in whichever process it is driven: work in progress completes, and nothing new begins. A run
+    /// without a driver stays as it is. `patience`: how long to wait for the outcome.
     ///
     /// # Errors
-    /// It is a conversation, its driver cannot be asked, or the store cannot be read.
+    /// It is a conversation, its driver cannot be reached, or the store cannot be read.
     pub async fn pause(&self, run: &RunId, patience: Duration) -> Result<PauseOutcome, StoreError> {
         self.task_broker().wait_until_resumed(run).await;
         if self.context.runs.drives_run(run) {
@@ -189,7 +190,7 @@ impl RuntimeHandle {
     }
 }
 
-/// What came of it in the end; `None`: nothing that is understood.
+/// The last reply; `None`: there is none that can be parsed.
 async fn last_reply(mut answers: BoxStream<'static, String>, heard: &mut bool) -> Option<ControlReply> {
     let mut last = None;
     while let Some(told) = answers.next().await {

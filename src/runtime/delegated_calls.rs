@@ -1,6 +1,7 @@
-//! Model calls that somebody outside makes: each stays open until it is answered (seed 001, C1 to C10).
+//! Model calls that a client makes: each stays open until the client answers it.
 //!
-//! Owned by one process. When it dies, the crash rule repeats the call as a new interaction, which the old id answers, too.
+//! Owned by one process. When it dies, the crash rule repeats the call as a new interaction; the old id answers that,
+//! too.
 
 mod durable_ids;
 
@@ -23,7 +24,7 @@ use synthdev_ports::run_store::RunStore;
 
 /// The provider whose models are the client's.
 pub const PROVIDER: &str = "agentllm";
-/// Answered ones that are remembered, so that a repetition is told the same.
+/// Answered calls that are kept, so that a repeated answer gets the same reply.
 const REMEMBERED: usize = 1_000;
 /// Answers that do not fit before the call fails.
 const TRIES: u32 = 5;
@@ -37,7 +38,7 @@ pub struct DelegatedCall {
     pub expires_at: Timestamp,
 }
 
-/// What came of an answer.
+/// The outcome of an answer.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum DelegatedAnswerOutcome {
     Taken,
@@ -51,7 +52,7 @@ pub enum DelegatedAnswerOutcome {
 #[derive(Default)]
 struct DelegatedCallTable {
     pending_calls: BTreeMap<String, PendingDelegatedCall>,
-    /// Oldest first: id, run, hash of what was answered.
+    /// Oldest first: id, run, hash of the answer.
     answered_calls: Vec<(String, RunId, String)>,
     /// Ids of a process that died, each with the one that was asked in its place.
     successor_ids: BTreeMap<String, String>,
@@ -63,7 +64,7 @@ struct PendingDelegatedCall {
     call: DelegatedCall,
     number: u64,
     failed_tries: u32,
-    /// Somebody asks the client's model right now.
+    /// A sampling request for this call is in progress.
     is_claimed: bool,
     answer: oneshot::Sender<Result<ModelReply, ModelError>>,
 }
@@ -90,12 +91,13 @@ impl DelegatedCalls {
         own.into_iter().map(|one| one.call.clone()).collect()
     }
 
-    /// Whether a run asks for anything that nobody sees to.
+    /// Whether a run has an open call that no sampling request has claimed.
     pub fn has_unclaimed_call(&self, run: &RunId) -> bool {
         self.table().pending_calls.values().any(|one| one.call.run == *run && !one.is_claimed)
     }
 
-    /// Sees to one, unless somebody does already. Others can answer it nevertheless; the first answer counts.
+    /// Claims an open call; `None` if it is claimed already. Another client can answer it nevertheless; the first
+    /// answer counts.
     pub fn claim(&self, id: &str) -> Option<DelegatedCallClaim<'_>> {
         let mut table = self.table();
         let waiting = table.pending_calls.get_mut(id).filter(|waiting| !waiting.is_claimed)?;
@@ -104,7 +106,7 @@ impl DelegatedCalls {
         Some(DelegatedCallClaim { interactions: self, call: interaction })
     }
 
-    /// The id under which one is open or was answered here: itself, or the one that was asked in its place.
+    /// The id of an open or answered call of this process: `id` itself, or its successor.
     pub fn resolve(&self, id: &str) -> Option<String> {
         let table = self.table();
         let id = table.successor_ids.get(id).map_or(id, String::as_str);
@@ -113,7 +115,7 @@ impl DelegatedCalls {
         known.then(|| id.to_owned())
     }
 
-    /// An id of a process that died stands from now on for what this run asks in its place, if it does already.
+    /// Maps an id of a process that died to this run's call with the same content, if it is open already.
     pub fn adopt_id(&self, id: &str, run: &RunId) -> Option<String> {
         let what = DurableIdParts::parse(id)?.content_hash;
         let mut table = self.table();
@@ -142,8 +144,8 @@ impl DelegatedCalls {
         self.count.subscribe()
     }
 
-    /// Hands in an answer. `said` is all that was said, to tell a repetition, in any order of
-    /// its keys, from another answer.
+    /// Hands in an answer. `said` is the whole answer, to distinguish a repetition, in any order of its keys, from
+    /// another answer.
     pub fn answer(
         &self,
         id: &str,
@@ -164,7 +166,7 @@ impl DelegatedCalls {
         if table.answered_calls.len() > REMEMBERED {
             table.answered_calls.remove(0);
         }
-        // nobody waits any more if the run was cancelled this very moment
+        // the driver does not wait any more if the run was cancelled at this moment
         let _ = waiting.answer.send(answer);
         DelegatedAnswerOutcome::Taken
     }
@@ -207,7 +209,7 @@ impl DelegatedCalls {
     }
 }
 
-/// The models of one run: those of the provider `agentllm` are asked for here, all others where they were before.
+/// The models of one run: a client answers those of the provider `agentllm`, all others go to the inner port.
 pub struct DelegatingModelPort {
     run: RunId,
     interactions: Arc<DelegatedCalls>,
@@ -261,10 +263,10 @@ impl DelegatingModelPort {
             request: request.clone(),
             expires_at: Timestamp(begun.0.saturating_add(ttl)),
         };
-        // whoever gives this up takes the question back
+        // dropping this future withdraws the call
         let _open = OpenCallGuard { interactions: &self.interactions, id: interaction.id.clone() };
         let answered = self.interactions.ask_client(interaction);
-        // who was silent for so long is asked again when somebody takes the run up
+        // after this time the call fails, and is repeated when the run is resumed
         let silent = || ModelError::Delegated {
             transient: false,
             detail: format!("the client did not answer within {} minutes", TTL.as_secs() / 60),
@@ -276,7 +278,7 @@ impl DelegatingModelPort {
     }
 }
 
-/// One that somebody sees to; dropped without an answer it is open to all again.
+/// A claimed call; when this is dropped without an answer the call can be claimed again.
 pub struct DelegatedCallClaim<'i> {
     interactions: &'i DelegatedCalls,
     pub call: DelegatedCall,

@@ -43,36 +43,36 @@ pub(super) struct RunDriver {
     pub(super) store_error: Option<StoreError>,
     /// Another process has claimed the run.
     pub(super) claim_lost: bool,
-    /// The end of the run, which is told when it is recorded, with all that was paid for.
+    /// The end of the run, published once it is recorded, with the cost of all calls.
     pub(super) unpublished_end: Option<(Timestamp, Vec<RunEvent>)>,
     /// What lists know of the run, for the case that a bug ends it.
     pub(super) last_progress: Arc<Mutex<Option<RunProgress>>>,
-    /// Nobody else changes the project's files while this run does.
+    /// The project's lock: no other run changes the files while this one does.
     pub(super) files: RunProjectLock,
 }
 
-/// How a run begins or goes on.
+/// How a run starts or resumes.
 pub(super) struct DriverStart {
     /// What had happened before.
     pub(super) recent_events: RecentEvents,
     /// What its first input led to, which is in the journal already.
     pub(super) output: MachineOutput,
-    /// Of the definition that it begins or goes on with, for its watchers.
+    /// Warnings of the definition, for subscribers.
     pub(super) warnings: Vec<String>,
     pub(super) at: Timestamp,
-    /// What was asked for earlier and must be done again, with the number of the attempt.
+    /// Effects that were begun earlier and are repeated, with the number of the attempt.
     pub(super) repeated_effects: Vec<(Effect, u32)>,
 }
 
-/// Why a driver lets go of its run.
+/// Why a driver releases its run.
 enum DriverExit {
     Over,
-    /// Its status stays as it is: whoever looks finds it interrupted, and can take it up again.
+    /// Its status stays as it is: the history shows it as interrupted, and it can be resumed.
     Left,
     Bug,
     /// Another process has claimed it: two drivers would do everything twice.
     TakenOver,
-    /// The store cannot be written, and nothing can go on without it.
+    /// The store cannot be written, and the run cannot continue without it.
     Unrecorded,
 }
 
@@ -169,7 +169,7 @@ impl RunDriver {
         self.begin_effects(effects.into_iter().chain(paid), tasks);
     }
 
-    /// `false`: it is not done to a conversation, in which somebody talks here.
+    /// `false`: the run is a conversation, which other processes must not control.
     fn apply_control(
         &mut self,
         control: ControlAction,
@@ -198,7 +198,7 @@ impl RunDriver {
         true
     }
 
-    /// A sub-agent is told that its result was taken when it stands in the journal.
+    /// Confirms a sub-agent's result once it is in the journal.
     fn apply_submission(
         &mut self,
         submitted: SubmittedResult,
@@ -233,7 +233,7 @@ impl RunDriver {
         self.machine.may_repeat(call).unwrap_or(false)
     }
 
-    /// Whether it is time to let go.
+    /// Why the driver should exit now, if it should.
     fn exit_reason(&self, tasks: &RunningEffects) -> Option<DriverExit> {
         let over = self.machine.is_idle_for_good();
         if self.claim_lost {
@@ -247,8 +247,8 @@ impl RunDriver {
         hopeless.then_some(DriverExit::Unrecorded)
     }
 
-    /// One input through the machine. The journal is written before effects begin that need it, and before the run is
-    /// said to be over.
+    /// Feeds one input to the machine. Writes the journal before effects that need it begin, and before the end of the
+    /// run is published.
     fn process_input(&mut self, input: Input) -> Vec<Effect> {
         let now = self.context.ports.clock.now();
         let input = self.context.redactor.clean_input(input);
@@ -258,7 +258,7 @@ impl RunDriver {
             self.context.task_broker.mark_ending(&self.run);
         }
         self.update_preview(now, &output.events);
-        // what is paid for late may be the last that lists learn of the run
+        // a late cost may be the last change of the run that lists see
         let late = matches!(input, Input::Stopped { .. });
         let boundary = late || output.events.iter().any(is_boundary) || changes_questions(&output);
         let (machine, last) = (&self.machine, &self.last_progress);
@@ -267,7 +267,7 @@ impl RunDriver {
             self.journal.record(now, &input, (&output.effects, &output.events), boundary, &progress);
         let mut effects = self.handle_journal_write(recorded);
         if self.context.task_broker.is_enabled() && affects_sub_agents(&self.machine, &output.events) {
-            // what needs no effect does not wait for the journal; whoever is told of it shall find it there again
+            // prompts need no effect, so no write is due; but a sub-agent that gets one must find it in the journal
             let recorded = self.journal.flush();
             effects.extend(self.handle_journal_write(recorded));
         }
@@ -286,7 +286,8 @@ impl RunDriver {
         effects
     }
 
-    /// What the model calls had used that an input has stopped: it is paid for, although nobody waits for them.
+    /// Records the usage of model calls that an input has stopped: it counts, although no branch waits for their
+    /// answers.
     fn charge_aborted_calls(&mut self, effects: &[Effect], partial: &PartialReplies) -> Vec<Effect> {
         let mut more = Vec::new();
         for effect in effects {
@@ -300,7 +301,7 @@ impl RunDriver {
         more
     }
 
-    /// What calls have used by now that are made once more when the run is taken up again. What else follows begins then.
+    /// Records the usage so far of calls that are repeated when the run is resumed. Effects begin then, not now.
     fn charge_abandoned_calls(&mut self, partial: &PartialReplies) {
         let all = std::mem::take(&mut *partial.lock().unwrap_or_else(PoisonError::into_inner));
         for (call, streamed) in all {
@@ -364,7 +365,7 @@ impl RunDriver {
         self.context.task_broker.is_enabled() && task_queue::is_delegated(&self.machine, effect)
     }
 
-    /// For who opens the run later. When it stands still, and now and then, that is written together with its rows.
+    /// Updates the preview for later readers. It is written with the next rows when the run stops, and periodically.
     fn update_preview(&mut self, at: Timestamp, events: &[RunEvent]) {
         self.recent_events.record_events(at, events);
         let wanted = self.recent_events.is_due() || self.machine.is_idle_for_good();
@@ -378,7 +379,7 @@ impl RunDriver {
         }
     }
 
-    /// What the definition warns of stands behind the line that says what begins or goes on.
+    /// Warnings of the definition come after the event that starts or resumes the run.
     fn publish_opening(&self, at: Timestamp, mut events: Vec<RunEvent>, warnings: Vec<String>) {
         let opens =
             |event: &RunEvent| matches!(event, RunEvent::RunStarted { .. } | RunEvent::Resumed { .. });
@@ -393,7 +394,7 @@ impl RunDriver {
         self.context.bus.publish(&self.run, now, RunEvent::Warning { code: code.into(), text });
     }
 
-    /// What came of writing the journal; gives back what had to wait for it.
+    /// Handles the outcome of a write to the journal; returns the effects that waited for it.
     #[must_use = "it is to begin"]
     fn handle_journal_write(&mut self, recorded: Result<JournalWrite, StoreError>) -> Vec<Effect> {
         match recorded {
@@ -416,7 +417,7 @@ impl RunDriver {
         }
     }
 
-    /// The store took nothing down. Why is said once.
+    /// A write to the store failed. Warns once.
     fn handle_journal_error(&mut self, error: StoreError) {
         self.held_effects.on_write_failed();
         self.claim_lost |= !self.context.ports.store.is_driver_of(&self.run);
@@ -428,7 +429,7 @@ impl RunDriver {
         self.store_error = Some(error);
     }
 
-    /// Tells how the run was left; `false` after a bug.
+    /// Publishes how the run ended; `false` after a bug.
     fn finish_run(mut self, ending: &DriverExit) -> bool {
         let trouble = self.store_error.take();
         if self.claim_lost {
@@ -461,7 +462,7 @@ impl RunDriver {
         true
     }
 
-    /// Whoever waits for the end looks no further, so it comes last. Calls that it has stopped are in its sums.
+    /// Subscribers stop reading at the end event, so it comes last. Its sums include calls that the end has stopped.
     fn publish_end(&self, at: Timestamp, events: Vec<RunEvent>) {
         let (mut ends, others): (Vec<RunEvent>, Vec<RunEvent>) =
             events.into_iter().partition(|event| matches!(event, RunEvent::Finished { .. }));
@@ -475,7 +476,7 @@ impl RunDriver {
         self.publish_events(at, ends);
     }
 
-    /// The run stands where its record ends.
+    /// Releases the run at the end of its record, as interrupted.
     fn release_interrupted(&self, failure: RunError) -> bool {
         self.context.ports.store.release(&self.run);
         let now = self.context.ports.clock.now();

@@ -36,22 +36,22 @@ pub(super) enum DriverMessage {
     Broken,
 }
 
-/// The result of a step that was handed out.
+/// The result of a sub-agent's step.
 pub(super) struct SubmittedResult {
     pub(super) call: CallId,
     pub(super) input: Input,
-    /// What makes it the same as another one; stands in the journal with it.
+    /// Identifies equal results; stored in the journal with the input.
     pub(super) dedup_mark: String,
     /// Whether it is written down.
     pub(super) answer: Sender<bool>,
 }
 
-/// What has come of the model calls in flight; kept when the person cancels. A call that is not in it was stopped: a
-/// piece that arrives later belongs to nobody.
+/// Partial replies of the model calls in progress; kept when the user cancels. A call that is not in it was stopped: a
+/// piece that arrives later is dropped.
 pub(super) type PartialReplies = Arc<Mutex<BTreeMap<CallId, PartialReply>>>;
 
-/// Bytes that are kept of an answer that does not come to its end. An interruption is answered at once, however much has
-/// streamed: what is kept is cleaned, recorded and shown to the model before anything else happens.
+/// Most bytes that are kept of an unfinished reply. An interrupt takes effect at once, however much has streamed: the
+/// kept text is redacted, recorded and shown to the model first.
 pub(super) const MOST_KEPT: usize = 256 << 10;
 
 /// What has come of one model call by now.
@@ -61,7 +61,7 @@ pub(super) struct PartialReply {
     text: String,
     /// Bytes that came after that and are not kept.
     discarded_bytes: usize,
-    /// By the attempt under way, as far as it is known.
+    /// Usage of the current attempt, as far as it is known.
     current_usage: Option<AttemptUsage>,
     /// By those that failed before it.
     failed_usage: Vec<AttemptUsage>,
@@ -77,7 +77,7 @@ impl PartialReply {
         self.discarded_bytes += text.len() - end;
     }
 
-    /// What was said, without keys and with a word about what is missing; `None`: nothing.
+    /// The text, redacted and with a note about what is missing; `None`: there is none.
     pub(super) fn redacted_text(&self, redactor: &SecretRedactor) -> Option<String> {
         if self.text.is_empty() {
             return None;
@@ -105,7 +105,7 @@ impl PartialReply {
         self.failed_usage.clone()
     }
 
-    /// The same, for who pays for it now.
+    /// Takes the usage of failed attempts, to record it.
     pub(super) fn drain_failed_usage(&mut self) -> Vec<AttemptUsage> {
         std::mem::take(&mut self.failed_usage)
     }

@@ -41,7 +41,7 @@ pub(super) struct EffectExecutor {
 }
 
 impl EffectExecutor {
-    /// Begins an effect; the handle stops it. Effects that only wait for a person start no task.
+    /// Begins an effect; the handle stops it. Effects that only wait for the user start no task.
     pub(super) fn perform_effect(&self, effect: Effect) -> Option<(CallId, AbortHandle)> {
         let me = self.clone();
         let (call, task) = match effect {
@@ -90,7 +90,7 @@ impl EffectExecutor {
     }
 
     fn send_input(&self, input: Input) {
-        // A closed inbox means that the run is over: nobody needs the answer.
+        // A closed inbox means that the run is over and the answer is not needed.
         let _ = self.outbox.send(DriverMessage::Input(input));
     }
 
@@ -135,7 +135,7 @@ impl EffectExecutor {
         }
         let (answer, allowed) = oneshot::channel();
         let _ = self.outbox.send(DriverMessage::Repeats { call, answer });
-        // nobody answers when the run is over
+        // there is no answer when the run is over
         async move { allowed.await.unwrap_or(false) }.boxed()
     }
 
@@ -157,7 +157,7 @@ impl EffectExecutor {
             }
         };
         let request = &*request;
-        // The journal is made durable while the model thinks: one sync a call, felt by nobody.
+        // The journal is synced while the model works: one sync a call, which adds no delay.
         let store = Arc::clone(&self.context.ports.store);
         let synced = tokio::task::spawn_blocking(move || store.sync());
         let deltas = self.context.bus.has_delta_subscribers();
@@ -187,7 +187,7 @@ impl EffectExecutor {
         };
         self.send_input(match result {
             Ok(mut reply) => {
-                // a recording may tell of some itself
+                // a recording may contain failed attempts of its own
                 reply.failed.extend(used(PartialReply::failed_usage));
                 Input::Replied { call, reply }
             }
@@ -221,10 +221,11 @@ impl EffectExecutor {
         self.send_input(Input::ToolDone { call, outcome });
     }
 
-    /// Whether the call is executed without a sandbox, because none works here and the user said yes to this one.
+    /// Whether the call is executed without a sandbox, because none works on this machine and the user allowed this
+    /// one.
     ///
     /// # Errors
-    /// It must not be executed: what to answer instead.
+    /// The call must not be executed: the outcome to return instead.
     async fn without_sandbox(
         &self,
         call: CallId,
@@ -264,7 +265,8 @@ impl EffectExecutor {
         answered.await.unwrap_or(false)
     }
 
-    /// A command that lacks the network has it when the user says so, and is executed once more then.
+    /// Executes a tool; if its command lacks the network and the user allows it, executes it once more with the
+    /// network.
     async fn execute_tool(&self, call: CallId, decided: &ToolInvocation) -> ToolOutcome {
         let RuntimeContext { ports, sandbox_exceptions: exceptions, .. } = &*self.context;
         let network = &exceptions.network;
@@ -373,7 +375,7 @@ impl EffectExecutor {
         }
     }
 
-    /// Headless: a conversation without a partner ends; any other question stays open and the run is parked.
+    /// Headless: a conversation without a user ends; any other question stays open and the run is suspended.
     fn answer_headless(&self, call: CallId, question: &UserQuestion) {
         if !self.is_interactive && *question == UserQuestion::Message {
             self.send_input(Input::Answered { call, answer: UserAnswer::Stop });
@@ -381,8 +383,8 @@ impl EffectExecutor {
     }
 }
 
-/// The mark stands for a key that the caller has never seen. Executed, it would be taken for the text itself: a file would
-/// lose its key, a command would mean another path.
+/// The mark replaces a key that the model has never seen. The tool would take it for the text itself: a file would lose
+/// its key, a command would mean another path.
 fn refused_for_mark(tool: &str) -> ToolOutcome {
     let problem = format!(
         "nothing was executed: the arguments hold `{REDACTION_MARK}`, which stands for a key that is hidden from you. Leave \
@@ -414,7 +416,7 @@ struct RedactingDeltaSink<'a> {
 }
 
 impl RedactingDeltaSink<'_> {
-    /// What was held back is no key after all: nothing follows it.
+    /// The held text is the start of no key after all: passes it on.
     fn release_held_text(&self) {
         let held = self.held_text.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some((kind, text)) = held {

@@ -1,7 +1,7 @@
-//! Carries the events of all runs to everyone who watches.
+//! Carries the events of all runs to every subscriber.
 //!
-//! A watcher that is slower than a model holds one piece of each answer, however many have streamed: pieces that nobody
-//! has taken yet become one. Every other event is kept as it is, in order.
+//! A subscriber that is slower than a model holds one piece of each answer, however many have streamed: pieces that it
+//! has not taken yet are merged. Every other event is kept unchanged, in order.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -127,8 +127,7 @@ impl EventQueue {
 }
 
 impl QueuedEvents {
-    /// A streamed piece goes to the one of the same answer that waits at the end, where only pieces of answers stand
-    /// behind that.
+    /// Merges a streamed piece into the pending one of the same answer, if only pieces of answers follow that one.
     fn merge_delta(&mut self, published: &PublishedEvent) -> bool {
         let RunEvent::Delta { call, kind, text } = &published.event else { return false };
         for earlier in self.events.iter_mut().rev() {

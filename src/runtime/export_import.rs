@@ -1,8 +1,8 @@
-//! A run in one file that another machine can take in: what was run, and everything that happened.
+//! A run in one file that another machine can import: its definition, and everything that happened.
 //!
-//! JSON lines: the format, the head with definition, roles and prompts, the progress, every row of the journal, and
-//! the number of rows with the SHA-256 of all bytes before. Stored files do not travel, nor do worktrees and tokens.
-//! Nothing is taken in that does not lead to the very events that were recorded.
+//! JSON lines: the format, the head with definition, roles and prompts, the progress, every row of the journal, and the
+//! number of rows with the SHA-256 of all bytes before. Stored files are not included, nor are worktrees and tokens. An
+//! import is refused unless its replay leads to the recorded events.
 
 mod bundle_format;
 mod error;
@@ -29,7 +29,7 @@ use synthdev_ports::run_store::StoreError;
 pub use error::BundleError;
 pub use read_bundle::LARGEST;
 
-/// What was written.
+/// The outcome of an export.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ExportedRun {
     pub run: RunId,
@@ -37,11 +37,11 @@ pub struct ExportedRun {
     pub bytes: u64,
     /// Keys were found in it and hidden.
     pub keys_hidden: bool,
-    /// Replaying it leads elsewhere: nobody will take it in.
+    /// Its replay leads to other events: no import accepts it.
     pub diverges: bool,
 }
 
-/// What was taken in.
+/// The imported run.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ImportedRun {
     pub summary: RunSummary,
@@ -58,7 +58,7 @@ impl RuntimeHandle {
         self.context.redactor.redact_text(text)
     }
 
-    /// Writes the run as one file. `program` is this program's version, for people.
+    /// Writes the run as one file. `program` is this program's version, as information for the reader.
     ///
     /// # Errors
     /// Unknown or unreadable, or `out` cannot be written.
@@ -74,7 +74,7 @@ impl RuntimeHandle {
         rows.iter_mut().for_each(|row| clean(&mut row.body));
         let hidden = before != header.spec.len() + header.input.len() + total_length(&rows);
         if hidden {
-            // what was hidden just now is not what led to the recorded events
+            // redacted rows lead to other events than the recorded ones
             rows = recompute_digests(&header, rows)?;
         }
         let progress = redactor.clean_data(summary.progress);
@@ -86,17 +86,15 @@ impl RuntimeHandle {
         Ok(ExportedRun { run: summary.id, rows: count, bytes, keys_hidden: hidden, diverges })
     }
 
-    /// Takes a run in: read, checked and replayed in memory first. It belongs to this
-    /// project from now on.
+    /// Imports a run: reads, checks and replays it in memory first. It belongs to this project from now on.
     ///
     /// # Errors
-    /// What is wrong with the file, or a run with its id is here already: nothing was changed. Or the store cannot
-    /// be written.
+    /// The file is invalid, or a run with its id exists already: nothing was changed. Or the store cannot be written.
     pub fn import(&self, from: &mut dyn BufRead) -> Result<ImportedRun, BundleError> {
         let read_bundle::RunBundle { header: head, progress, rows } = read_bundle::read_bundle(from)?;
         let (isolated, header) = (head.isolated, self.imported_header(head)?);
         self.refuse_known_run(&header, &rows)?;
-        // what somebody else wrote may lead to places that no checked definition leads to
+        // a file from elsewhere may make the engine panic where no checked definition could
         let checked = catch_unwind(AssertUnwindSafe(|| check_bundle(&header, rows, progress)));
         let refusal = "its definition and its journal do not fit together";
         let CheckedBundle { rows, progress, is_older: older, preview: glance } =
@@ -106,7 +104,7 @@ impl RuntimeHandle {
         Ok(ImportedRun { summary, rows: rows.len(), is_older: older, isolated })
     }
 
-    /// The run as it will be here: in this project, with files of nobody.
+    /// The header of the run in this store: in this project, and without snapshots.
     fn imported_header(&self, head: bundle_format::BundleRunHeader) -> Result<RunHeader, BundleError> {
         let spec: synthdev_engine::run_spec::RunSpec = serde_json::from_str(head.spec.get())
             .map_err(|error| BundleError::Refused(format!("its definition cannot be read: {error}")))?;
@@ -119,7 +117,7 @@ impl RuntimeHandle {
                 "its head names another workflow than its definition".to_owned(),
             ));
         }
-        // what it came from there stays readable; its own id says that it came from nothing
+        // the original origin stays readable; a run without one names itself
         let origin = match head.origin {
             Some(RunOrigin { run, step, .. }) => RunOrigin { run, kind: RunOriginKind::Import, step },
             None => RunOrigin { run: head.id.clone(), kind: RunOriginKind::Import, step: None },
@@ -171,7 +169,7 @@ fn recompute_digests(header: &RunHeader, rows: Vec<JournalRow>) -> Result<Vec<Jo
     let inputs = inputs.filter_map(|(at, row)| Some((at, serde_json::from_str::<Input>(&row.body).ok()?)));
     let kept: Vec<usize> = drop_rewound(inputs, |(_, input)| input).into_iter().map(|(at, _)| at).collect();
     let story = journal_replay::parse_rows(header.clone(), rows.clone())?;
-    // what the run went back behind is not fed again: it has no digest any more
+    // inputs that a rewind discarded are not replayed, so they have no digest
     let mut rows: Vec<JournalRow> = rows.into_iter().map(|row| JournalRow { digest: None, ..row }).collect();
     story.replay_until(story.entries.len(), |at, entry, events| {
         let events: Vec<RunEvent> = events.iter().map(|(_, event)| event.clone()).collect();
@@ -230,7 +228,7 @@ fn check_bundle(
     })
 }
 
-/// What lists show is what the journal leads to; how it ended is told, as a run can be given up from outside.
+/// Lists show what the journal leads to; the end comes from the file, as a run can be ended without a journal row.
 fn imported_progress(reached: RunProgress, told: RunProgress) -> Result<RunProgress, BundleError> {
     let ended = RunStatus::Completed;
     if (reached.status == ended) != (told.status == ended) {

@@ -1,7 +1,7 @@
-//! Files on their way back: written down before the first of them changes, and when all are there.
+//! Restoring files: a mark is written before the first of them changes, and another when all are restored.
 //!
-//! A process that dies in between leaves a run that knows it: whoever takes the run up brings the files back first,
-//! or is refused. Nothing goes on over files that are half those of one moment and half those of another.
+//! A process that dies in between leaves a run with an open mark: resuming it completes the restore first, or is
+//! refused. No run continues with files that are half restored.
 
 use serde::{Deserialize, Serialize};
 
@@ -21,7 +21,7 @@ pub struct PendingRestore {
     pub to: SnapshotId,
     /// The files as they were before.
     pub safety: SnapshotId,
-    /// Back to before the run, which stays where it is.
+    /// An undo: the files as before the run, which itself stays unchanged.
     #[serde(default)]
     pub undo: bool,
 }
@@ -31,11 +31,11 @@ pub struct PendingRestore {
 #[serde(rename_all = "snake_case", tag = "files")]
 pub(super) enum RestoreMark {
     Returning(PendingRestore),
-    /// They are there, or are to stay as they are.
+    /// They are restored, or are to stay as they are.
     Settled,
 }
 
-/// What the last mark says.
+/// The pending restore of the last mark, if any.
 pub(super) fn pending_restore(mark: RestoreMark) -> Option<PendingRestore> {
     match mark {
         RestoreMark::Returning(restoring) => Some(restoring),
@@ -54,11 +54,11 @@ pub(super) struct RestoreFailure {
 }
 
 impl RuntimeHandle {
-    /// The project's files as they were before the run, which stays where it is.
+    /// Restores the project's files as they were before the run; the run itself stays unchanged.
     ///
     /// # Errors
-    /// Somebody works there, or on the run; the files cannot be brought back. The message says whether any of them
-    /// changed; if so, doing it again finishes it.
+    /// Another run works in the project or on this run; the files cannot be restored. The message says whether any of
+    /// them changed; if so, repeating the undo completes it.
     pub fn undo(
         &self,
         run: &RunId,
@@ -100,11 +100,11 @@ impl RuntimeHandle {
         )
     }
 
-    /// Makes this process the run's driver, if nothing has happened since somebody looked. A process that dies before
-    /// it writes what it claimed the run for leaves it `interrupted`; so this comes right before that.
+    /// Makes this process the run's driver, if the run is unchanged since `seen`. A process that dies before it writes
+    /// what it claimed the run for leaves it `interrupted`; so the claim comes right before the write.
     ///
     /// # Errors
-    /// It is driven, or went on meanwhile.
+    /// Another process drives it, or it changed meanwhile.
     pub(super) fn claim_as_seen(&self, seen: &RunSummary) -> Result<(), StoreError> {
         let before = self.ports().store.claim(&seen.id)?;
         if before.progress == seen.progress {
@@ -117,8 +117,8 @@ impl RuntimeHandle {
         })
     }
 
-    /// Brings the files back for a run. `write` gets the mark that says so, before the first of them changes. What
-    /// another run had begun to bring back is over then.
+    /// Restores the files for a run. `write` gets the mark before the first of them changes. Settles a restore of
+    /// another run that was interrupted.
     pub(super) fn restore_run_files(
         &self,
         snapshots: &dyn SnapshotPort,
@@ -134,7 +134,8 @@ impl RuntimeHandle {
             };
             write(restore_row(at, &mark)?)?;
             begun = true;
-            // it must be there after a power cut if any of the files is; a disk that refuses says so with the files
+            // the mark must survive a power cut if any restored file does; if the disk fails, the restore itself
+            // reports it
             let _ = self.ports().store.sync();
             Ok(())
         };
@@ -168,10 +169,11 @@ impl RuntimeHandle {
             .map_err(unrecorded_restore_error)
     }
 
-    /// Finishes what an earlier process began, before the run goes on. `foreign`: what the journal says came in a file.
+    /// Completes a restore that an earlier process began, before the run continues. `foreign`: the mark comes from an
+    /// imported journal.
     ///
     /// # Errors
-    /// They cannot be brought back now.
+    /// The files cannot be restored now.
     pub(super) async fn finish_files(
         &self,
         run: &RunId,
@@ -243,7 +245,7 @@ pub(super) fn restore_command_text(run: &RunId, files: &PendingRestore) -> Strin
     if files.undo { format!("synthdev runs undo {run}") } else { format!("synthdev resume {run}") }
 }
 
-/// What a person is told; `finish` is the command that brings back the rest.
+/// The message for the user; `finish` is the command that completes the restore.
 pub(super) fn restore_failure_error(
     RestoreFailure { error, has_begun: begun }: RestoreFailure,
     finish: &str,

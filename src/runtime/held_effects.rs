@@ -1,6 +1,6 @@
-//! Effects that wait until it is written that they will begin, and when writing is tried again.
+//! Effects that wait until their intent is in the journal, and when a failed write is retried.
 //!
-//! Refuses to guess: what is not in the store may happen twice, so it does not happen at all.
+//! Refuses to perform unrecorded effects: a crash would repeat them.
 
 use std::pin::Pin;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use synthdev_engine::effect::Effect;
 /// Twice as long after each failure.
 const FIRST_MS: u64 = 100;
 const LONGEST_MS: u64 = 3_200;
-/// Failures in a row, six seconds in all, after which a run that cannot go on is left.
+/// Failures in a row, six seconds in all, after which a blocked run is left.
 const MOST_FAILURES: u32 = 7;
 
 #[derive(Default)]
@@ -28,7 +28,7 @@ impl HeldEffects {
         self.effects.push(effect);
     }
 
-    /// Nobody waits for it any more.
+    /// Drops an effect that no branch waits for any more.
     pub(super) fn drop_call(&mut self, call: CallId) {
         self.effects.retain(|effect| effect.call() != Some(call));
     }

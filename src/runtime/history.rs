@@ -20,11 +20,11 @@ use synthdev_ports::run_store::StoreError;
 #[derive(Clone, Debug)]
 pub struct RunRecord {
     pub summary: RunSummary,
-    /// What was run, as it was then.
+    /// The definition of the run, as it was then.
     pub program: WorkflowProgram,
     pub events: Vec<(Timestamp, RunEvent)>,
     pub ledger: CostLedger,
-    /// What people answered, by the call that asked.
+    /// Answers of the user, by the call that asked.
     pub answers: BTreeMap<CallId, UserAnswer>,
     /// What had begun and never answered: what a crash left open.
     pub unanswered_intents: Vec<String>,
@@ -33,7 +33,7 @@ pub struct RunRecord {
 }
 
 impl RuntimeHandle {
-    /// What was stored of a run when it stood still last, or not long before it was killed.
+    /// The preview that was stored when the run last stopped, or shortly before its process was killed.
     pub fn load_preview(&self, run: &RunId) -> Option<RunPreview> {
         let (text, since) = self.ports().store.preview(run).ok().flatten()?;
         RunPreview::parse(&text, since)
@@ -65,8 +65,9 @@ impl RuntimeHandle {
         Ok(RunRecord { events, ..record })
     }
 
-    /// The same, with each event told and then forgotten: a long run has a million of them. The record has none,
-    /// and no answers. What `begin` made is told all of them in order and given back; it may begin more than once.
+    /// The same, but passes on each event instead of keeping it: a long run has a million of them. The record has none,
+    /// and no answers. The sink from `begin` gets all events in order and is returned; `begin` may be called more than
+    /// once.
     ///
     /// # Errors
     /// As `run`.
@@ -104,7 +105,7 @@ impl RuntimeHandle {
                 }
             };
         let program = machine.spec().program.clone();
-        // what is left of a long run's conversations goes where it came from, and so to whoever asks next
+        // frees a long run's conversations on the thread that allocated them, so that the next reader reuses the memory
         let (ledger, _) = machine.into_ledger();
         let record = RunRecord {
             summary,
@@ -119,7 +120,7 @@ impl RuntimeHandle {
     }
 }
 
-/// The long way, for a run that went back and the like.
+/// Replays the whole journal at once, for a rewound run and the like.
 fn replay_history(story: &JournaledRun) -> (ReplayedHistory, Vec<(Timestamp, RunEvent)>) {
     let journal_replay::ReplayedState { machine, events, pending } = story.replay();
     let waits = pending.iter().filter_map(|one| one.effect.call()).collect::<Vec<_>>();

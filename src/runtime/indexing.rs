@@ -1,5 +1,5 @@
-//! Making the index of a project: files are described, then the directories above them, a few at a time. Each answer
-//! is kept as soon as it is there; whatever ends it, the next time goes on from there.
+//! Building the index of a project: describes files, then the directories above them, a few at a time. Each answer is
+//! stored as it comes; an interrupted build continues from there next time.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -40,10 +40,10 @@ impl IndexingProgress {
     }
 }
 
-/// Over when nobody wants it any more.
+/// Resolves when the caller stops the build.
 pub type StopSignal = Shared<BoxFuture<'static, ()>>;
 
-/// What is to be done, and with what.
+/// The plan of a build, and what it needs.
 pub struct IndexingJob {
     pub port: Arc<dyn ProjectIndexPort>,
     pub plan: IndexPlan,
@@ -51,7 +51,7 @@ pub struct IndexingJob {
 }
 
 impl RuntimeHandle {
-    /// Does what the plan says.
+    /// Executes the plan.
     pub async fn build_index(
         &self,
         work: IndexingJob,
@@ -155,7 +155,7 @@ impl PathDescriber<'_> {
         self.describe_path(request, entry).await
     }
 
-    /// Level by level: what is above is described by what is in it.
+    /// Level by level, the deepest first: the description of a directory is made from those of its entries.
     async fn describe_directories(&self, all: Vec<ScannedDirectory>, book: &mut IndexingRun<'_>) {
         for level in all.chunk_by(|a, b| path_depth(&a.path) == path_depth(&b.path)) {
             if self.has_stopped() {
@@ -230,14 +230,14 @@ enum DirectoryPreparation {
     Not,
 }
 
-/// What is known by now.
+/// The state of a build.
 struct IndexingRun<'a> {
     report: IndexReport,
     index: ProjectIndexEntries,
     writer: Box<dyn IndexWriter>,
     on_progress: &'a (dyn Fn(IndexingProgress) + Sync),
     progress: IndexingProgress,
-    /// What is to be described and is not yet.
+    /// Paths that are still to be described.
     pending_paths: BTreeSet<String>,
 }
 
@@ -273,7 +273,7 @@ impl IndexingRun<'_> {
             return self.advance_progress();
         }
         bench.is_halted.store(true, Ordering::Relaxed);
-        // the first reason is the one to tell
+        // the first reason is the one to report
         if self.report.outcome == IndexOutcome::Whole {
             self.report.outcome = ending;
         }
@@ -296,7 +296,7 @@ impl IndexingRun<'_> {
         (self.on_progress)(self.progress);
     }
 
-    /// One thing alone in a directory says what the directory is.
+    /// A directory with a single entry takes its description.
     fn prepare_directory(&self, directory: &ScannedDirectory, choice: &ModelChoice) -> DirectoryPreparation {
         let known =
             |path: &String| self.index.entries.get(path).filter(|_| !self.pending_paths.contains(path));

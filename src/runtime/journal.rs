@@ -21,7 +21,7 @@ const LONGEST_HELD_MS: i64 = 50;
 /// Bytes of rows that are kept for a store that cannot be written: then the run is left. A journal has no holes.
 const MOST_UNWRITTEN: usize = 16 << 20;
 
-/// Where what was recorded is.
+/// Whether the rows are in the store.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum JournalWrite {
     Written,
@@ -38,11 +38,11 @@ pub(super) struct RunJournal {
     flushed_at: Timestamp,
     /// What lists were to show with rows that could not be written.
     unwritten_progress: Option<RunProgress>,
-    /// What a reader is to see first of the run as it is after what is written next.
+    /// The preview of the run after the next write.
     next_preview: Option<String>,
-    /// Stands with the next input.
+    /// Added to the row of the next input.
     next_mark: Option<String>,
-    /// The last write failed: what is held should be in the store.
+    /// The last write failed: held rows should be in the store.
     is_behind: bool,
 }
 
@@ -71,13 +71,13 @@ impl RunJournal {
         self.next_mark.clone()
     }
 
-    /// What a reader sees first of the run, if that is to go with what is written next: no input comes between.
+    /// Sets the preview that goes with the next write; no input comes between.
     pub(super) fn set_preview(&mut self, glance: Option<String>) {
         self.next_preview = glance;
     }
 
     /// # Errors
-    /// The store cannot be written: what was to be written is kept, and goes before the next.
+    /// The store cannot be written: the rows are kept, and written before the next ones.
     pub(super) fn record(
         &mut self,
         at: Timestamp,
@@ -184,7 +184,7 @@ pub(super) fn input_rows(
 /// Field of an input's row that a sub-agent gave.
 const MARK: &str = ",\"submitted\":\"";
 
-/// The input itself does not hold it: a result means the same whoever gave it.
+/// The mark is no part of the input: a result means the same, whichever worker gave it.
 fn put_mark(body: &mut String, mark: &str) {
     if body.ends_with('}') && mark.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         body.pop();
@@ -259,7 +259,7 @@ mod tests {
         put_mark(&mut marked, "ab12");
         assert_eq!((mark_in(&marked).as_deref(), mark_in(&plain)), (Some("ab12"), None));
         assert_eq!(serde_json::from_str::<Input>(&marked).unwrap(), input);
-        // what somebody wrote into a result is no mark
+        // text in a result is no mark
         for said in [r#","submitted":"ab12""#, r#"{"a":1,"submitted":"ab12"}"#] {
             let answer = synthdev_engine::input::UserAnswer::Text { text: said.to_owned() };
             let body = serde_json::to_string(&Input::Answered { call: CallId(3), answer }).unwrap();

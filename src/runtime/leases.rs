@@ -1,9 +1,8 @@
-//! Steps that somebody outside is to do: in which order they are handed out, and to whom for how long (D1, D4, D5, D14,
-//! D15).
+//! Steps for sub-agents: their order, and which worker holds one for how long.
 //!
-//! Owns order, dependencies and leases. Every operation takes the same time however many steps there are, but for the
-//! few priorities, a search among the ends of leases and the steps of one batch. Knows nothing of what a step is, and reads
-//! no clock.
+//! Owns order, dependencies and leases. Every operation takes the same time however many steps there are, except for
+//! the few priorities, a search among the ends of leases and the steps of one batch. Knows nothing about the content of
+//! a step, and reads no clock.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
@@ -11,7 +10,7 @@ use std::hash::Hash;
 
 use synthdev_domain::ids::Timestamp;
 
-/// As often is a step handed out before it fails.
+/// Leases of a step before it fails.
 pub const ATTEMPTS: u32 = 3;
 /// Steps that may be open at once.
 pub const LIMIT: usize = 1_000;
@@ -24,7 +23,7 @@ pub enum EnqueueError {
     Known,
 }
 
-/// A step that is handed out, until when, and for the how many-th time.
+/// A leased step, with the end of the lease and the number of the attempt.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct StepLease<K> {
     pub step: K,
@@ -33,14 +32,14 @@ pub struct StepLease<K> {
     pub lease_ms: u64,
 }
 
-/// Whether somebody may hand in the result of a step.
+/// Whether a worker may hand in the result of a step.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LeaseOwnership {
-    /// It is theirs, or nobody's.
+    /// The step is leased to this worker, or to none.
     Theirs,
-    /// Somebody else has it by now.
+    /// The step is leased to another worker by now.
     Lost,
-    /// A step that it waits for is not done yet: it was never handed out.
+    /// A step that it depends on is not done yet: it was never leased.
     Blocked,
     Unknown,
 }
@@ -49,7 +48,7 @@ pub enum LeaseOwnership {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ExpiredLease<K> {
     pub step: K,
-    /// It was handed out often enough: whoever asked for it is to fail it. Until then nobody gets it.
+    /// The step has used up its attempts: the caller must fail it; until then no worker gets it.
     pub is_exhausted: bool,
 }
 
@@ -82,9 +81,9 @@ pub struct LeaseQueue<K> {
     steps: HashMap<K, LeasedStep<K>>,
     /// Larger priorities first; within one in the order of arrival. May name steps that are not ready any more.
     ready_steps: BTreeMap<Reverse<i32>, VecDeque<K>>,
-    /// Whoever has had a step, by name.
+    /// All workers that have had a step, by name.
     workers: HashMap<String, usize>,
-    /// What each of them has, in the order in which it was handed out: one step, or those of one batch.
+    /// The steps of each worker, in the order of their leases: one step, or those of one batch.
     held_by_worker: Vec<Vec<K>>,
     ends: BTreeSet<(Timestamp, K)>,
     completed: u64,
@@ -109,7 +108,7 @@ impl<K> LeaseQueue<K> {
         }
     }
 
-    /// Steps that are not done, handed out or not.
+    /// Steps that are not done, leased or not.
     pub fn open_count(&self) -> usize {
         self.steps.len()
     }
@@ -124,7 +123,7 @@ impl<K> LeaseQueue<K> {
 }
 
 impl<K: Copy + Ord + Hash> LeaseQueue<K> {
-    /// Adds a step. It is handed out when all of `after` that are open now are done; a lease of it lasts so long.
+    /// Adds a step. It becomes ready when all open steps of `after` are done; `lease_ms` is the length of its leases.
     ///
     /// # Errors
     /// Too many are open, or this one is: nothing was added.
@@ -173,9 +172,9 @@ impl<K: Copy + Ord + Hash> LeaseQueue<K> {
         self.lease_step(step, worker, now)
     }
 
-    /// All steps that this worker has; if it has none, the next one that is ready with those that come right after it
-    /// and are `alike`, at most so many. One that somebody let go before is handed out alone: what became of a batch
-    /// must not fail steps that nobody has begun.
+    /// All steps that this worker has; if it has none, the next ready step with those that follow it directly and are
+    /// `alike`, at most `most`. A step that was leased before is handed out alone: the end of a batch must not count as
+    /// an attempt of steps that no worker has begun.
     pub fn lease_batch(
         &mut self,
         worker: &str,
@@ -199,8 +198,8 @@ impl<K: Copy + Ord + Hash> LeaseQueue<K> {
         batch
     }
 
-    /// Whoever hands in the result of a step of its batch is at work: its other leases begin anew, as that of the next
-    /// step would if it was handed out now.
+    /// A worker that hands in the result of a step of its batch is alive: renews its other leases, as if they were
+    /// handed out now.
     pub fn renew_batch_leases(&mut self, step: K, worker: &str, now: Timestamp) {
         let (own, others): (Vec<_>, Vec<_>) = self.held_by(worker, now).partition(|held| held.step == step);
         if own.is_empty() {
@@ -253,7 +252,7 @@ impl<K: Copy + Ord + Hash> LeaseQueue<K> {
             self.ends.remove(&(end, step));
             ended.push(step);
         }
-        // each is put before the others: what was handed out first is first again
+        // each goes to the front, so this order hands out the first one first again
         let back = ended
             .into_iter()
             .rev()
@@ -305,7 +304,7 @@ impl<K: Copy + Ord + Hash> LeaseQueue<K> {
         Some(spent)
     }
 
-    /// Stays where it is until it is handed out.
+    /// The next ready step, without leasing it.
     fn first_ready(&mut self) -> Option<K> {
         loop {
             let mut first = self.ready_steps.first_entry()?;
@@ -357,7 +356,7 @@ fn lease_end(now: Timestamp, lasts_ms: u64) -> Timestamp {
     Timestamp(now.0.saturating_add(i64::try_from(lasts_ms).unwrap_or(i64::MAX)))
 }
 
-/// Whoever lost a step may have another one by now.
+/// A worker that lost a step may have another one by now.
 fn forget_lease<K: PartialEq>(held: &mut [Vec<K>], worker: usize, step: K) {
     if let Some(has) = held.get_mut(worker) {
         has.retain(|has| *has != step);

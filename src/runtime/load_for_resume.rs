@@ -1,8 +1,8 @@
-//! A run that is taken up: its machine as it stood, what it waits for, and what a reader sees of it first.
+//! Loads a run for resuming: its machine, its pending effects, and its preview.
 //!
-//! Its journal is read twice and never held: a run of a hundred thousand messages takes the memory of its machine, not
-//! that of its rows, inputs and events as well. Refuses runs that went back and runs whose errands somebody asks about:
-//! those are read as a whole, as `journal_replay` does.
+//! Reads the journal twice and never holds it: a run of a hundred thousand messages takes the memory of its machine,
+//! without that of its rows, inputs and events. Refuses rewound runs and runs with delegated tasks: `journal_replay`
+//! reads those as a whole.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use synthdev_engine::machine::Machine;
 use synthdev_engine::replay::{PendingEffect, ReplayAnswers, StepwiseReplay};
 use synthdev_ports::run_store::{JournalRowRef, RunReader, RunStore, StoreError};
 
-/// What is known of a run before it goes on.
+/// A run before it is resumed.
 pub(super) struct LoadedRun {
     /// Without its inputs, unless all of it was read at once.
     pub(super) journaled_run: JournaledRun,
@@ -28,17 +28,17 @@ pub(super) struct LoadedRun {
     pub(super) recent_events: RecentEvents,
 }
 
-/// What is wanted of a run besides its machine.
+/// What the caller needs of a run besides its machine.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum LoadScope {
     Nothing,
-    /// It goes on under another definition, whose agents look at all that was said.
+    /// For another definition, whose agents may look at whole conversations.
     Conversations,
     /// Its inputs.
     Inputs,
 }
 
-/// Nobody else writes the run meanwhile.
+/// The caller holds the run's claim: no other process writes its journal meanwhile.
 ///
 /// # Errors
 /// Unknown id, unreadable rows, or a run of a newer program.
@@ -96,7 +96,7 @@ fn stream_for_resume(
     }
     let ResumeReplay { journaled_run: mut story, replay: tape, recent_events: ring, inputs, .. } = play;
     let ended = tape.finish();
-    // what was answered is asked for no more
+    // answered calls are not pending any more
     story.attempts.retain(|call, _| ended.machine.awaits_call(*call));
     story.begun_effects.retain(|call, _| ended.machine.awaits_call(*call));
     Ok(Some(LoadedRun {
@@ -114,7 +114,7 @@ struct AnsweredCallScan {
     journaled_run: Option<JournaledRun>,
     replay_answers: Option<ReplayAnswers>,
     was_rewound: bool,
-    /// It went on under another definition once.
+    /// The run was upgraded to another definition.
     was_upgraded: bool,
     store_error: Option<StoreError>,
 }
@@ -169,7 +169,7 @@ impl RunReader for AnsweredCallScan {
     }
 }
 
-/// The kind of an input, where it stands first.
+/// The kind of an input, if it is the first field.
 fn input_kind(body: &str) -> Option<&str> {
     body.strip_prefix("{\"input\":\"")?.split_once('"').map(|(kind, _)| kind)
 }

@@ -23,18 +23,18 @@ use synthdev_ports::run_store::StoreError;
 pub enum ModelCallEnd {
     Replied(ModelReply),
     Failed(ModelError),
-    /// Nobody waited for the answer any more.
+    /// The call was stopped before its answer came.
     Stopped {
         after_ms: u64,
     },
 }
 
 impl RuntimeHandle {
-    /// Tells every call that is over, in the order of the ends; one that failed several times, as often. What the run
-    /// went back behind is not among them. Keys are removed, as they are everywhere.
+    /// Passes on every finished call, in the order of the ends; a call with several failed attempts once for each.
+    /// Calls that a rewind discarded are left out. Keys are redacted as everywhere.
     ///
     /// # Errors
-    /// Unknown id, or unreadable rows.
+    /// Unknown id, or unreadable rows. Unknown id, or unreadable rows.
     pub fn visit_model_calls(
         &self,
         run: &RunId,
@@ -45,8 +45,8 @@ impl RuntimeHandle {
         Ok(())
     }
 
-    /// The same as if the agents had been told nothing of where they work, as they are in tests and recordings.
-    /// `false`: the run would not have gone the same way then, and what was told is worth nothing.
+    /// The same with an empty system context, as tests and recordings have it. `false`: the run would have taken
+    /// another path then, and the calls that were passed on are void.
     ///
     /// # Errors
     /// Unknown id, or unreadable rows.
@@ -128,8 +128,8 @@ fn call_ends<'a>(
     }
 }
 
-/// What a call had used that was stopped, all of its attempts together: told by the input that stopped it, or right
-/// behind it.
+/// The usage of a call that was stopped, with all of its attempts: from the input that stopped it, or from the one
+/// right after it.
 fn used_until_stopped<'a>(call: CallId, later: impl Iterator<Item = &'a Input>) -> Option<AttemptUsage> {
     let mut inputs = later;
     let told = inputs.next().into_iter().flat_map(|input| match input {

@@ -1,5 +1,5 @@
-//! A question to a model beside the runs: it has no journal and no events. It is asked again, kept within the window,
-//! handed to the next model of the row and paid for as every other call; what becomes of the answer is for who asks.
+//! A query to a model outside of runs: it has no journal and no events. Retries, the window, fallback models and costs
+//! work as for every other call; the caller uses the answer.
 
 use std::future::ready;
 use std::sync::{Mutex, PoisonError};
@@ -30,8 +30,8 @@ pub struct OneShotReport {
 }
 
 impl RuntimeHandle {
-    /// Asks until there is an answer, a lasting error, or `stopped` is over, which closes the connection. No key of ours
-    /// is in what is asked, nor in what comes back.
+    /// Asks until there is an answer, a lasting error, or `stopped` resolves, which closes the connection. Request and
+    /// answer are redacted.
     pub async fn ask_model(&self, request: ModelRequest, stopped: impl Future<Output = ()>) -> OneShotReport {
         let request = self.context.redactor.clean_data(request);
         let meter = OneShotCostMeter::new(request.choice.clone());
@@ -83,13 +83,13 @@ impl RuntimeHandle {
     }
 }
 
-/// What the attempts use, whoever is asked.
+/// The usage of all attempts, whichever model was called.
 struct OneShotCostMeter(Mutex<OneShotCostTally>);
 
 struct OneShotCostTally {
     choice: ModelChoice,
     partial_reply: PartialReply,
-    /// Of attempts that are over, with who was asked.
+    /// Usage of finished attempts, with the model of each.
     finished_attempts: Vec<(ModelChoice, AttemptUsage)>,
 }
 

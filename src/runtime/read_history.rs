@@ -1,7 +1,7 @@
-//! A run opened to be looked at: its rows are read and understood on a thread of their own, while the machine is fed
-//! with those before them.
+//! Replays a run for readers: a thread of its own reads and parses the rows, while the machine is fed with those before
+//! them.
 //!
-//! Owns the way from the store to the events. Refuses to go on with the run: for that, see `reopen`.
+//! Owns the way from the store to the events. Refuses to resume the run: for that, see `load_for_resume`.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -26,7 +26,7 @@ const AHEAD: usize = 4;
 /// What there is to see.
 pub(super) struct ReplayedHistory {
     pub(super) machine: Machine,
-    /// What people answered, by the call that asked.
+    /// Answers of the user, by the call that asked.
     pub(super) answers: BTreeMap<CallId, UserAnswer>,
     /// Intents without an outcome, as they were written.
     pub(super) unanswered_intents: Vec<String>,
@@ -34,20 +34,20 @@ pub(super) struct ReplayedHistory {
     pub(super) pending_restore: Option<PendingRestore>,
 }
 
-/// What people answered: in a conversation that is half of what was said.
+/// Whether answers of the user are kept: in a conversation they are half of the text.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum AnswerRetention {
     Kept,
     Left,
 }
 
-/// What the reading thread hands over.
+/// A message of the reading thread.
 enum HistoryChunk {
     Definition(Arc<RunSpec>),
     Inputs(Vec<(Timestamp, Input)>),
 }
 
-/// `None` for a run that can only be understood as a whole: what was told of it by then is void.
+/// `None` for a run that must be read as a whole: events that the sink got by then are void.
 ///
 /// # Errors
 /// Unknown id, unreadable rows, or a run of a newer program.
@@ -68,7 +68,7 @@ pub(super) fn replay_history(
             return Ok(None);
         };
         let seen = feed_replay(&parts, wanted, told);
-        // it stops where nobody listens any more
+        // without a receiver the reading thread stops
         drop(parts);
         let intents = reading.join().unwrap_or_else(|panicked| panic::resume_unwind(panicked))?;
         Ok(seen.and_then(|(machine, answers)| intents.into_replayed_history(machine, answers)))
@@ -139,7 +139,7 @@ impl HistoryRowReader {
                 self.intents.open_intents.push((call, row.body.to_owned()))
             }
             (JournalRowKind::Begun, Some(_)) => {
-                // nobody looks at it, but damage is told
+                // a replay does not need it, but damage is reported
                 journal_replay::planned_edit(row.body)?;
             }
             (JournalRowKind::Input, _) => {
@@ -187,20 +187,20 @@ impl RunReader for HistoryRowReader {
     }
 }
 
-/// What was about to be done, by call.
+/// Intents without an answer so far, by call.
 #[derive(Default)]
 struct OpenIntents {
     open_intents: Vec<(CallId, String)>,
-    /// Calls of which an answer stands in the journal. Hardly ever one was not taken.
+    /// Calls with an answer in the journal. Nearly every answer was accepted.
     answered_calls: Vec<CallId>,
-    /// What the last mark says of the project's files.
+    /// The pending restore of the last mark of the project's files.
     pending_restore: Option<PendingRestore>,
 }
 
 impl OpenIntents {
     fn settle_intent(&mut self, input: &Input) {
         if let Input::Returned(returned) = input {
-            // what was asked for there is not what is asked for under the same ids from now on
+            // after the rewind the same ids stand for other calls
             self.open_intents.retain(|(call, _)| returned.open.contains(call));
             self.answered_calls.clear();
         }

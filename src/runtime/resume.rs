@@ -1,4 +1,4 @@
-//! Taking up a run that paused, failed, or whose process died.
+//! Resuming a run that paused, failed, or whose process died.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -26,19 +26,19 @@ use synthdev_engine::run_spec::CONTINUED_SINCE;
 use synthdev_engine::steering::BreakpointSet;
 use synthdev_ports::run_store::StoreError;
 
-/// What is given to a run that goes on.
+/// What the caller gives to a run that it resumes.
 #[derive(Clone, Debug, Default)]
 pub struct ResumeRequest {
-    /// A person can be asked from now on.
+    /// A user can be asked from now on.
     pub user_present: bool,
     pub approvals: Option<ApprovalPolicy>,
     pub answers: Vec<(CallId, UserAnswer)>,
     pub decisions: Vec<(CallId, ApprovalDecision)>,
-    /// Open questions whose time is up: what the workflow says for that case counts.
+    /// Open questions whose time is up: the rule of the workflow for that case applies.
     pub timed_out: Vec<CallId>,
-    /// Go on under this definition (`--upgrade`).
+    /// Continue under this definition (`--upgrade`).
     pub program: Option<WorkflowProgram>,
-    /// Where it stands still from now on, besides where it did.
+    /// Breakpoints from now on, besides the present ones.
     pub breakpoints: Option<BreakpointSet>,
     /// The token that gives the right to answer; it is used up in the same write.
     pub token: Option<SpentToken>,
@@ -64,19 +64,19 @@ pub struct SpentToken {
 pub enum ResumeError {
     #[error("{}", .0.message)]
     Store(StoreError),
-    /// It has ended, or stands where nothing can be tried again.
+    /// It has ended, or is in a state that cannot be retried.
     #[error("run {run} {reason}")]
     Over { run: RunId, reason: String, hint: String },
     /// It waits for answers that were not given; nothing was changed.
     #[error("run {run} waits for {} answer{}", .open_pauses.len(), if .open_pauses.len() == 1 { "" } else { "s" })]
     Waits { run: RunId, open_pauses: Vec<OpenPause> },
-    /// It came from a file, and what was allowed there is not allowed here; nothing was changed.
+    /// It was imported, and its approvals do not count on this machine; nothing was changed.
     #[error("run {0} was imported from a file, and you have not yet said what it may do here")]
     Foreign(RunId),
-    /// What it runs is not what was stored when it began; nothing was changed.
+    /// Its stored definition differs from the one it began with; nothing was changed.
     #[error("run {0} is not taken up: its stored definition was changed after the run had begun")]
     Altered(RunId),
-    /// An answer does not fit what was asked; nothing was changed.
+    /// An answer does not fit its question; nothing was changed.
     #[error("the answer for state `{state}` does not fit: {problem}")]
     Unfit { state: String, problem: String },
     /// The changed definition cannot take the run over; nothing was changed.
@@ -113,7 +113,7 @@ impl From<StoreError> for ResumeError {
     }
 }
 
-/// Why a run is not taken up, and how it stands if that was not known.
+/// Why a run was not resumed, and its progress if that was not known.
 struct ResumeRefusal {
     error: ResumeError,
     progress: Option<RunProgress>,
@@ -134,17 +134,16 @@ struct OrphanedCalls {
 }
 
 impl RuntimeHandle {
-    /// Goes on with a run. Whatever it still waits for and was not answered here is asked if a person is present;
-    /// else the run pauses again. Who gives up waiting for this stops nothing: a run that was claimed goes on, or is
-    /// given back.
+    /// Resumes a run. A question without an answer is asked if a user is present; else the run pauses again. Dropping
+    /// this future stops nothing: a claimed run continues, or is given back.
     ///
     /// # Errors
-    /// Another living process drives it, it has ended, or what was given does not fit. Then nothing was changed.
+    /// Another living process drives it, it has ended, or an answer does not fit. Then nothing was changed.
     pub async fn resume(&self, run: &RunId, going: ResumeRequest) -> Result<(), ResumeError> {
         let (handle, own) = (self.clone(), run.clone());
         let resumed = tokio::spawn(async move { handle.claim_and_resume(&own, going).await });
         resumed.await.unwrap_or_else(|broken| {
-            // a bug before it was driven: nobody else may be kept from it
+            // a bug before it was driven: another process must be able to claim it
             self.ports().store.release(run);
             let message = format!("taking up run {run} was broken off: {broken}");
             Err(StoreError { message, hint: None }.into())
@@ -168,11 +167,11 @@ impl RuntimeHandle {
         }
     }
 
-    /// What is known of a run before it is resumed: what it waits for, under the definition that it is to go on with.
-    /// Changes nothing.
+    /// The open questions of a run before it is resumed, under the definition that it will continue with. Changes
+    /// nothing.
     ///
     /// # Errors
-    /// Unknown or unreadable, or that definition cannot take it over.
+    /// Unknown or unreadable, or the run cannot be upgraded to that definition.
     pub fn open_pauses(
         &self,
         run: &RunId,
@@ -195,8 +194,8 @@ impl RuntimeHandle {
         Ok(machine.upgrade_program(program.clone()))
     }
 
-    /// Agents whose models had answered behind the step to which a run went back, once for each answer that it gets when
-    /// it goes on.
+    /// Agents whose models had answered after the step to which a run was rewound, once for each answer that it gets
+    /// when it is resumed.
     ///
     /// # Errors
     /// Unknown or unreadable.
@@ -304,13 +303,13 @@ impl RuntimeHandle {
             }
             return Ok(files);
         };
-        // files are on their way: nobody else may work meanwhile
+        // a restore is pending: no other run may work meanwhile
         let files = RunProjectLock::acquired_at_start(self.lock(run, &story.spec)?);
         self.finish_files(run, restoring, foreign).await?;
         Ok(files)
     }
 
-    /// Whether a run from a file has no snapshot of the files here yet: what it was undone to is elsewhere.
+    /// Whether an imported run has no snapshot of this project yet: its own snapshots are on another machine.
     async fn is_new_here(&self, story: &JournaledRun, before: Option<SnapshotId>) -> bool {
         let imported =
             story.header.origin.as_ref().is_some_and(|origin| origin.kind == RunOriginKind::Import);
@@ -340,7 +339,7 @@ impl RuntimeHandle {
         }
     }
 
-    /// The crash rule: what can be done again is, what was done is taken as done, the rest is asked about.
+    /// The crash rule: repeats safe calls, takes finished ones as done, and asks about the rest.
     async fn classify_pending(
         &self,
         story: &JournaledRun,
@@ -443,7 +442,7 @@ fn check_resumable(
     }
 }
 
-/// The machine as it stands under the definition that it is to go on with: that one decides which answers fit.
+/// The machine under the definition that it will continue with, which decides whether answers fit.
 pub(super) fn upgraded_machine<'m>(
     machine: &'m Machine,
     program: Option<&WorkflowProgram>,
@@ -455,7 +454,7 @@ pub(super) fn upgraded_machine<'m>(
     Ok(machine)
 }
 
-/// Everything that was given must be asked for, and fit.
+/// Every answer must belong to an open question, and fit it.
 fn check_answers(machine: &Machine, going: &ResumeRequest) -> Result<(), ResumeError> {
     let open = machine.open_pauses();
     let asked: BTreeSet<CallId> = open.iter().map(|pause| pause.call).collect();

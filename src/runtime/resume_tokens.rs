@@ -18,18 +18,19 @@ use synthdev_ports::run_store::StoreError;
 pub const DEFAULT_TTL_SECONDS: u64 = 1_800;
 /// Answers that do not fit before a token is worth nothing.
 const TRIES: u32 = 5;
-/// How long somebody who uses the same token at the same time is waited for: in milliseconds, and how often.
+/// How long to wait for another process that uses the same token at the same time: milliseconds between looks, and
+/// looks.
 const LOOK_AGAIN_MS: u64 = 20;
 const LOOKS: usize = 100;
 
-/// A token as it is given away; nothing keeps it but its holder.
+/// A token as the client gets it; the store keeps only its hash.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ResumeToken {
     pub text: String,
     pub expires_at: Timestamp,
 }
 
-/// What came of an answer with a token.
+/// The outcome of an answer with a token.
 #[derive(Clone, PartialEq, Debug)]
 pub struct RedeemOutcome {
     pub run: RunId,
@@ -149,8 +150,8 @@ impl RuntimeHandle {
         record.map(|record| (record.run, record.call)).ok_or(TokenError::Unknown)
     }
 
-    /// Answers the pause that the token is for, and goes on. `may` judges that pause, as it is found now and however
-    /// the run stands.
+    /// Answers the pause of the token and resumes the run. `may` checks that pause in its present state, whatever the
+    /// run's status is.
     ///
     /// # Errors
     /// The token or the results are not accepted: nothing was changed.
@@ -238,7 +239,8 @@ impl RuntimeHandle {
         }
     }
 
-    /// The token, if it is used by now. Whoever is about to use it has the run already: that takes a moment.
+    /// The token, if it is used by now. A process that is about to use it drives the run already, so this takes a
+    /// moment.
     async fn used_meanwhile(
         &self,
         hash: &str,
@@ -261,7 +263,7 @@ impl RuntimeHandle {
     }
 }
 
-/// What somebody is told who answers once more.
+/// The reply to an answer that was given before.
 fn used_before(record: TokenRecord, results: &Value) -> Result<RedeemOutcome, TokenError> {
     let answer = record.answer.unwrap_or_default();
     let outputs =
@@ -278,10 +280,10 @@ fn used_before(record: TokenRecord, results: &Value) -> Result<RedeemOutcome, To
     })
 }
 
-/// Puts results where the pause wants them.
+/// Puts results into the field that the pause expects.
 ///
 /// # Errors
-/// They are of another kind than what is asked.
+/// They are of another kind than the question.
 pub fn answer_to(pause: &OpenPause, results: Value, going: &mut ResumeRequest) -> Result<(), String> {
     match pause.reason {
         PauseReason::Approval => {
@@ -312,7 +314,7 @@ pub fn answer_to(pause: &OpenPause, results: Value, going: &mut ResumeRequest) -
     Ok(())
 }
 
-/// More of a budget: so much, or as much again where somebody says just that. No other word spends anything.
+/// An increase of a budget: the given amount, or the same again for a plain yes. No other text spends anything.
 fn budget_answer(results: Value) -> Result<UserAnswer, String> {
     let said = unwrap_answer(results);
     let again = match &said {
@@ -338,7 +340,7 @@ fn declared_names(pause: &OpenPause, results: &Value) -> Vec<String> {
     }
 }
 
-/// Under which name a single answer stands in an object: a question that wants one value takes no object.
+/// The field of an object that holds a single answer: for a question whose value is no object.
 pub fn answer_key(results: &Value) -> Option<&'static str> {
     ["answer", "value"].into_iter().find(|name| results.get(name).is_some_and(|value| !value.is_null()))
 }
@@ -372,7 +374,7 @@ fn ignored_names(declared: &[String], results: &Value) -> Vec<String> {
     results.as_object().map(|fields| fields.keys().filter(extra).cloned().collect()).unwrap_or_default()
 }
 
-/// What makes two answers the same: what is declared of them, in any order.
+/// The hash that makes two answers equal: over their declared keys, in any order.
 fn results_hash(declared: &[String], results: &Value) -> String {
     let taken = match results {
         Value::Object(fields) if !declared.is_empty() => {

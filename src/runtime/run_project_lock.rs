@@ -1,8 +1,8 @@
 //! When a run takes the project's lock: at its start, or only before it changes files.
 //!
-//! A run that is served to a client may wait for long: for a model's answer, for sub-agents. As long as it has changed no
-//! file it keeps nobody else from working. Its first snapshot is taken with the lock, so that undoing the run takes back
-//! nothing that others have done until then. What sub-agents do themselves is the client's work and needs no lock.
+//! A served run may wait for long: for a model's answer, for sub-agents. While it has changed no file it does not lock
+//! out other runs. It takes its first snapshot with the lock, so that an undo of the run reverts no earlier change of
+//! others. Work of sub-agents is the client's own and needs no lock.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,7 +23,7 @@ use synthdev_ports::lock::{LockError, ProjectLock, ProjectLockGuard};
 
 /// How often it is looked whether the project is free.
 const LOOK: Duration = Duration::from_millis(250);
-/// So many looks are nothing to tell.
+/// Attempts before the run reports that it waits.
 const SILENT: u32 = 4;
 
 /// The project's lock of one run.
@@ -88,13 +88,13 @@ impl RunProjectLock {
         None
     }
 
-    /// Nobody waits for it any more.
+    /// Drops effects that no branch waits for any more.
     pub(super) fn drop_call(&mut self, call: CallId) {
         self.held_effects.retain(|effect| effect.call() != Some(call));
     }
 
-    /// After each input: asks for the lock where it is wanted. Gives back what needs it no longer: a snapshot for which only
-    /// an end waits, or a step that is handed out.
+    /// After each input: requests the lock if it is needed. Returns effects that do not need it any more: a snapshot
+    /// that only the end of the run waits for, or a step that is delegated.
     pub(super) fn request_when_needed(
         &mut self,
         machine: &Machine,
@@ -115,7 +115,7 @@ impl RunProjectLock {
         if machine.waits_for_snapshot() { std::mem::take(&mut self.held_effects) } else { Vec::new() }
     }
 
-    /// The lock was given, or cannot be asked for. What begins, or what has failed.
+    /// The lock was taken, or the request failed: the effects that begin, or the failures.
     pub(super) fn handle_lock_result(
         &mut self,
         taken: Result<ProjectLockGuard, LockError>,
@@ -165,7 +165,7 @@ impl DeferredProjectLock {
                 Ok(taken) => DriverMessage::Files(taken),
                 Err(_) => DriverMessage::Broken,
             };
-            // nobody is there any more: the lock is given back
+            // without a receiver the guard is dropped, which releases the lock
             let _ = outbox.send(taken);
             return;
         }

@@ -1,4 +1,4 @@
-//! What is being done for a run; all of it stops with its driver.
+//! The effects in progress of a run; all of them stop with its driver.
 
 use std::collections::HashMap;
 use std::sync::PoisonError;
@@ -32,7 +32,7 @@ impl RunningEffects {
                 if let Some(task) = self.running_effects.remove(&call) {
                     task.handle.abort();
                 }
-                // what it had streamed belongs to nobody any more
+                // no branch needs its partial reply any more
                 self.executor.partial_replies.lock().unwrap_or_else(PoisonError::into_inner).remove(&call);
             }
             Effect::Finish => {}

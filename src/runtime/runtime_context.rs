@@ -22,7 +22,7 @@ use synthdev_ports::script::ScriptPort;
 use synthdev_ports::snapshot::SnapshotPort;
 use synthdev_ports::tool::ToolPort;
 
-/// Everything the runtime needs of the world.
+/// All ports that the runtime needs.
 #[derive(Clone)]
 pub struct RuntimePorts {
     pub models: Arc<dyn ModelPort>,
@@ -59,7 +59,7 @@ pub(super) struct RuntimeContext {
 }
 
 impl RuntimeContext {
-    /// `false`: nobody drives the run here.
+    /// `false`: this process does not drive the run.
     pub(super) fn send(&self, run: &RunId, mail: DriverMessage) -> bool {
         self.runs.send(run, mail)
     }
@@ -68,8 +68,8 @@ impl RuntimeContext {
         self.runs.drives_run(run)
     }
 
-    /// The driver panicked: the run is closed as failed, so that nobody waits for it. `last` is what lists
-    /// knew of it: its path and the snapshot to go back to stay.
+    /// The driver panicked: closes the run as failed, so that no front-end waits for it. `last` is the progress that
+    /// lists have: its path and its snapshot for undo stay.
     pub(super) fn fail_crashed_run(&self, run: &RunId, last: Option<RunProgress>) {
         let now = self.ports.clock.now();
         let error = RunError::new(

@@ -1,5 +1,5 @@
-//! The lock of runs that work beside others knowingly (`--share`): what runs alone elsewhere shares here. Whoever
-//! needs the files alone still does.
+//! The lock of runs that the user lets work beside others (`--share`): it is shared where it would be exclusive. A run
+//! that needs the files alone still gets them alone.
 
 use std::sync::Arc;
 

@@ -1,8 +1,8 @@
-//! Drives one run without the world: what is asked is answered at once, in one fixed order, under a simulated clock.
+//! Drives one run without side effects: answers every effect at once, in one fixed order, under a simulated clock.
 //!
 //! Owns the order of events: effects are performed as they come, their answers arrive by simulated time and then in
 //! the order they were asked for. So the same script always makes the same run, parallel branches included, and
-//! waiting takes no time. Refuses: journals, snapshots, people. Approvals are given.
+//! waiting takes no time. Refuses: journals, snapshots, users. Approvals are given.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -43,12 +43,12 @@ pub struct SimulationSetup<'a> {
     pub now: Timestamp,
 }
 
-/// What came of it.
+/// The outcome of a simulation.
 #[derive(Debug)]
 pub struct SimulationOutcome {
     /// Everything that happened, the end included.
     pub events: Vec<RunEvent>,
-    /// Why the run could not be played to its end: the script does not say what is asked of it.
+    /// Why the run could not be played to its end: the script lacks an answer.
     pub gap: Option<String>,
     /// Questions that were asked and had no answer left; the run ended with them.
     pub unanswered: Vec<String>,
@@ -257,7 +257,7 @@ impl RunSimulator<'_> {
         Some(UserAnswer::Value { value })
     }
 
-    /// What a pause is told; `None` lets its time run out.
+    /// Answers a pause; `None` lets its time run out.
     fn apply_reaction(
         &mut self,
         state: &str,
@@ -298,7 +298,7 @@ impl RunSimulator<'_> {
     }
 }
 
-/// Nobody listens to a simulated stream.
+/// A simulated stream has no reader.
 struct SimulatedDeltaSink;
 
 impl DeltaSink for SimulatedDeltaSink {

@@ -1,4 +1,4 @@
-//! Going back: forks from a step, rewinding a run in place, replaying it.
+//! Time travel: forks from a step, rewinding a run in place, replaying it.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ use synthdev_engine::run_spec::CONTINUED_SINCE;
 use synthdev_ports::run_store::StoreError;
 use synthdev_ports::snapshot::SnapshotPort;
 
-/// What is different from the step on.
+/// Changes from the step on.
 #[derive(Clone, Debug, Default)]
 pub struct StepChanges {
     /// `common_data` by path.
@@ -40,8 +40,8 @@ pub struct StepChanges {
 pub enum ReplayVerdict {
     /// As many inputs led to as many events, the same as then.
     Same { inputs: usize, events: usize },
-    /// The first input that leads to something else now, counted from 1. Of the events that were recorded only a
-    /// fingerprint is kept; what was asked for then and is asked for now is there as JSON texts.
+    /// The first input that leads to different effects or events, counted from 1. The journal has only a digest of the
+    /// recorded events; recorded and present effects are there as JSON texts.
     Differs {
         input: usize,
         at: Timestamp,
@@ -53,8 +53,8 @@ pub enum ReplayVerdict {
 }
 
 impl RuntimeHandle {
-    /// Every state that the run entered, in order: the n-th is step n. If it went back and did not go on yet, the
-    /// step before which it stands comes after those, with visit 0.
+    /// Every state that the run entered, in order: the n-th is step n. If it was rewound and not resumed yet, the step
+    /// before which it is comes after those, with visit 0.
     ///
     /// # Errors
     /// Unknown or unreadable.
@@ -92,8 +92,8 @@ impl RuntimeHandle {
         Ok(replay_before(&story, &story.find_step(step)?)?.0.machine.data())
     }
 
-    /// The step to which a run can go back together with its files: inside of branches it is the one that forked, as
-    /// all branches change the files at the same time, and they are stored before and after.
+    /// The step to which a run can be rewound together with its files: inside of branches it is the one that forked, as
+    /// all branches change the files at the same time, and snapshots are taken before and after.
     ///
     /// # Errors
     /// As `step`.
@@ -103,7 +103,7 @@ impl RuntimeHandle {
         place.forked.map_or(Ok(place), |owner| story.find_step(owner))
     }
 
-    /// States that other branches entered after a step of one: they are repeated if the run goes back to it.
+    /// States that other branches entered after a step of one: a rewind to the step repeats them.
     ///
     /// # Errors
     /// As `step`.
@@ -112,14 +112,14 @@ impl RuntimeHandle {
         Ok(story.concurrent_states_after(&story.find_step(step)?))
     }
 
-    /// A new run that stands before a step of another one with its conversations and data as they were; the other
-    /// one stays. `resume` sets it going. With `changes.files` they are brought back from these snapshots when all else
-    /// was judged, with nobody else at work in the project.
+    /// Forks a run: a new run before a step of another one, with its conversations and data as they were then; the
+    /// other run stays. `resume` starts it. With `changes.files` it restores the files from these snapshots after all
+    /// other checks, under the project's lock.
     ///
     /// # Errors
-    /// There is no such step, the new definition does not fit, the files cannot be brought back, or the store cannot
-    /// be written. Nothing was changed, unless the message says that a part of the files is back: then there is the
-    /// new run, and `resume` brings back the rest.
+    /// There is no such step, the new definition does not fit, the files cannot be restored, or the store cannot be
+    /// written. Nothing was changed, unless the message says that some of the files are restored: then the new run
+    /// exists, and `resume` restores the rest.
     pub fn fork(
         &self,
         run: &RunId,
@@ -179,13 +179,13 @@ impl RuntimeHandle {
         Ok((new, Some(restored)))
     }
 
-    /// The run itself stands before one of its steps again; what came later no longer counts, but stays paid. Files:
-    /// as for `fork`. What is known of files that were on their way back is settled by it, either way.
+    /// Rewinds the run to one of its steps; what came later no longer counts, but its cost does. Files: as for `fork`.
+    /// Settles an interrupted restore of the run, either way.
     ///
     /// # Errors
-    /// A living process drives it, there is no such step, the files cannot be brought back, or the store cannot be
-    /// written. Nothing was changed, unless the message says that a part of the files is back: then the run stands
-    /// before the step, and `resume` brings back the rest.
+    /// A living process drives it, there is no such step, the files cannot be restored, or the store cannot be written.
+    /// Nothing was changed, unless the message says that some of the files are restored: then the run is rewound, and
+    /// `resume` restores the rest.
     pub fn rewind(
         &self,
         run: &RunId,
@@ -258,7 +258,7 @@ impl RuntimeHandle {
         })
     }
 
-    /// The machine before the step, with its changes, and the row that says so.
+    /// The machine before the step, with its changes, and the row of the rewind.
     fn rewind_machine(
         &self,
         tape: &mut StepwiseReplay,
@@ -331,7 +331,7 @@ fn later_snapshot(story: &JournaledRun, place: &RunStep, tape: &StepwiseReplay) 
     })
 }
 
-/// What people answered after the step began: nobody has answered it any more.
+/// Calls that the user answered after the step began: their answers are void.
 fn voided_answers(story: &JournaledRun, place: &RunStep) -> Vec<CallId> {
     let mut calls = Vec::new();
     for entry in story.entries.iter().skip(place.kept) {
@@ -347,7 +347,7 @@ fn voided_answers(story: &JournaledRun, place: &RunStep) -> Vec<CallId> {
     calls
 }
 
-/// A machine that stands before the step, and the rows that led there.
+/// The machine before the step, and the rows that lead there.
 fn replay_before(
     story: &JournaledRun,
     place: &RunStep,

@@ -10,14 +10,14 @@ const SHOWN: usize = 60;
 #[derive(Clone, PartialEq, Debug)]
 pub struct AnswerFields {
     fields: Vec<AnswerField>,
-    /// What was written so far, in the order of the fields.
+    /// The values so far, in the order of the fields.
     values: Vec<Value>,
 }
 
 #[derive(Clone, PartialEq, Debug)]
 struct AnswerField {
     name: String,
-    /// What the question says of it, as JSON Schema.
+    /// Its JSON Schema in the question.
     schema: Value,
 }
 
@@ -28,7 +28,7 @@ impl AnswerFields {
         Self { fields: fields.collect(), values: Vec::new() }
     }
 
-    /// A line for each, with the mark of the one that is wanted now.
+    /// A line for each, with a mark at the current one.
     pub fn lines(&self) -> Vec<String> {
         let line = |(at, field): (usize, &AnswerField)| match self.values.get(at) {
             Some(Value::String(text)) => {
@@ -46,21 +46,21 @@ impl AnswerFields {
         self.fields.iter().map(AnswerField::words)
     }
 
-    /// The one that is wanted now.
+    /// The description of the current one.
     pub fn current_description(&self) -> Option<String> {
         self.fields.get(self.values.len()).map(AnswerField::words)
     }
 
-    /// Somebody has begun.
+    /// Whether a field has a value already.
     pub fn is_started(&self) -> bool {
         !self.values.is_empty()
     }
 
-    /// Takes what was typed for the field that is wanted now; with the last one all values. A JSON object that holds
-    /// some of the names stands for all, and nothing goes back to the field before.
+    /// Takes the typed text for the current field; returns all values with the last one. A JSON object with some of the
+    /// names is a whole answer, without a way back to the field before.
     ///
     /// # Errors
-    /// It is no such value: why, in one line.
+    /// The text is no valid value: why, in one line.
     pub fn accept_text(&mut self, text: &str) -> Result<Option<Value>, String> {
         let text = text.trim();
         if text.is_empty() && self.values.pop().is_some() {
@@ -129,7 +129,7 @@ impl AnswerField {
         }
         let parsed = serde_json::from_str::<Value>(text).ok();
         let value = match (&self.schema["type"], parsed) {
-            // without a type, only what nobody would write as words is JSON
+            // without a type, only an object or array counts as JSON: a user would not type one as text
             (Value::Null, Some(value @ (Value::Object(_) | Value::Array(_)))) => value,
             (Value::Null, _) => Value::from(text),
             (_, Some(value)) if !value.is_string() && self.is_valid(&value) => value,

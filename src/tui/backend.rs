@@ -30,7 +30,7 @@ use synthdev_runtime::indexing::IndexingProgress;
 pub struct WorkflowLine {
     pub name: String,
     pub description: String,
-    /// What it wants as input, for people (`the coding task`); empty: it takes none.
+    /// The input that it takes, as text for the user (`the coding task`); empty: it takes none.
     pub input: String,
     /// `start_condition: on_user_input`: without an input it waits for the next text.
     pub waits_for_input: bool,
@@ -78,7 +78,7 @@ pub struct StatusFacts {
     pub branch: Option<String>,
     /// The `.env` files that are read, by their names in findings.
     pub environment: Vec<String>,
-    /// Something the person should know at once: no key found, offline model in use.
+    /// A notice to show at once: no key found, offline model in use.
     pub notice: Option<String>,
 }
 
@@ -106,7 +106,7 @@ pub struct RunFilter {
     pub limit: usize,
 }
 
-/// A place where the words of `/search` stand.
+/// An occurrence of the words of `/search`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SearchHitLine {
     pub run: RunId,
@@ -117,10 +117,10 @@ pub struct SearchHitLine {
     pub text: String,
 }
 
-/// A text that is looked up: its title and what it says.
+/// The reply to a lookup: its title and text.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum LookupPage {
-    /// A workflow as it is now.
+    /// The present definition of a workflow.
     Graph(String),
     /// A run's workflow, with where the run has been.
     RunGraph(RunId),
@@ -136,7 +136,7 @@ pub enum LookupPage {
     Export { run: Option<String>, file: Option<String> },
 }
 
-/// What came of a command for the shell.
+/// The outcome of a shell command.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ShellOutcome {
     /// It was not run: it looks dangerous, and why.
@@ -145,7 +145,7 @@ pub enum ShellOutcome {
         succeeded: bool,
         summary: String,
         text: String,
-        /// It goes along with the next text: the person wants that always.
+        /// It is added to the next text, because the user has set this.
         goes_with_next_text: bool,
     },
 }
@@ -174,9 +174,9 @@ pub struct ShellSuggestion {
 pub enum IndexingRequest {
     /// What there is to do, and what it will cost.
     Look(SizeLimit),
-    /// What was shown is done.
+    /// Executes the plan that was shown.
     Go,
-    /// How it goes on.
+    /// Requests the next progress.
     More,
 }
 
@@ -184,13 +184,13 @@ pub enum IndexingRequest {
 pub enum IndexingReply {
     /// Why nothing can be done.
     Refused(String),
-    /// The person is asked, with these lines.
+    /// Asks the user, with these lines.
     Proposal(Vec<String>),
     At(IndexingProgress),
     Done(Box<IndexReport>),
 }
 
-/// The steps of a run, to go back to.
+/// The steps of a run, for a rewind or fork.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RunStepList {
     pub run: RunId,
@@ -202,26 +202,26 @@ pub struct RunStepList {
 /// Files of the configuration were changed since they were read.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct ConfigReload {
-    /// What is wrong with them that was not before, a line each.
+    /// New errors in the files, one line each.
     pub problems: Vec<String>,
-    /// The project's own were changed by somebody else: are they trusted?
+    /// Another program has changed the project's own files: does the user trust them?
     pub question: Option<UntrustedDefinitions>,
 }
 
-/// A project's own definitions that nobody has agreed to yet.
+/// A project's own definitions that the user has not trusted yet.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct UntrustedDefinitions {
     pub files: Vec<String>,
-    /// What is new since they were trusted last.
+    /// The changes since the user trusted them last.
     pub changes: String,
 }
 
-/// What was typed in this project in earlier sessions.
+/// The input of earlier sessions in this project.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct RecalledInput {
     /// The oldest first.
     pub texts: Vec<String>,
-    /// What is wrong with it.
+    /// Why it is incomplete.
     pub note: Option<String>,
 }
 
@@ -249,7 +249,7 @@ pub type DeferredStart = BoxFuture<'static, Result<(RunId, Option<String>), Stri
 pub enum StartPreparation {
     /// Its files are copied.
     Files,
-    /// The servers of its models tell their windows.
+    /// The servers of its models report their windows.
     Windows,
 }
 
@@ -262,9 +262,10 @@ pub enum ConcurrentRunMode {
     Isolate,
 }
 
-/// Texts of errors are ready for people: what happened, where, what to do next; several lines are fine.
+/// Texts of errors are complete messages for the user: what happened, where, what to do next; several lines are fine.
 pub trait SessionBackend: Send + Sync {
-    /// A word whenever somebody, this process or another one, may have written to the history. Ends where nobody tells.
+    /// An item after each possible write to the history, by this process or another. Ends where the system cannot
+    /// watch.
     fn store_changes(&self) -> BoxStream<'static, ()> {
         Box::pin(stream::empty())
     }
@@ -298,10 +299,10 @@ pub trait SessionBackend: Send + Sync {
         self.start_workflow(name, input)
     }
 
-    /// Where the next workflow that is started stands still.
+    /// Sets the breakpoints of the next workflow that is started.
     fn set_start_breakpoints(&self, _stops: BreakpointSet) {}
 
-    /// A tool is allowed from now on, and that is saved in the person's settings; says where.
+    /// Allows a tool permanently, in the user's settings; returns the file.
     fn allow_always(&self, _permission: StandingPermission) -> BoxFuture<'static, Result<String, String>> {
         Box::pin(std::future::ready(Err("settings cannot be saved here".to_owned())))
     }
@@ -317,10 +318,10 @@ pub trait SessionBackend: Send + Sync {
 
     fn search_history(&self, words: String) -> BoxFuture<'static, Result<Vec<SearchHitLine>, String>>;
 
-    /// What had happened in a run that can be taken up here; says why one cannot. Changes nothing.
+    /// The past of a run that can be resumed in this project, or why it cannot. Changes nothing.
     fn load_past_run(&self, run: String) -> BoxFuture<'static, Result<PastRun, String>>;
 
-    /// The end of that, if it was stored when the run stood still last and is still true: at once, however long the run is.
+    /// The end of that from the stored preview, if there is a present one: at once, however long the run is.
     fn load_run_preview(&self, run: String) -> BoxFuture<'static, Option<PastRun>>;
 
     /// The last entries of a run before the first that is shown, which has so many before it. The first page reads all
@@ -333,14 +334,14 @@ pub trait SessionBackend: Send + Sync {
         Box::pin(std::future::ready(Ok(Vec::new())))
     }
 
-    /// What was typed in this project before; read when it is wanted first.
+    /// The input of earlier sessions in this project; read on first use.
     fn load_recalled_input(&self) -> BoxFuture<'static, Result<RecalledInput, String>> {
         Box::pin(std::future::ready(Ok(RecalledInput::default())))
     }
 
     /// Keeps a text for later sessions.
     /// # Errors
-    /// What is in the way; told once.
+    /// The text cannot be saved; reported once.
     fn save_input(&self, _text: &str) -> Result<(), String> {
         Ok(())
     }
@@ -353,7 +354,7 @@ pub trait SessionBackend: Send + Sync {
         self.resume_run(run)
     }
 
-    /// Pauses or ends a run, wherever it is driven; says what came of it.
+    /// Pauses or ends a run, in whichever process it is driven; returns the outcome as text.
     fn control_run(
         &self,
         _run: String,
@@ -388,12 +389,13 @@ pub trait SessionBackend: Send + Sync {
         ColorTheme::find_theme(name, &theme::TerminalEnvironment::default()).ok_or_else(unknown)
     }
 
-    /// How much is logged from now on, 0 to 5, if another is wanted; gives what is in force, and the file of the log.
+    /// Sets the log level, 0 to 5, if one is given; returns the present one, and the log file.
     fn verbosity(&self, wanted: Option<u8>) -> (u8, String) {
         (wanted.unwrap_or_default(), String::new())
     }
 
-    /// Files of the project as tools take them, without what is hidden or ignored; a large project's first ones only.
+    /// Files of the project that tools can see, without hidden and ignored ones; of a large project only the first
+    /// ones.
     fn files(&self) -> BoxFuture<'static, Result<Vec<String>, String>> {
         Box::pin(std::future::ready(Ok(Vec::new())))
     }
@@ -404,9 +406,9 @@ pub trait SessionBackend: Send + Sync {
         Box::pin(std::future::ready(Err("this is not known here".to_owned())))
     }
 
-    /// Runs a command of the person in the project's directory; `sure`: also one that looks dangerous.
+    /// Runs a command of the user in the project's directory; `sure`: also one that looks dangerous.
     /// # Errors
-    /// Why nothing was run.
+    /// Why the command was not run.
     fn run_shell_command(
         &self,
         _command: String,
@@ -421,7 +423,7 @@ pub trait SessionBackend: Send + Sync {
         Box::pin(std::future::ready(ShellSuggestionReply { suggestion: told, costs: Vec::new() }))
     }
 
-    /// Does something with the person's tasks of this project: all of them, and the one that it was about.
+    /// Applies a command to the user's tasks of this project: returns all of them, and the affected one.
     fn apply_task_deed(
         &self,
         _deed: TaskListCommand,
@@ -437,9 +439,9 @@ pub trait SessionBackend: Send + Sync {
     /// Ends what models are asked beside the runs.
     fn cancel_side_query(&self) {}
 
-    /// Whether the project's own definitions count: what the person is to be asked, or what to say.
+    /// The question whether the project's own definitions are trusted.
     /// # Errors
-    /// What to say where nothing has to be asked.
+    /// The note to show if there is nothing to ask.
     fn trust_question(&self) -> Result<UntrustedDefinitions, String> {
         Err("this project has no definitions of its own".to_owned())
     }
@@ -460,7 +462,7 @@ pub trait SessionBackend: Send + Sync {
 
     fn snapshot(&self, command: SnapshotOperation) -> BoxFuture<'static, Result<String, String>>;
 
-    /// Answers the trust question; yes loads the project's own definitions and tells what is wrong with them.
+    /// Answers the trust question; a yes loads the project's own definitions and returns their errors.
     /// # Errors
     /// They do not load, or the answer could not be stored.
     fn answer_trust_question(&self, yes: bool) -> Result<Vec<String>, String>;
@@ -475,15 +477,14 @@ pub trait SessionBackend: Send + Sync {
         Box::pin(std::future::ready(EditorReply::Files(Err("files cannot be edited here".to_owned()))))
     }
 
-    /// Lets the person's own editor change a text; the terminal is its own until it ends.
+    /// Opens a text in the user's own editor, which has the terminal until it ends.
     /// # Errors
     /// There is none, or it ended with an error.
     fn open_external_editor(&self, _name: &str, _text: &str) -> Result<String, String> {
         Err("no other editor can be started here".to_owned())
     }
 
-    /// Reads again what was changed since it was read; `None`: nothing was. Who may not ask (`asks`) leaves alone what
-    /// the person would have to be asked about.
+    /// Reloads files that have changed; `None`: none have. Without `asks` it skips files that need the user's consent.
     fn reload_changed_config(&self, _asks: bool) -> Option<ConfigReload> {
         None
     }

@@ -1,4 +1,4 @@
-//! The input box: text of several lines, what was sent before, pastes folded to a placeholder, keys as in vi if wanted.
+//! The input box: text of several lines, earlier input, pastes folded to a placeholder, optional vi keys.
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui_textarea::{CursorMove, TextArea};
@@ -32,7 +32,7 @@ pub enum ComposerEdit {
     DeleteNextWord,
     DeleteToStart,
     DeleteToEnd,
-    /// What was deleted last, by words or lines.
+    /// Inserts the text that was deleted last, by words or lines.
     Yank,
     SearchHistory,
     /// A folded paste is shown as what it is.
@@ -45,12 +45,12 @@ pub struct InputComposer {
     history: ComposerHistory,
     pastes: FoldedPastes,
     vim: Option<VimState>,
-    /// What was typed since the insert mode began, to do it once more.
+    /// The keys since insert mode began, to repeat them.
     inserted_keys: Vec<KeyEvent>,
 }
 
 impl InputComposer {
-    /// What is seen, with placeholders.
+    /// The text as shown, with placeholders.
     pub fn text(&self) -> String {
         self.draft.text()
     }
@@ -64,7 +64,7 @@ impl InputComposer {
         (self.draft.cursor().0 == 0).then(|| self.draft.line_before())
     }
 
-    /// The word that the cursor stands behind, in any line.
+    /// The word before the cursor, in any line.
     pub fn word_before_cursor(&self) -> &str {
         let before = self.draft.line_before();
         before.rsplit(char::is_whitespace).next().unwrap_or(before)
@@ -97,7 +97,7 @@ impl InputComposer {
         self.draft.set_text(text);
     }
 
-    /// The first characters of the text become something else, behind which the cursor then stands; can be undone.
+    /// Replaces the first characters of the text and puts the cursor after them; can be undone.
     pub fn complete_prefix(&mut self, typed: usize, with: &str) {
         let rest: String = self.text().chars().skip(typed).collect();
         self.draft.replace_text(&format!("{with}{}", rest.trim_start_matches(' ')), with.chars().count());
@@ -118,7 +118,7 @@ impl InputComposer {
         self.draft.replace_text(&text, text.chars().count());
     }
 
-    /// Empties the box; what was in it can be had back with Up.
+    /// Empties the box; Up brings the text back.
     pub fn clear_into_history(&mut self) {
         let shown = self.text();
         if !shown.trim().is_empty() {
@@ -147,7 +147,7 @@ impl InputComposer {
         Some(text)
     }
 
-    /// What was taken last is of no use to later sessions.
+    /// Drops the text that was taken last, so that later sessions do not get it.
     pub fn discard_unsaved_texts(&mut self) {
         drop(self.history.take_unsaved_texts());
     }
@@ -157,17 +157,17 @@ impl InputComposer {
         self.history.take_unsaved_texts()
     }
 
-    /// Whether what was sent in earlier sessions is wanted; said once.
+    /// Whether to load the input of earlier sessions; `true` once.
     pub fn take_recall_request(&mut self) -> bool {
         self.history.take_recall_request()
     }
 
-    /// Asks for what was sent in earlier sessions. `false`: it is known.
+    /// Requests the input of earlier sessions. `false`: it is loaded.
     pub fn request_recall(&mut self) -> bool {
         self.history.request_recall()
     }
 
-    /// What was sent in earlier sessions: who waits for it sees it.
+    /// Adds the input of earlier sessions; shows it if the user waits for it.
     pub fn add_recalled_texts(&mut self, texts: Vec<String>) {
         let waits = self.history.take_retry_text().is_some_and(|shown| shown == self.text());
         self.history.add_recalled_texts(texts);
@@ -179,7 +179,7 @@ impl InputComposer {
         }
     }
 
-    /// The text with pastes expanded; it stays.
+    /// The text with pastes expanded; the box keeps it.
     pub fn expanded_text(&self) -> String {
         self.pastes.expand_all(&self.text())
     }
@@ -205,7 +205,7 @@ impl InputComposer {
         self.draft.insert_newline();
     }
 
-    /// What a key of the table means; says what could not be done.
+    /// Applies an editing action of the key table.
     pub fn apply_edit(&mut self, edit: ComposerEdit) -> Result<(), String> {
         let (text, at) = (self.draft.to_chars(), self.draft.cursor_offset());
         let nothing = |what: &str, done: bool| if done { Ok(()) } else { Err(format!("nothing to {what}")) };
@@ -255,7 +255,7 @@ impl InputComposer {
             | (KeyCode::Char('h'), KeyModifiers::CONTROL) => self.delete_before_cursor(),
             (KeyCode::Delete, KeyModifiers::NONE) => self.draft.delete_forward(),
             (KeyCode::Char(c), KeyModifiers::NONE | KeyModifiers::SHIFT) => {
-                // a command of ours that was begun in another mode goes on as text
+                // a slash command that was begun in another mode continues as text
                 self.to_insert();
                 // in vi everything that was inserted is one change
                 if c.is_whitespace() && self.vim.is_none() {
@@ -284,7 +284,7 @@ impl InputComposer {
         self.vim.as_ref().map_or("❯", VimState::mode_sign)
     }
 
-    /// A key that vi takes before anybody else; whether it was one.
+    /// Handles a key in vi mode; whether it was one of vi's.
     pub fn vim_key(&mut self, key: KeyEvent) -> bool {
         if !self.is_vim_key(key) {
             return false;
@@ -311,7 +311,7 @@ impl InputComposer {
         match key.code {
             KeyCode::Esc => insert || vim.is_command_pending() || vim.mode != VimMode::Normal,
             KeyCode::Char('r') if key.modifiers == KeyModifiers::CONTROL => !insert,
-            // a command of ours begins with it
+            // a slash command begins with it
             KeyCode::Char('/') if self.is_empty() && !vim.is_command_pending() => false,
             KeyCode::Char(_) => !insert && plain,
             KeyCode::Backspace | KeyCode::Left | KeyCode::Right => !insert && key.modifiers.is_empty(),
@@ -319,7 +319,7 @@ impl InputComposer {
         }
     }
 
-    /// What is typed goes into the text again.
+    /// Returns to insert mode.
     pub fn to_insert(&mut self) {
         if let Some(vim) = &mut self.vim {
             vim.mode = VimMode::Insert;
@@ -330,7 +330,7 @@ impl InputComposer {
         self.history.is_searching()
     }
 
-    /// A key while what was sent is searched; whether it was one of the search.
+    /// A key during a search in the history; whether the search takes it.
     pub fn search_key(&mut self, key: KeyEvent) -> bool {
         let control = key.modifiers.contains(KeyModifiers::CONTROL);
         let hit = match key.code {
@@ -352,7 +352,7 @@ impl InputComposer {
             KeyCode::Char(c) if !key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT) => {
                 self.history.update_search(|words| words.push(c))
             }
-            // the hit stays, and the key means what it means
+            // the hit stays in the box, and the key has its usual meaning
             code => {
                 self.history.end_search();
                 self.to_insert();
@@ -365,12 +365,12 @@ impl InputComposer {
         true
     }
 
-    /// For the line above the box, while what was sent is searched.
+    /// The line above the box during a search in the history.
     pub fn search_line(&self) -> Option<String> {
         self.history.search_line()
     }
 
-    /// Out of the search, back to what was typed before; whether there was one.
+    /// Leaves the search and restores the text from before; whether there was one.
     pub fn close_search(&mut self) -> bool {
         let draft = self.history.end_search();
         if let Some(draft) = &draft {
@@ -455,7 +455,7 @@ impl InputComposer {
         match self.history.older_entry(&shown).map(str::to_owned) {
             Some(text) => {
                 self.draft.set_text(&text);
-                // Going on upwards must not first walk through a recalled text's lines.
+                // The next Up must go to an older text, not through the lines of this one.
                 self.draft.move_cursor(CursorMove::Top);
                 self.draft.move_cursor(CursorMove::End);
             }

@@ -1,4 +1,4 @@
-//! Questions for a person: one key answers most, some want a text. They queue; the first is on screen.
+//! Questions for the user: one key answers most, some want a text. They queue; the first is on screen.
 
 mod sandbox_questions;
 
@@ -21,9 +21,9 @@ use synthdev_engine::effect::UserQuestion;
 pub enum DialogKind {
     /// May this tool run?
     Approval { run: RunId, call: CallId },
-    /// A limit was reached, there is no snapshot, or a state failed: go on? `parks`: with no the run stands still.
+    /// A limit was reached, there is no snapshot, or a state failed: continue? `suspends_run`: a no suspends the run.
     GoOn { run: RunId, call: CallId, keys: &'static str, suspends_run: bool },
-    /// Nobody knows whether a tool took effect: repeat it, say that it is done, or skip it.
+    /// It is unknown whether a tool took effect: repeat it, report that it is done, or skip it.
     Look { run: RunId, call: CallId, selected: usize },
     /// A pause that wants yes or no.
     Decide { run: RunId, call: CallId, default: Option<bool> },
@@ -33,7 +33,7 @@ pub enum DialogKind {
     Write { run: RunId, call: CallId, form: AnswerForm },
     /// May a command that failed for it have the network?
     Network { run: RunId, call: CallId },
-    /// May this one command run although no sandbox works here?
+    /// May this one command run although no sandbox works on this machine?
     Unsandboxed { run: RunId, call: CallId },
     /// May the project's own definitions be used?
     Trust,
@@ -41,7 +41,7 @@ pub enum DialogKind {
     Confirm(UiCommand),
 }
 
-/// Answers to a question about a tool of which nobody knows whether it took effect.
+/// Answers to a question about a tool of which it is unknown whether it took effect.
 pub const LOOKED: [&str; 3] = ["repeat", "done", "skip"];
 /// The one of them that executes the tool.
 pub const REPEAT: usize = 0;
@@ -52,9 +52,9 @@ pub struct AnswerForm {
     /// The result of a tool that is done; none is fine.
     pub accepts_nothing: bool,
     pub number: bool,
-    /// Keys of the object that is wanted; empty: no object.
+    /// Required keys of an object answer; empty: no object.
     pub outputs: Vec<String>,
-    /// The same where each is written for itself.
+    /// The same if each is typed separately.
     pub fields: Option<AnswerFields>,
     pub default: Option<Value>,
     /// The input box held the beginning of something else when the question came; `None`: no key was pressed since.
@@ -77,7 +77,7 @@ pub struct QuestionDialog {
     pub reason: Option<String>,
     /// A key pressed for the input box must not answer a question that just appeared.
     pub is_armed: bool,
-    /// It was on screen: a key before that means what was there.
+    /// The dialog was on screen: a key before that was meant for another one.
     pub was_shown: bool,
     /// The end of the text was on screen: a yes counts.
     pub read_to_end: bool,
@@ -88,7 +88,7 @@ pub struct QuestionDialog {
     pub state: String,
     /// When the question answers itself.
     pub deadline: Option<Timestamp>,
-    /// Why what was typed is no answer.
+    /// Why the typed text is no answer.
     pub problem: Option<String>,
 }
 
@@ -138,7 +138,7 @@ impl QuestionDialog {
     }
 
     /// `None`: the question is not one for a dialog.
-    /// `chat`: a conversation ends its answer where a workflow would wait to be taken up again.
+    /// `chat`: a conversation ends its answer where a workflow would be suspended.
     pub fn question(run: RunId, call: CallId, question: &UserQuestion, chat: bool) -> Option<Self> {
         let go_on = |keys, parks| DialogKind::GoOn { run: run.clone(), call, keys, suspends_run: parks };
         match question {
@@ -232,12 +232,12 @@ impl QuestionDialog {
         self.read_to_end |= page > 0 && self.scroll == last;
     }
 
-    /// More of the text is above or below what is on screen.
+    /// Part of the text is above or below the screen.
     pub fn has_overflow(&self) -> bool {
         self.has_overflow
     }
 
-    /// Scrolls by what is on screen; one row stays.
+    /// Scrolls by the visible rows; one row stays.
     pub fn turn_page(&mut self, down: bool) {
         let step = self.page.saturating_sub(1).max(1);
         self.scroll = if down { self.scroll.saturating_add(step) } else { self.scroll.saturating_sub(step) };
@@ -333,7 +333,7 @@ impl QuestionDialog {
         }
     }
 
-    /// Somebody says that the tool is done: what was its result?
+    /// The user reports that the tool is done: asks for its result.
     #[must_use]
     pub fn into_result_question(self) -> Self {
         let Some((run, call)) = self.asking_call().map(|(run, call)| (run.clone(), call)) else {
@@ -387,16 +387,16 @@ impl QuestionDialog {
         self.asking_call() == Some((run, call))
     }
 
-    /// What is asked is typed into the input box.
+    /// The answer is typed into the input box.
     pub fn is_written(&self) -> bool {
         matches!(self.kind, DialogKind::Write { .. })
     }
 }
 
 impl AnswerForm {
-    /// Takes what was typed; the whole answer once it is complete.
+    /// Takes the typed text; returns the whole answer once it is complete.
     /// # Errors
-    /// Why it is none, in one line.
+    /// Why it is invalid, in one line.
     pub fn accept_text(&mut self, text: &str) -> Result<Option<Value>, String> {
         let usual = text.trim().is_empty() && self.default.is_some();
         match &mut self.fields {
@@ -405,9 +405,9 @@ impl AnswerForm {
         }
     }
 
-    /// What was typed as a value.
+    /// Parses the typed text as a value.
     /// # Errors
-    /// Why it is none, in one line.
+    /// Why it is invalid, in one line.
     fn parse_value(&self, text: &str) -> Result<Value, String> {
         let text = text.trim();
         if self.accepts_nothing {
@@ -432,7 +432,7 @@ impl AnswerForm {
             [one] if !text.starts_with('{') => Ok(json!({one: text})),
             names => match serde_json::from_str(text) {
                 Ok(Value::Object(map)) => Ok(Value::Object(map)),
-                // what is wanted first: the line may be cut
+                // the expected form comes first, because the line may be cut
                 Ok(_) => Err(format!("wanted is {}, not another kind of JSON", answer_template(names))),
                 Err(error) => Err(format!("wanted is {}; this is no JSON: {error}", answer_template(names))),
             },

@@ -1,7 +1,7 @@
-//! The editor of workflows and roles: a file's text, what is wrong with it, its graph, and what could be written next.
+//! The editor of workflows and roles: a file's text, its diagnostics, its graph, and completions.
 //!
-//! All state of it; `update::editor` changes it, `view::editor` draws it. Refuses files, clocks and judging: texts come
-//! from the backend and go there, and so do findings.
+//! All of its state; `update::editor` changes it, `view::editor` draws it. Refuses files, clocks and checks: texts and
+//! diagnostics come from the backend.
 
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ pub mod symbols;
 
 pub use symbols::{CatalogSymbols, EditFileKind, ToolSymbol};
 
-/// Larger texts are not edited here.
+/// Larger texts cannot be edited.
 pub const LARGEST: usize = 1 << 20;
 
 /// A file that can be edited.
@@ -41,7 +41,7 @@ pub struct EditFile {
     pub file_kind: EditFileKind,
     /// The workflows or roles in it.
     pub definition_names: Vec<String>,
-    /// What is wrong with it, in a line.
+    /// Its first error, in a line.
     pub problem: Option<String>,
 }
 
@@ -52,7 +52,7 @@ pub enum EditorRequest {
     /// A workflow, a role or a file, by its name.
     Open {
         name: String,
-        /// In the person's own editor.
+        /// Open in the user's own editor.
         in_external_editor: bool,
     },
     /// The findings of a text.
@@ -71,7 +71,7 @@ pub enum EditorRequest {
         text: Arc<str>,
         version: u64,
     },
-    /// `base`: what was read; the file is written only if that is what it still holds, or if it is to be replaced.
+    /// `base`: the text as it was read; the file is written only if it still has this text, or if it is to be replaced.
     Save {
         file: EditFile,
         text: Arc<str>,
@@ -128,9 +128,9 @@ pub struct SavedEditFile {
 
 #[derive(Clone, Debug)]
 pub enum EditorSaveError {
-    /// Somebody else has written the file meanwhile: what it holds now.
+    /// Another program has changed the file meanwhile: its present text.
     Changed(Arc<str>),
-    /// As the system says.
+    /// The system's error.
     Failed(String),
 }
 
@@ -151,7 +151,7 @@ pub struct EditFileList {
 }
 
 impl EditFileList {
-    /// The files that fit what was typed.
+    /// The files that match the filter.
     pub fn matching_files(&self) -> Vec<&EditFile> {
         let wanted = self.typed_filter.to_lowercase();
         let fits = |file: &&EditFile| {
@@ -171,7 +171,7 @@ pub enum EditorPrompt {
     Leave,
     /// There are errors.
     Force,
-    /// The file holds something else than what was read.
+    /// The file differs from the text that was read.
     Conflict(Arc<str>),
     /// A shipped file is saved as a copy: where?
     Where,
@@ -186,7 +186,7 @@ pub struct EditorScrollOffset {
 
 #[derive(Clone, Debug)]
 pub struct DefinitionEditor {
-    /// Tells answers to this editor from late ones to another.
+    /// Distinguishes replies to this editor from late ones to another.
     pub number: u64,
     pub file: EditFile,
     pub buffer: EditorBuffer,
@@ -218,7 +218,7 @@ pub struct DefinitionEditor {
     /// A description, or the keys.
     pub help_text: Option<String>,
     pub status_note: Option<String>,
-    /// The person wants it saved as soon as it is checked.
+    /// The user wants to save it as soon as it is checked.
     pub save_when_checked: bool,
     /// It is being written.
     pub is_saving: bool,
@@ -284,7 +284,7 @@ impl DefinitionEditor {
         self.buffer.version() != self.saved_version
     }
 
-    /// The findings are of the text as it is.
+    /// Whether the diagnostics are those of the present text.
     pub fn is_checked(&self) -> bool {
         self.checked_version == Some(self.buffer.version())
     }

@@ -34,10 +34,10 @@ mod printer;
 mod questions;
 mod stdin_lines;
 
-/// Runs the session until the user leaves, until nothing more can be read and nothing more happens, or until something
-/// ends it from outside, which is the answer.
+/// Runs the session until the user leaves, until the input has ended and nothing runs, or until a signal ends it, which
+/// is returned.
 /// # Errors
-/// What is printed cannot be written.
+/// Output cannot be written.
 pub async fn run_line_mode(session: SessionOptions) -> io::Result<Option<ExternalShutdown>> {
     let facts = session.backend.status_line();
     let offer = if session.start.is_none() { vec![history::offer_command()] } else { Vec::new() };
@@ -79,16 +79,16 @@ struct LineModeSession {
     model: UiModel,
     command_runner: UiCommandRunner,
     printer: LineModePrinter,
-    /// Somebody types; otherwise lines come from a file or a program.
+    /// A user types the lines; otherwise they come from a file or a program.
     is_interactive: bool,
     lines: UnboundedReceiver<StdinLine>,
     /// No more lines come.
     input_ended: bool,
     /// What ended the session, if that was neither the user nor the end of the lines.
     ended_by: Option<ExternalShutdown>,
-    /// A text that goes on in the next line.
+    /// A text that continues in the next line.
     unfinished_text: String,
-    /// A run that was told to go on, and where it stood then.
+    /// A run that was continued, and where it was stopped then.
     continued_run: Option<(RunId, Vec<StoppedAt>)>,
 }
 
@@ -115,7 +115,7 @@ impl LineModeSession {
         self.printer.print_items(&mut self.model)?;
         while !self.model.is_leaving {
             let ready = self.is_ready_for_line();
-            // what commands that came before the end have asked for is told
+            // replies to commands before the end of the input are printed
             let told = self.command_runner.replies.is_empty();
             if self.input_ended && (ready && told || self.is_interactive) {
                 let cmds = leave_program(&mut self.model);
@@ -166,19 +166,19 @@ impl LineModeSession {
         exit_message(&self.model).map_or(Ok(()), |line| self.printer.print_line(&line))
     }
 
-    /// Nothing goes on that the next line would have to wait for, or a question waits for it.
+    /// No work is in progress that the next line has to wait for, or a question waits for it.
     fn is_ready_for_line(&self) -> bool {
         let model = &self.model;
         let queued =
             model.chat.as_ref().and_then(|id| model.find_run(id)).is_some_and(|run| !run.outbox.is_empty());
-        // at a breakpoint nothing happens until a line says so
+        // at a breakpoint the run waits for a line
         let busy = model.busy_run().is_some_and(|run| !self.is_waiting(run))
             || model.opening_run.is_some()
             || model.pending_start.is_some();
         !model.dialogs.is_empty() || self.command_runner.replies.is_empty() && !busy && !queued
     }
 
-    /// It stands still, and was not told anything that it has yet to do.
+    /// It is stopped, and has no command in progress.
     fn is_waiting(&self, run: &RunView) -> bool {
         let told = self
             .continued_run
@@ -207,7 +207,7 @@ impl LineModeSession {
         if !self.is_interactive {
             self.deny_unsandboxed();
         }
-        // forms and editors need the screen; nothing here opens them knowingly
+        // forms and editors need the screen; no command of line mode opens them
         let fronts = [
             self.model.setup.take().is_some(),
             self.model.edit.take().is_some(),
@@ -245,10 +245,10 @@ impl LineModeSession {
             self.continued_run =
                 stands.filter(|stands| !stands.is_empty()).map(|stands| (id.clone(), stands));
         }
-        // lines of a file or a program are nobody's habit
+        // lines of a file or a program do not belong into the input history
         let kept = |cmd: &UiCommand| self.is_interactive || !matches!(cmd, UiCommand::Remember(_));
         let cmds = cmds.into_iter().filter(kept).map(|cmd| match cmd {
-            // what is shown at a glance would be told twice
+            // a preview would be printed twice
             UiCommand::Past(run) => UiCommand::Whole(run.as_str().into()),
             other => other,
         });
@@ -261,12 +261,12 @@ impl LineModeSession {
         );
     }
 
-    /// Ctrl+C. There is no Esc here: where that would have a workflow stand still and ask, the first one does.
+    /// Ctrl+C. Line mode has no Esc: where Esc would interrupt a workflow, the first Ctrl+C does.
     fn on_interrupt(&mut self) {
         let model = &self.model;
         let works =
             model.busy_run().is_some_and(|run| !run.chat && !run.is_interrupting && !run.is_cancelling);
-        // nobody is there to say how it goes on where lines come from a file or a program
+        // lines from a file or a program cannot answer the question of an interrupt
         if works && self.is_interactive && model.dialogs.is_empty() && !model.is_workflow_stopped() {
             return self.press_key(KeyCode::Esc, KeyModifiers::NONE);
         }
@@ -338,7 +338,7 @@ impl LineModeSession {
         self.model.composer.set_text("");
     }
 
-    /// What was typed while a question is open.
+    /// A line while a question is open.
     fn answer_question(&mut self, text: &str) {
         let Some(dialog) = self.model.dialogs.front_mut() else { return };
         if dialog.reason.is_some() {

@@ -49,7 +49,7 @@ pub struct UiModel {
     pub history_browser: Option<Box<HistoryBrowser>>,
     /// What it has asked so far.
     pub history_query_count: u64,
-    /// A run whose failed state is tried again when it is taken up.
+    /// A run whose failed state is retried when it is resumed.
     pub retrying_run: Option<RunId>,
     /// A last line for the terminal.
     pub exit_line: Option<String>,
@@ -64,19 +64,19 @@ pub struct UiModel {
     pub workflow_awaiting_input: Option<String>,
     /// Texts that were typed while a workflow ran; they come back when it is over.
     pub queued: Vec<String>,
-    /// Where the next workflow that is started stands still.
+    /// Breakpoints of the next workflow that is started.
     pub breakpoints: BreakpointSet,
-    /// Tools that are not asked about until the person leaves.
+    /// Tools that need no approval until the user leaves.
     pub allowed: BTreeSet<String>,
     /// The run that was left or brought back last: what `/resume` means without an id.
     pub last_left_run: Option<RunId>,
-    /// A run that is being read, to be taken up then.
+    /// A run that is being read, and resumed afterwards.
     pub opening_run: Option<OpeningRun>,
-    /// Lines that were typed for a run before it was taken up, which it is now.
+    /// Lines that were typed for a run before it was resumed.
     pub held_lines: Vec<String>,
-    /// Runs that are being taken up, each with what it was told meanwhile and hears when somebody drives it.
+    /// Runs that are being resumed, each with the commands that it gets once a driver has it.
     pub resuming_runs: BTreeMap<RunId, Vec<RunCommand>>,
-    /// Workflows that ran when the person left: name and id.
+    /// Workflows that were running when the user left: name and id.
     pub runs_left: Vec<(String, RunId)>,
     /// A letter answered a question; what follows without a pause may be the rest of the word.
     pub tail: bool,
@@ -85,11 +85,11 @@ pub struct UiModel {
     pub panel: bool,
     pub panes: PaneSet,
     pub keymap: KeyBindings,
-    /// What the terminal is said to be.
+    /// The background as the terminal reports it.
     pub terminal_background: TerminalBackground,
-    /// Commands of the person.
+    /// Shell commands of the user.
     pub shell: UserShellCommands,
-    /// What a model is asked beside the runs, while somebody waits for it.
+    /// The pending query to a model outside of the runs.
     pub side_query: Option<PendingSideQuery>,
     /// How often one was.
     pub side_query_count: u64,
@@ -97,9 +97,9 @@ pub struct UiModel {
     pub side_query_costs: CostLedger,
     /// No screen: lines come and go, for screen readers and pipes.
     pub line_mode: bool,
-    /// The run that the panes show, if the person chose one.
+    /// The run that the panes show, if the user chose one.
     pub watched_run: Option<RunId>,
-    /// Who spoke last while several workflows go on, and how much was said by then.
+    /// The last run with output while several workflows run, and the transcript's length by then.
     pub last_speaking_run: Option<(RunId, usize)>,
     /// The mouse scrolls and chooses panes.
     pub mouse: bool,
@@ -118,7 +118,7 @@ pub struct UiModel {
     /// The whole screen is written again with the next frame: another program wrote across it.
     pub needs_repaint: bool,
     pub is_leaving: bool,
-    /// What the session begins with depends on the answer about trust, and is said after it.
+    /// The first notices wait for the answer about trust.
     pub start_facts_wait: bool,
 }
 
@@ -126,11 +126,11 @@ pub struct UiModel {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct WithdrawnDialog {
     pub at: Timestamp,
-    /// Its answer was being typed, and stands in the input box.
+    /// The user was typing the answer; the input box has it.
     pub draft: bool,
 }
 
-/// What stands behind the text, as far as the terminal says it.
+/// The background colour, as far as the terminal reports it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct TerminalBackground {
     /// The theme goes by it.
@@ -145,13 +145,13 @@ pub struct TerminalBackground {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PendingSideQuery {
     pub number: u64,
-    /// What goes on, for the status line.
+    /// The work in progress, for the status line.
     pub activity_text: String,
     pub since: Timestamp,
 }
 
 impl UiModel {
-    /// Something is asked beside the runs; what comes of it has this number.
+    /// Starts a query outside of the runs; returns the number of its reply.
     pub fn start_side_query(&mut self, what: &str) -> u64 {
         self.side_query_count += 1;
         let (number, what, since) = (self.side_query_count, what.to_owned(), self.now);
@@ -159,7 +159,7 @@ impl UiModel {
         number
     }
 
-    /// It has come to an end. `false`: nobody waits for it any more.
+    /// Ends the query. `false`: it was cancelled before.
     pub fn finish_side_query(&mut self, number: u64) -> bool {
         let waits = self.side_query.as_ref().is_some_and(|aside| aside.number == number);
         if waits {
@@ -168,7 +168,7 @@ impl UiModel {
         waits
     }
 
-    /// The theme that goes with what the terminal said.
+    /// Uses the theme for the background that the terminal reported.
     pub fn use_background(&mut self) {
         if self.terminal_background.follow_background && self.terminal_background.is_light == Some(true) {
             self.theme = self.terminal_background.theme;
@@ -203,8 +203,8 @@ impl UiModel {
         self.runs.iter_mut().find(|run| run.id == *id)
     }
 
-    /// The run whose facts the panel and the status line show: the workflow, else the chat, else the last workflow.
-    /// A conversation that was left is over for the person as well.
+    /// The run whose facts the panel and the status line show: the workflow, else the chat, else the last workflow. A
+    /// conversation that the user has left is not shown.
     pub fn shown_run(&self) -> Option<&RunView> {
         let id = self.workflow.as_ref().or(self.chat.as_ref());
         id.and_then(|id| self.find_run(id))
@@ -230,7 +230,7 @@ impl UiModel {
         self.panes.focus.filter(|_| !written && self.setup.is_none())
     }
 
-    /// What stands where between the header and the input box.
+    /// The areas between the header and the input box.
     pub fn place_slots(&self, area: Rect) -> Vec<(LayoutSlot, Rect)> {
         let graph = self.watched_run().is_some_and(|run| !run.chat);
         layout::place_slots(area, self.panes.layout_request(self.panel, graph))
@@ -252,12 +252,12 @@ impl UiModel {
         self.size.0 < WIDE
     }
 
-    /// Workflows that go on.
+    /// Workflows that are not over.
     pub fn live_runs(&self) -> impl Iterator<Item = &RunView> {
         self.runs.iter().filter(|run| !run.is_over && !run.chat)
     }
 
-    /// More than one does: what is said is said with the run.
+    /// More than one workflow is live: output names its run.
     pub fn has_several_live_runs(&self) -> bool {
         self.live_runs().nth(1).is_some()
     }
@@ -267,7 +267,7 @@ impl UiModel {
         self.dialogs.iter().filter(|dialog| dialog.run_id().is_some()).count()
     }
 
-    /// The run that a person would stop: the workflow, else a chat that is answering.
+    /// The run that the user would stop: the workflow, else a chat that is answering.
     pub fn busy_run(&self) -> Option<&RunView> {
         let busy =
             |id: &Option<RunId>| id.as_ref().and_then(|id| self.find_run(id)).filter(|run| run.is_busy());
@@ -280,7 +280,7 @@ impl UiModel {
         // the next text is the input of the one that waits for it
         match (&self.workflow_awaiting_input, front) {
             (Some(name), _) => format!("workflow:{name}"),
-            // which of them what is typed is for
+            // the run that typed text is for
             (None, Some(run)) if self.has_several_live_runs() => {
                 format!("workflow:{} {}", run.workflow, run.id)
             }
@@ -317,7 +317,7 @@ impl UiModel {
         front.is_some_and(|run| !run.is_over && !run.outbox.is_empty())
     }
 
-    /// The workflow in front stands still, so that going on needs nothing to be read.
+    /// The active workflow is stopped, so that continuing it needs no read.
     pub fn is_workflow_stopped(&self) -> bool {
         self.workflow
             .as_ref()
@@ -337,8 +337,8 @@ impl UiModel {
         open || archive.list.has_active_runs() || self.runs.iter().any(RunView::is_busy)
     }
 
-    /// Something is in flight, so that the elapsed time on screen goes on; or the history looks whether it has changed.
-    /// A run that only waits for a person does not wake anybody.
+    /// Work is in progress, so that the elapsed time on screen changes; or the history checks for changes. A run that
+    /// only waits for the user needs no wake-up.
     pub fn needs_ticks(&self) -> bool {
         let asks = |run: &RunView| self.dialogs.iter().any(|dialog| dialog.run_id() == Some(&run.id));
         let waits = |run: &RunView| run.is_stopped() || asks(run) && !run.is_working();

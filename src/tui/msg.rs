@@ -32,18 +32,18 @@ pub enum UiMessage {
     Key(KeyEvent, Timestamp),
     Paste(String),
     Resize(u16, u16),
-    /// The terminal said what stands behind its text: is it light?
+    /// The terminal reported its background: is it light?
     Background(bool),
     Mouse(MouseEvent),
     Run(PublishedEvent),
     /// Once a second while something runs, for the elapsed time.
     Tick(Timestamp),
-    /// Somebody has written to the history.
+    /// The history has changed.
     Stirred(Timestamp),
     Reply(BackendReply),
 }
 
-/// What was started and has not begun.
+/// A start in preparation.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PendingStart {
     /// The workflow, or the role of a conversation.
@@ -59,7 +59,7 @@ pub enum BackendReply {
         name: String,
         input: String,
         run: Result<RunId, String>,
-        /// Where it works, if not here.
+        /// Where it works, if not in the project.
         note: Option<String>,
     },
     /// `WorkflowStarted` or `ChatStarted` follows.
@@ -106,7 +106,7 @@ pub enum BackendReply {
         lines: Result<Vec<SearchHitLine>, String>,
         at: Timestamp,
     },
-    /// What was seen of a run when it stood still last.
+    /// The stored preview of a run.
     Glance(Box<PastRun>),
     Past {
         run: String,
@@ -122,7 +122,7 @@ pub enum BackendReply {
         run: RunId,
         result: Result<(), String>,
     },
-    /// What came of pausing or ending a run by its id.
+    /// The outcome of pausing or ending a run by its id.
     Controlled(ControlAction, Result<String, String>),
     /// A request with its answer, as a text.
     Reviewed(Result<String, String>),
@@ -136,13 +136,13 @@ pub enum BackendReply {
     },
     Trusted {
         trusted: bool,
-        /// What is wrong with the project's own definitions, a line each.
+        /// The errors of the project's own definitions, one line each.
         result: Result<Vec<String>, String>,
     },
     Status(StatusFacts),
     /// The setting was saved: where.
     AllowedAlways(Result<String, String>),
-    /// What a run's definition says, for the panes.
+    /// The definition of a run, for the panes.
     Defined {
         run: RunId,
         definition: Result<Box<RunDefinitionView>, String>,
@@ -153,22 +153,22 @@ pub enum BackendReply {
         command: String,
         outcome: Result<ShellOutcome, String>,
     },
-    /// A command for the shell, or why there is none; with the number of the aside.
+    /// A suggested shell command, or why there is none; with the number of the query.
     Suggested(u64, ShellSuggestionReply, Timestamp),
-    /// The person's tasks as they are now, and the one that the deed was about.
+    /// The user's tasks as they are now, and the one that the command was about.
     Tasks {
         command: TaskListCommand,
         outcome: Result<(TaskList, Option<TaskListItem>), String>,
     },
-    /// About the index of the project, with the number of the aside.
+    /// About the index of the project, with the number of the query.
     Index(u64, IndexingReply, Timestamp),
-    /// What to ask about the project's own definitions, or what to say.
+    /// The question about the project's own definitions, or a note.
     Trusts(Result<UntrustedDefinitions, String>),
     /// How much is logged now, and where.
     Verbosity(u8, String),
     /// A theme by this name, or why there is none.
     Themed(Result<ColorTheme, String>),
-    /// What was typed in earlier sessions.
+    /// The input of earlier sessions.
     Recalled(Result<RecalledInput, String>),
     /// A text is not kept: why.
     NotKept(String),
@@ -178,12 +178,12 @@ pub enum BackendReply {
     Archive(u64, Box<HistoryReply>),
     /// With the number of the editor that asked.
     Edit(u64, EditorReply),
-    /// The text as the person's own editor left it.
+    /// The text from the user's own editor.
     Edited(u64, Result<String, String>),
-    /// Files of the configuration were changed by somebody.
+    /// Configuration files have changed.
     Reloaded {
         reload: ConfigReload,
-        /// What the person wanted and gets when the question is answered.
+        /// The user's command, which continues after the question is answered.
         resumed_command: Option<Box<UiCommand>>,
     },
 }
@@ -193,7 +193,7 @@ pub enum BackendReply {
 pub enum RunListPurpose {
     /// `/runs`
     Show,
-    /// At the start: what can be taken up again.
+    /// At the start: runs that can be resumed.
     Offer,
     /// `/resume` without an id.
     Resume,
@@ -208,7 +208,7 @@ pub enum RunListPurpose {
 pub enum SnapshotPurpose {
     /// The answer is shown.
     Show,
-    /// The answer is what a restore would change; the person is asked.
+    /// The reply shows what a restore would change, and the user is asked.
     BeforeRestore,
 }
 
@@ -228,9 +228,9 @@ pub enum UiCommand {
         input: String,
         sharing_mode: ConcurrentRunMode,
     },
-    /// Where the next workflow that is started stands still.
+    /// Breakpoints of the next workflow that is started.
     Stops(BreakpointSet),
-    /// It is never asked about again: into the settings.
+    /// Allows a tool permanently, in the settings.
     AllowAlways(StandingPermission),
     Names,
     /// Of the project, for `@`.
@@ -243,7 +243,7 @@ pub enum UiCommand {
     Prices(Vec<String>),
     Runs(RunFilter, RunListPurpose),
     Search(String),
-    /// What had happened in a run that is to be taken up; a glance of it is enough at first.
+    /// The past of a run that is to be resumed; its preview is enough at first.
     Past(String),
     /// All of it.
     Whole(RunId),
@@ -260,7 +260,7 @@ pub enum UiCommand {
         agent: Option<String>,
     },
     Steps(Option<String>),
-    /// The person is asked about what would happen.
+    /// Asks the user about the effect of a rewind, fork or undo.
     Plan(TimeTravelRequest),
     Travel(TimeTravelRequest),
     Snapshot(SnapshotOperation, SnapshotPurpose),
@@ -271,22 +271,22 @@ pub enum UiCommand {
     Copy(String),
     Mouse(bool),
     Page(LookupPage),
-    /// A command of the person; `true`: also one that looks dangerous.
+    /// A shell command of the user; `true`: also one that looks dangerous.
     Shell(String, bool),
-    /// A model is asked for a command that does this; with the number of the aside.
+    /// Asks a model for a shell command that does this; with the number of the query.
     Suggest(u64, String),
-    /// Something is done with the person's tasks.
+    /// A command on the user's tasks.
     Task(TaskListCommand),
-    /// About the index of the project, with the number of the aside; one that a person agrees to has none yet.
+    /// About the index of the project, with the number of the query; one that the user has just confirmed has none yet.
     Index(u64, IndexingRequest),
-    /// Nobody waits for what is asked beside the runs any more.
+    /// Cancels the pending query outside of the runs.
     StopAside,
     /// Whether the project's own definitions count.
     Trusts,
     Theme(String),
-    /// How much is logged from now on; `None`: as it is.
+    /// Sets the log level; `None`: reports it.
     Verbosity(Option<u8>),
-    /// What was typed in earlier sessions.
+    /// The input of earlier sessions.
     Recall,
     /// A text is kept for later ones.
     Remember(String),
@@ -296,7 +296,7 @@ pub enum UiCommand {
     Archive(u64, Box<HistoryRequest>),
     /// With the number of the editor.
     Edit(u64, Box<EditorRequest>),
-    /// The person's own editor gets the terminal, and this text.
+    /// Opens this text in the user's own editor, which gets the terminal.
     External {
         number: u64,
         name: String,

@@ -1,7 +1,7 @@
 //! The loop around model, update and view: waits for keys, events and answers, draws when something changed.
 //!
-//! Keys are drawn at once; streams at most 30 times a second, and while such a frame is due nobody is woken
-//! by further events. Nothing in flight: no timer, no wake-up.
+//! Keys are drawn at once; streams at most 30 times a second, and while such a frame is due further events cause no
+//! wake-up. Without work in progress there is no timer and no wake-up.
 
 mod async_commands;
 mod exit_message;
@@ -106,7 +106,7 @@ pub async fn run_screen(session: SessionOptions) -> io::Result<Option<ExternalSh
     Ok(ended_by)
 }
 
-/// The model at the first frame, and what is asked for at once.
+/// The model at the first frame, and its first commands.
 pub fn initial_model(
     facts: StatusFacts,
     start: Option<FirstAction>,
@@ -134,7 +134,7 @@ pub fn initial_model(
     }
 }
 
-/// Who asks the rest of the program for what `update` wants, and has the answers.
+/// Performs the commands of `update` through the backend, and collects the replies.
 pub struct UiCommandRunner {
     backend: Arc<dyn SessionBackend>,
     pub replies: FuturesUnordered<BoxFuture<'static, BackendReply>>,
@@ -143,7 +143,7 @@ pub struct UiCommandRunner {
 struct ScreenEventLoop {
     screen: TerminalScreen,
     command_runner: UiCommandRunner,
-    /// That the history was written, for whoever looks at it while nothing works here.
+    /// Notifies about writes to the history while the history is open.
     store_watch: StoreChangeWatch,
     model: UiModel,
     /// When the screen must be drawn again at the latest; `None`: it shows the model.
@@ -172,7 +172,7 @@ impl ScreenEventLoop {
                 by = &mut end => self.apply_quit(by),
                 key = keys.recv() => match key {
                     Some(event) => {
-                        // a flood of keys leaves its turn to whoever ends the program
+                        // a flood of keys must not delay a signal that ends the program
                         let begun = Instant::now();
                         self.on_terminal_event(event)?;
                         while begun.elapsed() < FRAME
@@ -217,7 +217,7 @@ impl ScreenEventLoop {
         Ok(())
     }
 
-    /// What the terminal was asked and has not said yet must not reach the shell.
+    /// Drops pending replies of the terminal, which must not reach the shell.
     async fn drain_terminal_replies(&self, keys: &mut UnboundedReceiver<TerminalEvent>) {
         let end = Instant::now() + terminal::LAST_WORD;
         while self.screen.awaits_background_reply() {
@@ -227,7 +227,7 @@ impl ScreenEventLoop {
         }
     }
 
-    /// A frame is wanted: now, or when the last one is old enough.
+    /// Requests a frame: now, or when the last one is old enough.
     fn request_frame(&mut self) {
         let apart = if self.model.reduced_motion { CALM_FRAME } else { FRAME };
         self.redraw_deadline.get_or_insert((self.last_frame_at + apart).max(Instant::now()));
@@ -302,7 +302,7 @@ impl ScreenEventLoop {
         self.model.size = self.screen.size();
     }
 
-    /// What stays in the terminal after the screen is gone.
+    /// The text that is printed after the screen is closed.
     fn exit_message(&self) -> Option<String> {
         exit_message(&self.model)
     }
@@ -313,7 +313,7 @@ impl UiCommandRunner {
         Self { backend, replies: FuturesUnordered::new() }
     }
 
-    /// Does what was asked for; answers from memory go straight back in. Whether there were such answers.
+    /// Performs commands; replies from memory go straight back in. Whether there were any.
     pub fn perform_commands(
         &mut self,
         model: &mut UiModel,
@@ -358,7 +358,7 @@ impl UiCommandRunner {
         answered
     }
 
-    /// What starts something sees the files as they are now. `None`: the person is asked first, but never while
+    /// Reloads changed files before a command that starts something. `None`: the user is asked first, but never while
     /// typing.
     fn reload_before(&self, cmd: UiCommand) -> (Option<BackendReply>, Option<UiCommand>) {
         let Some(found) = cmd
@@ -408,7 +408,7 @@ impl UiCommandRunner {
         })
     }
 
-    /// What is known without waiting.
+    /// Replies that need no waiting.
     fn answer_from_memory(&self, cmd: UiCommand) -> Option<BackendReply> {
         let backend = &self.backend;
         Some(match cmd {

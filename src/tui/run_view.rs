@@ -30,7 +30,7 @@ pub struct AgentLine {
     pub side: ConversationSide,
     pub model: String,
     pub usage: TokenUsage,
-    /// The model that was asked for, if another one says that it answered.
+    /// The requested model, if another one has answered.
     pub requested_model: Option<String>,
     pub activity: AgentActivity,
 }
@@ -44,7 +44,7 @@ pub enum AgentActivity {
     Writes,
     /// A tool.
     Runs(String),
-    /// A person allows the tool, or not.
+    /// Waits for the user's approval of the tool.
     WaitsFor(String),
 }
 
@@ -56,7 +56,7 @@ pub struct CallSpeaker {
     pub model: String,
     /// Path name of the state.
     pub state: String,
-    /// As the run says it; empty in runs of before it was said.
+    /// The role in the event; empty in older runs.
     pub role: String,
     /// No server answers: what it calls its model is no other model than was asked for.
     pub is_scripted: bool,
@@ -83,22 +83,22 @@ impl BranchLine {
     }
 }
 
-/// The line that stands for what happened before the first entry on screen.
+/// The line that replaces the entries before the first one on screen.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct EarlierEntries {
     /// Its position in the transcript.
     pub position: usize,
-    /// How many entries it stands for.
+    /// The number of these entries.
     pub left_out_count: usize,
     /// They are being read.
     pub is_requested: bool,
 }
 
-/// A place where the run stands still (`/break`, `/step`, `/pause`).
+/// A place where the run is stopped (`/break`, `/step`, `/pause`).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct StoppedAt {
     pub call: CallId,
-    /// Path name of the state that comes next, or in which it stands.
+    /// Path name of the next state, or of the current one.
     pub state: String,
     /// Absent: step mode, or a pause.
     pub breakpoint: Option<Breakpoint>,
@@ -123,7 +123,7 @@ pub struct MessageWithdrawal {
     pub edit: bool,
 }
 
-/// States of the path that are kept; what came before is only counted.
+/// States of the path that are kept; earlier ones are only counted.
 const PATH: usize = 500;
 
 #[derive(Clone, Debug)]
@@ -135,32 +135,32 @@ pub struct RunView {
     /// States in order of their visits.
     pub path: Vec<String>,
     pub agents: Vec<AgentLine>,
-    /// What the whole run may spend, with what was given on top.
+    /// The budget of the whole run, with increases.
     pub budget: Budget,
     /// Of the whole run.
     pub ledger: CostLedger,
-    /// Of that, what was paid in this session.
+    /// The part of it from this session.
     pub session_costs: CostLedger,
     pub snapshot: Option<String>,
     /// It works in a worktree: what to say about it when it ends.
     pub worktree_note: Option<String>,
-    /// What goes on now (`coder asks m-1`, `runs execute_terminal`); empty: nothing.
+    /// The work in progress (`coder asks m-1`, `runs execute_terminal`); empty: none.
     pub activity: String,
     /// When it began: for the elapsed time.
     pub busy_since: Option<Timestamp>,
-    /// Milliseconds of work before it was taken up again.
+    /// Milliseconds of work before it was resumed.
     pub worked_ms: u64,
     /// Of its last event: when a process died is not known better.
     pub last_event_at: Timestamp,
-    /// The person left a question of it open.
+    /// The user left a question of it open.
     pub question_left_open: bool,
     /// The run waits for a text (`UserQuestion::Message`).
     pub awaiting_text: Option<CallId>,
     /// Texts for the run that wait for its next question.
     pub outbox: VecDeque<String>,
-    /// Of these, what the person wants back and the run has not given back yet.
+    /// Texts among these that the user is withdrawing, until the run confirms it.
     pub withdrawals: Vec<MessageWithdrawal>,
-    /// Who was asked last: name, seat, model.
+    /// The agent of the last call: name, seat, model.
     pub speaker: Option<CallSpeaker>,
     /// Whose text streams, by call: several may speak at once.
     pub speakers: HashMap<CallId, CallSpeaker>,
@@ -168,20 +168,20 @@ pub struct RunView {
     pub branches: Vec<BranchLine>,
     /// What of its past is not on screen.
     pub earlier_entries: Option<EarlierEntries>,
-    /// Positions in the transcript of what is still growing.
+    /// Positions in the transcript of unfinished items.
     pub replies: HashMap<CallId, usize>,
     pub tools: HashMap<CallId, usize>,
-    /// Calls that sum a conversation up: what they stream is nobody's word.
+    /// Calls that summarize a conversation: their text belongs to no agent.
     pub summarizing_calls: HashSet<CallId>,
-    /// Calls that are asked again, and where that is told.
+    /// Calls that are retried, and the position of the note about it.
     pub retry: HashMap<CallId, usize>,
-    /// Where it stands still, in the order in which it came there.
+    /// Where it is stopped, in the order of the stops.
     pub stopped_at: Vec<StoppedAt>,
     /// Where it will.
     pub breakpoints: BreakpointSet,
-    /// Esc was pressed, and it does not stand still yet.
+    /// Esc was pressed, and the run has not stopped yet.
     pub is_interrupting: bool,
-    /// The person has cancelled it; a workflow is then not there to be taken up again.
+    /// The user has cancelled it; a workflow cannot be resumed then.
     pub is_cancelling: bool,
     pub is_over: bool,
     /// What the panes show of it.
@@ -262,7 +262,7 @@ impl RunView {
                 self.set_agents_idle();
                 None
             }
-            // who was stopped before anything was used is not told of
+            // an agent that was interrupted before any usage gets no event of its own
             RunEvent::PersonAsked {
                 question: UserQuestion::Break { point: Some(Breakpoint::Now), .. },
                 ..
@@ -292,7 +292,7 @@ impl RunView {
         self.ledger = ledger;
     }
 
-    /// Of a long past the sums are enough: its lines are let go.
+    /// Replaces the lines of a long past by their sums.
     pub fn collapse_ledger(&mut self) {
         if self.ledger.entries.len() > 1 {
             let (usage, cost_usd) = (self.ledger.usage(), self.ledger.cost_usd());
@@ -348,7 +348,7 @@ impl RunView {
             .max_by_key(|line| line.owner.len())
     }
 
-    /// `3 branches`, `8 items`; nothing while there is only one thread.
+    /// `3 branches`, `8 items`; `None` while there is only one branch.
     pub fn concurrency_label(&self) -> Option<String> {
         let items = self.branches.iter().filter(|line| line.is_item()).count();
         match (self.branches.len(), items) {
@@ -358,12 +358,12 @@ impl RunView {
         }
     }
 
-    /// It stands still, and nothing goes on beside.
+    /// It is stopped, and no agent works.
     pub fn is_stopped(&self) -> bool {
         !self.is_over && !self.stopped_at.is_empty() && !self.agents_work()
     }
 
-    /// Something is being done by somebody who is not a person.
+    /// An agent, a model or a tool is at work.
     pub fn is_working(&self) -> bool {
         self.agents_work() || !self.speakers.is_empty() || !self.tools.is_empty()
     }
@@ -374,7 +374,7 @@ impl RunView {
             .any(|agent| !matches!(agent.activity, AgentActivity::Nothing | AgentActivity::WaitsFor(_)))
     }
 
-    /// Something goes on that a person may want to stop.
+    /// Work is in progress that the user may want to stop.
     pub fn is_busy(&self) -> bool {
         !self.is_over && self.awaiting_text.is_none()
     }

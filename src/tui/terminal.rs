@@ -36,10 +36,10 @@ static ACTIVE: AtomicBool = AtomicBool::new(false);
 /// The mouse is ours right now.
 static MOUSE: AtomicBool = AtomicBool::new(false);
 
-/// Who reads what is typed.
+/// The present reader of the terminal's input.
 static READER: Mutex<TerminalReaderState> = Mutex::new(TerminalReaderState::Ours);
 static READER_CHANGED: Condvar = Condvar::new();
-/// Until the reader has heard that it shall stop.
+/// Time limit until the reader has stopped.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -59,7 +59,7 @@ const PIECE: Duration = Duration::from_millis(50);
 
 /// An answer that comes later than this after the question comes never.
 const ANSWERED: Duration = Duration::from_secs(2);
-/// So long is waited for an answer at the end, so that it does not reach whoever reads the terminal next.
+/// Wait for a reply at the end, so that it does not reach the next reader of the terminal.
 pub const LAST_WORD: Duration = Duration::from_millis(50);
 
 /// Clicks and the wheel, not every movement: that would wake us for nothing.
@@ -134,9 +134,9 @@ impl TerminalScreen {
         Ok(())
     }
 
-    /// Gives the terminal to another program, keys and all, until `take_back`.
+    /// Lends the terminal to another program, input included, until `take_back`.
     /// # Errors
-    /// What is typed cannot be left to others here.
+    /// The reader of the input cannot be stopped.
     pub fn lend_to_program(&mut self) -> io::Result<()> {
         stop_reading()?;
         self.mouse_was_ours = MOUSE.load(Ordering::SeqCst);
@@ -176,7 +176,7 @@ impl TerminalScreen {
         }
     }
 
-    /// Asks for the colour of the background; what is answered comes with the events.
+    /// Queries the colour of the background; the reply comes with the events.
     /// # Errors
     /// The terminal is gone.
     pub fn query_background(&mut self) -> io::Result<()> {
@@ -191,7 +191,7 @@ impl TerminalScreen {
         ASKED.load(Ordering::SeqCst) && self.background_asked_at.is_some_and(lately)
     }
 
-    /// Puts a text into the clipboard of whoever looks at this terminal (OSC 52); one that cannot, ignores it.
+    /// Puts a text into the clipboard of the terminal's user (OSC 52); a terminal without this ignores it.
     /// # Errors
     /// The terminal is gone.
     pub fn copy_to_clipboard(&mut self, text: &str) -> io::Result<()> {
@@ -220,13 +220,13 @@ impl Drop for TerminalScreen {
     }
 }
 
-/// What the person does. A thread of its own waits for it, so that a dead terminal cannot stall the loop. `known` is
-/// the size that was drawn for.
+/// The user's input. A thread of its own waits for it, so that a dead terminal cannot stall the loop. `known` is the
+/// size of the first frame.
 pub fn terminal_events(known: (u16, u16)) -> UnboundedReceiver<TerminalEvent> {
     let (sender, receiver) = unbounded_channel();
     thread::spawn(move || {
         let mut listener = BackgroundReplyParser::default();
-        // resizes are heard from here on; who has resized it before is heard now
+        // resizes are reported from here on; an earlier one is reported now
         let listens = event::poll(Duration::ZERO);
         let size = size().ok().filter(|size| *size != known && listens.is_ok());
         let resized = size.map(|(columns, rows)| TerminalEvent::Event(Event::Resize(columns, rows)));
@@ -234,7 +234,7 @@ pub fn terminal_events(known: (u16, u16)) -> UnboundedReceiver<TerminalEvent> {
             return;
         }
         while let Ok(event) = next_event(&mut listener, |heard| sender.send(heard).is_ok()) {
-            // the signal that woke us says nothing else
+            // this resize only woke the reader, so that it stops reading
             if was_lent_meanwhile() && matches!(event, Event::Resize(..)) {
                 continue;
             }
@@ -256,7 +256,7 @@ pub fn terminal_events(known: (u16, u16)) -> UnboundedReceiver<TerminalEvent> {
     receiver
 }
 
-/// The next event. Keys that could have begun an answer are given up as keys when nothing follows at once.
+/// The next event. Keys that could be the start of a terminal's reply are passed on as keys if nothing follows at once.
 fn next_event(
     listener: &mut BackgroundReplyParser,
     send: impl Fn(TerminalEvent) -> bool,
@@ -393,7 +393,7 @@ pub async fn shutdown_signal() -> ExternalShutdown {
 fn take_over() -> io::Result<()> {
     enable_raw_mode()?;
     ACTIVE.store(true, Ordering::SeqCst);
-    // a program that was killed here has left its picture on this screen
+    // a program that was killed has left its output on this screen
     execute!(io::stdout(), EnterAlternateScreen, Clear(ClearType::All), EnableBracketedPaste, Hide)
 }
 

@@ -1,7 +1,7 @@
-//! Text on its way to the screen: escape sequences out, long lines into rows, numbers into words.
+//! Text for the screen: removes escape sequences, wraps long lines, formats numbers.
 //!
-//! Everything that a model, a tool or a file wrote passes `clean` (or `reveal` where a person decides about
-//! it) before it is laid out: output is data, it never steers the terminal.
+//! Every text of a model, a tool or a file passes `clean_text` (or `reveal_controls` where the user decides about it)
+//! before layout: output is data, and must not control the terminal.
 
 use std::borrow::Cow;
 use std::ops::Range;

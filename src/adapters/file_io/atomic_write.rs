@@ -12,20 +12,20 @@ fn random_suffix() -> String {
 }
 
 /// Writes a small file so that readers see the old or the new text, never a part, also after a power cut;
-/// readable by the user only. A link is followed: what it points to is replaced, the link stays.
+/// readable by the user only. Follows a link: replaces its target, the link stays.
 ///
 /// # Errors
-/// As the system says; the old file is untouched.
+/// The system's error; the old file is unchanged.
 pub fn write_private(path: &Path, text: &str) -> io::Result<()> {
     let place = if path.is_symlink() { fs::canonicalize(path)? } else { path.to_owned() };
     ensure_private_directory(parent_directory(&place))?;
     replace_file(&place, |temporary| fill_file(temporary, text, make_private))
 }
 
-/// As [`write_private`], but a file keeps who may read it, and a new one is readable as others are.
+/// As [`write_private`], but a file keeps its mode, and a new one gets the default mode.
 ///
 /// # Errors
-/// As the system says; the old file is untouched.
+/// The system's error; the old file is unchanged.
 pub fn write_atomic(path: &Path, text: &str) -> io::Result<()> {
     let place = if path.is_symlink() { fs::canonicalize(path)? } else { path.to_owned() };
     fs::create_dir_all(parent_directory(&place))?;
@@ -45,17 +45,17 @@ fn replace_file(place: &Path, fill: impl FnOnce(&Path) -> io::Result<()>) -> io:
     let temporary = directory.join(format!(".{}.tmp", random_suffix()));
     let written = fill(&temporary).and_then(|()| fs::rename(&temporary, place));
     if written.is_err() {
-        // best effort: the first error is the one to tell
+        // best effort: the first error is the one to report
         let _ = fs::remove_file(&temporary);
         return written;
     }
     sync_directory(directory)
 }
 
-/// Makes an empty file that only the user can read; it is open for both ways.
+/// Creates an empty file that only the user can access, open for reading and writing.
 ///
 /// # Errors
-/// As the system says; the file exists.
+/// The system's error; the file exists.
 pub fn create_private(path: &Path) -> io::Result<fs::File> {
     let mut options = fs::OpenOptions::new();
     options.read(true).write(true).create_new(true);
@@ -63,20 +63,20 @@ pub fn create_private(path: &Path) -> io::Result<fs::File> {
     options.open(path)
 }
 
-/// Makes a directory that was not there before, closed to others, under a name that they cannot know before.
+/// Creates a new private directory under a name that other users cannot guess.
 ///
 /// # Errors
-/// As the system says.
+/// The system's error.
 pub fn create_random_directory(beside: &Path, prefix: &str) -> io::Result<PathBuf> {
     let directory = beside.join(format!("{prefix}{}", random_suffix()));
     create_private_directory(&directory)?;
     Ok(directory)
 }
 
-/// Makes a directory, closed to others, in one that exists.
+/// Creates a private directory in an existing one.
 ///
 /// # Errors
-/// As the system says; there is something of that name, be it a link.
+/// The system's error; the name exists, even as a link.
 pub fn create_private_directory(directory: &Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     #[cfg(unix)]
@@ -84,19 +84,19 @@ pub fn create_private_directory(directory: &Path) -> io::Result<()> {
     builder.create(directory)
 }
 
-/// Makes a new file, readable by the user only, and fills it.
+/// Creates a new file, readable by the user only, and fills it.
 ///
 /// # Errors
-/// As the system says; there is something of that name, be it a link.
+/// The system's error; the name exists, even as a link.
 pub fn write_new_private(path: &Path, text: &str) -> io::Result<()> {
     fill_file(path, text, make_private)
 }
 
-/// Closes a directory of ours to others, and what lies directly in it: earlier versions left some of it open. What is
-/// further in cannot be reached then. A directory that is not there is no error.
+/// Makes a directory of ours and the entries directly in it private: earlier versions left some of them open. Deeper
+/// entries cannot be reached then. A missing directory is no error.
 ///
 /// # Errors
-/// As the system says: it belongs to another user, or its disk knows no modes.
+/// The system's error: it belongs to another user, or its file system has no modes.
 #[cfg(unix)]
 pub fn restrict_to_owner(directory: &Path) -> io::Result<()> {
     let close = |place: &Path, seen: &fs::Metadata| {
@@ -134,10 +134,10 @@ pub fn restrict_to_owner(_: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Makes a directory of ours, closed to others; one that exists keeps its mode.
+/// Creates a private directory of ours; an existing one keeps its mode.
 ///
 /// # Errors
-/// As the system says.
+/// The system's error.
 pub fn ensure_private_directory(directory: &Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
@@ -146,10 +146,10 @@ pub fn ensure_private_directory(directory: &Path) -> io::Result<()> {
     builder.create(directory)
 }
 
-/// Whether anybody but its owner can read a file, where the system knows that.
+/// Whether other users can read a file, as far as the system knows.
 ///
 /// # Errors
-/// As the system says.
+/// The system's error.
 pub fn is_readable_by_others(path: &Path) -> io::Result<bool> {
     let seen = fs::metadata(path)?;
     #[cfg(unix)]

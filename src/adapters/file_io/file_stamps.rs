@@ -6,7 +6,7 @@ use std::time::SystemTime;
 
 use super::DEEPEST;
 
-/// What tells one state of a file from another, without reading it.
+/// Identifies a state of a file without reading it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FileStamp {
     path: PathBuf,
@@ -18,7 +18,7 @@ pub struct FileStamp {
 /// Entries that are looked at below one path: a clone may hold any number.
 const MOST: usize = 2_000;
 
-/// Of files and of everything below directories, in a stable order; what is not there has none.
+/// Of files and of everything below directories, in a stable order; a missing path has no stamp.
 pub fn file_stamps(paths: &[PathBuf]) -> Vec<FileStamp> {
     let mut found = Vec::new();
     paths.iter().for_each(|path| {
@@ -27,7 +27,7 @@ pub fn file_stamps(paths: &[PathBuf]) -> Vec<FileStamp> {
     found
 }
 
-/// The same of paths of a project that may be anybody's: no linked directory is entered, and looking has an end.
+/// The same for paths of an untrusted project: enters no linked directory, and the number of files is limited.
 pub fn project_stamps(project: &Path, names: &[&str]) -> Vec<FileStamp> {
     let mut found = Vec::new();
     for name in names {

@@ -1,5 +1,5 @@
-//! A file without a name, for what is too much for memory and is wanted again soon. It is gone with its owner, however
-//! that ends.
+//! A file without a name, for data that is too large for memory and needed again soon. It disappears with its owner,
+//! however that ends.
 
 use std::fs::{self, File};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
@@ -12,10 +12,10 @@ pub struct ScratchFile {
 }
 
 impl ScratchFile {
-    /// In a directory of the user's; `name` is taken for a moment only, and must be nobody else's.
+    /// In a directory of the user's; `name` exists for a moment only, and must be unique to this caller.
     ///
     /// # Errors
-    /// As the system says.
+    /// The system's error.
     pub fn create_in(directory: &Path, name: &str) -> io::Result<Self> {
         let path = directory.join(name);
         let file = super::create_private(&path)?;
@@ -23,10 +23,10 @@ impl ScratchFile {
         Ok(Self { file, end: 0 })
     }
 
-    /// Puts it behind all else; gives its place.
+    /// Appends bytes; returns their offset.
     ///
     /// # Errors
-    /// As the system says: a full disk.
+    /// The system's error: a full disk.
     pub fn append_bytes(&mut self, bytes: &[u8]) -> io::Result<u64> {
         let at = self.end;
         self.file.seek(SeekFrom::Start(at))?;
@@ -35,10 +35,10 @@ impl ScratchFile {
         Ok(at)
     }
 
-    /// So many bytes from a place on.
+    /// `len` bytes from an offset on.
     ///
     /// # Errors
-    /// There are fewer, or as the system says.
+    /// There are fewer, or the system's error.
     pub fn read_bytes(&mut self, at: u64, len: usize) -> io::Result<Vec<u8>> {
         if at.saturating_add(len as u64) > self.end {
             return Err(io::ErrorKind::UnexpectedEof.into());

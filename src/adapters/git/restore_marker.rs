@@ -1,6 +1,5 @@
-//! The note of a change of the project's files as a whole: written before the first of them changes, removed when all
-//! are there. One that is found when nobody is at work was left by a process that died in between.
-//! Only with the project's lock held, and refuses nothing itself.
+//! The marker of a change of the project's files as a whole: written before the first of them changes, removed when all
+//! are done. A marker without a lock holder is left from a process that died in between. Requires the project's lock.
 
 use std::fs::{self, File};
 use std::io::{ErrorKind, Write};
@@ -18,7 +17,7 @@ pub fn read_marker(place: &SnapshotLocation) -> Option<InterruptedRestore> {
     serde_json::from_slice(&fs::read(marker_file(place)).ok()?).ok()
 }
 
-/// Whether there is one, without waiting for whoever is at work.
+/// Whether there is one, without waiting for the lock.
 pub fn marker_exists(place: &SnapshotLocation) -> bool {
     fs::symlink_metadata(marker_file(place)).is_ok()
 }
@@ -55,7 +54,7 @@ pub fn remove_marker(place: &SnapshotLocation) -> SnapshotResult<()> {
     }
 }
 
-/// Removes what was half written when the process died.
+/// Removes drafts that a dying process left.
 pub fn remove_drafts(place: &SnapshotLocation, rules: &IgnoreRules) {
     let files = walk_project(&place.project, rules, &|_| false, place.data_inside_project.as_deref()).files;
     for path in files.iter().filter(|path| is_draft(path)) {

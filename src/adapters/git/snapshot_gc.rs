@@ -16,7 +16,7 @@ pub fn select_expired(all: Vec<SnapshotInfo>, sweep: &SnapshotRetention) -> Vec<
     all.into_iter().skip(sweep.keep).filter(|info| old(info) && !sweep.keep_ids.contains(&info.id)).collect()
 }
 
-/// Deletes loose objects that no ref reaches; call with the lock held, so that nobody is about to name one.
+/// Deletes loose objects that no ref reaches; call with the lock held, so that no snapshot is about to refer to one.
 /// # Errors
 /// An object of a remaining snapshot cannot be read; then nothing is deleted.
 pub fn prune_unreachable(store: &SnapshotRepository) -> SnapshotResult<()> {

@@ -57,7 +57,7 @@ impl SnapshotRepository {
         self.repo.path()
     }
 
-    /// Tells snapshots of one project from those of others in the same repository.
+    /// Distinguishes snapshots of one project from those of others in the same repository.
     pub fn scope_name(&self) -> String {
         if self.private {
             return String::new();
@@ -85,7 +85,7 @@ impl SnapshotRepository {
 /// An empty file of ours, for the user alone.
 ///
 /// # Errors
-/// As the system says.
+/// The system's error.
 pub fn private_file(path: &Path) -> std::io::Result<File> {
     File::options().write(true).create(true).truncate(true).mode(0o600).open(path)
 }
@@ -130,8 +130,8 @@ impl SnapshotLocation {
         }
     }
 
-    /// One more handle of the same store, for another thread. What is there now is looked at again: a command may have put a
-    /// link in its place.
+    /// Another handle of the same store, for another thread. Checks the repository again: a command may have put a link
+    /// in its place.
     ///
     /// # Errors
     /// As [`open_around`].
@@ -145,7 +145,7 @@ impl SnapshotLocation {
     /// Every store that may hold snapshots of this project: git may have come or gone since.
     ///
     /// # Errors
-    /// As [`Place::open_project_repository`].
+    /// As [`SnapshotLocation::open_project_repository`].
     pub fn all_stores(&self) -> SnapshotResult<Vec<SnapshotRepository>> {
         let private = Repository::open_bare(self.private_path());
         let private =

@@ -27,7 +27,7 @@ const BRIDGE: usize = 8;
 struct CompiledScripts {
     scripts: Arc<Vec<WorkflowScript>>,
     functions: Vec<Option<Persistent<Function<'static>>>>,
-    /// Where among them the library stands, and whether it is plain (`work::is_plain`).
+    /// The index of the library among them, and whether it is plain (see [`is_plain`]).
     library: Option<(usize, bool)>,
     /// What the host object of a workflow with a library is made from.
     host_kit: Option<Persistent<Object<'static>>>,
@@ -159,13 +159,13 @@ impl ScriptEngine {
         kit.map(Some).map_err(|error| (error, index))
     }
 
-    /// Whether something of the last job is still in here: promise jobs that nobody will run, or compiled text.
+    /// Whether the last job left anything behind: promise jobs that will not run, or compiled text.
     pub(super) fn is_tainted(&self) -> bool {
         self.job_state.is_tainted.get() || self.runtime.is_job_pending()
     }
 }
 
-/// Where the program with these scripts stands; it is added if it is new.
+/// The index of the program with these scripts; adds it if it is new.
 fn program_index(programs: &mut Vec<CompiledScripts>, scripts: &Arc<Vec<WorkflowScript>>) -> usize {
     if let Some(at) = programs.iter().position(|program| Arc::ptr_eq(&program.scripts, scripts)) {
         return at;
@@ -222,7 +222,7 @@ fn native_object<'js>(ctx: &Ctx<'js>, shared: &Rc<ScriptJobState>) -> rquickjs::
         marks.is_tainted.set(true);
         match compile_script(&ctx, &text, ScriptForm::Expression, &marks.library_names.borrow()) {
             Ok(function) => Ok(function.into_value()),
-            // No expression: the text stands for itself.
+            // No expression: the text is its own value.
             Err(rquickjs::Error::Exception) if !marks.has_expired() => {
                 ctx.catch();
                 Ok(Value::new_undefined(ctx))

@@ -55,7 +55,7 @@ impl ScriptWorkerPool {
 
     async fn ask_worker(&self, job: ScriptJob) -> ScriptJobResult {
         let _turn = self.free_slots.acquire().await;
-        // The worker is held here: if this future is dropped, so is the worker, and its thread ends after the job.
+        // This future owns the worker: dropping it drops the worker, and the thread ends after the job.
         let mut worker = self.worker(job.scope.frame)?;
         worker.last_frame = job.scope.frame;
         let (answer, answered) = oneshot::channel();
@@ -92,7 +92,7 @@ impl ScriptWorkerPool {
         let serve = move || {
             let mut world = ScriptIsolate::new(limits);
             while let Ok((job, answer)) = queue.recv() {
-                // Nobody listens any more when the job was cancelled.
+                // A cancelled job has no receiver.
                 let _ = answer.send(world.evaluate_job(job));
             }
             drop(world);
@@ -132,7 +132,7 @@ impl ScriptPort for ScriptWorkerPool {
     }
 }
 
-/// Stands for "not yet known" between `ask_worker` and `evaluate`.
+/// Means "not yet known" between `ask_worker` and `evaluate`.
 const NOWHERE: ScriptIx = ScriptIx(usize::MAX);
 
 fn broken_worker_error(message: &str) -> ScriptError {

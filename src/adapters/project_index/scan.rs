@@ -17,7 +17,7 @@ use synthdev_domain::project_index::{
     ProjectScan, ROOT, ScannedDirectory, ScannedFile, SizeLimit, UnindexedFiles, parent_path,
 };
 
-/// More are no project that somebody wants described file by file.
+/// Most files of an index: a larger project is not worth describing file by file.
 const MOST: usize = 20_000;
 /// Bytes; tools read no larger ones either.
 const LARGEST: u64 = 10 * 1024 * 1024;
@@ -176,7 +176,7 @@ fn to_hex(digest: &[u8]) -> String {
     digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Those that lead to the files; the checksum of each is over names and checksums of what is in it.
+/// The directories above the files; the checksum of each is over names and checksums of its entries.
 fn containing_directories(files: &[ScannedFile]) -> Vec<ScannedDirectory> {
     let mut sums: BTreeMap<&str, String> =
         files.iter().map(|file| (file.path.as_str(), file.checksum.clone())).collect();

@@ -12,7 +12,7 @@ use super::address::{ProviderAddress, same_server};
 #[derive(Debug)]
 pub struct ApiKeyRing {
     keys: BTreeMap<String, SecretText>,
-    /// Base URLs that each key may be sent to; `None`: wherever a choice says.
+    /// Base URLs that each key may be sent to; `None`: any URL of a choice.
     key_scopes: Option<BTreeMap<String, Vec<String>>>,
 }
 
@@ -53,7 +53,7 @@ impl ApiKeyRing {
     }
 }
 
-/// Says of a server that wants a key that none was sent, where that is so.
+/// Adds to an error about a missing key that none was sent, if so.
 pub fn explain_missing_key(error: ModelError, choice: &ModelChoice) -> ModelError {
     match error {
         ModelError::Auth { detail } if choice.key.is_none() => {
@@ -81,7 +81,7 @@ pub fn key_header(key: &SecretText) -> Result<HeaderValue, ModelError> {
 /// A key as most servers want it: `Bearer …`.
 ///
 /// # Errors
-/// As [`header`].
+/// As [`key_header`].
 pub fn bearer_header(key: &SecretText) -> Result<HeaderValue, ModelError> {
     key_header(&SecretText::new(format!("Bearer {}", key.expose_secret().trim())))
 }

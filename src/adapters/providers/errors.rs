@@ -1,4 +1,4 @@
-//! From whatever a server, a proxy or the network says to one `ModelError` with one clear line.
+//! Maps any error of a server, a proxy or the network to one `ModelError` with one clear line.
 //!
 //! Error bodies come as OpenAI's object, as bare objects, arrays, plain strings, `{"detail"}`, HTML or nothing.
 //! Refuses: showing a whole page, control characters, or a key.
@@ -16,7 +16,7 @@ use super::retry_after::retry_after_ms;
 
 /// Characters of a foreign text that are shown.
 const SHOWN: usize = 200;
-/// A shorter key cannot be told from ordinary words.
+/// A shorter key cannot be distinguished from ordinary words.
 const SCRUBBED: usize = 4;
 
 const TOO_LONG: [&str; 11] = [
@@ -55,7 +55,7 @@ const OVERLOADED: [&str; 9] = [
 const AUTH: [&str; 4] = ["invalid_api_key", "authentication", "unauthorized", "invalid api key"];
 /// A key that is known, for something else.
 const NOT_ALLOWED: &str = "permission_error";
-/// An account without money where the status says nothing of it.
+/// An account without money, for a server whose status does not tell.
 const EMPTY_ACCOUNT: &str = "credit balance is too low";
 
 /// An answer with a status other than 2xx. `now` is only used for dates in `Retry-After`.
@@ -228,7 +228,7 @@ fn classify_error(
     }
 }
 
-/// Whether a server says that somebody has to pay first.
+/// Whether a server refuses for lack of payment.
 fn no_credit(status: u16, words: &str) -> bool {
     match status {
         402 => true,
@@ -238,7 +238,7 @@ fn no_credit(status: u16, words: &str) -> bool {
     }
 }
 
-/// Whether a server says that the model is what it does not know.
+/// Whether a server refuses because it does not know the model.
 fn unknown_model(status: u16, words: &str) -> bool {
     let named = ["model_not_found", "model not found", "unknown model", "no such model"];
     let missing = words.contains("not_found_error") && words.contains("model:");

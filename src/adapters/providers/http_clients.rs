@@ -22,7 +22,7 @@ tokio::task_local! {
     static CONNECTED: Cell<bool>;
 }
 
-/// What came of a request, and whether a connection was opened for it.
+/// The outcome of a request, and whether a connection was opened for it.
 pub async fn noting_connections<F: Future>(request: F) -> (F::Output, bool) {
     let noted = async {
         let outcome = request.await;
@@ -56,7 +56,7 @@ impl<T, S: Service<T>> Service<T> for NotedConnector<S> {
     }
 
     fn call(&mut self, target: T) -> S::Future {
-        // outside of a request nobody asks
+        // an error means that no request is in scope
         let _ = CONNECTED.try_with(|connected| connected.set(true));
         self.0.call(target)
     }
@@ -79,7 +79,7 @@ impl ProviderClients {
         if let Some(client) = place.get() {
             return Ok(client);
         }
-        // An error means that somebody installed a provider before us, which is as good.
+        // An error means that another provider is installed already, which is as good.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let builder = if local {
             client_builder(connect).no_proxy().tls_certs_only([])

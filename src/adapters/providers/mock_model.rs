@@ -1,8 +1,8 @@
-//! A model that nobody is: it says something harmless and decides one way, then the other, so that a workflow can be
-//! walked through without replies written for it. Deterministic; sends nothing anywhere.
+//! A mock model: it replies with harmless text and alternating decisions, so that a workflow can be walked through
+//! without scripted replies. Deterministic; sends nothing anywhere.
 //!
-//! What an agent decides with is called with arguments that fit its schema; `true` comes first, then `false`, then
-//! `true` again, and of several words each in its turn: a loop is seen once and left. Other tools are never called.
+//! It calls an agent's parsing tools with arguments that fit their schemas; `true` comes first, then `false`, then
+//! `true` again, and the values of an enum in turn: a loop is entered once and left. It never calls other tools.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};

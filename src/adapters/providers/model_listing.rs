@@ -1,10 +1,10 @@
-//! What a server says it has: one GET, whatever of the known shapes comes back.
+//! The models that a server lists: one GET, in any of the known formats.
 //!
 //! OpenAI and everything compatible answer `{"data": [{"id"}]}`, some with the window under a name of their own
 //! (OpenRouter, vLLM, Groq, Mistral, llama.cpp); Anthropic the same with pages; a few a bare list.
 //!
-//! llama.cpp's own name stands for what its model was made for, which is mostly more than its server was started with:
-//! that is asked for apart.
+//! llama.cpp lists the window that its model was trained for, which is mostly larger than the one its server was
+//! started with: a second request gets that.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ use super::address::ProviderAddress;
 use super::transport::ProviderTransport;
 use super::{anthropic, openai};
 
-/// Where llama.cpp's server tells how it was started, beside its `/v1`.
+/// Where llama.cpp's server reports its settings, beside its `/v1`.
 const PROPERTIES: &str = "/props";
 /// What is only good to know is not waited for long.
 const EXTRA: Duration = Duration::from_secs(2);
@@ -48,7 +48,7 @@ pub async fn list_models(
 /// more than its server may take, and does not count.
 ///
 /// # Errors
-/// As [`list`].
+/// As [`list_models`].
 pub async fn ask_window(
     http: &ProviderTransport,
     choice: &ModelChoice,
@@ -70,7 +70,7 @@ struct ListingQuery {
 }
 
 impl ListingQuery {
-    /// The window by the properties that llama.cpp's server tells.
+    /// The window in the properties of llama.cpp's server.
     async fn properties(&self, http: &ProviderTransport) -> Option<u64> {
         let url = format!("{}{PROPERTIES}", self.address.base.trim_end_matches("/v1"));
         let body = http.fetch_document(&self.address, &url, self.headers.clone()).await.ok()?;
@@ -156,7 +156,7 @@ fn llama_cpp_window(properties: &Value) -> Option<u64> {
 /// In the server's order. `None`: it is no list of models.
 fn parse_models(value: &Value) -> Option<Vec<ListedModel>> {
     let Some(items) = list_items(value) else {
-        // a server without a model says null
+        // a server without a model has null
         return value.get("data").filter(|data| data.is_null()).map(|_| Vec::new());
     };
     Some(items.iter().filter_map(parse_model).collect())
@@ -174,7 +174,7 @@ fn parse_model(item: &Value) -> Option<ListedModel> {
     let price = |key: &str| {
         let per_token = item.get("pricing")?.get(key)?;
         let dollars: f64 = per_token.as_str().and_then(|text| text.parse().ok()).or(per_token.as_f64())?;
-        // OpenRouter's own router has no price: it says -1
+        // OpenRouter's own router has no price: it lists -1
         (dollars >= 0.0).then_some(dollars * 1e6)
     };
     (!name.is_empty()).then(|| ListedModel {

@@ -52,7 +52,7 @@ pub trait ReplyDecoder: Default + Send {
         self.reply().has_begun
     }
 
-    /// The server said that the model is finished; what may follow is only bookkeeping.
+    /// The server has reported the end of the model's answer; only bookkeeping may follow.
     fn is_complete(&self) -> bool {
         self.has_ended() || self.reply().finish_text.is_some()
     }
@@ -93,7 +93,7 @@ pub trait ReplyDecoder: Default + Send {
     /// The finished answer. `prompt_bytes` serve an estimate of usage, `turn` the ids of calls without any.
     ///
     /// # Errors
-    /// As [`Self::finish`]; an answer that holds nothing.
+    /// As [`Self::finish_reason`]; an empty answer.
     fn into_reply(mut self, prompt_bytes: usize, turn: usize) -> Result<ModelReply, ModelError> {
         let cut = self.reply().was_cut;
         let finish = if cut { FinishReason::Length } else { self.finish_reason()? };

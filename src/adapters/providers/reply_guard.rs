@@ -1,8 +1,7 @@
-//! Where an answer ends that has no end of its own: a model that repeats itself, a server that passes the length that it
-//! was asked for, a stream that never stops.
+//! Ends answers that do not end by themselves: a model that repeats itself, a server that exceeds the requested length,
+//! a stream that never stops.
 //!
-//! What only became too long is cut off and used as far as it goes, like an answer that its server has cut. What says
-//! the same again and again is no answer.
+//! An answer that only became too long is cut off and used, like one that its server has cut. A repetition is an error.
 
 use std::time::Duration;
 
@@ -13,7 +12,7 @@ use synthdev_domain::model::ModelError;
 use super::errors;
 use super::reply_decoder::ReplyDecoder;
 
-/// Bytes of everything that one answer says and seals: a million tokens.
+/// Most bytes of an answer with its opaque blocks: a million tokens.
 const LONGEST_ANSWER: usize = 4 << 20;
 /// The same where neither the request nor the model bounds it: more than any model is known to give at once.
 const LONGEST_UNBOUNDED: usize = 1 << 20;
@@ -30,7 +29,7 @@ const SLACK: usize = 4_096;
 const REPEATED: usize = 16 << 10;
 /// The same of arguments, which may be a whole file.
 const REPEATED_ARGUMENTS: usize = 64 << 10;
-/// What is repeated is so much shorter than its repetitions.
+/// The repetitions together are this many times as long as the repeated text.
 const TIMES: usize = 8;
 /// Characters of it that are shown.
 const SHOWN: usize = 40;
@@ -38,7 +37,7 @@ const SHOWN: usize = 40;
 /// What bounds one answer.
 #[derive(Clone, Copy, Debug)]
 pub struct AnswerLimits {
-    /// Tokens that were asked for, or that the model can give; `None`: nobody knows.
+    /// The requested limit, or the model's; `None`: unknown.
     pub tokens: Option<u64>,
     /// When its call has taken all the time that it may.
     pub deadline: Instant,
@@ -68,10 +67,10 @@ impl AnswerGuard {
         }
     }
 
-    /// Looks at the answer after so many more bytes of its stream; whether it is to be cut off here.
+    /// Checks the answer after every further part of its stream; whether it is to be cut off at this point.
     ///
     /// # Errors
-    /// It goes on for too long, and is none.
+    /// The answer repeats itself for too long.
     pub fn check_progress<A: ReplyDecoder>(
         &mut self,
         answer: &A,
@@ -115,7 +114,7 @@ impl AnswerGuard {
     }
 }
 
-/// Whether the end of a growing text is one thing said again and again.
+/// Detects whether a growing text ends in repetitions.
 #[derive(Debug)]
 struct RepetitionDetector {
     /// Bytes of its end that are looked at.
@@ -130,7 +129,7 @@ impl RepetitionDetector {
         Self { window, seen_length: 0, border_lengths: Vec::new() }
     }
 
-    /// What is repeated, for people. A text is looked at each time that it has grown by a part of the window.
+    /// The repeated text, for the user. Looks again each time the text has grown by a part of the window.
     fn find_repetition(&mut self, text: &str) -> Option<String> {
         if text.len() < self.window || text.len() - self.seen_length < self.window / 4 {
             return None;

@@ -1,9 +1,8 @@
-//! Reads the body of an answer: as a stream of events, or as whatever it is instead.
+//! Reads the body of an answer: as a stream of events, or as another format.
 //!
-//! What a body is, its first character tells better than its content type, which servers and proxies get wrong
-//! in both directions: `{` or `[` is a whole completion or an error, `<` a web page, the rest a stream.
-//! One network read is one wake-up: all its events are decoded, then the screen hears of them once, however
-//! many HTTP chunks the server cut them into.
+//! The first character of a body decides, because servers and proxies get the content type wrong in both directions:
+//! `{` or `[` is a whole completion or an error, `<` a web page, the rest a stream. One network read is one wake-up:
+//! all its events are decoded, then the sink gets them at once, however many HTTP chunks the server cut them into.
 
 use std::ops::Deref;
 use std::time::Duration;
@@ -24,7 +23,7 @@ use super::sse::SseParser;
 
 /// A whole completion or an error page beyond this is not read on.
 const BODY_LIMIT: usize = 32 * 1024 * 1024;
-/// Bytes after which the screen hears of a stream that never pauses.
+/// Bytes after which the sink gets the text of a stream that never pauses.
 const BURST: usize = 64 * 1024;
 /// Kept of a stream for the case that it turns out to be none.
 const START: usize = 2048;
@@ -60,7 +59,7 @@ pub async fn read_reply<A: ReplyDecoder>(
     outcome.map(|()| answer)
 }
 
-/// The body of an error, as far as anybody would read it and it comes in time; empty where it cannot be read.
+/// The body of an error, up to a useful length and within the time limit; empty if it cannot be read.
 pub async fn error_body(mut response: Response, idle: Duration) -> Vec<u8> {
     let mut body = Vec::new();
     let read = async {
@@ -71,12 +70,12 @@ pub async fn error_body(mut response: Response, idle: Duration) -> Vec<u8> {
             }
         }
     };
-    // In all, not for each piece: a status says enough.
+    // For the whole body, not for each piece: the status is enough.
     let _ = tokio::time::timeout(idle, read).await;
     body
 }
 
-/// A body and how much of it was read since the screen last heard.
+/// A body, and how much of it was read since the sink last got text.
 struct ReplyBodyReader<'a> {
     response: Response,
     source: ReplySource<'a>,
@@ -94,7 +93,7 @@ impl ReplyBodyReader<'_> {
             let bytes = match self.next_chunk(answer).await {
                 Ok(Some(bytes)) => bytes,
                 Ok(None) => break,
-                // The model had finished; only the bookkeeping was lost.
+                // The answer is complete; only its usage is missing.
                 Err(_) if answer.is_complete() => return Ok(()),
                 Err(error) => return Err(error),
             };
@@ -108,7 +107,7 @@ impl ReplyBodyReader<'_> {
             events.feed_bytes(&bytes, &mut |name, data| answer.decode_event(name, data, shown))?;
             match guard.check_progress(answer, bytes.len(), shown) {
                 Ok(false) => {}
-                // What was said before its end is whole, whatever follows it without one.
+                // A decoder that is complete needs no further bytes, even without an end mark.
                 Ok(true) | Err(_) if answer.is_complete() => return Ok(()),
                 Ok(true) => {
                     answer.reply_mut().was_cut = true;
@@ -128,8 +127,8 @@ impl ReplyBodyReader<'_> {
         if answer.is_complete() { Ok(()) } else { Err(unfinished_error(answer, self.source, &start)) }
     }
 
-    /// The next piece of the body. What is already here is taken without waiting; only when nothing is, or
-    /// enough, the screen hears of it, and then the socket is waited for.
+    /// The next piece of the body. Takes buffered data without waiting; flushes to the sink only when there is none, or
+    /// enough, and waits for the socket then.
     async fn next_chunk<A: ReplyDecoder>(
         &mut self,
         answer: &mut A,
@@ -154,7 +153,7 @@ impl ReplyBodyReader<'_> {
         }
     }
 
-    /// The screen hears of what was said, and who pays of what it used: a stop may come at any time.
+    /// Passes new text to the sink and usage to the cost meter: a stop may come at any time.
     fn flush_reply<A: ReplyDecoder>(&self, answer: &mut A) {
         answer.reply_mut().flush_deltas(self.sink);
         if let Some(used) = answer.usage_so_far(self.source.prompt_bytes) {
@@ -180,7 +179,7 @@ impl ReplyBodyReader<'_> {
         // Some servers wrap an error object in an array.
         answer.decode_value("", value.get(0).unwrap_or(&value), self.source.server_label)?;
         let mut guard = AnswerGuard::new(self.source.limits);
-        // What is here was paid for: only what could not be used is refused.
+        // Received data has a cost: refuses only a body without any usable part.
         guard.check_progress(answer, body.len(), self.source.server_label)?;
         if answer.has_begun() { Ok(()) } else { Err(no_answer::<A>(self.source, &body)) }
     }

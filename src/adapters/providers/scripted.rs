@@ -47,7 +47,7 @@ pub struct ScriptedModel {
     model: String,
     replies: BTreeMap<String, Vec<ScriptedReply>>,
     next_reply: Mutex<BTreeMap<String, usize>>,
-    /// Delays are told, not waited for.
+    /// Reports delays instead of waiting for them.
     skips_delays: bool,
 }
 
@@ -72,7 +72,7 @@ impl ScriptedModel {
         Ok(Self { model, replies, next_reply: Mutex::default(), skips_delays: false })
     }
 
-    /// For simulated time: a reply's delay stands in its `duration_ms`, and nobody waits for it.
+    /// For simulated time: a reply's delay is only reported in its `duration_ms`.
     #[must_use]
     pub fn without_delays(self) -> Self {
         Self { skips_delays: true, ..self }
@@ -88,7 +88,7 @@ impl ScriptedModel {
         self.next_reply.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 
-    /// An agent has had so many of its replies already: its run goes on.
+    /// Skips the replies that an agent has had before its run was resumed.
     pub fn skip_replies(&self, agent: &str, replies: usize) {
         self.next_reply.lock().unwrap_or_else(PoisonError::into_inner).insert(agent.to_owned(), replies);
     }
@@ -98,7 +98,7 @@ impl ScriptedModel {
         self.replies.contains_key(agent)
     }
 
-    /// The replies that nobody asked for: agent and position from 0.
+    /// The replies that no request has used: agent and position from 0.
     pub fn unused_replies(&self) -> Vec<(String, usize)> {
         let next = self.next_reply.lock().unwrap_or_else(PoisonError::into_inner);
         let rest = |(agent, list): (&String, &Vec<ScriptedReply>)| {

@@ -74,7 +74,7 @@ impl ProviderTransport {
     /// The key for a choice; `None` where the server wants none.
     ///
     /// # Errors
-    /// As [`ApiKeyRing::of`].
+    /// As [`ApiKeyRing::key_for`].
     pub fn key(&self, choice: &ModelChoice) -> Result<Option<&SecretText>, ModelError> {
         self.keys.key_for(choice)
     }

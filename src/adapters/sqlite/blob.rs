@@ -27,7 +27,7 @@ pub(super) fn hashes_used_by(transaction: &Connection, key: i64) -> rusqlite::Re
         .collect()
 }
 
-/// Removes a text if nobody uses it any more; returns the bytes that it had.
+/// Removes a text that no run and no row uses any more; returns its size in bytes.
 pub(super) fn remove_orphan(transaction: &Connection, hash: &str) -> rusqlite::Result<u64> {
     let mut remove = transaction.prepare_cached(
         "DELETE FROM blobs WHERE hash = ?1

@@ -1,4 +1,4 @@
-//! Columns back into values. What does not make sense is damage and says so.
+//! Decodes columns into values. A value that makes no sense is damage, with an error that says so.
 
 use rusqlite::types::{Type, ValueRef};
 use serde::de::DeserializeOwned;
@@ -23,7 +23,7 @@ pub(super) const SUMMARY: &str =
 pub(super) const OUTLINE: &str =
     "SELECT id, started, status, pid, process, updated, worktree FROM runs JOIN progress ON run = key";
 
-/// What [`header`] reads, with the key in front.
+/// What [`decode_header`] reads.
 pub(super) const HEADER: &str =
     "SELECT id, workflow, definition_hash, input, project, started, origin_run, origin_kind, origin_step, worktree,
   bytes, pid, key FROM runs JOIN progress ON run = key JOIN blobs ON hash = spec";

@@ -48,7 +48,7 @@ impl StoreWriter {
     }
 }
 
-/// What removing them would free; runs that are gone weigh nothing. Nobody waits for it.
+/// The space that removing these runs would free; unknown runs count as zero. A read transaction, so no writer waits.
 pub(super) fn weigh_runs(connection: &Connection, runs: &[RunId]) -> rusqlite::Result<ReclaimedSpace> {
     let moment = connection.unchecked_transaction()?;
     let mut keys = HashSet::new();
@@ -105,7 +105,7 @@ fn remove_run(transaction: &Transaction<'_>, key: i64) -> rusqlite::Result<u64> 
     let texts = blob::hashes_used_by(transaction, key)?;
     let rows = row_bytes(transaction, key)? + preview::weigh_preview(transaction, key)?;
     full_text_index::remove_run(transaction, key)?;
-    // rows, progress, glance, tokens and the mark of the index go with it
+    // rows, progress, preview, tokens and the mark of the index are deleted with it
     transaction.prepare_cached("DELETE FROM runs WHERE key = ?1")?.execute([key])?;
     let mut bytes = rows;
     for text in &texts {

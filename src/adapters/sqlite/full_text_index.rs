@@ -1,7 +1,7 @@
-//! The search index: which words stand in which row. It holds no texts and can always be made again from the rows.
+//! The search index: which words occur in which row. It has no texts and can always be rebuilt from the rows.
 //!
-//! Appending costs nothing for it: words wait in memory until `sync`, the run's end or a search. A kill loses only
-//! what waited; `behind` says from where on, and the next search makes it up.
+//! Appending costs nothing for it: words wait in memory until `sync`, the run's end or a search. A kill loses only the
+//! queue; `behind` has the first row that is not indexed, and the next search catches up.
 
 use std::borrow::Cow;
 
@@ -46,7 +46,7 @@ impl StoreWriter {
         Ok(true)
     }
 
-    /// Indexes a part of the rows that nobody has indexed; `false` when that was all.
+    /// Indexes a part of the missing rows; `false` when none are left.
     pub(super) fn index_missing(&mut self, words: SearchTextOfRow<'_>) -> rusqlite::Result<bool> {
         let transaction = begin_write(&mut self.connection)?;
         let late = runs_behind(&transaction, BATCH_ROWS)?;
@@ -63,7 +63,7 @@ impl StoreWriter {
     }
 }
 
-/// A transaction's share of the rows that nobody has indexed.
+/// One transaction's share of the missing rows.
 struct SearchIndexBatch<'a> {
     transaction: &'a Transaction<'a>,
     rows: usize,
@@ -108,7 +108,7 @@ pub(super) fn recreate_index(connection: &mut Connection) -> rusqlite::Result<()
     transaction.commit()
 }
 
-/// Whether some rows are not in the index, whoever has their words.
+/// Whether some rows are not in the index, queued or not.
 pub(super) fn is_behind(connection: &Connection) -> rusqlite::Result<bool> {
     runs_behind(connection, 1).map(|late| !late.is_empty())
 }
@@ -155,7 +155,7 @@ fn set_indexed_upto(transaction: &Transaction<'_>, key: i64, upto: i64) -> rusql
     Ok(())
 }
 
-/// With spaces around characters that are words: the index knows words by what stands between them.
+/// Puts spaces around characters that are words: the index splits words at separators.
 pub(super) fn separate_words(text: &str) -> Cow<'_, str> {
     if text.is_ascii() || !text.contains(is_cjk_letter) {
         return Cow::Borrowed(text);

@@ -1,8 +1,8 @@
-//! That a driver lives, told by a lock on a file of its own beside the history.
+//! A lock on a file beside the history that shows that a driver lives.
 //!
-//! The system drops the lock when the process ends, however it ends, and everybody who shares the file system sees
-//! it: also another container, where the driver's process id means nothing. Refuses to be needed: where no lock can
-//! be had, the process id has to do.
+//! The system releases the lock when the process ends, however it ends, and every process on the same file system sees
+//! it: in another container, too, where the driver's process id means nothing. Optional: where no lock is available,
+//! the process id is used.
 
 use std::fs::{self, File, TryLockError};
 use std::io::ErrorKind;
@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 use crate::{control_socket, file_io};
 
-/// Somebody who tidies up may meet a file that is not locked yet.
+/// A cleanup in another process may remove a file before it is locked.
 const TRIES: usize = 5;
 
 /// Held as long as this lives.
@@ -45,7 +45,7 @@ impl LivenessLock {
             file_io::create_private(&path).ok()?;
             let locked = File::options().read(true).write(true).open(&path).ok()?;
             let held = locked.try_lock().is_ok();
-            // whoever tidied up in between has removed it: a lock that nobody can find says nothing
+            // a cleanup may have removed it in between: a lock on an unlinked file is invisible to others
             (held && path.exists()).then_some(Self { name, path, _locked_file: locked })
         })
     }
@@ -58,7 +58,7 @@ impl Drop for LivenessLock {
     }
 }
 
-/// Whether the driver of that name lives; `None` if it cannot be told.
+/// Whether the driver of that name lives; `None` if it is unknown.
 pub(super) fn is_lock_held(place: &Path, name: &str) -> Option<bool> {
     if !is_name(name) {
         return None;

@@ -1,8 +1,8 @@
 //! Opening the file: its modes, its settings, and whether it is ours and whole.
 //!
-//! The main database file is never opened here other than through SQLite: closing another descriptor of it
-//! would drop the locks that SQLite holds for this process. A file that is damaged as far as it can be told cheaply
-//! is refused before anything is written, and no new one is made in its place.
+//! Never opens the main database file other than through SQLite: closing another descriptor of it would drop the locks
+//! that SQLite holds for this process. A file with damage that a cheap check finds is refused before anything is
+//! written, and no new one is created in its place.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -27,7 +27,7 @@ const _: () = assert!(rusqlite::ffi::SQLITE_VERSION_NUMBER > NEWER_THAN, "SQLite
 /// Bytes of the header: no database is shorter.
 const SHORTEST: u64 = 100;
 
-/// Tells the new files of one process apart.
+/// Distinguishes the new files of one process.
 static COUNT: AtomicU32 = AtomicU32::new(0);
 
 /// Why a file was not opened.
@@ -40,7 +40,7 @@ pub(super) struct OpenStoreError {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum StoreWritability {
     Writable,
-    /// Nobody may write there.
+    /// The place is read-only.
     ReadOnly,
     /// There is no room left.
     Full,
@@ -74,7 +74,7 @@ pub(super) fn is_unfinished(path: &Path) -> bool {
 }
 
 /// # Errors
-/// One was: says how it is finished.
+/// A replacement was interrupted: the message says how to complete it.
 pub(super) fn refuse_unfinished(path: &Path) -> Result<(), StoreError> {
     if !is_unfinished(path) {
         return Ok(());
@@ -100,7 +100,7 @@ pub(super) fn open_store(path: &Path) -> Result<Connection, OpenStoreError> {
         return Err(store_errors::damaged_error(path, "it is empty").into());
     }
     let connection = connect_file(path)?;
-    // what is damaged stays as it is: its log is not folded into it
+    // a damaged store stays unchanged: its log is not checkpointed into it
     set_keep_wal(&connection, true);
     let told = |error: rusqlite::Error| refused_error(path, &error);
     let mut connection = connection;
@@ -127,7 +127,7 @@ pub(super) fn open_to_read(path: &Path) -> Result<Connection, StoreError> {
     };
     let told = |error: rusqlite::Error| store_errors::explain_error(path, "read", &error);
     let connection = match refused.writability {
-        // nobody can change the file, and it has no log: it is read as it stands
+        // the file cannot change, and it has no log: it is read without locks
         StoreWritability::ReadOnly if wal_sync::log_bytes(path) == 0 => {
             connect_immutable(path).map_err(told)?
         }
@@ -201,7 +201,7 @@ fn refuse_lone_log(path: &Path, what: &str) -> Result<(), StoreError> {
     ))
 }
 
-/// Looks before anything is changed: a foreign or newer file stays as it is.
+/// Checks before any change: a foreign or newer file stays as it is.
 fn is_new(connection: &Connection, path: &Path) -> Result<bool, OpenStoreError> {
     let (version, application, tables) =
         read_file_marks(connection).map_err(|error| refused_error(path, &error))?;
@@ -264,8 +264,8 @@ fn configure_connection(connection: &Connection) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// Makes the directory (0700) and a whole new file (0600) elsewhere before it gets its name: so an empty file is one
-/// that was cut off, and never one that somebody is about to fill. The log gets the file's mode.
+/// Creates the directory (0700), and a whole new file (0600) under another name before it gets its own: so an empty
+/// file is always an interrupted one, never one that another process is about to fill. The log gets the file's mode.
 fn create_store(path: &Path) -> Result<(), OpenStoreError> {
     if let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
         file_io::ensure_private_directory(parent)
@@ -284,7 +284,7 @@ fn create_store(path: &Path) -> Result<(), OpenStoreError> {
         named.map_err(|error| store_errors::io_error(path, "create", &error).into())
     });
     for file in [&fresh, &wal_sync::wal_path(&fresh)] {
-        // best effort: a leftover is small and in nobody's way
+        // best effort: a leftover is small and harmless
         let _ = std::fs::remove_file(file);
     }
     named

@@ -19,7 +19,7 @@ impl StoreWriter {
         let Some((driver, before)) = find_driver(&transaction, run)? else {
             return Ok(Err(StoreRefusal::Unknown));
         };
-        // only a lock tells two stores of one process apart
+        // only a lock distinguishes two stores of one process
         let mine = self.liveness_lock.is_some() && driver.process == self.own_identity.identity;
         let let_go = mine && !self.driven_runs.contains_key(run);
         if before.progress.status == RunStatus::Running && !let_go {
@@ -40,7 +40,7 @@ impl StoreWriter {
         claim_holds(&self.connection, desk)
     }
 
-    /// The run is let go where it stands: it is interrupted. Where that cannot be written, this process at least may
+    /// Releases the run as it is: its status is `interrupted`. If that cannot be written, at least this process may
     /// claim it again.
     pub(super) fn release_run(&mut self, run: &RunId) -> rusqlite::Result<()> {
         let Some(desk) = self.driven_runs.remove(run) else { return Ok(()) };
@@ -61,7 +61,7 @@ pub(super) struct RunOwner {
     pub(super) process: String,
 }
 
-/// The living process that drives a run, this one included; `None`: nobody does.
+/// The living process that drives a run, this one included; `None`: the run has no driver.
 pub(super) fn living_driver(connection: &Connection, run: &RunId) -> rusqlite::Result<Option<RunOwner>> {
     let found = find_driver(connection, run)?;
     Ok(found.filter(|(_, run)| run.progress.status == RunStatus::Running).map(|(driver, _)| driver))
@@ -85,7 +85,7 @@ pub(super) fn find_driver(
     Ok(Some((driver, summary)))
 }
 
-/// A new claim for this process; the status stays as it is.
+/// A new claim for this process; the status is unchanged.
 pub(super) fn take_over(
     transaction: &Transaction<'_>,
     key: i64,

@@ -4,7 +4,7 @@
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
-/// `PRAGMA application_id`: "SynD". Tells our file from any other SQLite file.
+/// `PRAGMA application_id`: "SynD". Distinguishes our file from other SQLite files.
 pub(super) const APPLICATION_ID: i32 = 0x5379_6e44;
 /// `PRAGMA user_version` of a file that this program writes.
 pub(super) const VERSION: i32 = 3;
@@ -59,14 +59,13 @@ CREATE TABLE rows(
 ) WITHOUT ROWID;
 ";
 
-/// - `runs.key` is taken from `counters` and never given twice, so what an old process still knows of a removed
-///   run cannot meet a new one.
-/// - `progress` has what lists look at first, and what can be long last. `claim` is the number of the driver's
-///   claim; 0 is a run that nobody drives. Its default lets a program of version 1, still open on this file, go on.
-/// - `words` is the search index: no texts, only where which word is. A row's number in it is `run << 32 | seq`;
-///   `seq` 0 is the run's input.
+/// - `runs.key` comes from `counters` and is never reused, so an old process cannot take a new run for a removed one.
+/// - `progress` has the fields of lists first, and long ones last. `claim` is the number of the driver's claim; 0 is a
+///   run without a driver. Its default lets a program of version 1 that has this file open continue.
+/// - `words` is the search index: no texts, only positions of words. A row's number in it is `run << 32 | seq`; `seq` 0
+///   is the run's input.
 /// - `behind` has the runs whose index may end before their rows; `next` is the first `seq` that is not indexed.
-/// - `tokens` of pauses, by hash; `used` ones keep what was answered.
+/// - `tokens` of pauses, by hash; `used` ones keep their answer.
 const VERSION_2: &str = "
 ALTER TABLE runs ADD COLUMN origin_run TEXT;
 ALTER TABLE runs ADD COLUMN origin_kind TEXT;
@@ -129,8 +128,8 @@ CREATE TABLE behind(
 INSERT INTO behind SELECT key, 0 FROM runs;
 ";
 
-/// `glances` has what a reader sees of a run first, made now and then while it is driven and when it stands still; `seq`
-/// is its last row of then. It tells nothing that the rows do not.
+/// `glances` has the preview of a run, written periodically while it is driven and when it stops; `seq` is its last row
+/// at that time. It has no information that the rows lack.
 const VERSION_3: &str = "
 CREATE TABLE glances(
   run INTEGER PRIMARY KEY REFERENCES runs(key) ON DELETE CASCADE,

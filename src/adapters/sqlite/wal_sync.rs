@@ -11,11 +11,11 @@ use rusqlite::Connection;
 use super::store_errors;
 use synthdev_ports::run_store::StoreError;
 
-/// A log above this is copied back into the database while nobody waits for it.
+/// A log above this size is copied back into the database at a time when no caller waits.
 const FOLD_ABOVE: u64 = 4 << 20;
 
 /// Every commit is either in the log (synced here) or was copied to the database by a checkpoint, which
-/// syncs both files itself. Appends go on meanwhile; those after the start of the call may be covered or not.
+/// syncs both files itself. Appends continue meanwhile; those after the start of the call may be covered or not.
 /// `directory` remembers that the log's name was made durable. Returns whether the log is worth folding.
 pub(super) fn flush_wal(database: &Path, directory: &AtomicBool) -> Result<bool, StoreError> {
     let log = wal_path(database);
@@ -41,7 +41,7 @@ pub(super) fn log_bytes(database: &Path) -> u64 {
     std::fs::metadata(wal_path(database)).map_or(0, |metadata| metadata.len())
 }
 
-/// The log's name in its directory must survive too. It stays while the store is open.
+/// The log's name in its directory must be durable, too. It does not change while the store is open.
 fn sync_directory_once(database: &Path, done: &AtomicBool) -> Result<(), StoreError> {
     if done.load(Ordering::Relaxed) || cfg!(not(unix)) {
         return Ok(());

@@ -12,7 +12,7 @@ use super::{blob, preview, process_liveness};
 use synthdev_domain::ids::{CallId, RunId};
 use synthdev_domain::journal::{JournalRow, RunHeader, RunProgress};
 
-/// Longer bodies are stored once by content hash (architecture §7).
+/// Longer bodies are stored once by content hash.
 const INLINE_LIMIT: usize = 128 * 1024;
 /// Characters of a long body that stay in its row.
 const PREVIEW: usize = 200;
@@ -36,14 +36,14 @@ pub(super) struct OwnProcessIdentity {
     pub(super) identity: String,
 }
 
-/// What a driver knows of its run. True as long as the claim is: nobody else writes rows.
+/// The driver's view of its run. Valid as long as the claim: no other process writes rows.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct DrivenRun {
     pub(super) key: i64,
     pub(super) claim: i64,
     /// Number of the next row.
     pub(super) next_row: i64,
-    /// The run was said to be over: its index may have been closed.
+    /// The end of the run was written: its index may have been closed.
     pub(super) is_over: bool,
     /// An append failed, so `next` must be looked up: a commit can be on the disk although it was reported as failed.
     pub(super) must_recheck: bool,
@@ -160,7 +160,7 @@ impl StoreWriter {
         if !insert_run(&transaction, key, header)? {
             return Ok(Err(StoreRefusal::Exists));
         }
-        // no process has this identity: a run that was running there is interrupted here
+        // no process has this identity: a run that was running becomes interrupted
         let importer = OwnProcessIdentity { pid: header.pid, identity: "imported".to_owned() };
         insert_progress(&transaction, key, 0, progress, &importer)?;
         write_rows(&transaction, &DrivenRun::new(key, 0, 1), rows, None, &importer)?;
@@ -254,14 +254,14 @@ pub(super) fn write_rows(
     }
 }
 
-/// Whether nobody has claimed the run since the desk was taken, and it is still there.
+/// Whether the run exists and has not been claimed since `desk` was taken.
 pub(super) fn claim_holds(connection: &Connection, desk: &DrivenRun) -> rusqlite::Result<bool> {
     connection
         .prepare_cached("SELECT 1 FROM progress WHERE run = ?1 AND claim = ?2")?
         .exists([desk.key, desk.claim])
 }
 
-/// Used ones stay: a repeated answer is still answered, as long as the run has not gone back behind it.
+/// Used ones stay: a repeated answer gets its reply, unless a rewind has discarded the answered call.
 fn void_tokens(transaction: &Transaction<'_>, key: i64, void: &[CallId]) -> rusqlite::Result<()> {
     transaction.prepare_cached("DELETE FROM tokens WHERE used IS NULL AND run = ?1")?.execute([key])?;
     let mut one = transaction.prepare_cached("DELETE FROM tokens WHERE run = ?1 AND call = ?2")?;

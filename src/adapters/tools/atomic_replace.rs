@@ -13,11 +13,11 @@ pub(super) use temporary::remove_leftovers;
 #[cfg(test)]
 pub(super) use temporary::temporary_places;
 
-/// Writes `bytes` to `path`, keeping the mode of the file that was there. `path` is held (`beneath::AnchoredPath`), so that its
-/// directory stays the same from the first step to the last.
+/// Writes `bytes` to `path`, keeping the mode of the file that was there. `path` is an `open_beneath::AnchoredPath`, so
+/// that its directory stays the same from the first step to the last.
 ///
 /// # Errors
-/// Whatever the system says, or a link or a directory is in its place; then nothing has changed.
+/// The system's error, or a link or a directory is in its place; the file is unchanged then.
 pub(super) fn replace_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let existing = fs::symlink_metadata(path).ok();
     if existing.as_ref().is_some_and(fs::Metadata::is_symlink) {

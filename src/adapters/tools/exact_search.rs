@@ -1,4 +1,4 @@
-//! `exact_search`: every place a text stands at, with the lines around it.
+//! `exact_search`: every occurrence of a text, with the lines around it.
 //! Honours ignore files; refuses binary files, files over 10 MiB, git's own directory, and to answer without end.
 
 use std::io;
@@ -57,7 +57,7 @@ pub(super) fn tool_spec() -> ToolSpec {
     }
 }
 
-/// Tells the searching thread that nobody waits any more.
+/// Stops the searching thread when its future is dropped.
 struct StopOnDrop(Arc<AtomicBool>);
 
 impl Drop for StopOnDrop {

@@ -1,6 +1,5 @@
-//! What a file tool is about to do, kept so that a reopened run can tell whether it was done (§1.7 crash rule).
-//! Refuses to guess: a file that is neither as it was nor as it should be is left to a person, and so is one that
-//! cannot be read.
+//! The expected effect of a file tool, stored so that a resumed run can decide whether it took effect. Does not guess:
+//! the user decides about a file that has neither its old nor its expected content, or that cannot be read.
 
 #[cfg(test)]
 mod tests;

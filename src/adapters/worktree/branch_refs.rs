@@ -1,4 +1,4 @@
-//! The branch of a worktree: its name, the commit of its final state, what was merged, and what would be lost.
+//! The branch of a worktree: its name, the commit of its final state, its merge mark, and what would be lost.
 //! Moves no branch but ours.
 
 use git2::{Commit, ErrorCode, Oid, Repository};
@@ -9,7 +9,7 @@ use crate::git::snapshot_commit::{self, ADDRESS};
 use crate::git::snapshot_error::{self, SnapshotResult};
 use synthdev_domain::ids::{RunId, Timestamp};
 
-/// One per worktree: what was merged of it; see [`super::merged`].
+/// One ref per worktree: what was merged of it; see [`super::merge_history`].
 pub const MERGED: &str = "refs/synthdev/merged/";
 const LONGEST: usize = 60;
 const TRIES: usize = 20;
@@ -66,7 +66,7 @@ pub fn commit_final_files(
     commit().map_err(failed)
 }
 
-/// How many commits that somebody made in the worktree are neither merged nor on another ref.
+/// The number of commits by others in the worktree that are neither merged nor on another ref.
 pub fn unmerged_commit_count(repo: &Repository, linked: &LinkedWorktree) -> Result<usize, git2::Error> {
     let mut walk = repo.revwalk()?;
     let mut any = false;
@@ -98,7 +98,7 @@ pub fn unmerged_commit_count(repo: &Repository, linked: &LinkedWorktree) -> Resu
     Ok(count)
 }
 
-/// Removes the branch and the mark; what is gone is no error.
+/// Removes the branch and the mark; a missing one is no error.
 pub fn delete_branch(repo: &Repository, linked: &LinkedWorktree) -> Result<(), git2::Error> {
     let gone = |result: Result<(), git2::Error>| match result {
         Err(error) if error.code() != ErrorCode::NotFound => Err(error),
@@ -109,12 +109,12 @@ pub fn delete_branch(repo: &Repository, linked: &LinkedWorktree) -> Result<(), g
     gone(repo.find_reference(&mark).and_then(|mut mark| mark.delete()))
 }
 
-/// Where the branch stands.
+/// The commit of the branch.
 pub fn branch_tip(repo: &Repository, linked: &LinkedWorktree) -> Option<Oid> {
     repo.refname_to_id(&full_ref_name(&linked.branch)).ok()
 }
 
-/// Where the worktree stands, which may be off its branch.
+/// The commit of the worktree, which may be off its branch.
 fn head_commit(linked: &LinkedWorktree) -> Option<Oid> {
     // of a repository that is open
     open_at(&linked.top_directory, OutsideFiles::Allowed).ok()?.head().ok()?.target()

@@ -74,7 +74,7 @@ pub fn create_worktree(
             .map_err(|error| snapshot_error::store_io_error(&made.top_directory, &error))
     });
     if let Err(error) = ready {
-        // What failed is what people must know; leftovers are found by name.
+        // The user needs the first error; leftovers are found by name.
         let _ = remove::discard_worktree(&made, store, snapshots.data(), true);
         creation_marker::remove_creation_marker(&place);
         return Err(error);
@@ -110,7 +110,7 @@ fn refuse_sparse(repo: &Repository) -> SnapshotResult<()> {
     ))
 }
 
-/// `<data>/worktrees`, without symbolic links, for nobody else to read.
+/// `<data>/worktrees`, without symbolic links, readable by its owner only.
 fn worktrees_directory(data: &Path) -> SnapshotResult<PathBuf> {
     let room = data.join("worktrees");
     let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(&room);

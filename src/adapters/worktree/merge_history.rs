@@ -1,9 +1,9 @@
-//! What was merged of a worktree so far, and from where its next merge starts. Moves no ref but our mark.
+//! What was merged of a worktree so far, and the base of its next merge. Moves no ref but our mark.
 //!
-//! A merge brings what the run did since the last one, so the files that were merged last are the base of the next:
-//! with the files of the start, what was brought before would conflict with itself. What counts is the project as it is
-//! now: where it has again what stood there before a merge, before the run or in the last commit before that, or nothing
-//! at all, the run's work is not in it any more, whoever took it out, and is brought again.
+//! A merge brings the changes of the run since the last one, so the files of the last merge are the base of the next:
+//! with the files of the start, earlier changes would conflict with themselves. The present project decides: where it
+//! again has the content from before a merge, from before the run or from the last commit before that, or no file at
+//! all, the run's change was reverted, and the merge brings it again.
 
 use std::collections::BTreeSet;
 
@@ -114,7 +114,7 @@ impl MergeHistory {
     }
 }
 
-/// What stands in the project under names that neither it had before the run, nor the run gave.
+/// Content in the project under names that neither the project had before the run, nor the run created.
 fn renamed_blobs(ours: &FlatTree, start: &FlatTree, theirs: &FlatTree) -> BTreeSet<Oid> {
     let empty = Oid::hash_object(ObjectType::Blob, b"").unwrap_or(Oid::ZERO_SHA1);
     let new = ours.iter().filter(|(path, (_, blob))| {
@@ -123,7 +123,7 @@ fn renamed_blobs(ours: &FlatTree, start: &FlatTree, theirs: &FlatTree) -> BTreeS
     new.map(|(_, (_, blob))| *blob).collect()
 }
 
-/// Says what is merged now; `tip` is the commit with the worktree's files.
+/// Records what is merged now; `tip` is the commit with the worktree's files.
 ///
 /// # Errors
 /// The ref cannot be written.

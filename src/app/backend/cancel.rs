@@ -16,7 +16,7 @@ impl OneShotCanceller {
         let mut times = self.0.subscribe();
         async move {
             if times.changed().await.is_err() {
-                // nobody is left to say it
+                // without a sender no stop can come
                 std::future::pending().await
             }
         }

@@ -1,5 +1,5 @@
-//! The files that the editor of workflows and roles changes: which there are, their texts, what is wrong with a text, and
-//! writing one. Refuses to write where another program has written since.
+//! The files that the editor of workflows and roles changes: lists, reads, checks and writes them. Refuses to overwrite
+//! changes that another program has made since.
 
 mod new_file;
 
@@ -47,20 +47,20 @@ pub(super) struct DefinitionChecker {
     project: bool,
 }
 
-/// The person's files.
+/// The user's files.
 pub(super) struct DefinitionFiles {
     pub(super) context: CliContext,
     pub(super) checker: Arc<Mutex<Option<Arc<DefinitionChecker>>>>,
 }
 
-/// What tells whether one of the files was changed.
+/// Stamps that show whether one of the files has changed.
 pub(crate) fn definition_stamps(world: &CliContext) -> Vec<FileStamp> {
     if world.shipped_only {
         return Vec::new();
     }
     let names = ["settings.json", "models.json", TEMPLATE, "roles", "workflows"];
     let (user, project) = (&world.dirs.config, &world.project);
-    // what is trusted may be decided by another process
+    // another process may change what is trusted
     let trusted = world.dirs.data.join("trust.json");
     let more = [user.join(KEYS_FILE), user.join(GUIDANCE), user.join(".env"), trusted];
     let paths: Vec<PathBuf> = names.iter().map(|name| user.join(name)).chain(more).collect();
@@ -117,7 +117,7 @@ impl DefinitionFiles {
         }
     }
 
-    /// A workflow by its name, as it stands in the files now.
+    /// A workflow by its name, from the present files.
     pub(super) fn simulate_workflow(&self, name: &str) -> Result<Vec<EditorSimulatedRun>, String> {
         let checker = self.reload_checker().map_err(|error| format!("{error:#}"))?;
         waited_for(dry_run_workflow(&checker.catalog, &checker.tests, name))
@@ -211,7 +211,7 @@ impl DefinitionFiles {
         Ok(Some(above.join(below)))
     }
 
-    /// What to say; the inner error: what the file holds now instead of what was read.
+    /// The message for the user; the inner error: the present text of the file, if it is not the one that was read.
     fn save_file(
         &self,
         file: &EditFile,
@@ -235,7 +235,7 @@ impl DefinitionFiles {
             of_project && trust::decide_trust(&self.context, &before, false)? == TrustVerdict::Trusted;
         file_io::write_atomic(&path, text)
             .with_context(|| format!("{} cannot be written", path.display()))?;
-        // the user wrote it here and meant it
+        // the user wrote it in this session, which counts as consent
         let counts = !of_project || trusted && extend_trust(&self.context, &before, Path::new(&file.name))?;
         *self.checker.lock().unwrap_or_else(PoisonError::into_inner) = None;
         let tail = if counts {
@@ -280,13 +280,13 @@ fn listed_file(checker: &DefinitionChecker, file: &SourceFile, what: EditFileKin
     };
     let found = check_report(checker, &listed, &file.text).findings;
     let error = found.iter().find(|finding| finding.severity == DiagnosticSeverity::Error);
-    // its name stands beside it
+    // the list shows its name beside the problem
     let own = format!("{}:", file.name);
     listed.problem = error.map(compact_line).map(|text| text.strip_prefix(&own).unwrap_or(&text).to_owned());
     listed
 }
 
-/// A text that nobody could check is none without errors.
+/// A text that could not be checked must not look like one without errors.
 pub(super) fn unchecked_report(file: &EditFile, why: &str) -> EditorCheckReport {
     let finding = Diagnostic {
         code: "C01".to_owned(),
@@ -299,7 +299,7 @@ pub(super) fn unchecked_report(file: &EditFile, why: &str) -> EditorCheckReport 
     EditorCheckReport { findings: vec![finding], graphs: Vec::new() }
 }
 
-/// The text as a file. What stands beside one that does not count is read from the disk.
+/// The text as a file. Companions of a file that does not count are read from the disk.
 fn source_file(checker: &DefinitionChecker, file: &EditFile, text: &str) -> SourceFile {
     let layer = if file.layer == ConfigLayer::Project && !checker.project {
         ConfigLayer::CommandLine
@@ -309,7 +309,7 @@ fn source_file(checker: &DefinitionChecker, file: &EditFile, text: &str) -> Sour
     SourceFile::new(layer, file.name.as_str(), text)
 }
 
-/// The text as it stands, without models. Its own tests count, saved ones, whatever else is in the file.
+/// Plays the text without models. Uses its saved tests, whatever other changes the file has.
 fn simulate_text(
     checker: &DefinitionChecker,
     file: &EditFile,

@@ -1,7 +1,7 @@
-//! Files of the configuration that were changed while the screen is open: read again before something starts.
+//! Configuration files that change while the screen is open: they are read again before something starts.
 //!
-//! Nobody is woken for that: what was written is looked at when it matters. Running runs keep what they started with.
-//! A project's own files count only as they were agreed to: changed by somebody else, they are asked about again.
+//! There is no file watch: stamps are compared when it matters. Running runs keep what they started with. A project's
+//! own files count only as the user has approved them: after a change by another program the user is asked again.
 
 use std::sync::PoisonError;
 
@@ -55,7 +55,7 @@ impl TuiBackend {
         }
     }
 
-    /// What is wrong with the files that was not wrong before, a line each.
+    /// New diagnostics of the files, one line each.
     fn use_files(&self, gathered: GatheredSources) -> Vec<String> {
         let unread = gathered.not_read();
         let catalog = ConfigCatalog::load(gathered.sources, bootstrap::tool_specs(&self.context.project));

@@ -28,7 +28,7 @@ pub(super) struct UiSettings {
     pub(super) vim: bool,
     /// The theme for a light background, where only the terminal knows what it has.
     pub(super) light_theme: Option<ColorTheme>,
-    /// What is wrong with the theme or the keys, a line each.
+    /// Diagnostics of the theme or the keys, one line each.
     pub(super) findings: Vec<String>,
 }
 
@@ -54,7 +54,7 @@ pub(super) fn load_ui_settings(world: &CliContext, catalog: &ConfigCatalog) -> U
     }
 }
 
-/// Nothing says what stands behind the text, and it matters.
+/// The terminal's background is unknown, and the theme depends on it.
 fn unknown_ground(world: &CliContext, theme: &str) -> bool {
     let set = |name: &str| world.environment.get(name).filter(|value| !value.is_empty());
     // these terminals show what they do not understand
@@ -76,7 +76,7 @@ pub(super) fn load_theme(world: &CliContext, name: &str) -> Result<ColorTheme, S
     ColorTheme::find_theme(name, &terminal).ok_or_else(unknown)
 }
 
-/// Only the user's own, in the demo as well: a project says nothing about the keys under somebody's fingers.
+/// Only the user's own file, in the demo as well: a project must not change the user's keys.
 fn load_key_bindings(world: &CliContext, findings: &mut Vec<String>) -> KeyBindings {
     let path = world.dirs.config.join(keymap::FILE);
     if !path.exists() {

@@ -44,7 +44,7 @@ impl<'a> PagedRuns<'a> {
         self.query.limit = if page == usize::MAX { 0 } else { page };
         let found = self.store.list(&self.query)?;
         if self.query.offset == 0 && self.query.until.is_none() {
-            // whoever starts meanwhile moves nothing
+            // runs that start meanwhile do not shift the pages
             self.query.until = found.first().map(|run| run.started);
         }
         self.remaining = if walks || found.len() < page { 0 } else { self.remaining - found.len() };

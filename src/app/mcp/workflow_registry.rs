@@ -22,7 +22,7 @@ use synthdev_mcp::backend::{BrokenWorkflow, OfferedWorkflow};
 /// How often it is looked whether a file was changed.
 const LOOK: Duration = Duration::from_millis(500);
 
-/// What was read at one time.
+/// The configuration as read at one time, with everything that is built from it.
 pub(super) struct RegistrySnapshot {
     pub(super) catalog: Arc<ConfigCatalog>,
     /// What runs are started with from now on.
@@ -63,7 +63,7 @@ impl RegistrySnapshot {
     }
 }
 
-/// What was read last, and from which states of the files.
+/// The last snapshot, and the stamps of its files.
 pub(super) struct WorkflowRegistry {
     context: CliContext,
     current: RwLock<Arc<RegistrySnapshot>>,
@@ -106,7 +106,7 @@ impl WorkflowRegistry {
             }
             *read = now;
         }
-        // what a project changed of its own files since somebody agreed to them does not count
+        // changes of a project's own files since the user approved them do not count
         let gathered = match config_sources::gather_sources(world, world.overrides.clone(), false) {
             Ok(gathered) => gathered,
             Err(error) => return tracing::warn!("changed files were not read: {error:#}"),
@@ -132,7 +132,7 @@ impl WorkflowRegistry {
     }
 }
 
-/// What was left out, a line each.
+/// The files that were left out, one line each.
 pub(super) fn omission_notes(gathered: &GatheredSources) -> Vec<String> {
     let unread = gathered.not_read().into_iter().map(|line| format!("not read: {line}"));
     unread.chain(trust::untrusted_notice(&gathered.trust)).collect()

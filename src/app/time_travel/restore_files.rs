@@ -1,4 +1,4 @@
-//! The project's files on their way back: what would change, whether that is wanted, and doing it.
+//! Restoring the project's files: preview, confirmation, restore.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -21,12 +21,12 @@ use synthdev_ports::snapshot::SnapshotPort;
 use synthdev_runtime::handle::RuntimeHandle;
 use synthdev_runtime::time_travel::RunStep;
 
-/// A state of the files to go back to.
+/// A snapshot to restore.
 pub(super) struct FileRestorePlan {
     pub(super) store: Arc<dyn SnapshotPort>,
     pub(super) snapshot: SnapshotId,
     pub(super) changes: Vec<ChangedFile>,
-    /// What the person should know first.
+    /// A notice that the user should see first.
     note: Option<String>,
     /// `before step 3 (review)`
     moment: String,
@@ -65,7 +65,7 @@ impl FileRestorePlan {
         Self::new(handle, store, run, (snapshot, what, note))
     }
 
-    /// The files as they were before the run, or before it began to work here.
+    /// The files as they were before the run, or before an imported run was resumed in this project.
     ///
     /// # Errors
     /// As `at_step`.
@@ -98,17 +98,17 @@ impl FileRestorePlan {
         Ok(Self { store, snapshot, changes, note, moment: what, run_changes: own, unrestored: beyond })
     }
 
-    /// What the person should know of what does not come back.
+    /// Prints which changes the restore does not revert.
     pub(super) fn print_unrestored(&self) {
         snapshots::unrestored_text(&self.unrestored)
             .lines()
             .for_each(|line| tell_line(format_args!("note: {line}")));
     }
 
-    /// Shows the files first; at a terminal it asks, elsewhere `--yes` is needed.
+    /// Shows the files first; asks at a terminal, elsewhere `--yes` is needed.
     ///
     /// # Errors
-    /// Nobody can be asked.
+    /// There is no user to ask.
     pub(super) fn confirm_restore(&self, yes: bool, refused: &str) -> Result<bool> {
         if let Some(note) = &self.note {
             tell_line(format_args!("note: {note}"));
@@ -131,7 +131,7 @@ impl FileRestorePlan {
 }
 
 /// # Errors
-/// Nobody can be asked.
+/// There is no user to ask.
 pub(super) fn ask_confirmation(yes: bool, refused: &str, question: &str) -> Result<bool> {
     if yes {
         return Ok(true);
@@ -143,7 +143,7 @@ pub(super) fn ask_confirmation(yes: bool, refused: &str, question: &str) -> Resu
     Ok(agreed)
 }
 
-/// Where a run goes that is told to go to a step, and what the person should know of it.
+/// The step to which a run is rewound or forked, with a notice for the user.
 ///
 /// # Errors
 /// There is no such step.
@@ -188,7 +188,7 @@ pub(super) fn interrupted_restore_store(
     (found.safety == restoring.safety).then_some(store)
 }
 
-/// What was brought back, and how to undo that.
+/// Prints the restored files, and how to undo the restore.
 pub(super) fn print_restored(restored: &SnapshotRestoreResult) {
     if restored.files.is_empty() && restored.safety.is_none() {
         return;
@@ -200,7 +200,7 @@ pub(super) fn print_restored(restored: &SnapshotRestoreResult) {
     );
 }
 
-/// Whether the files differ from those of the step, in words; for a run that works here.
+/// How the files differ from those of the step, as text; for a run in this project.
 pub(super) fn file_difference_text(world: &CliContext, run: &RunSummary, place: &RunStep) -> Option<String> {
     let keep = "the fork begins with the files as they are now";
     if run.worktree.is_some() {
@@ -234,12 +234,12 @@ fn snapshots_of_run(world: &CliContext, run: &RunSummary, command: &str) -> Resu
     Ok(bootstrap::wire_runtime(&place, &world.dirs.data, &catalog, None).handle.ports().snapshots.clone())
 }
 
-/// The project in which the run has to go on, if that is another one.
+/// The project of the run, if it is another one.
 pub(super) fn other_project<'a>(world: &CliContext, run: &'a RunSummary) -> Option<&'a str> {
     (world.project.as_path() != Path::new(&run.project)).then_some(run.project.as_str())
 }
 
-/// Somewhere a run's files cannot be changed from.
+/// A run's files can be changed only from within its project.
 fn foreign_run_error(run: &RunSummary, command: &str) -> anyhow::Error {
     let project = safe_name(&run.project);
     if Path::new(&run.project).is_dir() {

@@ -21,7 +21,7 @@ pub struct RunListOptions {
     pub tree: bool,
     /// Not all runs were asked for.
     pub is_filtered: bool,
-    /// Columns are named: somebody looks. What is read by programs has a run in its first line.
+    /// Prints column names, for a terminal. Output for programs has a run in its first line.
     pub has_header: bool,
 }
 
@@ -87,7 +87,7 @@ fn write_heading(named: bool, most: usize, out: &mut dyn Write) -> io::Result<()
     writeln!(out, "{run:<12}{gap}  {age:>4}  {status:<11}  {cost:>8}  {:<NAME$}  input", "workflow")
 }
 
-/// `most` columns are kept for branches, so that the others stand below each other.
+/// Reserves `most` columns for branches, so that the other columns line up.
 fn run_line(
     run: &RunSummary,
     (indent, most): (&str, usize),

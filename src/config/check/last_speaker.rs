@@ -10,7 +10,7 @@ pub(super) struct LastSpeakers {
     pub(super) after_state: Vec<AgentBitSet>,
 }
 
-/// A set of agents by their indices, as bits: most sets of a large workflow are small or nobody.
+/// A set of agents by their indices, as bits: most sets of a large workflow are small or empty.
 #[derive(Clone, Default)]
 pub(super) struct AgentBitSet(Vec<u64>);
 
@@ -34,7 +34,7 @@ impl AgentBitSet {
         others.0.iter().zip(own).all(|(other, own)| other & !own == 0)
     }
 
-    /// Adds everybody of `more`; whether that was anybody new.
+    /// Adds all agents of `more`; whether any of them was new.
     fn add_all(&mut self, more: &Self) -> bool {
         if self.0.len() < more.0.len() {
             self.0.resize(more.0.len(), 0);

@@ -1,5 +1,5 @@
-//! `function.TOOL.arguments.X`: offered by an agent that can have spoken last (E09), of a type that fits what is done
-//! with it (E10), always given (W06).
+//! `function.TOOL.arguments.X`: offered by an agent that can be the last speaker (E09), of a type that fits its use
+//! (E10), always present (W06).
 
 use std::ops::Range;
 
@@ -24,7 +24,7 @@ pub(super) fn check_decisions(
     findings: &mut FileDiagnostics<'_>,
 ) {
     let speakers = LastSpeakers::new(unit, graph);
-    // with broken transitions nobody knows who comes before whom
+    // with broken transitions the order of the states is unknown
     let flow_known = !findings.has_errors();
     for (at, scripts) in unit.states.iter().enumerate() {
         let flow_known = flow_known && graph.is_reachable[at];
@@ -62,7 +62,7 @@ fn judge_script(
     if script.facts.calls.is_empty() && script.facts.comparisons.is_empty() {
         return;
     }
-    // an agent without a known role was reported; nothing can be said of its tools
+    // an agent without a known role has its own finding; its tools are unknown
     let mut cast = Vec::new();
     for agent in speakers.iter() {
         match unit.resolved_agents.get(agent) {
@@ -123,7 +123,7 @@ fn not_offered(
     findings.add_error("E09", decision_span(script, call, findings), message, hint);
 }
 
-/// A path that leads somewhere in one of the tools of that name is right.
+/// A path is right if it exists in one of the tools of that name.
 fn check_decision_path(
     script: &ParsedScript,
     call: &DecisionUse,
@@ -165,7 +165,7 @@ fn check_decision_path(
     }
 }
 
-/// What is wrong with comparing a value of this schema with that constant: message and hint.
+/// Why a value of this schema cannot be compared with that constant: message and hint.
 pub(super) fn comparison_clash(
     schema: &serde_json::Value,
     compare: &LiteralComparison,

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use serde::Serialize;
 
-/// One workflow. Nodes stand in the order of its states, so a node's index is the state's.
+/// One workflow. Nodes are in the order of its states, so a node's index is the state's.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct WorkflowGraph {
     pub workflow: String,
@@ -33,7 +33,7 @@ pub struct GraphNode {
     /// The workflow that it calls, by its index in the program.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub calls: Option<usize>,
-    /// No way leads there: drawn last, or not at all if nobody wrote it.
+    /// Whether a transition leads there: a state without one is drawn last, or hidden if the file does not declare it.
     pub reachable: bool,
     /// Not in the file: the implicit `stop` that nothing leads to.
     #[serde(skip)]
@@ -68,7 +68,7 @@ pub struct GraphEdge {
     pub kind: EdgeKind,
     /// Position in the file among the ways of its kind, from 1.
     pub order: usize,
-    /// The condition in short, or the errors that lead here; empty for the only way out.
+    /// The condition in short, or the errors that this transition handles; empty for the only transition.
     pub label: String,
     /// Only with a run.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -117,7 +117,7 @@ pub enum GraphVisitStatus {
     #[default]
     Untouched,
     Done,
-    /// The run is here, or ended here.
+    /// The current state of the run, or its last one.
     Current,
 }
 
@@ -148,7 +148,7 @@ impl WorkflowGraph {
     }
 }
 
-/// Where a key stands in a sorted list: to walk the whole list for each state would be quadratic.
+/// The range of a key in a sorted list: a scan of the whole list for each state would be quadratic.
 fn equal_range<T>(sorted: &[T], key: usize, key_of: impl Fn(&T) -> usize) -> Range<usize> {
     sorted.partition_point(|one| key_of(one) < key)..sorted.partition_point(|one| key_of(one) <= key)
 }

@@ -3,9 +3,9 @@
 //! * A key that was saved with the server it is for goes there and nowhere else.
 //! * A saved key without one, and a provider's own variable, go to that provider's URLs: those of the catalogue, of the
 //!   variables of its URL, and of levels whose files name the provider and a URL side by side.
-//! * A level's own key goes to the URL that the level has when nobody else is listened to: for a key of the environment
-//!   or an option, everything but the project's files; for a key of the user's files, those files.
-//! * What a project's files say moves only keys that stand in the project's files.
+//! * A level's own key goes to the URL that the level has by the sources which may decide it: for a key of the
+//!   environment or an option, everything but the project's files; for a key of the user's files, those files.
+//! * A project's files redirect only keys that the project's files set.
 //!
 //! Refuses: the keys themselves.
 
@@ -25,11 +25,11 @@ use synthdev_domain::source_location::ConfigLayer;
 /// Whose words count.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ConfigPerspective {
-    /// The person's who runs it: all layers but the project's files.
+    /// All layers but the project's files: what the user of this process decides.
     Person,
-    /// Those of the person's files alone.
+    /// The user's files alone.
     Files,
-    /// The files' of the person and the project.
+    /// The files of the user and the project.
     Project,
 }
 

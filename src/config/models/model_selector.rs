@@ -1,4 +1,4 @@
-//! What is asked of a model: by a role alone its level, by an agent of a workflow perhaps more.
+//! What a role or an agent asks of a model: a role its level, an agent of a workflow possibly more.
 
 use synthdev_domain::role::Role;
 
@@ -14,7 +14,7 @@ pub struct ModelSelector {
 }
 
 impl ModelSelector {
-    /// As a role has it where nobody says more.
+    /// As the role has it, without the overrides of an agent.
     pub fn for_role(role: &Role) -> Self {
         Self { provider: role.provider.clone(), ..Self::for_level(&role.level) }
     }

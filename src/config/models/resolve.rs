@@ -80,13 +80,13 @@ struct ProviderChoice<'a> {
     name: String,
     provider: Option<&'a CatalogProvider>,
     reason: String,
-    /// Not the provider that the level's settings lead to: their URL and key belong to somebody else.
+    /// The provider differs from the one of the level's settings: the URL and key of the level are not for it.
     is_foreign: bool,
 }
 
 impl ModelResolver<'_> {
-    /// The model of a level (base, smart, fast), with what an agent wants otherwise. What is missing is named,
-    /// with how to set it.
+    /// The model of a level (base, smart, fast), with what an agent overrides. An error names the missing setting and
+    /// how to set it.
     pub fn resolve_choice(&self, wish: &ModelSelector) -> Result<ModelChoice, Box<Diagnostic>> {
         let choice = self.resolve_without_fallback(wish)?;
         let fallback =
@@ -181,14 +181,14 @@ impl ModelResolver<'_> {
         set.filter_map(|setting| self.provider_by_name(setting).err()).map(|found| *found).collect()
     }
 
-    /// Where a provider of the catalogue is reached; `None` where nobody says where it is.
+    /// The base URL of a provider of the catalogue; `None` if no source sets one.
     pub fn provider_url(&self, provider: &CatalogProvider) -> Option<String> {
         let name = provider.name.clone();
         let pick = ProviderChoice { name, provider: Some(provider), reason: String::new(), is_foreign: true };
         self.base_url("base", &pick).ok()
     }
 
-    /// The server of a level of which everything is set but the model: it can tell which ones it has.
+    /// The server of a level that has every setting but the model: the server can list its models.
     pub(super) fn without_model(&self, level: &str) -> Option<ModelChoice> {
         if self.settings.level_setting(level, "model").is_some() {
             return None;
@@ -231,8 +231,8 @@ impl ModelResolver<'_> {
         })
     }
 
-    /// Provider and model: the level's, or the agent's. A level that is answered from a script stays so,
-    /// whatever its agents would like to ask.
+    /// Provider and model: the level's, or the agent's. A level that a script answers stays scripted, whatever its
+    /// agents would use.
     fn pick_provider_and_model<'w>(
         &self,
         wish: &'w ModelSelector,

@@ -19,11 +19,11 @@ pub struct ConfiguredServer {
     pub protocol: ModelProtocol,
     /// The name of its key in the key ring; never the key.
     pub key: Option<String>,
-    /// Where that key was set, for people.
+    /// Where that key was set, as text for the user.
     pub key_from: Option<String>,
-    /// Why a key that was set is not sent there, for people.
+    /// Why a key that was set is not sent there, as text for the user.
     pub kept_back: Option<String>,
-    /// It answers nobody without a key.
+    /// The server refuses requests without a key.
     pub needs_key: bool,
     /// Environment names that its key is usually in.
     pub key_env: Vec<String>,

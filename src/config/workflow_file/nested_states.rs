@@ -273,7 +273,7 @@ impl BodyReader<'_> {
 const LOOP: &str = "the foreach state";
 /// What the names of sub-agents begin with.
 const OUTSIDE: char = '@';
-/// Whoever the client takes for it.
+/// The sub-agent name that leaves the choice to the client.
 const TASK: &str = "task";
 
 fn is_task(node: &JsonNode) -> bool {

@@ -1,4 +1,4 @@
-//! `pause`, `delegate`, `wait`, `fail`: states that wait for somebody or something, or end in an error.
+//! `pause`, `delegate`, `wait`, `fail`: states that wait for an answer or an event, or end in an error.
 
 use serde_json::Value;
 
@@ -33,7 +33,7 @@ pub(super) fn read_pause(
     let outputs: Vec<String> = read_names(node, findings);
     let listed = non_null_member(node, "choices").is_some();
     let named = read_choice(node, "kind", &words, findings).map(|found| found.value);
-    // what else it says tells what is meant
+    // without a `kind`, the other keys decide
     let kind = named.unwrap_or(match (listed, outputs.is_empty()) {
         (true, _) => PauseKind::Choice,
         (false, false) => PauseKind::Outputs,
@@ -210,7 +210,7 @@ fn read_request(action: &JsonNode, findings: &mut FileDiagnostics<'_>) -> Delega
     DelegationSpec { task, available_tools, context, told, ..DelegationSpec::default() }
 }
 
-/// The same, for people to read.
+/// The same, as text for the user.
 fn delegation_footer(request: &DelegationSpec, outputs: &[String]) -> String {
     let mut lines = Vec::new();
     if !request.task.is_empty() {

@@ -1,4 +1,4 @@
-//! Old entries of a conversation as bytes: nobody may ask for them again, and who does gets them as they were.
+//! Old entries of a conversation, compressed: they are rarely read again, and decompress to what they were.
 //!
 //! A copy shares the bytes.
 
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::ContextEntry;
 
-/// Entries from the first on, in the order in which they were put here.
+/// Entries from the first on, in the order in which they were added.
 #[derive(Clone, Debug, Default)]
 pub struct CompressedEntries {
     parts: Arc<Vec<Arc<CompressedChunk>>>,

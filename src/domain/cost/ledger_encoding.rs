@@ -1,7 +1,7 @@
-//! The lines of a ledger as bytes: a run of a hundred thousand calls has as many, and both its machine and whoever
-//! looks at it hold them.
+//! The lines of a ledger as bytes: a run of a hundred thousand calls has as many lines, and both its machine and every
+//! front-end that shows it keep them in memory.
 //!
-//! A number takes a byte for each seven bits of it, a time is told by its distance to the one before.
+//! Numbers are variable-length, seven bits a byte; a time is the difference to the previous one.
 
 use super::token_usage::TokenUsage;
 use crate::ids::Timestamp;

@@ -4,11 +4,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::ids::Timestamp;
 
-/// What was removed from the history. Its room is used again by later runs.
+/// What was removed from the history. Later runs use its space again.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct ReclaimedSpace {
     pub runs: usize,
-    /// Of the rows and the texts that nobody else uses.
+    /// Size of the rows, and of the texts that no other run uses.
     pub bytes: u64,
 }
 
@@ -25,7 +25,7 @@ pub struct HistoryStorageUsage {
     pub blobs_bytes: u64,
     /// The search index.
     pub index_bytes: u64,
-    /// What is kept beside the rows of long runs, so that they are shown at once.
+    /// Size of the stored previews of long runs.
     #[serde(default)]
     pub glances_bytes: u64,
     /// Start of the oldest run.

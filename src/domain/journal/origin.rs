@@ -28,7 +28,7 @@ pub enum RunOriginKind {
 }
 
 impl RunOrigin {
-    /// What it brought along was decided elsewhere: its approvals are nobody's here.
+    /// The run comes from an import: its approvals were given elsewhere and do not count on this machine.
     pub fn is_imported(&self) -> bool {
         matches!(self.kind, RunOriginKind::Import | RunOriginKind::ForkOfImport)
     }

@@ -21,7 +21,7 @@ pub fn order_as_tree<'a>(runs: impl Iterator<Item = (&'a RunId, Option<&'a RunId
             None => tops.push(at),
         }
     }
-    // what files say can go in circles: whoever has no top is one
+    // origins from files can be circular: a run without a root becomes a root itself
     tops.extend(0..runs.len());
     let (mut order, mut seen) = (Vec::with_capacity(runs.len()), HashSet::with_capacity(runs.len()));
     for top in tops {
@@ -37,7 +37,7 @@ pub fn order_as_tree<'a>(runs: impl Iterator<Item = (&'a RunId, Option<&'a RunId
     order
 }
 
-/// What stands before each run of a tree: `├ ` and `└ `, below `│ ` where the parent has more to come.
+/// The tree characters before each run: `├ ` and `└ `, below `│ ` where the parent has more children.
 pub fn tree_prefixes(order: &[(usize, usize)]) -> Vec<String> {
     let depth = |at: usize| order.get(at).map_or(0, |(_, depth)| (*depth).min(DEEPEST));
     // whether another one follows at a depth, before the tree goes above it

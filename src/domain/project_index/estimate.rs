@@ -1,9 +1,9 @@
-//! What making an index will come to, before anybody is asked: from the sizes of files, as usual text has tokens.
+//! What building an index will cost, before any model call: estimated from file sizes, with the usual tokens of text.
 
 use super::{IndexPlan, summary_requests};
 use crate::cost::{TokenPrice, TokenUsage};
 
-/// What a plan comes to before anybody is asked.
+/// The estimated cost of a plan, before any model call.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct IndexCostEstimate {
     pub calls: u64,

@@ -81,7 +81,7 @@ fn an_estimate_counts_what_will_be_asked() {
     let plan = IndexPlan::from_scan(sample_scan(), &ProjectIndexEntries::default(), SizeLimit::default());
     let price = TokenPrice { input: 1.0, output: 10.0, ..TokenPrice::default() };
     let estimate = plan.estimate_cost(Some(price));
-    // nobody is asked about the empty file
+    // the empty file needs no call
     assert_eq!(estimate.calls, 4);
     assert_eq!(
         estimate.usage.prompt,

@@ -227,7 +227,7 @@ fn stops_machine(name: &str, arguments: &[String]) -> bool {
     }
 }
 
-/// Programs that format or partition disks. Images in files are anybody's own.
+/// Programs that format or partition disks. Only devices are refused; images in files are left to the user.
 fn disk_tool(name: &str, arguments: &[String], at: CommandLocation<'_>, found: &mut CommandFindings) {
     let words = operands(arguments);
     let any = |names: &[&str]| words.iter().any(|word| names.contains(word));

@@ -12,11 +12,11 @@ pub struct StepExplanation {
     pub step: u32,
     /// Path name.
     pub state: String,
-    /// The state that led here: the one that was left, that forked, or that called the workflow.
+    /// The state before this one: the one that was left, that forked, or that called the workflow.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<PreviousStep>,
     pub how: EntryCause,
-    /// The run was taken back to the moment before this step, or began here as a fork.
+    /// The run was rewound to the moment before this step, or is a fork that began with it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub back: Option<RewindNote>,
     /// The conditions that were tried, in order; the last one held, if one did.
@@ -35,7 +35,7 @@ pub struct PreviousStep {
 
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct RewindNote {
-    /// The run that this one is a fork of; absent for one that went back itself.
+    /// The run that this one is a fork of; absent for a rewound run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fork_of: Option<RunId>,
 }
@@ -43,15 +43,15 @@ pub struct RewindNote {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "by")]
 pub enum EntryCause {
-    /// The run began here.
+    /// The run began with this state.
     Start,
     /// By the `number`-th of `of` transitions, from 1. `unconditional`: it holds always.
     Transition { number: usize, of: usize, unconditional: bool },
-    /// No condition held, and the workflow says what follows then (`on_no_match`).
+    /// No condition held: `on_no_match` of the workflow decided.
     NoMatch,
     /// An error or a limit was dealt with: `rule` is `catch`, `on_error`, `on_limit` or `on_timeout`.
     Error { rule: String, error: String, detail: String },
-    /// The person had said something that nobody had asked for.
+    /// The user had sent a message that no state asked for.
     Resume,
     /// A branch of a `parallel` state, or an item (`[3]`) of a `foreach` state, began.
     Branch { branch: String },
@@ -116,19 +116,19 @@ pub struct ValueOrigin {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ValueOriginKind {
-    /// An input of the run, or what a child workflow was given.
+    /// An input of the run, or of a child workflow.
     Input,
     /// Its value at the beginning (`variables`).
     Variables,
     /// A decision of an agent.
     Decision,
-    /// What an agent said.
+    /// An agent's reply.
     Reply,
     /// The result of a tool that the workflow ran.
     Tool,
     /// The output of a child workflow.
     Child,
-    /// A person's answer.
+    /// A user's answer.
     Person,
     /// The branches or items of a state.
     Branches,

@@ -1,7 +1,8 @@
-//! Errands at a point to which somebody wants to come back: their lane as it waits for a step of a sub-agent.
+//! Checkpoints of delegated tasks: a task's branch while it waits for a step of a sub-agent, kept so that it can go
+//! back.
 //!
-//! Going back is an input like any other: what was done since stands in the journal, and its cost stays. Files are not
-//! brought back.
+//! Going back is an input like any other: the journal keeps what was done since, and its cost counts. Files are not
+//! restored.
 
 use std::sync::Arc;
 
@@ -14,11 +15,11 @@ use crate::run_spec::RESTS_SINCE;
 use synthdev_domain::cost::TokenUsage;
 use synthdev_domain::workflow::StateBody;
 
-/// So many points are kept of one errand.
+/// Most checkpoints of one task.
 pub const POINTS: usize = 20;
 
 impl Machine {
-    /// The points of an errand, in the order of their names.
+    /// The checkpoints of a task, in the order of their names.
     pub fn checkpoint_names(&self, lane: u64) -> impl Iterator<Item = &str> {
         self.checkpoints
             .range((lane, String::new())..)
@@ -26,7 +27,7 @@ impl Machine {
             .map(|((_, name), _)| name.as_str())
     }
 
-    /// How often an errand went back.
+    /// How often a task went back.
     pub fn restore_count(&self, lane: u64) -> u64 {
         self.restored.get(&lane).copied().unwrap_or(0)
     }
@@ -61,7 +62,7 @@ impl Machine {
             was_shown: false,
             ..Branch::clone(&point)
         };
-        // nothing else holds the point when its purses are written
+        // drops the second owner of the checkpoint, so that changing its budget usage copies nothing
         drop(point);
         self.pause_checkpoint_clocks();
         let left = std::mem::replace(&mut self.branch, back);
@@ -105,7 +106,7 @@ impl Machine {
             }
     }
 
-    /// Whoever watches the values is told what is different now.
+    /// Front-ends that show the data get an event with what changed.
     fn emit_restored_data(&mut self, left: &Branch) {
         let (Some(was), Some(now)) = (left.frames.first(), self.branch.frames.first()) else { return };
         let changed = now.data.iter().filter(|(key, value)| was.data.get(key.as_str()) != Some(value));
@@ -193,7 +194,7 @@ impl Machine {
         self.spec.machine_version >= RESTS_SINCE
     }
 
-    /// What is known at a point of what a stay has spent goes on with the stay: going back gives nothing back.
+    /// The visit's spending so far is carried into its checkpoints: going back refunds nothing.
     fn checkpoint_budgets(&mut self, nth: u64) -> impl Iterator<Item = &mut BudgetUsage> {
         let known = move |point: &&mut Arc<Branch>| point.frames.iter().any(|frame| frame.visit.nth == nth);
         let points = self.checkpoints.values_mut().filter(known);
@@ -219,7 +220,7 @@ impl Machine {
         }
     }
 
-    /// The stay of the innermost frame is over, but for who goes back to it: then its time goes on.
+    /// The visit of the innermost frame is over, but for a later return to a checkpoint: its time continues then.
     pub(super) fn pause_checkpoint_clocks(&mut self) {
         if self.checkpoints.is_empty() || !self.keeps_checkpoint_spending() {
             return;
@@ -230,7 +231,7 @@ impl Machine {
         }
     }
 
-    /// The stays of this lane are not over after all.
+    /// The visits of this branch are open again.
     fn resume_checkpoint_clocks(&mut self) {
         let now = self.now;
         let mut open = Vec::with_capacity(self.branch.frames.len());
@@ -249,7 +250,7 @@ impl Machine {
         }
         let frames = self.checkpoints.values_mut().flat_map(|point| &mut Arc::make_mut(point).frames);
         let purses = frames.map(|frame| &mut frame.visit.budget_usage);
-        // one that is stopped will go on from where it was
+        // a paused clock resumes from its own reading
         purses.filter(|purse| !purse.is_clock_paused()).for_each(|purse| purse.exclude_time(gap));
     }
 

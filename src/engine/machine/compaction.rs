@@ -1,8 +1,8 @@
-//! What was said long ago is let go of: a view never goes back, so what no agent of a conversation is shown any more is
-//! needed by nobody, unless a script asks for it or another definition comes.
+//! Compaction of old entries: the window of a prompt never moves back, so entries that no agent of a conversation sees
+//! any more are needed only by a script that reads them, or by another definition.
 //!
-//! Owns when that is so. Where a script may ask, old entries are packed; where none can, they are gone: the journal has
-//! all of it.
+//! Owns when this is the case. Where a script may read old entries, they are compressed; else they are dropped, because
+//! the journal has all of them.
 
 use super::Machine;
 use crate::conversation::LiveConversation;
@@ -10,14 +10,14 @@ use synthdev_domain::context::compressed_entries::CompressedEntries;
 use synthdev_domain::context::{ContextSpec, TrimPolicy};
 use synthdev_domain::ids::{AgentIx, ContextIx};
 
-/// Inputs from one look for what can be let go of to the next.
+/// Inputs between two compactions.
 const APART: u32 = 512;
 
 /// Entries that are packed at once, at least: a few take nearly as much room as before.
 const TOGETHER: usize = 64;
 
 impl Machine {
-    /// From now on it lets go of what it will not need, or packs it. Not for a machine that is to take up another
+    /// From now on the machine drops or compresses old entries. Not for a machine that is to be upgraded to another
     /// definition.
     pub fn compacts_history(&mut self) {
         self.compacts_history = true;
@@ -36,8 +36,8 @@ impl Machine {
         }
     }
 
-    /// Lets go of what no view shows any more. Whether anything is gone: then nothing may look at the whole of a
-    /// conversation again.
+    /// Drops entries that no prompt shows any more. Whether any were dropped: then the whole of a conversation must not
+    /// be read again.
     pub fn forget_old(&mut self) -> bool {
         self.sort_out(None)
     }
@@ -52,7 +52,7 @@ impl Machine {
         let program = &self.spec.program;
         let lanes = std::iter::once(&mut self.branch).chain(self.branches.values_mut());
         let mut gone = false;
-        // what a branch says comes to its parent, whose agents have not seen it yet
+        // a branch's entries go to its parent, whose agents have not seen them yet
         for frame in lanes.filter(|lane| lane.parent.is_none()).flat_map(|lane| &mut lane.frames) {
             let Some(workflow) = program.workflows.get(frame.workflow.0) else { continue };
             for (at, (thread, spec)) in frame.conversations.iter_mut().zip(&workflow.contexts).enumerate() {
@@ -69,7 +69,7 @@ impl Machine {
 }
 
 impl LiveConversation {
-    /// `seated` are all agents that see this conversation: who has not looked at it yet will look at all of it.
+    /// `seated` are all agents of this conversation: an agent without an index will read all of it.
     fn compact_history(
         &mut self,
         spec: &ContextSpec,

@@ -1,5 +1,5 @@
-//! Summing up before a view would leave something out (`trim: "summarize"`): one call of the agent's own model
-//! inside its visit. Whatever goes wrong with it, the visit goes on without.
+//! Summarizing before a prompt would leave something out (`trim: "summarize"`): one call of the agent's own model
+//! inside its turn. If it fails, the turn continues without a summary.
 
 use super::{CallId, Effect, Machine, RunEvent, WaitState};
 use crate::agent_turn::{SummarizationState, SummaryCoverage, SummaryPart};
@@ -53,7 +53,7 @@ impl Machine {
         self.branch.phase = WaitState::Model(call);
     }
 
-    /// The role of who is asked, in events; runs of before it was told do without.
+    /// The role of the agent in events; empty for runs older than this field.
     pub(super) fn role_for_event(&self, agent: &AgentSpec) -> String {
         if self.checks_budgets_ahead() { agent.role.clone() } else { String::new() }
     }
@@ -121,7 +121,7 @@ impl Machine {
         self.without_summary(&agent.id, &context.unwrap_or_default(), &error.to_string());
     }
 
-    /// The oldest entries are left out instead, and that is told.
+    /// Leaves out the oldest entries instead, with a warning.
     fn without_summary(&mut self, agent: &str, context: &str, why: &str) {
         if let Some(turn) = self.frame_mut().and_then(|frame| frame.agent_turn.as_mut()) {
             turn.summarization = SummarizationState::GivenUp;
@@ -134,9 +134,9 @@ impl Machine {
     }
 }
 
-/// What is asked for a summary.
+/// The request for a summary.
 pub(super) struct SummaryRequest {
     pub(super) coverage: SummaryCoverage,
-    /// `None`: nobody will be asked.
+    /// `None`: no model will be called.
     pub(super) messages: Option<Vec<synthdev_domain::message::ChatMessage>>,
 }

@@ -1,7 +1,7 @@
-//! Errands: items of loops, or a whole run, whose work sub-agents do (`agent: "@task"`, seed 004).
+//! Delegated tasks: items of loops, or a whole run, whose work sub-agents do (`agent: "@task"`).
 //!
-//! The machine itself makes no difference: it wants the same effects, and says of each whose errand it is. Who performs
-//! them is the driver's affair. Approvals never go to a sub-agent.
+//! The machine emits the same effects, and marks each with its task; the driver decides who performs them. Approvals
+//! never go to a sub-agent.
 
 use serde_json::{Map, Value};
 
@@ -18,7 +18,7 @@ use synthdev_domain::workflow::{PauseKind, PauseSpec, StateBody};
 /// Steps that a sub-agent does itself. All others are the run's own.
 const THEIRS: [&str; 2] = ["shell", "mcp"];
 
-/// What is handed to one sub-agent.
+/// The task of one sub-agent.
 #[derive(Clone, PartialEq, Debug)]
 pub struct DelegatedTask {
     /// Path name of the state with the loop; empty for a whole run.
@@ -35,11 +35,11 @@ pub struct DelegatedTask {
     pub workflow: WorkflowIx,
     /// What the names of its states begin with, in that workflow.
     pub scope: String,
-    /// What the sub-agent may see: its item, what it was given, and what it wrote so far.
+    /// The data that the sub-agent may see: its item, its inputs, and what it wrote so far.
     pub data: Map<String, Value>,
 }
 
-/// Whether a sub-agent may answer: what must be approved is for people.
+/// Whether a sub-agent may answer: approvals are for the user.
 pub(super) fn for_sub_agents(pause: &PauseSpec) -> bool {
     pause.kind != PauseKind::Approval
 }
@@ -55,7 +55,7 @@ impl Machine {
         self.sub_agents
     }
 
-    /// Errands that are not done, by their lanes.
+    /// Tasks that are not done, by their branches.
     pub fn open_tasks(&self) -> Vec<u64> {
         let own = |lane: &&Branch| lane.task_branch == Some(lane.id) && lane.phase != WaitState::Over;
         if self.sub_agents {
@@ -113,7 +113,7 @@ impl Machine {
         })
     }
 
-    /// Whose errand the answer to a call belongs to, where sub-agents can be reached.
+    /// The task that the answer to a call belongs to, where sub-agents can be reached.
     pub fn task_for_call(&self, call: CallId) -> Option<u64> {
         let lane = self.all_branches().find(|lane| lane.pending_call() == Some(call))?;
         lane.task_branch.filter(|_| self.sub_agents)
@@ -140,7 +140,7 @@ impl Machine {
             && self.task_for_call(call).is_some()
     }
 
-    /// Questions that sub-agents are to put to their users, by errand.
+    /// Questions that sub-agents put to their users, by task.
     pub fn delegated_prompts(&self) -> Vec<(u64, OpenPause)> {
         let asked = self.all_branches().filter(|lane| self.is_prompt(lane));
         asked.filter_map(|lane| Some((lane.task_branch?, self.open_pause_for(lane)?))).collect()
@@ -154,7 +154,7 @@ impl Machine {
         self.sub_agents && lane.task_branch.is_some()
     }
 
-    /// Somebody is there to ask although nobody is at this end.
+    /// A sub-agent can put the question to its user although no user is present in this process.
     pub(super) fn is_prompt(&self, lane: &Branch) -> bool {
         let asks = || {
             let frame = lane.frames.last()?;
@@ -167,9 +167,9 @@ impl Machine {
         open && wanted && self.is_task_branch(lane) && asks() == Some(true)
     }
 
-    /// A failure that nothing deals with ends the run for now: sub-agents are given nothing more, and what they were
-    /// given and did not hand in is asked for again when the run goes on. A sub-agent may come only after others have
-    /// ended, or never: the run does not wait for it.
+    /// An unhandled failure ends the run for now: sub-agents get no further steps, and steps that they have not handed
+    /// in are requested again when the run resumes. The run does not wait for them, because a sub-agent may come late
+    /// or never.
     pub(super) fn withdraws_delegation(&self) -> bool {
         let withdraws = self.spec.machine_version >= WITHDRAWS_SINCE;
         withdraws && self.sub_agents && !self.user_present && self.failed_branch().is_some()
@@ -180,7 +180,7 @@ impl Machine {
         self.failed_branch().filter(|_| self.withdraws_delegation()).and_then(|lane| self.wait_reason(lane))
     }
 
-    /// What the lane waits for is a sub-agent's to do.
+    /// What the branch waits for is a step of a sub-agent.
     pub(super) fn waits_for_sub_agent_result(&self, lane: &Branch) -> bool {
         let tool =
             || self.pending_invocation(lane).is_some_and(|(it, _)| self.needs_task_delegation(lane, &it));
@@ -210,8 +210,8 @@ impl Machine {
         self.is_task_branch(&self.branch) && THEIRS.contains(&invocation.tool.as_str())
     }
 
-    /// What sub-agents were to do unasked is asked about where they are gone, and what was allowed elsewhere where the run
-    /// has `arrived`.
+    /// Asks the user about tools that sub-agents would have run without a question where the sub-agents are gone, and
+    /// about tools that were allowed elsewhere where the run has `arrived`.
     pub(super) fn set_sub_agents(&mut self, sub_agents: bool, arrived: bool) {
         let left = std::mem::replace(&mut self.sub_agents, sub_agents) && !sub_agents;
         let judges_held = self.spec.machine_version >= JUDGES_HELD_SINCE;

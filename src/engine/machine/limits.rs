@@ -1,5 +1,5 @@
-//! Limits of visits and calls: reaching one goes to `on_limit`, else to a `catch` that names it, else asks, else
-//! pauses. Where nobody can be asked, a branch or item fails alone if that is tolerated.
+//! Limits of visits and calls: reaching one follows `on_limit`, else a `catch` that names it, else asks the user, else
+//! pauses. Without a user, a branch or item fails alone if that is tolerated.
 
 use super::{Branch, CallFrame, Machine, PendingQuestion, WaitState};
 use crate::branch::BudgetScope;
@@ -9,10 +9,10 @@ use synthdev_domain::ids::StateIx;
 use synthdev_domain::run_error::RunError;
 use synthdev_domain::workflow::{AgentFunction, StateBody, StateSpec, Workflow};
 
-/// Events of one input: a circle of states that do nothing must not fill the memory, whatever `max_steps` says.
+/// Most events of one input: a loop of states that do nothing must not fill the memory, whatever `max_steps` is.
 const RESTLESS: usize = 300_000;
 
-/// Where a reached limit leads, without a person.
+/// Where a reached limit leads without a user.
 #[derive(Clone, Copy, Debug)]
 enum LimitExit {
     OnLimit(StateIx),
@@ -55,7 +55,7 @@ impl Machine {
         true
     }
 
-    /// A limit was reached: what the workflow says, else a person, else the run pauses.
+    /// A limit was reached: the workflow handles it, else the user, else the run pauses.
     pub(super) fn on_limit_reached(&mut self, asked: PendingQuestion, limit: &str, value: u32, text: String) {
         if !self.is_chat() {
             let failure = self.with_location(limit_failure(limit, &text));
@@ -64,12 +64,12 @@ impl Machine {
             }
         }
         if self.is_chat() && !self.user_present {
-            // A conversation outlives its answers: this one ends here, with what its tools have done.
+            // A conversation outlives its answers: this answer ends, with the results of its tools.
             self.drop_visit();
             self.emit_warning("limit", format!("The limit {limit} was reached: {text}"));
             return self.ask_user(PendingQuestion::Message, UserQuestion::Message);
         }
-        // with nobody there the run is parked: what was done stays
+        // without a user the run is suspended: its results stay
         self.ask_user(asked, UserQuestion::Limit { limit: limit.to_owned(), value, text });
     }
 
@@ -96,7 +96,7 @@ impl Machine {
         let Some((lane, at, exit)) = self.find_exit(id, from, (asked, limit), &failure.code) else {
             return false;
         };
-        // what this lane waited for has just been answered
+        // the call that this branch waited for has just been answered
         self.branch.phase = WaitState::New;
         if !self.switch_branch(lane) {
             return false;
@@ -216,7 +216,7 @@ impl Machine {
     }
 }
 
-/// Reached by one branch or item, while the others can go on.
+/// Reached by one branch or item, while the others can continue.
 fn is_local(asked: PendingQuestion) -> bool {
     !matches!(asked, PendingQuestion::ModelCalls | PendingQuestion::Budget(BudgetScope::Run, _))
 }
@@ -256,8 +256,8 @@ pub(super) fn limit_failure(limit: &str, text: &str) -> RunError {
     })
 }
 
-/// Going on after executed tools is no new visit. Whether the input is the same is known only later, so a
-/// limit may be passed by one.
+/// Continuing after executed tools is no new visit. Whether the input is the same is known only later, so a limit may
+/// be exceeded by one.
 fn may_continue(frame: &CallFrame, workflow: &Workflow, state: &StateSpec) -> bool {
     let StateBody::Agent { agent, function: AgentFunction::SendUserMessage, .. } = &state.work else {
         return false;

@@ -8,8 +8,8 @@ use crate::model_caller::ModelCaller;
 use synthdev_domain::model::{ModelChoice, ModelError};
 
 impl Machine {
-    /// Lets the next model of the row take the place of one that could not be had, for the rest of the run and for
-    /// everybody who asks it. `false`: there is none, or all were tried in this visit, or trying elsewhere would not help.
+    /// Replaces an unavailable model by its next fallback, for the rest of the run and for every agent that uses it.
+    /// `false`: there is none, or all were tried in this turn, or another model would not help.
     pub(super) fn try_fallback_model(&mut self, agent: &ModelCaller, error: &ModelError) -> bool {
         let asked = agent.model_choice().clone();
         if !error.is_transient() || asked.fallback.is_empty() {
@@ -38,7 +38,7 @@ impl Machine {
         true
     }
 
-    /// Whoever asks something else by now was moved by another branch already.
+    /// Agents that already use another model were switched by another branch.
     fn switch_agents_to_fallback(&mut self, down: &ModelChoice) {
         let mut spec = (*self.spec).clone();
         for workflow in spec.program.workflows.iter_mut().map(Arc::make_mut) {

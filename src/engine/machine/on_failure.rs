@@ -1,6 +1,7 @@
-//! A state failed: what deals with it, from the innermost workflow outwards.
+//! A state failed: who handles it, from the innermost workflow outwards.
 //!
-//! How a single state deals with an error stands in `error_recovery`; here is who is asked, and what is left when nobody does.
+//! `error_recovery` decides how a single state handles an error; this file decides which state does, and what happens
+//! to an unhandled error.
 
 use super::{Machine, PendingQuestion, RunEvent, WaitState};
 use crate::effect::UserQuestion;
@@ -11,7 +12,7 @@ use synthdev_domain::workflow::StateBody;
 pub(super) const CHILD_FAILED: &str = "sub_workflow_failed";
 
 impl Machine {
-    /// The current state fails. A chat tells the error and waits for the next message.
+    /// The current state fails. A chat shows the error and waits for the next message.
     pub(super) fn fail_state(&mut self, failure: RunError) {
         let failure = self.with_location(failure);
         self.drop_visit();
@@ -22,7 +23,7 @@ impl Machine {
         self.handle_error(failure);
     }
 
-    /// It is a conversation, which goes on until somebody ends it.
+    /// The run is a conversation, which continues until the user ends it.
     pub fn is_chat(&self) -> bool {
         self.spec.program.workflows.first().is_some_and(|root| root.conversational)
     }
@@ -57,8 +58,8 @@ impl Machine {
         }
     }
 
-    /// The current state does not deal with it. A person is asked where it happened, so that what a child has
-    /// done is not lost, unless a state further out deals with it, or the workflow itself said that it fails.
+    /// The current state does not handle the error. The user is asked where it happened, so that the work of a child is
+    /// not lost, unless an outer state handles it, or the workflow itself fails on purpose.
     fn on_unhandled_error(&mut self, failure: RunError) {
         let top = self.branch.frames.len().saturating_sub(1);
         let declared =
@@ -73,7 +74,7 @@ impl Machine {
         self.handle_error(failure);
     }
 
-    /// With nobody there the run is parked as failed, and can be tried again later.
+    /// Without a user the run is suspended as failed, and can be retried later.
     fn ask_about_failure(&mut self, failure: RunError) {
         self.stop_visit_timers();
         let question = UserQuestion::Failed { failure: Box::new(failure) };
@@ -83,7 +84,7 @@ impl Machine {
         self.ask_user(PendingQuestion::Failed, question);
     }
 
-    /// The person wants it tried again: with new chances and new time.
+    /// The user retries the state: with new retries and a new time limit.
     pub(super) fn retry_failed_state(&mut self) {
         let speaks =
             self.current_state().is_some_and(|(_, state)| matches!(state.work, StateBody::Agent { .. }));
@@ -98,7 +99,7 @@ impl Machine {
         self.retry_state_work();
     }
 
-    /// Gives up a child workflow; gives its error as its parent's state sees it.
+    /// Ends a child workflow; returns its error as its parent's state sees it.
     fn abandon_child_workflow(&mut self, failure: RunError) -> RunError {
         let child = self.workflow().map(|workflow| workflow.name.clone()).unwrap_or_default();
         self.stop_timers();
@@ -107,7 +108,7 @@ impl Machine {
         child_failure(failure, &child, self.state_name())
     }
 
-    /// Nothing in this lane deals with the error.
+    /// No state of this branch handles the error.
     pub(super) fn end_failed(&mut self, failure: RunError) {
         if self.branch.parent.is_some() {
             self.stop_timers();

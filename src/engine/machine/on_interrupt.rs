@@ -1,6 +1,6 @@
-//! `SteeringAction::Interrupt`: a person stops the models in the middle of a word and says what shall be different.
+//! `SteeringAction::Interrupt`: the user stops the models in the middle of a reply and gives guidance.
 //!
-//! What had been said stays in the visit, marked, and so does what the person says to it; then the model is asked again.
+//! The partial reply stays in the turn, marked, followed by the guidance; then the model is called again.
 
 use super::{Branch, CallId, Effect, Machine, PendingQuestion, RunEvent, WaitState};
 use crate::agent_turn::{SummarizationState, TurnEntry};
@@ -41,7 +41,7 @@ impl Machine {
         self.stop_at_breakpoint(BreakSite::Model, self.state_name(), Some(Breakpoint::Now));
     }
 
-    /// Whoever stands before a model call goes on with a word of the person; anywhere else it waits to be read.
+    /// A branch before a model call continues with the guidance; elsewhere the guidance is queued.
     pub(super) fn continue_with_guidance(&mut self, place: BreakSite, answer: UserAnswer) {
         self.stop_before_model_calls = false;
         let UserAnswer::Text { text } = answer else { return };
@@ -67,7 +67,7 @@ impl Machine {
         });
     }
 
-    /// The current lane stands before its next model call, because the run was interrupted.
+    /// Stops the current branch before its next model call, because the run was interrupted.
     pub(super) fn breaks_for_interrupt(&mut self) -> bool {
         if !self.stop_before_model_calls {
             return false;

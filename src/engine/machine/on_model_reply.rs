@@ -69,7 +69,7 @@ impl Machine {
         });
     }
 
-    /// The agent's own last response, whoever writes next.
+    /// The agent's own last response, whichever agent writes next.
     fn remember_last_response(&mut self, text: &str, calls: &[ToolCall], parsing: &[ToolCall]) {
         let Some(frame) = self.frame_mut() else { return };
         let Some(ix) = frame.agent_turn.as_ref().map(|turn| turn.agent) else { return };

@@ -1,6 +1,6 @@
-//! `Input::Resumed`: a run that was parked, or whose process died, goes on.
+//! `Input::Resumed`: a suspended run, or one whose process died, resumes.
 //!
-//! The driver does again what was asked for and never answered; here is what the run itself has to decide.
+//! The driver repeats effects without an answer; this file has the decisions of the run itself.
 
 use serde_json::Value;
 
@@ -30,13 +30,13 @@ impl Machine {
             });
         }
         if self.is_halted {
-            // the questions of other lanes are shown first, and must not make it forget which state comes next
+            // the questions of other branches come first, and must not make this branch lose its next state
             self.ready_branches.push_front(self.branch.id);
             self.branch.breakpoint_passed = true;
         }
-        // time that is up is nobody who takes it up: a person may look at what stands elsewhere
+        // a time limit alone is no user: a user may be looking at a stopped branch
         let by_time = self.spec.machine_version >= RESTS_SINCE && only_time(&given);
-        // nor does it set going what was paused
+        // nor does it resume a run that was paused
         let stays = by_time && self.is_suspending;
         (self.is_suspended, self.is_stopping, self.is_halted) = (false, stays, false);
         let left_park = !stays && self.leave_suspension();
@@ -63,7 +63,7 @@ impl Machine {
             self.ask_about_interrupted_call(call, reason);
         }
         if !present && !by_time {
-            // who takes it up without looking wants it to go on
+            // a resume without a user means to continue
             self.continue_all_breakpoints();
         }
         if let Some(stops) = stops {
@@ -73,7 +73,7 @@ impl Machine {
         for input in given {
             self.run_ready_branches();
             if left_park && self.is_halted {
-                // it stands before a step that one of the others has come to
+                // it is stopped before a step that one of the other branches has reached
                 return;
             }
             if self.activate_branch_for(&input) {
@@ -84,10 +84,10 @@ impl Machine {
         self.wake_waiting_branches();
     }
 
-    /// Whether an answer fits an open question, before it is given.
+    /// Checks an answer against an open question, before it is applied.
     ///
     /// # Errors
-    /// Everything that is wrong with it, for the person.
+    /// Every mistake in the answer, as text for the user.
     pub fn validate_answer_to(&self, call: CallId, given: &UserAnswer) -> Result<(), String> {
         let Some(lane) = self.all_branches().find(|lane| lane.pending_call() == Some(call)) else {
             return Err("nobody waits for it".to_owned());
@@ -140,7 +140,7 @@ impl Machine {
         self.skip_budgets(self.now.0.saturating_sub(before.0).max(0));
     }
 
-    /// What is still open is shown to whoever is here now.
+    /// Shows the open questions to the user who is present now.
     fn reissue_open_questions(&mut self, answered: &[CallId]) {
         if !self.user_present {
             return;
@@ -188,13 +188,13 @@ impl Machine {
         let (tool, arguments) = (invocation.tool, invocation.arguments);
         let question =
             UserQuestion::Uncertain { began: call, state: self.state_name(), tool, arguments, reason };
-        // told with the other open questions
+        // shown with the other open questions
         self.branch.question = Some(question);
         self.branch.waiting_since = self.now;
         self.branch.phase = WaitState::Person(self.next_call(), PendingQuestion::Uncertain);
     }
 
-    /// Somebody has looked whether the tool took effect.
+    /// The user has checked whether the tool took effect.
     pub(super) fn on_certain(&mut self, answer: UserAnswer) {
         let Some(UserQuestion::Uncertain { began, .. }) = self.branch.question else { return };
         let Some((invocation, risk)) = self.current_invocation() else { return };
@@ -231,7 +231,7 @@ fn only_time(given: &[Input]) -> bool {
     !given.is_empty() && given.iter().all(|input| matches!(input, Input::Elapsed { .. }))
 }
 
-/// The result that somebody says it had.
+/// The result that the user reports.
 fn claimed_outcome(value: Value) -> ToolOutcome {
     let content = if value.is_null() { "done".to_owned() } else { plain_text(&value) };
     ToolOutcome {

@@ -1,4 +1,4 @@
-//! `Input::Returned`: a run that goes back, or a fork, stands before a step with everything as it was then.
+//! `Input::Returned`: a run that is rewound, or a fork, is before a step again with the state it had then.
 
 use serde_json::{Map, Value};
 
@@ -7,7 +7,7 @@ use crate::input::RewindInput;
 use synthdev_domain::journal::RunStatus;
 
 impl Machine {
-    /// Stands still before the n-th state is entered. Replays use it for the last input that still counts.
+    /// Stops before the n-th state is entered. Replays use it for the last input that still counts.
     pub fn halt_before(&mut self, step: u32) {
         self.halt_before_step = Some(step);
     }
@@ -16,7 +16,7 @@ impl Machine {
         self.is_halted
     }
 
-    /// `common_data` where the run stands: of the workflow whose state comes next.
+    /// `common_data` of the workflow whose state comes next.
     pub fn data(&self) -> Map<String, Value> {
         self.frame().map(|frame| Map::clone(&frame.data)).unwrap_or_default()
     }
@@ -42,7 +42,7 @@ impl Machine {
             // a fork is a run of its own: it is undone to where it begins
             self.initial_snapshot = None;
         }
-        // while it stands still, somebody may change the files
+        // the user may change files while the run is stopped
         self.needs_step_snapshot = true;
         (self.status, self.error, self.result, self.is_suspended) = (RunStatus::Paused, None, None, true);
     }

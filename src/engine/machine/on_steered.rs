@@ -1,8 +1,8 @@
-//! `Input::Steered`: breakpoints, step mode, and values that a person sets while the run stands still.
+//! `Input::Steered`: breakpoints, step mode, and values that the user sets while the run is stopped.
 //!
-//! Where a lane stands is a question like any other: it is recorded, asked again after a crash, and parked where nobody
-//! is there. While one branch stands, the others stand before their next state, so that nothing moves under the hands
-//! of who looks.
+//! A stopped branch is a question like any other: it is recorded, asked again after a crash, and suspended without a
+//! user. While one branch is stopped, the others stop before their next state, so that nothing changes while the user
+//! looks.
 
 use serde_json::Value;
 
@@ -53,7 +53,7 @@ impl Machine {
         }
     }
 
-    /// Besides where it stands still already.
+    /// Adds breakpoints to the present ones.
     pub(super) fn also_stop(&mut self, more: BreakpointSet) {
         self.breakpoints.step |= more.step;
         for point in more.points {
@@ -64,13 +64,13 @@ impl Machine {
         self.emit_breakpoints();
     }
 
-    /// Where it stands still from now on.
+    /// Reports where the run stops from now on.
     pub(super) fn emit_breakpoints(&mut self) {
         let BreakpointSet { step, points } = self.breakpoints.clone();
         self.emit_event(RunEvent::Breakpoints { step, points });
     }
 
-    /// Every lane that stands goes on.
+    /// Every stopped branch continues.
     pub(super) fn continue_all_breakpoints(&mut self) {
         (self.step_mode, self.stop_before_model_calls) = (false, false);
         let mut standing: Vec<(CallId, u64)> = self
@@ -91,7 +91,7 @@ impl Machine {
         }
     }
 
-    /// The current lane goes on from where it stands.
+    /// The current branch continues from its breakpoint.
     pub(super) fn continue_from_breakpoint(&mut self) {
         let WaitState::Person(_, PendingQuestion::Break(place)) = self.branch.phase else { return };
         self.branch.phase = WaitState::New;
@@ -111,7 +111,7 @@ impl Machine {
         }
     }
 
-    /// The current lane stands before a state, or will enter it now.
+    /// Whether the current branch stops before a state; `false`: it enters the state now.
     pub(super) fn breaks_before_state(&mut self, target: StateIx) -> bool {
         if std::mem::take(&mut self.branch.breakpoint_passed)
             || self.breakpoints.is_empty() && !self.step_mode
@@ -144,7 +144,7 @@ impl Machine {
         true
     }
 
-    /// The current lane stands before its next model call, because so much was spent.
+    /// Stops the current branch before its next model call if a spending breakpoint is reached.
     pub(super) fn breaks_before_call(&mut self) -> bool {
         if self.breaks_for_interrupt() {
             return true;
@@ -157,7 +157,7 @@ impl Machine {
         true
     }
 
-    /// The current lane stands before a tool.
+    /// Stops the current branch before a tool.
     pub(super) fn breaks_before_tool(&mut self, tool: &str) -> bool {
         if std::mem::take(&mut self.branch.breakpoint_passed) || self.breakpoints.points.is_empty() {
             return false;
@@ -169,7 +169,7 @@ impl Machine {
         true
     }
 
-    /// The largest amount that was reached; what was reached no longer stops it.
+    /// The largest amount that was reached; a reached amount does not stop the run again.
     fn spend_reached(&mut self) -> Option<Breakpoint> {
         if !self.breakpoints.points.iter().any(|point| matches!(point, Breakpoint::Spend { .. })) {
             return None;
@@ -191,7 +191,7 @@ impl Machine {
         self.ask_user(PendingQuestion::Break(place), UserQuestion::Break { state, point });
     }
 
-    /// Changes data where somebody waits; anywhere else a script may be about to change it.
+    /// Changes data only where a branch waits for the user; elsewhere a script may be about to change it.
     fn on_set(&mut self, call: Option<CallId>, set: Vec<(Vec<String>, Value)>) {
         let waits = |phase: &WaitState| matches!(phase, WaitState::Person(..) | WaitState::Approval(_));
         let lane = self
@@ -211,7 +211,7 @@ impl Machine {
     }
 }
 
-/// Why a run that stands at a breakpoint has not gone on.
+/// Why a run that is stopped at a breakpoint has not continued.
 pub(super) fn breakpoint_failure(state: &str, point: Option<&Breakpoint>) -> RunError {
     let title = match point {
         None => "The run stands still",

@@ -1,4 +1,4 @@
-//! `pause` states: a question whose answer is the state's result, and what the person says unasked.
+//! `pause` states: a question whose answer is the state's result, and queued messages of the user.
 
 use serde_json::{Map, Value};
 
@@ -58,13 +58,13 @@ impl Machine {
         self.ask_user(PendingQuestion::Pause, question);
     }
 
-    /// What was said before and fits no state `resume`.
+    /// A queued message, if the workflow has no state `resume` for it.
     fn take_said(&mut self) -> Option<String> {
         let resumes = self.spec.program.workflows.first().is_some_and(|root| root.resume.is_some());
         if resumes { None } else { self.next_available_message() }
     }
 
-    /// Nobody will answer: the default counts at once, `on_timeout` when its time has come; else the run waits.
+    /// Without a user: the default counts at once, `on_timeout` when its time has come; else the run waits.
     fn continue_without_answer(&mut self, pause: &PauseSpec) -> bool {
         if let Some(value) = &pause.default {
             self.store_pause_default(pause, value);
@@ -115,7 +115,7 @@ impl Machine {
         }
     }
 
-    /// A default stands where an answer would.
+    /// Stores a default as an answer.
     fn store_pause_default(&mut self, pause: &PauseSpec, value: &Value) {
         let stored = self.current_state().is_some_and(|(_, state)| state.store.is_some());
         let kept = pause.kind == PauseKind::Outputs && !stored;
@@ -124,7 +124,7 @@ impl Machine {
         }
     }
 
-    /// Without an `output`, each value stands under its own name.
+    /// Without an `output`, each value is stored under its own name.
     fn store_pause_outputs(&mut self, value: &Value) {
         let Some(set) = value.as_object().cloned().filter(|set: &Map<String, Value>| !set.is_empty()) else {
             return;
@@ -136,7 +136,7 @@ impl Machine {
         }
     }
 
-    /// Nobody has answered in time: the default, another state, or an error.
+    /// The time for an answer is up: the default, another state, or an error.
     pub(super) fn on_pause_deadline(&mut self) {
         if let WaitState::Approval(call) = self.branch.phase {
             return self.on_approval_timeout(call);
@@ -177,7 +177,7 @@ impl Machine {
         }
     }
 
-    /// Words that nobody asked for answer whoever waits for words; else they are kept.
+    /// A message of the user answers the first branch that waits for text; else it is queued.
     pub(super) fn on_user_message(&mut self, text: String) {
         if let Some((lane, call)) = self.branch_awaiting_text()
             && self.switch_branch(lane)
@@ -202,7 +202,7 @@ impl Machine {
         })
     }
 
-    /// At a transition of the whole workflow: what was said goes to the state `resume`.
+    /// At a transition of the whole workflow: a queued message goes to the state `resume`.
     pub(super) fn take_resume(&mut self) -> Option<synthdev_domain::ids::StateIx> {
         if self.branch.parent.is_some() || self.branch.frames.len() != 1 {
             return None;

@@ -1,7 +1,7 @@
-//! What the person said unasked, until somebody takes it.
+//! Queued messages of the user, until a state or script takes them.
 //!
-//! A script sees a copy of it and tells afterwards how much it took. Until then what it was offered is offered to
-//! nobody else, so that no text is taken twice; what it did not take stays.
+//! A script gets a copy and reports afterwards how many it took. Until then these are not offered to another script, so
+//! that no text is taken twice; the rest stays queued.
 
 use std::collections::BTreeSet;
 
@@ -25,7 +25,7 @@ impl Machine {
         self.queued_messages.remove(free).map(|said| said.text)
     }
 
-    /// `false`: somebody has taken it already.
+    /// `false`: a state or script has taken it already.
     pub(super) fn take_back(&mut self, text: &str) -> bool {
         let at = self.queued_messages.iter().position(|said| said.text == text);
         at.and_then(|at| self.queued_messages.remove(at)).is_some()
@@ -45,8 +45,8 @@ impl Machine {
         .collect()
     }
 
-    /// A script has succeeded and took so many of the texts that it was offered; one that is gone meanwhile is not
-    /// made up for by another.
+    /// A script has succeeded and took `count` of the texts that it was offered; another text does not replace one that
+    /// was withdrawn meanwhile.
     pub(super) fn consume_offered(&mut self, call: CallId, count: usize) {
         if !self.offers_each_once() {
             return;
@@ -75,14 +75,14 @@ impl Machine {
         }
     }
 
-    /// A script is over: what it did not take is anybody's.
+    /// The script has ended: texts that it did not take are available again.
     pub(super) fn release_offer(&mut self, call: CallId) {
         for said in self.queued_messages.iter_mut().filter(|said| said.offered_to == Some(call)) {
             said.offered_to = None;
         }
     }
 
-    /// The calls that are waited for: a script that was given up takes nothing any more.
+    /// The pending calls: an abandoned script takes nothing any more.
     fn scripts_reading_queue(&self) -> BTreeSet<CallId> {
         if self.offers_each_once() {
             self.all_branches().filter_map(Branch::pending_call).collect()

@@ -1,16 +1,16 @@
-//! Which lane an input is for, and letting every lane go on as far as it can.
+//! Which branch an input is for, and running every branch as far as it can go.
 
 use super::snapshot_progress::SnapshotProgress;
 use super::{Branch, Effect, Input, Machine, PendingQuestion, WaitState};
 use synthdev_domain::ids::StateIx;
 
 impl Machine {
-    /// Makes the lane current that an input is for. `false`: nobody waits for it any more, because a cancel, a
+    /// Makes the branch current that an input is for. `false`: no branch waits for it any more, because a cancel, a
     /// time limit or a finished join overtook it.
     pub(super) fn activate_branch_for(&mut self, input: &Input) -> bool {
-        // a run that ends in a branch has no other lane left
+        // a run that ends in a branch has no other branch left
         let Some(call) = input.answered_call() else {
-            // a run that goes back stands in the lane that is about to enter its state
+            // a rewound run is in the branch that is about to enter its state
             let stands = matches!(input, Input::Returned(_) | Input::Resumed(_) | Input::Stopped { .. });
             return stands || self.branch.phase == WaitState::Ending || self.switch_branch(0);
         };
@@ -31,13 +31,13 @@ impl Machine {
         true
     }
 
-    /// Goes back to a lane and gives up the current one.
+    /// Switches to a branch and discards the current one.
     pub(super) fn switch_and_discard(&mut self, id: u64) -> Option<Branch> {
         let next = self.branches.remove(&id)?;
         Some(std::mem::replace(&mut self.branch, next))
     }
 
-    /// Runs until every lane waits for something outside.
+    /// Runs until every branch waits for an input.
     pub(super) fn run_ready_branches(&mut self) {
         if self.is_halted {
             return;
@@ -73,7 +73,7 @@ impl Machine {
         }
     }
 
-    /// Where the current lane goes, unless it stands before that.
+    /// Where the current branch continues, unless it stops before that.
     fn next_state(&mut self) -> Option<StateIx> {
         if matches!(self.branch.phase, WaitState::Person(_, PendingQuestion::Break(_))) {
             None
@@ -92,7 +92,7 @@ impl Machine {
         }
     }
 
-    /// Stops everything but what the current lane waits for: the input at hand has just answered that.
+    /// Stops everything but the call that the current branch waits for: the current input has answered that one.
     pub(super) fn stop_other_work(&mut self) {
         for frame in &mut self.branch.frames {
             for call in frame.take_timers() {
@@ -120,7 +120,7 @@ impl Machine {
         self.stop_other_work();
     }
 
-    /// Stops every branch and item of the current lane, with all that they have started.
+    /// Stops every branch and item of the current branch, with all that they have started.
     pub(super) fn stop_branches(&mut self) {
         if self.branch.fork.as_ref().is_some_and(|fork| !fork.running_branches.is_empty()) {
             self.note_stopped_calls(false);

@@ -1,4 +1,4 @@
-//! Snapshots run beside the work; only a tool that changes things waits for them (architecture §6).
+//! Snapshots are taken beside the work; only a tool that changes files waits for them.
 
 use super::snapshot_progress::SnapshotProgress;
 use super::{Branch, CallId, Effect, Machine, PendingQuestion, RunEvent, WaitState};
@@ -102,14 +102,14 @@ impl Machine {
         self.spec.program.workflows.first().is_some_and(|root| root.snapshot == SnapshotPolicy::Required)
     }
 
-    /// Nothing may go on where a snapshot is required and is not there, or not whole.
+    /// Ends the run: a snapshot is required, and it is missing or incomplete.
     fn refuse_without(&mut self, reason: String, hint: &str) {
         self.stop_all();
         let mut failure = RunError::new("snapshot", "No snapshot could be taken", reason).with_hint(hint);
         if self.spec.program.workflows.first().is_some_and(|root| root.conversational) {
             return self.fail_state(failure);
         }
-        // not for `catch`: nothing may go on without it
+        // no `catch` applies: nothing may continue without it
         failure.state = Some(self.state_name());
         self.drop_visit();
         self.end_run(failure);
@@ -140,7 +140,7 @@ impl Machine {
         self.wake_waiting_branches();
     }
 
-    /// Whether a tool that changes things may run now; otherwise the phase says what is waited for.
+    /// Whether a tool that changes files may run now; otherwise the phase has what the branch waits for.
     pub(super) fn snapshot_allows(&mut self) -> bool {
         match self.snapshot.clone() {
             SnapshotProgress::None | SnapshotProgress::Taken => true,

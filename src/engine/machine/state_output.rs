@@ -1,4 +1,4 @@
-//! The result of a state's work: what scripts read as `context`, and where `output` puts it (§1.1 line 5).
+//! The result of a state's work: what scripts read as `context`, and where `output` puts it.
 
 use serde_json::{Value, json};
 
@@ -18,7 +18,7 @@ impl Machine {
         self.store_result(value);
     }
 
-    /// Checks and stores the result as `output` says, then judges the transitions.
+    /// Checks and stores the result by the rules of `output`, then evaluates the transitions.
     pub(super) fn store_result(&mut self, value: Value) {
         let Some((_, state)) = self.current_state() else { return };
         if let Some(store) = &state.store {

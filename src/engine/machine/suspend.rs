@@ -1,8 +1,8 @@
-//! A run that waits for somebody who is not there is parked: every lane stays where it is, so that going on repeats
-//! nothing and loses nothing.
+//! A run that waits for an absent user is suspended: every branch stays where it is, so that resuming repeats nothing
+//! and loses nothing.
 //!
-//! Before that, whatever has begun comes to its end; after a failure, or when the person wants to leave, no further
-//! model or tool is called.
+//! Before that, effects in progress complete; after a failure, or when the user pauses the run, no further model or
+//! tool is called.
 
 use super::join::branch_failure;
 use super::limits::limit_failure;
@@ -23,13 +23,13 @@ use synthdev_domain::workflow::StateBody;
 const BY_YOU: &str = "stopped by you";
 
 impl Machine {
-    /// Whether somebody waits for the answer to a call; what nobody waits for needs not be done.
+    /// Whether a branch or the run waits for the answer to a call; the driver need not perform any other.
     pub fn awaits_call(&self, call: CallId) -> bool {
         self.snapshot == SnapshotProgress::Pending(call)
             || self.all_branches().any(|lane| lane.awaits_call(call))
     }
 
-    /// What the run waits for, in the order of its lanes.
+    /// What the run waits for, in the order of its branches.
     pub fn open_pauses(&self) -> Vec<OpenPause> {
         if let Some(target) = self.branch.next_state.filter(|_| self.is_halted) {
             let message = format!("stands before step {}", self.step_count + 1);
@@ -45,30 +45,30 @@ impl Machine {
         lanes.sort_by_key(|lane| lane.id);
         let mut pauses: Vec<OpenPause> = lanes.iter().filter_map(|lane| self.open_pause_for(lane)).collect();
         if let (true, true, Some(first)) = (self.is_suspended, pauses.is_empty(), lanes.first()) {
-            // what was asked has run out of time meanwhile: the run only waits to be taken up again
+            // the questions have timed out meanwhile: the run only waits to be resumed
             pauses.push(self.plain_pause(first));
         }
         pauses
     }
 
-    /// Nobody is asked anything: it was stopped.
+    /// A pause without a question: the run was stopped.
     fn plain_pause(&self, lane: &Branch) -> OpenPause {
         let enters =
             lane.next_state.filter(|_| lane.id == self.branch.id).map(|target| self.state_path(target));
         let state = enters.unwrap_or_else(|| self.state_path_in(lane, lane.frames.len().saturating_sub(1)));
         let message = if self.is_suspending { "paused" } else { BY_YOU };
         let pause = open_pause(CallId(0), state, PauseReason::User, message.to_owned(), self.now);
-        // where a person was there, or wants it to stand, a person says how it goes on
+        // if a user was present, or stops the run step by step, the user decides how it continues
         let free = self.is_suspending && !self.user_present && !self.step_mode;
         OpenPause { kind: free.then(|| FREE.to_owned()), ..pause }
     }
 
-    /// A person who is there is asked something: others see that, too.
+    /// A user who is present has an open question: lists show that, too.
     pub(super) fn has_open_question(&self) -> bool {
         self.user_present && self.all_branches().any(|lane| is_waiting(&lane.phase))
     }
 
-    /// What is asked of it now, for lists: others need not know all of it.
+    /// The open questions, for lists; these need not show all of a question.
     pub(super) fn open_question_previews(&self) -> Vec<OpenPause> {
         /// Questions, and characters of each.
         const SHOWN: usize = 16;
@@ -86,10 +86,10 @@ impl Machine {
         open
     }
 
-    /// What is recorded of a run that stands still takes only what sets it going again.
+    /// A stopped run accepts only inputs that resume it.
     pub(super) fn accepts_input(&self, input: &Input) -> bool {
         if matches!(input, Input::Stopped { .. }) {
-            // what is paid is paid, also when nothing goes on
+            // cost counts even if the run does not continue
             return !self.is_halted;
         }
         let wakes = matches!(input, Input::Resumed(_) | Input::Cancelled { .. });
@@ -104,7 +104,7 @@ impl Machine {
         self.is_stopping || !self.user_present && self.failed_branch().is_some()
     }
 
-    /// The person leaves a question open: a chat goes back to waiting, a workflow stands still.
+    /// The user leaves a question open: a chat waits again, a workflow is suspended.
     pub(super) fn suspend_for_user(&mut self) {
         if !self.is_chat() {
             self.is_stopping = true;
@@ -114,13 +114,13 @@ impl Machine {
             }
             return;
         }
-        // A conversation outlives its answers: this one ends here, with what its tools have done.
+        // A conversation outlives its answers: this answer ends, with the results of its tools.
         self.drop_visit();
         self.emit_warning("limit", BY_YOU);
         self.ask_user(PendingQuestion::Message, UserQuestion::Message);
     }
 
-    /// Somebody else wants to take it up.
+    /// Another process wants to resume the run.
     pub(super) fn suspend_for_handover(&mut self) {
         if self.is_chat() {
             return;
@@ -144,7 +144,7 @@ impl Machine {
         true
     }
 
-    /// Lanes that were kept from entering a state do so now. `false`: it was not to be parked.
+    /// Branches that were kept from entering a state enter it now. `false`: the run was not being suspended.
     pub(super) fn leave_suspension(&mut self) -> bool {
         let parking = std::mem::take(&mut self.is_suspending);
         if parking {
@@ -174,14 +174,14 @@ impl Machine {
         self.push_effect(Effect::Finish);
     }
 
-    /// Every lane waits for a person, or for one that does.
+    /// Every branch waits for the user, or for a branch that does.
     pub(super) fn is_idle(&self) -> bool {
         let withdraws = self.withdraws_delegation();
         let still = |lane: &Branch| match lane.phase {
             _ if self.is_suspending && lane.next_state.is_some() => true,
             WaitState::Person(_, asked) => asked != PendingQuestion::Message && !self.is_prompt(lane),
             WaitState::Approval(_) | WaitState::Fork | WaitState::Held | WaitState::ToolHeld => true,
-            // what is left of its time runs when somebody takes it up
+            // the rest of its time runs after the run is resumed
             WaitState::Timer(_) => self.is_suspending,
             WaitState::Model(_) | WaitState::Tool(_) => withdraws && self.waits_for_sub_agent_result(lane),
             WaitState::New
@@ -256,7 +256,7 @@ impl Machine {
         Some(pause)
     }
 
-    /// Why a lane waits, as an error of the run.
+    /// Why a branch waits, as an error of the run.
     pub(super) fn wait_reason(&self, lane: &Branch) -> Option<RunError> {
         let top = lane.frames.len().checked_sub(1)?;
         let state = self.state_path_in(lane, top);
@@ -287,7 +287,7 @@ impl Machine {
         Some(failure)
     }
 
-    /// What the `delegate` state asks for in which a lane is.
+    /// The request of the `delegate` state that a branch is in.
     fn delegation_request(&self, lane: &Branch, message: &str) -> Option<DelegationRequest> {
         let frame = lane.frames.last()?;
         let state = self.spec.program.workflows.get(frame.workflow.0)?.state(frame.state)?;
@@ -295,7 +295,7 @@ impl Machine {
         pause.request.as_ref().map(|request| request.build_request(message, pause.ttl_ms))
     }
 
-    /// What is asked, for those who decide.
+    /// The question, for the user who decides.
     fn approval_message(&self, lane: &Branch) -> String {
         let asked = self.pending_invocation(lane);
         asked
@@ -320,7 +320,7 @@ impl Machine {
         frame.agent_turn.as_ref().and_then(|turn| workflow.agent(turn.agent)).map(|agent| agent.id.clone())
     }
 
-    /// The path name of the state in which a frame of a lane is.
+    /// The path name of the state that a frame of a branch is in.
     pub(super) fn state_path_in(&self, lane: &Branch, at: usize) -> String {
         let frame = lane.frames.get(at);
         let named = frame.and_then(|frame| {
@@ -330,7 +330,7 @@ impl Machine {
         named.unwrap_or_default()
     }
 
-    /// A failure as the run as a whole would tell it: through every child workflow and branch around it.
+    /// A failure with the path that the whole run shows: through every child workflow and branch around it.
     fn seen_outside(&self, lane: &Branch, mut failure: RunError) -> RunError {
         for at in (1..lane.frames.len()).rev() {
             let child =

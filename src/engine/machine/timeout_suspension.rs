@@ -1,7 +1,7 @@
-//! Time limits of states rest where a lane stands still: whoever looks, or types what shall be different, takes nothing
-//! of them. That of a workflow is for all that happens meanwhile, and goes on.
+//! Time limits of states are suspended while a branch is stopped: the time in which the user looks or types does not
+//! count. The limit of a workflow covers that time too, and keeps running.
 //!
-//! A state around several branches rests as soon as one of them stands: nothing new begins there by then.
+//! A state around several branches is suspended as soon as one of them stops: no other begins a new state by then.
 
 use std::collections::BTreeSet;
 
@@ -9,8 +9,8 @@ use super::{Effect, Machine, PendingQuestion, WaitState};
 use crate::run_spec::RESTS_SINCE;
 
 impl Machine {
-    /// After each input: stops the time limits of lanes that stand, and of what is around them; those of all others go
-    /// on with what was left.
+    /// After each input: suspends the time limits of stopped branches and of the states around them; all others
+    /// continue with their remaining time.
     pub(super) fn suspend_stopped_timeouts(&mut self) {
         let concerns = self.timeouts_suspended || self.step_mode;
         if !concerns || self.spec.machine_version < RESTS_SINCE || self.branch.phase == WaitState::Over {
@@ -24,7 +24,7 @@ impl Machine {
         }
     }
 
-    /// Lanes that stand, and all around them.
+    /// Stopped branches, and all branches around them.
     fn stopped_branches(&self) -> BTreeSet<u64> {
         let mut still = BTreeSet::new();
         for lane in self.all_branches() {

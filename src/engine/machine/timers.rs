@@ -1,4 +1,4 @@
-//! Timers: those that ran out, and stopping those that are no longer needed. A late one finds nobody who waits.
+//! Timers: those that fired, and stopping those that are no longer needed. A late one finds no branch that waits.
 
 use super::{BranchContinuation, CallId, Effect, Machine, PendingQuestion, RunEvent, WaitState};
 use crate::time_limit::TimeLimit;
@@ -16,7 +16,7 @@ impl Machine {
             };
         }
         if self.branch.phase == WaitState::Person(call, PendingQuestion::Pause) {
-            // whoever was to answer it has gone
+            // no user or sub-agent is left to answer it
             return self.on_pause_deadline();
         }
         let Some(at) = self.branch.frames.iter().position(|frame| frame.timers().any(|timer| timer == call))
@@ -54,11 +54,11 @@ impl Machine {
         }
     }
 
-    /// Stops what the current lane itself waits for.
+    /// Stops what the current branch itself waits for.
     fn stop_pending(&mut self) {
         self.withdraw_pending();
         self.branch.phase = WaitState::New;
-        // it may have stood before a state that is not entered now
+        // the branch may have been stopped before a state that it does not enter now
         self.branch.next_state = None;
     }
 
@@ -67,7 +67,8 @@ impl Machine {
         self.withdraw_wait(&self.branch.phase.clone(), self.branch.was_shown);
     }
 
-    /// Stops what a lane waits for. A question or an approval is told to be closed: nobody waits for its answer.
+    /// Stops what a branch waits for. Closes a question or an approval that was shown, because its answer is not
+    /// needed.
     pub(super) fn withdraw_wait(&mut self, phase: &WaitState, shown: bool) {
         let Some(call) = phase.pending_call() else { return };
         if matches!(phase, WaitState::Person(..) | WaitState::Approval(_)) {
@@ -79,7 +80,7 @@ impl Machine {
         self.push_effect(Effect::Abort { call });
     }
 
-    /// Gives up everything that was started from the state in which a frame of this lane is.
+    /// Stops everything that was started from the state that a frame of this branch is in.
     pub(super) fn unwind_to(&mut self, at: usize) {
         self.stop_branches();
         if let Some(fork) = self.branch.fork.take() {
@@ -122,7 +123,7 @@ impl Machine {
         TimeLimit::running_until(self.set_timer(delay_ms, false), ends)
     }
 
-    /// `wall`: the time of the world, not only that in which the run is driven.
+    /// `wall`: wall-clock time; otherwise time counts only while the run is driven.
     pub(super) fn set_timer(&mut self, delay_ms: u64, wall: bool) -> CallId {
         let call = self.next_call();
         self.push_effect(Effect::SetTimer { call, delay_ms, is_wall_clock: wall });

@@ -14,7 +14,7 @@ use synthdev_domain::run_error::RunError;
 use synthdev_domain::tool::{ASK_PERSON, ToolInvocation, ToolOutcome, ToolRisk, ToolSpec};
 
 impl Machine {
-    /// Goes on with the next waiting call, or with the visit when none is left.
+    /// Continues with the next waiting call, or with the turn when none is left.
     pub(super) fn next_tool(&mut self) {
         while let Some((agent, call)) = self.pending_tool_call(&self.branch) {
             let (agent_id, name, original) = (agent.id.clone(), call.name.clone(), call.original.clone());
@@ -49,7 +49,7 @@ impl Machine {
         self.after_tools();
     }
 
-    /// Where nobody is there and the workflow itself deals with a refusal, it is refused at once.
+    /// Without a user, and if the workflow itself handles a refusal, the call is refused at once.
     pub(super) fn ask_approval(&mut self, invocation: ToolInvocation, risk: ToolRisk) {
         if !self.user_present && self.is_dealt_with("tool.denied") {
             return self.not_approved(&invocation);
@@ -65,7 +65,7 @@ impl Machine {
         }
     }
 
-    /// An approval does not wait for ever, if the policy says so.
+    /// Sets the deadline of an approval, if the policy has one.
     fn approval_deadline_from_now(&mut self) -> Option<Timestamp> {
         let ms = self.approvals.deadline_s.saturating_mul(1_000);
         if ms == 0 {
@@ -76,21 +76,21 @@ impl Machine {
         Some(self.time_after(ms))
     }
 
-    /// Whoever is here now has all the time to answer; what ran out while nobody could see it does not count.
+    /// A user who is present now has all of the time to answer; time without a user does not count.
     pub(super) fn renew_deadline(&mut self) {
         self.stop_ttl();
         self.branch.waiting_since = self.now;
         self.approval_deadline_from_now();
     }
 
-    /// When the approval that a lane waits for is denied by itself.
+    /// When the approval that a branch waits for is denied by itself.
     pub(super) fn approval_deadline(&self, lane: &Branch) -> Option<Timestamp> {
         lane.frames.last()?.visit.pause_timer?;
         let ms = i64::try_from(self.approvals.deadline_s.saturating_mul(1_000)).unwrap_or(i64::MAX);
         Some(Timestamp(lane.waiting_since.0.saturating_add(ms)))
     }
 
-    /// Nobody has answered in time: that is a no.
+    /// The deadline has passed without an answer: the call is denied.
     pub(super) fn on_approval_timeout(&mut self, call: CallId) {
         if self.branch.was_shown {
             self.push_effect(Effect::Abort { call });
@@ -112,7 +112,7 @@ impl Machine {
         );
     }
 
-    /// The call in front of a lane's reply, and the agent that made it.
+    /// The first unanswered call of a branch's reply, and the agent that made it.
     fn pending_tool_call<'a>(&'a self, lane: &'a Branch) -> Option<(&'a AgentSpec, &'a ToolCall)> {
         let frame = lane.frames.last()?;
         let turn = frame.agent_turn.as_ref()?;
@@ -126,7 +126,7 @@ impl Machine {
         self.pending_invocation(&self.branch)
     }
 
-    /// The tool that a lane is at.
+    /// The tool call that a branch is at.
     pub(super) fn pending_invocation(&self, lane: &Branch) -> Option<(ToolInvocation, ToolRisk)> {
         if let Some(step) = lane.frames.last().and_then(|frame| frame.visit.step.clone()) {
             return Some(step);
@@ -139,7 +139,7 @@ impl Machine {
         Some((ToolInvocation { agent, tool, arguments, network, loopback_ports, original }, spec.risk))
     }
 
-    /// Those of the workflow that a lane is in, whichever workflow called it.
+    /// Ports of the workflow that a branch is in, independent of its caller.
     pub(super) fn loopback_ports(&self, lane: &Branch) -> BTreeSet<u16> {
         let workflow = lane.frames.last().and_then(|frame| self.spec.program.workflows.get(frame.workflow.0));
         workflow.map(|workflow| workflow.loopback_ports.clone()).unwrap_or_default()
@@ -194,7 +194,7 @@ impl Machine {
         self.push_effect(Effect::RunTool { call, invocation, risk });
     }
 
-    /// The snapshot that a tool waited for is there, or the person agreed to do without.
+    /// The snapshot that a tool waited for is done, or the user agreed to continue without it.
     pub(super) fn run_waiting_tool(&mut self) {
         if let Some((invocation, risk)) = self.current_invocation() {
             self.run_tool(invocation, risk);
@@ -262,7 +262,7 @@ impl Machine {
         self.next_tool();
     }
 
-    /// A command that nothing would hold: where no user can allow it, the run does not go on as if it had been tried.
+    /// No sandbox works for a command: where no user can allow it, the run does not continue as if it had been tried.
     fn not_sandboxed(&mut self, why: String) {
         if let Some(frame) = self.frame_mut() {
             frame.visit.step = None;
@@ -273,8 +273,8 @@ impl Machine {
         );
     }
 
-    /// All calls are answered: the round is complete and the model goes on, its decision counts, or the
-    /// workflow goes on.
+    /// All calls are answered: the round is complete and the model continues, its decision counts, or the workflow
+    /// continues.
     fn after_tools(&mut self) {
         let Some(turn) = self.frame_mut().and_then(|frame| frame.agent_turn.as_mut()) else { return };
         let Some(open) = turn.open_reply.take() else { return };

@@ -1,4 +1,4 @@
-//! Questions to the person, their answers, and cancelling.
+//! Questions to the user, their answers, and cancelling.
 
 use super::{Branch, CallId, Effect, Machine, PendingQuestion, RunEvent, WaitState};
 use crate::agent_turn::TurnEntry;
@@ -17,7 +17,7 @@ impl Machine {
         self.branch.phase = WaitState::Person(call, asked);
         self.branch.question = Some(question.clone());
         self.branch.waiting_since = self.now;
-        // with nobody there it is asked when somebody comes
+        // without a user it is asked when one is present
         self.branch.was_shown = self.user_present && !self.is_stopping || asked == PendingQuestion::Message;
         if self.branch.was_shown {
             self.emit_event(RunEvent::PersonAsked { call, question: question.clone() });
@@ -77,7 +77,7 @@ impl Machine {
         }
     }
 
-    /// The run is left where it stands: the question stays open, and nothing that was done is lost.
+    /// The run is suspended: the question stays open, and its results stay.
     fn on_stopped(&mut self, asked: PendingQuestion) {
         match asked {
             PendingQuestion::Message => self.finish_run(RunStatus::Completed, None),
@@ -101,7 +101,7 @@ impl Machine {
         }
     }
 
-    /// A budget is asked about before a model call, or before a state is entered.
+    /// The question about a budget comes before a model call, or before a state is entered.
     fn continue_after_budget(&mut self) {
         match self.frame() {
             Some(frame) if frame.agent_turn.is_none() => self.enter_after_all(frame.state),
@@ -124,7 +124,7 @@ impl Machine {
         }
     }
 
-    /// The limit at its door is moved; whoever stood before it does not stand there again.
+    /// The limit is raised; the branch that reached it enters the state without another check.
     fn enter_after_all(&mut self, state: StateIx) {
         (self.branch.next_state, self.branch.breakpoint_passed) = (Some(state), true);
     }
@@ -156,8 +156,7 @@ impl Machine {
         self.next_tool();
     }
 
-    /// Esc: a chat goes back to waiting, anything else ends. Open calls are closed with an answer, partial
-    /// text stays, marked.
+    /// Esc: a chat waits again, any other run ends. Open calls are closed with an answer, partial text stays, marked.
     pub(super) fn on_cancelled(&mut self, partial: Vec<(CallId, String)>, end: bool) {
         (self.is_suspended, self.is_halted) = (false, false);
         if self.branch.phase == WaitState::Ending {
@@ -179,7 +178,7 @@ impl Machine {
     }
 
     pub(super) fn store_partial_replies(&mut self, partial: Vec<(CallId, String)>) {
-        // What had streamed of a summary is nobody's word.
+        // The partial text of a summary belongs to no agent.
         let pending = self.branch.pending_call().filter(|_| self.pending_summary_coverage().is_none());
         let text = partial.into_iter().find(|(call, _)| Some(*call) == pending).map(|(_, text)| text);
         let Some(text) = text.filter(|text| !text.trim().is_empty()) else { return };

@@ -1,5 +1,5 @@
-//! `continue_workflow`: a run that was paused, whose process died, whose client went away, or of which a step failed that can be tried
-//! again, is taken up where it stands.
+//! `continue_workflow`: resumes a run that was paused, whose process died, whose client went away, or that has a failed
+//! step that can be retried.
 
 use serde_json::Value;
 
@@ -32,7 +32,7 @@ pub(super) async fn continue_workflow(mut call: McpToolCall<'_>) -> Result<Value
     call.follow_run(&run.id, events).await
 }
 
-/// It was paused, and nobody is asked anything.
+/// It was paused, and asks no question.
 fn is_freely_paused(run: &RunSummary) -> bool {
     let open = &run.progress.pauses;
     run.progress.status == RunStatus::Paused && matches!(open.as_slice(), [only] if only.needs_no_answer())

@@ -14,14 +14,14 @@ use synthdev_runtime::task_queue::may_belong_to_run;
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
 const LOOKS: usize = 200;
 
-/// The run of a task, and whether it is driven here.
+/// The run of a task, and whether this process drives it.
 pub(super) struct FoundTask {
     pub(super) run: RunSummary,
     pub(super) is_driven_here: bool,
 }
 
 /// # Errors
-/// There is no such task in this project, or its run cannot go on.
+/// This project has no such task, or its run cannot be resumed.
 pub(super) async fn find_task(backend: &dyn McpBackend, id: &str) -> Result<FoundTask, SubAgentError> {
     let desk = backend.handle().task_broker();
     let run = desk
@@ -89,7 +89,7 @@ fn is_resuming(backend: &dyn McpBackend, run: &RunSummary) -> bool {
     run.progress.status == RunStatus::Running && backend.handle().ports().store.is_driver_of(&run.id)
 }
 
-/// `false`: somebody takes the run up meanwhile.
+/// `false`: a resume of the run is in progress.
 async fn recover_task(backend: &dyn McpBackend, run: &RunSummary) -> Result<bool, SubAgentError> {
     let failed = |why: &str| SubAgentError::new("store", format!("the run cannot be read: {why}"));
     let (handle, run) = (backend.handle().clone(), run.clone());
@@ -105,7 +105,7 @@ async fn resume_run(backend: &dyn McpBackend, run: &RunSummary) -> Result<(), Su
     handle.resume(&run.id, going).await.map_err(|error| failed(error.to_string()))
 }
 
-/// Errors of the protocol stay what they are; everything else is the tool's own answer.
+/// Errors of the protocol are passed on unchanged; everything else is the tool's own answer.
 pub(super) fn worker_id(
     arguments: &mut super::super::arguments::ToolArguments,
 ) -> Result<String, McpCallError> {

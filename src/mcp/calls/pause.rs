@@ -1,4 +1,4 @@
-//! `pause_workflow`: a run is paused wherever it is driven, and whoever wants to takes it up then.
+//! `pause_workflow`: pauses a run in whichever process drives it; any client can resume it then.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use super::tool_call::{McpToolCall, find_run};
 use synthdev_domain::journal::RunStatus;
 use synthdev_runtime::control_requests::PauseOutcome;
 
-/// How long it is waited for what is under way.
+/// How long to wait for work in progress.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 const LATER: &str =
@@ -25,7 +25,7 @@ pub(super) async fn pause_workflow(mut call: McpToolCall<'_>) -> Result<Value, M
         return Err(ToolResultError::new("not_paused", "There is nothing to pause", detail).into());
     }
     let handle = call.backend.handle();
-    // nobody waits for the client that asks
+    // the client that pauses is the one that would have to answer: waiting would be useless
     let asks = call.backend.interactions().has_unclaimed_call(&run.id)
         || handle.task_broker().has_unclaimed_task(&run.id);
     let patience = if asks { Duration::ZERO } else { PATIENCE };

@@ -1,4 +1,4 @@
-//! Answers to interactions of a server that died: their run is taken up, and asks the same again.
+//! Answers to interactions of a server that died: resumes their run, which repeats the call.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ const LOOK_AGAIN: Duration = Duration::from_millis(10);
 const LOOKS: usize = 500;
 
 pub(super) enum RecoveredCall {
-    /// What was asked in its place is open under this id.
+    /// The successor of the call is open under this id.
     Open(String),
     /// The run has this very answer.
     Answered(RunId),
@@ -38,7 +38,7 @@ pub(super) async fn recover_call(
     }
     if run.progress.status == RunStatus::Interrupted {
         let Ok((handle, going)) = backend.prepare_resume(&run) else { return RecoveredCall::Unknown };
-        // somebody else may take it up at the same moment
+        // another process may resume it at the same moment
         let _ = handle.resume(&run.id, going).await;
     }
     let answered =
@@ -59,7 +59,7 @@ pub(super) async fn recover_call(
     if answered() { RecoveredCall::Answered(run.id) } else { RecoveredCall::Unknown }
 }
 
-/// Whether a reply of the journal is what a success says.
+/// Whether a reply in the journal equals the answer.
 fn is_same_reply(reply: &ModelReply, response: &Map<String, Value>) -> bool {
     let Some(data) = response.get("data") else { return false };
     let calls = &reply.tool_calls;

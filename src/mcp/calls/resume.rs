@@ -20,7 +20,7 @@ pub(super) async fn resume_workflow(mut call: McpToolCall<'_>) -> Result<Value, 
     if before.project != backend.project() {
         return Err(invalid_request_error(NO_TOKEN, json!({"type": "token_unknown"})));
     }
-    // one that nobody waits for any more was answered, or the run went on
+    // an answered pause, or one of a run that has continued, is not open any more
     let pause = before.progress.pauses.iter().find(|open| open.call == pause);
     let pause = pause.filter(|_| before.progress.status == RunStatus::Paused);
     let missing = pause.map(|pause| missing_answers(pause, &results)).unwrap_or_default();
@@ -91,7 +91,7 @@ fn parse_arguments(call: &mut McpToolCall<'_>) -> Result<(String, Value), McpCal
     Ok((token, results))
 }
 
-/// Results that stand beside the token are the same as in `results`; the token may be called `workflowId` then.
+/// Results beside the token count as `results`; the token may be called `workflowId` then.
 fn gather_results(mut given: JsonObject) -> JsonObject {
     let there = |name: &str| given.get(name).is_some_and(|value| !value.is_null());
     if there("results") || there("stepData") {
@@ -108,7 +108,7 @@ fn gather_results(mut given: JsonObject) -> JsonObject {
     gathered
 }
 
-/// A token gives no right to decide what a person must.
+/// A token gives no right to a decision that only the user may take.
 fn refusal_reason(pause: &OpenPause, results: &Value, remote_approvals: bool) -> Option<McpCallError> {
     if !may_answer(pause, remote_approvals) {
         let detail = format!("state `{}` waits for a person: {}", pause.state, pause.message);
@@ -126,7 +126,7 @@ fn refusal_reason(pause: &OpenPause, results: &Value, remote_approvals: bool) ->
     None
 }
 
-/// What is asked for and not there, by the names that the client was told.
+/// Missing answers, by the names that the client got.
 fn missing_answers(pause: &OpenPause, results: &Value) -> Vec<String> {
     let outputs = action_json(pause)["requiredOutputs"].clone();
     let absent = |name: &&str| match *name {

@@ -55,7 +55,7 @@ pub(super) async fn submit_step(mut call: McpToolCall<'_>) -> Result<Value, McpC
 /// A step by its id, and what it came to.
 type SubmittedStepResult = (String, Value);
 
-/// What is no list of results is refused as a whole: nothing is handed in.
+/// A value that is no list of results is refused as a whole: no result is handed in.
 fn parse_further_results(given: Value) -> Result<Vec<SubmittedStepResult>, McpCallError> {
     let wrong = |argument: &str, expected: &str| {
         let data = json!({"type": "wrong_argument", "argument": argument});
@@ -86,9 +86,9 @@ struct StepResultSubmitter<'c> {
     call: &'c McpToolCall<'c>,
     id: &'c str,
     worker: &'c str,
-    /// By whoever calls, of the task before this call.
+    /// The version of the task that the client expects before this call.
     expected: Option<u64>,
-    /// Steps that this call has completed, or another one like it before: they do not count against what is expected.
+    /// Steps that this call, or an earlier equal one, has completed: they are not counted against `expected`.
     counted_steps: BTreeSet<String>,
 }
 
@@ -154,7 +154,7 @@ impl StepResultSubmitter<'_> {
                     .map_err(SubAgentError::from_submit_error)?
             }
         };
-        // whoever has looked at the task since an earlier call expects what that did to be done
+        // a client that has read the task since an earlier call includes the steps of that call in `expected`
         let stands = handle.task_broker().task_status(id).map_or(0, |look| look.version);
         let known = taken == SubmitOutcome::Duplicate && expected.is_some_and(|expected| expected >= stands);
         if !known {

@@ -19,20 +19,20 @@ pub(crate) struct McpToolCall<'c> {
 }
 
 impl McpToolCall<'_> {
-    /// Stays with a run until it stops or needs this client, and tells how it stands then. `events` were subscribed to
-    /// before it was set going.
+    /// Follows a run until it stops or needs this client, and returns its status. The subscription `events` begins
+    /// before the run is started.
     pub(super) async fn follow_run(&self, run: &RunId, events: EventReceiver) -> Result<Value, McpCallError> {
         let stands = await_run::await_run(self.backend, run, events, self.client).await?;
         Ok(status_json(self.backend, &stands))
     }
 
-    /// The same for a run that somebody else has set going: cancelling this request leaves it alone.
+    /// The same for a run that another client has started: cancelling this request leaves it alone.
     pub(super) async fn watch_run(&self, run: &RunId, events: EventReceiver) -> Result<Value, McpCallError> {
         let stands = await_run::watch_run(self.backend, run, events, self.client).await?;
         Ok(status_json(self.backend, &stands))
     }
 
-    /// How a run stands of which this was heard before; one that goes on here is waited for.
+    /// The status of a known run; waits for one that runs in this process.
     pub(super) async fn watch_if_running(&self, run: &RunId) -> Result<Value, McpCallError> {
         let events = self.backend.handle().subscribe(false);
         if self.backend.handle().running_runs().contains(run) {
@@ -53,7 +53,7 @@ pub(crate) fn find_run(backend: &dyn McpBackend, id: &str) -> Result<RunSummary,
     run.ok_or_else(|| unknown_workflow_id(id))
 }
 
-/// How a run stands now, with tokens for what the client may answer, and the model calls that it is to make.
+/// The present status of a run, with tokens for pauses that the client may answer, and its open model calls.
 pub(super) fn status_json(backend: &dyn McpBackend, run: &RunSummary) -> Value {
     let open = match run.progress.status {
         RunStatus::Running => backend.interactions().open_calls(&run.id),
@@ -73,7 +73,7 @@ pub(super) fn status_json(backend: &dyn McpBackend, run: &RunSummary) -> Value {
     told
 }
 
-/// The tasks of a run for which somebody is to start sub-agents.
+/// The tasks of a run for which the client starts sub-agents.
 fn delegated_tasks(backend: &dyn McpBackend, run: &RunSummary) -> Option<Value> {
     let handle = backend.handle();
     let tasks = handle.task_broker().open_tasks(&run.id);

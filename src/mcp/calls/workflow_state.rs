@@ -1,4 +1,4 @@
-//! `get_workflow_state`: how a task stands, for whoever looks for what is wrong.
+//! `get_workflow_state`: the state of a task, for diagnosis.
 
 use serde_json::{Value, json};
 

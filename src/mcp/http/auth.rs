@@ -1,13 +1,13 @@
-//! Who may ask at all: programs of this machine that know the token, never a page in somebody's browser.
+//! Which requests are accepted: those of programs on this machine that know the token, never those of a web page.
 
 use hyper::header::{AUTHORIZATION, HOST, HeaderMap, ORIGIN};
 use hyper::http::uri::{Authority, Uri};
 use sha2::{Digest, Sha256};
 
-/// Why somebody is not let in.
+/// Why a request is rejected.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum AuthRejection {
-    /// The request was made for another machine's name: what a page does whose name was pointed here.
+    /// The `Host` header names another machine: DNS rebinding by a web page.
     Host,
     /// A page of another machine asks.
     Origin,
@@ -118,7 +118,7 @@ mod tests {
             let uri = Uri::from_static("/mcp");
             assert_eq!(gate.check_request(&uri, &headers), expected, "{host:?} {origin:?} {token:?}");
         }
-        // said twice is not said
+        // a duplicate header counts as missing
         let mut twice = HeaderMap::new();
         twice.insert(HOST, HeaderValue::from_static("localhost"));
         twice.append(AUTHORIZATION, HeaderValue::from_static("Bearer secret-token"));

@@ -25,7 +25,7 @@ use super::sessions::{McpSession, McpSessionTable};
 
 pub(super) const PATH: &str = "/mcp";
 
-/// An answer that is there so soon comes as it is; otherwise a stream begins.
+/// An answer within this time is a plain response; otherwise a stream begins.
 const AT_ONCE: Duration = Duration::from_millis(200);
 /// How long a message may take to arrive.
 const ARRIVAL: Duration = Duration::from_secs(60);
@@ -63,7 +63,7 @@ impl McpHttpEndpoint {
         }
     }
 
-    /// The server ends: what is cut off now was not cancelled by anybody.
+    /// The server stops: requests that are cut off now were not cancelled by a client.
     pub(super) fn mark_shutting_down(&self) {
         self.presence.mark_gone();
         self.sessions.mark_shutting_down();
@@ -167,7 +167,7 @@ impl McpHttpEndpoint {
         response
     }
 
-    /// A message that stands on its own. A client that goes away before the answer cancels its request.
+    /// A request outside of a session. A client that disconnects before the answer cancels its request.
     async fn answer_single_request(&self, message: ClientJsonRpcMessage) -> Response<McpResponseBody> {
         let JsonRpcMessage::Request(request) = message else {
             return response_body::empty_response(StatusCode::ACCEPTED);
@@ -239,7 +239,8 @@ impl McpHttpEndpoint {
     }
 }
 
-/// Somebody who waits for an answer; dropped when it is there, or when nobody waits any more.
+/// Cancels a request when its response is dropped, so that a client that disconnects cancels it. Has no effect after
+/// the answer.
 struct CancelRequestGuard {
     inbox: mpsc::Sender<ClientJsonRpcMessage>,
     id: RequestId,
@@ -281,7 +282,7 @@ async fn forward_message(session: &McpSession, message: ClientJsonRpcMessage) ->
         .unwrap_or_else(|first| response_body::stream_response(first, waiting, ()))
 }
 
-/// The answer if it is there at once, else what came first.
+/// The answer if it comes at once, else the first message.
 async fn answer_or_first_message(
     waiting: &mut OutgoingReceiver,
 ) -> Result<Response<McpResponseBody>, Option<OutgoingMessage>> {
@@ -333,7 +334,7 @@ async fn next_chunk(body: &mut Incoming) -> Option<Result<Bytes, hyper::Error>> 
     }
 }
 
-/// Newer clients are told by HTTP, too, what was wrong.
+/// Newer clients get the error as an HTTP status, too.
 fn http_status(code: i32, incomplete: bool) -> StatusCode {
     match ErrorCode(code) {
         ErrorCode::METHOD_NOT_FOUND => StatusCode::NOT_FOUND,

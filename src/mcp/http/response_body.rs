@@ -14,7 +14,7 @@ use tokio::time::Interval;
 use super::super::transport::{OutgoingMessage, OutgoingReceiver};
 use super::headers::{EVENTS, JSON};
 
-/// A stream without a message says so often that it is still there.
+/// Interval of keep-alive comments on a stream without messages.
 const ALIVE: Duration = Duration::from_secs(15);
 
 pub(super) enum McpResponseBody {
@@ -81,12 +81,12 @@ pub(super) fn message_response(status: StatusCode, text: String) -> Response<Mcp
     response
 }
 
-/// What is wrong with a request, as a message of the protocol.
+/// An error response, as a message of the protocol.
 pub(super) fn error_response(status: StatusCode, answer: &Value) -> Response<McpResponseBody> {
     message_response(status, answer.to_string())
 }
 
-/// Words for whoever looks at it.
+/// A plain text for a user who opens the address.
 pub(super) fn text_response(status: StatusCode, text: &str) -> Response<McpResponseBody> {
     let mut response = Response::new(McpResponseBody::Whole(Some(Bytes::from(format!("{text}\n")))));
     *response.status_mut() = status;
@@ -100,7 +100,7 @@ pub(super) fn empty_response(status: StatusCode) -> Response<McpResponseBody> {
     response
 }
 
-/// Messages as they come. `kept` lives as long as somebody reads them.
+/// Messages as they come. `kept` lives as long as the client reads them.
 pub(super) fn stream_response(
     first: Option<OutgoingMessage>,
     waiting: OutgoingReceiver,

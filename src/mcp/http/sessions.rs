@@ -101,7 +101,7 @@ impl McpSessionTable {
         Some(session)
     }
 
-    /// The client ends its session; its runs go on.
+    /// The client ends its session; its runs continue.
     pub(super) fn remove_session(&self, id: &str) -> bool {
         let Some(ended) = self.lock_sessions().remove(id) else { return false };
         ended.presence.mark_gone();
@@ -109,7 +109,7 @@ impl McpSessionTable {
         true
     }
 
-    /// The server ends: nobody cancels a run thereby.
+    /// The server stops: this must not cancel any run.
     pub(super) fn mark_shutting_down(&self) {
         self.lock_sessions().values().for_each(|session| session.presence.mark_gone());
     }

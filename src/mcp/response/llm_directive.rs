@@ -1,4 +1,4 @@
-//! The model call that a run asks its client for, as seed 001 has it.
+//! The model call that a run delegates to its client, in the form that clients expect.
 
 use serde_json::{Map, Value, json};
 
@@ -17,7 +17,7 @@ const MESSAGE: &str = "The workflow requires an LLM call from the agent. Details
 const INSTRUCTIONS: &str = "Agent, please perform the LLM call using llmRequestForAgent and then invoke the 'agent_llm' \
     tool with your response, including this interactionId.";
 
-/// The parsing tool that must be called: what is asked for is its arguments, an object of that schema.
+/// The parsing tool that must be called: the answer is its arguments, an object of that schema.
 pub(crate) fn required_decision(request: &ModelRequest) -> Option<&ParsingTool> {
     let ToolChoice::Named(name) = &request.tool_choice else { return None };
     request.parsing_tools.iter().find(|tool| tool.name == *name)
@@ -62,7 +62,7 @@ fn directive_fields(run: &RunSummary, interaction: &DelegatedCall, now: Timestam
     fields.as_object().cloned().unwrap_or_default()
 }
 
-/// A model call as somebody is asked to make it.
+/// A model call as the client gets it.
 pub(crate) fn llm_request_json(request: &ModelRequest, command: &str, conversation: &str) -> Value {
     let choice = &request.choice;
     let model = Some(&choice.model).filter(|model| !model.is_empty() && *model != PROVIDER);

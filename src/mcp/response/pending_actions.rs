@@ -1,4 +1,4 @@
-//! What a run waits for: the action of seed 003 with the token that answers it, or that a person must decide.
+//! Open pauses of a run: an action with the token that answers it, or a note that the user must decide.
 
 use serde_json::{Map, Value, json};
 
@@ -19,7 +19,7 @@ pub(crate) struct PendingAction {
     pub(crate) ttl_seconds: u64,
 }
 
-/// Whether a client may answer it: what a person must decide only where the server was started so.
+/// Whether a client may answer it: decisions of the user only if the server was started with remote approvals.
 pub(crate) fn may_answer(pause: &OpenPause, remote_approvals: bool) -> bool {
     match pause.reason {
         PauseReason::Input => match pause.kind.as_deref() {
@@ -61,7 +61,7 @@ pub(super) fn add_action_fields(run: &RunSummary, offers: &[PendingAction], fiel
     }
 }
 
-/// Of a run that works; a person may be asked something in it where it is driven.
+/// Fields of a run in progress; the process that drives it may have a question to its user.
 pub(super) fn add_running_fields(run: &RunSummary, fields: &mut Map<String, Value>) {
     let open: Vec<Value> = run.progress.pauses.iter().map(open_pause_json).collect();
     let message = if open.is_empty() {
@@ -106,7 +106,7 @@ fn open_pause_json(pause: &OpenPause) -> Value {
     json!({"state": pause.state, "reason": pause.reason, "message": pause.message})
 }
 
-/// S3.7, field for field.
+/// The action of a pause, with the field names that clients expect.
 pub(crate) fn action_json(pause: &OpenPause) -> Value {
     let outputs = &pause.required_outputs;
     let mut action = match &pause.action {

@@ -1,4 +1,4 @@
-//! What whoever started a run is told of the tasks that it hands out.
+//! The description of delegated tasks for the client that started the run.
 
 use serde_json::{Map, Value, json};
 
@@ -12,7 +12,7 @@ const MESSAGE: &str = "Start a sub-agent for each of subAgents that is not `star
     get_next_step and submit_step_result. get_workflow_status with \"wait\": true answers when the workflow has ended, \
     waits for you, or has new tasks.";
 
-/// `debug`: sub-agents are told how to look for what is wrong.
+/// `debug`: tells sub-agents how to diagnose a task.
 pub(crate) fn add_task_fields(
     run: &RunSummary,
     tasks: &[DelegatedTaskInfo],

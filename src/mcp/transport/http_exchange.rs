@@ -32,7 +32,7 @@ pub(crate) struct OutgoingMessage {
 /// What comes for one request, or for a client that listens.
 pub(crate) type OutgoingReceiver = mpsc::Receiver<OutgoingMessage>;
 
-/// Where answers are handed out.
+/// Routes messages to the responses that wait for them.
 #[derive(Default)]
 pub(crate) struct ResponseRouter {
     state: Mutex<ResponseRouterState>,
@@ -80,7 +80,7 @@ impl ResponseRouter {
         self.state().open_requests.remove(id);
     }
 
-    /// What belongs to no request; `None` if somebody listens already.
+    /// Messages that belong to no request; `None` if the client has such a stream open already.
     pub(crate) fn subscribe_unsolicited(&self) -> Option<OutgoingReceiver> {
         let mut state = self.state();
         if state.event_stream.as_ref().is_some_and(|listening| !listening.is_closed()) {
@@ -100,14 +100,14 @@ impl ResponseRouter {
         listening || !state.open_requests.is_empty()
     }
 
-    /// Nothing comes any more: everybody who waits is told so.
+    /// Closes all streams: their readers see the end.
     pub(crate) fn close_all(&self) {
         let mut state = self.state();
         state.open_requests.clear();
         state.event_stream = None;
     }
 
-    /// Whom a message is for. Without anybody it is kept, or nobody misses it.
+    /// The stream that a message goes to. Without one it is kept, or dropped if no client needs it.
     fn route_message(
         &self,
         message: &ServerJsonRpcMessage,

@@ -69,7 +69,7 @@ impl JsonLineTransport {
     pub(super) fn send(&mut self, message: ServerJsonRpcMessage) -> BoxFuture<'static, io::Result<()>> {
         let (output, unanswered) = (Arc::clone(&self.output), self.unanswered.clone());
         async move {
-            // whoever reads an answer may use its id again at once
+            // a client that has read the answer may reuse its id at once
             let answered = answered_request(&message).is_some_and(|id| {
                 unanswered.send_modify(|open| {
                     open.requests.remove(id);
@@ -130,7 +130,7 @@ impl JsonLineTransport {
         self.output.lock().await.flush().await
     }
 
-    /// The next line; `None` at the end. May be dropped and called again at any point: what was read is kept.
+    /// The next line; `None` at the end. Cancel-safe: a dropped call keeps the bytes it has read.
     async fn line(&mut self) -> Option<Result<(), LineTooLong>> {
         loop {
             let read = match self.input.fill_buf().await {
@@ -159,8 +159,8 @@ impl JsonLineTransport {
         }
     }
 
-    /// Answers what is no request, on a task of its own: whoever waits for the next message may stop waiting at any
-    /// point, and the answer must not be lost with that.
+    /// Answers an invalid message on a task of its own: the caller's wait for the next message may be dropped at any
+    /// point, and the answer must not be lost then.
     fn send_value(&self, value: &Value) {
         let (output, unanswered, text) =
             (Arc::clone(&self.output), self.unanswered.clone(), value.to_string());

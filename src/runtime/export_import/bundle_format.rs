@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 use synthdev_domain::ids::{CallId, RunId, Timestamp};
 use synthdev_domain::journal::{JournalRowKind, RunOrigin, RunProgress};
 
-/// What the first line says of every version of the format.
+/// The first line of every version of the format begins with it.
 pub(super) const FORMAT: &str = "synthdev-run";
 pub(super) const VERSION: u32 = 1;
 
@@ -21,7 +21,7 @@ pub(super) struct BundleFormatLine {
     pub(super) machine_version: u32,
     #[serde(default)]
     pub(super) exported: Option<Timestamp>,
-    /// For whoever opens the file.
+    /// An explanation for a reader who opens the file.
     #[serde(default)]
     pub(super) note: String,
 }

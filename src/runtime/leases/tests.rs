@@ -152,7 +152,7 @@ fn any_order_of_operations_loses_and_doubles_nothing() {
     }
 }
 
-/// What was handed out, of steps whose kind is the hundreds of their number.
+/// The steps that a worker gets; the kind of a step is the hundreds of its number.
 fn batch(leases: &mut LeaseQueue<u64>, worker: &str, most: usize, now: i64) -> Vec<u64> {
     let alike = |one: u64, other: u64| one / 100 == other / 100;
     leases.lease_batch(worker, at(now), most, alike).iter().map(|lease| lease.step).collect()
@@ -166,7 +166,7 @@ fn a_batch_is_what_would_have_come_one_by_one_as_far_as_it_is_alike() {
         (three, 1, &[1]),
         (three, 2, &[1, 2]),
         (three, 9, &[1, 2, 3]),
-        // nothing is passed over, and what is urgent comes first
+        // a batch skips no step, and urgent ones come first
         (&[(1, 0, &[]), (101, 0, &[]), (2, 0, &[])], 9, &[1]),
         (&[(1, 0, &[]), (2, 5, &[]), (3, 0, &[])], 9, &[2, 1, 3]),
         (&[(1, 0, &[]), (2, 0, &[]), (101, 5, &[])], 9, &[101]),
@@ -225,7 +225,7 @@ fn whoever_hands_in_one_step_of_a_batch_has_time_for_the_others() {
     assert_eq!(batch(&mut leases, "a", 2, 0), [1, 2]);
     assert_eq!(batch(&mut leases, "b", 1, 0), [3]);
     leases.renew_batch_leases(1, "a", at(900));
-    // nobody renews by what is not theirs
+    // a worker cannot renew by a step of another one
     leases.renew_batch_leases(3, "a", at(950));
     leases.renew_batch_leases(2, "b", at(950));
     assert!(leases.complete(1));

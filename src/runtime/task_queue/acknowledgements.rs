@@ -1,7 +1,7 @@
-//! What the run did itself in an errand and a sub-agent is only told of, where that was asked for (D3, `ack_steps`).
+//! Actions of the run itself within a task, which its sub-agent only acknowledges, if requested (`ack_steps`).
 //!
-//! Nothing waits for an acknowledgement: the run has gone on. They come before further steps, in the order of what was
-//! done. They stand in no journal: a process that takes the run up tells again what came after the last result.
+//! The run does not wait for an acknowledgement. They come before further steps, in the order of the actions. No
+//! journal has them: a process that resumes the run repeats those since the last result.
 
 use std::collections::VecDeque;
 use std::mem::discriminant;
@@ -13,9 +13,9 @@ const BEGINNING: &str = "ack-";
 /// Something that was done.
 #[derive(Clone, PartialEq, Debug)]
 pub struct StepAck {
-    /// Counted within the errand, from 1; the same in every process.
+    /// Counted within the task, from 1; the same in every process.
     pub number: u64,
-    /// The state that did it, without what is around its errand.
+    /// The state of the action, without the path around its task.
     pub state: String,
     pub action: AckedAction,
 }
@@ -24,11 +24,11 @@ pub struct StepAck {
 pub enum AckedAction {
     /// These values were set, and those are gone.
     Set { set: Map<String, Value>, removed: Vec<String> },
-    /// The errand is complete, with this result.
+    /// The task is complete, with this result.
     Returned(Value),
 }
 
-/// Those of one errand.
+/// The pending acknowledgements of one task.
 #[derive(Clone, Default, Debug)]
 pub(super) struct PendingAcks {
     open_acks: VecDeque<StepAck>,
@@ -68,7 +68,7 @@ impl PendingAcks {
         self.open_acks.len()
     }
 
-    /// Somebody says that it has heard of one: whether it was the first time. `None`: there is no such one.
+    /// Marks one as acknowledged: whether this was the first time. `None`: the number is unknown.
     pub(super) fn acknowledge(&mut self, number: u64) -> Option<bool> {
         if let Some(at) = self.open_acks.iter().position(|ack| ack.number == number) {
             self.open_acks.remove(at);
@@ -77,12 +77,12 @@ impl PendingAcks {
         (1..=self.ack_count).contains(&number).then_some(false)
     }
 
-    /// Whoever has done a later step has heard of all.
+    /// The result of a later step acknowledges all.
     pub(super) fn clear_open(&mut self) {
         self.open_acks.clear();
     }
 
-    /// What was heard of `before` the journal was read needs not be told again.
+    /// Drops those that were acknowledged `before` the journal was read again.
     pub(super) fn drop_acknowledged(&mut self, before: &Self) {
         self.open_acks.retain(|ack| {
             ack.number > before.ack_count || before.open_acks.iter().any(|open| open.number == ack.number)

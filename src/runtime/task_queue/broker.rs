@@ -1,4 +1,4 @@
-//! Where sub-agents come for their steps: the errands of all runs of this process.
+//! The queue from which sub-agents take their steps: the tasks of all runs of this process.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -12,18 +12,18 @@ use synthdev_domain::ids::{CallId, RunId, Timestamp};
 use synthdev_engine::input::Input;
 use synthdev_engine::machine::{DelegatedTask, Machine, MachineOutput};
 
-/// A step that is handed out.
+/// A step that is leased to a worker.
 #[derive(Clone, PartialEq, Debug)]
 pub struct AssignedStep {
     pub step: TaskStep,
     pub attempt: u32,
     /// How long a lease of it lasts.
     pub lease_ms: u64,
-    /// Steps of the errand that are done.
+    /// Finished steps of the task.
     pub version: u64,
 }
 
-/// What was done already, and is only to be acknowledged.
+/// An action of the run that a sub-agent only acknowledges.
 #[derive(Clone, PartialEq, Debug)]
 pub struct AssignedAck {
     pub ack: StepAck,
@@ -32,10 +32,10 @@ pub struct AssignedAck {
     pub version: u64,
 }
 
-/// What somebody gets who asks for the next step.
+/// The reply to a worker that asks for the next step.
 #[derive(Clone, PartialEq, Debug)]
 pub enum NextAssignment {
-    /// The step, and further ones of its kind, for who wants several.
+    /// The step, and further ones of its kind if the worker asked for several.
     Step(Box<AssignedStep>, Vec<AssignedStep>),
     Told(Box<AssignedAck>, Vec<AssignedAck>),
     /// Nothing is ready yet.
@@ -44,7 +44,7 @@ pub enum NextAssignment {
     Unknown,
 }
 
-/// What is known of an errand.
+/// The state of a task.
 #[derive(Clone, PartialEq, Debug)]
 pub struct DelegatedTaskStatus {
     pub task: DelegatedTask,
@@ -52,18 +52,18 @@ pub struct DelegatedTaskStatus {
     pub completed: Vec<String>,
     /// Steps that are known and open; nothing is known while the run works on what follows.
     pub remaining_steps: Option<usize>,
-    /// Points to which it can go back.
+    /// Names of its checkpoints.
     pub points: Vec<String>,
     /// By which the run knows it.
     pub branch_id: u64,
     /// Steps that are done.
     pub version: u64,
-    /// How often it went back.
+    /// How often it went back to a checkpoint.
     pub restore_count: u64,
     pub outcome: Option<TaskOutcome>,
 }
 
-/// An errand as whoever gives it out is told of it.
+/// A task as its client sees it.
 #[derive(Clone, PartialEq, Debug)]
 pub struct DelegatedTaskInfo {
     pub id: String,
@@ -85,11 +85,11 @@ pub(crate) struct AppliedAnswer {
 #[derive(Default)]
 pub(super) struct BrokerState {
     pub(super) runs: HashMap<RunId, RunTasks>,
-    /// Whose errand an id is.
+    /// The run of each task id.
     pub(super) ids: HashMap<String, RunId>,
-    /// Runs that are being taken up here, and by how many at once.
+    /// Runs that this process is resuming, and how many resumes of each are in progress.
     pub(super) resuming: HashMap<RunId, usize>,
-    /// Runs that nobody drives here; what was used last comes last.
+    /// Runs that this process does not drive; the last used one is last.
     pub(super) idle_runs: VecDeque<RunId>,
     /// Milliseconds; 0 while no sub-agent can be reached.
     pub(super) lease_ms: u64,
@@ -130,17 +130,17 @@ impl TaskBroker {
         self.change_counter.send_modify(|news| *news += 1);
     }
 
-    /// Changes whenever a step may have become ready, or an errand has come up or ended.
+    /// Changes whenever a step may have become ready, or a task has begun or ended.
     pub fn watch(&self) -> watch::Receiver<u64> {
         self.change_counter.subscribe()
     }
 
-    /// The run of an errand, if it is known here.
+    /// The run of a task, if this process knows it.
     pub fn run_for_task(&self, id: &str) -> Option<RunId> {
         self.lock_state().ids.get(id).cloned()
     }
 
-    /// Errands of a run that are not done, in the order of their items.
+    /// Open tasks of a run, in the order of their items.
     pub fn open_tasks(&self, run: &RunId) -> Vec<DelegatedTaskInfo> {
         let table = self.lock_state();
         let Some(book) = table.runs.get(run) else { return Vec::new() };
@@ -158,7 +158,7 @@ impl TaskBroker {
         tasks
     }
 
-    /// Whether an errand waits for somebody to come for it.
+    /// Whether a task has open steps and no sub-agent that has asked for one.
     pub fn has_unclaimed_task(&self, run: &RunId) -> bool {
         let table = self.lock_state();
         let Some(book) = table.runs.get(run) else { return false };
@@ -167,8 +167,8 @@ impl TaskBroker {
         })
     }
 
-    /// The next step of an errand for this worker, or so many at most of one kind. Whoever does not say who it is
-    /// is leased one at a time.
+    /// The next step of a task for this worker, or at most `most` of one kind. A worker without a name gets one at a
+    /// time.
     pub fn next_assignment(&self, id: &str, worker: &str, most: usize, now: Timestamp) -> NextAssignment {
         let mut table = self.lock_state();
         let lasts_ms = table.lease_ms;
@@ -211,7 +211,7 @@ impl TaskBroker {
         }
     }
 
-    /// How an errand stands, for whoever looks for what is wrong.
+    /// The state of a task, for diagnosis.
     pub fn task_status(&self, id: &str) -> Option<DelegatedTaskStatus> {
         let mut table = self.lock_state();
         let book = table.tasks_mut(id)?;
@@ -220,7 +220,7 @@ impl TaskBroker {
         let ended = book.task_outcome(entry);
         let open = entry.open_steps.len() + entry.acks.open_count();
         let known = ended.is_some() || open > 0;
-        // where the end is being written, nothing more is handed out
+        // while the end is being written, no more steps are leased
         let remaining = if book.is_ending { Some(0) } else { known.then_some(open) };
         let current = entry
             .acks
@@ -241,8 +241,7 @@ impl TaskBroker {
         })
     }
 
-    /// Counts an answer that does not fit; how many more may come. After the last one the run is told that the step has
-    /// failed.
+    /// Counts an answer that does not fit; returns how many more are allowed. After the last one the step fails.
     pub fn count_misfit(&self, id: &str, call: CallId) -> u32 {
         let mut table = self.lock_state();
         let step = table.tasks_mut(id).and_then(|book| book.task_mut(id)?.open_steps.get_mut(&call));
@@ -284,15 +283,15 @@ impl TaskBroker {
         self.notify_watchers();
     }
 
-    /// The end of a run is about to be written down: whoever reads of it there is handed no step of it any more, and is
-    /// told of it here when it is written.
+    /// The end of a run is about to be written: a reader who sees it in the store gets no step any more, and learns of
+    /// the end from this process once it is written.
     pub(crate) fn mark_ending(&self, run: &RunId) {
         if let Some(book) = self.lock_state().runs.get_mut(run) {
             book.is_ending = true;
         }
     }
 
-    /// All that is known of the run stands in its journal.
+    /// The journal has everything about the run.
     pub(crate) fn mark_written(&self, run: &RunId) {
         if let Some(book) = self.lock_state().runs.get_mut(run) {
             book.unwritten_steps.clear();
@@ -304,7 +303,7 @@ impl TaskBroker {
         self.lock_state().runs.remove(run);
     }
 
-    /// Inputs for runs whose steps nobody does.
+    /// Inputs for runs with overdue steps.
     pub(crate) fn fail_overdue_steps(&self, now: Timestamp) -> Vec<(RunId, Input)> {
         let mut table = self.lock_state();
         let begin_ms = table.begin_timeout_ms;
@@ -315,7 +314,7 @@ impl TaskBroker {
             })
             .collect();
         drop(table);
-        // what was given back may be taken
+        // expired steps can be leased again
         self.notify_watchers();
         failing
     }

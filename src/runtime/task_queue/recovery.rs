@@ -1,7 +1,7 @@
-//! What journals tell of errands, and how long it is kept where nobody drives the run.
+//! Rebuilds the tasks of runs from their journals, and limits how many are kept for runs without a driver.
 //!
-//! Whoever takes a run up tells the desk of it once; everybody else may look into its journal, but what they find never
-//! stands in for what a driver has told meanwhile.
+//! The process that resumes a run sets its tasks once; any other reader may rebuild them from the journal, but never
+//! replaces what a driver has reported meanwhile.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use synthdev_engine::input::Input;
 use synthdev_engine::replay::StepwiseReplay;
 use synthdev_engine::run_spec::RunSpec;
 
-/// Runs without a driver here whose errands are kept; those of others are read again when somebody asks.
+/// Runs without a driver whose tasks are kept; those of others are read again on demand.
 const KEPT: usize = 16;
 
 /// An input of a journal.
@@ -24,7 +24,7 @@ pub(crate) struct JournaledInput<'j> {
     pub(crate) dedup_mark: Option<&'j str>,
 }
 
-/// A run is being taken up: as long as this lives, only who does it tells the desk of the run.
+/// A resume in progress: while this lives, only it may set the tasks of the run.
 pub(crate) struct ResumeGuard<'d> {
     broker: &'d TaskBroker,
     run: RunId,
@@ -49,21 +49,21 @@ impl TaskBroker {
         ResumeGuard { broker: self, run: run.clone() }
     }
 
-    /// Whether the run is just being taken up here.
+    /// Whether this process is resuming the run.
     pub(crate) fn is_resuming(&self, run: &RunId) -> bool {
         self.lock_state().resuming.contains_key(run)
     }
 
-    /// Until nobody here is taking the run up: only then it is known whether it is driven here.
+    /// Waits until no resume of the run is in progress: only then it is known whether this process drives it.
     pub(crate) async fn wait_until_resumed(&self, run: &RunId) {
         let mut news = self.watch();
         while self.is_resuming(run) {
-            // the desk outlives whoever asks it
+            // the sender lives as long as `self`
             let _ = news.changed().await;
         }
     }
 
-    /// Everything that the journal tells of the errands of a run that is taken up. Leases begin anew.
+    /// Rebuilds the tasks of a run that is resumed from its journal. Leases begin again.
     pub(crate) fn recover_tasks<'j>(
         &self,
         (now, run): (Timestamp, &RunId),
@@ -78,8 +78,8 @@ impl TaskBroker {
         self.notify_watchers();
     }
 
-    /// The same of a run that others drive, or nobody. `false`: it is driven or taken up here by now, and what was read
-    /// counts no longer.
+    /// The same for a run that another process drives, or none. `false`: this process drives or resumes it by now, and
+    /// the result was dropped.
     pub(crate) fn recover_idle_tasks<'j>(
         &self,
         (now, run, stand): (Timestamp, &RunId, RunRevision),
@@ -105,7 +105,7 @@ impl TaskBroker {
         self.lock_state().runs.get(run).is_some_and(|book| book.journal_revision == Some(stand))
     }
 
-    /// Nobody drives the run here any more.
+    /// This process does not drive the run any more.
     pub(crate) fn mark_idle(&self, run: &RunId, driven: impl Fn(&RunId) -> bool) {
         self.lock_state().keep_idle(run, driven);
     }
@@ -147,11 +147,11 @@ impl BrokerState {
         for (lane, entry) in self.runs.get_mut(run).into_iter().flat_map(|book| &mut book.entries) {
             match before.remove(lane) {
                 Some(known) => {
-                    // whoever had come still is there
+                    // a sub-agent that has asked before is still in contact
                     entry.has_contact |= known.has_contact;
                     entry.acks.drop_acknowledged(&known.acks);
                 }
-                // who comes for what has ended wants the result
+                // a sub-agent of a task that has ended only needs the result
                 None if entry.outcome.is_some() => entry.acks.clear_open(),
                 None => {}
             }
@@ -159,7 +159,7 @@ impl BrokerState {
         self.register_ids(run);
     }
 
-    /// Keeps what was told last of runs without a driver.
+    /// Keeps the tasks of the last runs without a driver.
     fn keep_idle(&mut self, run: &RunId, driven: impl Fn(&RunId) -> bool) {
         if !self.runs.contains_key(run) {
             return;

@@ -1,4 +1,4 @@
-//! The errands of one run, told from what the machine wants and says. Nothing here waits or asks the time.
+//! The tasks of one run, built from the effects and events of its machine. Pure: it neither waits nor reads a clock.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
@@ -21,10 +21,10 @@ use synthdev_engine::machine::{DelegatedTask, Machine};
 #[derive(Clone, PartialEq, Debug)]
 pub struct TaskStep {
     pub call: CallId,
-    /// The state that asks, without what is around its errand.
+    /// The state that asks, without the path around its task.
     pub state: String,
     pub work: TaskStepWork,
-    /// What the state takes for a result, where it says that.
+    /// The schema of the result, if the state has one.
     pub schema: Option<Value>,
     /// Answers so far that did not fit.
     pub rejected_answers: u32,
@@ -37,7 +37,7 @@ pub enum TaskStepWork {
     Prompt(Box<OpenPause>),
 }
 
-/// Steps of one kind may be handed out together.
+/// Steps of one kind may be leased together.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TaskStepKind {
     Command,
@@ -61,7 +61,7 @@ impl TaskStepWork {
     }
 }
 
-/// One errand.
+/// One task.
 pub(super) struct QueuedTask {
     pub(super) id: String,
     pub(super) task: DelegatedTask,
@@ -73,13 +73,13 @@ pub(super) struct QueuedTask {
     pub(super) finished_steps: Vec<(CallId, String)>,
     /// Results on their way into the journal.
     pub(super) in_flight_steps: BTreeSet<CallId>,
-    /// What the run did itself, if its sub-agent is to be told of that.
+    /// Actions of the run, if its sub-agent acknowledges them.
     pub(super) acks: PendingAcks,
-    /// Points to which it can go back.
+    /// Names of its checkpoints.
     pub(super) points: Vec<String>,
-    /// How often it went back.
+    /// How often it went back to a checkpoint.
     pub(super) restore_count: u64,
-    /// When a sub-agent was last heard of, or the errand came up.
+    /// When a sub-agent last asked or answered, or when the task began.
     pub(super) last_contact: Timestamp,
     /// A sub-agent has come for it.
     pub(super) has_contact: bool,
@@ -93,21 +93,21 @@ pub(crate) type RunRevision = (RunStatus, Timestamp);
 pub(super) struct RunTasks {
     run: RunId,
     pub(super) lease_ms: u64,
-    /// By lane.
+    /// By branch.
     pub(super) entries: BTreeMap<u64, QueuedTask>,
     pub(super) branch_ids: HashMap<String, u64>,
     /// Items that are under way: the loop's name, the position.
     item_owners: HashMap<(String, usize), u64>,
     steps: HashMap<CallId, u64>,
-    /// Ids that nobody was told yet.
+    /// Ids that are not registered with the broker yet.
     pub(super) unannounced_ids: Vec<String>,
     /// Steps whose results count and could not be written down so far.
     pub(super) unwritten_steps: BTreeSet<CallId>,
-    /// How the run stood when all this was read from its journal, unless it went on here since.
+    /// The revision of the run when its journal was read, unless it continued in this process since.
     pub(super) journal_revision: Option<RunRevision>,
     /// The run itself has ended.
     run_outcome: Option<TaskOutcome>,
-    /// The run is about to fail: nothing more is given out.
+    /// The run is about to fail: no more steps are leased.
     failing_outcome: Option<TaskOutcome>,
     /// Its end is being written down.
     pub(super) is_ending: bool,
@@ -144,7 +144,7 @@ impl RunTasks {
         self.run_outcome.clone().or_else(|| self.failing_outcome.clone())
     }
 
-    /// A step was answered, by a sub-agent if there is a mark; in whose errand is looked up if it is not said.
+    /// A step was answered, by a sub-agent if there is a mark; looks up the task if `lane` is absent.
     pub(super) fn complete_step(&mut self, call: CallId, lane: Option<u64>, mark: Option<String>) {
         let Some(lane) = self.steps.remove(&call).or(lane) else { return };
         let Some(entry) = self.entries.get_mut(&lane) else { return };
@@ -160,7 +160,7 @@ impl RunTasks {
         entry.enqueue_waiting(self.lease_ms);
     }
 
-    /// Whoever has done a step in this errand had heard of what was done before.
+    /// A worker that hands in a step of this task has seen the actions before it.
     pub(super) fn acknowledge_all(&mut self, lane: Option<u64>) {
         if let Some(entry) = lane.and_then(|lane| self.entries.get_mut(&lane)) {
             entry.acks.clear_open();
@@ -210,7 +210,7 @@ impl RunTasks {
         }
     }
 
-    /// New errands, those that were given up, and questions.
+    /// New tasks, withdrawn ones, and questions.
     pub(super) fn sync_with_machine(&mut self, now: Timestamp, machine: &Machine) {
         let lanes = machine.open_tasks();
         for lane in &lanes {
@@ -242,7 +242,7 @@ impl RunTasks {
         self.sync_prompts(machine);
     }
 
-    /// What the machine wants of somebody, if it is for a sub-agent.
+    /// Queues an effect as a step, if it is for a sub-agent.
     pub(super) fn offer_effect(&mut self, machine: &Machine, effect: &Effect) {
         if let Effect::Abort { call } = effect {
             return self.complete_step(*call, None, None);
@@ -267,7 +267,7 @@ impl RunTasks {
         }
     }
 
-    /// The run goes on: who was told of its end has gone.
+    /// The run continues: sub-agents that learned of its end have gone.
     fn reset_contacts(&mut self) {
         if self.run_outcome.take().is_none() {
             return;
@@ -328,7 +328,7 @@ impl RunTasks {
         entry.open_steps.insert(call, step);
     }
 
-    /// Questions come and go without an effect: nobody at this end is asked.
+    /// Questions begin and end without an effect, because no user is present in this process.
     fn sync_prompts(&mut self, machine: &Machine) {
         let prompts = machine.delegated_prompts();
         let asked = |entry: &QueuedTask| -> Vec<CallId> {
@@ -380,7 +380,7 @@ impl QueuedTask {
         self.leases.enqueue(step.call, priority, &[], lasts_ms)
     }
 
-    /// What a worker has of it, or is handed out of one kind.
+    /// Steps that a worker has of the task, or new leases of one kind.
     pub(super) fn lease_steps(
         &mut self,
         worker: &str,
@@ -403,7 +403,7 @@ impl QueuedTask {
     }
 }
 
-/// The name of a state of an errand, if it does nothing but change values.
+/// The name of a state of a task, if it only changes data.
 fn data_only_state(program: &WorkflowProgram, errand: &DelegatedTask, path: &str) -> Option<String> {
     let local = match errand.index {
         Some(index) => path.strip_prefix(&format!("{}[{index}]/", errand.owner))?,
@@ -411,7 +411,7 @@ fn data_only_state(program: &WorkflowProgram, errand: &DelegatedTask, path: &str
     };
     let workflow = program.workflows.get(errand.workflow.0)?;
     let name = format!("{}{local}", errand.scope);
-    // a workflow that is called stands below the state that calls it
+    // the state of a called workflow is below the state that calls it
     let inner = local.rsplit('/').next().unwrap_or(local);
     let named = |state: &&StateSpec| state.name == name || errand.scope.is_empty() && state.name == inner;
     let state = workflow.states.iter().find(named)?;

@@ -11,8 +11,8 @@ use synthdev_domain::tool::ToolOutcome;
 use synthdev_engine::input::{Input, UserAnswer};
 
 impl RunTasks {
-    /// Steps whose sub-agent did not do them, as the run is to hear of it. A task that no sub-agent has begun waits as long
-    /// as those of its run are heard of, and `begin_ms` longer: clients may play one after the other.
+    /// Failure inputs of overdue steps. A task that no sub-agent has begun waits while sub-agents of other tasks of its
+    /// run are active, and `begin_ms` longer: clients may play one after the other.
     pub(super) fn fail_overdue_steps(&mut self, now: Timestamp, begin_ms: u64) -> Vec<Input> {
         let mut failing = Vec::new();
         if self.run_outcome().is_some() {
@@ -21,7 +21,7 @@ impl RunTasks {
         let silence = self.lease_ms.saturating_mul(u64::from(LOSSES));
         for entry in self.entries.values_mut().filter(|entry| entry.outcome.is_none()) {
             let over = entry.leases.expire_leases(now);
-            // whoever has a step is at work on it, however long that may take
+            // a worker with a lease is at work, however long that takes
             if !over.is_empty() || entry.leases.next_end().is_some() {
                 entry.last_contact = entry.last_contact.max(now);
             } else if entry.has_contact
@@ -67,14 +67,14 @@ impl QueuedTask {
     }
 }
 
-/// D4 and D17, as the state sees it.
+/// The input of a step that was not done in time.
 fn missed_step_input(step: &TaskStep, why: &str) -> Input {
     let detail = format!("step {} was not done: {why}", super::step_id(step.call));
     step_failure_input(step, why, detail.clone(), ModelError::Timeout { detail }, json!({"timed_out": true}))
 }
 
-/// A step fails after so many results that are none. Of a question the default does not count: what its person did not
-/// say is no answer.
+/// The input of a step that got too many invalid results. A question's default does not apply: an invalid answer is not
+/// a missing one.
 pub(super) fn unfit_result_input(step: &TaskStep, why: &str) -> Input {
     let detail = format!("a sub-agent gave {TRIES} results that do not fit: {why}");
     if matches!(step.work, TaskStepWork::Prompt(_)) {

@@ -81,7 +81,7 @@ impl TaskBroker {
         }
     }
 
-    /// Somebody has heard of what the run did itself. `None`: that is not what the id is for.
+    /// A sub-agent acknowledges an action of the run. `None`: the id is none of an acknowledgement.
     pub fn acknowledge_step(
         &self,
         id: &str,
@@ -169,7 +169,7 @@ impl RuntimeHandle {
         &self.context.task_broker
     }
 
-    /// Sub-agents can be reached from now on: runs that are started or taken up here hand out what is meant for them.
+    /// Sub-agents can be reached from now on: runs that this process starts or resumes queue their steps.
     pub fn serve_sub_agents(&self, patience: TaskTimeouts) {
         self.context.task_broker.enable_tasks(patience);
         let shared = Arc::clone(&self.context);
@@ -186,14 +186,14 @@ impl RuntimeHandle {
         });
     }
 
-    /// What a run's journal tells of its errands, without taking it up. `false`: it is driven or taken up here by now, so
-    /// its driver tells that. Takes long where the journal is long.
+    /// Rebuilds the tasks of a run from its journal, without resuming it. `false`: this process drives or resumes it by
+    /// now, and its driver reports them. Slow for a long journal.
     ///
     /// # Errors
     /// Unknown or unreadable.
     pub fn load_tasks(&self, run: &RunSummary) -> Result<bool, StoreError> {
         let (desk, stand) = (&self.context.task_broker, (run.progress.status, run.progress.updated));
-        // what another process drives goes on without a trace in its summary
+        // a run that another process drives changes without a trace in its summary
         if run.progress.status != RunStatus::Running && desk.is_current(&run.id, stand) {
             return Ok(true);
         }
@@ -203,7 +203,7 @@ impl RuntimeHandle {
         Ok(desk.recover_idle_tasks((now, &run.id, stand), &story.spec, journaled_inputs(&story), driven))
     }
 
-    /// Tells the desk what a run has come to that is taken up here.
+    /// Passes the tasks of a resumed run to the broker.
     pub(crate) fn recover_resumed_tasks(&self, story: &JournaledRun) {
         self.context.task_broker.recover_tasks(
             (self.ports().clock.now(), &story.header.id),

@@ -6,7 +6,7 @@ use super::json_tree::{EditorJsonPosition, EditorJsonSlot, EditorJsonStep, Edito
 use super::schema_lookup::SchemaLookup;
 use super::symbols::{CatalogSymbols, EditFileKind};
 
-/// Candidates that are kept: nobody reads more.
+/// Most candidates that are kept: a longer list is not read.
 const MOST: usize = 200;
 
 /// Something that can be put in.
@@ -14,7 +14,7 @@ const MOST: usize = 200;
 pub struct EditorCandidate {
     pub label: String,
     pub description: String,
-    /// What is written in the place of the range.
+    /// Replaces the text of the range.
     pub text: String,
 }
 
@@ -62,7 +62,7 @@ pub fn complete_at(
     })
 }
 
-/// The description of what is at byte `at`: of a key, or of the key whose value it is.
+/// The description at byte `at`: of a key, or of the key of a value.
 pub fn describe_at(text: &str, at: usize, schema: &Value) -> Option<String> {
     let tree = EditorJsonTree::parse_text(text)?;
     let mut spot = tree.position_at(at);

@@ -13,7 +13,7 @@ pub const PAGE: usize = 200;
 /// What a search gives at once.
 pub const FOUND: usize = 300;
 
-/// A run in the list, without what is long.
+/// A run in the list, without its long fields.
 #[derive(Clone, PartialEq, Debug)]
 pub struct RunRow {
     pub id: RunId,
@@ -23,9 +23,9 @@ pub struct RunRow {
     pub updated: Timestamp,
     pub tokens: u64,
     pub cost_usd: Option<f64>,
-    /// The input, or where the words of a search stand; one line.
+    /// The input, or the text around a search hit; one line.
     pub text: String,
-    /// Where it stands, what it waits for, how it failed; one line.
+    /// Its state, its question or its error; one line.
     pub status_text: String,
     pub origin: Option<RunId>,
     /// What failed can be tried again.
@@ -41,7 +41,7 @@ pub struct RunRow {
 /// Which runs are wanted.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct HistoryRunFilter {
-    /// Parts of the id, the workflow, the input; and what was said and done.
+    /// Parts of the id, the workflow, the input; and texts of the run.
     pub search_words: String,
     pub status: Option<RunStatus>,
     pub workflow: Option<String>,
@@ -77,9 +77,9 @@ pub struct HistoryRunList {
     pub pending_page: Option<(u64, HistoryRunFilter, bool)>,
     /// The filter that the rows are of; `None`: nothing was read yet.
     pub loaded_filter: Option<HistoryRunFilter>,
-    /// The last run is wanted, however many pages away.
+    /// Pages are read until the last run.
     pub seek_last: bool,
-    /// Somebody wrote since the first page was read.
+    /// The history has changed since the first page was read.
     pub is_stale: bool,
     pub problem: Option<String>,
 }
@@ -117,7 +117,7 @@ impl HistoryRunList {
         self.top_row = in_view(self.top_row, self.cursor, self.len(), self.height);
     }
 
-    /// What is to be read next: another filter, what came meanwhile, or what is behind the end of the screen.
+    /// The page to read next: for another filter, of newer runs, or after the end of the screen.
     pub fn next_page_cursor(&mut self) -> Option<Option<RunListCursor>> {
         if self.pending_page.is_some() {
             return None;
@@ -131,7 +131,7 @@ impl HistoryRunList {
         Some(Some(RunListCursor { started: last, known_count: known }))
     }
 
-    /// A page came. One that was asked for with another filter is nobody's.
+    /// Adds a page. A page for another filter is dropped.
     pub fn add_page(&mut self, rows: Vec<RunRow>, more: bool) {
         let Some((_, filter, first)) = self.pending_page.take() else { return };
         if filter != self.filter {
@@ -174,7 +174,7 @@ impl HistoryRunList {
         }
     }
 
-    /// The newest runs once more; older ones stay as they were read. `false`: all stand where they stood.
+    /// Replaces the newest runs; older ones stay as they were read. `false`: the positions are unchanged.
     fn refresh_newest(&mut self, rows: Vec<RunRow>, more: bool) -> bool {
         let all = rows.len() == self.rows.len();
         let same = |(new, old): (&RunRow, &RunRow)| new.id == old.id && new.origin == old.origin;
@@ -196,7 +196,7 @@ impl HistoryRunList {
         true
     }
 
-    /// Puts the rows in the order of a tree; the cursor stays on its run, and that where it was on screen.
+    /// Puts the rows in the order of a tree; keeps the cursor on its run, and that row in its place on screen.
     fn arrange_tree(&mut self, kept: Option<&RunId>) {
         let below = self.cursor.saturating_sub(self.top_row);
         let tree = run_tree::order_as_tree(self.rows.iter().map(|row| (&row.id, row.origin.as_ref())));

@@ -1,4 +1,4 @@
-//! Prints what is new and finished; asks. No escape sequence, no cursor: one line after the other.
+//! Prints new finished items, and prompts. No escape sequence, no cursor: one line after the other.
 
 use std::io::{self, Write};
 
@@ -21,9 +21,9 @@ pub(super) struct LineModePrinter {
     last_question: Option<(String, Vec<QuestionLine>, bool)>,
     problem: Option<String>,
     queued: usize,
-    /// There is somebody to ask.
+    /// A user is present to answer.
     user_present: bool,
-    /// The prompt stands at the beginning of the line.
+    /// The prompt is printed and its line is open.
     prompt_shown: bool,
     /// Lines that are to be printed.
     pending_lines: Vec<String>,
@@ -34,13 +34,13 @@ impl LineModePrinter {
         Self { user_present: watched, ..Self::default() }
     }
 
-    /// A line was typed behind the prompt: the cursor stands below it.
+    /// The user has typed a line after the prompt: the cursor is below it.
     pub(super) fn on_line_typed(&mut self) {
         self.prompt_shown = false;
     }
 
-    /// Takes what is new and finished; after every event, so that it is told where the run was then.
-    /// `of`: the run that the event was about.
+    /// Collects new finished items; after every event, so that the text fits the state of the run at that time. `of`:
+    /// the run of the event.
     pub(super) fn collect_new_items(&mut self, model: &mut UiModel, of: Option<&RunId>) {
         let mut out = std::mem::take(&mut self.pending_lines);
         self.collect_entries(model, of, &mut out);
@@ -75,9 +75,9 @@ impl LineModePrinter {
         writeln!(out, "{}", terminal_safe::strip_escape_sequences(text))
     }
 
-    /// Says that a line is waited for.
+    /// Prints the prompt for a line.
     /// # Errors
-    /// It cannot be written.
+    /// Output cannot be written.
     pub(super) fn print_prompt(&mut self, model: &UiModel, ready: bool) -> io::Result<()> {
         if !self.user_present || !ready || self.prompt_shown {
             return Ok(());
@@ -117,7 +117,7 @@ impl LineModePrinter {
         self.items_seen = gone + all;
     }
 
-    /// The line that says of which run the next ones are, where that has to be said.
+    /// The line that names the run of the next lines, where it has to be named.
     fn run_heading(&mut self, model: &UiModel, run: Option<RunId>) -> Option<String> {
         let several = model.has_several_live_runs();
         let Some(view) = run.as_ref().and_then(|id| model.find_run(id)).filter(|view| !view.chat) else {

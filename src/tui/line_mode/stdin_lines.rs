@@ -12,16 +12,16 @@ const LONGEST: u64 = 1 << 20;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct StdinLine {
     pub(super) text: String,
-    /// It was longer than what is taken.
+    /// It was longer than the limit.
     pub(super) is_truncated: bool,
 }
 
-/// Somebody sits at the other end.
+/// Whether stdin is a terminal.
 pub(super) fn is_interactive() -> bool {
     io::stdin().is_terminal()
 }
 
-/// Somebody looks at what is printed and may answer.
+/// Whether a user sees the output and can answer.
 pub(super) fn is_watched() -> bool {
     io::stdin().is_terminal() && io::stdout().is_terminal()
 }

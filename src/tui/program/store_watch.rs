@@ -1,4 +1,4 @@
-//! Writes to the history by anybody, heard as long as somebody looks at it here.
+//! Watches the history for writes by any process while the history is open.
 
 use futures_util::StreamExt;
 use futures_util::stream::{BoxStream, Fuse};
@@ -15,7 +15,7 @@ impl StoreChangeWatch {
         }
     }
 
-    /// `None`: nothing is listened to, or nothing can be heard.
+    /// `None`: the watch is off, or the system has none.
     pub async fn next_change(&mut self) -> Option<()> {
         match &mut self.0 {
             Some(stirs) => stirs.next().await,

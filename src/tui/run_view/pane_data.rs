@@ -29,7 +29,7 @@ pub struct RunPaneData {
 /// Where the workflow's definition is.
 #[derive(Clone, Debug, Default)]
 pub enum RunDefinitionState {
-    /// Nobody wanted to see it.
+    /// No pane has needed it.
     #[default]
     Unasked,
     Asked,
@@ -62,7 +62,7 @@ impl RunPaneData {
         }
     }
 
-    /// What the run's definition says came.
+    /// Stores the definition of the run.
     pub fn set_definition(&mut self, found: Result<RunDefinitionView, String>) {
         self.definition = match found {
             Ok(found) => {

@@ -1,4 +1,4 @@
-//! Calls of tools in a run, with what was asked and answered about them, folded as events come.
+//! Tool calls of a run, with their approvals and results, folded as events come.
 //!
 //! Owns the last `MOST` calls with the beginning of their texts; earlier ones are only counted.
 
@@ -27,11 +27,11 @@ pub enum ToolCallStatus {
     Done,
     Failed,
     Refused,
-    /// The run stood still before it answered.
+    /// The run was stopped before the call was answered.
     Stopped,
 }
 
-/// What a person said.
+/// The user's decision.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CallApproval {
     Allowed,
@@ -89,7 +89,7 @@ impl ToolCallLog {
             }
             RunEvent::ApprovalAnswered { call, decision, .. } => self.on_answered(*call, decision),
             RunEvent::PersonAnswered { call } => {
-                // withdrawn: nobody waits for it
+                // withdrawn: the run does not need the answer
                 self.change_call(*call, |call| {
                     if call.status == ToolCallStatus::Asked {
                         call.status = ToolCallStatus::Stopped;
@@ -155,7 +155,7 @@ impl ToolCallLog {
         });
     }
 
-    /// A denied call is told once more, with the reason that the model gets.
+    /// A denied call is shown once more, with the reason that the model gets.
     fn on_refused(&mut self, at: Timestamp, agent: &str, tool: &str, reason: &str) {
         let (agent, tool, reason) = (one_line(agent), one_line(tool), one_line(reason));
         let told = self.calls.back_mut().filter(|call| {

@@ -1,4 +1,4 @@
-//! One item opened or folded by itself, the item that a person has chosen, its text, and the rows that nobody needs.
+//! Opening and folding single items, the selected item, the text of items, and dropping rows that are off screen.
 
 use std::ops::Range;
 
@@ -81,7 +81,7 @@ impl TranscriptList {
         None
     }
 
-    /// Items as they were said, without line breaks of the screen: for the clipboard.
+    /// Items as plain text, without line breaks of the screen: for the clipboard.
     pub fn plain_text(&self, range: Range<usize>) -> String {
         let end = range.end.min(self.entries.len());
         let items = self.entries[range.start.min(end)..end].iter().map(|entry| entry.item.text());
@@ -96,7 +96,7 @@ impl TranscriptList {
             self.scroll = TranscriptScroll::At { item, row: gap };
             return;
         }
-        // from the item up to where the screen would begin if it stood at the end
+        // from the item up to the row where the screen would begin if the item were at its end
         let mut left = self.height;
         let mut at = item;
         loop {
@@ -144,7 +144,7 @@ impl TranscriptList {
         });
     }
 
-    /// The first items are forgotten when all of them weigh too much; gives how many were. In their place stands a line.
+    /// Drops the first items when all of them are too large; returns how many. A line replaces them.
     pub fn trim_to_weight(&mut self, most: usize) -> usize {
         if self.weight <= most || self.len() < 2 {
             return 0;

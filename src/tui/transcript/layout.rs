@@ -16,7 +16,7 @@ pub use reply::{ReplyLayoutTail, extend_reply};
 mod reply;
 mod tool;
 
-/// A person's text with more lines than this is shown by its first ones.
+/// A user's text with more lines than this shows only its first ones.
 const FOLD_FROM: usize = 40;
 const FOLD_SHOWN: usize = 10;
 
@@ -24,7 +24,8 @@ const FOLD_SHOWN: usize = 10;
 const DIFF_FROM: usize = 60;
 const DIFF_SHOWN: usize = 40;
 
-/// The rows of an item, of a reply those of about `most` bytes; one that is open or longer also says where its text goes on.
+/// The rows of an item, of a reply those of about `most` bytes; an open or longer one also returns where its text
+/// continues.
 pub fn layout_item(
     item: &TranscriptItem,
     look: ItemLayoutOptions,
@@ -87,8 +88,8 @@ fn layout_block(block: &TranscriptBlock, look: ItemLayoutOptions, rows: &mut Vec
     }
 }
 
-/// Where a long text is folded, and how many lines that hides: what a person pasted is no news to them, and nobody
-/// reads a long diff by the way.
+/// Where a long text is folded, and how many lines that hides: a user knows their own pasted text, and a long diff is
+/// opened only on purpose.
 fn fold_point(block: &TranscriptBlock) -> Option<(usize, usize)> {
     let (from, shown) = match block.style {
         BlockBodyStyle::Diff => (DIFF_FROM, DIFF_SHOWN),

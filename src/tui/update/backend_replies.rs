@@ -92,7 +92,7 @@ fn list_roles(model: &mut UiModel, group: &str, roles: &[RoleLine]) {
     model.add_item(item);
 }
 
-/// What was typed in earlier sessions is there; without it the history is that of this one.
+/// Adds the input of earlier sessions; without it the history is that of this session.
 fn on_input_recalled(model: &mut UiModel, found: Result<RecalledInput, String>) {
     let (texts, note) = match found {
         Ok(found) => (found.texts, found.note),
@@ -177,7 +177,7 @@ fn chat_started(model: &mut UiModel, role: &str, run: Result<RunId, String>) -> 
         }
         Err(reason) => {
             show_error(model, &format!("no conversation with {role}"), &reason);
-            // It would fail again: it must not stand in the way of the next command.
+            // It would fail again: it must not block the next command.
             model.queued.clear();
             model.hint = Some("what you typed is in the history: Up".to_owned());
             Vec::new()
@@ -280,7 +280,7 @@ fn on_trust_decided(model: &mut UiModel, yes: bool, result: Result<Vec<String>, 
     cmds
 }
 
-/// Files were changed by somebody. What was wanted waits until it is known whether they count.
+/// Files have changed. The pending command waits until the user has answered whether they count.
 fn on_config_reloaded(model: &mut UiModel, found: ConfigReload, then: Option<Box<UiCommand>>) {
     for line in found.problems {
         model.add_item(TranscriptItem::line(ItemTone::Bad, &line));
@@ -311,7 +311,7 @@ fn allowed_always(model: &mut UiModel, saved: Result<String, String>) {
     }
 }
 
-/// New facts keep the role that the person chose meanwhile.
+/// New facts keep the role that the user has chosen meanwhile.
 fn on_status_facts(model: &mut UiModel, facts: StatusFacts) {
     if model.facts.role == facts.role || model.chat.is_none() {
         let before = std::mem::replace(&mut model.facts, facts);

@@ -43,7 +43,7 @@ pub fn turns_page(dialog: &QuestionDialog, key: KeyEvent) -> bool {
     key.code == KeyCode::Char(' ') && dialog.has_overflow() && dialog.reason.is_none() && !dialog.is_written()
 }
 
-/// Whether the key allows, trusts, goes on: what is asked must have been seen to its end.
+/// Whether the key is a yes; a yes counts only after the whole question was visible.
 pub fn is_yes_key(dialog: &QuestionDialog, key: KeyEvent) -> bool {
     let KeyCode::Char(c) = key.code else {
         let yes = matches!(
@@ -122,7 +122,7 @@ pub fn submit_written_answer(model: &mut UiModel) -> Option<Vec<UiCommand>> {
         return None;
     }
     let text = model.composer.take_text().unwrap_or_default();
-    // what a workflow asks for may be for nobody else's eyes
+    // the answer to a workflow's question may be private
     model.composer.discard_unsaved_texts();
     match form.accept_text(&text) {
         Ok(Some(value)) => Some(reply_to_dialog(model, UserAnswer::Value { value })),
@@ -166,7 +166,7 @@ pub fn refuse_words(model: &mut UiModel) -> bool {
     true
 }
 
-/// Enter: what was chosen, or the default.
+/// Enter: takes the selected choice, or the default.
 fn confirm_choice(model: &mut UiModel) -> Vec<UiCommand> {
     let Some(dialog) = model.dialogs.front() else { return Vec::new() };
     if let Some((_, selected)) = dialog.choices() {
@@ -187,7 +187,7 @@ fn move_choice(dialog: &mut QuestionDialog, down: bool) {
     }
 }
 
-/// One of the choices; that a tool is done may be told with its result.
+/// Picks a choice; a tool that is done may have a result.
 fn pick_choice(model: &mut UiModel, at: usize) -> Vec<UiCommand> {
     let Some(dialog) = model.dialogs.front() else { return Vec::new() };
     let picked = dialog.choices().and_then(|(choices, _)| choices.get(at).map(|choice| (*choice).to_owned()));
@@ -303,8 +303,7 @@ fn type_reason(model: &mut UiModel, key: KeyEvent) -> Vec<UiCommand> {
     Vec::new()
 }
 
-/// Takes the dialog off the screen and sends what was decided.
-/// Yes to the tool that waits in front.
+/// Removes the dialog and sends a yes to its tool call.
 pub fn decide_tool_call(model: &mut UiModel, decision: ApprovalDecision) -> Vec<UiCommand> {
     answer_yes_or_no(model, true, decision)
 }

@@ -117,7 +117,7 @@ pub fn on_wheel(model: &mut UiModel, kind: MouseEventKind) {
     }
 }
 
-/// An answer; one to an editor that was closed is nobody's.
+/// A reply; one to an editor that was closed is dropped.
 pub fn handle_reply(model: &mut UiModel, number: u64, told: EditorReply) -> Vec<UiCommand> {
     match told {
         EditorReply::Files(Ok(files)) if number == model.edits => {
@@ -158,7 +158,7 @@ pub fn handle_reply(model: &mut UiModel, number: u64, told: EditorReply) -> Vec<
     }
 }
 
-/// The text as the person's own editor left it.
+/// The text from the user's own editor.
 pub fn on_externally_edited(
     model: &mut UiModel,
     number: u64,
@@ -229,7 +229,7 @@ fn on_saved(
     result: Result<SavedEditFile, EditorSaveError>,
 ) -> Vec<UiCommand> {
     let note = result.as_ref().ok().map(|saved| saved.message.clone());
-    // the workflows and roles are other ones now: names, and what the status line says
+    // the workflows and roles have changed: reloads names and the status line
     let again = if note.is_some() { vec![UiCommand::Names, UiCommand::Status] } else { Vec::new() };
     let Some(editor) = editor_by_number(model, number) else { return again };
     editor.is_saving = false;

@@ -1,4 +1,4 @@
-//! Past runs: what can be taken up again, lists, words that were found, journeys back.
+//! Past runs: resumable ones, lists, search hits, rewind, fork and undo.
 
 use std::fmt::Write as _;
 
@@ -19,10 +19,10 @@ use synthdev_domain::journal::{RunStatus, RunSummary};
 const LISTED: usize = 20;
 /// Runs that are offered at the start.
 const OFFERED: usize = 5;
-/// The newest runs among which those that can be taken up again are counted.
+/// The newest runs, among which resumable ones are counted.
 const COUNTED: usize = 200;
 
-/// Asks for the runs of this project that can be taken up again.
+/// Requests the runs of this project that can be resumed.
 pub fn offer_command() -> UiCommand {
     UiCommand::Runs(waiting_filter(), RunListPurpose::Offer)
 }
@@ -51,7 +51,7 @@ pub fn pending_command() -> UiCommand {
     )
 }
 
-/// Without an id: the run that was left here last, else what waits in this project.
+/// Without an id: the run that was left last in this session, else a waiting one of this project.
 pub fn resume_run(model: &mut UiModel, run: Option<String>) -> Vec<UiCommand> {
     if busy::refuse_while_busy(model, "take up a run") {
         return Vec::new();
@@ -169,7 +169,7 @@ fn show_error(model: &mut UiModel, title: &str, reason: &str) {
 /// Questions that are on screen first: they are answered there.
 fn show_pending(model: &mut UiModel, list: &[RunSummary]) -> Vec<UiCommand> {
     let asked = model.dialogs.iter().filter(|dialog| dialog.run_id().is_some());
-    // what is asked in runs of this session is known better here
+    // this session knows its own runs better
     let known = |run: &RunSummary| model.find_run(&run.id).is_some_and(|view| !view.is_over);
     let list: Vec<RunSummary> = list.iter().filter(|run| !known(run)).cloned().collect();
     let text = report::pending_text(asked.map(|dialog| dialog.title.as_str()), &list, model.now);
@@ -196,7 +196,7 @@ fn on_runs_listed(model: &mut UiModel, wanted: RunListPurpose, list: &[RunSummar
     Vec::new()
 }
 
-/// Runs that can be taken up again: all are counted, the newest are shown.
+/// Runs that can be resumed: counts all, shows the newest.
 fn on_offer(model: &mut UiModel, wanted: RunListPurpose, mut list: Vec<RunSummary>) -> Vec<UiCommand> {
     let most = list.len() >= COUNTED;
     list.retain(can_resume);
@@ -229,7 +229,7 @@ fn on_offer(model: &mut UiModel, wanted: RunListPurpose, mut list: Vec<RunSummar
     Vec::new()
 }
 
-/// Shows what had happened, unless it stands here already, and has the run go on.
+/// Shows the past of the run, unless it is on screen already, and resumes it.
 fn resume_past_run(model: &mut UiModel, past: PastRun) -> Vec<UiCommand> {
     let run = past.view.id.clone();
     let opening = open_run::take_opening(model, &run);
@@ -254,7 +254,7 @@ fn resume_past_run(model: &mut UiModel, past: PastRun) -> Vec<UiCommand> {
     } else {
         model.workflow = Some(run.clone());
     }
-    // what it asked then it asks again; nobody hears an answer before
+    // a resumed run asks its question again and takes no answer before
     (view.is_over, view.awaiting_text) = (false, None);
     model.runs.retain(|known| known.id != run);
     model.runs.push(view);
@@ -293,7 +293,7 @@ fn on_travelled(model: &mut UiModel, done: TimeTravelOutcome) {
     model.add_item(TranscriptItem::Block(block));
 }
 
-/// Of a run that was taken up: it goes on from now.
+/// The run was resumed: updates its view from `at` on.
 pub fn on_resumed(model: &mut UiModel, run: &RunId, at: Timestamp, again: usize, notes: &[String]) {
     let Some(view) = model.run_mut(run) else { return };
     if !view.chat {
@@ -302,7 +302,7 @@ pub fn on_resumed(model: &mut UiModel, run: &RunId, at: Timestamp, again: usize,
     }
     (view.is_over, view.question_left_open, view.awaiting_text) = (false, false, None);
     view.busy_since = Some(at);
-    // where it still stands is told again
+    // it reports its stops again
     view.stopped_at.clear();
     let chat = view.chat;
     *(if chat { &mut model.chat } else { &mut model.workflow }) = Some(run.clone());

@@ -54,7 +54,7 @@ pub fn on_key(model: &mut UiModel, key: KeyEvent, at: Timestamp, typing: bool) -
     Vec::new()
 }
 
-/// A text that was pasted: into what is being typed.
+/// A paste goes into the open text field.
 pub fn on_paste(model: &mut UiModel, text: &str) -> Vec<UiCommand> {
     let line: String = text.lines().next().unwrap_or_default().chars().filter(|c| !c.is_control()).collect();
     if let Some(archive) = &mut model.history_browser {
@@ -63,7 +63,7 @@ pub fn on_paste(model: &mut UiModel, text: &str) -> Vec<UiCommand> {
     request_next_page(model)
 }
 
-/// The wheel scrolls what is in front.
+/// The wheel scrolls the topmost view.
 pub fn on_wheel(model: &mut UiModel, down: bool) -> Vec<UiCommand> {
     /// Rows that one step of the wheel moves.
     const WHEEL: usize = 3;
@@ -73,15 +73,15 @@ pub fn on_wheel(model: &mut UiModel, down: bool) -> Vec<UiCommand> {
     request_next_page(model)
 }
 
-/// Once a second while something works: did anybody write?
+/// Once a second while work is in progress: checks for writes to the history.
 pub fn on_tick(model: &mut UiModel) -> Vec<UiCommand> {
     change_count_command(model).into_iter().collect()
 }
 
-/// Somebody has written to the history.
+/// The history has changed.
 pub fn on_store_change(model: &mut UiModel) -> Vec<UiCommand> {
     let mut cmds = on_tick(model);
-    // nobody has counted what was there when it was opened
+    // the change counter of the opening is not known yet
     if let Some(archive) = model.history_browser.as_mut().filter(|archive| archive.seen_changes.is_none()) {
         archive.list.is_stale = true;
         cmds.extend(request_next_page(model));
@@ -90,7 +90,7 @@ pub fn on_store_change(model: &mut UiModel) -> Vec<UiCommand> {
     cmds
 }
 
-/// An answer; one that nobody waits for any more is nobody's.
+/// A reply; one that was cancelled is dropped.
 pub fn handle_reply(model: &mut UiModel, number: u64, told: HistoryReply) -> Vec<UiCommand> {
     let Some(archive) = &mut model.history_browser else { return Vec::new() };
     let awaited = archive.waits_for(&HistoryWaitKind::Answer(number));
@@ -102,7 +102,7 @@ pub fn handle_reply(model: &mut UiModel, number: u64, told: HistoryReply) -> Vec
         HistoryReply::Changes(count) => return on_store_changed(model, count),
         HistoryReply::Opened(result) => {
             on_run_opened(archive, number, result);
-            // somebody wrote while it was read
+            // the history has changed while it was read
             if archive.run.as_ref().is_some_and(|run| run.is_outdated) {
                 let mut cmds: Vec<UiCommand> = reread_open_run(model).into_iter().collect();
                 cmds.extend(request_next_page(model));
@@ -141,7 +141,7 @@ pub fn handle_reply(model: &mut UiModel, number: u64, told: HistoryReply) -> Vec
     request_next_page(model)
 }
 
-/// An answer about a journey or a run that is taken up, if the history waits for it; else it is given back.
+/// A reply about a rewind, fork or resume, if the history waits for it; else it is returned.
 pub fn handle_time_travel_reply(model: &mut UiModel, reply: BackendReply) -> Option<BackendReply> {
     let Some(archive) = &mut model.history_browser else { return Some(reply) };
     let wait = archive.pending_wait.as_ref().map(|wait| &wait.wait_kind);
@@ -151,7 +151,7 @@ pub fn handle_time_travel_reply(model: &mut UiModel, reply: BackendReply) -> Opt
             archive.pending_wait = None;
             archive.show_error(&why);
         }
-        // the conversation tells it, too
+        // the conversation shows it, too
         (BackendReply::Travelled(Ok(done)), Some(HistoryWaitKind::Travel)) => {
             on_travelled(model, &done);
             return Some(BackendReply::Travelled(Ok(done)));
@@ -203,7 +203,7 @@ fn on_travelled(model: &mut UiModel, done: &TimeTravelOutcome) {
     archive.list.is_stale = true;
 }
 
-/// The next page of the list, if one is wanted: one at a time.
+/// Requests the next page of the list if it is needed: one at a time.
 fn request_next_page(model: &mut UiModel) -> Vec<UiCommand> {
     let Some(after) = model.history_browser.as_mut().and_then(|archive| archive.list.next_page_cursor())
     else {
@@ -216,8 +216,7 @@ fn request_next_page(model: &mut UiModel) -> Vec<UiCommand> {
     vec![query_command(number, HistoryRequest::Page { filter, after_cursor: after })]
 }
 
-/// Where nothing works, nobody looks by the clock whether anything has begun elsewhere: a key does, but not each of
-/// many in a row.
+/// While nothing works there is no timer that checks for runs elsewhere: a key does, but not each of many in a row.
 fn poll_changes(model: &mut UiModel, at: Timestamp) -> Option<UiCommand> {
     const APART_MS: i64 = 5_000;
     let idle = !model.needs_ticks();
@@ -251,7 +250,7 @@ fn on_store_changed(model: &mut UiModel, count: Option<u64>) -> Vec<UiCommand> {
     cmds
 }
 
-/// The open run once more, if nobody asks for it already; it stays on screen meanwhile.
+/// Reads the open run again, if no such request is pending; it stays on screen meanwhile.
 fn reread_open_run(model: &mut UiModel) -> Option<UiCommand> {
     /// A longer one is not read every second.
     const LONG: usize = 2_000;

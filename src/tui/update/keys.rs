@@ -68,7 +68,7 @@ pub fn on_key(model: &mut UiModel, key: KeyEvent, at: Timestamp) -> Vec<UiComman
         if let Some(cmds) = panes::on_pane_key(model, key, meant) {
             return cmds;
         }
-        // who goes on typing means the input box
+        // further typing means the input box
         model.panes.focus_input();
     }
     // a question that the key does not answer is not in its way
@@ -91,7 +91,7 @@ fn is_held_back(model: &mut UiModel, key: KeyEvent) -> bool {
     true
 }
 
-/// Whoever wants to leave is not kept by a question; it stays open.
+/// Whether the key leaves the program: a question must not prevent this; it stays open.
 fn is_leave_key(model: &UiModel, key: KeyEvent) -> bool {
     let free = KeyFocusState { empty: model.composer.is_empty(), ..KeyFocusState::default() };
     let writes = model.dialogs.front().is_none_or(|dialog| dialog.reason.is_some());
@@ -110,7 +110,7 @@ fn in_question(model: &mut UiModel, key: KeyEvent, typing: bool, beside: bool) -
     }
     let dialog = model.dialogs.front_mut().filter(|_| !beside)?;
     if dialog.reason.is_none() && !model.composer.is_empty() && changes_text(key) {
-        // it goes on with the text that stands there
+        // it continues the text in the box
         dialog.is_armed = false;
         return None;
     }
@@ -120,7 +120,7 @@ fn in_question(model: &mut UiModel, key: KeyEvent, typing: bool, beside: bool) -
         dialog.problem = Some("this appeared just now: read it, then press again".to_owned());
         return Some(Vec::new());
     }
-    // Somebody who began a sentence does not answer with its third letter.
+    // A letter in the middle of a sentence is no answer.
     let writes = !dialog_keys::accepts_key(dialog, key);
     let command = model.composer.first_line().starts_with('/');
     let written = !model.composer.is_empty() && (typing || command || key.code == KeyCode::Enter);
@@ -196,7 +196,7 @@ fn in_front(model: &mut UiModel, key: KeyEvent, at: Timestamp, typing: bool) -> 
     model.history_browser.is_some().then(|| history_browser::on_key(model, key, at, typing))
 }
 
-/// Nothing behind the dialog that sets up a model hears a key.
+/// The dialog that sets up a model takes every key.
 fn in_setup(model: &mut UiModel, key: KeyEvent, at: Timestamp) -> Vec<UiCommand> {
     let control = key.modifiers.contains(KeyModifiers::CONTROL);
     match key.code {
@@ -412,7 +412,7 @@ fn names_for(before: &str) -> Vec<UiCommand> {
     }
 }
 
-/// Ctrl+C: cancels what goes on, else takes a text away; the second time leaves.
+/// Ctrl+C: cancels work in progress, else clears the text; the second one leaves.
 fn on_interrupt(model: &mut UiModel, at: Timestamp) -> Vec<UiCommand> {
     if model.last_interrupt.is_some_and(|last| at.0 - last.0 <= TWICE_MS) {
         return leave_program(model);
@@ -422,7 +422,7 @@ fn on_interrupt(model: &mut UiModel, at: Timestamp) -> Vec<UiCommand> {
     }
     model.last_interrupt = Some(at);
     let writing = model.dialogs.front().is_some_and(QuestionDialog::is_written) && !model.composer.is_empty();
-    // A question of a workflow stays open for whoever leaves now: only Esc means no, or later.
+    // Leaving keeps a workflow's question open: only Esc means no, or later.
     let escape = model
         .dialogs
         .front()

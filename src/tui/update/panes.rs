@@ -21,14 +21,14 @@ use synthdev_domain::ids::RunId;
 /// Rows that one step of the wheel moves.
 const WHEEL: usize = 3;
 
-/// Definitions that panes on screen need and nobody has asked for.
+/// Requests a definition that panes on screen need, unless it was requested before.
 pub fn request_definition(model: &mut UiModel) -> Option<UiCommand> {
     let run = model.watched_run()?;
     if !matches!(run.pane_data.definition, RunDefinitionState::Unasked) {
         return None;
     }
     let id = run.id.clone();
-    // what is set while it stands still is compared with what is there
+    // values that the user sets while the run is stopped are compared with the definition
     let needed = !run.stopped_at.is_empty()
         || model.on_screen().iter().any(|pane| matches!(pane, PaneKind::Graph | PaneKind::Data));
     if !needed {
@@ -170,7 +170,7 @@ fn on_escape(model: &mut UiModel) {
     model.transcript.clear_selection();
 }
 
-/// The keys go to the next of: input box, conversation, and what stands beside it.
+/// Moves the focus to the next of: input box, conversation, and panes beside it.
 fn cycle_focus(model: &mut UiModel, step: isize) {
     let narrow = model.is_narrow();
     let mut stops: Vec<Option<PaneKind>> = vec![None];
@@ -208,7 +208,7 @@ pub fn watch_run(model: &mut UiModel, id: &RunId) {
     model.watched_run = Some(id.clone());
     let Some(at) = model.runs.iter().position(|run| run.id == *id) else { return };
     if !model.runs[at].is_over && !model.runs[at].chat {
-        // what is typed and steered is for the one that is looked at
+        // text and steering commands go to the run on screen
         model.workflow = Some(id.clone());
     }
     let run = &model.runs[at];
@@ -217,7 +217,7 @@ pub fn watch_run(model: &mut UiModel, id: &RunId) {
         Some(format!("panes show {} {} ({what}), {} of {}", run.workflow, run.id, at + 1, model.runs.len()));
 }
 
-/// Runs of this session that go on, above the list of all runs.
+/// Live runs of this session, above the list of all runs.
 pub fn show_live_runs(model: &mut UiModel) {
     let text = run_state_lines(model, |run| !run.is_over && !run.chat);
     if !text.is_empty() {
@@ -286,7 +286,7 @@ fn open_pane_row(model: &mut UiModel, pane: PaneKind) {
     }
 }
 
-/// Opens or folds what is chosen in the conversation.
+/// Opens or folds the selected item of the conversation.
 fn open_item(model: &mut UiModel) {
     let opened = model.transcript.selected_index().is_some_and(|at| model.transcript.toggle_fold(at));
     if !opened {
@@ -328,7 +328,7 @@ fn type_search(model: &mut UiModel, key: KeyEvent, meant: Option<KeyAction>) -> 
     Vec::new()
 }
 
-/// Puts the cursor on the next row with the words; `here` counts the row of the cursor.
+/// Puts the cursor on the next matching row; `here` includes the row of the cursor.
 fn find_in_pane(model: &mut UiModel, pane: PaneKind, down: bool, here: bool) {
     view::arrange_panes(model);
     let Some(search) = &model.panes.search else { return };
@@ -380,7 +380,7 @@ fn row_text(model: &UiModel, pane: PaneKind) -> Option<String> {
     Some(body.text(state.cursor))
 }
 
-/// The wheel scrolls what is below it, a click gives it the keys.
+/// The wheel scrolls the pane below it, a click focuses it.
 pub fn on_mouse(model: &mut UiModel, event: MouseEvent) -> Vec<UiCommand> {
     if !model.mouse || model.setup.is_some() || !model.dialogs.is_empty() {
         return Vec::new();

@@ -21,9 +21,9 @@ pub struct PastRunBuilder {
     scratch_model: UiModel,
     /// Entries that were forgotten.
     left_out_count: usize,
-    /// Only what comes before this entry is wanted; a tool may end a while after it.
+    /// Only entries before this one are kept; a tool may end a while after it.
     before_entry: Option<usize>,
-    /// Those that were forgotten and nobody has taken yet, if somebody takes them.
+    /// Dropped items that the caller has not taken yet, if it takes them.
     forgotten_items: Option<Vec<TranscriptItem>>,
 }
 
@@ -46,7 +46,7 @@ impl PastRunBuilder {
         Self { before_entry: Some(before), ..Self::new(run) }
     }
 
-    /// What is forgotten can be taken.
+    /// Keeps dropped items for `take_forgotten`.
     #[must_use]
     pub fn keep_forgotten(self) -> Self {
         Self { forgotten_items: Some(Vec::new()), ..self }
@@ -69,7 +69,7 @@ impl PastRunBuilder {
         }
     }
 
-    /// `ledger` is what the run has cost, with what it paid before it went back.
+    /// `ledger` is the cost of the run, with that of steps that a rewind discarded.
     pub fn into_past_run(self, ledger: CostLedger) -> PastRun {
         let nothing = || RunView::new(self.run, "", false);
         let PastRun { mut view, items, left_out_count: left_out, .. } =
@@ -94,7 +94,7 @@ impl PastRunBuilder {
         items.split_off(items.len().saturating_sub(SHOWN))
     }
 
-    /// What was not forgotten, up to the entry that `before` names.
+    /// Items that were kept, up to `before_entry`.
     pub fn remaining_items(self) -> Vec<TranscriptItem> {
         let (_, mut items) = self.scratch_model.transcript.into_last(usize::MAX);
         items.truncate(self.before_entry.unwrap_or(usize::MAX).saturating_sub(self.left_out_count));
@@ -124,7 +124,7 @@ pub fn fold_events(run: &RunId, events: Vec<(Timestamp, RunEvent)>, ledger: Cost
     folding.into_past_run(ledger)
 }
 
-/// The end of a run from what was stored when it stood still last: as long as that is, whatever the run's length.
+/// The end of a run from its stored preview: the time depends on the preview's length, not the run's.
 pub fn from_preview(summary: &RunSummary, glance: RunPreview) -> PastRun {
     let RunPreview { before, events, since } = glance;
     let mut scratch = UiModel {
@@ -152,7 +152,7 @@ pub fn from_preview(summary: &RunSummary, glance: RunPreview) -> PastRun {
     if let (true, Some(state)) = (view.state.is_empty(), view.path.last()) {
         view.state.clone_from(state);
     }
-    // what was paid behind a step to which the run went back
+    // the cost of steps that a rewind discarded
     let (all, told) = (&summary.progress, view.ledger.usage());
     if all.usage.total() > told.total() {
         let usage = TokenUsage {
@@ -172,7 +172,7 @@ pub fn from_preview(summary: &RunSummary, glance: RunPreview) -> PastRun {
     past
 }
 
-/// A run where its glance begins.
+/// A run at the beginning of its preview.
 fn view_before_events(summary: &RunSummary, before: OmittedEvents) -> RunView {
     let mut view = RunView::new(summary.id.clone(), &one_line(&summary.workflow), before.chat);
     for sum in before.agents {
@@ -187,12 +187,12 @@ fn view_before_events(summary: &RunSummary, before: OmittedEvents) -> RunView {
     }
     view.snapshot = before.snapshot.map(|id| one_line(&id.as_str().chars().take(8).collect::<String>()));
     (view.busy_since, view.worked_ms, view.last_event_at) = (before.since, before.worked_ms, before.last_at);
-    // it has been somewhere: its next state is not its first
+    // its next state is not its first
     view.path.extend(summary.progress.path.first().map(|state| one_line(state)));
     view
 }
 
-/// What came of the events: the facts, and the last entries.
+/// The view that results from the events, and the last entries.
 fn folded_run(mut scratch: UiModel, nothing: impl FnOnce() -> RunView) -> PastRun {
     let mut view = scratch.runs.pop().unwrap_or_else(nothing);
     let (left_out, items) = scratch.transcript.into_last(SHOWN);

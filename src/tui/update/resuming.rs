@@ -1,7 +1,7 @@
-//! Runs that are being taken up: what they are told waits until somebody drives them.
+//! Runs that are being resumed: their commands wait until a driver has them.
 //!
-//! Their past is on screen before that, with where they stand and what can be done there: whoever types it at once is not
-//! too early.
+//! Their past is on screen before that, with their state and the available commands: a user who types one at once is
+//! not too early.
 
 use crate::model::UiModel;
 use crate::msg::UiCommand;
@@ -9,18 +9,18 @@ use synthdev_domain::ids::RunId;
 use synthdev_engine::input::UserAnswer;
 use synthdev_runtime::command::RunCommand;
 
-/// From now on what the run is told waits.
+/// From now on commands to the run wait.
 pub fn start_resuming(model: &mut UiModel, run: &RunId) {
     model.resuming_runs.entry(run.clone()).or_default();
 }
 
-/// It is driven: it is told what has waited, in the order in which that was said.
+/// The run has a driver: sends the waiting commands, in their order.
 pub fn release_held_commands(model: &mut UiModel, run: &RunId) -> Vec<UiCommand> {
     let waited = model.resuming_runs.remove(run).unwrap_or_default();
     waited.into_iter().map(|command| UiCommand::Send(run.clone(), command)).collect()
 }
 
-/// It is not taken up, and hears nothing: what was typed for where it stood comes back.
+/// The run was not resumed: drops its commands, but returns typed answers to the input.
 pub fn abort_resuming(model: &mut UiModel, run: &RunId) {
     let waited = model.resuming_runs.remove(run).unwrap_or_default();
     let texts = waited.into_iter().filter_map(|command| match command {
@@ -30,7 +30,7 @@ pub fn abort_resuming(model: &mut UiModel, run: &RunId) {
     model.queued.extend(texts);
 }
 
-/// Keeps what is meant for such a run. Whoever leaves waits for nothing.
+/// Holds commands to such runs. Leaving the program does not wait for them.
 pub fn hold_commands(model: &mut UiModel, cmds: Vec<UiCommand>) -> Vec<UiCommand> {
     if model.resuming_runs.is_empty() || model.is_leaving {
         return cmds;

@@ -66,7 +66,7 @@ fn on_run_event(model: &mut UiModel, run: &RunId, at: Timestamp, event: RunEvent
     }
     if let Some(view) = model.run_mut(run) {
         if matches!(event, RunEvent::Returned { .. }) {
-            // it stood still until somebody took it back
+            // it was stopped until the rewind
             view.worked_ms = view.elapsed_ms(view.last_event_at).unwrap_or(view.worked_ms);
             view.busy_since = None;
         }
@@ -109,7 +109,7 @@ fn on_run_event(model: &mut UiModel, run: &RunId, at: Timestamp, event: RunEvent
         }
         RunEvent::TakenBack { text } => steering::on_text_returned(model, run, &text),
         RunEvent::Heard { text } => steering::on_text_read(model, run, &text),
-        // A refusal is told by the event that follows it.
+        // The next event reports a refusal.
         RunEvent::ApprovalAnswered { call, .. } | RunEvent::PersonAnswered { call } => {
             submit::on_question_answered(model, run, call);
             steering::on_breakpoint_left(model, run, call);
@@ -289,7 +289,7 @@ fn on_conversation_event(model: &mut UiModel, run: &RunId, at: Timestamp, event:
                 view.summarizing_calls.insert(call);
             }
         }
-        // Why is told by what follows: the run's end, or the warning of a conversation.
+        // The next event has the reason: the run's end, or the warning of a conversation.
         RunEvent::ModelFailed { call, spent, .. } | RunEvent::ModelStopped { call, spent, .. } => {
             if let Some(view) = model.run_mut(run) {
                 view.charge_all(call, &spent);
@@ -357,7 +357,7 @@ fn record_call_cost(
     view.charge_call(call, (&one_line(agent), side, &one_line(name)), used);
 }
 
-/// The call is asked again from its start: what had streamed is void. One line tells of all attempts.
+/// The call is retried from its start: its streamed text is void. One line counts all attempts.
 fn on_retry(model: &mut UiModel, run: &RunId, call: CallId, text: &str) {
     let Some(view) = model.run_mut(run) else { return };
     let (started, told) = (view.replies.get(&call).copied(), view.retry.get(&call).copied());

@@ -63,7 +63,7 @@ pub fn on_key(setup: &mut SetupDialog, pressed: KeyEvent) -> Vec<UiCommand> {
     Vec::new()
 }
 
-/// A paste is one line here: a key or an address.
+/// A paste is one line in this dialog: a key or an address.
 pub fn on_paste(setup: &mut SetupDialog, text: &str) {
     if setup.waiting_for.is_none() && setup.step != SetupStep::Trial {
         setup.problem = None;
@@ -74,7 +74,7 @@ pub fn on_paste(setup: &mut SetupDialog, text: &str) {
     }
 }
 
-/// An answer; one that comes after its dialog was closed is nobody's.
+/// A reply; one to a closed dialog is dropped.
 pub fn handle_reply(model: &mut UiModel, number: u64, told: SetupReply) -> Vec<UiCommand> {
     match told {
         SetupReply::Unneeded => return Vec::new(),
@@ -111,7 +111,7 @@ pub fn handle_reply(model: &mut UiModel, number: u64, told: SetupReply) -> Vec<U
     Vec::new()
 }
 
-/// Somebody who has begun with something is not asked unbidden.
+/// A user who has begun to work is not interrupted by the setup.
 fn has_unsent_input(model: &UiModel) -> bool {
     !model.composer.is_fresh() || !model.runs.is_empty() || !model.dialogs.is_empty()
 }
@@ -142,7 +142,7 @@ fn on_setup_saved(model: &mut UiModel, number: u64, text: &str) -> Vec<UiCommand
     let alone = model.setup.take_if(|setup| setup.number == number).is_some_and(|setup| setup.exits_after);
     model.add_item(TranscriptItem::note_item(text));
     if alone {
-        // nothing runs here that would have to be ended
+        // no run is active that would have to end
         model.exit_line = Some(text.to_owned());
         model.is_leaving = true;
         return vec![UiCommand::Quit];
@@ -207,7 +207,7 @@ fn take_place(setup: &mut SetupDialog, place: SetupServer) -> Vec<UiCommand> {
         (setup.key, setup.model) = (None, String::new());
         (setup.smart_model, setup.fast_model) = (None, None);
     }
-    // a server of the catalogue that wants no key is not asked for one; of an address nobody knows
+    // a server of the catalogue without keys needs no key step; an unknown address might need one
     let asks = place.needs_key || place.provider.is_empty();
     setup.chosen_server = Some(place);
     if asks { go_to_step(setup, SetupStep::Key) } else { go_to_step(setup, SetupStep::Model) }

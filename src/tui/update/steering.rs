@@ -1,4 +1,4 @@
-//! Workflow mode: what the person asks of the run in front while it goes on.
+//! Workflow mode: what the user does with the active run.
 
 use std::fmt::Write as _;
 
@@ -22,7 +22,7 @@ use synthdev_runtime::command::{ControlAction, RunCommand};
 
 mod set;
 
-/// What is shown of a queued text in a list.
+/// Most characters of a queued text in a list.
 const SHOWN: usize = 60;
 
 pub fn run_steer_action(model: &mut UiModel, steer: SteerAction) -> Vec<UiCommand> {
@@ -93,7 +93,7 @@ pub fn continue_run(model: &mut UiModel) -> Vec<UiCommand> {
     }
 }
 
-/// The run in front hears it as if it had not been named.
+/// Handles the active run as if it had not been named.
 fn control_run_by_id(model: &mut UiModel, run: String, control: ControlAction) -> Vec<UiCommand> {
     if active_run(model).is_some_and(|front| front.id.as_str() == run) {
         return match control {
@@ -105,7 +105,7 @@ fn control_run_by_id(model: &mut UiModel, run: String, control: ControlAction) -
     vec![UiCommand::Control(run, control)]
 }
 
-/// What came of that.
+/// Shows the outcome of pausing or ending a run.
 pub fn on_run_controlled(model: &mut UiModel, control: ControlAction, told: Result<String, String>) {
     model.hint = None;
     let title = match control {
@@ -208,7 +208,7 @@ fn breakpoint_list(stops: &BreakpointSet) -> String {
     every.into_iter().chain(stops.points.iter().map(Breakpoint::to_string)).collect::<Vec<_>>().join(", ")
 }
 
-/// Where it stands still was changed.
+/// The breakpoints were changed.
 pub fn stops_changed(model: &mut UiModel, run: &RunId, stops: BreakpointSet) {
     let text = match breakpoint_list(&stops) {
         none if none.is_empty() => "no breakpoints".to_owned(),
@@ -220,7 +220,7 @@ pub fn stops_changed(model: &mut UiModel, run: &RunId, stops: BreakpointSet) {
     }
 }
 
-/// The run stands still. Says where and why, and what can be done.
+/// The run has stopped. Shows where and why, and the available commands.
 pub fn on_run_stopped(model: &mut UiModel, run: &RunId, stand: StoppedAt) {
     let several = model.has_several_live_runs();
     let Some(view) = model.run_mut(run) else { return };
@@ -240,20 +240,20 @@ pub fn on_run_stopped(model: &mut UiModel, run: &RunId, stand: StoppedAt) {
     view.stopped_at.retain(|known| known.call != stand.call);
     view.stopped_at.push(stand);
     if interrupted {
-        // "interrupting …" is over; what is said of another run is not
+        // clears "interrupting …"; without an interrupt the hint may be about another run
         model.hint = None;
     }
     model.add_item(TranscriptItem::warning_item(&one_line(&text)));
 }
 
-/// A stand was left.
+/// A branch has continued from a breakpoint.
 pub fn on_breakpoint_left(model: &mut UiModel, run: &RunId, call: synthdev_domain::ids::CallId) {
     if let Some(view) = model.run_mut(run) {
         view.stopped_at.retain(|stand| stand.call != call);
     }
 }
 
-/// Up on an empty line: the newest text that nobody has read yet comes back.
+/// Up on an empty line: withdraws the newest unread text into the input box.
 pub fn withdraw_newest_text(model: &mut UiModel) -> Option<Vec<UiCommand>> {
     let newest = active_run(model)?.outbox.len().checked_sub(1)?;
     Some(withdraw_text(model, newest, true))
@@ -301,7 +301,7 @@ fn pending_texts_list(run: &RunView) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// Asks for the text at this position; it is back when the run says so, which may have read it meanwhile.
+/// Withdraws the text at this position; it comes back when the run confirms, which may have read it meanwhile.
 fn withdraw_text(model: &mut UiModel, at: usize, edit: bool) -> Vec<UiCommand> {
     let Some(id) = active_run(model).map(|run| run.id.clone()) else { return Vec::new() };
     let Some(run) = model.run_mut(&id) else { return Vec::new() };
@@ -337,7 +337,7 @@ pub fn on_text_read(model: &mut UiModel, run: &RunId, text: &str) {
     }
 }
 
-/// The workflow took up what was said at its state `resume`.
+/// The workflow's state `resume` has taken the queued text.
 pub fn on_resume_input_read(model: &mut UiModel, run: &RunId, set: &Map<String, Value>) {
     if let Some(text) = set.get("resume_input").and_then(Value::as_str) {
         on_text_read(model, run, text);

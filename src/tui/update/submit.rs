@@ -45,7 +45,7 @@ pub fn submit_input(model: &mut UiModel) -> Vec<UiCommand> {
         if let Some(cmds) = interrupt::send_guidance(model, &run, &text) {
             return cmds;
         }
-        // It waits for the next pause; what nobody asked for until the end comes back.
+        // It waits for the next pause; it comes back if no state reads it before the end.
         if let Some(view) = model.run_mut(&run) {
             view.outbox.push_back(text.clone());
         } else {
@@ -56,7 +56,7 @@ pub fn submit_input(model: &mut UiModel) -> Vec<UiCommand> {
     send_to_chat(model, text)
 }
 
-/// What was typed for a run while it was read, as if it came now that it is taken up.
+/// Submits the lines that were typed for a run while it was read, now that it is resumed.
 pub fn submit_held_lines(model: &mut UiModel) -> Vec<UiCommand> {
     let lines = std::mem::take(&mut model.held_lines);
     if lines.is_empty() {
@@ -105,8 +105,7 @@ pub fn deliver_chat_text(model: &mut UiModel) -> Vec<UiCommand> {
     vec![UiCommand::Send(id, RunCommand::Answer { call, answer: UserAnswer::Text { text } })]
 }
 
-/// A question that wanted a text was answered, and not by us: with what was said before it was asked. One that ran out
-/// of time was not.
+/// A queued text has answered a question for text, instead of its dialog. A question that timed out took none.
 pub fn on_question_answered(model: &mut UiModel, run: &RunId, call: CallId) {
     let now = model.now;
     let open = model.dialogs.iter().find(|dialog| dialog.matches_call(run, call) && dialog.is_written());
@@ -116,7 +115,7 @@ pub fn on_question_answered(model: &mut UiModel, run: &RunId, call: CallId) {
     }
 }
 
-/// What the person said, as the conversation recorded it.
+/// The user's text, as the conversation records it.
 pub fn user_message(text: &str) -> TranscriptItem {
     TranscriptItem::Block(TranscriptBlock::new(ItemTone::Human, "you", text))
 }

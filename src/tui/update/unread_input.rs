@@ -1,4 +1,4 @@
-//! Texts that nobody has read and nobody will.
+//! Texts that no run has read and none will.
 
 use crate::model::UiModel;
 

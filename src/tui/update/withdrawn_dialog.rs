@@ -1,12 +1,12 @@
-//! A question that is gone although nobody here has answered it, because its run was paused or ended. What was on its way to
-//! it answers nothing else, and is said to nobody else.
+//! A question that was withdrawn without an answer, because its run was paused or ended. Input that was meant for it
+//! must not answer another question, nor be sent to another run.
 
 use crate::model::{UiModel, WithdrawnDialog};
 use crate::text::one_line;
 use crate::transcript::item::TranscriptItem;
 use synthdev_domain::ids::{CallId, RunId, Timestamp};
 
-/// So long what is pressed may have been meant for what stood there before.
+/// A key within this time may have been meant for the dialog before.
 const LATE_MS: i64 = 1_500;
 
 /// The question in front.

@@ -10,7 +10,7 @@ use unicode_width::UnicodeWidthChar as _;
 
 use crate::text::{display_width, fit_to_columns};
 
-/// A line of spans, cut at the area's edge; `…` says so.
+/// A line of spans, cut at the area's edge and marked with `…`.
 pub(super) fn put_line(frame: &mut Frame<'_>, x: u16, y: u16, line: &Line<'_>, columns: u16) {
     if y >= frame.area().bottom() || x >= frame.area().right() {
         return;
@@ -22,7 +22,7 @@ pub(super) fn put_line(frame: &mut Frame<'_>, x: u16, y: u16, line: &Line<'_>, c
     }
 }
 
-/// Blanks may stand beyond the edge: nobody misses them.
+/// Blanks beyond the edge do not count.
 fn is_too_wide(line: &Line<'_>, columns: usize) -> bool {
     let all: usize = line.spans.iter().map(|span| display_width(&span.content)).sum();
     if all <= columns {
@@ -32,7 +32,7 @@ fn is_too_wide(line: &Line<'_>, columns: usize) -> bool {
     display_width(text.trim_end()) > columns
 }
 
-/// The last cell of a row that goes on; half a wide letter is none.
+/// Marks the last cell of a cut row; half a wide letter is no cell.
 fn mark_cut(frame: &mut Frame<'_>, first: u16, last: u16, y: u16) {
     let buffer = frame.buffer_mut();
     if last > first && display_width(buffer[(last - 1, y)].symbol()) > 1 {
@@ -41,8 +41,8 @@ fn mark_cut(frame: &mut Frame<'_>, first: u16, last: u16, y: u16) {
     buffer[(last, y)].set_symbol("…");
 }
 
-/// A family or a skin tone is one sign of two columns here. A terminal that does not join such signs draws all of its parts
-/// across what stands behind it: that is written again with every frame.
+/// A joined emoji counts as one sign of two columns. A terminal that does not join it draws its parts across the
+/// following cells: these are written again with every frame.
 pub(super) fn cover_wide_cells(frame: &mut Frame<'_>) {
     let cells = &mut frame.buffer_mut().content;
     for at in 0..cells.len() {

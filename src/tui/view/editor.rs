@@ -1,5 +1,5 @@
-//! The editor of workflows and roles: a title, the text with line numbers and marks, the graph beside it, findings below,
-//! and two lines for what is asked, found and possible.
+//! The editor of workflows and roles: a title, the text with line numbers and marks, the graph beside it, diagnostics
+//! below, and two lines for prompts, diagnostics and keys.
 
 use ratatui::Frame;
 use ratatui::layout::{Position, Rect};
@@ -68,7 +68,7 @@ fn editor_areas(editor: &DefinitionEditor, area: Rect) -> EditorAreas {
     let row = |y: u16, height: u16| Rect { x: area.x, y, width: area.width, height };
     let title = u16::from(area.height > 2);
     let keys = u16::from(area.height > 4);
-    // what is being typed is seen on a screen of one row, too
+    // the typed text is visible on a screen of one row, too
     let note = u16::from(area.height > 1 || area.height == 1 && editor.prompt.is_some());
     let rest = area.height.saturating_sub(title + keys + note);
     let wanted = u16::try_from(editor.findings.len()).unwrap_or(u16::MAX).clamp(1, LISTED) + 1;
@@ -276,7 +276,7 @@ fn draw_findings(theme: ColorTheme, editor: &DefinitionEditor, area: Rect, frame
     }
 }
 
-/// What is asked, else what was said, else what is wrong with the line under the cursor or the next one.
+/// The prompt, else the note, else the diagnostic of the line under the cursor or the next one.
 fn status_note(theme: ColorTheme, editor: &DefinitionEditor) -> (String, Style) {
     let asked = match &editor.prompt {
         Some(EditorPrompt::Find(words)) => Some(format!("find: {}", terminal_safe::escape_name(words))),
@@ -343,7 +343,7 @@ fn editor_keys(keymap: &KeyBindings, editor: &DefinitionEditor, room: usize) -> 
     }
 }
 
-/// Keys with what they do, as many as there is room for: half a word helps nobody.
+/// Keys with their actions, as many as there is room for; none is cut in half.
 fn key_hints(keymap: &KeyBindings, first: &str, shown: &[(EditorAction, &str)], room: usize) -> String {
     let mut line = first.to_owned();
     for (act, about) in shown {

@@ -1,8 +1,8 @@
-//! The file: its lines, how they are written and how they are read again.
+//! The file: its lines, and how they are written and read.
 //!
-//! The first line is the header. Every other line is one call; its request says only what is new since another call
-//! of the same agent (`like`), so that a long conversation takes no more room than it has messages. A last line that
-//! was cut off is the end of a recording that was stopped; anything else that cannot be read is refused with its line.
+//! The first line is the header. Every other line is one call; its request has only the difference to another call of
+//! the same agent (`like`), so that a long conversation takes no more space than it has messages. An incomplete last
+//! line is the end of a recording that was stopped; any other unreadable line is refused with its number.
 
 use std::collections::BTreeMap;
 use std::io::BufRead;
@@ -17,10 +17,10 @@ use synthdev_domain::cost::AttemptUsage;
 use synthdev_domain::message::ChatMessage;
 use synthdev_domain::model::{ModelChoice, ModelError, ModelParameters, ModelReply, ToolChoice};
 
-/// Grows when an older program would misread what is written.
+/// Incremented when an older program would misread the format.
 pub const FORMAT: u32 = 1;
 
-/// Larger files are nobody's recording.
+/// A larger file is no recording.
 const LARGEST: u64 = 512 * 1024 * 1024;
 
 /// Why a file cannot be played.
@@ -39,7 +39,8 @@ pub struct RecordingHeader {
     /// Hash of the definition, without the models that were chosen for it.
     pub definition: String,
     pub agents: Vec<RecordedAgent>,
-    /// Who sums up a context that names a level for it; its name stands for the agent's. None in recordings of before.
+    /// The agent that summarizes a context with a level of its own; its name replaces the agent's. Absent in older
+    /// recordings.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub summaries: Vec<RecordedAgent>,
 }
@@ -71,7 +72,7 @@ pub struct ModelRecording {
     pub is_truncated: bool,
 }
 
-/// One call, as it is compared and played.
+/// One call, in the form that is compared and played.
 #[derive(Debug)]
 pub struct RecordedCall {
     /// By the time it was begun, from 1.
@@ -87,7 +88,7 @@ pub struct RecordedCall {
 pub enum RecordedOutcome {
     Reply(ModelReply),
     Error(ModelError),
-    /// Nobody waited for the answer any more.
+    /// The call was stopped before its answer came.
     Stopped {
         after_ms: u64,
     },
@@ -148,7 +149,7 @@ pub fn header_line(header: &RecordingHeader) -> serde_json::Result<String> {
     Ok(serde_json::to_string(header)? + "\n")
 }
 
-/// The line of a call, with its end; `before`: number and request of a line of this agent that stands above.
+/// The line of a call, with its line end; `before`: number and request of an earlier line of this agent.
 pub fn call_line(
     recorded: &RecordedCall,
     before: Option<(u64, &NormalizedRequest)>,

@@ -1,8 +1,8 @@
-//! Which recorded call answers a request, and whose turn it is.
+//! Which recorded call answers a request, and in which order.
 //!
-//! A request takes the first call that asked the same and was not taken yet, one of its own state if there is one: so
-//! branches find theirs in whatever order they ask. Answers are given in the order in which they came when they were
-//! recorded; a call that the run does not make again holds up the others only for a moment.
+//! A request takes the first call with an equal request that was not taken yet, one of its own state if there is one:
+//! so branches find theirs in any order. Answers are given in the order in which they were recorded; a call that the
+//! run does not repeat delays the others only for a moment.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ pub struct RecordedCallMatcher {
 #[derive(Clone, Copy, Default)]
 struct RecordedCallState {
     is_taken: bool,
-    /// Nobody need wait for it any more.
+    /// Later calls need not wait for it any more.
     is_over: bool,
 }
 
@@ -51,7 +51,7 @@ impl RecordedCallMatcher {
         self.call_states[at].is_over = true;
     }
 
-    /// Nobody asked for these in all the time: they are not waited for.
+    /// No request has matched these within the time limit: later calls stop waiting for them.
     pub fn release_earlier_calls(&mut self, at: usize) {
         self.call_states[..at]
             .iter_mut()

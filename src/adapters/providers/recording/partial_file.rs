@@ -1,8 +1,8 @@
 //! The file beside a recording in which it grows, until it takes its place.
 //!
-//! Its name holds the number of its process (`FILE.4711.part`), and its writer a lock on it, which ends with the
-//! process however it ends: so a second one that would record the same file is told who does already. Refuses to open
-//! a file that is there: what an earlier recording left behind stays as it is.
+//! Its name has the number of its process (`FILE.4711.part`), and its writer locks it, which ends with the process
+//! however it ends: so a second process that would record the same file gets an error that names the first. Refuses to
+//! open an existing file: an earlier recording stays as it is.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind, Write};
@@ -23,13 +23,13 @@ impl PartialRecordingFile {
     /// A new, empty file beside `target`.
     ///
     /// # Errors
-    /// Somebody records that file already, or none can be made there.
+    /// Another process records that file already, or no file can be created there.
     pub(super) fn create_beside(target: &Path) -> Result<Self, RecordingError> {
         let cannot =
             |error: io::Error| RecordingError(format!("{} cannot be recorded: {error}", target.display()));
         require_unlocked(target, None)?;
         let part = Self::create_locked(target).map_err(cannot)?;
-        // of two that begin at the same moment one goes on
+        // of two that begin at the same moment one continues
         require_unlocked(target, Some(&part.path)).inspect_err(|_| part.remove_file())?;
         Ok(part)
     }
@@ -68,7 +68,7 @@ impl PartialRecordingFile {
     }
 
     /// # Errors
-    /// Whatever the system says; then the target is as it was.
+    /// The system's error; the target is as it was.
     pub(super) fn move_to(&self, target: &Path) -> io::Result<()> {
         self.file.sync_all()?;
         fs::rename(&self.path, target)
@@ -80,12 +80,12 @@ impl PartialRecordingFile {
     }
 }
 
-/// Whether nobody else records `target`. `own`: ours; then only one whose name comes first counts.
+/// Fails if another process records `target`. `own`: our file; then only one whose name comes first counts.
 fn require_unlocked(target: &Path, own: Option<&Path>) -> Result<(), RecordingError> {
     let Some(name) = target.file_name().and_then(|name| name.to_str()) else { return Ok(()) };
     let directory = target.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let before = |path: &Path| own.is_none_or(|own| path.file_name() < own.file_name());
-    // a directory that cannot be read holds up nobody: making the file says what is wrong
+    // a directory that cannot be read is no obstacle: creating the file reports the error
     for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
         let other = entry.file_name();
         let process = other.to_str().and_then(|other| other.strip_prefix(name)?.strip_prefix('.'));

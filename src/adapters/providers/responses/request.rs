@@ -55,7 +55,7 @@ pub fn build_within(request: &ModelRequest, limits: UnsupportedFeatures) -> Valu
     Value::Object(body)
 }
 
-/// Whether a tool is strict is always said: where it is not, servers take it to be.
+/// Always sends whether a tool is strict: servers take a missing value for true.
 fn tool_json(tool: &OfferedTool<'_>) -> Value {
     let schema = tool.schema();
     let mut members = Map::new();
@@ -85,7 +85,7 @@ fn add_parameters(body: &mut Map<String, Value>, choice: &ModelChoice, limits: U
     body.extend(rows.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))));
 }
 
-/// Whoever sets an effort wants to see what it is spent on.
+/// A user who sets an effort wants to see the reasoning.
 fn reasoning_options(effort: &str, summed: bool) -> Value {
     let effort = match effort.to_ascii_lowercase().as_str() {
         "off" => "none".to_owned(),
@@ -95,7 +95,7 @@ fn reasoning_options(effort: &str, summed: bool) -> Value {
     if summed { json!({ "effort": effort, "summary": "auto" }) } else { json!({ "effort": effort }) }
 }
 
-/// Whether a model reasons without being told to, by its name; the others refuse to be asked for sealed thoughts.
+/// Whether a model reasons by default, judged by its name; the others refuse a request for opaque blocks.
 fn reasons_by_default(model: &str) -> bool {
     let name = model.rsplit('/').next().unwrap_or_default().to_ascii_lowercase();
     let name = name.strip_prefix("ft:").unwrap_or(&name);

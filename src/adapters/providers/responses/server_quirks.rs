@@ -1,6 +1,6 @@
-//! What is good to have and some servers refuse: summaries of thoughts (OpenAI gives them to verified organisations
-//! only) and sealed thoughts (a model may have none; those of another account cannot be opened). Nobody but the server
-//! knows, so it is asked with them first, and without them ever after.
+//! Optional features that some servers refuse: summaries of reasoning (OpenAI offers them to verified organisations
+//! only) and opaque blocks (a model may have none; those of another account cannot be opened). Only the server knows,
+//! so the first request has them, and after a refusal all later ones do without.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};

@@ -1,4 +1,4 @@
-//! Which other processes have a file open. Where the system does not tell, nobody is found.
+//! Which other processes have a file open. Empty where the system cannot tell.
 
 use std::path::Path;
 

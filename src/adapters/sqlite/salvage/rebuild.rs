@@ -1,6 +1,6 @@
-//! Writes what was found into a new history, run by run, and reads it back as any reader would.
+//! Writes salvaged rows into a new history, run by run, and reads it back as any reader would.
 //!
-//! A run is its inputs in order: of a journal with a hole only what stands before the hole is kept.
+//! A run is its inputs in order: of a journal with a hole only the part before the hole is kept.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ use crate::sqlite::process_liveness::ProcessLivenessCache;
 use crate::sqlite::{blob, decode, read};
 use synthdev_domain::journal::{JournalRow, RunStatus};
 
-/// What is known of the new file so far.
+/// Totals of the new file so far.
 #[derive(Default)]
 pub(super) struct RescueTotals {
     pub(super) runs: u64,
@@ -76,7 +76,7 @@ pub(super) fn write_rescued(
     Ok(saved)
 }
 
-/// What is there of runs whose beginning is not.
+/// The salvaged parts of runs without a header.
 fn runs_without_header(found: &SalvagedRows) -> Vec<String> {
     let mut rows: BTreeMap<i64, u64> = found.progress.keys().map(|key| (*key, 0)).collect();
     found.rows.keys().for_each(|(key, _)| *rows.entry(*key).or_default() += 1);
@@ -104,7 +104,7 @@ impl RunRescue<'_> {
         columns.resize(12, SqliteColumnValue::Null);
         columns[0] = SqliteColumnValue::Integer(self.key);
         columns[7] = SqliteColumnValue::Text(spec);
-        // a second one of the same id comes from a page that nobody uses
+        // a second run of the same id is from an unused page
         let put = "INSERT OR IGNORE INTO runs VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12)";
         if self.transaction.execute(put, params_from_iter(&columns))? == 0 {
             return Ok(false);
@@ -114,7 +114,7 @@ impl RunRescue<'_> {
             self.insert_neutral_progress(text_time(fields))?;
         }
         if !self.is_readable()? {
-            // one that had a worktree keeps that fact: it does not go on in the project's files
+            // a run with a worktree keeps that fact, so that it does not continue in the project's files
             let plain = "UPDATE runs SET origin_run = NULL, origin_kind = NULL, origin_step = NULL,
                          worktree = CASE WHEN worktree IS NULL THEN NULL ELSE ?2 END WHERE key = ?1";
             self.transaction.execute(plain, params![self.key, indexes::unknown_worktree()])?;
@@ -133,7 +133,7 @@ impl RunRescue<'_> {
         let Some(fields) = self.salvaged.progress.get(&self.key) else { return Ok(false) };
         let mut columns = fields.clone();
         columns[0] = SqliteColumnValue::Integer(self.key);
-        // nobody drives it here
+        // the run has no driver
         columns[1] = SqliteColumnValue::Integer(0);
         let put =
             "INSERT OR IGNORE INTO progress VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16)";
@@ -228,7 +228,7 @@ impl RunRescue<'_> {
         self.transaction.query_row(sql, [self.key], |row| row.get(0))
     }
 
-    /// Such an end is the only one that no row tells.
+    /// Such an end is the only one that no row shows.
     fn ended_by_a_bug(&self) -> rusqlite::Result<bool> {
         let sql = "SELECT error LIKE '{\"code\":\"bug\"%' FROM progress WHERE run = ?1";
         let bug: Option<bool> = self.transaction.query_row(sql, [self.key], |row| row.get(0))?;

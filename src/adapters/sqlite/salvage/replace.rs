@@ -1,9 +1,9 @@
-//! A salvaged history takes the place of the damaged one. A kill at any moment leaves either the old state, the new
-//! one, or a note of what is under way: while that lies there nobody opens the history or makes an empty one in its
-//! place, and `finish_replacement` does the rest. Deletes nothing but the index file of the log, which SQLite makes anew.
+//! Replaces the damaged history by the salvaged one. A kill at any moment leaves the old state, the new one, or a note
+//! of the replacement: while the note exists no process opens the history or creates an empty one in its place, and
+//! `finish_replacement` completes it. Deletes only the index file of the log, which SQLite rebuilds.
 //!
-//! The damaged file cannot be replaced in one step: its log stands beside it under a name of its own, and would be
-//! applied to whatever file is there.
+//! The damaged file cannot be replaced in one step: its log is a separate file, and SQLite would apply it to any
+//! database of that name.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
@@ -19,7 +19,7 @@ use synthdev_ports::run_store::StoreError;
 /// A note is two paths.
 const LONGEST: u64 = 64 * 1024;
 
-/// What is under way. Names of files beside the history: the directory may be moved as a whole.
+/// A replacement in progress. Names of files beside the history: the directory may be moved as a whole.
 #[derive(Serialize, Deserialize)]
 struct ReplacementNote {
     from: PathBuf,
@@ -87,7 +87,8 @@ fn complete_replacement(path: &Path, note: &ReplacementNote) -> Result<(), Store
     sync_names(path)
 }
 
-/// The damaged file, then its log: while the new one stands beside them, what stands here is the damaged one.
+/// The damaged file first, then its log: while the new file is not in place, every file of these names is a damaged
+/// one.
 fn move_damaged_away(path: &Path, away: &Path) -> Result<(), StoreError> {
     for ending in ["", "-wal", "-shm"] {
         let (old, kept) = (with_suffix(path, ending), with_suffix(away, ending));

@@ -1,5 +1,5 @@
-//! Which rows of our tables stand where in a damaged file. Tables are told by the shape of their rows, so neither
-//! the tables' names nor the upper parts of their trees are needed.
+//! Where the rows of our tables are in a damaged file. The shape of its rows identifies a table, so neither the tables'
+//! names nor the upper parts of their trees are needed.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -7,7 +7,7 @@ use super::pages::DatabasePages;
 use super::record_format::{SqliteColumnValue, page_kind, parse_cell};
 use synthdev_domain::journal::{JournalRowKind, RunStatus};
 
-/// Where a cell stands.
+/// The location of a cell.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CellLocation {
     page: u32,
@@ -76,7 +76,7 @@ impl SalvagedRows {
         }
     }
 
-    /// An older form of the row may be left in a page that nobody uses.
+    /// An unused page may have an older version of the row.
     fn newer_progress(&mut self, key: i64, fields: Vec<SqliteColumnValue>) {
         let time = |fields: &Vec<SqliteColumnValue>| match fields[UPDATED] {
             SqliteColumnValue::Integer(at) => at,

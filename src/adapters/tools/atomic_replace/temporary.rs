@@ -1,9 +1,9 @@
-//! The file beside a target in which its new content grows before it takes the target's place.
+//! The temporary file beside a target in which its new content grows before it takes the target's place.
 //!
-//! Its name follows from the target's, so that what a killed process left is found without reading the directory; its
-//! writer holds a lock on it, which ends with the process however it ends, so that only what is left over is removed.
-//! Refuses to touch links and directories of such a name, and files whose writer lives. Where a file system knows no
-//! locks nothing is removed, because nobody can tell.
+//! Its name follows from the target's, so that a leftover of a killed process is found without reading the directory.
+//! Its writer holds a lock on it, which ends with the process however it ends, so that only leftovers are removed.
+//! Refuses to touch links and directories of such a name, and files whose writer lives. Where a file system has no
+//! locks nothing is removed, because a living writer cannot be detected.
 
 use std::fs::{self, File, OpenOptions, Permissions, TryLockError};
 use std::io::{self, Write};
@@ -27,18 +27,18 @@ pub(super) struct LockedTempFile {
 impl Drop for LockedTempFile {
     fn drop(&mut self) {
         if !self.was_moved {
-            // best effort: the error that led here is the one that matters
+            // best effort: the error that led to this is the one that matters
             let _ = fs::remove_file(&self.path);
         }
     }
 }
 
 impl LockedTempFile {
-    /// A new, empty file in the target's directory, because a rename is atomic only within one file system.
-    /// `private`: until it is filled nobody else may read it, for the target may be a secret.
+    /// A new, empty file in the target's directory, because a rename is atomic only within one file system. `private`:
+    /// only its owner can read it until it is filled, because the target may be a secret.
     ///
     /// # Errors
-    /// Whatever the system says, or that all names are taken.
+    /// The system's error, or all names are taken.
     pub(super) fn create_beside(target: &Path, private: bool) -> io::Result<Self> {
         remove_leftovers(target);
         let mut options = OpenOptions::new();
@@ -63,7 +63,7 @@ impl LockedTempFile {
     }
 
     /// # Errors
-    /// Whatever the system says.
+    /// The system's error.
     pub(super) fn fill_file(&mut self, bytes: &[u8], permissions: Option<Permissions>) -> io::Result<()> {
         self.file.write_all(bytes)?;
         if let Some(permissions) = permissions {
@@ -73,7 +73,7 @@ impl LockedTempFile {
     }
 
     /// # Errors
-    /// Whatever the system says; then the target is as it was.
+    /// The system's error; the target is as it was.
     pub(super) fn move_to(mut self, target: &Path) -> io::Result<()> {
         fs::rename(&self.path, target)?;
         self.was_moved = true;
@@ -81,7 +81,7 @@ impl LockedTempFile {
     }
 }
 
-/// Removes what killed writes of `target` left behind. Best effort: what cannot be removed stays.
+/// Removes leftovers of killed writes of `target`. Best effort.
 pub(in super::super) fn remove_leftovers(target: &Path) {
     for path in temporary_places(target) {
         // not followed: a link of that name is not ours
@@ -107,13 +107,13 @@ pub(in super::super) fn temporary_places(target: &Path) -> impl Iterator<Item = 
 /// lock, and may be taken for a left-over in that moment.
 fn is_locked(file: &File, path: &Path) -> bool {
     match file.try_lock() {
-        // without locks nobody sweeps
+        // without locks no process removes it
         Ok(()) | Err(TryLockError::Error(_)) => is_at(file, path),
         Err(TryLockError::WouldBlock) => false,
     }
 }
 
-/// `file`: what was of that name a moment ago.
+/// `file`: the file that had this name a moment ago.
 fn remove_if_unlocked(file: &File, path: &Path) {
     // its writer may have moved it into place since then, and another may have the name by now
     if file.try_lock().is_ok() && is_at(file, path) {

@@ -1,4 +1,4 @@
-//! What the crash rule is told, from every state in which a killed write can leave a file.
+//! The result of the crash rule's check, for every state in which a killed write can leave a file.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -86,7 +86,7 @@ impl ExpectedEffectFixture {
         }
     }
 
-    /// `expected`: how what a person is told begins.
+    /// `expected`: how the message for the user begins.
     async fn assert_unclear(&self, call: &ToolInvocation, foreseen: &PlannedFileEdit, expected: &str) {
         match self.tools.check_interrupted_call(call, foreseen).await {
             InterruptedCallStatus::Unclear { reason } => {
@@ -214,7 +214,7 @@ fn link_to(target: &str, file: &Path) {
 
 type InterferenceCase = (fn(&Path), &'static str, &'static str);
 
-/// What somebody else did meanwhile to the file `dir/a`, and how what a person is told begins.
+/// What another program did meanwhile to the file `dir/a`, and how the message for the user begins.
 const MEDDLING: [InterferenceCase; 11] = [
     (|file| fs::write(file, "some other text").unwrap(), CHANGED, ""),
     (|file| fs::write(file, "").unwrap(), CHANGED, ""),

@@ -25,10 +25,10 @@ impl HttpRequestClients {
         if let Some(client) = place.get() {
             return Ok(client);
         }
-        // An error means that somebody installed a provider before us, which is as good.
+        // An error means that another provider is installed already, which is as good.
         let _ = rustls::crypto::ring::default_provider().install_default();
-        // Redirects are followed by us, who know what is secret; retries are the workflow's. A step comes seldom: a
-        // connection that is kept would mostly be dead by the next one.
+        // Our own code follows redirects, because it knows what is secret; retries are the workflow's. Steps are rare:
+        // a connection that is kept would mostly be dead by the next one.
         let builder = Client::builder()
             .user_agent(concat!("synthdev/", env!("CARGO_PKG_VERSION")))
             .connect_timeout(CONNECT)

@@ -1,4 +1,4 @@
-//! Takes the secrets of one request out of everything that came of it, whoever repeats them.
+//! Redacts the secrets of one request in its whole outcome, even where a server echoes them.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! What a workflow wrote becomes a request; variables are read here, and only here.
+//! Builds a request from the arguments of a workflow; only this file reads variables.
 
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Method, Url};
@@ -30,7 +30,7 @@ pub(super) struct PreparedHttpRequest {
 
 impl PreparedHttpRequest {
     /// # Errors
-    /// What is wrong with the arguments, without a secret.
+    /// Why the arguments are invalid, without a secret.
     pub(super) fn from_arguments(
         arguments: &HttpRequestArguments,
         variable: &dyn Fn(&str) -> Option<String>,
@@ -155,7 +155,7 @@ pub(super) fn same_origin(one: &Url, other: &Url) -> bool {
     one.origin() == other.origin()
 }
 
-/// An address for people: what its query holds is nobody's business.
+/// An address for the user: without the query, which may hold a secret.
 pub(super) fn display_url(url: &Url) -> String {
     let mut shown = url.clone();
     shown.set_query(None);

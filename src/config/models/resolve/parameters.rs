@@ -32,8 +32,8 @@ pub(super) fn merged_parameters(
     (parameters, dropped)
 }
 
-/// A model's own list; nothing but length and effort for a reasoning model; the provider's list; everything
-/// for a server that nobody described.
+/// A model's own list; nothing but length and effort for a reasoning model; the provider's list; everything for a
+/// server that no catalogue describes.
 pub(super) fn accepted_parameters<'a>(
     provider: Option<&'a CatalogProvider>,
     model: Option<&'a CatalogModel>,

@@ -85,7 +85,7 @@ impl StepLowering<'_, '_> {
         }
     }
 
-    /// A state with a `type`; `plain` keys as they stand, `said` ones with templates.
+    /// A state with a `type`; `plain` keys are copied unchanged, `said` ones with templates.
     fn typed_state(
         &mut self,
         step: &StepSource<'_>,
@@ -149,7 +149,7 @@ impl StepLowering<'_, '_> {
         self.finish_working_state(step, members)
     }
 
-    /// Somebody is asked. `info` is only shown: nobody has to be there.
+    /// A question to the user. `info` is only shown: the run continues without a user.
     fn lower_prompt(&mut self, step: &StepSource<'_>) -> Option<JsonNode> {
         self.require_key(step, "message", "\"Go on?\"")?;
         let words = [
@@ -173,7 +173,7 @@ impl StepLowering<'_, '_> {
         self.finish_working_state(step, members)
     }
 
-    /// To an agent of the workflow, or to whoever takes the request.
+    /// To an agent of the workflow, or to a client outside of it.
     fn lower_delegate(&mut self, step: &StepSource<'_>) -> Option<JsonNode> {
         let said = self.require_key(step, "instructions", "\"what is to be done\"")?.clone();
         if step.member("agent").is_some() {
@@ -249,7 +249,7 @@ impl StepLowering<'_, '_> {
         self.finish_working_state(step, members)
     }
 
-    /// A branch with its `steps` as `states`; what else it holds stays.
+    /// A branch with its `steps` as `states`; its other keys are kept.
     fn lower_branch(&mut self, branch: &JsonNode) -> JsonNode {
         let JsonNodeKind::Object(own) = &branch.kind else { return branch.clone() };
         let mut members = Vec::with_capacity(own.len());

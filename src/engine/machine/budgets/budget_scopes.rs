@@ -1,4 +1,4 @@
-//! Whose budgets a call counts for, and the purses that hold what was spent of them.
+//! Whose budgets a call counts for, and what is used of them.
 
 use crate::branch::{Branch, BudgetScope, WaitState};
 use crate::budget_usage::{AgentBudgetUsage, BudgetUnit, BudgetUsage};
@@ -7,7 +7,7 @@ use synthdev_domain::agent::AgentSpec;
 use synthdev_domain::workflow::{Budget, Workflow};
 
 impl Machine {
-    /// The budgets that a lane's work counts for, the innermost first.
+    /// The budgets that a branch's work counts for, the innermost first.
     pub(super) fn budget_scopes(&self, lane: &Branch) -> Vec<(BudgetScope, Budget)> {
         let agent = self.agent_in(lane).and_then(|(workflow, agent)| {
             let at = self.agent_place(&workflow.name, &agent.id)?;
@@ -74,7 +74,7 @@ impl Machine {
         if self.branch.id == id { Some(&mut self.branch) } else { self.branches.get_mut(&id) }
     }
 
-    /// The agent of the visit has a purse from its first call on.
+    /// The agent of the turn has a budget usage from its first call on.
     pub(super) fn open_agent_budget(&mut self) {
         let Some((workflow, agent)) = self.agent_in(&self.branch) else { return };
         if !agent.budget.is_unbounded() && self.agent_place(&workflow.name, &agent.id).is_none() {
@@ -92,7 +92,7 @@ impl Machine {
         self.budget_usage_mut(BudgetScope::Agent(at))
     }
 
-    /// What a run spent before it went back stays spent, for its agents, too.
+    /// Cost from before a rewind still counts, for agents too.
     pub(in crate::machine) fn spent_before(&mut self, entry: &synthdev_domain::cost::CostEntry) {
         let workflows = self.spec.program.workflows.clone();
         let mut asked = workflows.iter().flat_map(|one| &one.agents).filter(|agent| agent.id == entry.agent);
@@ -118,7 +118,7 @@ impl Machine {
         }
     }
 
-    /// While nobody drove the run, no time of its budgets and limits has passed.
+    /// Budgets and time limits exclude the time during which no process drove the run.
     pub(in crate::machine) fn skip_budgets(&mut self, gap: i64) {
         self.budget_usage.exclude_time(gap);
         for owner in &mut self.agent_budgets {
@@ -133,7 +133,7 @@ impl Machine {
         self.exclude_time_in_checkpoints(gap);
     }
 
-    /// What calls under way may still use, but for the one of this lane.
+    /// The reservations of calls in progress, without that of this branch.
     pub(super) fn reserved_by_others(&self, scope: BudgetScope, own: u64, kind: BudgetUnit) -> f64 {
         let lanes = std::iter::once(&self.branch).chain(self.branches.values());
         lanes
@@ -177,7 +177,7 @@ impl Machine {
         false
     }
 
-    /// Who is asked in a lane, with its workflow.
+    /// The agent that a branch calls, with its workflow.
     fn agent_in(&self, lane: &Branch) -> Option<(&Workflow, &AgentSpec)> {
         let frame = lane.frames.last()?;
         let workflow = self.spec.program.workflows.get(frame.workflow.0)?;

@@ -1,4 +1,4 @@
-//! Whether a run can go on where it stands: what it is in the middle of must be there in the new program.
+//! Whether a run can continue from its present state: everything it is in the middle of must exist in the new program.
 
 use super::migrate::same_catch;
 use super::position_map::PositionMap;
@@ -21,7 +21,7 @@ pub(super) struct CompatibilityCheck<'a> {
     pub(super) problems: Vec<String>,
 }
 
-/// A state where the run stands, before and after, and its path name.
+/// A state that the run is in, before and after, and its path name.
 struct OccupiedState<'a> {
     workflow: WorkflowIx,
     old_state: (&'a Workflow, &'a StateSpec),
@@ -94,7 +94,7 @@ impl<'a> CompatibilityCheck<'a> {
         })
     }
 
-    /// What an agent said and heard stands in its context: it cannot leave that behind.
+    /// The context of an agent holds its messages: an upgrade cannot move the agent to another context.
     fn check_agents(&mut self, frame: &CallFrame, was: &Workflow, now: &Workflow) {
         for (at, spec) in was.agents.iter().enumerate() {
             let spoke = frame.agents.get(at).is_some_and(|memory| memory.replies > 0)
@@ -289,7 +289,7 @@ impl<'a> CompatibilityCheck<'a> {
     }
 }
 
-/// What a lane holds that nobody uses under the new definition.
+/// Data of a branch that the new definition does not use.
 pub(super) fn unused_branch_data(
     lane: &Branch,
     old: &WorkflowProgram,

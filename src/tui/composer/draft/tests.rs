@@ -9,7 +9,7 @@ thread_local! {
     static LOOKED_AT: Cell<usize> = const { Cell::new(0) };
 }
 
-/// Bytes or lines of the whole text that somebody went through.
+/// Bytes or lines of the whole text that an operation has visited.
 pub(super) fn note_amount(amount: usize) {
     LOOKED_AT.set(LOOKED_AT.get() + amount);
 }

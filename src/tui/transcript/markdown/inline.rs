@@ -1,6 +1,6 @@
-//! Marks inside of one line: **bold**, *italic*, ~~struck~~, `code`, links. What is not closed stays as it is written.
+//! Inline marks: **bold**, *italic*, ~~struck~~, `code`, links. An unclosed mark stays as text.
 //!
-//! Every byte is looked at a bounded number of times, whatever the line holds.
+//! Visits every byte a bounded number of times, whatever the line contains.
 
 use ratatui::style::{Modifier, Style};
 
@@ -87,7 +87,7 @@ fn is_special(byte: u8) -> bool {
     matches!(byte, b'\\' | b'`' | b'*' | b'_' | b'~' | b'[' | b'<')
 }
 
-/// What is already known not to come any more, so that nobody looks twice.
+/// Delimiters that do not occur any more, so that they are not searched again.
 struct AbsentDelimiters {
     absent_ticks: [bool; TICKS + 1],
     link: bool,
@@ -141,7 +141,7 @@ fn scan_tokens(line: &str) -> (Vec<InlineToken<'_>>, Vec<DelimiterRun>) {
     (tokens, marks)
 }
 
-/// A run of marks may open what follows and close what stands before, by its neighbours.
+/// Whether a run of marks can open or close, by its neighbours.
 fn delimiter_run(line: &str, at: usize, run: usize, token: usize) -> DelimiterRun {
     let before = line[..at].chars().next_back().unwrap_or(' ');
     let after = line[at + run..].chars().next().unwrap_or(' ');

@@ -10,7 +10,7 @@ use crate::editor::complete::describe_at;
 use crate::editor::{DefinitionEditor, EditorPrompt, LARGEST};
 use crate::msg::UiCommand;
 
-/// `meant`: what the key is in the table; `help`: all of them, for whoever asks.
+/// `meant`: the action of the key in the table; `help`: the text of all keys.
 pub(super) fn on_key(
     editor: &mut DefinitionEditor,
     key: KeyEvent,
@@ -49,7 +49,7 @@ pub(super) fn on_key(
     Vec::new()
 }
 
-/// Esc leaves what was opened last before it leaves the editor. Whether there was such a thing.
+/// Esc closes the topmost overlay before it leaves the editor. Whether there was one.
 fn close_topmost(editor: &mut DefinitionEditor) -> bool {
     editor.simulation.take().is_some() || std::mem::take(&mut editor.list)
 }
@@ -91,7 +91,7 @@ fn perform_action(editor: &mut DefinitionEditor, act: EditorAction, help: &str) 
     copied.map(UiCommand::Copy).into_iter().collect()
 }
 
-/// What stands beside the text; how far it goes is known when it is drawn.
+/// Scrolls the side pane; drawing clamps the position.
 fn scroll_side(editor: &mut DefinitionEditor, down: bool) {
     let top = editor.simulation.as_mut().map_or(&mut editor.graph_top, |simulation| &mut simulation.top_row);
     *top = if down { *top + 1 } else { top.saturating_sub(1) };
@@ -141,7 +141,7 @@ fn in_offer(editor: &mut DefinitionEditor, key: KeyEvent) -> bool {
         KeyCode::Enter | KeyCode::Tab => accept_completion(editor),
         KeyCode::Esc => editor.completion = None,
         KeyCode::Backspace => return false,
-        // what is typed narrows the list
+        // typed characters narrow the list
         KeyCode::Char(_) if !key.modifiers.contains(KeyModifiers::CONTROL) => return false,
         _ => {
             editor.completion = None;

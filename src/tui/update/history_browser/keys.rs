@@ -1,4 +1,4 @@
-//! Keys of the history, by what is in front: a question, a page, a run, the list.
+//! Keys of the history, by the topmost view: a question, a page, a run, the list.
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
@@ -21,7 +21,7 @@ use synthdev_domain::journal::RunStatus;
 pub(super) fn on_key(model: &mut UiModel, key: KeyEvent, typing: bool) -> Vec<UiCommand> {
     let Some(archive) = &mut model.history_browser else { return Vec::new() };
     if let Some(wait) = &archive.pending_wait {
-        // a journey and a run that is taken up are on their way: nothing takes them back
+        // a rewind, a fork and a resume cannot be cancelled any more
         if key.code == KeyCode::Esc && matches!(wait.wait_kind, HistoryWaitKind::Answer(_)) {
             archive.pending_wait = None;
         }
@@ -74,7 +74,7 @@ fn run_action(model: &mut UiModel, action: KeyAction) -> Vec<UiCommand> {
     Vec::new()
 }
 
-/// A text into what is being typed; it is nobody's otherwise.
+/// Puts a text into the open text field; drops it if there is none.
 pub(super) fn insert_text(archive: &mut HistoryBrowser, text: &str) {
     match (&mut archive.question, &mut archive.search) {
         (
@@ -217,7 +217,7 @@ fn on_list(archive: &mut HistoryBrowser, change: impl FnOnce(&mut HistoryBrowser
 }
 
 fn by_status(archive: &mut HistoryBrowser) {
-    /// Those that somebody has to do something about come first.
+    /// Runs that need the user come first.
     const ROUND: [RunStatus; 6] = [
         RunStatus::Failed,
         RunStatus::Paused,

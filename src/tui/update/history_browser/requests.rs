@@ -1,4 +1,4 @@
-//! Questions of the history to the backend, numbered so that an answer finds whoever still waits for it.
+//! Requests of the history to the backend, numbered so that a late reply is recognized.
 
 use crate::history_browser::{BrowsedRun, HistoryRequest, HistoryWait, HistoryWaitKind};
 use crate::model::UiModel;

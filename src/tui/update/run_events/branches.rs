@@ -49,7 +49,7 @@ pub fn on_branch_event(model: &mut UiModel, run: &RunId, at: Timestamp, event: R
     }
 }
 
-/// A branch, or all of a state, runs no more: nobody waits for the answers to its questions.
+/// A branch, or all of a state's, is over: its questions need no answers.
 pub fn on_branch_over(model: &mut UiModel, run: &RunId, owner: &str, branch: Option<&str>) {
     let (owner, branch) = (one_line(owner), branch.map(one_line));
     let Some(view) = model.run_mut(run) else { return };
@@ -106,7 +106,7 @@ fn on_recovery_event(model: &mut UiModel, run: &RunId, at: Timestamp, event: Run
             TranscriptItem::note_item(&format!("{state} waits {}", format_duration(left)))
         }
         RunEvent::Queued { text } => {
-            // of a run that is taken up again, it is learned here
+            // a resumed run reports it again
             if let Some(view) = model.run_mut(run).filter(|view| !view.outbox.contains(&text)) {
                 view.outbox.push_back(text);
             }

@@ -91,7 +91,7 @@ fn calls_are_put_together_however_they_come() {
             reply.tool_calls.iter().map(|call| (call.id.as_str(), call.arguments.as_str())).collect();
         assert_eq!(found, expected, "{title}");
     }
-    // arguments of a call that nobody began
+    // arguments of a call without a start
     assert_eq!(decode_events(&[piece(0, "{}"), end("tool_use")]).unwrap_err().code(), "model.protocol");
 }
 

@@ -204,7 +204,7 @@ fn sealed_thoughts_stay_where_they_stood() {
     let expected =
         [OpaqueBlock { after: 0, block: block("one") }, OpaqueBlock { after: 1, block: block("two") }];
     assert_eq!(reply.sealed, expected);
-    // Without a call nobody asks for them again.
+    // Without a tool call no request needs them again.
     let reply = decode_events(&[done(0, sealed("one")), done(1, message("Hi")), end()]).unwrap();
     assert_eq!(reply.sealed, []);
 }
