@@ -57,7 +57,7 @@ pub fn write_run(
     if let Some(files) = &record.pending_restore {
         writeln!(
             out,
-            "\nfiles were on their way back to snapshot {} when the program died; before, they were those of {}",
+            "\nfiles were on their way back to snapshot {} when that was cut off; before, they were those of {}",
             files.to, files.safety
         )?;
     }

@@ -191,8 +191,8 @@ impl RuntimeHandle {
         let done = done.map_err(|error| SnapshotError { message: error.to_string(), hint: None });
         let restored = done.and_then(|done| done).map_err(|error| StoreError {
             message: format!(
-                "the files of run {run} were on their way back to snapshot {} when the program died, and cannot be \
-                 brought back now: {}",
+                "bringing the files of run {run} back to snapshot {} was cut off, and the rest cannot be brought back \
+                 now: {}",
                 files.to, error.message
             ),
             hint: Some(format!(
@@ -204,11 +204,13 @@ impl RuntimeHandle {
         })?;
         let at = self.ports().clock.now();
         self.ports().store.append(run, &[restored_row(at)?], None).map_err(unrecorded_restore_error)?;
-        let undo = restored.safety.map(|safety| format!("; undo this: synthdev snapshot restore {safety}"));
+        // what was there before is named below
+        let safety = restored.safety.filter(|safety| *safety != files.safety);
+        let undo = safety.map(|safety| format!("; undo this: synthdev snapshot restore {safety}"));
         let stays: String = restored.beyond.notes().iter().map(|line| format!(". Note: {line}")).collect();
         let text = format!(
-            "the program had died while files were brought back to snapshot {}: {} more {} back now{}. Before all \
-             that, they were those of snapshot {}{stays}",
+            "bringing files back to snapshot {} had been cut off: {} more {} back now{}. Before all that, they were \
+             those of snapshot {}{stays}",
             files.to,
             restored.files.len(),
             if restored.files.len() == 1 { "is" } else { "are" },
@@ -233,7 +235,7 @@ pub(super) fn ensure_files_restored(
     let finish = format!("{}{or}", restore_command_text(run, files));
     Err(StoreError {
         message: format!(
-            "files of run {run} were on their way back to snapshot {} when the program died: they are of two moments",
+            "bringing the files of run {run} back to snapshot {} was cut off: they are of two moments",
             files.to
         ),
         hint: Some(format!("bring the rest back: {finish}")),

@@ -85,7 +85,7 @@ pub fn inconsistent_files_error(found: &InterruptedRestore, finish: &str) -> Sto
         RestoreTarget::Merge { run, .. } => format!("run {run} was being merged into this project"),
     };
     StoreError {
-        message: format!("{what} when the program died: the files are of two moments"),
+        message: format!("{what} when that was cut off: the files are of two moments"),
         hint: Some(format!(
             "finish it: {finish}; or go back to before it: synthdev snapshot restore {}; or keep the files as they \
              are: synthdev snapshot create",

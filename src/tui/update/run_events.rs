@@ -290,11 +290,17 @@ fn on_conversation_event(model: &mut UiModel, run: &RunId, at: Timestamp, event:
             }
         }
         // The next event has the reason: the run's end, or the warning of a conversation.
-        RunEvent::ModelFailed { call, spent, .. } | RunEvent::ModelStopped { call, spent, .. } => {
+        RunEvent::ModelFailed { call, spent, .. } => {
             if let Some(view) = model.run_mut(run) {
                 view.charge_all(call, &spent);
             }
             run_end::interrupt_reply(model, run, call);
+        }
+        RunEvent::ModelStopped { call, spent, .. } => {
+            if let Some(view) = model.run_mut(run) {
+                view.charge_all(call, &spent);
+            }
+            run_end::stop_reply(model, run, call);
         }
         other => on_model_answered(model, run, other),
     }

@@ -72,6 +72,21 @@ fn what_is_chosen_opens_and_closes() {
 }
 
 #[test]
+fn an_interrupted_answer_leaves_a_line_even_without_text() {
+    for text in ["", "half"] {
+        let mut desk = Desk::new();
+        desk.start_chat().run_event("c1", model_called(7, "coder", ConversationSide::Assistant));
+        if !text.is_empty() {
+            desk.run_event("c1", delta_event(7, DeltaKind::Text, text));
+        }
+        let stopped = RunEvent::ModelStopped { call: CallId(7), agent: "coder".into(), spent: Vec::new() };
+        desk.run_event("c1", stopped);
+        let screen = desk.draw_screen(80, 24);
+        assert_eq!(screen.matches("— interrupted").count(), 1, "{text:?}: {screen}");
+    }
+}
+
+#[test]
 fn answers_look_the_same_as_they_come_and_in_the_end() {
     let answer = "# Plan\n\n1. **Read** `a.rs`\n   - [x] done\n   - [ ] open\n\n> a [link](https://x.y)\n\n| file | lines |\n|:-----|------:|\n\
         | a.rs | 12 |\n| 日本.rs | 1,234 |\n\n```rust\nfn main() { // start\n    println!(\"hi\");\n}\n```\n---\nThe *end*.";

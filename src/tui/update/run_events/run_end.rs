@@ -29,6 +29,17 @@ pub fn interrupt_reply(model: &mut UiModel, run: &RunId, call: CallId) {
     }
 }
 
+/// The model was stopped. In a conversation no other line says so if it had not written any text.
+pub fn stop_reply(model: &mut UiModel, run: &RunId, call: CallId) {
+    let Some(view) = model.run_mut(run) else { return };
+    let is_silent = view.chat && !view.replies.contains_key(&call) && !view.summarizing_calls.contains(&call);
+    let speaker = view.speakers.get(&call).filter(|_| is_silent).map(|speaker| speaker.agent.clone());
+    interrupt_reply(model, run, call);
+    if let Some(agent) = speaker {
+        model.add_item(TranscriptItem::line(ItemTone::Warning, &format!("{agent} — interrupted")));
+    }
+}
+
 /// Marks a tool that will not answer any more.
 pub fn interrupt_tool(model: &mut UiModel, at: usize) {
     model.transcript.edit_item(at, |item| {

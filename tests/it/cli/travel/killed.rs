@@ -61,7 +61,12 @@ impl Scene {
         assert_eq!(shown.contains("on their way back to snapshot"), midway, "{shown}");
         let resume = [&["resume", &self.run, "--yes"], arguments].concat();
         let told = self.world.run_program(&resume);
-        assert_eq!(told.stderr.contains("died while files were brought back"), midway, "{}", told.stderr);
+        assert_eq!(
+            told.stderr.contains("back to snapshot") && told.stderr.contains("had been cut off"),
+            midway,
+            "{}",
+            told.stderr
+        );
         let stays = "never stored, so it stays as it is: seen.log (ignored by git)";
         assert_eq!(told.stderr.contains(stays), midway, "{}", told.stderr);
         assert_eq!(self.world.read_file("seen.log").trim(), format!("{FILES} old"), "{}", told.stderr);
