@@ -6,14 +6,14 @@
 use std::hint::black_box;
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use synthdev::config::catalog::{ConfigCatalog, ConfigSources};
-use synthdev::config::cost_estimate::estimate_cost;
-use synthdev::config::graph::terminal::draw_terminal;
-use synthdev::config::graph::{WorkflowGraph, mermaid};
-use synthdev::config::source::SourceFile;
 use synthdev::domain::ids::WorkflowIx;
 use synthdev::domain::source_location::ConfigLayer;
 use synthdev::domain::system_context::SystemContext;
+use synthdev::language::cost_estimate::estimate_cost;
+use synthdev::language::graph::terminal::draw_terminal;
+use synthdev::language::graph::{WorkflowGraph, mermaid};
+use synthdev::language::source::SourceFile;
+use synthdev::settings::catalog::{ConfigCatalog, ConfigSources};
 
 const SHIPPED: &str = include_str!("../workflows/coder_reviewer.json");
 const SETTINGS: &str = include_str!("../config/settings.json");

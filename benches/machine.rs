@@ -13,8 +13,6 @@ use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_mai
 use serde_json::{Map, Value};
 use synthdev::adapters::javascript::{ScriptIsolate, ScriptLimits};
 use synthdev::adapters::sqlite::SqliteStore;
-use synthdev::config::lower::{LinkContext, lower_file};
-use synthdev::config::source::SourceFile;
 use synthdev::domain::approval::ApprovalPolicy;
 use synthdev::domain::ids::{RunId, StateIx, Timestamp};
 use synthdev::domain::journal::{JournalRow, JournalRowKind, RunHeader};
@@ -26,6 +24,8 @@ use synthdev::engine::effect::Effect;
 use synthdev::engine::input::Input;
 use synthdev::engine::machine::{Machine, MachineOutput};
 use synthdev::engine::run_spec::{MACHINE_VERSION, RunSpec};
+use synthdev::language::lower::{LinkContext, lower_file};
+use synthdev::language::source::SourceFile;
 use synthdev::ports::run_store::RunStore;
 
 /// Transitions per measured run: as many states as a run may visit by default.

@@ -10,8 +10,8 @@
 //!    and are the only code that meets the world.
 //! 4. The inputs are written down before anything follows from them, so the journal is the run: history is the same
 //!    inputs fed to a new machine, without a model, a tool or a script.
-//! 5. Users' files become checked values in [`config`], with every mistake found in one pass and shown with its place;
-//!    past that border names are indices and an unknown state cannot be expressed.
+//! 5. Users' files become checked values in [`language`] and [`settings`], with every mistake found in one pass and
+//!    shown with its place; past that border names are indices and an unknown state cannot be expressed.
 //! 6. The screen, the command line and the workflow server are equals: all start runs, send commands and read one
 //!    stream of [`engine::event::RunEvent`]s, and none knows the others.
 //!
@@ -22,12 +22,13 @@
 //! | member | may import | never contains |
 //! | --- | --- | --- |
 //! | [`domain`] | – | waiting, the world, clocks, randomness |
-//! | [`config`] | domain | reading of files: text in, values and findings out |
+//! | [`language`] | domain | reading of files: text in, checked workflows and findings out |
+//! | [`settings`] | domain, language | reading of files: text in, values and their layers out |
 //! | [`engine`] | domain | waiting, ports |
 //! | [`ports`] | domain | implementations |
 //! | [`runtime`] | domain, engine, ports | adapters, terminals |
 //! | [`adapters`] | domain, ports | the engine, the runtime |
-//! | [`tui`], [`cli`], [`mcp`] | domain, config, engine, runtime | adapters, ports, each other |
+//! | [`tui`], [`cli`], [`mcp`] | domain, language, settings, engine, runtime | adapters, ports, each other |
 //! | [`app`] | all | logic: it only wires |
 //!
 //! The compiler holds this table: the manifest of a member names what it may import. `tests/it/architecture.rs` holds the
@@ -41,26 +42,26 @@
 //!    `on_model_reply`, `tool_calls`, `action_states`, `on_script_result`, `state_output`, `finish`; `spawn_branches` and
 //!    `join` for branches and loops, `error_recovery` for errors.
 //! 4. [`runtime::handle`] and beside it `driver`, `effect_executor`, `journal`: how a run meets time.
-//! 5. [`config::workflow_file`] (what is written), [`config::check`] (what is wrong), [`config::lower`] (what is run).
+//! 5. [`language::workflow_file`] (what is written), [`language::check`] (what is wrong), [`language::lower`] (what is run).
 //! 6. One adapter of your choice; then [`app`], which puts all of it together.
 //!
 //! # Where to find what
 //!
 //! | you want to change | look at |
 //! | --- | --- |
-//! | what a workflow file may say | `config/workflow_file/`, then `config/check/` and `config/lower/` |
-//! | a setting, its names and default | the table in `config/settings/rules.rs` |
+//! | what a workflow file may say | `language/workflow_file/`, then `language/check/` and `language/lower/` |
+//! | a setting, its names and default | the table in `settings/layers/rules.rs` |
 //! | branches and loops | `engine/{branch,parallel,merge}.rs`, `engine/machine/{scheduler,spawn_branches,join}.rs` |
 //! | errors, limits, budgets | `engine/machine/{error_recovery,on_failure,limits,budgets}.rs` |
-//! | step lists and handlers | `config/workflow_file/{steps,handlers}.rs`: rewritten as states |
-//! | drawings, schemas, the cost envelope | `config/graph/`, `config/schema/`, `config/cost_estimate.rs` |
-//! | what is asked and written when a model is set up | `config/setup/`, `app/model_setup.rs`, `tui/setup.rs` |
-//! | what a model server lists | `adapters/providers/model_listing.rs`, `config/models/server_list.rs`, `cli/models.rs` |
+//! | step lists and handlers | `language/workflow_file/{steps,handlers}.rs`: rewritten as states |
+//! | drawings, schemas, the cost envelope | `language/graph/`, `settings/schema/`, `language/cost_estimate.rs` |
+//! | what is asked and written when a model is set up | `settings/setup/`, `app/model_setup.rs`, `tui/setup.rs` |
+//! | what a model server lists | `adapters/providers/model_listing.rs`, `settings/models/server_list.rs`, `cli/models.rs` |
 //! | the window of a model that only its server knows | `adapters/providers/windows.rs`, `app/windows.rs` |
-//! | which server a key may be sent to | `config/models/key_scopes.rs`, `adapters/providers/api_keys.rs` |
+//! | which server a key may be sent to | `settings/models/key_scopes.rs`, `adapters/providers/api_keys.rs` |
 //! | `doctor` | `app/doctor/`, `adapters/system_info.rs` |
 //! | the prompt of an agent: which part of a conversation it sees | `engine/prompt.rs` |
-//! | the system context of agents | `config/system_context.rs`, `config/environment.md` |
+//! | the system context of agents | `settings/system_context.rs`, `config/environment.md` |
 //! | how a model's answer is judged | `engine/machine/on_model_reply.rs` |
 //! | what happens while a server stays down | `engine/machine/model_fallback.rs`, the retries in `runtime/retry.rs` |
 //! | interrupting a workflow with guidance | `engine/machine/on_interrupt.rs`, `tui/update/interrupt.rs` |
@@ -75,10 +76,10 @@
 //! | how a command is started, ahead of time too, and ended | `adapters/tools/process/` |
 //! | files that commands may swap meanwhile | `adapters/open_beneath.rs`, `adapters/tools/path_guard.rs` |
 //! | what commands can reach, and what holds that | `domain/sandbox.rs`, `adapters/sandbox/`, `app/sandbox_setup.rs` |
-//! | ports of the machine that a workflow declares | `config/workflow_file/ports.rs`, `adapters/sandbox/port_{listener,forwarder}.rs` |
+//! | ports of the machine that a workflow declares | `language/workflow_file/ports.rs`, `adapters/sandbox/port_{listener,forwarder}.rs` |
 //! | command lines that are always refused, and warnings of commands | `domain/refused_commands.rs` |
 //! | the text of a question, and its marks | `domain/question_text.rs` |
-//! | what a project may change, and what its files can do | `config/settings/project_restriction.rs`, `config/trust/capabilities.rs` |
+//! | what a project may change, and what its files can do | `settings/layers/project_restriction.rs`, `settings/trust/capabilities.rs` |
 //! | the network for a command that lacks it | `runtime/network_access.rs`; of a role: `NetworkAccess` in `domain/sandbox.rs` |
 //! | commands where no sandbox works | `runtime/unsandboxed_commands.rs`, `tui/dialog/sandbox_questions.rs` |
 //! | where an answer is cut | `adapters/providers/reply_guard.rs` |
@@ -87,7 +88,7 @@
 //! | where a path leads through its links | `adapters/link_walk.rs` |
 //! | the protocols of model servers | `adapters/providers/{openai,responses,anthropic}/` |
 //! | recorded model calls | `adapters/providers/recording.rs`, `app/recordings.rs` |
-//! | `simulate`, `test` and their files | `config/test_file/`, `runtime/simulation.rs`, `cli/simulate/` |
+//! | `simulate`, `test` and their files | `language/test_file/`, `runtime/simulation.rs`, `cli/simulate/` |
 //! | snapshots and undo | `adapters/git/` |
 //! | what is kept of a run | `runtime/journal.rs`, `adapters/sqlite/` |
 //! | the preview of a long run | `runtime/preview.rs`, `tui/update/open_run.rs` |
@@ -141,10 +142,11 @@
 pub use synthdev_adapters as adapters;
 pub use synthdev_app as app;
 pub use synthdev_cli as cli;
-pub use synthdev_config as config;
 pub use synthdev_domain as domain;
 pub use synthdev_engine as engine;
+pub use synthdev_language as language;
 pub use synthdev_mcp as mcp;
 pub use synthdev_ports as ports;
 pub use synthdev_runtime as runtime;
+pub use synthdev_settings as settings;
 pub use synthdev_tui as tui;

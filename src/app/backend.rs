@@ -44,20 +44,11 @@ pub(super) use self::startup::{TuiStartup, run_interactive};
 use super::bootstrap::{self, WiredRuntime};
 use super::cli_context::CliContext;
 use super::diagnostics::diagnostics_text;
-use super::logs;
 use super::run_command::run_spec;
-use super::system_context;
 use super::trust::{self, ProjectFiles};
-use super::windows;
+use super::{logs, system_context, windows};
 use synthdev_adapters::file_io::FileStamp;
 use synthdev_adapters::file_watch;
-use synthdev_config::catalog::ConfigCatalog;
-use synthdev_config::models::model_selector::ModelSelector;
-use synthdev_config::roles::tools_for;
-use synthdev_config::settings::layers::SettingOverrides;
-use synthdev_config::settings::project_restriction::NOT_TAKEN;
-use synthdev_config::trust::TrustVerdict;
-use synthdev_config::workflow_file::StartCondition;
 use synthdev_domain::cost::TokenPrice;
 use synthdev_domain::diagnostic::{Diagnostic, DiagnosticSeverity};
 use synthdev_domain::ids::RunId;
@@ -65,8 +56,15 @@ use synthdev_domain::journal::RunSummary;
 use synthdev_domain::task_list::{TaskList, TaskListCommand, TaskListItem};
 use synthdev_engine::run_spec::RunSpec;
 use synthdev_engine::steering::BreakpointSet;
+use synthdev_language::model_selector::ModelSelector;
+use synthdev_language::source::NOT_TAKEN;
+use synthdev_language::workflow_file::StartCondition;
 use synthdev_runtime::command::{ControlAction, RunCommand};
 use synthdev_runtime::handle::RuntimeHandle;
+use synthdev_settings::catalog::ConfigCatalog;
+use synthdev_settings::layers::read_layers::SettingOverrides;
+use synthdev_settings::roles::tools_for;
+use synthdev_settings::trust::TrustVerdict;
 use synthdev_tui::backend::{
     ConcurrentRunMode, ConfigReload, IndexingReply, IndexingRequest, LookupPage, RecalledInput, RoleLine,
     RunFilter, RunStepList, SearchHitLine, SessionBackend, ShellOutcome, ShellSuggestionReply,
@@ -89,7 +87,7 @@ const FILES: usize = 20_000;
 fn config_problems(catalog: &ConfigCatalog) -> Vec<String> {
     let told =
         |finding: &&Diagnostic| finding.severity == DiagnosticSeverity::Error || finding.code == NOT_TAKEN;
-    catalog.diagnostics().iter().filter(told).map(synthdev_config::render::compact_line).collect()
+    catalog.diagnostics().iter().filter(told).map(synthdev_language::render::compact_line).collect()
 }
 
 /// Everything behind the screen.
@@ -185,7 +183,7 @@ impl SessionBackend for TuiBackend {
 
     fn workflows(&self) -> Vec<WorkflowLine> {
         let catalog = self.current_catalog();
-        let line = |entry: &synthdev_config::catalog::workflow_index::WorkflowEntry| WorkflowLine {
+        let line = |entry: &synthdev_settings::catalog::workflow_index::WorkflowEntry| WorkflowLine {
             name: entry.name.clone(),
             description: entry.description.clone(),
             input: entry.inputs.iter().map(|input| input.name.clone()).collect::<Vec<_>>().join(", "),

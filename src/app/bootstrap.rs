@@ -18,13 +18,13 @@ use synthdev_adapters::sqlite::SqliteStore;
 use synthdev_adapters::system_clock::{SystemClock, SystemIds};
 use synthdev_adapters::tools::{ProjectTools, ToolSettings};
 use synthdev_adapters::worktree::GitWorktrees;
-use synthdev_config::catalog::ConfigCatalog;
-use synthdev_config::models::provider_catalog::CatalogProvider;
-use synthdev_config::settings::rules::environment_names;
-use synthdev_config::settings::value_type::SettingValueType;
 use synthdev_domain::tool::{ToolSpec, ask_user_tool};
 use synthdev_ports::tool::ToolPort;
 use synthdev_runtime::handle::{RetryPolicy, RuntimeHandle, RuntimeOptions, RuntimePorts};
+use synthdev_settings::catalog::ConfigCatalog;
+use synthdev_settings::layers::rules::environment_names;
+use synthdev_settings::layers::value_type::SettingValueType;
+use synthdev_settings::models::provider_catalog::CatalogProvider;
 
 /// A shorter text cannot be distinguished from ordinary words.
 const SHORTEST_KEY: usize = 8;
@@ -291,9 +291,9 @@ fn runtime_parts(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use synthdev_config::catalog::ConfigSources;
-    use synthdev_config::source::SourceFile;
     use synthdev_domain::source_location::ConfigLayer;
+    use synthdev_language::source::SourceFile;
+    use synthdev_settings::catalog::ConfigSources;
 
     #[test]
     fn every_variable_with_a_key_is_known() {

@@ -3,9 +3,9 @@
 use anyhow::{Result, anyhow, bail};
 
 use synthdev_cli::args::StopArgs;
-use synthdev_config::did_you_mean;
 use synthdev_domain::workflow::{StateBody, WorkflowProgram};
 use synthdev_engine::steering::{Breakpoint, BreakpointSet};
+use synthdev_language::did_you_mean;
 
 /// # Errors
 /// What is no breakpoint, or names a state or tool that the workflow does not have.

@@ -16,18 +16,19 @@ use synthdev_cli::args::CheckArgs;
 use synthdev_cli::cost_estimate::write_cost_estimate;
 use synthdev_cli::exit;
 use synthdev_cli::output::{print_stderr, safe_name};
-use synthdev_config::catalog::ConfigCatalog;
-use synthdev_config::cost_estimate::estimate_cost;
-use synthdev_config::file_kind::FileKind;
-use synthdev_config::render::{DiagnosticStyle, count_summary, diagnostic_records, render_diagnostics};
-use synthdev_config::settings::rules::LEVELS;
-use synthdev_config::source::{FileDiagnostics, SourceFile};
-use synthdev_config::test_file::{self, ENDING};
-use synthdev_config::workflow_file::read_heads;
 use synthdev_domain::diagnostic::{Diagnostic, DiagnosticSeverity};
 use synthdev_domain::source_location::ConfigLayer;
 use synthdev_domain::system_context::SystemContext;
 use synthdev_domain::workflow::WorkflowProgram;
+use synthdev_language::cost_estimate::estimate_cost;
+use synthdev_language::model_selector::LEVELS;
+use synthdev_language::render::{DiagnosticStyle, count_summary, diagnostic_records, render_diagnostics};
+use synthdev_language::source::{FileDiagnostics, SourceFile};
+use synthdev_language::test_file;
+use synthdev_language::test_file::ENDING;
+use synthdev_language::workflow_file::read_heads;
+use synthdev_settings::catalog::ConfigCatalog;
+use synthdev_settings::file_kind::FileKind;
 
 /// What is checked.
 enum CheckSubject {

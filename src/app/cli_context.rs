@@ -7,8 +7,8 @@ use anyhow::{Context, Result};
 
 use synthdev_adapters::file_io::UserDirs;
 use synthdev_cli::args::{CliArgs, SettingFlags};
-use synthdev_config::settings::layers::SettingOverrides;
 use synthdev_domain::sandbox::SandboxMode;
+use synthdev_settings::layers::read_layers::SettingOverrides;
 
 #[derive(Clone)]
 pub(super) struct CliContext {

@@ -14,13 +14,13 @@ use super::run_command::build_runtime;
 use synthdev_cli::args::{ConfigureArgs, ModelLevelArg, SettingFlags};
 use synthdev_cli::exit;
 use synthdev_cli::output::{TerminalSafeWriter, print_stderr};
-use synthdev_config::catalog::ConfigCatalog;
-use synthdev_config::settings::layers::SettingOverrides;
-use synthdev_config::settings::rules::find_rule_by_flag;
-use synthdev_config::settings::value_type::SettingValue;
-use synthdev_config::settings::{EffectiveSetting, has_own_provider};
-use synthdev_config::setup::{LevelSetup, SettingChange, parse_key};
 use synthdev_domain::secret::SecretText;
+use synthdev_settings::catalog::ConfigCatalog;
+use synthdev_settings::layers::read_layers::SettingOverrides;
+use synthdev_settings::layers::rules::find_rule_by_flag;
+use synthdev_settings::layers::value_type::SettingValue;
+use synthdev_settings::layers::{EffectiveSetting, has_own_provider};
+use synthdev_settings::setup::{LevelSetup, SettingChange, parse_key};
 
 /// Longer texts are no key.
 const LONGEST_KEY: u64 = 64 * 1024;

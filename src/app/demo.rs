@@ -7,16 +7,15 @@ use std::process::Command;
 use anyhow::{Context, Result};
 
 use super::backend::{self, TuiStartup};
-use super::bootstrap;
 use super::cli_context::CliContext;
-use super::config_sources;
 use super::run_command::{drive_spec, load_catalog, parse_script, run_spec};
+use super::{bootstrap, config_sources};
 use synthdev_adapters::file_io;
 use synthdev_cli::exit;
 use synthdev_cli::headless::{FinalReport, HeadlessOutput};
 use synthdev_cli::output::{TerminalSafeWriter, cost_text, print_stderr, tokens_text};
-use synthdev_config::inputs;
 use synthdev_domain::workflow::plain_text;
+use synthdev_language::inputs;
 
 const WORKFLOW: &str = "coder_reviewer";
 const TASK: &str = "Make slug.sh turn any title into a file name: lower case, words joined by single dashes. \

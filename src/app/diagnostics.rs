@@ -6,10 +6,10 @@ use anyhow::Result;
 
 use synthdev_cli::json_error::ReportedError;
 use synthdev_cli::output::print_stderr_styled;
-use synthdev_config::catalog::ConfigCatalog;
-use synthdev_config::render::{DiagnosticStyle, compact_line, render_diagnostics};
-use synthdev_config::source::SourceFile;
 use synthdev_domain::diagnostic::{Diagnostic, DiagnosticSeverity};
+use synthdev_language::render::{DiagnosticStyle, compact_line, render_diagnostics};
+use synthdev_language::source::SourceFile;
+use synthdev_settings::catalog::ConfigCatalog;
 
 /// Findings on stderr, as compilers show them.
 pub(super) fn print_diagnostics(catalog: &ConfigCatalog, found: &[Diagnostic]) {

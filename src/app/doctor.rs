@@ -8,23 +8,21 @@ use std::io::Write;
 
 use anyhow::Result;
 
-use super::bootstrap;
 use super::cli_context::CliContext;
-use super::config_sources;
 use super::probe_servers::{ProbeScope, ServerProbe};
 use super::run_command::build_runtime;
-use super::trust;
+use super::{bootstrap, config_sources, trust};
 use synthdev_adapters::system_info;
 use synthdev_cli::doctor::{DoctorFinding, DoctorStatus, build_report, report_text};
 use synthdev_cli::models::{ProbedModelServer, listing_hint};
 use synthdev_cli::output::TerminalSafeWriter;
 use synthdev_cli::{exit, json_output};
-use synthdev_config::catalog::ConfigCatalog;
-use synthdev_config::models::server_list::ServerLevelUse;
-use synthdev_config::render::compact_line;
-use synthdev_config::settings::rules::LEVELS;
-use synthdev_config::setup::KEYS_FILE;
 use synthdev_domain::diagnostic::{Diagnostic, DiagnosticSeverity};
+use synthdev_language::model_selector::LEVELS;
+use synthdev_language::render::compact_line;
+use synthdev_settings::catalog::ConfigCatalog;
+use synthdev_settings::models::server_list::ServerLevelUse;
+use synthdev_settings::setup::KEYS_FILE;
 
 const CONFIGURATION: &str = "configuration";
 const MODELS: &str = "models";

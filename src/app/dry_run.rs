@@ -6,12 +6,13 @@ use super::scripted_run::ScriptedRun;
 use super::test_command::tested_workflow_name;
 use synthdev_adapters::javascript::ScriptWorkerPool;
 use synthdev_cli::simulate::report::SimulationVerdict;
-use synthdev_config::catalog::ConfigCatalog;
-use synthdev_config::render::compact_line;
-use synthdev_config::source::SourceFile;
-use synthdev_config::test_file::{self, TestScenario};
 use synthdev_domain::diagnostic::{Diagnostic, DiagnosticSeverity};
 use synthdev_domain::workflow::{WorkflowProgram, plain_text};
+use synthdev_language::render::compact_line;
+use synthdev_language::source::SourceFile;
+use synthdev_language::test_file;
+use synthdev_language::test_file::TestScenario;
+use synthdev_settings::catalog::ConfigCatalog;
 use synthdev_tui::editor::simulation_result::EditorSimulatedRun;
 
 /// Most characters of an output or problem that are shown.
@@ -145,8 +146,8 @@ mod tests {
     use crate::load_config::load_quietly;
     use crate::templates::{WORKFLOWS, fill_template};
     use synthdev_adapters::file_io::UserDirs;
-    use synthdev_config::settings::layers::SettingOverrides;
     use synthdev_domain::source_location::ConfigLayer;
+    use synthdev_settings::layers::read_layers::SettingOverrides;
 
     fn shipped_catalog() -> (ConfigCatalog, Vec<SourceFile>) {
         let nowhere = std::path::PathBuf::from("/nowhere");

@@ -14,12 +14,12 @@ use synthdev_cli::args::GraphArgs;
 use synthdev_cli::exit;
 use synthdev_cli::graph::{GraphTerminalOptions, program_graphs, write_graphs};
 use synthdev_cli::output::{print_stderr, safe_name};
-use synthdev_config::catalog::ConfigCatalog;
-use synthdev_config::did_you_mean::suggestion_hint;
-use synthdev_config::source::SourceFile;
 use synthdev_domain::source_location::ConfigLayer;
 use synthdev_domain::workflow::WorkflowProgram;
+use synthdev_language::did_you_mean::suggestion_hint;
+use synthdev_language::source::SourceFile;
 use synthdev_runtime::history::RunRecord;
+use synthdev_settings::catalog::ConfigCatalog;
 
 /// Columns if the width of the output is unknown.
 const USUAL_WIDTH: usize = 80;

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use anyhow::{Result, anyhow};
 
-use synthdev_config::catalog::ConfigCatalog;
 use synthdev_domain::journal::{RunOrigin, RunSummary};
 use synthdev_domain::sandbox::RoleNetwork;
 use synthdev_domain::workflow::WorkflowProgram;
 use synthdev_runtime::resume::ResumeRequest;
+use synthdev_settings::catalog::ConfigCatalog;
 
 /// Goes on under the approvals of this place, and asks the models of this place. `stored` is the definition that the
 /// run has now; one that was given with `going` stays. `windows` asks the servers of this place how much their models

@@ -6,19 +6,17 @@ use std::path::Path;
 use anyhow::{Result, anyhow, bail};
 
 use super::cli_context::CliContext;
-use super::interrupted_restore;
 use super::load_config::load_catalog;
 use super::read_only::{open_reader, snapshot_error, store_error};
 use super::recordings::RecordingMode;
 use super::run_to_end::follow_run;
-use super::{bootstrap, system_context};
+use super::{bootstrap, interrupted_restore, system_context};
 use synthdev_adapters::providers::scripted::ScriptedModel;
 use synthdev_adapters::worktree::{GitWorktrees, before_merge};
 use synthdev_cli::headless::{FinalReport, HeadlessOutput};
 use synthdev_cli::output::{print_stderr, safe_name, time_text};
 use synthdev_cli::show_run::RunFilesStatus;
 use synthdev_cli::{exit, snapshots};
-use synthdev_config::catalog::ConfigCatalog;
 use synthdev_domain::ids::{RunId, SnapshotId};
 use synthdev_domain::journal::{RunOrigin, RunStatus, RunSummary};
 use synthdev_domain::snapshot::{RestoreTarget, RunWorktree, SkippedPath, WorktreeSource};
@@ -26,6 +24,7 @@ use synthdev_engine::run_spec::RunSpec;
 use synthdev_ports::snapshot::{SnapshotError, SnapshotPort};
 use synthdev_ports::worktree::{MergeError, WorktreePort};
 use synthdev_runtime::handle::RuntimeHandle;
+use synthdev_settings::catalog::ConfigCatalog;
 
 /// Runs a spec in a new worktree. Without one nothing is started.
 pub(super) fn run_in_worktree(

@@ -10,11 +10,11 @@ use super::run_command::load_catalog;
 use super::system_context;
 use synthdev_cli::output::{TerminalSafeWriter, one_line, safe_name};
 use synthdev_cli::{exit, json_output};
-use synthdev_config::render::compact_line;
-use synthdev_config::roles::tools_for;
-use synthdev_config::settings::explain::explain_text;
-use synthdev_config::settings::show_text;
 use synthdev_domain::diagnostic::DiagnosticSeverity;
+use synthdev_language::render::compact_line;
+use synthdev_settings::layers::explain::explain_text;
+use synthdev_settings::layers::show_text;
+use synthdev_settings::roles::tools_for;
 
 pub(super) fn list_workflows(world: &CliContext, as_json: bool) -> Result<u8> {
     let (catalog, _) = load_catalog(world, world.overrides.clone(), None)?;

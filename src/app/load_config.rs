@@ -2,17 +2,14 @@
 
 use anyhow::Result;
 
-use super::bootstrap;
 use super::cli_context::CliContext;
 use super::config_sources::{self, GatheredSources};
-use super::trust;
-use super::trust_report;
+use super::{bootstrap, trust, trust_report};
 use synthdev_cli::output::print_stderr;
-use synthdev_config::catalog::ConfigCatalog;
-use synthdev_config::render::compact_line;
-use synthdev_config::settings::layers::SettingOverrides;
-use synthdev_config::settings::project_restriction::NOT_TAKEN;
-use synthdev_config::source::SourceFile;
+use synthdev_language::render::compact_line;
+use synthdev_language::source::{NOT_TAKEN, SourceFile};
+use synthdev_settings::catalog::ConfigCatalog;
+use synthdev_settings::layers::read_layers::SettingOverrides;
 
 /// The configuration of this start; broken settings are told and end the program.
 pub(super) fn load_catalog(

@@ -22,7 +22,6 @@ use super::run_to_end::{build_runtime, interrupt_receiver};
 use super::{diagnostics, imported_runs, isolation, windows};
 use synthdev_cli::args::McpArgs;
 use synthdev_cli::exit;
-use synthdev_config::catalog::ConfigCatalog;
 use synthdev_domain::ids::RunId;
 use synthdev_domain::journal::RunSummary;
 use synthdev_domain::workflow::{StateBody, WorkflowProgram};
@@ -36,6 +35,7 @@ use synthdev_runtime::handle::{RuntimeHandle, WAIT_OR_SHARE};
 use synthdev_runtime::lock_timing::LockTiming;
 use synthdev_runtime::resume::ResumeRequest;
 use synthdev_runtime::task_queue::TaskTimeouts;
+use synthdev_settings::catalog::ConfigCatalog;
 
 pub(super) fn run_mcp_server(world: &CliContext, args: &McpArgs) -> Result<u8> {
     let (catalog, gathered) = load_quietly(world, world.overrides.clone())?;

@@ -6,29 +6,28 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
 
-use super::bootstrap;
 use super::cli_context::CliContext;
-use super::config_sources;
+use super::{bootstrap, config_sources};
 use synthdev_adapters::file_io;
 use synthdev_adapters::providers::{ModelProviders, ModelTimeouts};
-use synthdev_config::catalog::ConfigCatalog;
-use synthdev_config::models::model_selector::ModelSelector;
-use synthdev_config::models::provider_catalog::ProviderCatalog;
-use synthdev_config::models::resolve::{CUSTOM, provider_key};
-use synthdev_config::render::compact_line;
-use synthdev_config::settings::EffectiveSetting;
-use synthdev_config::settings::layers::SettingOverrides;
-use synthdev_config::setup::edit_json::apply_changes;
-use synthdev_config::setup::{
-    CurrentLevelSetup, KEYS_FILE, LevelSetup, SavedKey, SettingChange, SetupChanges,
-};
-use synthdev_config::source::SourceFile;
 use synthdev_domain::diagnostic::{Diagnostic, DiagnosticSeverity};
 use synthdev_domain::message::{ChatMessage, ChatRole};
 use synthdev_domain::model::{DeltaKind, ModelChoice, ModelError, ModelRequest, ToolChoice};
 use synthdev_domain::secret::SecretText;
 use synthdev_domain::source_location::ConfigLayer;
+use synthdev_language::model_selector::ModelSelector;
+use synthdev_language::render::compact_line;
+use synthdev_language::source::SourceFile;
 use synthdev_ports::model::{DeltaSink, ModelPort};
+use synthdev_settings::catalog::ConfigCatalog;
+use synthdev_settings::layers::EffectiveSetting;
+use synthdev_settings::layers::read_layers::SettingOverrides;
+use synthdev_settings::models::provider_catalog::ProviderCatalog;
+use synthdev_settings::models::resolve::{CUSTOM, provider_key};
+use synthdev_settings::setup::edit_json::apply_changes;
+use synthdev_settings::setup::{
+    CurrentLevelSetup, KEYS_FILE, LevelSetup, SavedKey, SettingChange, SetupChanges,
+};
 use synthdev_tui::setup::SetupRequest;
 
 const SETTINGS_FILE: &str = "settings.json";

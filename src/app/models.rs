@@ -9,7 +9,7 @@ use super::probe_servers::{ProbeScope, ServerProbe};
 use super::run_command::{build_runtime, load_catalog};
 use synthdev_cli::output::TerminalSafeWriter;
 use synthdev_cli::{exit, json_output, models};
-use synthdev_config::did_you_mean;
+use synthdev_language::did_you_mean;
 
 pub(super) fn list_models(world: &CliContext, provider: Option<&str>, as_json: bool) -> Result<u8> {
     let (catalog, _) = load_catalog(world, world.overrides.clone(), None)?;

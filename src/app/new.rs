@@ -16,12 +16,12 @@ use super::trust::{self, ProjectFiles};
 use synthdev_cli::args::{NewCommand, NewFileTarget, WorkflowTemplateArg};
 use synthdev_cli::exit;
 use synthdev_cli::output::{TerminalSafeWriter, print_stderr, safe_name as shown};
-use synthdev_config::catalog::ConfigCatalog;
-use synthdev_config::role_file::read_roles;
-use synthdev_config::source::SourceFile;
-use synthdev_config::trust::TrustVerdict;
 use synthdev_domain::diagnostic::{Diagnostic, DiagnosticSeverity};
 use synthdev_domain::source_location::{ConfigLayer, SourceLocation};
+use synthdev_language::source::SourceFile;
+use synthdev_settings::catalog::ConfigCatalog;
+use synthdev_settings::role_file::read_roles;
+use synthdev_settings::trust::TrustVerdict;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum NewFileKind {

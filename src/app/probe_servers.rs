@@ -6,8 +6,8 @@ use futures_util::future::join_all;
 
 use synthdev_adapters::providers::{ModelProviders, ModelTimeouts};
 use synthdev_cli::models::ProbedModelServer;
-use synthdev_config::catalog::ConfigCatalog;
-use synthdev_config::models::server_list::ConfiguredServer;
+use synthdev_settings::catalog::ConfigCatalog;
+use synthdev_settings::models::server_list::ConfiguredServer;
 
 /// A server of this machine answers at once or is not there.
 const NEAR: Duration = Duration::from_millis(300);

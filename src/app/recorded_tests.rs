@@ -5,22 +5,21 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::bootstrap;
 use super::cli_context::CliContext;
-use super::config_sources;
 use super::recordings::{self, local_place, recording_header, roles_by_agent};
 use super::scripted_run::SimulationModel;
+use super::{bootstrap, config_sources};
 use synthdev_adapters::providers::recording::{
     ModelCallPlayer, ModelCallRecorder, ModelRecording, RecordingError,
 };
-use synthdev_config::catalog::ConfigCatalog;
-use synthdev_config::companion_files;
-use synthdev_config::fields::SpannedField;
-use synthdev_config::source::SourceFile;
-use synthdev_config::test_file::TestScenario;
 use synthdev_domain::diagnostic::{Diagnostic, DiagnosticSeverity};
 use synthdev_domain::source_location::ConfigLayer;
 use synthdev_domain::workflow::WorkflowProgram;
+use synthdev_language::companion_files;
+use synthdev_language::fields::SpannedField;
+use synthdev_language::source::SourceFile;
+use synthdev_language::test_file::TestScenario;
+use synthdev_settings::catalog::ConfigCatalog;
 
 /// Where recordings are played, or made.
 pub(super) struct TestRecordings<'a> {

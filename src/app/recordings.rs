@@ -25,16 +25,16 @@ use synthdev_adapters::providers::recording::{
 use synthdev_cli::args::{ResumeArgs, RunArgs};
 use synthdev_cli::headless::{FinalReport, HeadlessOutput};
 use synthdev_cli::output::print_stderr;
-use synthdev_config::catalog::{ConfigCatalog, ConfigSources};
-use synthdev_config::models::models_file::PARAMETERS;
-use synthdev_config::settings::layers::SettingOverrides;
-use synthdev_config::source::SourceFile;
 use synthdev_domain::journal::{RunStatus, RunSummary};
 use synthdev_domain::model::{ModelChoice, ModelParameters, RECORDING};
 use synthdev_domain::source_location::ConfigLayer;
 use synthdev_domain::workflow::{Workflow, WorkflowProgram};
+use synthdev_language::source::SourceFile;
 use synthdev_runtime::model_exchanges::ModelCallEnd;
 use synthdev_runtime::redact::SecretRedactor;
+use synthdev_settings::catalog::{ConfigCatalog, ConfigSources};
+use synthdev_settings::layers::read_layers::SettingOverrides;
+use synthdev_settings::models::models_file::PARAMETERS;
 
 pub(super) use record_past_run::{is_recordings_path, write_recording};
 

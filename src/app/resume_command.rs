@@ -20,8 +20,6 @@ use synthdev_cli::args::ResumeArgs;
 use synthdev_cli::headless::{self, HeadlessOutput, resume_command};
 use synthdev_cli::output::{TerminalSafeWriter, print_stderr, question_rows, safe_name};
 use synthdev_cli::{exit, json_output};
-use synthdev_config::catalog::ConfigCatalog;
-use synthdev_config::catalog::windows::copy_known_windows;
 use synthdev_domain::approval::ApprovalDecision;
 use synthdev_domain::ids::RunId;
 use synthdev_domain::journal::{OpenPause, PauseReason, RunProgress, RunStatus, RunSummary};
@@ -32,6 +30,8 @@ use synthdev_engine::steering::BreakpointSet;
 use synthdev_runtime::handle::RuntimeHandle;
 use synthdev_runtime::resume::{ResumeError, ResumeRequest};
 use synthdev_runtime::resume_tokens::{TokenError, answer_to};
+use synthdev_settings::catalog::ConfigCatalog;
+use synthdev_settings::catalog::windows::copy_known_windows;
 
 pub(super) fn retry_run(world: &CliContext, args: &ResumeArgs) -> Result<u8> {
     let summary = super::read_only::open_reader(world)?.handle.summary(&args.run).map_err(store_error)?;

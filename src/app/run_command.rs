@@ -6,22 +6,13 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 use serde_json::{Map, Value};
 
-use super::bootstrap;
 use super::cli_context::CliContext;
-use super::diagnostics;
-use super::isolation;
 use super::recordings::{self, RecordingMode};
-use super::system_context;
-use super::windows;
+use super::{bootstrap, diagnostics, isolation, system_context, windows};
 use synthdev_adapters::file_io;
 use synthdev_adapters::providers::scripted::{RepliesFileProblem, ScriptedModel};
 use synthdev_cli::args::RunArgs;
 use synthdev_cli::headless::{self, FinalReport, HeadlessOutput};
-use synthdev_config::catalog::ConfigCatalog;
-use synthdev_config::file_kind::FileKind;
-use synthdev_config::inputs;
-use synthdev_config::json::JsonNode;
-use synthdev_config::source::{FileDiagnostics, SourceFile};
 use synthdev_domain::journal::RunStatus;
 use synthdev_domain::run_error::RunError;
 use synthdev_domain::source_location::ConfigLayer;
@@ -29,6 +20,11 @@ use synthdev_domain::system_context::SystemContext;
 use synthdev_domain::workflow::{WorkflowParameter, WorkflowProgram};
 use synthdev_engine::run_spec::{MACHINE_VERSION, RunSpec};
 use synthdev_engine::steering::BreakpointSet;
+use synthdev_language::inputs;
+use synthdev_language::json::JsonNode;
+use synthdev_language::source::{FileDiagnostics, SourceFile};
+use synthdev_settings::catalog::ConfigCatalog;
+use synthdev_settings::file_kind::FileKind;
 
 pub(super) use super::load_config::{load_catalog, load_quietly};
 pub(super) use super::run_to_end::{build_runtime, drive_spec, runtime_with_threads};
@@ -158,7 +154,7 @@ fn name_and_input(
         };
         return Ok((name, args.input.clone()));
     };
-    let (heads, found) = synthdev_config::workflow_file::read_heads(file);
+    let (heads, found) = synthdev_language::workflow_file::read_heads(file);
     let Some(first) = heads.first() else {
         diagnostics::print_diagnostics(catalog, &found);
         bail!("{} holds no workflow", file.name);

@@ -9,7 +9,7 @@ use synthdev_adapters::repository_bounds::linked_repository;
 use synthdev_adapters::sandbox::CommandSandbox;
 use synthdev_adapters::sandbox::sandbox_places::SandboxPlaces;
 use synthdev_cli::sandbox::{PathAccessExplanation, SandboxReport, explain_path};
-use synthdev_config::catalog::ConfigCatalog;
+use synthdev_settings::catalog::ConfigCatalog;
 
 /// Variables that name a place of keys.
 const KEY_PLACES: [&str; 9] = [

@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use synthdev_cli::args::SchemaName;
 use synthdev_cli::exit;
 use synthdev_cli::output::TerminalSafeWriter;
-use synthdev_config::schema::FileSchema;
+use synthdev_settings::schema::FileSchema;
 
 pub(super) fn print_schema(name: Option<SchemaName>, directory: Option<&Path>) -> Result<u8> {
     let named = name.map(file_schema);

@@ -14,9 +14,6 @@ use synthdev_adapters::tools::scripted::ScriptedTools;
 use synthdev_cli::simulate::expectations::{ExpectationFailure, UnusedScriptParts, check_expectations};
 use synthdev_cli::simulate::report::SimulationVerdict;
 use synthdev_cli::simulate::run_facts::SimulationFacts;
-use synthdev_config::catalog::ConfigCatalog;
-use synthdev_config::source::SourceFile;
-use synthdev_config::test_file::{ANY_TOOL, NEW_YEAR, TestExpectation, TestScenario};
 use synthdev_domain::approval::ApprovalPolicy;
 use synthdev_domain::cost::TokenPrice;
 use synthdev_domain::diagnostic::Diagnostic;
@@ -28,8 +25,11 @@ use synthdev_domain::system_context::SystemContext;
 use synthdev_domain::workflow::{SnapshotPolicy, Workflow, WorkflowParameter, WorkflowProgram, plain_text};
 use synthdev_engine::run_spec::{MACHINE_VERSION, RunSpec};
 use synthdev_engine::steering::BreakpointSet;
+use synthdev_language::source::SourceFile;
+use synthdev_language::test_file::{ANY_TOOL, NEW_YEAR, TestExpectation, TestScenario};
 use synthdev_ports::model::{DeltaSink, ModelPort};
 use synthdev_runtime::simulation::{SimulationOutcome, SimulationSetup, simulate_run};
+use synthdev_settings::catalog::ConfigCatalog;
 
 /// Steps that workflows take through tools that no agent has.
 const STEPS: [&str; 3] = ["shell", "http_request", "mcp"];

@@ -14,14 +14,14 @@ use synthdev_adapters::javascript::ScriptWorkerPool;
 use synthdev_cli::args::SimulateArgs;
 use synthdev_cli::output::print_stderr_styled;
 use synthdev_cli::simulate::report::write_simulation;
-use synthdev_config::catalog::ConfigCatalog;
-use synthdev_config::render::{DiagnosticStyle, render_diagnostics};
-use synthdev_config::source::SourceFile;
-use synthdev_config::test_file::{self, TestScenario};
-use synthdev_config::workflow_file;
 use synthdev_domain::diagnostic::{Diagnostic, DiagnosticSeverity};
 use synthdev_domain::source_location::ConfigLayer;
 use synthdev_domain::workflow::WorkflowProgram;
+use synthdev_language::render::{DiagnosticStyle, render_diagnostics};
+use synthdev_language::source::SourceFile;
+use synthdev_language::test_file::TestScenario;
+use synthdev_language::{test_file, workflow_file};
+use synthdev_settings::catalog::ConfigCatalog;
 
 pub(super) fn run_simulate_command(world: &CliContext, args: SimulateArgs) -> Result<u8> {
     let script = read_file(&args.replies, "replies")?;

@@ -8,10 +8,10 @@ use jiff::tz::TimeZone;
 use synthdev_adapters::ignore_files::walk_unignored;
 use synthdev_adapters::system_clock::SystemClock;
 use synthdev_cli::output::safe_name;
-use synthdev_config::catalog::ConfigCatalog;
-use synthdev_config::system_context::SystemContextFacts;
 use synthdev_domain::system_context::SystemContext;
 use synthdev_ports::clock::ClockPort as _;
+use synthdev_settings::catalog::ConfigCatalog;
+use synthdev_settings::system_context::SystemContextFacts;
 
 /// For a run that starts now, in this directory.
 pub(super) fn build_system_context(catalog: &ConfigCatalog, directory: &Path) -> SystemContext {

@@ -11,26 +11,24 @@ use tokio::sync::Semaphore;
 
 use super::cli_context::CliContext;
 use super::config_sources::{self, GatheredSources};
-use super::diagnostics;
 use super::recorded_tests::{TestRecordings, UnplayableTest};
-use super::recordings;
 use super::run_command::runtime_with_threads;
 use super::scripted_run::ScriptedRun;
 use super::simulate::{file_text, read_file, report_unusable};
-use super::{bootstrap, trust};
+use super::{bootstrap, diagnostics, recordings, trust};
 use synthdev_adapters::file_io;
 use synthdev_adapters::javascript::ScriptWorkerPool;
 use synthdev_cli::args::TestArgs;
 use synthdev_cli::output::print_stderr;
 use synthdev_cli::simulate::report::{SimulationVerdict, TestCaseReport, TestResult, write_test_report};
-use synthdev_config::catalog::ConfigCatalog;
-use synthdev_config::catalog::programs::ProgramCheckResult;
-use synthdev_config::did_you_mean;
-use synthdev_config::render::diagnostic_records;
-use synthdev_config::source::SourceFile;
-use synthdev_config::test_file::{self, ENDING, TestScenario};
 use synthdev_domain::diagnostic::{Diagnostic, DiagnosticSeverity};
 use synthdev_domain::source_location::ConfigLayer;
+use synthdev_language::render::diagnostic_records;
+use synthdev_language::source::SourceFile;
+use synthdev_language::test_file::{ENDING, TestScenario};
+use synthdev_language::{did_you_mean, test_file};
+use synthdev_settings::catalog::ConfigCatalog;
+use synthdev_settings::catalog::programs::ProgramCheckResult;
 
 /// Threads; more would only wait for each other.
 const MOST_JOBS: usize = 32;

@@ -12,23 +12,20 @@ use anyhow::{Result, bail};
 
 use self::restore_files::{FileRestorePlan, other_project};
 use super::cli_context::CliContext;
-use super::diagnostics;
-use super::isolation;
-use super::pause_and_cancel;
 use super::read_only::{open_reader, snapshot_error, store_error};
 use super::run_command::{load_catalog, read_workflow};
 use super::run_to_end::build_runtime;
-use super::windows;
+use super::{diagnostics, isolation, pause_and_cancel, windows};
 use synthdev_cli::output::{TerminalSafeWriter, print_stderr, safe_name};
 use synthdev_cli::time_travel::ForkReport;
 use synthdev_cli::{exit, json_output, snapshots, time_travel};
-use synthdev_config::catalog::windows::copy_known_windows;
 use synthdev_domain::journal::{RunStatus, RunSummary};
 use synthdev_domain::workflow::WorkflowProgram;
 use synthdev_engine::explain::report_lines;
 use synthdev_runtime::command::ControlAction;
 use synthdev_runtime::handle::RuntimeHandle;
 use synthdev_runtime::time_travel::{ReplayVerdict, StepChanges};
+use synthdev_settings::catalog::windows::copy_known_windows;
 
 pub(super) struct ForkArgs {
     pub(super) run: String,
@@ -246,7 +243,7 @@ fn current_definition(
     let file = read_workflow(file)?;
     let (catalog, _) = load_catalog(world, overrides, Some(file.clone()))?;
     diagnostics::ensure_sound(&catalog)?;
-    let (heads, found) = synthdev_config::workflow_file::read_heads(&file);
+    let (heads, found) = synthdev_language::workflow_file::read_heads(&file);
     let Some(first) = heads.first() else {
         diagnostics::print_diagnostics(&catalog, &found);
         bail!("{} holds no workflow", file.name);

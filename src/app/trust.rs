@@ -8,10 +8,10 @@ use super::cli_context::CliContext;
 use synthdev_adapters::file_io::{self, ProjectFileResult, ProjectReader};
 use synthdev_adapters::system_info::git_outside_links;
 use synthdev_cli::output::join_names;
-use synthdev_config::system_context::{GUIDANCE, TEMPLATE};
-use synthdev_config::test_file::ENDING;
-use synthdev_config::trust::capabilities::REPOSITORY;
-use synthdev_config::trust::{TrustBook, TrustVerdict, fingerprint_files};
+use synthdev_language::test_file::ENDING;
+use synthdev_settings::system_context::{GUIDANCE, TEMPLATE};
+use synthdev_settings::trust::capabilities::REPOSITORY;
+use synthdev_settings::trust::{TrustBook, TrustVerdict, fingerprint_files};
 
 /// The project's own folder.
 pub(super) const FOLDER: &str = ".synthdev";

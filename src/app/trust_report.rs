@@ -11,11 +11,11 @@ use super::{bootstrap, config_sources};
 use synthdev_adapters::file_io;
 use synthdev_cli::exit;
 use synthdev_cli::output::TerminalSafeWriter;
-use synthdev_config::catalog::ConfigCatalog;
-use synthdev_config::system_context::GUIDANCE;
-use synthdev_config::trust::capabilities::{describe_capabilities, file_contents_text};
-use synthdev_config::trust::{TrustBook, TrustVerdict, new_files, trust_diff};
 use synthdev_domain::terminal_safe::escape_name;
+use synthdev_settings::catalog::ConfigCatalog;
+use synthdev_settings::system_context::GUIDANCE;
+use synthdev_settings::trust::capabilities::{describe_capabilities, file_contents_text};
+use synthdev_settings::trust::{TrustBook, TrustVerdict, new_files, trust_diff};
 
 /// What the files that are new or changed can do, and what they say: how they differ from what was trusted, or all of
 /// them.

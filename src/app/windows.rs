@@ -6,9 +6,9 @@ use futures_util::future::join_all;
 
 use super::run_to_end::runtime_with_threads;
 use synthdev_adapters::providers::{ModelProviders, ModelTimeouts};
-use synthdev_config::catalog::ConfigCatalog;
-use synthdev_config::catalog::windows::{choices_with_unknown_window, set_windows};
 use synthdev_domain::workflow::WorkflowProgram;
+use synthdev_settings::catalog::ConfigCatalog;
+use synthdev_settings::catalog::windows::{choices_with_unknown_window, set_windows};
 
 /// Whether no server has to be asked.
 pub(super) fn are_windows_known(providers: &ModelProviders, program: &WorkflowProgram) -> bool {

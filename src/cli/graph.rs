@@ -5,11 +5,11 @@ use std::io::{self, Write};
 use super::args::GraphFormat;
 use super::json_output;
 use super::output::{TerminalSafeWriter, cost_text, safe_name};
-use synthdev_config::graph::terminal::{GraphLine, GraphTone, draw_terminal};
-use synthdev_config::graph::{WorkflowGraph, dot, mermaid};
 use synthdev_domain::trace::TraceScope;
 use synthdev_domain::workflow::WorkflowProgram;
 use synthdev_engine::trace::build_trace;
+use synthdev_language::graph::terminal::{GraphLine, GraphTone, draw_terminal};
+use synthdev_language::graph::{WorkflowGraph, dot, mermaid};
 use synthdev_runtime::history::RunRecord;
 
 /// How the drawing for a terminal is written.

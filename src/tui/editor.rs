@@ -12,10 +12,10 @@ use self::complete::EditorCompletion;
 use self::new_file::{NewFilePicker, NewFileRequest, NewFileTemplates};
 use self::simulation_result::{EditorSimulatedRun, EditorSimulation};
 use crate::run_view::run_graph::RunGraphDrawing;
-use synthdev_config::graph::WorkflowGraph;
-use synthdev_config::schema::FileSchema;
 use synthdev_domain::diagnostic::{Diagnostic, DiagnosticSeverity};
 use synthdev_domain::source_location::ConfigLayer;
+use synthdev_language::graph::WorkflowGraph;
+use synthdev_settings::schema::FileSchema;
 
 pub mod action;
 pub mod buffer;

@@ -5,8 +5,8 @@
 
 use std::fmt;
 
-use synthdev_config::setup::LevelSetup;
 use synthdev_domain::secret::SecretText;
+use synthdev_settings::setup::LevelSetup;
 
 /// A server that can be chosen.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]

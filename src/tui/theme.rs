@@ -3,8 +3,8 @@
 
 use ratatui::style::{Color, Modifier, Style};
 
-use synthdev_config::graph::terminal::GraphTone;
 use synthdev_domain::context::ConversationSide;
+use synthdev_language::graph::terminal::GraphTone;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ColorTheme {

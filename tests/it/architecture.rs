@@ -101,9 +101,9 @@ fn manifests_are_kept() {
 fn pure_members_stay_pure() {
     let rows: &[FileRow<'_>] = &[
         (
-            "src/config/x.rs",
+            "src/language/x.rs",
             "fn f() { std::fs::read(p); }",
-            &["src/config/x.rs:1: config must not use std::fs (std::fs::read)"],
+            &["src/language/x.rs:1: language must not use std::fs (std::fs::read)"],
         ),
         (
             "src/domain/lib.rs",
@@ -134,24 +134,30 @@ type CycleRow<'a> = (&'a str, &'a [(&'a str, &'a str)], &'a [Exemption], Vec<Str
 
 #[test]
 fn cycles_are_found() {
-    let both = Exemption { files: &["src/config/a.rs", "src/config/b.rs"], reason: "one idea in two files" };
-    let old = Exemption { files: &["src/config/gone.rs", "src/config/b.rs"], reason: "was needed once" };
+    let both =
+        Exemption { files: &["src/language/a.rs", "src/language/b.rs"], reason: "one idea in two files" };
+    let old = Exemption { files: &["src/language/gone.rs", "src/language/b.rs"], reason: "was needed once" };
     let parent =
         [("src/engine/m.rs", "mod c;\nuse c::C;\npub struct M;"), ("src/engine/m/c.rs", "use super::M;")];
-    let pair = [("src/config/a.rs", "use super::b::B;"), ("src/config/b.rs", "\nuse crate::a::A;")];
+    let pair = [("src/language/a.rs", "use super::b::B;"), ("src/language/b.rs", "\nuse crate::a::A;")];
     let through = [
-        ("src/config/lib.rs", "pub use a::A;\npub mod a;\npub mod b;"),
-        ("src/config/a.rs", "use super::b::B;"),
-        ("src/config/b.rs", "use crate::A;"),
+        ("src/language/lib.rs", "pub use a::A;\npub mod a;\npub mod b;"),
+        ("src/language/a.rs", "use super::b::B;"),
+        ("src/language/b.rs", "use crate::A;"),
     ];
     let found = |name: &str, one: &str, two: &str| {
         vec![format!("{one}: cycle inside {name}: {one} imports {}, {two} imports {}", file(two), file(one))]
     };
     let rows: &[CycleRow<'_>] = &[
-        ("two files", &pair, &[], found("config", "src/config/a.rs:1", "src/config/b.rs:2")),
+        ("two files", &pair, &[], found("language", "src/language/a.rs:1", "src/language/b.rs:2")),
         ("exempt", &pair, std::slice::from_ref(&both), Vec::new()),
         ("child and parent", &parent, &[], found("engine", "src/engine/m.rs:2", "src/engine/m/c.rs:1")),
-        ("through a re-export", &through, &[], found("config", "src/config/a.rs:1", "src/config/b.rs:1")),
+        (
+            "through a re-export",
+            &through,
+            &[],
+            found("language", "src/language/a.rs:1", "src/language/b.rs:1"),
+        ),
         (
             "declaring and re-exporting is no edge",
             &[
@@ -163,16 +169,19 @@ fn cycles_are_found() {
         ),
         (
             "tests may",
-            &[("src/config/a.rs", "use super::b::B;"), ("src/config/b.rs", "#[cfg(test)] use super::a::A;")],
+            &[
+                ("src/language/a.rs", "use super::b::B;"),
+                ("src/language/b.rs", "#[cfg(test)] use super::a::A;"),
+            ],
             &[],
             Vec::new(),
         ),
         (
             "an exemption that nothing needs",
-            &[("src/config/b.rs", "")],
+            &[("src/language/b.rs", "")],
             std::slice::from_ref(&old),
             vec![
-                "src/config/gone.rs: the exemption for a cycle is no longer needed: was needed once"
+                "src/language/gone.rs: the exemption for a cycle is no longer needed: was needed once"
                     .to_owned(),
             ],
         ),

@@ -9,12 +9,12 @@ mod settings;
 use std::collections::BTreeMap;
 
 use serde_json::json;
-use synthdev::config::catalog::{ConfigCatalog, ConfigSources};
-use synthdev::config::render::compact_line;
-use synthdev::config::source::SourceFile;
 use synthdev::domain::diagnostic::Diagnostic;
 use synthdev::domain::source_location::ConfigLayer;
 use synthdev::domain::tool::{ToolRisk, ToolSpec};
+use synthdev::language::render::compact_line;
+use synthdev::language::source::SourceFile;
+use synthdev::settings::catalog::{ConfigCatalog, ConfigSources};
 
 const SETTINGS: &str = include_str!("../../config/settings.json");
 const MODELS: &str = include_str!("../../config/models.json");

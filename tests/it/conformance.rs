@@ -32,7 +32,6 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use synthdev::config::inputs;
 use synthdev::domain::context::MessageAuthor;
 use synthdev::domain::diagnostic::{Diagnostic, DiagnosticSeverity};
 use synthdev::domain::message::ChatMessage;
@@ -40,6 +39,7 @@ use synthdev::domain::model::ModelRequest;
 use synthdev::domain::workflow::WorkflowProgram;
 use synthdev::engine::event::RunEvent;
 use synthdev::engine::run_spec::RunSpec;
+use synthdev::language::inputs;
 use synthdev::ports::tool::ToolPort;
 
 use super::support::model_server::Dialect;

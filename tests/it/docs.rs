@@ -4,15 +4,16 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 use synthdev::cli::exit;
-use synthdev::config::settings::rules::RULES;
-use synthdev::config::settings::value_type::SettingValueType;
-use synthdev::config::source::SourceFile;
-use synthdev::config::test_file::{self, VOCABULARY};
 use synthdev::domain::agent::DEFAULT_TOOL_ROUNDS;
 use synthdev::domain::context::DEFAULT_MAX_LENGTH;
 use synthdev::domain::model::ModelError;
 use synthdev::domain::source_location::ConfigLayer;
 use synthdev::domain::workflow::WorkflowLimits;
+use synthdev::language::source::SourceFile;
+use synthdev::language::test_file;
+use synthdev::language::test_file::VOCABULARY;
+use synthdev::settings::layers::rules::RULES;
+use synthdev::settings::layers::value_type::SettingValueType;
 use synthdev::tui::slash::COMMANDS;
 
 use super::cli::world::World;

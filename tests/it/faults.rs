@@ -11,10 +11,10 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use serde_json::Value;
 use synthdev::app::bootstrap;
-use synthdev::config::catalog::{ConfigCatalog, ConfigSources};
-use synthdev::config::source::SourceFile;
 use synthdev::domain::diagnostic::Diagnostic;
 use synthdev::domain::source_location::ConfigLayer;
+use synthdev::language::source::SourceFile;
+use synthdev::settings::catalog::{ConfigCatalog, ConfigSources};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -10,11 +10,11 @@ mod lowering;
 mod steps;
 mod surroundings;
 
-use synthdev::config::lower::{lower_file, lower_workflow};
-use synthdev::config::source::SourceFile;
 use synthdev::domain::diagnostic::{Diagnostic, DiagnosticSeverity};
 use synthdev::domain::source_location::ConfigLayer;
 use synthdev::domain::workflow::WorkflowProgram;
+use synthdev::language::lower::{lower_file, lower_workflow};
+use synthdev::language::source::SourceFile;
 
 use surroundings::World;
 
@@ -132,11 +132,11 @@ fn the_index_of_a_file_needs_no_roles_and_no_scripts() {
             "input": [{{"name": "n", "type": "number"}}, {{"name": "o", "type": "object", "required": false}}],
             "states": [{{"name": "start", "action": {{"script": "not ( javascript"}}}}]}}, {{"description": "nameless"}}, 7]"#
     );
-    let (heads, findings) = synthdev::config::workflow_file::read_heads(&file("all.json", &text));
+    let (heads, findings) = synthdev::language::workflow_file::read_heads(&file("all.json", &text));
     assert_eq!(heads.len(), 2);
     assert_eq!((heads[0].name.as_str(), heads[0].inputs[0].name.as_str()), ("coder_reviewer", "task_to_do"));
     assert!(heads[0].description.starts_with("Workflow suitable"));
-    assert_eq!(heads[1].start, synthdev::config::workflow_file::StartCondition::OnUserInput);
+    assert_eq!(heads[1].start, synthdev::language::workflow_file::StartCondition::OnUserInput);
     let required: Vec<bool> = heads[1].inputs.iter().map(|input| input.required).collect();
     assert_eq!(required, [true, false]);
     assert_eq!(finding_codes(&findings), ["E10", "E10"]);

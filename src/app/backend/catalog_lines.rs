@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use synthdev_config::catalog::ConfigCatalog;
-use synthdev_config::models::model_selector::ModelSelector;
-use synthdev_config::roles::tools_for;
 use synthdev_domain::diagnostic::{Diagnostic, DiagnosticSeverity};
+use synthdev_language::model_selector::ModelSelector;
+use synthdev_settings::catalog::ConfigCatalog;
+use synthdev_settings::roles::tools_for;
 use synthdev_tui::backend::{RoleLine, ToolLine, WorkflowLine};
 
 pub(super) fn role_lines(catalog: &ConfigCatalog) -> Vec<RoleLine> {
@@ -101,7 +101,7 @@ pub(super) fn unreadable_workflows(catalog: &ConfigCatalog) -> impl Iterator<Ite
             waits_for_input: false,
             needs_input: false,
             layer: file.layer,
-            error: Some(synthdev_config::render::compact_line(broken)),
+            error: Some(synthdev_language::render::compact_line(broken)),
         })
     })
 }
@@ -120,6 +120,6 @@ pub(super) fn first_error(catalog: &ConfigCatalog, found: &[Diagnostic]) -> Opti
     let errors: Vec<Diagnostic> =
         found.iter().filter(|finding| finding.severity == DiagnosticSeverity::Error).cloned().collect();
     let broken =
-        || errors.first().map(|error| format!("broken: {}", synthdev_config::render::compact_line(error)));
+        || errors.first().map(|error| format!("broken: {}", synthdev_language::render::compact_line(error)));
     missing_models(catalog, &errors).map(|text| text.replace('\n', ", ")).or_else(broken)
 }

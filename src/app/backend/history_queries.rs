@@ -13,13 +13,13 @@ use synthdev_cli::history::diff;
 use synthdev_cli::history::list::origin_text;
 use synthdev_cli::output::{cost_text, time_text, tokens_text};
 use synthdev_cli::snapshots;
-use synthdev_config::catalog::ConfigCatalog;
 use synthdev_domain::ids::{RunId, SnapshotId, Timestamp};
 use synthdev_domain::journal::{RunQuery, RunStatus, RunSummary, SearchQuery};
 use synthdev_domain::workflow::plain_text;
 use synthdev_engine::explain;
 use synthdev_runtime::handle::RuntimeHandle;
 use synthdev_runtime::time_travel::RunStep;
+use synthdev_settings::catalog::ConfigCatalog;
 use synthdev_tui::history_browser::run_list::{FOUND, PAGE};
 use synthdev_tui::history_browser::step_list::StepListBuilder;
 use synthdev_tui::history_browser::{

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use super::error_text::{store_error_text, with_hint};
 use crate::bootstrap::{self, WiredRuntime};
 use crate::{cli_context::CliContext, isolation, system_context};
-use synthdev_config::catalog::ConfigCatalog;
 use synthdev_domain::ids::RunId;
 use synthdev_domain::journal::RunSummary;
 use synthdev_domain::snapshot::RunWorktree;
@@ -14,6 +13,7 @@ use synthdev_engine::run_spec::RunSpec;
 use synthdev_ports::snapshot::SnapshotError;
 use synthdev_ports::worktree::WorktreePort;
 use synthdev_runtime::handle::RuntimeHandle;
+use synthdev_settings::catalog::ConfigCatalog;
 
 /// What a run in another directory is wired with; kept, because making a worktree takes a while.
 #[derive(Clone)]

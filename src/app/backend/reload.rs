@@ -7,11 +7,10 @@ use std::sync::PoisonError;
 
 use super::definition_files::definition_stamps;
 use super::{TuiBackend, config_problems};
-use crate::bootstrap;
 use crate::config_sources::{self, GatheredSources};
-use crate::trust_report;
-use synthdev_config::catalog::ConfigCatalog;
-use synthdev_config::trust::TrustVerdict;
+use crate::{bootstrap, trust_report};
+use synthdev_settings::catalog::ConfigCatalog;
+use synthdev_settings::trust::TrustVerdict;
 use synthdev_tui::backend::{ConfigReload, UntrustedDefinitions};
 
 impl TuiBackend {

@@ -3,8 +3,8 @@
 use crate::cli_context::CliContext;
 use crate::trust::ProjectFiles;
 use crate::trust_report;
-use synthdev_config::trust::TrustVerdict;
 use synthdev_runtime::handle::RuntimeHandle;
+use synthdev_settings::trust::TrustVerdict;
 use synthdev_tui::terminal::ExternalShutdown;
 use synthdev_tui::{SessionOptions, TrustQuestion};
 

@@ -11,11 +11,11 @@ use crate::cli_context::CliContext;
 use crate::model_setup::ConfigCandidate;
 use crate::run_command::run_spec;
 use crate::windows;
-use synthdev_config::inputs;
-use synthdev_config::settings::layers::SettingOverrides;
-use synthdev_config::setup::{SettingChange, SetupChanges};
 use synthdev_engine::run_spec::RunSpec;
 use synthdev_engine::steering::BreakpointSet;
+use synthdev_language::inputs;
+use synthdev_settings::layers::read_layers::SettingOverrides;
+use synthdev_settings::setup::{SettingChange, SetupChanges};
 use synthdev_tui::backend::{ConcurrentRunMode, StandingPermission, StartPreparation, WorkflowStart};
 
 impl TuiBackend {

@@ -15,7 +15,7 @@ use crate::run_command::build_runtime;
 use crate::{bootstrap, config_sources, logs, model_setup};
 use synthdev_adapters::providers::scripted::ScriptedModel;
 use synthdev_cli::exit;
-use synthdev_config::catalog::ConfigCatalog;
+use synthdev_settings::catalog::ConfigCatalog;
 use synthdev_tui::terminal::ExternalShutdown;
 use synthdev_tui::{FirstAction, SessionOptions};
 

@@ -11,10 +11,10 @@ use synthdev_adapters::system_info::{self, FoundRepository};
 use synthdev_cli::doctor::DoctorFinding;
 use synthdev_cli::history::columns::bytes_text;
 use synthdev_cli::sandbox as policy_words;
-use synthdev_config::catalog::ConfigCatalog;
 use synthdev_domain::journal::RunQuery;
 use synthdev_domain::sandbox::WITHOUT_LAYER;
 use synthdev_ports::run_store::RunStore;
+use synthdev_settings::catalog::ConfigCatalog;
 
 const PATIENCE: Duration = Duration::from_secs(1);
 /// With less, a run may not be recorded to its end. Bytes.

@@ -11,13 +11,12 @@ use crate::backend::isolated_runs::IsolatedRuns;
 use crate::bootstrap::{self, WiredRuntime};
 use crate::cli_context::CliContext;
 use crate::config_sources::{self, GatheredSources};
-use crate::diagnostics;
-use crate::trust;
+use crate::{diagnostics, trust};
 use synthdev_adapters::file_io::FileStamp;
-use synthdev_config::catalog::ConfigCatalog;
-use synthdev_config::render::compact_line;
 use synthdev_domain::diagnostic::{Diagnostic, DiagnosticSeverity};
+use synthdev_language::render::compact_line;
 use synthdev_mcp::backend::{BrokenWorkflow, OfferedWorkflow};
+use synthdev_settings::catalog::ConfigCatalog;
 
 /// How often it is looked whether a file was changed.
 const LOOK: Duration = Duration::from_millis(500);

@@ -12,13 +12,13 @@ use crate::cli_context::CliContext;
 use crate::config_sources;
 use crate::read_only::store_error;
 use synthdev_adapters::providers::recording::ModelCallRecorder;
-use synthdev_config::catalog::ConfigCatalog;
-use synthdev_config::lower;
-use synthdev_config::settings::layers::SettingOverrides;
 use synthdev_domain::journal::RunStatus;
 use synthdev_domain::model::{ModelChoice, ModelRequest};
 use synthdev_domain::workflow::{Workflow, WorkflowProgram};
+use synthdev_language::lower;
 use synthdev_runtime::handle::RuntimeHandle;
+use synthdev_settings::catalog::ConfigCatalog;
+use synthdev_settings::layers::read_layers::SettingOverrides;
 
 /// How the name of such a file ends where nothing else says what is to be written.
 const ENDS: &str = ".cassette.jsonl";

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use crate::resume_command::json_or_words;
 use synthdev_cli::output::safe_name;
-use synthdev_config::did_you_mean::suggestion_hint;
+use synthdev_language::did_you_mean::suggestion_hint;
 
 /// Paths below `common_data` with their values; what is no JSON is a text.
 ///

@@ -6,8 +6,8 @@ use serde_json::{Map, Value, json};
 use super::diff;
 use super::run_facts::{SimulatedMessage, SimulationFacts};
 use crate::output::{cost_text, one_line};
-use synthdev_config::test_file::{CostExpected, ErrorExpected, MessageExpected, TestExpectation};
 use synthdev_domain::mock_results::json_equal;
+use synthdev_language::test_file::{CostExpected, ErrorExpected, MessageExpected, TestExpectation};
 
 /// Of a list in a report.
 const MOST_LINES: usize = 40;

@@ -6,8 +6,8 @@ use super::super::arguments::{ToolArguments, check_size, missing_arguments};
 use super::super::backend::{DelegationOptions, FileSharingMode, OfferedWorkflow};
 use super::super::error::{McpCallError, ToolResultError, invalid_request_error, shorten_text};
 use super::tool_call::McpToolCall;
-use synthdev_config::inputs;
 use synthdev_domain::workflow::{SubAgents, WorkflowParameter};
+use synthdev_language::inputs;
 
 pub(super) async fn start_workflow_call(
     offered: &OfferedWorkflow,

@@ -250,7 +250,7 @@ fn data_names(tree: Option<&EditorJsonTree>) -> Vec<(String, String)> {
 mod tests {
     use super::super::symbols::ToolSymbol;
     use super::*;
-    use synthdev_config::schema::FileSchema;
+    use synthdev_settings::schema::FileSchema;
 
     fn catalog_symbols() -> CatalogSymbols {
         let tool = |name: &str, arguments: &[&str]| ToolSymbol {

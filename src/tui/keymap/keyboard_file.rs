@@ -5,10 +5,10 @@
 use std::ops::Range;
 
 use super::{ACTIONS, KeyBindingOrigin, KeyBindingScope, KeyBindings, KeyChord};
-use synthdev_config::did_you_mean::suggest_or_list;
-use synthdev_config::json::JsonNode;
-use synthdev_config::source::{FileDiagnostics, SourceFile};
 use synthdev_domain::diagnostic::Diagnostic;
+use synthdev_language::did_you_mean::suggest_or_list;
+use synthdev_language::json::JsonNode;
+use synthdev_language::source::{FileDiagnostics, SourceFile};
 
 /// Beside the user's settings.json. Not keys.json: that holds the keys of providers.
 pub const FILE: &str = "keyboard.json";

@@ -10,8 +10,8 @@ use crate::run_view::run_graph::RunGraphDrawing;
 use crate::run_view::timeline::{RunTimeline, TimelineDuration, TimelineKind};
 use crate::text::{display_width, fit_to_columns, format_duration, format_thousands, wrap_line};
 use crate::theme::ColorTheme;
-use synthdev_config::graph::terminal::GraphSheetColumns;
 use synthdev_domain::ids::Timestamp;
+use synthdev_language::graph::terminal::GraphSheetColumns;
 
 pub type PaneGraphLayout = Vec<GraphSheetColumns>;
 

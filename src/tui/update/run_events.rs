@@ -11,7 +11,6 @@ use crate::run_view::{CallSpeaker, RunView, StoppedAt};
 use crate::text::{clean_text, format_count, format_duration, one_line};
 use crate::transcript::item::{BlockBodyStyle, ItemTone, TranscriptBlock, TranscriptItem};
 use crate::transcript::open_reply;
-use synthdev_config::models::resolve::SCRIPTED;
 use synthdev_domain::context::{ConversationSide, MessageAuthor};
 use synthdev_domain::cost::TokenUsage;
 use synthdev_domain::ids::{CallId, RunId, Timestamp};
@@ -19,6 +18,7 @@ use synthdev_domain::model::DeltaKind;
 use synthdev_engine::effect::UserQuestion;
 use synthdev_engine::event::RunEvent;
 use synthdev_engine::steering::BreakpointSet;
+use synthdev_settings::models::resolve::SCRIPTED;
 
 mod branches;
 mod run_end;

@@ -8,7 +8,7 @@ use crate::msg::UiCommand;
 use crate::setup::{SetupChoice, SetupDialog, SetupReply, SetupRequest, SetupServer, SetupStep};
 use crate::text::clean_text;
 use crate::transcript::item::TranscriptItem;
-use synthdev_config::setup::{check_url, parse_key};
+use synthdev_settings::setup::{check_url, parse_key};
 
 /// `/configure [LEVEL]`.
 pub fn open_setup(model: &mut UiModel, level: String) -> Vec<UiCommand> {

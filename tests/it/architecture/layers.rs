@@ -9,19 +9,23 @@ use super::source::Tree;
 /// A member and which other members it may import.
 const TABLE: &[(&str, &[&str])] = &[
     ("domain", &[]),
-    ("config", &["domain"]),
+    ("language", &["domain"]),
+    ("settings", &["domain", "language"]),
     ("engine", &["domain"]),
     ("ports", &["domain"]),
     ("runtime", &["domain", "engine", "ports"]),
     ("adapters", &["domain", "ports"]),
-    ("tui", &["domain", "config", "engine", "runtime"]),
-    ("cli", &["domain", "config", "engine", "runtime"]),
-    ("mcp", &["domain", "config", "engine", "runtime"]),
-    ("app", &["domain", "config", "engine", "ports", "runtime", "adapters", "tui", "cli", "mcp"]),
+    ("tui", &["domain", "language", "settings", "engine", "runtime"]),
+    ("cli", &["domain", "language", "settings", "engine", "runtime"]),
+    ("mcp", &["domain", "language", "settings", "engine", "runtime"]),
+    (
+        "app",
+        &["domain", "language", "settings", "engine", "ports", "runtime", "adapters", "tui", "cli", "mcp"],
+    ),
 ];
 
 /// Members that are text and values only: no waiting, no world.
-const PURE: &[&str] = &["domain", "config", "engine"];
+const PURE: &[&str] = &["domain", "language", "settings", "engine"];
 
 /// Crates that the pure members must not depend on.
 const WORLD_CRATES: &[&str] = &[

@@ -1,7 +1,7 @@
 //! What `--help` promises is what the parser takes, and the other way round.
 
 use regex::Regex;
-use synthdev::config::settings::rules::RULES;
+use synthdev::settings::layers::rules::RULES;
 
 use super::world::World;
 

@@ -4,10 +4,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use synthdev::config::json::JsonNode;
-use synthdev::config::schema::FileSchema;
-use synthdev::config::source::{FileDiagnostics, SourceFile};
 use synthdev::domain::source_location::ConfigLayer;
+use synthdev::language::json::JsonNode;
+use synthdev::language::source::{FileDiagnostics, SourceFile};
+use synthdev::settings::schema::FileSchema;
 
 use super::world::{World, talk_workflow};
 

@@ -44,7 +44,7 @@ fn broken_and_double_files_are_named_and_the_good_one_runs() {
     assert_eq!(good.inputs[0].name, "task");
     let program = catalog.program("good").unwrap();
     assert_eq!(program.workflows[0].agents[0].role, "coder");
-    let inputs = synthdev::config::inputs::from_text(&program.workflows[0].inputs, "\"do it\"").unwrap();
+    let inputs = synthdev::language::inputs::from_text(&program.workflows[0].inputs, "\"do it\"").unwrap();
     assert_eq!(inputs["task"], "do it");
 }
 

@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
-use synthdev::config::models::model_selector::ModelSelector;
-use synthdev::config::render::{DiagnosticStyle, render_diagnostics};
-use synthdev::config::settings::show_text;
+use synthdev::language::model_selector::ModelSelector;
+use synthdev::language::render::{DiagnosticStyle, render_diagnostics};
+use synthdev::settings::layers::show_text;
 
 use super::*;
 

@@ -1,8 +1,8 @@
 //! From a level to a model.
 
-use synthdev::config::models::model_selector::ModelSelector;
 use synthdev::domain::model::ModelChoice;
 use synthdev::domain::protocol::ModelProtocol;
+use synthdev::language::model_selector::ModelSelector;
 
 use super::*;
 

@@ -1,8 +1,8 @@
-use synthdev::config::role_file::role_group;
-use synthdev::config::roles::tools_for;
 use synthdev::domain::message::ChatRole;
 use synthdev::domain::role::Role;
 use synthdev::domain::sandbox::{NetworkAccess, RoleNetwork};
+use synthdev::settings::role_file::role_group;
+use synthdev::settings::roles::tools_for;
 
 use super::*;
 

@@ -1,7 +1,7 @@
-use synthdev::config::render::{DiagnosticStyle, render_diagnostics};
-use synthdev::config::settings::rules::RULES;
-use synthdev::config::settings::{EffectiveSettings, show_text};
 use synthdev::domain::approval::ToolPermission;
+use synthdev::language::render::{DiagnosticStyle, render_diagnostics};
+use synthdev::settings::layers::rules::RULES;
+use synthdev::settings::layers::{EffectiveSettings, show_text};
 
 use super::*;
 

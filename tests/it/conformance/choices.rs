@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use serde_json::Value;
-use synthdev::config::schema::FileSchema;
+use synthdev::settings::schema::FileSchema;
 
 use super::coverage::{all_cases, runs};
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
-use synthdev::config::workflow_file::known_keys;
+use synthdev::language::workflow_file::known_keys;
 
 /// Rules that are not about a run; the file that tests each, and words of that test.
 const ELSEWHERE: [(&str, &str, &str); 1] = [(

@@ -5,10 +5,11 @@ use std::fs;
 use synthdev::adapters::javascript::ScriptWorkerPool;
 use synthdev::app::bootstrap;
 use synthdev::app::scripted_run::ScriptedRun;
-use synthdev::config::catalog::ConfigCatalog;
-use synthdev::config::source::SourceFile;
-use synthdev::config::test_file::{self, ENDING, tested_workflow};
 use synthdev::domain::source_location::ConfigLayer;
+use synthdev::language::source::SourceFile;
+use synthdev::language::test_file;
+use synthdev::language::test_file::{ENDING, tested_workflow};
+use synthdev::settings::catalog::ConfigCatalog;
 
 use super::super::support::model_server::Dialect;
 use super::super::support::stage::{Texts, config_sources};

@@ -2,11 +2,11 @@
 
 use super::*;
 use synthdev::app::bootstrap;
-use synthdev::config::catalog::{ConfigCatalog, ConfigSources};
 use synthdev::engine::steering::SteeringAction;
 use synthdev::runtime::cancel::CancelOutcome;
 use synthdev::runtime::control_requests::PauseOutcome;
 use synthdev::runtime::resume::ResumeRequest;
+use synthdev::settings::catalog::{ConfigCatalog, ConfigSources};
 
 /// Another process of the same person.
 fn other_process(world: &World) -> RuntimeHandle {

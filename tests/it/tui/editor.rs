@@ -3,11 +3,11 @@
 
 use std::sync::Arc;
 
-use synthdev::config::catalog::{ConfigCatalog, ConfigSources};
-use synthdev::config::graph::WorkflowGraph;
-use synthdev::config::source::SourceFile;
 use synthdev::domain::diagnostic::{Diagnostic, DiagnosticSeverity};
 use synthdev::domain::source_location::SourceLocation;
+use synthdev::language::graph::WorkflowGraph;
+use synthdev::language::source::SourceFile;
+use synthdev::settings::catalog::{ConfigCatalog, ConfigSources};
 use synthdev::tui::backend::{ConfigReload, UntrustedDefinitions};
 use synthdev::tui::editor::new_file::{NewFileRequest, NewFileTemplate, NewFileTemplates};
 use synthdev::tui::editor::simulation_result::EditorSimulatedRun;

@@ -2,9 +2,9 @@
 
 use ratatui::crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 use serde_json::Map;
-use synthdev::config::graph::{EdgeKind, GraphEdge, GraphNode, NodeKind, WorkflowGraph};
-use synthdev::config::source::SourceFile;
 use synthdev::domain::workflow::PauseKind;
+use synthdev::language::graph::{EdgeKind, GraphEdge, GraphNode, NodeKind, WorkflowGraph};
+use synthdev::language::source::SourceFile;
 use synthdev::tui::keymap;
 use synthdev::tui::layout::PaneKind;
 use synthdev::tui::run_view::run_graph::RunDefinitionView;

@@ -1,7 +1,7 @@
 //! The dialog that sets up a model, as rows of keys and as frames.
 
-use synthdev::config::setup::LevelSetup;
 use synthdev::domain::secret::SecretText;
+use synthdev::settings::setup::LevelSetup;
 use synthdev::tui::setup::{SetupModel, SetupReply, SetupRequest, SetupServer};
 
 use super::*;

@@ -477,7 +477,7 @@ fn the_background_decides_the_theme_unless_one_was_chosen() {
 
 #[test]
 fn other_keys_for_the_editor_and_the_input_box() {
-    use synthdev::config::source::SourceFile;
+    use synthdev::language::source::SourceFile;
     let text = "{\"text_undo\": [\"Alt+U\"], \"unfold\": [], \"editor_save\": [\"F12\"]}";
     let (keymap, found) =
         keymap::read_keyboard_file(&SourceFile::new(ConfigLayer::User, "user:keyboard.json", text));

@@ -2,11 +2,11 @@
 
 use std::time::{Duration, Instant};
 
-use synthdev::config::cost_estimate::estimate_cost;
-use synthdev::config::lower::lower_file;
-use synthdev::config::render::{DiagnosticStyle, diagnostic_records, render_diagnostics};
 use synthdev::domain::diagnostic::{Diagnostic, DiagnosticSeverity};
 use synthdev::domain::system_context::SystemContext;
+use synthdev::language::cost_estimate::estimate_cost;
+use synthdev::language::lower::lower_file;
+use synthdev::language::render::{DiagnosticStyle, diagnostic_records, render_diagnostics};
 
 use super::surroundings::World;
 use super::{SEED_CODER_REVIEWER, SEED_HIERARCHICAL, SHIPPED, file};

@@ -375,7 +375,7 @@ fn no_broken_json_or_odd_shape_makes_loading_fail_badly() {
         let world = World::new(Vec::new());
         let own = file("w.json", text);
         let found =
-            world.with_context(|surroundings| synthdev::config::lower::lower_file(&own, surroundings));
+            world.with_context(|surroundings| synthdev::language::lower::lower_file(&own, surroundings));
         assert!(!found.expect_err(text).is_empty(), "{text}");
     }
 }

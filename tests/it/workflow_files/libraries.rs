@@ -1,10 +1,10 @@
 //! Script files and handlers: found beside the workflow file, checked in their own lines, lowered to plain states.
 
 use serde_json::{Value, json};
-use synthdev::config::lower::{lower_file, lower_workflow};
 use synthdev::domain::diagnostic::Diagnostic;
 use synthdev::domain::script::ScriptKind;
 use synthdev::domain::workflow::{AgentFunction, StateBody, WorkflowProgram};
+use synthdev::language::lower::{lower_file, lower_workflow};
 
 use super::file;
 use super::surroundings::World;

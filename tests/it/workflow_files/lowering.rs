@@ -1,7 +1,6 @@
 //! What a workflow becomes, rule by rule.
 
 use serde_json::{Value, json};
-use synthdev::config::lower::chat_program;
 use synthdev::domain::context::{ConversationSide, MessageAuthor};
 use synthdev::domain::ids::{AgentIx, ContextIx, StateIx, WorkflowIx};
 use synthdev::domain::message::ChatRole;
@@ -12,6 +11,7 @@ use synthdev::domain::workflow::{
     AgentFunction, DeclaredLimits, NoMatch, SnapshotPolicy, StateBody, ValueSource, WorkflowLimits,
     WorkflowProgram,
 };
+use synthdev::language::lower::chat_program;
 
 use super::surroundings::World;
 use super::{file, finding_codes, lower_single};

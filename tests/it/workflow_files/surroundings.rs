@@ -1,14 +1,14 @@
 //! Roles, models and tools for loading workflows in tests.
 
 use serde_json::{Value, json};
-use synthdev::config::lower::{LinkContext, lower_workflow};
-use synthdev::config::models::model_selector::ModelSelector;
-use synthdev::config::source::SourceFile;
 use synthdev::domain::diagnostic::Diagnostic;
 use synthdev::domain::model::ModelChoice;
 use synthdev::domain::role::Role;
 use synthdev::domain::tool::{ParsingTool, ToolRisk, ToolSpec};
 use synthdev::domain::workflow::WorkflowProgram;
+use synthdev::language::lower::{LinkContext, lower_workflow};
+use synthdev::language::model_selector::ModelSelector;
+use synthdev::language::source::SourceFile;
 
 pub(super) struct World {
     files: Vec<SourceFile>,
@@ -57,7 +57,7 @@ impl World {
             tools: &self.tools,
             resolve_role_tools: &tools_for,
             text: &|file: &SourceFile, path: &str| {
-                let name = synthdev::config::companion_files::companion_path(file, path)?;
+                let name = synthdev::language::companion_files::companion_path(file, path)?;
                 Ok(self.texts.iter().find(|text| text.name == name).cloned())
             },
         })

@@ -7,10 +7,10 @@ use anyhow::{Context, Result, anyhow, bail};
 use super::{DefinitionChecker, DefinitionFiles, catalog_symbols};
 use crate::templates::{ROLE, WORKFLOWS, check_name, fill_template};
 use crate::trust::FOLDER;
-use synthdev_config::json::JsonNode;
-use synthdev_config::role_file::read_roles;
-use synthdev_config::source::{FileDiagnostics, SourceFile};
-use synthdev_config::workflow_file::{workflow_name, workflow_nodes};
+use synthdev_language::json::JsonNode;
+use synthdev_language::source::{FileDiagnostics, SourceFile};
+use synthdev_language::workflow_file::{workflow_name, workflow_nodes};
+use synthdev_settings::role_file::read_roles;
 use synthdev_tui::editor::new_file::{NewFileRequest, NewFileTemplate, NewFileTemplates, file_name};
 use synthdev_tui::editor::{EditFile, EditFileKind, NewEditFile, OpenedEditFile};
 

@@ -8,9 +8,6 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use synthdev::adapters::javascript::{ScriptIsolate, ScriptLimits};
 use synthdev::app::bootstrap;
-use synthdev::config::catalog::{ConfigCatalog, ConfigSources};
-use synthdev::config::settings::layers::SettingOverrides;
-use synthdev::config::source::SourceFile;
 use synthdev::domain::approval::{ApprovalDecision, ApprovalPolicy, ToolPermission};
 use synthdev::domain::ids::Timestamp;
 use synthdev::domain::message::ToolCall;
@@ -25,6 +22,9 @@ use synthdev::engine::input::{Input, ResumeInput, RewindInput, UserAnswer};
 use synthdev::engine::machine::Machine;
 use synthdev::engine::replay::replay_inputs;
 use synthdev::engine::run_spec::{MACHINE_VERSION, RunSpec};
+use synthdev::language::source::SourceFile;
+use synthdev::settings::catalog::{ConfigCatalog, ConfigSources};
+use synthdev::settings::layers::read_layers::SettingOverrides;
 
 use super::super::{effect_call, text_reply};
 

@@ -1,0 +1,158 @@
+//! From a name to something that runs: the seam between the catalogue and lowering.
+
+use std::sync::Arc;
+
+use super::ConfigCatalog;
+use crate::file_kind::FileKind;
+use crate::roles::{tools_for, unmatched_patterns};
+use synthdev_domain::context::DEFAULT_MAX_LENGTH;
+use synthdev_domain::diagnostic::{Diagnostic, DiagnosticSeverity};
+use synthdev_domain::model::ModelChoice;
+use synthdev_domain::role::Role;
+use synthdev_domain::source_location::{ConfigLayer, SourceLocation};
+use synthdev_domain::tool::ToolSpec;
+use synthdev_domain::workflow::WorkflowProgram;
+use synthdev_language::companion_files;
+use synthdev_language::lower::{LinkContext, LookupFailure, chat_program, lower_file, lower_workflow};
+use synthdev_language::model_selector::ModelSelector;
+use synthdev_language::source::SourceFile;
+
+/// A program with its warnings and notes, or everything that stands in its way.
+pub type ProgramCheckResult = Result<(WorkflowProgram, Vec<Diagnostic>), Vec<Diagnostic>>;
+
+impl ConfigCatalog {
+    /// The workflow with everything it calls, ready to run.
+    ///
+    /// # Errors
+    /// All findings, if one of them is an error.
+    pub fn program(&self, name: &str) -> Result<WorkflowProgram, Vec<Diagnostic>> {
+        self.check_workflow(name).map(|(program, _)| program)
+    }
+
+    /// As [`ConfigCatalog::program`], with warnings and notes kept (`synthdev check`).
+    ///
+    /// # Errors
+    /// All findings, if one of them is an error.
+    pub fn check_workflow(&self, name: &str) -> ProgramCheckResult {
+        let (program, mut found) =
+            self.with_link_context(&self.files.workflows, |surroundings| lower_workflow(name, surroundings))?;
+        let stray = self.stray_keys(&program);
+        if stray.is_empty() {
+            return Ok((program, found));
+        }
+        found.extend(stray);
+        Err(found)
+    }
+
+    /// Every workflow of one file, in the file's order; it may call workflows of the catalogue.
+    ///
+    /// # Errors
+    /// All findings, if one of them is an error.
+    pub fn check_file(
+        &self,
+        file: &SourceFile,
+    ) -> Result<(Vec<WorkflowProgram>, Vec<Diagnostic>), Vec<Diagnostic>> {
+        if let Some(foreign) = FileKind::reject_as_workflow(file) {
+            return Err(vec![foreign]);
+        }
+        let (programs, mut found) =
+            self.with_link_context(&self.files.workflows, |surroundings| lower_file(file, surroundings))?;
+        let mut stray: Vec<Diagnostic> =
+            programs.iter().flat_map(|program| self.stray_keys(program)).collect();
+        stray.dedup();
+        if stray.is_empty() {
+            return Ok((programs, found));
+        }
+        found.extend(stray);
+        Err(found)
+    }
+
+    /// Keys of providers that the workflow would send elsewhere; none of one that is broken otherwise.
+    pub(super) fn stray_keys_of(&self, name: &str) -> Vec<Diagnostic> {
+        let lowered =
+            self.with_link_context(&self.files.workflows, |surroundings| lower_workflow(name, surroundings));
+        lowered.map(|(program, _)| self.stray_keys(&program)).unwrap_or_default()
+    }
+
+    /// Single-agent mode with a role. Tool rounds follow `max_tool_calls`; the conversation may fill the
+    /// model's window instead of a workflow's default length.
+    ///
+    /// # Errors
+    /// What is wrong with the role or with its level's model.
+    pub fn chat_program(&self, role: &str) -> Result<WorkflowProgram, Vec<Diagnostic>> {
+        let role = self.role(role).map_err(|missing| vec![lookup_diagnostic("C17", missing)])?;
+        let choice = self.select_model(&ModelSelector::for_role(&role)).map_err(|found| vec![*found])?;
+        let (tools, _) = tools_for(&role, &self.tools);
+        let length = conversation_length(&choice);
+        let mut program = chat_program(role, choice, tools);
+        if let Some(workflow) = program.workflows.first_mut() {
+            let workflow = Arc::make_mut(workflow);
+            for agent in &mut workflow.agents {
+                agent.max_tool_rounds = self.settings.max_tool_calls();
+            }
+            for context in &mut workflow.contexts {
+                context.max_length = length;
+            }
+        }
+        Ok(program)
+    }
+
+    fn with_link_context<T>(&self, files: &[SourceFile], work: impl FnOnce(&LinkContext<'_>) -> T) -> T {
+        let role = |name: &str| self.role(name);
+        let choice =
+            |wish: &ModelSelector| self.select_model(wish).map_err(|found| (found.message, found.hint));
+        let given =
+            |role: &Role, tools: &[ToolSpec]| (tools_for(role, tools).0, unmatched_patterns(role, tools));
+        let text = |file: &SourceFile, path: &str| self.companion_file(file, path);
+        work(&LinkContext {
+            files,
+            role: &role,
+            choice: &choice,
+            tools: &self.tools,
+            resolve_role_tools: &given,
+            text: &text,
+        })
+    }
+
+    /// A text file beside a workflow file. Files of the layers were all read before; what stands beside a file of
+    /// the command line is read now.
+    ///
+    /// # Errors
+    /// The path leaves the directory, or the file cannot be read.
+    pub fn companion_file(&self, file: &SourceFile, path: &str) -> Result<Option<SourceFile>, LookupFailure> {
+        let name = companion_files::companion_path(file, path)?;
+        if let Some(known) =
+            self.files.texts.iter().find(|text| text.layer == file.layer && text.name == name)
+        {
+            return Ok(Some(known.clone()));
+        }
+        let reader = self.files.reader.as_ref().filter(|_| file.layer == ConfigLayer::CommandLine);
+        match reader.map(|reader| reader.read_companion(file, path)) {
+            None | Some(Ok(None)) => Ok(None),
+            Some(Ok(Some(text))) => Ok(Some(SourceFile::new(file.layer, name, text))),
+            Some(Err(why)) => Err((format!("`{path}` cannot be read: {why}"), None)),
+        }
+    }
+
+    fn role(&self, name: &str) -> Result<Role, LookupFailure> {
+        self.roles.find_role(name).cloned().map_err(|lookup| (lookup.message(), lookup.hint()))
+    }
+}
+
+/// Characters: two for each token of the window, so that prompt, tools and answer still fit; the default
+/// where the window is unknown.
+pub(super) fn conversation_length(choice: &ModelChoice) -> usize {
+    let tokens = choice.context_size.and_then(|tokens| usize::try_from(tokens).ok());
+    tokens.map_or(DEFAULT_MAX_LENGTH, |tokens| tokens.saturating_mul(2))
+}
+
+fn lookup_diagnostic(code: &str, (message, hint): LookupFailure) -> Diagnostic {
+    Diagnostic {
+        code: code.to_owned(),
+        severity: DiagnosticSeverity::Error,
+        message,
+        place: SourceLocation { file: "roles".to_owned(), line: 0, column: 0 },
+        span: 0..0,
+        hint,
+    }
+}

@@ -1,0 +1,117 @@
+use std::collections::BTreeSet;
+
+use super::*;
+use crate::layers::rules::RULES;
+use synthdev_language::workflow_file::known_keys;
+
+/// The keys that an object of a schema explains.
+fn explained<'s>(schema: &'s Value, object: &str) -> Vec<&'s str> {
+    let properties = schema["$defs"][object]["properties"].as_object();
+    properties.into_iter().flat_map(Map::keys).map(String::as_str).collect()
+}
+
+#[test]
+fn test_files_are_explained_as_they_are_read() {
+    let schema = FileSchema::Test.value();
+    for (object, keys) in synthdev_language::test_file::VOCABULARY {
+        let explained: BTreeSet<&str> = explained(&schema, object).into_iter().collect();
+        assert_eq!(explained, keys.iter().copied().collect::<BTreeSet<_>>(), "{object}");
+    }
+}
+
+/// What is read is explained and what is explained is read: by object, and for states and steps by their type.
+#[test]
+fn the_schema_of_workflows_has_the_keys_that_are_read() {
+    let schema = FileSchema::Workflow.value();
+    let sorted = |mut keys: Vec<&str>| {
+        keys.sort_unstable();
+        keys.iter().map(|key| (*key).to_owned()).collect::<Vec<_>>()
+    };
+    for object in known_keys::known_objects() {
+        let read = known_keys::keys_of_object(object).to_vec();
+        assert_eq!(sorted(explained(&schema, object)), sorted(read), "the object `{object}`");
+    }
+    for (word, read) in known_keys::known_states() {
+        let object = if word.is_empty() { "plain_state".to_owned() } else { format!("{word}_state") };
+        assert_eq!(sorted(explained(&schema, &object)), sorted(read), "the state `{word}`");
+        let known = schema["$defs"]["state"]["properties"]["type"]["oneOf"].as_array().unwrap();
+        assert!(word.is_empty() || known.iter().any(|one| one["const"] == word), "{word}");
+    }
+    for (word, read) in known_keys::known_steps() {
+        assert_eq!(sorted(explained(&schema, &format!("{word}_step"))), sorted(read), "the step `{word}`");
+    }
+}
+
+#[test]
+fn the_schema_of_roles_has_the_keys_that_are_read() {
+    let schema = FileSchema::Role.value();
+    let explained = explained(&schema, "role");
+    assert_eq!(explained.len(), crate::role_file::KEYS.len());
+    assert!(crate::role_file::KEYS.iter().all(|key| explained.contains(key)));
+}
+
+#[test]
+fn every_key_and_word_is_explained_in_a_sentence() {
+    for schema in FileSchema::ALL {
+        let value = schema.value();
+        for (object, definition) in value["$defs"].as_object().into_iter().flatten() {
+            let about = definition["description"].as_str().unwrap_or_default();
+            assert!(about.ends_with('.'), "{}: {object}: {about}", schema.name());
+            for (key, property) in definition["properties"].as_object().into_iter().flatten() {
+                let about = property["description"].as_str().unwrap_or_default();
+                assert!(about.ends_with(['.', ',']), "{}: {object}.{key}: {about}", schema.name());
+                for word in property["oneOf"].as_array().into_iter().flatten() {
+                    let about = word["description"].as_str().unwrap_or_default();
+                    assert!(!about.is_empty(), "{}: {object}.{key}: {word}", schema.name());
+                }
+            }
+            for required in definition["required"].as_array().into_iter().flatten() {
+                let there = definition["properties"].get(required.as_str().unwrap()).is_some();
+                assert!(there, "{}: {object} requires {required}", schema.name());
+            }
+        }
+    }
+}
+
+#[test]
+fn every_reference_has_its_definition_and_every_schema_is_one() {
+    for schema in FileSchema::ALL {
+        let value = schema.value();
+        let mut found = Vec::new();
+        shape::collect_references(&value, &mut found);
+        for name in found {
+            assert!(value["$defs"].get(&name).is_some(), "{}: {name}", schema.name());
+        }
+        jsonschema::draft202012::meta::validate(&value).unwrap();
+    }
+}
+
+/// A schema's judgement of a value as the settings of the table see it.
+#[test]
+fn settings_are_judged_as_they_are_read() {
+    let schema = jsonschema::validator_for(&FileSchema::Settings.value()).unwrap();
+    let rows = [
+        (r#"{}"#, true),
+        (r#"{"verbosity": 5}"#, true),
+        (r#"{"verbosity": 6}"#, false),
+        (r#"{"verbosity": "2"}"#, false),
+        (r#"{"verbosty": 2}"#, false),
+        (r#"{"x_note": 2, "$schema": "s"}"#, true),
+        (r#"{"levels": {"base": {"model": "m", "base_url": "http://h:1/v1"}}}"#, true),
+        (r#"{"levels": {"base": {"modle": "m"}}}"#, false),
+        (r#"{"levels": {"base": {"base_url": "h:1/v1"}}}"#, false),
+        (r#"{"levels": {"other": {}}}"#, false),
+        (r#"{"keys": {"openai": "k"}}"#, true),
+        (r#"{"approvals": {"tools": {"write_file": "deny"}}}"#, true),
+        (r#"{"approvals": {"tools": {"write_file": "never"}}}"#, false),
+        (r#"{"parameters": {"temperature": 2.5}}"#, false),
+    ];
+    for (text, fits) in rows {
+        let value: Value = serde_json::from_str(text).unwrap();
+        assert_eq!(schema.is_valid(&value), fits, "{text}");
+    }
+    let text = FileSchema::Settings.text();
+    for rule in RULES {
+        assert!(text.contains(rule.description), "{} is not explained", rule.path);
+    }
+}
