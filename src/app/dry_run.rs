@@ -45,8 +45,10 @@ pub(super) async fn dry_run_workflow(
     name: &str,
 ) -> Result<Vec<EditorSimulatedRun>, String> {
     if catalog.workflow(name).is_none() {
-        let near =
-            synthdev_tui::slash::closest_name(name, catalog.workflows().iter().map(|one| one.name.as_str()));
+        let near = synthdev_language::did_you_mean::closest_word(
+            name,
+            catalog.workflows().iter().map(|one| one.name.as_str()),
+        );
         let near =
             near.map_or_else(|| "/workflows lists them".to_owned(), |near| format!("did you mean {near}?"));
         return Err(format!("there is no workflow {name} — {near}"));

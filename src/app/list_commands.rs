@@ -8,7 +8,7 @@ use serde_json::json;
 use super::cli_context::CliContext;
 use super::run_command::load_catalog;
 use super::system_context;
-use synthdev_cli::output::{TerminalSafeWriter, one_line, safe_name};
+use synthdev_cli::output::{TerminalSafeWriter, first_line, safe_name};
 use synthdev_cli::{exit, json_output};
 use synthdev_domain::diagnostic::DiagnosticSeverity;
 use synthdev_language::render::compact_line;
@@ -38,7 +38,7 @@ pub(super) fn list_workflows(world: &CliContext, as_json: bool) -> Result<u8> {
             .iter()
             .map(|input| format!("{}: {}", safe_name(&input.name), input.kind.as_str()))
             .collect();
-        let about = one_line(&entry.description, 60);
+        let about = first_line(&entry.description, 60);
         writeln!(
             out,
             "{:<28} {:<10} ({})  {about}",
@@ -102,7 +102,7 @@ pub(super) fn list_tools(world: &CliContext, as_json: bool) -> Result<u8> {
             out,
             "{:<18} {risk:<8} {rule:<6} {}",
             safe_name(&tool.name),
-            one_line(&tool.description, 80)
+            first_line(&tool.description, 80)
         )?;
     }
     Ok(exit::COMPLETED)

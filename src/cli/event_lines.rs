@@ -1,7 +1,7 @@
 //! What happens beside the ordinary turns of a run, a line each: branches, and what went wrong and was dealt with. For
 //! the progress of a run and for the timeline of a past one.
 
-use super::output::{one_line, safe_name};
+use super::output::{first_line, safe_name};
 use synthdev_domain::cost::CostEntry;
 use synthdev_domain::cost_breakdown::total_cost;
 use synthdev_engine::event::RunEvent;
@@ -21,7 +21,7 @@ pub fn event_line(event: &RunEvent) -> Option<String> {
             format!("branch {} finished", safe_name(branch))
         }
         RunEvent::BranchFinished { branch, error: Some(error), .. } => {
-            format!("branch {} failed: {}", safe_name(branch), one_line(&error.detail, 120))
+            format!("branch {} failed: {}", safe_name(branch), first_line(&error.detail, 120))
         }
         RunEvent::Joined { succeeded, failed, stopped, .. } => {
             format!("joined: {succeeded} succeeded, {failed} failed, {stopped} stopped")
@@ -29,7 +29,7 @@ pub fn event_line(event: &RunEvent) -> Option<String> {
         RunEvent::Retrying { attempt, max_attempts, delay_ms, error, .. } => format!(
             "attempt {attempt} of {max_attempts} in {delay_ms} ms after [{}]: {}",
             safe_name(&error.code),
-            one_line(&error.detail, 100)
+            first_line(&error.detail, 100)
         ),
         RunEvent::Caught { error, by, target, .. } => {
             let target =
@@ -52,9 +52,9 @@ pub fn event_line(event: &RunEvent) -> Option<String> {
         }
         RunEvent::Waiting { .. } => "waiting".to_owned(),
         RunEvent::Breakpoints { step, points } => breakpoints_text(*step, points),
-        RunEvent::Heard { text } => format!("read by a script: {}", one_line(text, 120)),
-        RunEvent::TakenBack { text } => format!("taken back: {}", one_line(text, 120)),
-        RunEvent::Queued { text } => format!("queued: {}", one_line(text, 120)),
+        RunEvent::Heard { text } => format!("read by a script: {}", first_line(text, 120)),
+        RunEvent::TakenBack { text } => format!("taken back: {}", first_line(text, 120)),
+        RunEvent::Queued { text } => format!("queued: {}", first_line(text, 120)),
         _ => return None,
     })
 }
@@ -66,7 +66,7 @@ fn breakpoints_text(step: bool, points: &[Breakpoint]) -> String {
     if at.is_empty() {
         "no breakpoints".to_owned()
     } else {
-        one_line(&format!("breakpoints: {}", at.join(", ")), 160)
+        first_line(&format!("breakpoints: {}", at.join(", ")), 160)
     }
 }
 

@@ -10,7 +10,7 @@ use super::event_lines;
 use super::exit;
 use super::json_output;
 use super::output::{
-    TerminalSafeWriter, WIDTH, awaited_answer, cost_text, join_names, one_line, print_stderr,
+    TerminalSafeWriter, WIDTH, awaited_answer, cost_text, first_line, join_names, print_stderr,
     print_stderr_styled, question_rows, safe_name, terminal_safe, tokens_text,
 };
 use super::simulate::diff::paint_diff;
@@ -264,13 +264,13 @@ fn log_progress(event: &RunEvent) {
         },
         RunEvent::ToolFinished { tool, ok, summary, .. } => {
             let mark = if *ok { "✓" } else { "✗" };
-            print_stderr(format_args!("    {mark} {}: {}", safe_name(tool), one_line(summary, 100)));
+            print_stderr(format_args!("    {mark} {}: {}", safe_name(tool), first_line(summary, 100)));
         }
         RunEvent::ToolRefused { tool, reason, .. } => {
-            print_stderr(format_args!("    ✗ {}: {}", safe_name(tool), one_line(reason, 100)))
+            print_stderr(format_args!("    ✗ {}: {}", safe_name(tool), first_line(reason, 100)))
         }
         RunEvent::Replied { agent, text, .. } if !text.trim().is_empty() => {
-            print_stderr(format_args!("    {}: {}", safe_name(agent), one_line(text, 100)));
+            print_stderr(format_args!("    {}: {}", safe_name(agent), first_line(text, 100)));
         }
         RunEvent::ContextSummarized { agent, context, entries, .. } if *entries > 0 => {
             print_stderr(format_args!(
@@ -280,12 +280,16 @@ fn log_progress(event: &RunEvent) {
             ));
         }
         RunEvent::Decided { tool, arguments, .. } => {
-            print_stderr(format_args!("    → {} {}", safe_name(tool), one_line(&arguments.to_string(), 100)));
+            print_stderr(format_args!(
+                "    → {} {}",
+                safe_name(tool),
+                first_line(&arguments.to_string(), 100)
+            ));
         }
         RunEvent::ModelRetry { attempt, delay_ms, reason, .. } => {
             print_stderr(format_args!(
                 "    model: {}; attempt {attempt} in {delay_ms} ms",
-                one_line(reason, 100)
+                first_line(reason, 100)
             ));
         }
         RunEvent::Warning { text, .. } => print_stderr(format_args!("warning: {text}")),

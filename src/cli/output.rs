@@ -64,7 +64,7 @@ pub fn join_names(list: &[String], between: &str) -> String {
 }
 
 /// The first line, cut to `most` characters.
-pub fn one_line(text: &str, most: usize) -> String {
+pub fn first_line(text: &str, most: usize) -> String {
     let line = terminal_safe(text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default().trim());
     if line.chars().count() <= most {
         return line;
@@ -201,7 +201,7 @@ mod tests {
         writeln!(out, "{foreign}").unwrap();
         out.write_all(b"\x07b\n").unwrap();
         assert_eq!(String::from_utf8(written).unwrap(), "␛[2K‹U+202E›|a\n␇b\n");
-        assert_eq!(one_line("\n  hello world  \nx", 8), "hello w…");
+        assert_eq!(first_line("\n  hello world  \nx", 8), "hello w…");
         assert_eq!(time_text(Timestamp(0)), "1970-01-01 00:00:00");
     }
 }

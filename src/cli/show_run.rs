@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use self::timeline::TimelineFormatter;
 use super::json_output;
 use super::output::{
-    TerminalSafeWriter, cost_text, join_names, one_line, question_rows, safe_name, time_text, tokens_text,
+    TerminalSafeWriter, cost_text, first_line, join_names, question_rows, safe_name, time_text, tokens_text,
 };
 use synthdev_domain::journal::{RunOriginKind, RunStatus, RunSummary};
 use synthdev_domain::workflow::plain_text;
@@ -75,7 +75,7 @@ pub fn write_run(
             if running { "under way" } else { "this run stopped in the middle; begun and never answered" };
         writeln!(out, "\n{what}:")?;
         for intent in &record.unanswered_intents {
-            writeln!(out, "  {}", one_line(intent, 160))?;
+            writeln!(out, "  {}", first_line(intent, 160))?;
         }
     }
     Ok(())
@@ -110,7 +110,7 @@ fn write_heading(run: &RunSummary, ground: &RunFilesStatus, out: &mut dyn Write)
     }
     writeln!(out, "started    {} UTC", time_text(run.started))?;
     writeln!(out, "status     {}", progress.status.as_str())?;
-    writeln!(out, "input      {}", one_line(&run.input, 200))?;
+    writeln!(out, "input      {}", first_line(&run.input, 200))?;
     writeln!(out, "path       {}", join_names(&progress.path, " > "))?;
     writeln!(out, "usage      {}, cost {}", tokens_text(&progress.usage), cost_text(progress.cost_usd))?;
     if let Some(snapshot) = &progress.snapshot {

@@ -5,17 +5,19 @@
 /// Distance counts inserted, removed, replaced and swapped neighbouring characters, ignoring case;
 /// a third of the word's length (at least one, at most four) may differ. The first of equals wins.
 pub fn closest_word<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let wanted: Vec<char> = word.chars().flat_map(char::to_lowercase).collect();
+    let word = word.to_lowercase();
+    let word_length = word.chars().count();
     let mut best: Option<(usize, &'a str)> = None;
     for candidate in candidates {
-        let known: Vec<char> = candidate.chars().flat_map(char::to_lowercase).collect();
-        let allowed = (wanted.len().max(known.len()) / 3).clamp(1, 4);
-        if wanted.len().abs_diff(known.len()) > allowed {
+        let name = candidate.to_lowercase();
+        let name_length = name.chars().count();
+        let most_edits = (word_length.max(name_length) / 3).clamp(1, 4);
+        if word_length.abs_diff(name_length) > most_edits {
             continue;
         }
-        let found = edit_distance(&wanted, &known);
-        if found <= allowed && best.is_none_or(|(least, _)| found < least) {
-            best = Some((found, candidate));
+        let edits = strsim::osa_distance(&word, &name);
+        if edits <= most_edits && best.is_none_or(|(least, _)| edits < least) {
+            best = Some((edits, candidate));
         }
     }
     best.map(|(_, candidate)| candidate)
@@ -48,26 +50,6 @@ pub fn join_limited(names: &[&str]) -> String {
 /// The same for names that are owned.
 pub fn listed_names(names: &[String]) -> String {
     join_limited(&names.iter().map(String::as_str).collect::<Vec<_>>())
-}
-
-/// Optimal string alignment: Levenshtein and swapped neighbours.
-fn edit_distance(left: &[char], right: &[char]) -> usize {
-    let width = right.len() + 1;
-    let mut before: Vec<usize> = vec![0; width];
-    let mut last: Vec<usize> = (0..width).collect();
-    for (row, a) in left.iter().enumerate() {
-        let mut current = vec![row + 1; width];
-        for (column, b) in right.iter().enumerate() {
-            let replaced = last[column] + usize::from(a != b);
-            let mut least = replaced.min(last[column + 1] + 1).min(current[column] + 1);
-            if row > 0 && column > 0 && *a == right[column - 1] && left[row - 1] == *b {
-                least = least.min(before[column - 1] + 1);
-            }
-            current[column + 1] = least;
-        }
-        before = std::mem::replace(&mut last, current);
-    }
-    last[right.len()]
 }
 
 #[cfg(test)]

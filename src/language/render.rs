@@ -77,15 +77,15 @@ pub fn render_one(diagnostic: &Diagnostic, text: Option<&str>, paint: Diagnostic
 
 /// One line: `file:line:col: error[E02]: message (hint)`.
 pub fn compact_line(diagnostic: &Diagnostic) -> String {
-    one_line(diagnostic, severity_word(diagnostic.severity))
+    diagnostic_line(diagnostic, severity_word(diagnostic.severity))
 }
 
 /// The same where something else says how bad it is: `file:line:col: [W07]: message (hint)`.
 pub fn remark_line(diagnostic: &Diagnostic) -> String {
-    one_line(diagnostic, "")
+    diagnostic_line(diagnostic, "")
 }
 
-fn one_line(diagnostic: &Diagnostic, word: &str) -> String {
+fn diagnostic_line(diagnostic: &Diagnostic, word: &str) -> String {
     let diagnostic = &printable_form(diagnostic);
     let place = &diagnostic.place;
     let at = if place.line == 0 { place.file.clone() } else { place.to_string() };

@@ -13,10 +13,10 @@ pub use cost::cost_report;
 pub use crate::json_text::{arguments_line, value_text};
 
 use crate::backend::{RoleLine, StatusFacts, ToolLine, WorkflowLine};
-use crate::slash::closest_name;
 use crate::text::{display_width, one_line};
 use synthdev_domain::approval::ToolPermission;
 use synthdev_domain::tool::ToolRisk;
+use synthdev_language::did_you_mean::closest_word;
 
 /// A decision's arguments in full: they steer the workflow.
 pub fn decision_text(value: &Value) -> String {
@@ -101,7 +101,7 @@ pub fn role_list(list: &[RoleLine], group: &str, current: &str) -> Result<String
     groups.sort_unstable();
     groups.dedup();
     if shown.is_empty() && !group.is_empty() && group != "all" {
-        let known = closest_name(group, groups.iter().copied());
+        let known = closest_word(group, groups.iter().copied());
         let tail = known
             .map_or_else(|| "/roles all lists every role".to_owned(), |name| format!("did you mean {name}?"));
         return Err(format!("no group or role {group} — {tail}"));

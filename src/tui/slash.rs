@@ -1,14 +1,14 @@
 //! The slash commands: one table drives dispatch, completion, help and `docs/commands.md`.
 
+use synthdev_language::did_you_mean::closest_word;
+
 use self::arguments::split_word;
-pub use self::edit_distance::closest_name;
 pub use self::snapshots::SNAPSHOT_WORDS;
 
 mod arguments;
 pub mod availability;
 mod cmd;
 mod command;
-mod edit_distance;
 pub mod help;
 mod history;
 mod index;
@@ -125,7 +125,7 @@ pub fn find_command(word: &str) -> Option<&'static SlashCommand> {
 /// `unknown command /wrkflow — did you mean /workflow?`
 pub fn unknown_command_text(word: &str) -> String {
     let names = COMMANDS.iter().flat_map(|command| std::iter::once(&command.name).chain(command.aliases));
-    match closest_name(word, names.copied()) {
+    match closest_word(word, names.copied()) {
         Some(name) => format!("unknown command /{word} — did you mean /{name}?"),
         None => format!("unknown command /{word} — /help lists all"),
     }

@@ -71,7 +71,10 @@ pub fn from_status(
     let target = headers.get(LOCATION).and_then(|value| value.to_str().ok());
     let detail = match target {
         Some(target) if (300..400).contains(&status) => {
-            format!("{shown} answered {status} and points to {}; set that as the base URL", one_line(target))
+            format!(
+                "{shown} answered {status} and points to {}; set that as the base URL",
+                short_line(target)
+            )
         }
         _ if text.is_empty() => format!("{shown} answered {status} without a word"),
         _ if no_credit(status, &words) => format!(
@@ -109,7 +112,7 @@ pub fn from_transport_error(error: reqwest::Error, shown: &str, connect: Duratio
         cause = inner.to_string();
         next = inner.source();
     }
-    let cause = one_line(&cause);
+    let cause = short_line(&cause);
     let detail = if error.is_connect() && error.is_timeout() {
         format!("no connection to {shown} within {}", seconds_text(connect))
     } else if error.is_connect() {
@@ -142,13 +145,13 @@ pub fn body_line(body: &[u8]) -> String {
     if let Some(start) = lower.find("<title") {
         let open = lower[start..].find('>').map_or(text.len(), |at| start + at + 1);
         let end = lower[open..].find("</title").map_or(text.len(), |at| open + at);
-        return format!("a web page, \"{}\"", one_line(&text[open..end]));
+        return format!("a web page, \"{}\"", short_line(&text[open..end]));
     }
-    one_line(&text)
+    short_line(&text)
 }
 
 /// At most `SHOWN` characters, spaces for every run of white space, no control characters.
-pub fn one_line(text: &str) -> String {
+pub fn short_line(text: &str) -> String {
     let mut line = String::new();
     let mut gap = false;
     for (count, c) in text.trim_start().chars().enumerate() {
@@ -247,7 +250,7 @@ fn unknown_model(status: u16, words: &str) -> bool {
 
 /// The sentence in an error value of any shape; the value itself where there is none.
 fn message_text(value: &Value) -> String {
-    sentence_of(value).map_or_else(|| one_line(&value.to_string()), |text| one_line(&text))
+    sentence_of(value).map_or_else(|| short_line(&value.to_string()), |text| short_line(&text))
 }
 
 fn sentence_of(value: &Value) -> Option<String> {

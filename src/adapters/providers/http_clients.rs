@@ -15,7 +15,7 @@ use tower::{Layer, Service};
 use synthdev_domain::model::ModelError;
 
 use super::address::ProviderAddress;
-use super::errors::one_line;
+use super::errors::short_line;
 
 tokio::task_local! {
     /// The request under way has opened a connection.
@@ -90,7 +90,7 @@ impl ProviderClients {
             detail: format!(
                 "cannot set up the connection to {}: {}",
                 address.display_text,
-                one_line(&innermost_cause(&error))
+                short_line(&innermost_cause(&error))
             ),
         })?;
         Ok(place.get_or_init(|| client))

@@ -114,7 +114,7 @@ pub trait ReplyDecoder: Default + Send {
 /// It is no JSON.
 fn parse_event_data(name: &str, data: &str, shown: &str) -> Result<Value, ModelError> {
     serde_json::from_str(data).map_err(|_| {
-        let text = errors::one_line(data);
+        let text = errors::short_line(data);
         match name {
             "error" => errors::from_error_object(&Value::String(text), shown),
             _ => ModelError::Protocol {

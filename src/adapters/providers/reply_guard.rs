@@ -143,7 +143,7 @@ impl RepetitionDetector {
         let said = &text[text.ceil_char_boundary(text.len() - period)..];
         // where there are lines, from the beginning of one
         let (tail, head) = said.split_once('\n').unwrap_or((said, ""));
-        Some(match errors::one_line(&format!("{head}{tail}")).chars().take(SHOWN).collect::<String>() {
+        Some(match errors::short_line(&format!("{head}{tail}")).chars().take(SHOWN).collect::<String>() {
             line if line.is_empty() => "nothing but blanks".to_owned(),
             line => format!("\"{line}\""),
         })

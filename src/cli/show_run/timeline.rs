@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::event_lines;
-use crate::output::{join_names, one_line, safe_name};
+use crate::output::{first_line, join_names, safe_name};
 use synthdev_domain::approval::ApprovalDecision;
 use synthdev_domain::ids::{CallId, RunId, SnapshotId};
 use synthdev_engine::effect::UserQuestion;
@@ -55,7 +55,7 @@ fn resumed_lines(again: usize, definition: &Option<String>, notes: &[String]) ->
         .as_ref()
         .map(|hash| format!(", under another definition ({})", hash.get(..12).unwrap_or(hash)));
     let first = format!("▶ resumed{calls}{}", definition.unwrap_or_default());
-    std::iter::once(first).chain(notes.iter().map(|note| format!("  {}", one_line(note, 160)))).collect()
+    std::iter::once(first).chain(notes.iter().map(|note| format!("  {}", first_line(note, 160)))).collect()
 }
 
 fn rewound_line(step: u32, state: &str, fork_of: Option<&RunId>, files: Option<&SnapshotId>) -> String {
@@ -77,7 +77,7 @@ fn question_line(question: &UserQuestion) -> Option<String> {
         UserQuestion::Break { state, point } => stopped_text(state, point.as_ref()),
         UserQuestion::Uncertain { tool, reason, .. } => format!("did `{tool}` take effect? {reason}"),
     };
-    Some(format!("  ? {}", one_line(&text, 160)))
+    Some(format!("  ? {}", first_line(&text, 160)))
 }
 
 /// `stands before review: breakpoint state review`
@@ -88,18 +88,18 @@ fn stopped_text(state: &str, point: Option<&Breakpoint>) -> String {
 
 fn answer_text(answer: &UserAnswer) -> Option<String> {
     Some(match answer {
-        UserAnswer::Text { text } => one_line(text, 120),
-        UserAnswer::Value { value } => one_line(&value.to_string(), 120),
+        UserAnswer::Text { text } => first_line(text, 120),
+        UserAnswer::Value { value } => first_line(&value.to_string(), 120),
         UserAnswer::Continue => "go on".to_owned(),
         UserAnswer::Stop => "stop".to_owned(),
-        UserAnswer::Unfit { detail } => one_line(detail, 120),
+        UserAnswer::Unfit { detail } => first_line(detail, 120),
     })
 }
 
 fn decision_text(decision: &ApprovalDecision) -> String {
     match decision {
-        ApprovalDecision::Deny { reason: Some(reason) } => format!("denied ({})", one_line(reason, 80)),
-        ApprovalDecision::Refuse { reason } => format!("refused ({})", one_line(reason, 80)),
+        ApprovalDecision::Deny { reason: Some(reason) } => format!("denied ({})", first_line(reason, 80)),
+        ApprovalDecision::Refuse { reason } => format!("refused ({})", first_line(reason, 80)),
         ApprovalDecision::Deny { reason: None } => "denied".to_owned(),
         _ => "allowed".to_owned(),
     }
@@ -111,23 +111,23 @@ fn event_line(event: &RunEvent) -> Option<String> {
         RunEvent::Transitioned { from, to, .. } => format!("  {} → {}", safe_name(from), safe_name(to)),
         RunEvent::MessageAdded { author, text, private, .. } => {
             let kind = if *private { " (private)" } else { "" };
-            format!("  {author:?}{kind}: {}", one_line(text, 120))
+            format!("  {author:?}{kind}: {}", first_line(text, 120))
         }
         RunEvent::ToolStarted { tool, arguments, .. } => {
-            format!("  tool {} {}", safe_name(tool), one_line(&arguments.to_string(), 100))
+            format!("  tool {} {}", safe_name(tool), first_line(&arguments.to_string(), 100))
         }
         RunEvent::ToolFinished { tool, ok, summary, .. } => {
-            format!("  {} {}: {}", if *ok { "✓" } else { "✗" }, safe_name(tool), one_line(summary, 100))
+            format!("  {} {}: {}", if *ok { "✓" } else { "✗" }, safe_name(tool), first_line(summary, 100))
         }
         RunEvent::ToolRefused { tool, reason, .. } => {
-            format!("  ✗ {} refused: {}", safe_name(tool), one_line(reason, 100))
+            format!("  ✗ {} refused: {}", safe_name(tool), first_line(reason, 100))
         }
         RunEvent::Decided { agent, tool, arguments } => {
             format!(
                 "  {} decided {} {}",
                 safe_name(agent),
                 safe_name(tool),
-                one_line(&arguments.to_string(), 120)
+                first_line(&arguments.to_string(), 120)
             )
         }
         RunEvent::DataChanged { set, removed, .. } => {
@@ -146,13 +146,13 @@ fn event_line(event: &RunEvent) -> Option<String> {
         RunEvent::ModelFailed { code, reason, spent, .. } => {
             format!(
                 "  model failed [{code}]: {}{}",
-                one_line(reason, 120),
+                first_line(reason, 120),
                 event_lines::stopped_call_usage(spent)
             )
         }
-        RunEvent::Warning { text, .. } => format!("  warning: {}", one_line(text, 140)),
-        RunEvent::SnapshotTaken { id, label, .. } => format!("  snapshot {id}: {}", one_line(label, 80)),
-        RunEvent::SnapshotFailed { reason } => format!("  no snapshot: {}", one_line(reason, 120)),
+        RunEvent::Warning { text, .. } => format!("  warning: {}", first_line(text, 140)),
+        RunEvent::SnapshotTaken { id, label, .. } => format!("  snapshot {id}: {}", first_line(label, 80)),
+        RunEvent::SnapshotFailed { reason } => format!("  no snapshot: {}", first_line(reason, 120)),
         RunEvent::ChildStarted { workflow, .. } => format!("  child {} started", safe_name(workflow)),
         RunEvent::ChildFinished { workflow, .. } => format!("  child {} finished", safe_name(workflow)),
         RunEvent::Finished { status, .. } => format!("■ {}", status.as_str()),

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::diff;
 use super::run_facts::{SimulatedMessage, SimulationFacts};
-use crate::output::{cost_text, one_line};
+use crate::output::{cost_text, first_line};
 use synthdev_domain::mock_results::json_equal;
 use synthdev_language::test_file::{CostExpected, ErrorExpected, MessageExpected, TestExpectation};
 
@@ -173,14 +173,14 @@ fn matches_message(wanted: &MessageExpected, said: &SimulatedMessage) -> bool {
 
 fn message_line(said: &SimulatedMessage) -> String {
     let private = if said.private { " (private)" } else { "" };
-    format!("[{}] {}{private}: {}", said.context, said.author, one_line(&said.text, 100))
+    format!("[{}] {}{private}: {}", said.context, said.author, first_line(&said.text, 100))
 }
 
 fn describe_message(wanted: &MessageExpected) -> String {
     let context = wanted.context.as_ref().map(|context| format!("[{context}] ")).unwrap_or_default();
     let author = wanted.author.as_deref().unwrap_or("any agent");
     let private = if wanted.private == Some(true) { " (private)" } else { "" };
-    let text = wanted.text.as_ref().map_or_else(|| "anything".to_owned(), |fit| one_line(fit.text(), 100));
+    let text = wanted.text.as_ref().map_or_else(|| "anything".to_owned(), |fit| first_line(fit.text(), 100));
     format!("{context}{author}{private}: {text}")
 }
 
@@ -216,7 +216,7 @@ fn check_warnings(expect: &TestExpectation, facts: &SimulationFacts, found: &mut
     if *expected != actual {
         let mut text = format!("warnings\n{}", diff::diff_lists(expected, &actual));
         for (code, said) in &facts.warnings {
-            text.push_str(&format!("  {code}: {}\n", one_line(said, 120)));
+            text.push_str(&format!("  {code}: {}\n", first_line(said, 120)));
         }
         found.push(simple_failure("warnings", json!(expected), json!(actual), text));
     }

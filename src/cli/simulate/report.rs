@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::expectations::ExpectationFailure;
 use super::run_facts::SimulationFacts;
-use crate::output::{TerminalSafeWriter, cost_text, join_names, one_line, safe_name, tokens_text};
+use crate::output::{TerminalSafeWriter, cost_text, first_line, join_names, safe_name, tokens_text};
 use crate::{exit, json_output};
 use synthdev_domain::workflow::plain_text;
 
@@ -156,7 +156,11 @@ pub fn write_test_report(
                 )?;
                 write_problems(&judged.problems, out)?;
                 if judged.problems.iter().all(|problem| problem.what != "path") {
-                    writeln!(out, "    its path: {}", one_line(&join_names(&judged.facts.path, " > "), 200))?;
+                    writeln!(
+                        out,
+                        "    its path: {}",
+                        first_line(&join_names(&judged.facts.path, " > "), 200)
+                    )?;
                 }
             }
         }

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use serde_json::{Value, json};
 
 use crate::json_output;
-use crate::output::{TerminalSafeWriter, one_line, time_text};
+use crate::output::{TerminalSafeWriter, first_line, time_text};
 use crate::simulate::diff;
 use synthdev_domain::ids::RunId;
 use synthdev_engine::event::RunEvent;
@@ -45,7 +45,7 @@ pub fn write_replay_verdict(
                 "run {run}: input {input} ({kind}, {} UTC) leads to something else now",
                 time_text(*at)
             )?;
-            writeln!(out, "  the input: {}", one_line(&what.to_string(), 400))?;
+            writeln!(out, "  the input: {}", first_line(&what.to_string(), 400))?;
             let asks = request_diff(recorded, asked);
             if asks.is_empty() {
                 writeln!(
@@ -78,7 +78,7 @@ fn write_events(now: &[RunEvent], out: &mut dyn Write) -> io::Result<()> {
         return writeln!(out, "  none: nothing waits for this input");
     }
     for event in now.iter().take(MOST_EVENTS) {
-        writeln!(out, "  {}", one_line(&serde_json::to_string(event)?, 400))?;
+        writeln!(out, "  {}", first_line(&serde_json::to_string(event)?, 400))?;
     }
     match now.len().saturating_sub(MOST_EVENTS) {
         0 => Ok(()),

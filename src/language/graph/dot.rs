@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
-use super::labels::one_line;
+use super::labels::label_line;
 use super::model::{BodyStates, EdgeKind, GraphEdge, GraphNode, GraphVisitStatus, NodeKind, WorkflowGraph};
 use super::terminal::tally_text;
 
@@ -163,5 +163,5 @@ fn quote_text(text: &str) -> String {
 
 /// Graphviz knows two escapes in a quoted string; a backslash of the text must not become one of its own.
 fn escape_text(text: &str) -> String {
-    one_line(text).replace('&', "&amp;").replace('\\', "\\\\").replace('"', "\\\"")
+    label_line(text).replace('&', "&amp;").replace('\\', "\\\\").replace('"', "\\\"")
 }

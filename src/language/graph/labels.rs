@@ -129,7 +129,7 @@ fn input_label(workflow: &Workflow, input: &ValueSource) -> String {
 
 /// One line, cut where it gets long.
 fn quote_text(text: &str) -> String {
-    let line = one_line(text);
+    let line = label_line(text);
     if line.chars().count() <= QUOTED {
         return line;
     }
@@ -139,7 +139,7 @@ fn quote_text(text: &str) -> String {
 
 /// A script in one line without what every script has: `() =>`, `this.`, `common_data.`, `.arguments`.
 fn expression_label(source: &str) -> String {
-    let mut text = one_line(source);
+    let mut text = label_line(source);
     for arrow in ["() => ", "()=>", "(host) => "] {
         if let Some(rest) = text.strip_prefix(arrow) {
             text = rest.to_owned();
@@ -199,7 +199,7 @@ fn is_word(c: char) -> bool {
 }
 
 /// Blanks of all kinds become one; the rest is made visible.
-pub(super) fn one_line(text: &str) -> String {
+pub(super) fn label_line(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
     terminal_safe::escape_name(&words.join(" ")).into_owned()
 }

@@ -6,7 +6,7 @@
 use std::collections::HashSet;
 use std::fmt::Write as _;
 
-use super::labels::one_line;
+use super::labels::label_line;
 use super::model::{BodyStates, EdgeKind, GraphEdge, GraphVisitStatus, NodeKind, WorkflowGraph};
 use super::terminal::tally_text;
 
@@ -173,7 +173,7 @@ const HARMLESS: &str = " .,_()!?/='+-×…";
 /// Only letters, digits, blanks and harmless marks stay as they are.
 fn escape_text(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    for c in one_line(text).chars() {
+    for c in label_line(text).chars() {
         if c.is_alphanumeric() || HARMLESS.contains(c) {
             out.push(c);
         } else {

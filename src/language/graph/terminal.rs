@@ -11,7 +11,7 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use self::rows::{GraphRow, GraphRowTarget, build_rows};
 pub use self::tone::{GraphSpan, GraphTone};
-use super::labels::{one_line, printable_name};
+use super::labels::{label_line, printable_name};
 use super::model::{GraphVisitStatus, GraphVisitTally, WorkflowGraph};
 
 pub type GraphLine = Vec<GraphSpan>;
@@ -51,7 +51,7 @@ impl GraphSheet {
         let name = |row: &GraphRow| row.lead_text.width() + printable_name(&row.name).width();
         let mut head = vec![(printable_name(&graph.workflow), GraphTone::Plain)];
         if !graph.description.trim().is_empty() {
-            head.push((one_line(&graph.description), GraphTone::Dim));
+            head.push((label_line(&graph.description), GraphTone::Dim));
         }
         head.push((String::new(), GraphTone::Plain));
         Self { names: rows.iter().map(name).max().unwrap_or(0), heading: head, rows }
@@ -116,7 +116,7 @@ impl GraphSheetColumns {
         let standing = tally.map(|tally| tally.standing);
         let mut line = GraphLineBuilder { line: Vec::new(), column: 0, end: self.width };
         line.push_text(&row.marked_lead(standing), row.lead_tone(standing));
-        let (name, words) = (printable_name(&row.name), one_line(&row.details));
+        let (name, words) = (printable_name(&row.name), label_line(&row.details));
         let room = self.words_column.saturating_sub(line.column + 2);
         line.push_text(&cut_to_columns(&name, room), row.tone_for(standing));
         let numbers = tally_text(tally.as_ref());

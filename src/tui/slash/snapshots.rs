@@ -1,8 +1,8 @@
 //! What `/snapshot` is asked for.
 
 use super::arguments::{split_word, strip_quotes};
-use super::edit_distance::closest_name;
 use crate::backend::SnapshotOperation;
+use synthdev_language::did_you_mean::closest_word;
 
 pub const SNAPSHOT_WORDS: &[&str] = &["list", "create", "show", "diff", "restore", "delete", "help"];
 
@@ -26,7 +26,7 @@ pub fn parse_snapshot_command(rest: &str) -> Result<Option<SnapshotOperation>, S
         "delete" => SnapshotOperation::Delete { id: id()? },
         "help" => return Ok(None),
         _ => {
-            let known = closest_name(first, SNAPSHOT_WORDS.iter().copied());
+            let known = closest_word(first, SNAPSHOT_WORDS.iter().copied());
             let tail = known.map_or_else(
                 || format!("it is one of {}", SNAPSHOT_WORDS.join(", ")),
                 |known| format!("did you mean {known}?"),

@@ -2,8 +2,8 @@
 
 use super::arguments::{split_word, strip_quotes};
 use super::command::{SlashAction, SlashArgument, SlashCommand};
-use super::edit_distance::closest_name;
 use synthdev_domain::task_list::TaskListCommand;
+use synthdev_language::did_you_mean::closest_word;
 
 pub(super) const TASK: SlashCommand = SlashCommand {
     name: "task",
@@ -62,7 +62,7 @@ fn parse_task_command(rest: &str) -> Result<TaskListCommand, String> {
             }
             Ok(TaskListCommand::Use(numbered()?, (!workflow.is_empty()).then(|| workflow.to_owned())))
         }
-        other => Err(match closest_name(other, TASK_WORDS.iter().map(|(word, _)| *word)) {
+        other => Err(match closest_word(other, TASK_WORDS.iter().map(|(word, _)| *word)) {
             Some(word) => format!("unknown: /task {other} — did you mean {word}?"),
             None => format!("unknown: /task {other} — to add a task: /task add {other} …"),
         }),

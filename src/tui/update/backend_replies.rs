@@ -13,10 +13,10 @@ use crate::model::UiModel;
 use crate::msg::{BackendReply, PendingStart, SnapshotPurpose, UiCommand};
 use crate::report;
 use crate::run_view::RunView;
-use crate::slash::closest_name;
 use crate::theme::ColorTheme;
 use crate::transcript::item::{BlockBodyStyle, ItemTone, TranscriptBlock, TranscriptItem};
 use synthdev_domain::ids::RunId;
+use synthdev_language::did_you_mean::closest_word;
 
 #[expect(clippy::too_many_lines, reason = "one match: a case for each kind, a line or two in each")]
 pub fn on_backend_reply(model: &mut UiModel, reply: BackendReply) -> Vec<UiCommand> {
@@ -206,7 +206,7 @@ fn choose_role(model: &mut UiModel, wanted: &str, roles: &[RoleLine]) -> Vec<UiC
     let found = roles.iter().find(|role| report::role_name(role) == wanted || role.name == wanted);
     let Some(role) = found else {
         let names: Vec<String> = roles.iter().map(report::role_name).collect();
-        let tail = closest_name(wanted, names.iter().map(String::as_str))
+        let tail = closest_word(wanted, names.iter().map(String::as_str))
             .map_or_else(|| "/roles all lists them".to_owned(), |name| format!("did you mean {name}?"));
         model.add_item(TranscriptItem::line(ItemTone::Bad, &format!("no role {wanted} — {tail}")));
         return Vec::new();
@@ -221,7 +221,7 @@ fn choose_role(model: &mut UiModel, wanted: &str, roles: &[RoleLine]) -> Vec<UiC
 
 fn choose_workflow(model: &mut UiModel, wanted: String, list: &[WorkflowLine]) -> Vec<UiCommand> {
     let Some(line) = list.iter().find(|line| line.name == wanted) else {
-        let tail = closest_name(&wanted, list.iter().map(|line| line.name.as_str()))
+        let tail = closest_word(&wanted, list.iter().map(|line| line.name.as_str()))
             .map_or_else(|| "/workflows lists them".to_owned(), |name| format!("did you mean {name}?"));
         model.add_item(TranscriptItem::line(ItemTone::Bad, &format!("no workflow {wanted} — {tail}")));
         return Vec::new();

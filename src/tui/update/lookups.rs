@@ -8,8 +8,9 @@ use crate::layout::PaneKind;
 use crate::model::UiModel;
 use crate::msg::{BackendReply, UiCommand};
 use crate::report::agents;
-use crate::slash::{SlashAction, closest_name};
+use crate::slash::SlashAction;
 use crate::transcript::item::{ItemTone, TranscriptItem};
+use synthdev_language::did_you_mean::closest_word;
 
 pub fn run_lookup(model: &mut UiModel, action: SlashAction) -> Vec<UiCommand> {
     match action {
@@ -68,7 +69,7 @@ fn show_agent(model: &mut UiModel, name: &str) -> Vec<UiCommand> {
         Some(text) => show_report(model, name, &text),
         None => {
             let names = run.agents.iter().map(|agent| agent.name.as_str());
-            let tail = closest_name(name, names)
+            let tail = closest_word(name, names)
                 .map_or_else(|| "/agents lists them".to_owned(), |name| format!("did you mean {name}?"));
             let text = format!("no agent {name} in {} {} — {tail}", run.workflow, run.id);
             model.add_item(TranscriptItem::line(ItemTone::Bad, &text));

@@ -10,7 +10,6 @@ use crate::model::UiModel;
 use crate::msg::UiCommand;
 use crate::run_view::pane_data::RunDefinitionState;
 use crate::run_view::{MessageWithdrawal, RunView, StoppedAt};
-use crate::slash::closest_name;
 use crate::slash::steering::{PendingTextAction, SteerAction};
 use crate::text::{
     fit_to_columns, format_count, format_dollars, format_duration, format_thousands, one_line,
@@ -18,6 +17,7 @@ use crate::text::{
 use crate::transcript::item::{ItemTone, TranscriptBlock, TranscriptItem};
 use synthdev_domain::ids::RunId;
 use synthdev_engine::steering::{Breakpoint, BreakpointSet, SteeringAction};
+use synthdev_language::did_you_mean::closest_word;
 use synthdev_runtime::command::{ControlAction, RunCommand};
 
 mod set;
@@ -156,7 +156,7 @@ fn unknown_state_hint(model: &UiModel, point: &Breakpoint) -> Option<String> {
     if drawing.states().any(|name| ends(name) || name.rsplit('/').next() == Some(last)) {
         return None;
     }
-    let tail = closest_name(state, drawing.states())
+    let tail = closest_word(state, drawing.states())
         .map_or_else(|| "the graph (Alt+2) shows them".to_owned(), |name| format!("did you mean {name}?"));
     Some(format!("{} has no state {} — {tail}", run.workflow, one_line(state)))
 }

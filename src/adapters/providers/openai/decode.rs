@@ -117,7 +117,7 @@ impl ReplyDecoder for ChatCompletionDecoder {
         let said = self.reply_builder.finish_text.as_deref().unwrap_or_default();
         let finish = finish_reason(said, self.reply_builder.calls.is_empty());
         if !self.refusal.trim().is_empty() {
-            return Err(ModelError::Refused { detail: errors::one_line(&self.refusal) });
+            return Err(ModelError::Refused { detail: errors::short_line(&self.refusal) });
         }
         if finish == FinishReason::ContentFilter {
             return Err(content_filter_error(&self.reply_builder));

@@ -139,7 +139,7 @@ impl ReplyDecoder for ResponsesDecoder {
 
     fn finish_reason(&self) -> Result<FinishReason, ModelError> {
         if !self.refusal.trim().is_empty() {
-            return Err(ModelError::Refused { detail: errors::one_line(&self.refusal) });
+            return Err(ModelError::Refused { detail: errors::short_line(&self.refusal) });
         }
         if self.reason == "content_filter" {
             return Err(content_filter_error(&self.reply_builder));

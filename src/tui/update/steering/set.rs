@@ -6,11 +6,11 @@ use crate::model::UiModel;
 use crate::msg::UiCommand;
 use crate::report::value_text;
 use crate::run_view::common_data::RunCommonData;
-use crate::slash::closest_name;
 use crate::text::{fit_to_columns, one_line};
 use crate::transcript::item::{ItemTone, TranscriptItem};
 use crate::update::active_run::{active_run, report_no_active_run, steer_commands};
 use synthdev_engine::steering::SteeringAction;
+use synthdev_language::did_you_mean::closest_word;
 
 /// What is shown of a value.
 const SHOWN: usize = 80;
@@ -87,5 +87,5 @@ fn value_kind(value: &Value) -> Option<&'static str> {
 fn similar_paths_hint(data: Option<&Map<String, Value>>, path: &[String]) -> String {
     let first = path.first().map_or("", String::as_str);
     let names = data.into_iter().flat_map(Map::keys).map(String::as_str).filter(|name| *name != first);
-    closest_name(first, names).map(|name| format!("; there is {name}")).unwrap_or_default()
+    closest_word(first, names).map(|name| format!("; there is {name}")).unwrap_or_default()
 }
