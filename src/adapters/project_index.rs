@@ -52,7 +52,7 @@ impl ProjectIndex {
     /// The paths that are not described, as the walk finds them.
     fn hidden_paths(&self) -> Vec<PathBuf> {
         let policy = self.sandbox.as_ref().and_then(|sandbox| sandbox.file_policy());
-        let rules = policy.into_iter().flat_map(|policy| policy.with_access(PathAccess::Hidden));
+        let rules = policy.iter().flat_map(|policy| policy.with_access(PathAccess::Hidden));
         let real = self.root.canonicalize().unwrap_or_else(|_| self.root.clone());
         let below = rules.filter_map(|rule| rule.path.strip_prefix(&real).ok());
         self.hidden_paths.iter().cloned().chain(below.map(|path| self.root.join(path))).collect()

@@ -45,12 +45,14 @@ pub fn remove_private_directories() {
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use crate::open_beneath;
 use credentials::CredentialWatch;
+use git_files::{GitFiles, GitFilesState};
 use launch::SandboxLaunch;
 use nested_repositories::NestedRepositories;
+use plain_paths::canonical_path;
 use policy::{LayerPlace, PathAccess, SandboxPolicy};
 use private_directory::PrivateDirectory;
 use protected_paths::ProtectedPaths;
@@ -63,17 +65,27 @@ const NO_PORTS: &BTreeSet<u16> = &BTreeSet::new();
 pub struct CommandSandbox {
     settings: SandboxSettings,
     sandbox_places: SandboxPlaces,
-    ready_sandbox: OnceLock<Result<Arc<ReadySandbox>, String>>,
+    ready_sandbox: Mutex<ReadySlot>,
     /// Of file tools that ran before the first command, or where no layer works.
-    files: OnceLock<SandboxPolicy>,
+    files: OnceLock<Arc<SandboxPolicy>>,
 }
+
+/// `None`: no command has run yet.
+type ReadySlot = Option<Result<Arc<ReadySandbox>, String>>;
 
 /// A sandbox whose policy and layer are known.
 pub struct ReadySandbox {
-    policy: SandboxPolicy,
+    policy: Arc<SandboxPolicy>,
+    /// What the policy was made from.
+    git_state: GitFilesState,
+    protected_paths: Arc<ProtectedPaths>,
+    session: Arc<SandboxSession>,
+}
+
+/// What stays the same while policies change.
+struct SandboxSession {
     layer: WorkingLayer,
     private: PrivateDirectory,
-    protected_paths: Arc<ProtectedPaths>,
     credential_watch: CredentialWatch,
     nested: NestedRepositories,
     /// This program.
@@ -82,7 +94,7 @@ pub struct ReadySandbox {
 
 impl CommandSandbox {
     pub fn new(settings: SandboxSettings, places: SandboxPlaces) -> Self {
-        Self { settings, sandbox_places: places, ready_sandbox: OnceLock::new(), files: OnceLock::new() }
+        Self { settings, sandbox_places: places, ready_sandbox: Mutex::default(), files: OnceLock::new() }
     }
 
     /// For tools whose commands reach everything.
@@ -104,25 +116,63 @@ impl CommandSandbox {
     }
 
     /// The policy that file tools ask; it needs no layer. `None`: there is no sandbox.
-    pub fn file_policy(&self) -> Option<&SandboxPolicy> {
+    pub fn file_policy(&self) -> Option<Arc<SandboxPolicy>> {
         if self.is_disabled() {
             return None;
         }
-        match self.ready_sandbox.get() {
-            Some(Ok(ready)) => Some(ready.policy()),
-            _ => Some(self.files.get_or_init(|| self.policy())),
+        match &*self.lock_ready() {
+            Some(Ok(ready)) => Some(Arc::clone(&ready.policy)),
+            _ => Some(Arc::clone(self.files.get_or_init(|| Arc::new(self.policy())))),
         }
     }
 
-    /// `None`: there is no sandbox.
+    /// The sandbox for the next command. What the user has changed in git's files since the last one is seen: a new
+    /// submodule, worktree or directory of hooks is protected. `None`: there is no sandbox.
     ///
     /// # Errors
     /// Nothing on this machine can hold the policy: what to tell.
-    pub fn prepare_once(&self) -> Result<Option<Arc<ReadySandbox>>, String> {
+    pub fn prepare_current(&self) -> Result<Option<Arc<ReadySandbox>>, String> {
         if self.is_disabled() {
             return Ok(None);
         }
-        self.ready_sandbox.get_or_init(|| self.prepare_layer().map(Arc::new)).clone().map(Some)
+        self.current_in(&mut self.lock_ready()).map(Some)
+    }
+
+    /// The same, with what a command must not change held until it has ended.
+    ///
+    /// # Errors
+    /// Nothing on this machine can hold the policy: what to tell.
+    pub fn begin_command(&self) -> Result<Option<(Arc<ReadySandbox>, ProtectedCommand)>, String> {
+        if self.is_disabled() {
+            return Ok(None);
+        }
+        // one lock: no other policy is made between the two
+        let mut slot = self.lock_ready();
+        let ready = self.current_in(&mut slot)?;
+        let protected = ready.protected_paths.begin_command();
+        Ok(Some((ready, protected)))
+    }
+
+    /// Before a file tool writes: what the user has changed in git's files since the last command counts.
+    pub fn refresh_policy(&self) {
+        let mut slot = self.lock_ready();
+        if matches!(&*slot, Some(Ok(earlier)) if earlier.is_outdated()) {
+            // it exists, so no session is started
+            let _ = self.current_in(&mut slot);
+        }
+    }
+
+    fn current_in(&self, slot: &mut ReadySlot) -> Result<Arc<ReadySandbox>, String> {
+        let current = match slot.take() {
+            None => self.start_session().map(|session| self.make_ready(Arc::new(session))),
+            Some(Ok(earlier)) if earlier.is_outdated() => Ok(self.make_ready(Arc::clone(&earlier.session))),
+            Some(earlier) => earlier,
+        };
+        slot.insert(current).clone()
+    }
+
+    fn lock_ready(&self) -> MutexGuard<'_, ReadySlot> {
+        self.ready_sandbox.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The declared ports of this machine that a command reaches which has no other network.
@@ -130,7 +180,7 @@ impl CommandSandbox {
         if reach.is_open() || reach.ports.is_empty() {
             return NO_PORTS;
         }
-        match self.prepare_once() {
+        match self.prepare_current() {
             Ok(Some(ready)) => ready.open_ports(reach),
             _ => NO_PORTS,
         }
@@ -138,7 +188,7 @@ impl CommandSandbox {
 
     /// Why no command reaches a port that its workflow declares, as far as the layer is the reason.
     pub fn why_ports_are_closed(&self) -> Option<&'static str> {
-        self.prepare_once().ok().flatten()?.closed_ports_reason()
+        self.prepare_current().ok().flatten()?.closed_ports_reason()
     }
 
     /// What a command may do with a path, and why: the policy's rules, and what the layer puts in the place of others.
@@ -152,34 +202,37 @@ impl CommandSandbox {
     }
 
     fn layer_places(&self) -> &'static [LayerPlace] {
-        match self.prepare_once() {
-            Ok(Some(ready)) => ready.layer.changed_places(),
+        match self.prepare_current() {
+            Ok(Some(ready)) => ready.session.layer.changed_places(),
             _ => &[],
         }
     }
 
-    fn prepare_layer(&self) -> Result<ReadySandbox, String> {
+    fn start_session(&self) -> Result<SandboxSession, String> {
         let layer = layer::select_layer(self.settings.layer, &self.sandbox_places.helper)?;
         let private = PrivateDirectory::create_below(&self.sandbox_places.data)
             .map_err(|error| format!("the private directory of the sandbox cannot be made: {error}"))?;
         toolchains::create_missing_caches(&self.sandbox_places);
-        let mut policy = self.policy();
-        policy.allow_private(private.temporary_path());
-        let held = matches!(layer, WorkingLayer::Bubblewrap(_));
-        let protected =
-            Arc::new(ProtectedPaths::from_policy(&policy, private.base().join("set-aside"), held));
-        let credentials = CredentialWatch::new(&self.sandbox_places);
-        let nested = NestedRepositories::new(&self.sandbox_places.root);
-        let helper = self.sandbox_places.helper.clone();
-        Ok(ReadySandbox {
-            policy,
+        Ok(SandboxSession {
             layer,
             private,
-            protected_paths: protected,
-            credential_watch: credentials,
-            nested,
-            helper,
+            credential_watch: CredentialWatch::new(&self.sandbox_places),
+            nested: NestedRepositories::new(&self.sandbox_places.root),
+            helper: self.sandbox_places.helper.clone(),
         })
+    }
+
+    fn make_ready(&self, session: Arc<SandboxSession>) -> Arc<ReadySandbox> {
+        let places = &self.sandbox_places;
+        let git_files =
+            GitFiles::collect(places, &canonical_path(&places.root), session.nested.current_names());
+        let git_state = git_files.current_state();
+        let mut policy = SandboxPolicy::with_git_files(&self.settings, places, git_files);
+        policy.allow_private(session.private.temporary_path());
+        let held = matches!(session.layer, WorkingLayer::Bubblewrap(_));
+        let aside = session.private.base().join("set-aside");
+        let protected_paths = Arc::new(ProtectedPaths::from_policy(&policy, aside, held));
+        Arc::new(ReadySandbox { policy: Arc::new(policy), git_state, protected_paths, session })
     }
 }
 
@@ -189,7 +242,13 @@ impl ReadySandbox {
     }
 
     pub fn working_layer(&self) -> &WorkingLayer {
-        &self.layer
+        &self.session.layer
+    }
+
+    /// Commands that run beside each other keep one policy: what the first has made is not taken for the user's.
+    fn is_outdated(&self) -> bool {
+        !self.protected_paths.has_running_commands()
+            && self.git_state.is_outdated(&self.session.nested.current_names())
     }
 
     /// # Errors
@@ -202,14 +261,14 @@ impl ReadySandbox {
         reach: NetworkReach<'_>,
     ) -> std::io::Result<SandboxedCommand> {
         // a token may have been written since the last command
-        let mut policy = self.policy.clone();
-        self.credential_watch.with_tokens().into_iter().for_each(|path| policy.hide_token(path));
+        let mut policy = SandboxPolicy::clone(&self.policy);
+        self.session.credential_watch.with_tokens().into_iter().for_each(|path| policy.hide_token(path));
         let rules = policy.in_mount_order(|path| self.protected_paths.is_known(path));
-        let (policy, private) = (&policy, &self.private);
-        let (network, helper) = (reach.is_open(), self.helper.as_path());
+        let (policy, private) = (&policy, &self.session.private);
+        let (network, helper) = (reach.is_open(), self.session.helper.as_path());
         let ports = self.open_ports(reach);
         let launch = SandboxLaunch { policy, rules, private, directory, environment, network, ports, helper };
-        self.layer.wrap_command(&launch, arguments)
+        self.session.layer.wrap_command(&launch, arguments)
     }
 
     fn open_ports<'a>(&self, reach: NetworkReach<'a>) -> &'a BTreeSet<u16> {
@@ -218,9 +277,9 @@ impl ReadySandbox {
 
     /// Why no command reaches a port that its workflow declares.
     fn closed_ports_reason(&self) -> Option<&'static str> {
-        match self.layer {
+        match self.session.layer {
             WorkingLayer::Landlock { .. } => Some("landlock cannot open single ports, bubblewrap can"),
-            WorkingLayer::Bubblewrap(_) if !self.helper.is_file() => {
+            WorkingLayer::Bubblewrap(_) if !self.session.helper.is_file() => {
                 Some("the file of this program is gone or was replaced, so start synthdev again")
             }
             WorkingLayer::Bubblewrap(_) | WorkingLayer::Seatbelt => None,
@@ -229,12 +288,7 @@ impl ReadySandbox {
 
     /// For files about single commands, which commands do not see.
     pub fn layer_directory(&self) -> std::path::PathBuf {
-        self.private.layer_directory()
-    }
-
-    /// Before a command: holds what it must not change, until it has ended.
-    pub fn protect_paths(&self) -> ProtectedCommand {
-        self.protected_paths.begin_command()
+        self.session.private.layer_directory()
     }
 
     /// One line for each denial that what a command printed tells of, and what can be done about it. Also one for what it left
@@ -249,7 +303,7 @@ impl ReadySandbox {
         let network =
             denial::MissingNetwork { network_reach: reach, ports_closed_reason: self.closed_ports_reason() };
         let mut denials = denial::find_denials(&self.policy, printed, directory, failed, network);
-        denials.lines.extend(self.nested.new_repository_lines());
+        denials.lines.extend(self.session.nested.new_repository_lines());
         denials
     }
 }

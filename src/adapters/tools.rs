@@ -401,7 +401,7 @@ impl ToolPort for ProjectTools {
         if !executes || self.project.typed_by_user {
             return None;
         }
-        self.project.sandbox.prepare_once().err()
+        self.project.sandbox.prepare_current().err()
     }
 
     fn run_without_sandbox<'a>(&'a self, invocation: &'a ToolInvocation) -> BoxFuture<'a, ToolOutcome> {

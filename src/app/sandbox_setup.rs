@@ -56,7 +56,7 @@ fn sandbox_places(root: &Path, data: &Path, catalog: &ConfigCatalog) -> SandboxP
 
 /// The policy, and whether something holds it.
 pub(super) fn sandbox_report(sandbox: &CommandSandbox, catalog: &ConfigCatalog) -> SandboxReport {
-    let (layer, gaps, problem) = match sandbox.prepare_once() {
+    let (layer, gaps, problem) = match sandbox.prepare_current() {
         Ok(Some(ready)) => (Some(ready.working_layer().name()), ready.working_layer().gap_texts(), None),
         Ok(None) => (None, &[][..], None),
         Err(problem) => (None, &[][..], Some(problem)),

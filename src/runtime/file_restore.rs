@@ -189,36 +189,49 @@ impl RuntimeHandle {
         let (snapshots, to) = (self.ports().snapshots.clone(), files.to.clone());
         let done = tokio::task::spawn_blocking(move || snapshots.restore(&to)).await;
         let done = done.map_err(|error| SnapshotError { message: error.to_string(), hint: None });
-        let restored = done.and_then(|done| done).map_err(|error| StoreError {
-            message: format!(
-                "bringing the files of run {run} back to snapshot {} was cut off, and the rest cannot be brought back \
-                 now: {}",
-                files.to, error.message
-            ),
-            hint: Some(format!(
-                "{}Mend the cause and resume it again; or keep the files as they are: synthdev runs rewind {run} --to \
-                 STEP --keep-files. Before, they were those of snapshot {}.",
-                error.hint.map(|hint| format!("{hint} ")).unwrap_or_default(),
-                files.safety
-            )),
-        })?;
+        let restored =
+            done.and_then(|done| done).map_err(|error| unfinished_restore_error(run, files, &error))?;
         let at = self.ports().clock.now();
         self.ports().store.append(run, &[restored_row(at)?], None).map_err(unrecorded_restore_error)?;
         // what was there before is named below
         let safety = restored.safety.filter(|safety| *safety != files.safety);
         let undo = safety.map(|safety| format!("; undo this: synthdev snapshot restore {safety}"));
+        let halfway = restored.halfway.map(|id| format!("; what was there just now is snapshot {id}"));
         let stays: String = restored.beyond.notes().iter().map(|line| format!(". Note: {line}")).collect();
         let text = format!(
-            "bringing files back to snapshot {} had been cut off: {} more {} back now{}. Before all that, they were \
+            "bringing files back to snapshot {} had been cut off: {} more {} back now{}{}. Before all that, they were \
              those of snapshot {}{stays}",
             files.to,
             restored.files.len(),
             if restored.files.len() == 1 { "is" } else { "are" },
             undo.unwrap_or_default(),
+            halfway.unwrap_or_default(),
             files.safety
         );
         self.context.bus.publish(run, at, RunEvent::Warning { code: "files".to_owned(), text });
         Ok(())
+    }
+}
+
+fn unfinished_restore_error(run: &RunId, files: &PendingRestore, error: &SnapshotError) -> StoreError {
+    let cause = error.hint.as_deref().unwrap_or_default();
+    // the cause may name it already
+    let before = if cause.contains(files.safety.as_str()) {
+        String::new()
+    } else {
+        format!(" Before, they were those of snapshot {}.", files.safety)
+    };
+    let hint = format!(
+        "{cause} Mend the cause and resume it again; or keep the files as they are: synthdev runs rewind {run} --to STEP \
+         --keep-files.{before}"
+    );
+    StoreError {
+        message: format!(
+            "bringing the files of run {run} back to snapshot {} was cut off, and the rest cannot be brought back now: \
+             {}",
+            files.to, error.message
+        ),
+        hint: Some(hint.trim_start().to_owned()),
     }
 }
 

@@ -8,6 +8,8 @@ use std::sync::OnceLock;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use futures_util::FutureExt;
+use futures_util::future::Inspect;
 use reqwest::redirect::Policy;
 use reqwest::{Client, ClientBuilder};
 use tower::{Layer, Service};
@@ -49,17 +51,21 @@ impl<S> Layer<S> for ConnectionNote {
 impl<T, S: Service<T>> Service<T> for NotedConnector<S> {
     type Response = S::Response;
     type Error = S::Error;
-    type Future = S::Future;
+    type Future = Inspect<S::Future, fn(&Result<S::Response, S::Error>)>;
 
     fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
         self.0.poll_ready(context)
     }
 
-    fn call(&mut self, target: T) -> S::Future {
-        // an error means that no request is in scope
-        let _ = CONNECTED.try_with(|connected| connected.set(true));
-        self.0.call(target)
+    fn call(&mut self, target: T) -> Self::Future {
+        self.0.call(target).inspect(note_connection)
     }
+}
+
+/// At its end: a request that gets an idle connection meanwhile leaves the new one to another task.
+fn note_connection<R, E>(_: &Result<R, E>) {
+    // an error means that no request is in scope
+    let _ = CONNECTED.try_with(|connected| connected.set(true));
 }
 
 #[derive(Default, Debug)]

@@ -9,7 +9,7 @@ use synthdev_domain::secret_names::password_hosts;
 use super::sandbox_places::SandboxPlaces;
 
 /// Never needed to build or test something.
-const HIDDEN: [&str; 82] = [
+const HIDDEN: [&str; 90] = [
     // keys
     ".ssh",
     ".gnupg",
@@ -54,17 +54,22 @@ const HIDDEN: [&str; 82] = [
     ".config/netlify",
     ".config/rclone",
     ".config/stripe/config.toml",
+    ".pulumi/credentials.json",
     ".local/share/com.vercel.cli/auth.json",
     // registries of packages, where a program does without
     ".gem/credentials",
     ".local/share/gem/credentials",
     ".hex/hex.config",
     ".pypirc",
+    ".sbt/.credentials",
+    ".kaggle/kaggle.json",
     ".local/share/uv/credentials",
     // models
     ".claude.json",
     ".claude/.credentials.json",
     ".codex/auth.json",
+    ".config/openai/auth.json",
+    ".local/share/opencode/auth.json",
     ".gemini/oauth_creds.json",
     // money
     ".bitcoin/wallet.dat",
@@ -92,21 +97,24 @@ const HIDDEN: [&str; 82] = [
     // what was typed
     ".bash_history",
     ".zsh_history",
+    ".zsh_sessions",
     ".local/share/fish/fish_history",
     ".histfile",
     ".zhistory",
     ".sh_history",
     ".sqlite_history",
+    ".rediscli_history",
     ".irb_history",
     ".python_history",
     ".node_repl_history",
+    ".lesshst",
     ".psql_history",
     ".mysql_history",
 ];
 
 /// Configuration that programs read whenever they start, hidden only where it holds one of these words, however it is
 /// spaced, or an address with a password: they find an empty file.
-const WITH_TOKENS: [(&str, &[&str]); 20] = [
+const WITH_TOKENS: [(&str, &[&str]); 22] = [
     (".npmrc", &["_auth", "_password"]),
     (".yarnrc.yml", &["npmauth"]),
     (".config/pip/pip.conf", &["@", "password"]),
@@ -118,6 +126,8 @@ const WITH_TOKENS: [(&str, &[&str]); 20] = [
     (".gradle/gradle.properties", &["password", "token", "secret", "apikey"]),
     (".docker/config.json", &["auth"]),
     (".m2/settings.xml", &["password"]),
+    (".nuget/NuGet/NuGet.Config", NUGET),
+    (".config/NuGet/NuGet.Config", NUGET),
     // a host's name is written with `__` for a dot, and so are a few other names
     (".bundle/config", &["__"]),
     (".composer/auth.json", COMPOSER),
@@ -129,6 +139,8 @@ const WITH_TOKENS: [(&str, &[&str]); 20] = [
     (".curlrc", &["user", "-u", "-b", "-h\"", "pass", "header", "auth", "cookie", "token", "key", "@"]),
     (".wgetrc", &["passw", "header=", "@"]),
 ];
+
+const NUGET: &[&str] = &["password", "apikeys"];
 
 const COMPOSER: &[&str] = &["basic", "bearer", "certificate", "oauth", "password", "token"];
 

@@ -1,27 +1,89 @@
 //! Files of a git directory that name programs: git's own runs of them are outside of the sandbox.
 
-use std::path::{Path, PathBuf};
+use std::collections::BTreeSet;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Component, Path, PathBuf};
 
 use super::git_configuration::GitConfiguration;
 use super::sandbox_places::SandboxPlaces;
-use crate::git_entries::work_tree;
+use crate::git_entries::{PathFile, work_tree};
 use crate::repository_bounds::RepositoryBounds;
+
+/// Nested repositories that are looked at.
+const MOST_NESTED: usize = 256;
 
 /// Each with all that is included.
 pub(super) struct GitFiles {
     /// Of the project's repository: these paths are written by others than the user.
     pub(super) of_project: Vec<PathBuf>,
     pub(super) of_user: Vec<PathBuf>,
+    /// Directories that get an entry with each new submodule or worktree.
+    directories: Vec<PathBuf>,
+    /// The repositories that the index names.
+    nested: BTreeSet<String>,
 }
 
-pub(super) fn git_files(places: &SandboxPlaces, root: &Path) -> GitFiles {
+impl GitFiles {
+    /// `nested`: the repositories that the project's index names.
+    pub(super) fn collect(places: &SandboxPlaces, root: &Path, nested: BTreeSet<String>) -> Self {
+        let mut files = git_files(places, root, &nested);
+        files.nested = nested;
+        files
+    }
+
+    /// What tells one state of them from another.
+    pub(super) fn current_state(&self) -> GitFilesState {
+        let stamp = |path: &PathBuf| (path.clone(), FileStamp::from_path(path));
+        let paths = self.of_project.iter().chain(&self.of_user).chain(&self.directories);
+        GitFilesState { stamps: paths.map(stamp).collect(), nested: self.nested.clone() }
+    }
+}
+
+/// The git files that a policy was made from, as they were then.
+pub(super) struct GitFilesState {
+    stamps: Vec<(PathBuf, Option<FileStamp>)>,
+    nested: BTreeSet<String>,
+}
+
+impl GitFilesState {
+    /// Whether a policy that is made now may name other paths. `nested`: the repositories that the index names now.
+    pub(super) fn is_outdated(&self, nested: &BTreeSet<String>) -> bool {
+        self.nested != *nested || self.stamps.iter().any(|(path, stamp)| *stamp != FileStamp::from_path(path))
+    }
+}
+
+#[derive(PartialEq, Eq)]
+struct FileStamp {
+    inode: u64,
+    size: u64,
+    /// Of a directory when its entries changed, of a file when anything did.
+    changed: (i64, i64),
+}
+
+impl FileStamp {
+    fn from_path(path: &Path) -> Option<Self> {
+        let found = path.symlink_metadata().ok()?;
+        let changed = if found.is_dir() {
+            (found.mtime(), found.mtime_nsec())
+        } else {
+            (found.ctime(), found.ctime_nsec())
+        };
+        Some(Self { inode: found.ino(), size: found.len(), changed })
+    }
+}
+
+fn git_files(places: &SandboxPlaces, root: &Path, nested: &BTreeSet<String>) -> GitFiles {
     let home = places.home.as_deref();
     let bounds = (!places.outside_files).then(|| RepositoryBounds::for_repository(root));
     let of_project = GitFileReading { home, within_bounds: bounds.as_ref() };
-    let (mut files, mut of_user) = (Vec::new(), Vec::new());
-    let directories = [places.repository.clone(), Some(root.join(".git"))];
-    for git in directories.into_iter().flatten() {
+    let (mut files, mut of_user, mut directories) = (Vec::new(), Vec::new(), Vec::new());
+    let own_directories = [places.repository.clone(), Some(root.join(".git"))];
+    for git in own_directories.into_iter().flatten() {
+        directories.extend(["modules", "worktrees"].map(|name| git.join(name)));
         of_project.add_directory(&git, root, &mut files);
+    }
+    for name in nested.iter().take(MOST_NESTED) {
+        of_project.add_nested(root, name, &mut files);
     }
     let users = GitFileReading { home, within_bounds: None };
     let own = home.map(|home| home.join(".gitconfig"));
@@ -34,7 +96,7 @@ pub(super) fn git_files(places: &SandboxPlaces, root: &Path) -> GitFiles {
         files.sort();
         files.dedup();
     }
-    GitFiles { of_project: files, of_user }
+    GitFiles { of_project: files, of_user, directories, nested: BTreeSet::new() }
 }
 
 /// How configurations are read.
@@ -69,6 +131,27 @@ impl GitFileReading<'_> {
             files.extend(["gitdir", "commondir"].map(|name| entry.path().join(name)));
             self.named_by(&entry.path().join("config.worktree"), root, files);
         }
+    }
+
+    /// The repository at a path that the index names. Where it has no directory of its own, as a submodule, or none yet, the
+    /// whole of `.git` is protected: it names the directory whose configuration git follows.
+    fn add_nested(&self, root: &Path, name: &str, files: &mut Vec<PathBuf>) {
+        let plain = Path::new(name).components().all(|part| matches!(part, Component::Normal(_)));
+        if !plain || name.is_empty() {
+            return;
+        }
+        let work_tree = root.join(name);
+        let git = work_tree.join(".git");
+        if self.may_look(&git) && git.symlink_metadata().is_ok_and(|found| found.is_dir()) {
+            self.add_directory(&git, &work_tree, files);
+            return;
+        }
+        let named = Some(&git).filter(|git| self.may_look(git)).and_then(|git| PathFile::read_if_exists(git));
+        let named = named.and_then(|named| Some(work_tree.join(named.git_directory()?)));
+        if let Some(directory) = named.filter(|directory| self.may_look(directory)) {
+            self.add_directory(&directory, &work_tree, files);
+        }
+        files.push(git);
     }
 
     fn may_look(&self, path: &Path) -> bool {

@@ -1,10 +1,10 @@
 //! Repositories within the project's own one. Once the index names one, the user's own `git status` in the project runs what
-//! the nested configuration names, and a command can write that.
+//! the nested configuration names: it is protected from the next command on, and one that a command has added is told.
 
 use std::collections::BTreeSet;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::repository_bounds::linked_directory;
 
@@ -24,6 +24,7 @@ struct SeenIndex {
     /// What tells one state of the file from another.
     stamp: Option<(u64, u64, i64, i64)>,
     names: BTreeSet<String>,
+    told_names: BTreeSet<String>,
 }
 
 impl NestedRepositories {
@@ -35,22 +36,16 @@ impl NestedRepositories {
         found
     }
 
-    /// One line for each that the index names since the last call. An index that did not change is not read.
+    /// The paths that the index names now, relative to the project. An index that did not change is not read.
+    pub(super) fn current_names(&self) -> BTreeSet<String> {
+        self.read_index().names.clone()
+    }
+
+    /// One line for each that the index names since the last call.
     pub(super) fn new_repository_lines(&self) -> Vec<String> {
-        let plain = self.index.parent().is_some_and(|git| !git.is_symlink());
-        let found = std::fs::symlink_metadata(&self.index).ok().filter(|_| plain);
-        let found = found.filter(|found| found.is_file() && found.len() < LARGEST);
-        let stamp = found.map(|found| (found.ino(), found.len(), found.ctime(), found.ctime_nsec()));
-        let mut seen = self.last_index.lock().unwrap_or_else(PoisonError::into_inner);
-        if stamp.is_none() || stamp == seen.stamp {
-            return Vec::new();
-        }
-        seen.stamp = stamp;
-        // one that cannot be read cannot be used by git either
-        let Ok(index) = git2::Index::open(&self.index) else { return Vec::new() };
-        let nested = index.iter().filter(|entry| entry.mode & 0o170_000 == 0o160_000);
-        let names = nested.map(|entry| String::from_utf8_lossy(&entry.path).into_owned()).collect();
-        let before = std::mem::replace(&mut seen.names, names);
+        let mut seen = self.read_index();
+        let names = seen.names.clone();
+        let before = std::mem::replace(&mut seen.told_names, names);
         let mut told: Vec<String> =
             seen.names.difference(&before).map(|name| describe_nested_repository(name)).collect();
         if told.len() > MOST_TOLD {
@@ -58,6 +53,23 @@ impl NestedRepositories {
             told.push(format!("[sandbox] {more} more nested repositories are in the index"));
         }
         told
+    }
+
+    fn read_index(&self) -> MutexGuard<'_, SeenIndex> {
+        let plain = self.index.parent().is_some_and(|git| !git.is_symlink());
+        let found = std::fs::symlink_metadata(&self.index).ok().filter(|_| plain);
+        let found = found.filter(|found| found.is_file() && found.len() < LARGEST);
+        let stamp = found.map(|found| (found.ino(), found.len(), found.ctime(), found.ctime_nsec()));
+        let mut seen = self.last_index.lock().unwrap_or_else(PoisonError::into_inner);
+        if stamp.is_none() || stamp == seen.stamp {
+            return seen;
+        }
+        seen.stamp = stamp;
+        // one that cannot be read cannot be used by git either
+        let Ok(index) = git2::Index::open(&self.index) else { return seen };
+        let nested = index.iter().filter(|entry| entry.mode & 0o170_000 == 0o160_000);
+        seen.names = nested.map(|entry| String::from_utf8_lossy(&entry.path).into_owned()).collect();
+        seen
     }
 }
 

@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use super::credentials::CredentialFile;
-use super::git_files::git_files;
+use super::git_files::GitFiles;
+use super::nested_repositories::NestedRepositories;
 use super::plain_paths::{canonical_path, links_along, resolve_lexically, way_within};
 use super::sandbox_places::SandboxPlaces;
 use super::{credentials, toolchains};
@@ -67,6 +68,17 @@ pub struct SandboxPolicy {
 
 impl SandboxPolicy {
     pub fn from_settings(settings: &SandboxSettings, places: &SandboxPlaces) -> Self {
+        let nested = NestedRepositories::new(&places.root).current_names();
+        let git_files = GitFiles::collect(places, &canonical_path(&places.root), nested);
+        Self::with_git_files(settings, places, git_files)
+    }
+
+    /// `git_files` were collected for these places.
+    pub(super) fn with_git_files(
+        settings: &SandboxSettings,
+        places: &SandboxPlaces,
+        git_files: GitFiles,
+    ) -> Self {
         let root = canonical_path(&places.root);
         let mut policy = Self {
             mode: settings.mode,
@@ -97,7 +109,7 @@ impl SandboxPolicy {
             for path in named(&settings.writable) {
                 policy.add_rule(canonical_path(&path), PathAccess::Write, "sandbox.writable");
             }
-            policy.add_protected_rules(settings, places, &named);
+            policy.add_protected_rules(settings, places, git_files, &named);
         }
         policy.show_home(places);
         policy
@@ -168,10 +180,10 @@ impl SandboxPolicy {
         &mut self,
         settings: &SandboxSettings,
         places: &SandboxPlaces,
+        of_git: GitFiles,
         named: &dyn Fn(&[String]) -> Vec<PathBuf>,
     ) {
         const GIT: &str = "git runs it, or what it names";
-        let of_git = git_files(places, &self.root);
         let own = [".synthdev", ".mcp.json"].map(|name| (self.root.join(name), "it steers later runs"));
         let of_project: Vec<(PathBuf, &'static str)> =
             of_git.of_project.into_iter().map(|path| (path, GIT)).chain(own).collect();

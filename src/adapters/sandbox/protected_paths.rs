@@ -160,6 +160,10 @@ impl ProtectedPaths {
         ProtectedCommand { paths: Arc::clone(self), state_before: Arc::clone(before), has_ended: false }
     }
 
+    pub(super) fn has_running_commands(&self) -> bool {
+        self.lock_running().count > 0
+    }
+
     /// Whether a path may be given to a command: of a protected one, whether it was there before the commands that run.
     pub fn is_known(&self, path: &Path) -> bool {
         let protected = self.paths.iter().any(|protected| protected == path);

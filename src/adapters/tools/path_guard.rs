@@ -130,13 +130,16 @@ impl ProjectPathGuard {
         match policy.access_resolved(&spot.absolute) {
             (access, _) if enough(access) => Ok(()),
             (access, reason) => {
-                Err(PathError::Denied(file_tool_denial(policy, &spot.relative, access, reason)))
+                Err(PathError::Denied(file_tool_denial(&policy, &spot.relative, access, reason)))
             }
         }
     }
 
     /// Where `path` really is, for writing: git's own files are refused too.
     pub(super) fn resolve_writable(&self, path: &str) -> Result<ProjectPath, PathError> {
+        if let Some(sandbox) = &self.hidden_paths.sandbox {
+            sandbox.refresh_policy();
+        }
         let spot = self.resolve_readable(path)?;
         self.judge_writing(&spot, path)?;
         Ok(spot)

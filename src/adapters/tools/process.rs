@@ -95,14 +95,14 @@ pub(super) async fn run_command(
     if job.command.has_nul() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "a command must not contain NUL"));
     }
-    let sandbox = match job.confinement {
+    // what is protected is dropped after the command's processes, if the command is stopped
+    let (sandbox, protected) = match job.confinement {
         CommandConfinement::Nothing => None,
         CommandConfinement::Policy(_) | CommandConfinement::WithNetwork => {
-            project.sandbox.prepare_once().map_err(io::Error::other)?
+            project.sandbox.begin_command().map_err(io::Error::other)?
         }
-    };
-    // dropped after the command's processes, if it is stopped
-    let protected = sandbox.as_ref().map(|sandbox| sandbox.protect_paths());
+    }
+    .unzip();
     let plan = StartPlan::for_job(project.path_guard.root(), &project.strip_env, job, sandbox.as_deref())?;
     let (commands, mut running) = match project.prestarted_sandboxes.take_matching(&plan).await {
         Some(prestarted) => RunningProcess::new(prestarted, sandbox.is_some(), project.cap),

@@ -204,6 +204,46 @@ const NAMED: &[Row] = &[
     Row::new("kept-moved", "mv v w && echo ESCAPED >w/vendor/file").with_intact("unchanged v/vendor/file"),
 ];
 
+/// Repositories that the index names already: the user's `git status` in the project follows them.
+const SUBMODULES: &[Row] = &[
+    Row::new(
+        "work-in-nested",
+        "echo x >own/new && git -C own add new && git -C own commit -q -m new && echo WORKS",
+    )
+    .expect_works("WORKS"),
+    Row::new(
+        "submodule-link",
+        "git init -q --bare evil.git; printf 'gitdir: %s/evil.git # ESCAPED' \"$PWD\" >sub/.git",
+    )
+    .with_intact("clean sub/.git"),
+    Row::new(
+        "submodule-made-anew",
+        "rm -f sub/.git; git init -q sub; git -C sub config core.fsmonitor ESCAPED; false",
+    )
+    .with_intact("[ -f sub/.git ] && clean .git/modules/sub/config"),
+    Row::new(
+        "submodule-moved",
+        "mv sub was; mkdir sub; git init -q sub; git -C sub config core.fsmonitor ESCAPED; false",
+    )
+    .with_intact("[ -f sub/.git ]"),
+    Row::new("nested-setting", "git -C own config core.fsmonitor ESCAPED")
+        .with_intact("clean own/.git/config"),
+    Row::new("nested-hook", "mkdir -p own/.git/hooks; echo ESCAPED >own/.git/hooks/post-checkout")
+        .with_intact("clean own/.git/hooks"),
+    Row::new(
+        "nested-made-anew",
+        "rm -rf own/.git; git init -q own; git -C own config core.fsmonitor ESCAPED; false",
+    )
+    .with_intact("clean own/.git/config && [ -f own/.git/config ]"),
+    Row::new(
+        "nested-linked",
+        "git init -q --bare bad.git; rm -rf own/.git; echo 'gitdir: ../bad.git # ESCAPED' >own/.git; false",
+    )
+    .with_intact("[ -d own/.git ]"),
+    Row::new("not-checked-out", "git init -q later; git -C later config core.fsmonitor ESCAPED; false")
+        .with_intact("absent later/.git"),
+];
+
 pub const GROUPS: &[Group] = &[
     Group {
         setup: ":",
@@ -217,6 +257,13 @@ pub const GROUPS: &[Group] = &[
         ..Group::new("git", GIT)
     },
     Group { setup: "echo intact >.git/hooks/pre-push", ..Group::new("moved", MOVED) },
+    Group {
+        setup: "git commit -q --allow-empty -m first
+            for name in sub own later; do git init -q $name; git -C $name commit -q --allow-empty -m x; git add $name 2>/dev/null; done
+            rm -r later; mkdir -p .git/modules; mv sub/.git .git/modules/sub; echo 'gitdir: ../.git/modules/sub' >sub/.git
+            git --git-dir=.git/modules/sub config core.worktree ../../../sub; git commit -q -m nested",
+        ..Group::new("submodules", SUBMODULES)
+    },
     Group {
         shell: Some((
             "ln -s ~/.ssh .synthdev; ln -s ~/.netrc .mcp.json; echo ESCAPED >.git/commondir

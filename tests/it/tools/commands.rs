@@ -1,5 +1,7 @@
 //! execute_terminal: output, exit, environment, and that no process outlives its call.
 
+use std::path::Path;
+
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -274,7 +276,7 @@ async fn the_preview_names_the_ports_that_a_command_reaches() {
             sandbox = Arc::new(CommandSandbox::new(settings, places));
             tools.sandbox = Arc::clone(&sandbox);
         });
-        let reached = reached && sandbox.prepare_once().is_ok();
+        let reached = reached && sandbox.prepare_current().is_ok();
         for (tool, arguments) in [("execute_terminal", command("ls")), ("shell", command("ls"))] {
             let mut call = invocation(tool, arguments);
             call.loopback_ports.insert(5432);
@@ -282,6 +284,70 @@ async fn the_preview_names_the_ports_that_a_command_reaches() {
                 panic!("no preview");
             };
             assert_eq!(ports.contains(&5432), reached, "{tool} {about}");
+        }
+    }
+}
+
+fn run_git(root: &Path, arguments: &[&str]) {
+    let done = std::process::Command::new("git").arg("-C").arg(root).args(arguments).output().unwrap();
+    assert!(done.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&done.stderr));
+}
+
+/// The policy of the first command does not know them.
+#[tokio::test]
+async fn what_the_user_adds_to_git_is_protected_from_the_next_command_on() {
+    type Change = fn(&Path);
+    let rows: [(&str, Change); 4] = [
+        (".git/modules/s/config", |root| {
+            std::fs::create_dir_all(root.join(".git/modules/s")).unwrap();
+            std::fs::write(root.join(".git/modules/s/HEAD"), "ref: refs/heads/main\n").unwrap();
+            std::fs::write(root.join(".git/modules/s/config"), "[core]\n").unwrap();
+        }),
+        (".git/worktrees/w/commondir", |root| {
+            std::fs::create_dir_all(root.join(".git/worktrees/w")).unwrap();
+            std::fs::write(root.join(".git/worktrees/w/commondir"), "../..\n").unwrap();
+        }),
+        ("own-hooks/pre-commit", |root| {
+            std::fs::create_dir(root.join("own-hooks")).unwrap();
+            std::fs::write(root.join("own-hooks/pre-commit"), "#!/bin/sh\n").unwrap();
+            run_git(root, &["config", "core.hooksPath", "own-hooks"]);
+        }),
+        ("nested/.git/config", |root| {
+            run_git(root, &["init", "-q", "nested"]);
+            let author = ["-c", "user.name=u", "-c", "user.email=u@localhost"];
+            let commit = ["commit", "-q", "--allow-empty", "-m", "first"];
+            run_git(&root.join("nested"), &[&author[..], &commit].concat());
+            run_git(root, &["-c", "advice.addEmbeddedRepo=false", "add", "nested"]);
+        }),
+    ];
+    for layer in [SandboxLayer::Bubblewrap, SandboxLayer::Landlock] {
+        for (path, change) in rows {
+            let data = tempfile::tempdir().unwrap();
+            let mut sandbox = Arc::new(CommandSandbox::disabled(data.path()));
+            let project = Project::with_files(&[], |tools| {
+                run_git(&tools.root, &["init", "-q"]);
+                let places = SandboxPlaces {
+                    data: data.path().to_owned(),
+                    helper: env!("CARGO_BIN_EXE_synthdev").into(),
+                    ..SandboxPlaces::for_project(&tools.root)
+                };
+                sandbox = Arc::new(CommandSandbox::new(
+                    SandboxSettings { layer, ..SandboxSettings::default() },
+                    places,
+                ));
+                tools.sandbox = Arc::clone(&sandbox);
+            });
+            if let Err(missing) = sandbox.prepare_current() {
+                eprintln!("skipped: {layer:?}: {missing}");
+                continue;
+            }
+            project.run_tool("execute_terminal", command("true")).await;
+            change(project.root());
+            let before = project.text(path);
+            let attempt = command(&format!("echo ESCAPED >>{path}"));
+            let told = project.run_tool("execute_terminal", attempt).await.content;
+            assert_eq!(project.text(path), before, "{layer:?} {path}: {told}");
+            assert!(told.contains("[sandbox]"), "{layer:?} {path}: {told}");
         }
     }
 }
