@@ -164,6 +164,9 @@ fn on_question(model: &mut UiModel, run: &RunId, call: CallId, question: &UserQu
         return Vec::new();
     }
     // The turn is over: whatever was still open was cut off.
+    let open_calls: Vec<CallId> =
+        model.find_run(run).map(|view| view.speakers.keys().copied().collect()).unwrap_or_default();
+    open_calls.into_iter().for_each(|call| run_end::stop_reply(model, run, call));
     run_end::close_open(model, run);
     if let Some(view) = model.run_mut(run) {
         view.awaiting_text = Some(call);

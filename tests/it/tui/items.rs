@@ -81,9 +81,19 @@ fn an_interrupted_answer_leaves_a_line_even_without_text() {
         }
         let stopped = RunEvent::ModelStopped { call: CallId(7), agent: "coder".into(), spent: Vec::new() };
         desk.run_event("c1", stopped);
+        desk.run_event("c1", user_question(8, UserQuestion::Message));
         let screen = desk.draw_screen(80, 24);
         assert_eq!(screen.matches("— interrupted").count(), 1, "{text:?}: {screen}");
     }
+}
+
+#[test]
+fn a_call_that_ends_without_a_word_was_interrupted() {
+    let mut desk = Desk::new();
+    desk.start_chat().run_event("c1", model_called(7, "coder", ConversationSide::Assistant));
+    desk.run_event("c1", user_question(8, UserQuestion::Message));
+    let screen = desk.draw_screen(80, 24);
+    assert_eq!(screen.matches("coder — interrupted").count(), 1, "{screen}");
 }
 
 #[test]
