@@ -295,19 +295,18 @@ impl ReadySandbox {
     /// to git.
     pub fn denial_lines(
         &self,
-        printed: &str,
+        outcome: &CommandOutcome,
         directory: &Path,
-        failed: bool,
         reach: NetworkReach<'_>,
     ) -> denial::SandboxDenials {
         let network =
             denial::MissingNetwork { network_reach: reach, ports_closed_reason: self.closed_ports_reason() };
-        let mut denials = denial::find_denials(&self.policy, printed, directory, failed, network);
+        let mut denials = denial::find_denials(&self.policy, outcome, directory, network);
         denials.lines.extend(self.session.nested.new_repository_lines());
         denials
     }
 }
 
-pub use denial::{SandboxDenials, file_tool_denial};
+pub use denial::{CommandOutcome, SandboxDenials, file_tool_denial};
 pub use port_forwarder::PortForwarder;
 pub use protected_paths::ProtectedCommand;

@@ -96,15 +96,25 @@ pub struct MissingNetwork<'a> {
     pub ports_closed_reason: Option<&'static str>,
 }
 
+/// How a command ended.
+pub struct CommandOutcome {
+    pub printed: String,
+    pub failed: bool,
+    /// Its exit code says that a server was not reached, whatever it printed.
+    pub server_unreached: bool,
+}
+
 pub fn find_denials(
     policy: &SandboxPolicy,
-    printed: &str,
+    outcome: &CommandOutcome,
     directory: &Path,
-    failed: bool,
     network: MissingNetwork<'_>,
 ) -> SandboxDenials {
+    let CommandOutcome { printed, failed, server_unreached } = outcome;
+    let (printed, failed) = (printed.as_str(), *failed);
     let access = network.network_reach.access;
-    let mut denials = SandboxDenials::default();
+    let unreached = *server_unreached && access != NetworkAccess::On;
+    let mut denials = SandboxDenials { network: unreached, ..SandboxDenials::default() };
     let mut more = 0_usize;
     let mode = policy.mode.as_str();
     for words in printed.lines() {
@@ -291,6 +301,21 @@ mod tests {
         ports_closed_reason: None,
     };
 
+    fn printed_outcome(printed: &str, failed: bool) -> CommandOutcome {
+        CommandOutcome { printed: printed.to_owned(), failed, server_unreached: false }
+    }
+
+    #[test]
+    fn a_client_that_fails_silently_is_told_by_its_exit_code() {
+        let policy = SandboxPolicy::from_settings(
+            &SandboxSettings::default(),
+            &SandboxPlaces::for_project(Path::new("/home/x/p")),
+        );
+        let silent = CommandOutcome { printed: String::new(), failed: true, server_unreached: true };
+        let told = find_denials(&policy, &silent, Path::new("/"), NO_PORTS);
+        assert!(told.lines[0].starts_with("[sandbox] network is off"), "{:?}", told.lines);
+    }
+
     #[test]
     fn declared_ports_are_told_with_the_network() {
         let places = SandboxPlaces::for_project(Path::new("/home/x/p"));
@@ -308,7 +333,8 @@ mod tests {
         ] {
             let reach = NetworkReach { access: NetworkAccess::Off, ports: &ports };
             let network = MissingNetwork { network_reach: reach, ports_closed_reason: closed };
-            let told = find_denials(&policy, "connect: Connection refused", Path::new("/"), true, network);
+            let outcome = printed_outcome("connect: Connection refused", true);
+            let told = find_denials(&policy, &outcome, Path::new("/"), network);
             assert!(told.lines[0].starts_with(&format!("[sandbox] {expected}")), "{:?}", told.lines);
         }
         assert_eq!(unanswered_ports_line(&BTreeSet::new()), None);
@@ -322,7 +348,7 @@ mod tests {
         let policy =
             SandboxPolicy::from_settings(&settings, &SandboxPlaces::for_project(Path::new("/home/x/p")));
         let told = |printed: &str, failed: bool| {
-            find_denials(&policy, printed, Path::new("/home/x/p"), failed, NO_PORTS)
+            find_denials(&policy, &printed_outcome(printed, failed), Path::new("/home/x/p"), NO_PORTS)
         };
         for (printed, expected) in [
             (
@@ -369,7 +395,7 @@ mod tests {
             ("PermissionError: [Errno 13] Permission denied: 'a'", 0),
         ] {
             assert_eq!(
-                find_denials(&policy, line, project.path(), true, NO_PORTS).lines.len(),
+                find_denials(&policy, &printed_outcome(line, true), project.path(), NO_PORTS).lines.len(),
                 lines,
                 "{line}"
             );

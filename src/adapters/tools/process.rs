@@ -18,7 +18,7 @@ use tokio::io::AsyncReadExt;
 use tokio::net::unix::pipe::Receiver;
 use tokio::time::timeout;
 
-use crate::sandbox::SandboxDenials;
+use crate::sandbox::{CommandOutcome, SandboxDenials};
 
 use super::tool_context::ToolContext;
 use super::truncated_output::HeadTailBuffer;
@@ -125,8 +125,13 @@ pub(super) async fn run_command(
     let mut denials = SandboxDenials::default();
     if let Some((sandbox, protected)) = sandbox.zip(protected) {
         let failed = !matches!(&exit, ProcessExit::Status(status) if status.success());
-        let printed = [output.text.as_str(), errors.text.as_str()].join("\n");
-        denials = sandbox.denial_lines(&printed, job.directory, failed, job.confinement.network());
+        let code = if let ProcessExit::Status(status) = &exit { status.code() } else { None };
+        let outcome = CommandOutcome {
+            printed: [output.text.as_str(), errors.text.as_str()].join("\n"),
+            failed,
+            server_unreached: code.is_some_and(|code| job.command.exit_means_no_network(code)),
+        };
+        denials = sandbox.denial_lines(&outcome, job.directory, job.confinement.network());
         denials.lines.extend(running.group.close_ports().filter(|_| failed));
         denials.lines.extend(protected.finish_command());
         if matches!(job.confinement, CommandConfinement::Policy(_)) {

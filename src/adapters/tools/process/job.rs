@@ -43,13 +43,53 @@ pub(in crate::tools) enum JobCommand<'a> {
     Program(&'a str, &'a [String]),
 }
 
+/// Clients that may fail without a word (`curl -s`, `wget -q`), and their exit codes for a server that is not reached.
+const SILENT_CLIENTS: [(&str, &[i32]); 2] = [("curl", &[5, 6, 7]), ("wget", &[4])];
+
 impl JobCommand<'_> {
+    /// Whether this exit code of it says that a server was not reached.
+    pub(super) fn exit_means_no_network(self, code: i32) -> bool {
+        let clients = SILENT_CLIENTS.iter().filter(|(_, codes)| codes.contains(&code));
+        let names: Vec<&str> = clients.map(|(name, _)| *name).collect();
+        match self {
+            Self::Line(line) => {
+                let mut words = line.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '-');
+                words.any(|word| names.contains(&word))
+            }
+            Self::Program(program, _) => {
+                Path::new(program).file_name().is_some_and(|file| names.iter().any(|name| file == *name))
+            }
+        }
+    }
+
     pub(super) fn has_nul(self) -> bool {
         match self {
             Self::Line(line) => line.contains('\0'),
             Self::Program(program, arguments) => {
                 program.contains('\0') || arguments.iter().any(|argument| argument.contains('\0'))
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn exit_codes_of_clients() {
+        let arguments = [String::from("-s")];
+        let rows = [
+            (JobCommand::Line("curl -s http://x/"), 7, true),
+            (JobCommand::Line("cd a && wget -q http://x/ -O b"), 4, true),
+            (JobCommand::Line("curl -s http://x/"), 22, false),
+            (JobCommand::Line("./curly --check"), 7, false),
+            (JobCommand::Line("make test"), 1, false),
+            (JobCommand::Program("/usr/bin/curl", &arguments), 6, true),
+            (JobCommand::Program("cargo", &arguments), 6, false),
+        ];
+        for (command, code, expected) in rows {
+            assert_eq!(command.exit_means_no_network(code), expected, "{code}");
         }
     }
 }
