@@ -28,9 +28,16 @@ unit member filter="":
 test-one filter:
     cargo test --locked --test it {{ filter }}
 
-# The tests that need minutes, tools or packages of others. They say what they skip.
-test-slow filter="":
-    SYNTHDEV_SLOW_TESTS=1 cargo test --locked --test it {{ filter }}
+# The slow tier: the ignored tests whose reason is "slow", and the random tests with FACTOR times as many cases.
+slow factor="100":
+    FUZZ_FACTOR={{ factor }} cargo test --locked --package synthdev-tui transcript::markdown
+    FUZZ_FACTOR={{ factor }} cargo test --locked --test it -- tui::fuzz mcp::noise
+    MCP_KILLS=1000 cargo test --locked --test it -- mcp::examples mcp::page
+    cargo test --locked --test it -- --ignored runtime::travel
+
+# The ignored tests whose reason is "tool": they need tmux, Graphviz, toolchains and package registries, and fail without.
+tools *filters="pty::tmux cli::graph sandbox::toolchains mcp::official mcp::foreign":
+    cargo test --locked --test it -- --ignored {{ filters }}
 
 # Kills the program at every place where that could hurt, and at POINTS random times.
 crash points="300" seconds="60":

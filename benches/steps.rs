@@ -1,5 +1,5 @@
-//! Steps for sub-agents: the queue alone (S4.23: 100,000 operations are to take less than 50 ms), and what a client of the
-//! program waits for (SUBA-12: `get_next_step` is to answer within 5 ms, 95 of 100 times, against the real store).
+//! Steps for sub-agents: the queue alone (100,000 operations in less than 50 ms), and what a client of the
+//! program waits for (`get_next_step` answers within 5 ms, 95 of 100 times, against the real store).
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

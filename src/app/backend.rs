@@ -364,7 +364,7 @@ impl SessionBackend for TuiBackend {
         self.suggest_command(words)
     }
 
-    fn apply_task_deed(
+    fn apply_task_list_command(
         &self,
         deed: TaskListCommand,
     ) -> BoxFuture<'static, Result<(TaskList, Option<TaskListItem>), String>> {

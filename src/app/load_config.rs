@@ -27,7 +27,7 @@ pub(super) fn load_catalog(
     if let Some(notice) = trust::untrusted_notice(&gathered.trust) {
         print_stderr(format_args!(
             "warning: {notice}\n{}",
-            trust_report::told_powers(world, &gathered.project)
+            trust_report::capabilities_text(world, &gathered.project)
         ));
     }
     for finding in catalog.diagnostics().iter().filter(|finding| finding.code == NOT_TAKEN) {

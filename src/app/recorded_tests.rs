@@ -48,7 +48,7 @@ impl TestRecordings<'_> {
         workflow: &str,
     ) -> Result<(WorkflowProgram, SimulationModel), UnplayableTest> {
         let problem = |message: String, hint: Option<String>| {
-            UnplayableTest::Found(vec![test.cassette_problem(file, message, hint)])
+            UnplayableTest::Found(vec![test.recording_problem(file, message, hint)])
         };
         let of_file = |bad: RecordingError| match bad.0.split_once("\nhint: ") {
             Some((message, hint)) => problem(message.to_owned(), Some(hint.to_owned())),

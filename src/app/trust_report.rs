@@ -43,7 +43,7 @@ pub(super) fn shown(world: &CliContext, files: &ProjectFiles) -> String {
 }
 
 /// What the files that are new or changed can do, grouped by power.
-pub(super) fn told_powers(world: &CliContext, files: &ProjectFiles) -> String {
+pub(super) fn capabilities_text(world: &CliContext, files: &ProjectFiles) -> String {
     let text =
         file_io::read_file_if_exists(&world.dirs.data.join("trust.json")).ok().flatten().unwrap_or_default();
     let book = TrustBook::parse(&text);

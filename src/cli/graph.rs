@@ -34,7 +34,7 @@ pub fn program_graphs(
         for (at, graph) in &mut found {
             let called = graph.workflow.clone();
             graph
-                .overlay_trail(&trail, if *at == 0 { TraceScope::Root } else { TraceScope::Called(&called) });
+                .overlay_trace(&trail, if *at == 0 { TraceScope::Root } else { TraceScope::Called(&called) });
         }
     }
     found

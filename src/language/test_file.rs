@@ -172,7 +172,7 @@ fn read_recording_name(
 
 impl TestScenario {
     /// The finding about the recording (T06), at the place that names it.
-    pub fn cassette_problem(&self, file: &SourceFile, message: String, hint: Option<String>) -> Diagnostic {
+    pub fn recording_problem(&self, file: &SourceFile, message: String, hint: Option<String>) -> Diagnostic {
         let span = self.cassette.as_ref().map_or(self.span.clone(), |path| path.span.clone());
         test_file_diagnostic(file, "T06", span, message, hint)
     }

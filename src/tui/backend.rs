@@ -424,7 +424,7 @@ pub trait SessionBackend: Send + Sync {
     }
 
     /// Applies a command to the user's tasks of this project: returns all of them, and the affected one.
-    fn apply_task_deed(
+    fn apply_task_list_command(
         &self,
         _deed: TaskListCommand,
     ) -> BoxFuture<'static, Result<(TaskList, Option<TaskListItem>), String>> {

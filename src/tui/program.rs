@@ -23,7 +23,7 @@ use tokio::time::{Instant, sleep_until, timeout_at};
 
 use self::async_commands::start_async_command;
 pub use self::exit_message::exit_message;
-use self::exit_message::print_farewell;
+use self::exit_message::print_exit_message;
 use self::store_watch::StoreChangeWatch;
 pub use self::terminal_control::TerminalControl;
 use crate::backend::{SessionBackend, StatusFacts};
@@ -102,7 +102,7 @@ pub async fn run_screen(session: SessionOptions) -> io::Result<Option<ExternalSh
     let (farewell, ended_by) = (program.exit_message(), program.ended_by);
     drop(program.screen);
     ended?;
-    print_farewell(farewell.as_deref());
+    print_exit_message(farewell.as_deref());
     Ok(ended_by)
 }
 

@@ -95,7 +95,7 @@ impl ColorTheme {
     }
 
     /// The person at the terminal.
-    pub fn human(self) -> Style {
+    pub fn user_attention(self) -> Style {
         self.colour([Color::Magenta, Color::Indexed(90), Color::Magenta]).add_modifier(Modifier::BOLD)
     }
 
@@ -188,7 +188,7 @@ mod tests {
         for style in [
             theme.good_style(),
             theme.accent_style(),
-            theme.human(),
+            theme.user_attention(),
             theme.side_style(ConversationSide::User),
             theme.graph(GraphTone::Current),
         ] {

@@ -288,7 +288,7 @@ fn status_parts(model: &UiModel, columns: usize) -> Vec<(String, ratatui::style:
         used.then(|| (format!("session {} tok", short_number(usage.total())), theme.text())),
         used.then(|| (format_dollars(model.cost_usd()), theme.text())),
         activity_text(model).map(|activity| (activity, theme.warning_style())),
-        (model.questions() > 1).then(|| (format!("{} questions", model.questions()), theme.human())),
+        (model.questions() > 1).then(|| (format!("{} questions", model.questions()), theme.user_attention())),
     ];
     let total = |parts: &[Option<(String, ratatui::style::Style)>]| -> usize {
         parts.iter().flatten().map(|(text, _)| display_width(text) + 3).sum()

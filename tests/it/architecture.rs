@@ -4,19 +4,27 @@
 //! that prove that it can fail. An exemption is a line in this file, with its reason; one that is no longer needed
 //! fails too.
 
+mod command_files;
 mod cycles;
+mod document_ids;
 mod edges;
 mod layers;
+mod lexer;
 mod manners;
+mod page_paths;
 mod sizes;
 mod source;
 mod syntax;
 mod type_names;
+mod vocabulary;
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use command_files::CommandRow;
 use cycles::Exemption;
+use lexer::PieceKind;
+use page_paths::Elsewhere;
 use source::Tree;
 
 /// Cycles that are meant. Every other cycle inside a layer fails.
@@ -32,6 +40,19 @@ const CYCLES: &[Exemption] = &[Exemption {
     reason: "`update` is one function in several files: a slash command may do what a key does",
 }];
 
+/// What the pages quote that looks like a path of this repository and is none.
+const ELSEWHERE: &[Elsewhere] = &[
+    ("AGENTS.md", "a file of the user's project"),
+    ("child/state", "how a state inside of a child is named"),
+    ("foo.rs", "an example of a file"),
+    ("foo/", "an example of a directory"),
+    ("objects/info/alternates", "a file of git"),
+    ("sandbox/set-aside", "a place in the data directory"),
+    ("uv.toml", "a file of another program"),
+    ("mod.rs", "a name that is not used"),
+    ("refs/synthdev/snapshots/", "references of git"),
+];
+
 #[test]
 fn the_house_is_in_order() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -43,8 +64,25 @@ fn the_house_is_in_order() {
     found.extend(cycles::check_cycles(&tree, CYCLES));
     found.extend(sizes::check_sizes(&tree));
     found.extend(manners::check_manners(&tree));
-    found.extend(type_names::check_type_names(&tree));
-    found.extend(manners::machine_paths(&texts));
+    found.extend(type_names::check_type_names(&tree, type_names::DOMAIN_NOUNS));
+    found.extend(vocabulary::check_names(&tree));
+    found.extend(vocabulary::check_comments(&tree));
+    found.sort();
+    assert!(found.is_empty(), "{} violations\n{}", found.len(), found.join("\n"));
+}
+
+#[test]
+fn pages_and_texts_are_in_order() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let texts = source::texts(root);
+    let mut found = manners::machine_paths(&texts);
+    let codes = document_ids::diagnostic_codes(&texts);
+    assert!(codes.len() > 30, "the guard found only {} codes of diagnostics", codes.len());
+    found.extend(document_ids::check_document_ids(&texts, &codes));
+    found.extend(page_paths::check_page_paths(&texts, &source::paths(root), ELSEWHERE));
+    let (commands, table) = (command_files::command_paths(), command_files::COMMAND_FILES);
+    found.extend(command_files::check_commands(&commands, table, &texts));
+    found.extend(command_files::check_slash_commands(&command_files::slash_commands(), &texts));
     found.sort();
     assert!(found.is_empty(), "{} violations\n{}", found.len(), found.join("\n"));
 }
@@ -216,6 +254,8 @@ fn sizes_are_kept() {
     }
 }
 
+const NO_TIER: &str = "tests/it/a.rs:1: ignore without a tier: `slow: …` or `tool: …`";
+
 #[test]
 fn manners_are_kept() {
     let rows: &[(&str, &str, &[&str])] = &[
@@ -233,6 +273,10 @@ fn manners_are_kept() {
         ("src/a.rs", "fn f() {\n    todo!()\n}", &["src/a.rs:2: todo!"]),
         ("src/a.rs", "fn f() { vec![unimplemented!()] }", &["src/a.rs:1: unimplemented!"]),
         ("src/a.rs", "fn f() { \"todo!\"; }", &[]),
+        ("tests/it/a.rs", "#[ignore = \"slow: an hour\"]\nfn f() {}", &[]),
+        ("tests/it/a.rs", "#[ignore = \"tool: needs tmux\"]\nfn f() {}", &[]),
+        ("tests/it/a.rs", "#[ignore]\nfn f() {}", &[NO_TIER]),
+        ("tests/it/a.rs", "#[ignore = \"flaky\"]\nfn f() {}", &[NO_TIER]),
     ];
     for (path, text, expected) in rows {
         assert_eq!(run_check(manners::check_manners, &[(path, text)]), *expected, "{path}: {text}");
@@ -254,9 +298,179 @@ fn type_names_are_kept() {
         ),
         ("tests/it/a.rs", "struct Entry;", &[]),
     ];
+    let check = |nouns: &[&str], path: &str, text: &str| {
+        run_check(|tree| type_names::check_type_names(tree, nouns), &[(path, text)])
+    };
     for (path, text, expected) in rows {
-        assert_eq!(run_check(type_names::check_type_names, &[(path, text)]), *expected, "{path}: {text}");
+        let nouns: &[&str] = if text.contains("Input") { &["Input"] } else { &[] };
+        assert_eq!(check(nouns, path, text), *expected, "{path}: {text}");
     }
+    let unneeded = ["`Input` is in the list of domain nouns and is the name of no type"];
+    assert_eq!(check(&["Input"], "src/a.rs", "struct InputRow;"), unneeded);
+}
+
+#[test]
+fn names_are_words_of_the_field() {
+    let rows: &[FileRow<'_>] = &[
+        ("src/a.rs", "pub fn resume_run() {}\nstruct BudgetUsage;", &[]),
+        (
+            "src/a.rs",
+            "pub fn told_powers() {}",
+            &["src/a.rs:1: `told_powers` says `told`: write report, message"],
+        ),
+        ("src/a.rs", "struct LaneState;", &["src/a.rs:1: `LaneState` says `lane`: write branch"]),
+        ("src/a/purse.rs", "", &["src/a/purse.rs:1: `purse` says `purse`: write budget usage"]),
+        ("src/a.rs", "mod glance { }", &["src/a.rs:1: `glance` says `glance`: write preview"]),
+        ("src/a.rs", "trait T { fn tape(); }", &["src/a.rs:1: `tape` says `tape`: write recording"]),
+        ("src/a.rs", "impl T { pub(super) fn rise() {} }", &["src/a.rs:1: `rise` says `rise`: write resume"]),
+        // a private function, a part of a longer word, a test
+        ("src/a.rs", "fn told() {}\npub fn trailer() {}\n#[cfg(test)]\nmod tests { pub fn told() {} }", &[]),
+        ("tests/it/a.rs", "pub fn told() {}", &[]),
+    ];
+    for (path, text, expected) in rows {
+        assert_eq!(run_check(vocabulary::check_names, &[(path, text)]), *expected, "{path}: {text}");
+    }
+}
+
+#[test]
+fn comments_say_who_acts() {
+    let vague = |line: usize, word: &str| {
+        vec![format!("src/a.rs:{line}: `{word}` in a comment: say which part, or the user")]
+    };
+    for (text, expected) in [
+        ("// The driver waits.", Vec::new()),
+        ("//! First.\n\n// Nobody waits.", vague(3, "nobody")),
+        ("/* a\n for whoever asks */", vague(2, "whoever")),
+        ("const A: &str = \"nobody // somebody\"; // for somebody", vague(1, "somebody")),
+        ("const NOBODY: char = '\"'; // anybody", vague(1, "anybody")),
+    ] {
+        assert_eq!(run_check(vocabulary::check_comments, &[("src/a.rs", text)]), expected, "{text}");
+    }
+    assert_eq!(run_check(vocabulary::check_comments, &[("tests/it/a.rs", "// nobody")]), [""; 0]);
+}
+
+#[test]
+fn comments_and_literals_are_told_apart() {
+    use PieceKind::{Comment, Literal};
+    let rows: &[(&str, &[(usize, PieceKind, &str)])] = &[
+        ("f(\"a // b\"); // c", &[(1, Literal, "a // b"), (1, Comment, "// c")]),
+        (r##"f(r#"a " b"#, "\"")"##, &[(1, Literal, "a \" b"), (1, Literal, "\\\"")]),
+        ("f('\"', '\\'', 'x); /* a\nb */ // c", &[(1, Comment, "/* a\nb "), (2, Comment, "// c")]),
+        ("\"a\nb\"\n// c", &[(1, Literal, "a\nb"), (3, Comment, "// c")]),
+        ("for \"", &[(1, Literal, "")]),
+    ];
+    for (text, expected) in rows {
+        let found: Vec<_> =
+            lexer::pieces(text).iter().map(|piece| (piece.line, piece.kind, piece.text)).collect();
+        assert_eq!(found, *expected, "{text}");
+    }
+}
+
+#[test]
+fn ids_of_other_documents_are_found() {
+    let code = "fn f() { g(\"E10\"); g(\"W03\") }";
+    let codes = document_ids::diagnostic_codes(&[("src/a.rs".to_owned(), code.to_owned())]);
+    assert_eq!(codes, ["E10", "W03"].map(str::to_owned).into());
+    let rows: &[FileRow<'_>] = &[
+        ("src/a.rs", "// what the host does not have (E10), W03, UTF-8, F5, U+FFFD, C1 controls", &[]),
+        ("src/a.rs", "// as typed, A46", &["1 A46"]),
+        ("src/a.rs", "//! Past runs (CFG-20,\n//! SD.9).", &["1 CFG-20", "2 SD.9"]),
+        ("tests/it/a.rs", "// a retry (§1.7 line 5), see § 2, S3.20", &["1 §1.7", "1 §", "1 S3.20"]),
+        (
+            "tests/it/a.rs",
+            "assert!(a, \"D11: the same\"); b(\"B4\", \"k D3 k\", \"a late one (D5)\");",
+            &["1 D11", "1 D5"],
+        ),
+        ("tests/it/a.rs", "assert!(a, \"MODEL-18: {n}, PROJ-123\");", &["1 MODEL-18"]),
+        ("tests/it/a.rs", "//! Pauses: seeds 003.", &["1 003"]),
+        ("docs/a.md", "the mode returns (V3), not X12.5 of it", &["1 V3", "1 X12.5"]),
+        ("tests/data/conformance/a.json", "\"rule\": \"CHILD-12\", \"text\": \"L1\"", &["1 CHILD-12"]),
+        ("tests/data/other.json", "CHILD-12", &[]),
+    ];
+    for (path, text, expected) in rows {
+        let found = document_ids::check_document_ids(&[(path.to_string(), text.to_string())], &codes);
+        let expected: Vec<String> = expected
+            .iter()
+            .filter_map(|id| id.split_once(' '))
+            .map(|(line, id)| format!("{path}:{line}: `{id}` is an id of another document: say what it says"))
+            .collect();
+        assert_eq!(found, expected, "{path}: {text}");
+    }
+}
+
+#[test]
+fn paths_on_pages_are_there() {
+    let page = |path: &str, text: &str, exempt: &[Elsewhere]| {
+        let files = [
+            (path, text),
+            ("src/engine/machine.rs", "impl Machine { fn handle() {} }"),
+            ("docs/index.md", ""),
+        ];
+        let files = files.map(|(path, text)| (path.to_owned(), text.to_owned()));
+        let paths = files.clone().map(|(path, _)| path);
+        page_paths::check_page_paths(&files, &paths, exempt)
+    };
+    let rows: &[FileRow<'_>] = &[
+        (
+            "docs/spec/a.md",
+            "`src/engine/machine.rs`, `machine.rs`, `engine/`, `src/{engine,engine}/*.rs`, `a/b or c`",
+            &[],
+        ),
+        ("docs/spec/a.md", "\n`src/engine/old.rs`", &["docs/spec/a.md:2: there is no `src/engine/old.rs`"]),
+        (
+            "docs/glossary.md",
+            "`src/{engine,lost}/machine.rs`",
+            &["docs/glossary.md:1: there is no `src/lost/machine.rs`"],
+        ),
+        ("docs/spec/a.md", "`Machine::handle(now)`, `x.md`", &["docs/spec/a.md:1: there is no `x.md`"]),
+        ("docs/spec/a.md", "`Machine::gone(now)`", &["docs/spec/a.md:1: there is no `Machine::gone(now)`"]),
+        (
+            "docs/spec/a.md",
+            "[a](../index.md#b) [c](index.md) [d](https://x.org/y)",
+            &["docs/spec/a.md:1: there is no `docs/spec/index.md`"],
+        ),
+        ("CONTRIBUTING.md", "[a](docs/index.md), `lost/`", &["CONTRIBUTING.md:1: there is no `lost/`"]),
+        (
+            "src/lib.rs",
+            "//! `engine/lost.rs`\nconst A: &str = \"`lost.rs`\";",
+            &["src/lib.rs:1: there is no `engine/lost.rs`"],
+        ),
+        ("docs/repl.md", "`lost.rs`", &[]),
+    ];
+    for (path, text, expected) in rows {
+        assert_eq!(page(path, text, &[]), *expected, "{path}: {text}");
+    }
+    let exempt: &[Elsewhere] = &[("lost.rs", "an example")];
+    assert_eq!(page("CONTRIBUTING.md", "`lost.rs`", exempt), [""; 0]);
+    let unneeded = ["the exemption of `lost.rs` is no longer needed: an example"];
+    assert_eq!(page("CONTRIBUTING.md", "", exempt), unneeded);
+}
+
+/// Commands, rows of the table, findings.
+type CommandCase<'a> = (&'a [&'a str], &'a [CommandRow], &'a [&'a str]);
+
+#[test]
+fn commands_have_files_and_pages() {
+    let texts = [("src/app/a.rs", "fn show(x: u8) {}"), ("docs/a.md", "`runs show ID`, synthdev why")]
+        .map(|(path, text)| (path.to_owned(), text.to_owned()));
+    let why = ("why", "src/app/a.rs", "show");
+    let show = ("runs show", "src/app/a.rs", "show");
+    let (lost, other) = (("why", "src/app/a.rs", "explain"), ("wh", "src/app/a.rs", "show"));
+    let rows: &[CommandCase<'_>] = &[
+        (&["runs show", "why"], &[why, show], &[]),
+        (&["runs show", "why"], &[show], &["`synthdev why` has no row in the table of command files"]),
+        (&["why"], &[why, show], &["src/app/a.rs: there is no command `synthdev runs show`"]),
+        (&["why"], &[lost], &["src/app/a.rs: `explain` of `synthdev why` is not there"]),
+        (&["wh"], &[other], &["`synthdev wh` is on no page of docs/: explain it there"]),
+    ];
+    for (paths, table, expected) in rows {
+        let paths: Vec<String> = paths.iter().map(|path| path.to_string()).collect();
+        assert_eq!(command_files::check_commands(&paths, table, &texts), *expected, "{paths:?}");
+    }
+    let slash = [("src/tui/slash/a.rs".to_owned(), "name: \"undo\", text: \"/redo\"".to_owned())];
+    let lost = ["no file below src/tui/slash has the name of `/redo` as a text"];
+    assert_eq!(command_files::check_slash_commands(&["undo", "redo"], &slash), lost);
+    assert!(command_files::command_paths().len() > 40);
 }
 
 #[test]

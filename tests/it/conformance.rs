@@ -2,7 +2,7 @@
 //! replies and what must come of them. The files are data that any implementation could run.
 //!
 //! A case: `rule`, `about`, `workflows` (the first is run), `roles` (default: `shared.json`), `extra_roles` (a
-//! role file above them), `replies` per agent, `input` (with `line`: as typed, A46), `files` of the project, texts
+//! role file above them), `replies` per agent, `input` (with `line`: as typed), `files` of the project, texts
 //! `beside` the workflow file (which is `w0.json`), `snapshots: "fail"`, `models` (a catalogue above the shipped
 //! one), `results` (`{tool: [{ok, content, data}]}` of tools that are not run), `answers`, `expect`. `@web` in a
 //! workflow is the address of a server that answers `/status/404` with that status, anything else with the request.

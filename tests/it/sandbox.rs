@@ -12,6 +12,7 @@ mod toolchains;
 
 use std::collections::BTreeMap;
 
+use super::support::skip::skip_sandbox_row;
 use root::{Seen, throw_away_root};
 use row::{Group, Layer, Row};
 
@@ -25,8 +26,7 @@ fn try_layer(layer: Layer) -> Option<BTreeMap<String, Seen>> {
     let found = throw_away_root(&groups, layer);
     if let Err(reason) = &found {
         let rows: usize = groups.iter().map(|group| group.rows(layer).len()).sum();
-        eprintln!("SKIPPED {rows} rows of the escape suite, {layer:?}: {reason}");
-        assert!(std::env::var_os("SYNTHDEV_ESCAPES_REQUIRED").is_none(), "{layer:?}: {reason}");
+        skip_sandbox_row(&format!("{rows} rows of the escape suite, {layer:?}: {reason}"));
     }
     found.ok()
 }

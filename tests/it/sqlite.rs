@@ -107,7 +107,7 @@ fn what_is_written_is_read_by_another_process_while_the_run_goes_on() {
     let failed = run_progress(RunStatus::Failed);
     store.append(&begun.id, &[row(Some(3), "\"ü\"")], Some(&failed)).unwrap();
     let seen = other.find("2k7f9q3mx4tz").unwrap();
-    assert_eq!(seen.progress, failed, "a failed run keeps its path, costs and error (HIST-9)");
+    assert_eq!(seen.progress, failed, "a failed run keeps its path, costs and error");
     assert_eq!((seen.input, seen.project, seen.started), (begun.input, begun.project, Timestamp(5)));
     assert_eq!(other.load(&begun.id).unwrap().1.len(), 4);
 }

@@ -514,7 +514,7 @@ fn a_workflow_from_start_to_end() {
     desk.press_control('o')
         .run_event("r1", run_finished(RunStatus::Completed, Some(json!("The flag is **in**.")), None));
     desk.check_frames("workflow_done");
-    assert_eq!(desk.model.mode(), "role:coder", "the mode returns (WFM-1)");
+    assert_eq!(desk.model.mode(), "role:coder", "the mode returns");
 }
 
 #[test]

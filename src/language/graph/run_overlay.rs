@@ -6,7 +6,7 @@ use synthdev_domain::trace::{RunTrace, StateExit, TraceCounts, TraceScope};
 impl WorkflowGraph {
     /// Puts the trail of a run onto the graph. `part` says whether this is the workflow that was started, or one that
     /// it calls.
-    pub fn overlay_trail(&mut self, trail: &RunTrace, part: TraceScope<'_>) {
+    pub fn overlay_trace(&mut self, trail: &RunTrace, part: TraceScope<'_>) {
         for node in &mut self.nodes {
             let here = trail.is_in(part, &node.name);
             let standing = if here { GraphVisitStatus::Current } else { GraphVisitStatus::Done };

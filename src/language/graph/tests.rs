@@ -319,7 +319,7 @@ Everything that a state can be
 #[test]
 fn no_line_is_wider_than_asked_for() {
     let mut marked = graph();
-    marked.overlay_trail(&trail(), TraceScope::Root);
+    marked.overlay_trace(&trail(), TraceScope::Root);
     for graph in [graph(), marked] {
         for width in [0, 24, 33, 40, 60, 80, 81, 200] {
             for line in draw_terminal(&graph, width) {
@@ -356,7 +356,7 @@ fn trail() -> RunTrace {
 #[test]
 fn a_run_is_seen_on_its_graph() {
     let mut graph = graph();
-    graph.overlay_trail(&trail(), TraceScope::Root);
+    graph.overlay_trace(&trail(), TraceScope::Root);
     let lines = draw_terminal(&graph, 60);
     let text = plain_text(&lines);
     let find = |start: &str| text.lines().find(|line| line.starts_with(start)).unwrap_or_default();
@@ -441,7 +441,7 @@ fn mermaid_lines_have_known_forms() {
     ];
     let forms: Vec<regex::Regex> = forms.iter().map(|form| regex::Regex::new(form).unwrap()).collect();
     let mut marked = graph();
-    marked.overlay_trail(&trail(), TraceScope::Root);
+    marked.overlay_trace(&trail(), TraceScope::Root);
     for graph in [graph(), marked, all_named(NASTY)] {
         let text = mermaid::draw_mermaid(&[(0, graph.clone()), (1, graph)]);
         let mut lines = text.lines();

@@ -1,4 +1,4 @@
-//! A budget in dollars that cannot count an agent's calls, because no price is known for its model (W11, MODEL-9).
+//! A budget in dollars that cannot count an agent's calls, because no price is known for its model (W11).
 
 use std::collections::HashSet;
 

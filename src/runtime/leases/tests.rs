@@ -202,7 +202,7 @@ fn steps_of_a_batch_that_was_let_go_come_one_at_a_time() {
     let mut leases = queue(&[(1, 0, &[]), (2, 0, &[]), (3, 0, &[])]);
     assert_eq!(batch(&mut leases, "a", 9, 0), [1, 2, 3]);
     assert_eq!(leases.expire_leases(at(1_000)).len(), 3);
-    assert_eq!(leases.ownership(2, "a"), LeaseOwnership::Theirs, "a late result counts (D5)");
+    assert_eq!(leases.ownership(2, "a"), LeaseOwnership::Theirs, "a late result counts");
     for id in [4, 5] {
         leases.enqueue(id, 0, &[], LONG).unwrap();
     }

@@ -9,7 +9,7 @@ pub struct SettingRule {
     /// Dotted path in settings.json.
     pub path: &'static str,
     pub value_type: SettingValueType,
-    /// Environment names, the strongest first (SD.7 and our own).
+    /// Environment names, the strongest first (those of other programs and our own).
     pub env: &'static [&'static str],
     /// Command line flags, our own spelling first.
     pub flags: &'static [&'static str],

@@ -60,7 +60,7 @@ fn agent_rows(run: &RunView, agent: &AgentLine, columns: usize, theme: ColorThem
         AgentActivity::Thinks => ("thinks".to_owned(), theme.warning_style()),
         AgentActivity::Writes => ("writes".to_owned(), theme.warning_style()),
         AgentActivity::Runs(tool) => (format!("runs {tool}"), theme.warning_style()),
-        AgentActivity::WaitsFor(tool) => (format!("waits for your yes to {tool}"), theme.human()),
+        AgentActivity::WaitsFor(tool) => (format!("waits for your yes to {tool}"), theme.user_attention()),
     };
     rows.push(PaneRow::new(Line::styled(fit_to_columns(&format!("  {text}"), columns).into_owned(), style)));
 }

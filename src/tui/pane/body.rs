@@ -179,7 +179,7 @@ fn moment_row(
     let style = match row.kind {
         _ if row.is_failed => theme.bad_style(),
         TimelineKind::State | TimelineKind::Begin | TimelineKind::End => theme.accent_style(),
-        TimelineKind::Question | TimelineKind::Approval => theme.human(),
+        TimelineKind::Question | TimelineKind::Approval => theme.user_attention(),
         TimelineKind::Wait | TimelineKind::Retry | TimelineKind::Problem => theme.warning_style(),
         TimelineKind::Model | TimelineKind::Tool | TimelineKind::Snapshot => theme.text(),
     };

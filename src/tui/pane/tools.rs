@@ -86,7 +86,7 @@ fn detail_rows(call: &ToolCallEntry, columns: usize, theme: ColorTheme) -> Vec<P
 
 fn status_mark(status: ToolCallStatus, theme: ColorTheme) -> (char, Style) {
     match status {
-        ToolCallStatus::Asked => ('?', theme.human()),
+        ToolCallStatus::Asked => ('?', theme.user_attention()),
         ToolCallStatus::Allowed | ToolCallStatus::Running => ('…', theme.warning_style()),
         ToolCallStatus::Done => ('✓', theme.good_style()),
         ToolCallStatus::Failed | ToolCallStatus::Refused => ('✗', theme.bad_style()),

@@ -99,7 +99,7 @@ fn start_lookup(
             Box::pin(async move { BackendReply::Shell { command, outcome: told.await } })
         }
         UiCommand::Task(deed) => {
-            let told = backend.apply_task_deed(deed.clone());
+            let told = backend.apply_task_list_command(deed.clone());
             Box::pin(async move { BackendReply::Tasks { command: deed, outcome: told.await } })
         }
         UiCommand::Suggest(number, words) => {

@@ -17,7 +17,7 @@ pub fn exit_message(model: &UiModel) -> Option<String> {
 }
 
 /// A terminal that is gone, or a reader that has left, is no error.
-pub fn print_farewell(line: Option<&str>) {
+pub fn print_exit_message(line: Option<&str>) {
     if let Some(line) = line {
         let _ = writeln!(io::stdout(), "{line}");
     }

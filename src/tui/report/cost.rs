@@ -1,5 +1,4 @@
-//! `/cost`: what the session spent, by model with all parts of the price, by role, agent, state and run (MODEL-11,
-//! SD.9).
+//! `/cost`: what the session spent, by model with all parts of the price, by role, agent, state and run.
 
 use std::fmt::Write as _;
 

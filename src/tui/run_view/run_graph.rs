@@ -48,7 +48,7 @@ impl RunGraphDrawing {
         self.marked_version = version;
         for (at, (graph, _)) in self.graph_sheets.iter_mut().enumerate() {
             let name = graph.workflow.clone();
-            graph.overlay_trail(trail, if at == 0 { TraceScope::Root } else { TraceScope::Called(&name) });
+            graph.overlay_trace(trail, if at == 0 { TraceScope::Root } else { TraceScope::Called(&name) });
         }
         self.current_line = self.find_current();
     }

@@ -113,7 +113,7 @@ pub fn tone_style(tone: ItemTone, theme: ColorTheme) -> Style {
     match tone {
         ItemTone::Plain => theme.text(),
         ItemTone::Dim => theme.dim_style(),
-        ItemTone::Human => theme.human(),
+        ItemTone::Human => theme.user_attention(),
         ItemTone::Accent => theme.accent_style(),
         ItemTone::Good => theme.good_style(),
         ItemTone::Warning => theme.warning_style(),

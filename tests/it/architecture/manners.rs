@@ -3,13 +3,15 @@
 
 use proc_macro2::TokenTree;
 use syn::visit::{self, Visit};
-use syn::{Attribute, ItemMod, Macro, Meta};
+use syn::{Attribute, Expr, ItemMod, Lit, Macro, Meta};
 
 use super::source::{Source, Tree};
 use super::syntax::{flatten_tokens, is_punct, names};
 
 const EMPTY_NAMES: &[&str] = &["util", "utils", "helper", "helpers", "manager", "common", "types", "misc"];
 const UNFINISHED: &[&str] = &["todo", "unimplemented"];
+/// How the reason of an ignored test begins.
+const TIERS: [&str; 2] = ["slow: ", "tool: "];
 
 /// Written in two parts, so that this file does not find itself.
 pub(super) const MACHINE_PATHS: [&str; 2] = [concat!("/wo", "rk/"), concat!("/ro", "ot/")];
@@ -47,6 +49,12 @@ fn starts_there(line: &str, needle: &str) -> bool {
     })
 }
 
+fn has_tier(ignore: &Meta) -> bool {
+    let Meta::NameValue(reason) = ignore else { return false };
+    let Expr::Lit(literal) = &reason.value else { return false };
+    matches!(&literal.lit, Lit::Str(text) if TIERS.iter().any(|tier| text.value().starts_with(tier)))
+}
+
 struct Manners<'a> {
     source: &'a Source,
     findings: Vec<String>,
@@ -76,8 +84,11 @@ impl Manners<'_> {
 
 impl<'ast> Visit<'ast> for Manners<'_> {
     fn visit_attribute(&mut self, attribute: &'ast Attribute) {
-        let Meta::List(list) = &attribute.meta else { return };
         let line = attribute.pound_token.span.start().line;
+        if attribute.path().is_ident("ignore") && !has_tier(&attribute.meta) {
+            self.add_finding(line, "ignore without a tier: `slow: …` or `tool: …`");
+        }
+        let Meta::List(list) = &attribute.meta else { return };
         let nested = list.path.is_ident("cfg_attr");
         for word in ["allow", "expect"] {
             let there = list.path.is_ident(word) || nested && names(&list.tokens, word);

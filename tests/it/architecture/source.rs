@@ -71,22 +71,28 @@ impl Tree {
 
 /// Every file of the package that is text, without what git ignores.
 pub(super) fn texts(root: &Path) -> Vec<(String, String)> {
+    let read = |path: String| {
+        let text = String::from_utf8(std::fs::read(root.join(&path)).ok()?).ok()?;
+        Some((path, text))
+    };
+    paths(root).into_iter().filter_map(read).collect()
+}
+
+/// Every file of the package, without what git ignores.
+pub(super) fn paths(root: &Path) -> Vec<String> {
     let walk = ignore::WalkBuilder::new(root)
         .hidden(false)
         .require_git(false)
         .parents(false)
         .filter_entry(|entry| entry.file_name() != ".git" && entry.file_name() != "target")
         .build();
-    let mut texts: Vec<_> = walk
+    let mut paths: Vec<_> = walk
         .map(|entry| entry.unwrap())
         .filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file()))
-        .filter_map(|entry| {
-            let path = entry.path().strip_prefix(root).unwrap().to_str()?.replace('\\', "/");
-            Some((path, String::from_utf8(std::fs::read(entry.path()).ok()?).ok()?))
-        })
+        .filter_map(|entry| Some(entry.path().strip_prefix(root).unwrap().to_str()?.replace('\\', "/")))
         .collect();
-    texts.sort();
-    texts
+    paths.sort();
+    paths
 }
 
 fn module_for_path(path: &str) -> Option<Module> {

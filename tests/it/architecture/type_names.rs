@@ -10,7 +10,7 @@ use syn::{Block, ItemEnum, ItemStruct, ItemTrait, ItemType};
 use super::source::{Source, Tree};
 
 /// What users and documents call these things.
-const DOMAIN_NOUNS: &[&str] = &[
+pub(super) const DOMAIN_NOUNS: &[&str] = &[
     "Branch",
     "Breakpoint",
     "Budget",
@@ -25,7 +25,7 @@ const DOMAIN_NOUNS: &[&str] = &[
     "Workflow",
 ];
 
-pub(super) fn check_type_names(tree: &Tree) -> Vec<String> {
+pub(super) fn check_type_names(tree: &Tree, nouns: &[&str]) -> Vec<String> {
     let mut places: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for source in tree.sources.iter().filter(|source| source.module.is_some()) {
         let mut types = TypeNames { source, places: &mut places };
@@ -37,9 +37,12 @@ pub(super) fn check_type_names(tree: &Tree) -> Vec<String> {
             let others = places[1..].join(", ");
             found.push(format!("{}: `{name}` is also the name of another type: {others}", places[0]));
         }
-        if word_count(name) < 2 && !DOMAIN_NOUNS.contains(&name.as_str()) {
+        if word_count(name) < 2 && !nouns.contains(&name.as_str()) {
             found.push(format!("{}: `{name}` is one word: say what kind of it", places[0]));
         }
+    }
+    for noun in nouns.iter().filter(|noun| !places.contains_key(**noun)) {
+        found.push(format!("`{noun}` is in the list of domain nouns and is the name of no type"));
     }
     found
 }

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use synthdev::domain::snapshot::RunWorktree;
 
 use super::world::{Ran, World, wait_for, workflow};
+use crate::support::skip::skip_row;
 
 /// A finished run in the history.
 fn world() -> World {
@@ -230,7 +231,7 @@ fn a_full_file_system_holds_the_run_until_it_can_be_recorded() {
     let data = world.data().display().to_string();
     let can = run_under_shell(&world, "unshare -m mount -t tmpfs -o size=400k none \"$2\"", &[&data]);
     if can.code != Some(0) {
-        eprintln!("skipped: no file system can be mounted here: {}", can.stderr);
+        skip_row(&format!("no file system can be mounted: {}", can.stderr));
         return;
     }
     let line = format!(
@@ -311,7 +312,7 @@ fn a_run_that_goes_on_elsewhere_is_left_to_it() {
         &["resume", &id, "--replies", "replies.json", "--share"],
     );
     if apart.stderr.contains("unshare:") {
-        eprintln!("skipped: no process ids of its own can be had here: {}", apart.stderr);
+        skip_row(&format!("no namespace of process ids can be had: {}", apart.stderr));
     } else {
         assert_eq!(apart.code, Some(2), "{}{}", apart.stdout, apart.stderr);
         assert!(apart.stderr.contains("is running in process"), "{}", apart.stderr);

@@ -1,5 +1,4 @@
-//! From nothing to a model: `models`, `doctor`, `config explain`, `configure`, and what is said to bad input (CFG-7,
-//! CFG-8, ERR-13).
+//! From nothing to a model: `models`, `doctor`, `config explain`, `configure`, and the answers to bad input.
 
 use std::os::unix::fs::PermissionsExt;
 

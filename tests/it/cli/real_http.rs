@@ -1,5 +1,5 @@
-//! coder_reviewer against a strict server over real HTTP: what is sent is exactly what the rules say
-//! (acceptance 3; CTX-3, CTX-4, CTX-6, MODEL-4, MODEL-18).
+//! coder_reviewer against a strict server over real HTTP: each request is exactly what the rules of
+//! prompts say, and connections are used again.
 
 use serde_json::{Value, json};
 
@@ -110,7 +110,7 @@ async fn three_review_rounds_send_role_swapped_views_and_nothing_else() {
     // models are asked for at once.
     assert!(
         server.connection_count() <= 2 + server.requested_paths().len(),
-        "MODEL-18: {} connections for {} requests",
+        "{} connections for {} requests",
         server.connection_count(),
         server.requests().len()
     );

@@ -1,4 +1,4 @@
-//! Runs that wait, fail or are left are taken up again (issue-wide: B3 to B9, B15, FSM-20, WFM-13, ERR-12, SNAP-13).
+//! Runs that wait, failed or were interrupted are resumed.
 
 use serde_json::{Value, json};
 
@@ -76,7 +76,7 @@ fn a_token_answers_one_pause_once() {
     let data = World::files(&world.data());
     assert!(
         data.iter().all(|(_, bytes)| !bytes.windows(token.len()).any(|part| part == token.as_bytes())),
-        "B3"
+        "the token is stored as a hash only"
     );
     let refused = |token: &str, results: &str, why: &str| {
         let ran = resume_run(&world, token, &["--results", results]).code(2);
@@ -90,7 +90,7 @@ fn a_token_answers_one_pause_once() {
     let given = "{\"plan\": \"p\", \"size\": 2, \"extra\": true}";
     let done = resume_run(&world, &token, &["--results", given, "--json"]).code(0);
     assert_eq!(done.json()["output"], "p2");
-    assert!(done.stderr.contains("ignored: extra"), "B9: {}", done.stderr);
+    assert!(done.stderr.contains("ignored: extra"), "{}", done.stderr);
     // The same, whatever its order and whatever was not asked for
     for same in [given, "{\"size\": 2, \"other\": [1], \"plan\": \"p\"}"] {
         let again = resume_run(&world, &token, &["--results", same, "--json"]).code(0);

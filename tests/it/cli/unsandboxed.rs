@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::world::{Ran, World};
+use crate::support::skip::{skip_row, skip_sandbox_row};
 
 const NO_LAYER: &str = r#"{"sandbox": {"layer": "none"}, "approvals": {"execute": "allow"}}"#;
 
@@ -87,7 +88,12 @@ fn private_directories_are_explained_as_the_layer_makes_them() {
         world.write_user_file("settings.json", &settings);
         let report = world.run_program(&["sandbox"]).stdout;
         if layer != "none" && !report.contains(&format!("held by: {layer}")) {
-            eprintln!("SKIPPED: {layer} does not work here");
+            let reason = format!("the layer {layer} does not work here");
+            if cfg!(target_os = "linux") {
+                skip_sandbox_row(&reason)
+            } else {
+                skip_row(&reason)
+            }
             continue;
         }
         assert_eq!(report.contains("  /var/tmp (private"), layer == "bubblewrap", "{report}");

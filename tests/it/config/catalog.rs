@@ -1,4 +1,4 @@
-//! CFG-16, A60 and the way from names to programs.
+//! How the catalog is built from layers of files, and the way from names to programs.
 
 use synthdev::domain::model::ModelChoice;
 use synthdev::domain::workflow::StateBody;

@@ -1,4 +1,4 @@
-//! Calls that are not executed are answered, and the run goes on. A34: forced choices.
+//! Calls that are not executed are answered, and the run goes on. Forced choices of a tool.
 
 use synthdev::domain::model::ToolChoice;
 

@@ -178,5 +178,5 @@ fn outputs_without_a_place_stand_under_their_names() {
     let outputs = PauseSpec { required_outputs: owned_names(&["a"]), ..pause(PauseKind::Outputs) };
     let start = state("start", StateBody::Pause(outputs), 1);
     let expected = ["enter start", "ask well?", r#"set {"a":"plan"}"#, "enter stop", "end completed"];
-    check_story("B9", vec![workflow(vec![start])], true, vec![text("plan")], &expected);
+    check_story("outputs", vec![workflow(vec![start])], true, vec![text("plan")], &expected);
 }

@@ -1,4 +1,4 @@
-//! What a retry does again, and what it must not (FSM-17, §1.1 line 5).
+//! What a retry does again, and what it must not.
 
 use super::*;
 use synthdev::domain::tool::{ToolRisk, ToolSpec};

@@ -1,4 +1,4 @@
-//! Model calls that the client makes: seed 001, rules C1 to C12.
+//! Model calls that the client makes.
 
 use std::collections::BTreeSet;
 
@@ -67,7 +67,6 @@ fn the_call_that_needs_a_model_returns_the_request_and_goes_on_with_the_answer()
     same["expiresInSeconds"] = told["expiresInSeconds"].clone();
     assert_eq!(same, told);
 
-    // S1.12 and S1.22
     let data = json!({"text": "Bonjour", "usage": {"inputTokens": 10, "outputTokens": 5}});
     let mut answer = success_response(&id, data);
     answer["projectRoot"] = json!(world.project().canonicalize().unwrap());
@@ -446,6 +445,6 @@ async fn one_workflow_asks_a_server_the_client_s_model_and_the_client() {
     let expected =
         json!({"api": "from the server", "agent": "from the client's model", "word": "from the client"});
     assert_eq!(told["output"], expected, "{told}");
-    assert_eq!(server.requests().len(), 1, "CFG-19: nobody else was asked");
+    assert_eq!(server.requests().len(), 1, "no other server was asked");
     client.close_client();
 }

@@ -1,4 +1,4 @@
-//! Tokens and the time that they last: B3 to B6, and what a workflow says for the case that nobody answers.
+//! Tokens and the time that they last, and what a workflow does when no answer comes.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Clients of npm that none of us wrote. Only with `SYNTHDEV_SLOW_TESTS` set, and where npm can install them.
+//! Clients of npm that were written elsewhere, from their registry.
 
 use std::fs;
 use std::io::Write;
@@ -10,25 +10,24 @@ use serde_json::{Map, Value, json};
 use super::super::cli::world::{World, talk_workflow};
 use super::flows::{asking_workflow, quick_workflow, slow_workflow, ticket_workflow, world};
 use super::web::Web;
+use crate::support::skip::require_programs;
 
 const SCRIPT: &str = include_str!("official.mjs");
 const PROXY: &str = include_str!("proxy.mjs");
 const OURS: [&str; 6] =
     ["--provider", "agentllm", "--smart-provider", "agentllm", "--fast-provider", "agentllm"];
 
-/// A directory with these packages and a Node that is new enough for them, if that can be had.
-fn install_packages(packages: &[&str]) -> Option<tempfile::TempDir> {
-    std::env::var_os("SYNTHDEV_SLOW_TESTS")?;
+/// A directory with these packages and a Node that is new enough for them.
+fn install_packages(packages: &[&str]) -> tempfile::TempDir {
+    require_programs(&["npm", "node"], "nodejs and npm");
     let home = tempfile::tempdir().unwrap();
     fs::write(home.path().join("package.json"), "{\"private\": true}").unwrap();
     let mut command = Command::new("npm");
     command.args(["install", "--no-audit", "--no-fund", "node@22"]).args(packages).current_dir(home.path());
-    let done = command.stdout(Stdio::null()).stderr(Stdio::null()).status();
-    let there = done.is_ok_and(|status| status.success());
-    if !there {
-        println!("skipped: npm cannot install {packages:?} here");
-    }
-    there.then_some(home)
+    let done = command.stdin(Stdio::null()).output().unwrap();
+    let words = String::from_utf8_lossy(&done.stderr);
+    assert!(done.status.success(), "npm cannot install {packages:?}: make its registry reachable:\n{words}");
+    home
 }
 
 /// A program of the packages.
@@ -58,8 +57,9 @@ fn variables(world: &World) -> String {
 }
 
 #[test]
+#[ignore = "tool: needs node and npm, and the registry of npm"]
 fn the_package_of_typescript_gets_on_with_us_both_ways() {
-    let Some(home) = install_packages(&["@modelcontextprotocol/sdk@1"]) else { return };
+    let home = install_packages(&["@modelcontextprotocol/sdk@1"]);
     fs::write(home.path().join("official.mjs"), SCRIPT).unwrap();
     for http in [false, true] {
         let world = world(&[ticket_workflow(), slow_workflow(), talk_workflow()]);
@@ -117,8 +117,9 @@ impl Drop for Proxy {
 }
 
 #[test]
+#[ignore = "tool: needs node and npm, and the registry of npm"]
 fn the_inspector_lists_and_calls() {
-    let Some(home) = install_packages(&["@modelcontextprotocol/inspector@0.15.0"]) else { return };
+    let home = install_packages(&["@modelcontextprotocol/inspector@0.15.0"]);
     let world = world(&[quick_workflow()]);
     let web = Web::start_server(&world, &[]);
     let proxy = Proxy::start_proxy(home.path(), &web);
@@ -183,8 +184,9 @@ const NOT_OURS: [&str; 3] = [
 ];
 
 #[test]
+#[ignore = "tool: needs node and npm, and the registry of npm"]
 fn the_public_conformance_suite_finds_nothing() {
-    let Some(home) = install_packages(&["@modelcontextprotocol/conformance@0.2.0-alpha.12"]) else { return };
+    let home = install_packages(&["@modelcontextprotocol/conformance@0.2.0-alpha.12"]);
     // what the suite calls: one that asks its user, one that has something to tell
     let asks = asking_workflow("test_streaming_elicitation", &json!({"kind": "text"}));
     let mut tells = quick_workflow();

@@ -185,10 +185,14 @@ fn rows() -> impl Strategy<Value = Vec<(usize, Vec<Change>)>> {
     prop::collection::vec(one, 1..12)
 }
 
-/// Many times as many where slow tests are wanted.
+/// `FUZZ_FACTOR` times as many.
 fn test_runner(cases: u32) -> TestRunner {
-    let cases = if std::env::var_os("SYNTHDEV_SLOW_TESTS").is_some() { cases * 50 } else { cases };
-    TestRunner::new(Config { cases, failure_persistence: None, ..Config::default() })
+    let factor = std::env::var("FUZZ_FACTOR").ok().and_then(|text| text.parse().ok());
+    TestRunner::new(Config {
+        cases: cases * factor.unwrap_or(1),
+        failure_persistence: None,
+        ..Config::default()
+    })
 }
 
 #[test]

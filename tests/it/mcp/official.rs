@@ -1,4 +1,4 @@
-//! A client that none of us wrote. Only with `SYNTHDEV_SLOW_TESTS` set, and where Python can install the package `mcp`.
+//! A client that was written elsewhere: the Python package `mcp`, from its registry.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -7,19 +7,16 @@ use std::process::{Command, Stdio};
 use serde_json::{Value, json};
 
 use super::flows::{ticket_workflow, world};
+use crate::support::skip::require_programs;
 
 const SCRIPT: &str = include_str!("official.py");
 
 #[test]
+#[ignore = "tool: needs python3 with venv and pip, and the registry of Python packages"]
 fn the_package_mcp_gets_on_with_us() {
-    if std::env::var_os("SYNTHDEV_SLOW_TESTS").is_none() {
-        return;
-    }
+    require_programs(&["python3"], "python3 and python3-venv");
     let home = tempfile::tempdir().unwrap();
-    let Some(python) = python(home.path()) else {
-        println!("skipped: the package mcp cannot be installed here");
-        return;
-    };
+    let python = install_python_package(home.path());
     let script = home.path().join("official.py");
     std::fs::write(&script, SCRIPT).unwrap();
     // with a handshake, without one, and whatever the package thinks best
@@ -54,13 +51,20 @@ fn the_package_mcp_gets_on_with_us() {
     }
 }
 
-/// A Python of its own with the package, if that can be had.
-fn python(home: &Path) -> Option<PathBuf> {
-    let worked = |command: &mut Command| {
-        command.stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok_and(|status| status.success())
+/// A Python of its own with the package.
+fn install_python_package(home: &Path) -> PathBuf {
+    let run = |command: &mut Command, advice: &str| {
+        let done = command.stdin(Stdio::null()).output().unwrap();
+        let words = [done.stdout, done.stderr].concat();
+        assert!(done.status.success(), "{advice}:\n{}", String::from_utf8_lossy(&words));
     };
     let bin = home.join("venv/bin");
-    let made = worked(Command::new("python3").args(["-m", "venv"]).arg(home.join("venv")));
-    let installed = made && worked(Command::new(bin.join("pip")).args(["install", "-q", "mcp>=2,<3"]));
-    installed.then(|| bin.join("python"))
+    let make = &mut Command::new("python3");
+    run(make.args(["-m", "venv"]).arg(home.join("venv")), "python3 makes no venv: install python3-venv");
+    let install = &mut Command::new(bin.join("pip"));
+    run(
+        install.args(["install", "-q", "mcp>=2,<3"]),
+        "pip cannot install mcp>=2,<3: make its registry reachable",
+    );
+    bin.join("python")
 }

@@ -1,4 +1,4 @@
-//! Workflows that wait for their caller, and its answers: seeds 000 and 003, rules B1 to B16.
+//! Workflows that wait for their caller, and its answers.
 
 use std::thread;
 use std::time::Duration;
@@ -54,7 +54,6 @@ fn and_s0_5_a_workflow_asks_and_goes_on_with_the_results() {
             "message": "Do what the prompt says, then call resume_workflow with this resumeToken and results: ticketKey, ticketUrl",
         })
     );
-    // S0.16
     let told = client.call_tool("resume_workflow", json!({"resumeToken": token, "results": results()}));
     let output = json!({"ticketKey": "PROJ-123", "ticketUrl": "https://jira/browse/PROJ-123", "count": 1});
     assert_eq!(
@@ -196,7 +195,7 @@ fn unknown_and_expired_tokens_have_one_text_and_two_codes() {
     );
     assert_eq!(late["error"]["workflowId"], told["workflowId"]);
     let log = std::fs::read_to_string(world.data().join("synthdev.log")).unwrap();
-    assert!(log.contains("a token expires in"), "S3.20: {log}");
+    assert!(log.contains("a token expires in"), "{log}");
     // the run still waits
     let again = client.call_tool("get_workflow_status", json!({"workflowId": told["workflowId"]}));
     let told =

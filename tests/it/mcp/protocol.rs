@@ -113,7 +113,7 @@ fn workflows_are_tools_and_what_looks_after_them_is_there() {
             "ticket"
         ]
     );
-    // S0.18, to the letter
+    // scripts of clients rely on these words
     assert_eq!(tools[2]["description"], "Resume a paused workflow with results from LLM task");
     assert_eq!(tools[2]["inputSchema"]["required"], json!(["resumeToken", "results"]));
     assert_eq!(

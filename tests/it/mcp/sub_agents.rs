@@ -1,4 +1,4 @@
-//! Sub-agents that work through a run's tasks step by step: seed 004, rules D1 to D20.
+//! Sub-agents that work through a run's tasks step by step.
 
 mod acks;
 mod batches;
@@ -111,7 +111,6 @@ fn to_s4_6_a_task_is_worked_through_step_by_step() {
     let ids = tasks(&told);
     assert_eq!(ids.len(), 2, "{told}");
     let id = &ids[0];
-    // S4.3, S4.4
     let first = next_step(&mut client, id);
     let step = first["step"].clone();
     assert_eq!(
@@ -120,8 +119,7 @@ fn to_s4_6_a_task_is_worked_through_step_by_step() {
             "step_id": step["step_id"], "type": "shell", "parameters": {"command": "check", "args": ["a"]},
             "timeout": 300, "state": "start", "attempt": 1, "state_version": 0}})
     );
-    assert_eq!(next_step(&mut client, id), first, "SUBA-3: the same step until it is submitted");
-    // S4.6
+    assert_eq!(next_step(&mut client, id), first, "the same step until it is submitted");
     let state = client.call_tool("get_workflow_state", json!({"workflow_id": id}));
     assert_eq!(
         state,
@@ -130,7 +128,6 @@ fn to_s4_6_a_task_is_worked_through_step_by_step() {
                          "is_first": true, "is_last": false},
                "completed_steps": [], "remaining_steps": 1})
     );
-    // S4.5
     let ran = json!({"stdout": "yes", "stderr": "", "exit_code": 0});
     assert_eq!(submit_step(&mut client, id, &step, &ran), json!({"status": "accepted"}));
     let second = next_step(&mut client, id);
@@ -145,7 +142,7 @@ fn to_s4_6_a_task_is_worked_through_step_by_step() {
     // Set_state, the condition and the return are the server's
     let complete = json!({"status": "complete", "final_result": "a:yes:good"});
     assert_eq!(next_step(&mut client, id), complete);
-    assert_eq!(next_step(&mut client, id), complete, "D11");
+    assert_eq!(next_step(&mut client, id), complete, "the same result each time");
     let state = client.call_tool("get_workflow_state", json!({"workflow_id": id}));
     assert_eq!(
         (&state["current_step"], &state["remaining_steps"], &state["completed_steps"]),
@@ -165,7 +162,7 @@ fn to_s4_6_a_task_is_worked_through_step_by_step() {
     assert_eq!(
         (&told["status"], &told["output"]),
         (&json!("completed"), &json!(["a:yes:good", "skipped 1"])),
-        "D19: by position; {told}"
+        "results stand by position: {told}"
     );
     client.close_client();
 }

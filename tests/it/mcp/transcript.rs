@@ -52,14 +52,14 @@ impl Transcript {
         Self { world: Box::new(world), flags, capabilities: json!({}), text: text.to_owned() }
     }
 
-    /// It is what happens, and the same happens whenever the server is killed (every place on its own where slow tests
-    /// are wanted).
+    /// It is what happens, and the same happens whenever the server is killed (the first
+    /// `MCP_KILLS` places also on their own).
     #[track_caller]
     pub fn check_transcript(&self) {
         let undisturbed = self.play_transcript(Kill::Never);
         let kinds: [fn(At) -> Kill; 3] = [Kill::Heard, Kill::Unheard, Kill::Working];
-        let slow = std::env::var_os("SYNTHDEV_SLOW_TESTS").is_some();
-        let single = (0..undisturbed.len()).filter(|_| slow).map(Some);
+        let alone = std::env::var("MCP_KILLS").ok().and_then(|text| text.parse().ok());
+        let single = (0..undisturbed.len()).take(alone.unwrap_or(0)).map(Some);
         for at in single.chain([None]) {
             for kind in kinds {
                 let kill = kind(at);

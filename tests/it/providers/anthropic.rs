@@ -227,7 +227,7 @@ async fn keys_versions_and_connections_are_as_the_protocol_wants_them() {
     let requests = server.requests();
     let keys: Vec<_> = requests.iter().map(|one| one.headers.get("x-api-key").map(String::as_str)).collect();
     assert_eq!(keys, [Some(KEY), Some(KEY), Some(KEY), None]);
-    assert_eq!(server.connection_count(), 1, "MODEL-18");
+    assert_eq!(server.connection_count(), 1, "one connection for all requests");
     assert!(
         requests
             .iter()

@@ -1,5 +1,4 @@
-//! Whatever a conversation looks like, the strict server of each protocol takes the request that is made of it (CTX-4,
-//! CTX-10).
+//! Whatever a conversation looks like, the strict server of each protocol takes the request that is made of it.
 
 use proptest::prelude::*;
 use serde_json::json;

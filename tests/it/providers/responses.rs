@@ -148,7 +148,7 @@ async fn keys_and_connections_are_as_the_protocol_wants_them() {
     let bearer = Some(format!("Bearer {KEY}"));
     assert_eq!(keys, [bearer.clone(), bearer, None]);
     assert!(requests.iter().all(|one| one.path == "/v1/responses"));
-    assert_eq!(server.connection_count(), 1, "MODEL-18");
+    assert_eq!(server.connection_count(), 1, "one connection for all requests");
 }
 
 /// Summaries are for verified organisations, sealed thoughts for whoever sealed them: without them it still goes on.

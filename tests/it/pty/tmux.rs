@@ -1,5 +1,4 @@
-//! Inside tmux: it draws, hears of sizes, goes on while nobody looks, and nothing is left when tmux goes away. Without
-//! tmux these say so and pass.
+//! Inside tmux: it draws, hears of sizes, goes on while nobody looks, and nothing is left when tmux goes away.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,6 +6,8 @@ use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
+
+use crate::support::skip::require_programs;
 
 /// Only there to end a failing test.
 const BOUND: Duration = Duration::from_secs(10);
@@ -17,12 +18,9 @@ struct Tmux {
 }
 
 impl Tmux {
-    /// The product, in an empty project. `None`: there is no tmux here.
-    fn start_product(arguments: &str) -> Option<Self> {
-        if Command::new("tmux").arg("-V").output().is_err() {
-            println!("skipped: there is no tmux here");
-            return None;
-        }
+    /// The product, in an empty project.
+    fn start_product(arguments: &str) -> Self {
+        require_programs(&["tmux"], "tmux");
         let tmux = Self { home: tempfile::tempdir().unwrap() };
         let project = tmux.home.path().join("project");
         fs::create_dir_all(&project).unwrap();
@@ -41,7 +39,7 @@ impl Tmux {
             &project,
             &command,
         ]);
-        Some(tmux)
+        tmux
     }
 
     fn run_command(&self, arguments: &[&str]) -> Output {
@@ -116,8 +114,9 @@ impl Drop for Tmux {
 }
 
 #[test]
+#[ignore = "tool: needs tmux"]
 fn a_workflow_in_a_window_of_tmux() {
-    let Some(tmux) = Tmux::start_product("demo") else { return };
+    let tmux = Tmux::start_product("demo");
     tmux.wait_for("coder to change files: write_file?");
     tmux.press_keys(&["y"]);
     tmux.wait_for("coder to execute: execute_terminal?");
@@ -153,8 +152,9 @@ fn a_workflow_in_a_window_of_tmux() {
 }
 
 #[test]
+#[ignore = "tool: needs tmux"]
 fn a_large_buffer_is_pasted() {
-    let Some(tmux) = Tmux::start_product("") else { return };
+    let tmux = Tmux::start_product("");
     tmux.wait_for("Set up a model");
     tmux.press_keys(&["Escape"]);
     tmux.wait_for("nothing was changed");
@@ -168,9 +168,10 @@ fn a_large_buffer_is_pasted() {
 }
 
 #[test]
+#[ignore = "tool: needs tmux"]
 fn nothing_is_left_when_tmux_goes_away() {
     for (prepare, wait) in [(&["y"][..], "execute_terminal?"), (&[][..], "write_file?")] {
-        let Some(tmux) = Tmux::start_product("demo") else { return };
+        let tmux = Tmux::start_product("demo");
         tmux.wait_for("write_file?");
         if !prepare.is_empty() {
             tmux.press_keys(prepare);
@@ -181,7 +182,7 @@ fn nothing_is_left_when_tmux_goes_away() {
         tmux.assert_nothing_left();
     }
     // with a command of its own at work
-    let Some(tmux) = Tmux::start_product("") else { return };
+    let tmux = Tmux::start_product("");
     tmux.wait_for("Set up a model");
     tmux.press_keys(&["Escape"]);
     tmux.wait_for("nothing was changed");
@@ -194,8 +195,9 @@ fn nothing_is_left_when_tmux_goes_away() {
 
 /// Nobody looks for a while; whoever comes back sees what happened meanwhile.
 #[test]
+#[ignore = "tool: needs tmux"]
 fn it_goes_on_while_nobody_looks() {
-    let Some(tmux) = Tmux::start_product("demo") else { return };
+    let tmux = Tmux::start_product("demo");
     tmux.wait_for("write_file?");
     let directory = tmux.home.path().display().to_string();
     let attach = |home: &str| {

@@ -22,7 +22,7 @@ use self::watched::Tree;
 
 /// Restored steps of each recorded run; four runs.
 const TIMES: usize = 50;
-/// One of so many goes on to its end; all of them with `SYNTHDEV_SLOW_TESTS` set.
+/// One of so many goes on to its end.
 const GO_ON: usize = 3;
 
 /// A run as it was the first time.
@@ -199,15 +199,14 @@ impl Stage {
     }
 }
 
-/// `unordered`: branches go on beside each other.
-async fn check_all_travels(recorded: Recorded, seed: u64, unordered: bool) {
+/// `unordered`: branches go on beside each other. `go_on`: one of so many goes on to its end.
+async fn check_all_travels(recorded: Recorded, seed: u64, unordered: bool, go_on: usize) {
     let mut stage = Stage::new(&recorded.replies);
     let original = Original::record_run(&mut stage, &recorded).await;
-    let every = std::env::var_os("SYNTHDEV_SLOW_TESTS").is_some();
     let mut luck = Luck(seed);
     for time in 0..TIMES {
         let step = &original.steps[luck.random_below(original.steps.len())];
-        let on = every || time % GO_ON == 0;
+        let on = time % go_on == 0;
         // inside of branches it goes back as a whole, or without its files; then what a branch had done by then does
         // not come back, and it goes on elsewhere
         let whole = step.within.is_some() && luck.random_below(2) == 0;
@@ -252,20 +251,29 @@ async fn check_all_travels(recorded: Recorded, seed: u64, unordered: bool) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn any_step_of_a_linear_run() {
-    check_all_travels(recorded::linear_program(), 1, false).await;
+    check_all_travels(recorded::linear_program(), 1, false, GO_ON).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn any_step_of_a_loop() {
-    check_all_travels(recorded::looping_program(), 2, false).await;
+    check_all_travels(recorded::looping_program(), 2, false, GO_ON).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn any_step_of_children() {
-    check_all_travels(recorded::nested_program(), 3, false).await;
+    check_all_travels(recorded::nested_program(), 3, false, GO_ON).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn any_step_around_and_inside_of_branches() {
-    check_all_travels(recorded::parallel_program(), 4, true).await;
+    check_all_travels(recorded::parallel_program(), 4, true, GO_ON).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "slow: every restored step goes on to its end"]
+async fn every_step_goes_on_to_its_end() {
+    check_all_travels(recorded::linear_program(), 1, false, 1).await;
+    check_all_travels(recorded::looping_program(), 2, false, 1).await;
+    check_all_travels(recorded::nested_program(), 3, false, 1).await;
+    check_all_travels(recorded::parallel_program(), 4, true, 1).await;
 }

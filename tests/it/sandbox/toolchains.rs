@@ -1,4 +1,4 @@
-//! The sandbox is not in the way of ordinary work. Only with `SYNTHDEV_SLOW_TESTS` set, and where the tools are installed.
+//! The sandbox is not in the way of ordinary work with the toolchains of a machine.
 
 use std::fs;
 use std::path::Path;
@@ -6,43 +6,48 @@ use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
-/// A program that must be there, what needs the network, and a command that succeeds.
+use crate::support::skip::require_programs;
+
+/// What needs the network, and a command that succeeds.
 struct Work {
-    program: &'static str,
     network: bool,
     command: &'static str,
 }
 
-const fn work(program: &'static str, command: &'static str) -> Work {
-    Work { program, network: false, command }
+const fn work(command: &'static str) -> Work {
+    Work { network: false, command }
 }
 
-const fn online(program: &'static str, command: &'static str) -> Work {
-    Work { program, network: true, command }
+const fn online(command: &'static str) -> Work {
+    Work { network: true, command }
 }
 
-const WORKS: &[Work] = &[
-    work("git", "git status"),
-    work("git", "echo new >new && git add -A && git commit -q -m second && git log --oneline"),
-    work(
-        "git",
-        "git switch -q -c side && echo more >>README.md && git commit -q -a -m third && git switch -q main",
-    ),
-    work("git", "echo stashed >>README.md && git stash && git stash pop && git checkout README.md"),
-    work("git", "git merge -q side && git branch -d side && git gc -q && git fsck"),
-    work("cargo", "cd crate && cargo build --offline"),
-    work("cargo", "cd crate && cargo test --offline && cargo run --offline"),
-    work("make", "make"),
-    work("npm", "cd package && npm install ../local && node -e 'require(\"local\")'"),
-    online("npm", "cd package && npm install left-pad@1.3.0 && node -e 'require(\"left-pad\")'"),
-    work("python3", "python3 -m pytest -q test_it.py || python3 -m unittest -q test_it"),
-    work(
-        "python3",
-        "python3 -m venv venv && venv/bin/python -c 'import sys; assert sys.prefix != sys.base_prefix'",
-    ),
-    online("python3", "venv/bin/pip install -q six && venv/bin/python -c 'import six'"),
-    work("go", "cd module && go build ./... && go test ./..."),
+const GIT_AND_MAKE: &[Work] = &[
+    work("git status"),
+    work("echo new >new && git add -A && git commit -q -m second && git log --oneline"),
+    work("git switch -q -c side && echo more >>README.md && git commit -q -a -m third && git switch -q main"),
+    work("echo stashed >>README.md && git stash && git stash pop && git checkout README.md"),
+    work("git merge -q side && git branch -d side && git gc -q && git fsck"),
+    work("make"),
 ];
+
+const CARGO: &[Work] = &[
+    work("cd crate && cargo build --offline"),
+    work("cd crate && cargo test --offline && cargo run --offline"),
+];
+
+const NPM: &[Work] = &[
+    work("cd package && npm install ../local && node -e 'require(\"local\")'"),
+    online("cd package && npm install left-pad@1.3.0 && node -e 'require(\"left-pad\")'"),
+];
+
+const PYTHON: &[Work] = &[
+    work("python3 -m pytest -q test_it.py || python3 -m unittest -q test_it"),
+    work("python3 -m venv venv && venv/bin/python -c 'import sys; assert sys.prefix != sys.base_prefix'"),
+    online("venv/bin/pip install -q six && venv/bin/python -c 'import six'"),
+];
+
+const GO: &[Work] = &[work("cd module && go build ./... && go test ./...")];
 
 fn files() -> [(&'static str, &'static str); 12] {
     [
@@ -65,12 +70,6 @@ fn files() -> [(&'static str, &'static str); 12] {
         ("module/main.go", "package main\n\nfunc main() {}\n"),
         ("module/main_test.go", "package main\n\nimport \"testing\"\n\nfunc TestIt(t *testing.T) {}\n"),
     ]
-}
-
-fn is_there(program: &str) -> bool {
-    let looked =
-        Command::new("sh").args(["-c", &format!("command -v {program}")]).stdout(Stdio::null()).status();
-    looked.is_ok_and(|status| status.success())
 }
 
 /// The real toolchains, a home directory of its own for the rest.
@@ -141,20 +140,15 @@ fn answers(world: &Path, works: &[&Work], network: bool) -> Vec<String> {
     finished.map(|event| event["content"].as_str().unwrap_or_default().to_owned()).collect()
 }
 
-#[test]
-fn toolchains_work_in_the_default_policy() {
-    if std::env::var_os("SYNTHDEV_SLOW_TESTS").is_none() {
-        return;
-    }
+fn check_toolchain(programs: &[&str], packages: &str, works: &[Work]) {
+    require_programs(programs, packages);
     let world = tempfile::tempdir().unwrap();
     prepare(world.path());
     let mut faults = Vec::new();
     for network in [false, true] {
-        let works: Vec<&Work> = WORKS.iter().filter(|work| work.network == network).collect();
-        let (works, missing): (Vec<&Work>, Vec<&Work>) =
-            works.into_iter().partition(|work| is_there(work.program));
-        for work in missing {
-            eprintln!("SKIPPED: {} is not installed: {}", work.program, work.command);
+        let works: Vec<&Work> = works.iter().filter(|work| work.network == network).collect();
+        if works.is_empty() {
+            continue;
         }
         let answers = answers(world.path(), &works, network);
         assert_eq!(answers.len(), works.len(), "{answers:#?}");
@@ -165,4 +159,34 @@ fn toolchains_work_in_the_default_policy() {
         }
     }
     assert!(faults.is_empty(), "{}", faults.join("\n\n"));
+}
+
+#[test]
+#[ignore = "tool: needs git and make"]
+fn git_and_make_work() {
+    check_toolchain(&["git", "make"], "git and make", GIT_AND_MAKE);
+}
+
+#[test]
+#[ignore = "tool: needs cargo and a linker"]
+fn cargo_works() {
+    check_toolchain(&["cargo", "cc"], "Rust (https://rustup.rs) and a C compiler", CARGO);
+}
+
+#[test]
+#[ignore = "tool: needs node and npm, and the registry of npm"]
+fn npm_works() {
+    check_toolchain(&["npm", "node"], "nodejs and npm", NPM);
+}
+
+#[test]
+#[ignore = "tool: needs python3 with venv and pip, and the registry of Python packages"]
+fn python_works() {
+    check_toolchain(&["python3"], "python3 and python3-venv", PYTHON);
+}
+
+#[test]
+#[ignore = "tool: needs go"]
+fn go_works() {
+    check_toolchain(&["go"], "golang-go (https://go.dev)", GO);
 }

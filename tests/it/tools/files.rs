@@ -93,7 +93,7 @@ async fn writing() {
     project.expect_success("write_file", write("run.sh", "new"), "overwritten").await;
     let kept = std::fs::metadata(project.root().join("run.sh")).unwrap().permissions().mode();
     assert_eq!(kept & 0o777, 0o751, "the mode is kept");
-    assert_eq!(project.list_paths(), before, "no temporary files (ERR-17)");
+    assert_eq!(project.list_paths(), before, "no temporary files");
     project
         .expect_success("write_file", write("p/q/r.txt", ""), r#""created_directories":["p","p/q"]"#)
         .await;
@@ -148,7 +148,7 @@ async fn editing_by_exact_text() {
     project.expect_failure("edit_file", edit("a", "fn a", "fn a"), "the same as the old").await;
     project.expect_failure("edit_file", edit("none", "a", "b"), "it does not exist").await;
     project.expect_failure("edit_file", json!({"file_path": "a", "old_text": "x"}), "not a mixture").await;
-    assert_eq!(project.text("a"), original, "a refused edit leaves the file untouched (TOOL-8)");
+    assert_eq!(project.text("a"), original, "a refused edit leaves the file untouched");
     let outcome =
         project.expect_success("edit_file", edit("a", "fn a() {\n    x();", "fn a() {"), "\"line\":1").await;
     assert_eq!(

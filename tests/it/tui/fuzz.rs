@@ -2,7 +2,7 @@
 //! panics; what was typed stays; places stay inside of what they point at; nothing on screen steers a terminal; what is
 //! drawn over the last frame is what a new screen would show.
 //!
-//! A few hundred steps in the normal tests, a hundred times as many with `SYNTHDEV_SLOW_TESTS` set.
+//! A few hundred steps in the usual tests, `FUZZ_FACTOR` times as many with that variable.
 
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
@@ -22,9 +22,10 @@ use super::archive::{many_rows, run_details};
 use super::panes::{data_changed, definition_message, graph, states, tool, tool_done};
 use super::*;
 
-/// With the slow tests a hundred times as many.
+/// `FUZZ_FACTOR` times as many.
 pub(super) fn cases(few: u32) -> u32 {
-    if std::env::var_os("SYNTHDEV_SLOW_TESTS").is_some() { few * 100 } else { few }
+    let factor = std::env::var("FUZZ_FACTOR").ok().and_then(|text| text.parse().ok());
+    few * factor.unwrap_or(1)
 }
 
 #[derive(Clone, Debug)]

@@ -157,10 +157,11 @@ fn letters(text: &str) -> Vec<char> {
     letters
 }
 
-/// With the slow tests a hundred times as many.
+/// `FUZZ_FACTOR` times as many.
 #[expect(clippy::disallowed_methods, reason = "tests alone ask how long they may take")]
 fn cases(few: u32) -> u32 {
-    if std::env::var_os("SYNTHDEV_SLOW_TESTS").is_some() { few * 100 } else { few }
+    let factor = std::env::var("FUZZ_FACTOR").ok().and_then(|text| text.parse().ok());
+    few * factor.unwrap_or(1)
 }
 
 proptest! {

@@ -141,7 +141,7 @@ fn run_line(
     now: Timestamp,
     theme: ColorTheme,
 ) -> Line<'static> {
-    let mut spans = vec![Span::styled(if marked { "◆ " } else { "  " }, theme.human())];
+    let mut spans = vec![Span::styled(if marked { "◆ " } else { "  " }, theme.user_attention())];
     let mut add = |shown: bool, text: String, wide: usize, right: bool, style: Style| {
         if shown {
             let text = fit_to_columns(&text, wide).into_owned();

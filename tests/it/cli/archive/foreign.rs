@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::super::world::{World, workflow};
 use super::list_runs;
 use crate::support::model_server::{Behaviour, ModelServer};
+use crate::support::skip::skip_sandbox_row;
 
 const KEY: &str = "sk-of-this-place-4711";
 
@@ -83,6 +84,8 @@ async fn an_imported_run_asks_here_and_is_allowed_here() {
     if there.run_program(&["sandbox", "--json"]).code(0).json()["layer"] == "bubblewrap" {
         there.run_program(&["resume", run, "--results", "go", "--yes"]).code(0);
         assert_eq!(there.read_file("made.txt"), "done\nreached\n", "the port is open where it was declared");
+    } else {
+        skip_sandbox_row("bubblewrap, which opens declared ports, does not work here");
     }
     assert_eq!((ours.requests().len(), asked_text(&ours).contains(KEY)), (2, true));
 }

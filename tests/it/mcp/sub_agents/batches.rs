@@ -97,7 +97,7 @@ fn play_to_end(client: &mut Client, more: &Value) -> (usize, Vec<Value>, Value) 
             "complete" => break,
             _ => calls += 1,
         }
-        assert_eq!(ask_steps(client, &id, more), told, "D1: the same until it is submitted");
+        assert_eq!(ask_steps(client, &id, more), told, "the same until it is submitted");
         let got = steps(&told);
         let worker = more["worker_id"].as_str().unwrap_or_default();
         let said = submit_results(client, &id, worker, &all_done(&got), &json!({}));
@@ -139,7 +139,11 @@ fn a_batch_is_one_workers_and_stays_so() {
     let first = take_steps(&mut client, &id, "one", 3);
     let other = take_steps(&mut client, &id, "other", 50);
     let given = first.iter().chain(&other).map(|step| text(&step["parameters"]["args"][0]));
-    assert_eq!(given.collect::<BTreeSet<_>>(), ["a", "b", "c", "d", "e"].map(str::to_owned).into(), "D15");
+    assert_eq!(
+        given.collect::<BTreeSet<_>>(),
+        ["a", "b", "c", "d", "e"].map(str::to_owned).into(),
+        "each step once"
+    );
     assert!(first.iter().all(|step| step["attempt"] == 1 && step["timeout"] == 300), "{first:?}");
     // Whatever is asked, it is of what one has
     assert_eq!(take_steps(&mut client, &id, "one", 50), first);

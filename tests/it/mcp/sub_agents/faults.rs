@@ -37,14 +37,14 @@ fn errors_have_a_code_and_a_text() {
         assert!(said["message"].as_str().unwrap().contains(part), "{said}");
     }
     assert_eq!(next_step(&mut client, &id)["step"], step);
-    // D7
+    // a result for another version of the state
     let mut late = hand_in(&step["step_id"], good_result(&step));
     late["expected_version"] = json!(7);
     let said = client.call_tool("submit_step_result", late);
     assert_eq!((code(&said), &said["state_version"]), ("version_conflict", &json!(0)));
     let huge = json!({"stdout": "x".repeat(2 << 20), "stderr": "", "exit_code": 0});
     assert_eq!(code(&client.call_tool("submit_step_result", hand_in(&step["step_id"], huge))), "too_large");
-    // D6
+    // the same result twice, in another order of its keys
     assert_eq!(submit_step(&mut client, &id, &step, &good_result(&step)), json!({"status": "accepted"}));
     let mut same = good_result(&step);
     let first = same.as_object_mut().unwrap().shift_remove("stdout").unwrap();

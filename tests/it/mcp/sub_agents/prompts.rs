@@ -45,7 +45,6 @@ fn the_prompt_has_its_five_parts_and_nothing_of_the_parent() {
             assert!(!words.contains(secret), "{secret}: {words}");
         }
     }
-    // S4.10
     assert!(!prompt.contains("get_workflow_state"), "{prompt}");
     client.close_client();
     let mut client = Client::open_with(&world, &["--serial"]);

@@ -1,4 +1,4 @@
-//! Seed 001: model calls that the client makes.
+//! Model calls that the client makes.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Seed 004: steps for sub-agents.
+//! Steps for sub-agents.
 
 use serde_json::{Value, json};
 
@@ -185,7 +185,7 @@ fn what_is_refused() {
     transcript(&[STARTED, invalid, SHELL_DONE, completed, REST, over]).check_transcript();
 }
 
-/// The template of the seed, line by line.
+/// The template of the example, line by line.
 const TEMPLATE: &str = "<workflow-server-rules>
 You are executing a workflow task through the Temporal workflow server.
 You must call the workflow server to get each next step to execute.

@@ -1,4 +1,4 @@
-//! Seed 000: delegation by partial answers.
+//! A ticket with an audio file: delegation by partial answers.
 
 use std::io::{Read, Write};
 use std::net::TcpListener;
@@ -12,7 +12,7 @@ use super::super::flows::{failing_workflow, flow, world};
 use super::super::transcript::Transcript;
 use crate::support::model_server::{ModelServer, messages};
 
-/// The workflow of seeds 000 and 003: a prompt, a browser, an audio file, an upload.
+/// A prompt, a browser, an audio file, an upload.
 pub fn jira_workflow() -> Value {
     let script = |source: &str| json!({"script": format!("() => {{ {source} }}")});
     let texts = ["summary", "description", "quote", "projectKey"];
@@ -231,7 +231,7 @@ fn resume_workflow_is_a_tool_of_its_own() {
     );
     assert_eq!(property("results")["type"], "object");
     let words = property("results")["description"].as_str().unwrap();
-    assert!(words.starts_with("Results from executing the LLM task"), "S3.10: {words}");
+    assert!(words.starts_with("Results from executing the LLM task"), "{words}");
     client.close_client();
 }
 

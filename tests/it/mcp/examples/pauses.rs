@@ -1,11 +1,11 @@
-//! Seed 003: the server orchestrates, the caller's model thinks.
+//! The server orchestrates, the model of the client thinks.
 
 use serde_json::json;
 
 use super::super::client::Client;
 use super::super::flows::{asking_workflow, flow, three_requests_workflow, world};
 use super::super::transcript::Transcript;
-use super::s0::{jira_workflow, two_calls};
+use super::ticket::{jira_workflow, two_calls};
 
 #[test]
 fn the_two_calls_of_the_example() {
