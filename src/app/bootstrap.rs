@@ -32,6 +32,8 @@ const SHORTEST_KEY: usize = 8;
 /// A runtime with what the front-ends need of its adapters.
 pub struct WiredRuntime {
     pub handle: RuntimeHandle,
+    /// What `handle` was made of.
+    pub ports: RuntimePorts,
     pub providers: Arc<ModelProviders>,
     /// Records the calls between runs and providers.
     pub recording: Option<ActiveRecording>,
@@ -137,8 +139,9 @@ pub fn rewire_runtime(
     catalog: &ConfigCatalog,
 ) -> WiredRuntime {
     let (ports, options, providers) = runtime_parts(project, data, catalog, None);
-    let ports = RuntimePorts { store: Arc::clone(&old.handle.ports().store), ..ports };
-    WiredRuntime { handle: old.handle.with_replaced_ports(ports, options), providers, recording: None }
+    let ports = RuntimePorts { store: Arc::clone(&old.ports.store), ..ports };
+    let handle = old.handle.with_replaced_ports(ports.clone(), options);
+    WiredRuntime { handle, ports, providers, recording: None }
 }
 
 impl WiredRuntime {
@@ -148,16 +151,25 @@ impl WiredRuntime {
         Self { handle: self.handle.with_shared_lock(), ..self }
     }
 
+    /// For a run that has files of its own.
+    #[must_use]
+    pub(super) fn without_project_lock(self) -> Self {
+        Self { handle: self.handle.without_project_lock(), ..self }
+    }
+
     /// Keeps the record, the lock and the clock of another one: its runs are the same ones.
     #[must_use]
     pub(super) fn with_store_from(self, other: &Self) -> Self {
-        Self { handle: self.handle.with_store_from(&other.handle), ..self }
+        let RuntimePorts { store, lock, clock, ids, .. } = other.ports.clone();
+        let ports = RuntimePorts { store, lock, clock, ids, ..self.ports };
+        Self { handle: self.handle.with_store_from(&other.handle), ports, ..self }
     }
 
     /// Asks its models through this.
     #[must_use]
     pub(super) fn with_recording(self, deck: ActiveRecording) -> Self {
-        Self { handle: self.handle.with_models(deck.port()), recording: Some(deck), ..self }
+        let ports = RuntimePorts { models: deck.port(), ..self.ports };
+        Self { handle: self.handle.with_models(deck.port()), ports, recording: Some(deck), ..self }
     }
 }
 
@@ -171,11 +183,9 @@ pub fn wire_worktree(
     let (ports, options, providers) = runtime_parts(worktree, data, catalog, script);
     let options = RuntimeOptions { project: project.display().to_string(), ..options };
     let tools = worktree_tools((project, worktree), data, catalog);
-    WiredRuntime {
-        handle: RuntimeHandle::new(RuntimePorts { lock: None, tools, ..ports }, options),
-        providers,
-        recording: None,
-    }
+    let ports = RuntimePorts { lock: None, tools, ..ports };
+    let handle = RuntimeHandle::new(ports.clone(), options);
+    WiredRuntime { handle, ports, providers, recording: None }
 }
 
 /// As `wire_worktree`, watched together with the runs of `old`.
@@ -190,13 +200,10 @@ pub fn wire_beside(
     let options = RuntimeOptions { project: project.display().to_string(), ..options };
     let tools = worktree_tools((project, worktree), data, catalog);
     // one store for all runs of this process: it has one name, under which others find who drives them
-    let store = Arc::clone(&old.handle.ports().store);
+    let store = Arc::clone(&old.ports.store);
     let ports = RuntimePorts { lock: None, models: providers.clone(), tools, store, ..ports };
-    WiredRuntime {
-        handle: old.handle.with_replaced_ports(ports, options),
-        providers,
-        recording: old.recording.clone(),
-    }
+    let handle = old.handle.with_replaced_ports(ports.clone(), options);
+    WiredRuntime { handle, ports, providers, recording: old.recording.clone() }
 }
 
 /// The worktrees of a project.
@@ -222,7 +229,7 @@ pub fn wire_runtime(
     script: Option<ScriptedModel>,
 ) -> WiredRuntime {
     let (ports, options, providers) = runtime_parts(project, data, catalog, script);
-    WiredRuntime { handle: RuntimeHandle::new(ports, options), providers, recording: None }
+    WiredRuntime { handle: RuntimeHandle::new(ports.clone(), options), ports, providers, recording: None }
 }
 
 /// The file of all runs.

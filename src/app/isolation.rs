@@ -5,13 +5,14 @@ use std::path::Path;
 
 use anyhow::{Result, anyhow, bail};
 
+use super::bootstrap::{self, WiredRuntime};
 use super::cli_context::CliContext;
 use super::interrupted_restore;
 use super::load_config::load_catalog;
 use super::read_only::{open_reader, snapshot_error, store_error};
 use super::recordings::RecordingMode;
 use super::run_to_end::follow_run;
-use super::{bootstrap, system_context};
+use super::system_context;
 use synthdev_adapters::providers::scripted::ScriptedModel;
 use synthdev_adapters::worktree::{GitWorktrees, before_merge};
 use synthdev_cli::headless::{FinalReport, HeadlessOutput};
@@ -197,9 +198,8 @@ fn worktree_source(run: &RunSummary, tree: &RunWorktree, kept: &WorktreeSource) 
 
 /// Whether a merge of this worktree was cut off.
 fn is_half(handle: &RuntimeHandle, tree: &RunWorktree) -> bool {
-    let found = handle.ports().snapshots.interrupted_restore().ok().flatten();
-    found.is_some_and(
-        |found| matches!(found.goal, RestoreTarget::Merge { branch, .. } if branch == tree.branch),
+    handle.interrupted_restore().is_some_and(
+        |(found, _)| matches!(found.goal, RestoreTarget::Merge { branch, .. } if branch == tree.branch),
     )
 }
 
@@ -263,8 +263,7 @@ pub(super) fn not_undone(world: &CliContext, run: &RunSummary, tree: &RunWorktre
         return worktree_gone_error(run, tree);
     }
     let here = Path::new(&run.project) == world.project;
-    let snapshots =
-        open_reader(world).ok().filter(|_| here).map(|wired| wired.handle.ports().snapshots.clone());
+    let snapshots = open_reader(world).ok().filter(|_| here).map(|wired| wired.ports.snapshots);
     let (message, hint) = undo_refusal_reason(run, tree, snapshots.as_deref());
     anyhow!("{message}\nhint: {hint}")
 }
@@ -304,16 +303,12 @@ pub(super) fn ask_confirmation(question: &str) -> Result<bool> {
 }
 
 /// How the run's files stand now, for `runs show`.
-pub(super) fn run_files_status(
-    world: &CliContext,
-    handle: &RuntimeHandle,
-    run: &RunSummary,
-) -> RunFilesStatus {
+pub(super) fn run_files_status(world: &CliContext, wired: &WiredRuntime, run: &RunSummary) -> RunFilesStatus {
     let gone = |tree: &RunWorktree| tree.is_known() && !Path::new(&tree.path).is_dir();
     let foreign = run.origin.as_ref().is_some_and(RunOrigin::is_imported);
     let here = Path::new(&run.project) == world.project;
-    let stored = |id: &SnapshotId| handle.ports().snapshots.find(id.as_str()).is_ok();
-    let half = run.worktree.as_ref().filter(|_| here).is_some_and(|tree| is_half(handle, tree));
+    let stored = |id: &SnapshotId| wired.ports.snapshots.find(id.as_str()).is_ok();
+    let half = run.worktree.as_ref().filter(|_| here).is_some_and(|tree| is_half(&wired.handle, tree));
     RunFilesStatus {
         worktree_gone: run.worktree.as_ref().is_some_and(gone),
         undo: !foreign || (here && run.progress.snapshot.as_ref().is_some_and(stored)),

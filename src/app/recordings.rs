@@ -203,7 +203,7 @@ impl RecordingMode {
             }
             Self::Record { file, header, roles } => {
                 let here = local_place(catalog, project);
-                let inner = wired.handle.ports().models.clone();
+                let inner = Arc::clone(&wired.ports.models);
                 let recorder = ModelCallRecorder::create_file(Path::new(&file), &header, roles, here, inner);
                 Ok(wired
                     .with_recording(ActiveRecording::Recorder(Arc::new(recorder.map_err(recording_error)?))))

@@ -167,7 +167,7 @@ pub(super) fn pending_actions(backend: &dyn McpBackend, run: &RunSummary) -> Vec
 
 fn pending_action(backend: &dyn McpBackend, run: &RunId, pause: &OpenPause) -> PendingAction {
     let (handle, reminders) = (backend.handle(), backend.reminders());
-    let now = handle.ports().clock.now();
+    let now = handle.now();
     let ttl_seconds = pause_timeouts::token_lifetime_seconds(pause, now);
     let allowed = may_answer(pause, backend.remote_approvals());
     let good = |token: &ResumeToken| handle.is_token_valid(token);

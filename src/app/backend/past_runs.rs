@@ -26,7 +26,7 @@ pub(super) fn list_runs(
     let RunFilter { this_project_only: only_here, statuses, search_words: words, limit } = filter;
     let project = only_here.then(|| here.to_owned());
     let query = RunQuery { limit, statuses, words, project, ..RunQuery::default() };
-    handle.ports().store.list(&query).map_err(|error| store_error_text(&error))
+    handle.find_runs(&query).map_err(|error| store_error_text(&error))
 }
 
 /// What had happened in a run that can be taken up here.

@@ -34,9 +34,10 @@ pub(crate) fn collect_garbage(
         print_stderr("nothing is removed unless a limit says so: --older-than DAYS, --keep NUMBER");
         return show_disk_usage(world, false);
     }
-    let handle = open_reader(world)?.handle;
-    let runs = handle.ports().store.outlines().map_err(store_error)?;
-    let before = older.map(|days| handle.ports().clock.now().0 - i64::from(days) * MS_OF_DAY);
+    let wired = open_reader(world)?;
+    let store = &wired.ports.store;
+    let runs = store.outlines().map_err(store_error)?;
+    let before = older.map(|days| wired.handle.now().0 - i64::from(days) * MS_OF_DAY);
     let mut old = RunsGcReport::default();
     // newest first, so what is behind `keep` is older
     for run in runs.iter().skip(keep.unwrap_or(0)) {
@@ -53,7 +54,6 @@ pub(crate) fn collect_garbage(
             old.runs.push(run.id.clone());
         }
     }
-    let store = &handle.ports().store;
     old.freed =
         if yes { store.delete(&old.runs) } else { store.measure_deletion(&old.runs) }.map_err(store_error)?;
     disk_usage::write_gc_report(&old, (yes, json), &mut std::io::stdout().lock())?;
@@ -66,13 +66,13 @@ fn remaining_worktree(run: &RunOutline) -> Option<&str> {
 }
 
 pub(crate) fn show_disk_usage(world: &CliContext, json: bool) -> Result<u8> {
-    let handle = open_reader(world)?.handle;
-    let store = &handle.ports().store;
+    let wired = open_reader(world)?;
+    let store = &wired.ports.store;
     let runs = store.outlines().map_err(store_error)?;
     let taken = DiskUsageReport {
         file: world.dirs.data.join("runs.sqlite").display().to_string(),
         space: store.storage_usage().map_err(store_error)?,
-        snapshots: handle.ports().snapshots.list().ok().map(|list| list.len()),
+        snapshots: wired.ports.snapshots.list().ok().map(|list| list.len()),
         worktrees: runs.iter().filter_map(remaining_worktree).map(str::to_owned).collect(),
     };
     disk_usage::write_disk_usage(&taken, json, &mut std::io::stdout().lock())?;

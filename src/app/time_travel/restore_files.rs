@@ -231,7 +231,7 @@ fn snapshots_of_run(world: &CliContext, run: &RunSummary, command: &str) -> Resu
         bail!("{message}\nhint: its conversations and data can go back without the files");
     }
     let (catalog, _) = load_quietly(world, world.overrides.clone())?;
-    Ok(bootstrap::wire_runtime(&place, &world.dirs.data, &catalog, None).handle.ports().snapshots.clone())
+    Ok(bootstrap::wire_runtime(&place, &world.dirs.data, &catalog, None).ports.snapshots)
 }
 
 /// The project of the run, if it is another one.

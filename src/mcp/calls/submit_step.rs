@@ -125,7 +125,7 @@ impl StepResultSubmitter<'_> {
         let id = self.id;
         find_task(self.call.backend, id).await?;
         let handle = self.call.backend.handle();
-        let now = handle.ports().clock.now();
+        let now = handle.now();
         if let Some(heard) = handle.task_broker().acknowledge_step(id, step, now) {
             return heard.map_err(SubAgentError::from_submit_error);
         }
