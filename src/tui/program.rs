@@ -90,7 +90,8 @@ pub async fn run_screen(session: SessionOptions) -> io::Result<Option<ExternalSh
     }
     program.perform_commands(first);
     program.perform_commands(offer);
-    let keys = terminal::terminal_events(program.screen.size());
+    let (columns, rows) = program.screen.size();
+    let keys = terminal::terminal_events(columns, rows);
     let mut ended = program.run_loop(keys, session.events, end).await;
     if program.ended_by.is_none() && ended.as_ref().is_err_and(terminal::is_terminal_gone) {
         program.apply_quit(ExternalShutdown::Hangup);

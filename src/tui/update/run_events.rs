@@ -3,17 +3,16 @@
 use serde_json::{Map, Value};
 
 use super::{approvals, history, resuming, steering, submit, withdrawn_dialog};
-use crate::dialog::QuestionDialog;
+use crate::dialog::{AskedToolCall, QuestionDialog};
 use crate::model::UiModel;
 use crate::msg::UiCommand;
 use crate::report;
-use crate::run_view::{CallSpeaker, RunView, StoppedAt};
+use crate::run_view::{CallCost, CallSpeaker, ReplySpeaker, RunView, StoppedAt};
 use crate::text::{clean_text, format_count, format_duration, one_line};
 use crate::transcript::item::{BlockBodyStyle, ItemTone, TranscriptBlock, TranscriptItem};
 use crate::transcript::open_reply;
 use synthdev_config::models::resolve::SCRIPTED;
-use synthdev_domain::context::{ConversationSide, MessageAuthor};
-use synthdev_domain::cost::TokenUsage;
+use synthdev_domain::context::MessageAuthor;
 use synthdev_domain::ids::{CallId, RunId, Timestamp};
 use synthdev_domain::model::DeltaKind;
 use synthdev_engine::effect::UserQuestion;
@@ -87,7 +86,8 @@ fn on_run_event(model: &mut UiModel, run: &RunId, at: Timestamp, event: RunEvent
                 model,
                 run,
                 status,
-                (output, error.map(|error| *error)),
+                output,
+                error.map(|error| *error),
                 path,
                 snapshot,
             );
@@ -95,9 +95,13 @@ fn on_run_event(model: &mut UiModel, run: &RunId, at: Timestamp, event: RunEvent
         RunEvent::Resumed { .. } => return resuming::release_held_commands(model, run),
         RunEvent::PersonAsked { call, question } => return on_question(model, run, call, &question),
         RunEvent::ApprovalAsked { call, state, agent, tool, risk, arguments, preview, until } => {
-            let asked = (agent.as_str(), tool.as_str(), risk);
-            let mut dialog =
-                QuestionDialog::for_approval(run.clone(), call, asked, &arguments, preview.as_deref());
+            let asked = AskedToolCall {
+                agent: &agent,
+                tool: &tool,
+                arguments: &arguments,
+                preview: preview.as_deref(),
+            };
+            let mut dialog = QuestionDialog::for_approval(run.clone(), call, asked, risk);
             dialog.deadline = until;
             // another one than the state that the screen shows: a branch
             let other =
@@ -321,8 +325,9 @@ fn on_model_answered(model: &mut UiModel, run: &RunId, event: RunEvent) {
             estimated,
             ..
         } => {
-            record_call_cost(model, run, call, (&agent, side, &name), (usage, cost_usd, estimated));
-            on_model_reply(model, run, call, (&agent, side, &name), &text, &reasoning);
+            let speaker = ReplySpeaker { agent: &agent, side, model: &name };
+            record_call_cost(model, run, call, speaker, CallCost { usage, cost_usd, estimated });
+            on_model_reply(model, run, call, speaker, &text, &reasoning);
         }
         RunEvent::ContextSummarized {
             call,
@@ -337,7 +342,8 @@ fn on_model_answered(model: &mut UiModel, run: &RunId, event: RunEvent) {
             estimated,
             ..
         } => {
-            record_call_cost(model, run, call, (&agent, side, &name), (usage, cost_usd, estimated));
+            let speaker = ReplySpeaker { agent: &agent, side, model: &name };
+            record_call_cost(model, run, call, speaker, CallCost { usage, cost_usd, estimated });
             if entries > 0 {
                 model.add_item(TranscriptItem::note_item(&format!(
                     "{agent} summed up {entries} messages of {context}"
@@ -354,13 +360,14 @@ fn record_call_cost(
     model: &mut UiModel,
     run: &RunId,
     call: CallId,
-    (agent, side, name): (&str, ConversationSide, &str),
-    used: (TokenUsage, Option<f64>, bool),
+    speaker: ReplySpeaker<'_>,
+    cost: CallCost,
 ) {
     let Some(view) = model.run_mut(run) else { return };
     view.retry.remove(&call);
     view.summarizing_calls.remove(&call);
-    view.charge_call(call, (&one_line(agent), side, &one_line(name)), used);
+    let (agent, name) = (one_line(speaker.agent), one_line(speaker.model));
+    view.charge_call(call, ReplySpeaker { agent: &agent, model: &name, ..speaker }, cost);
 }
 
 /// The call is retried from its start: its streamed text is void. One line counts all attempts.
@@ -453,7 +460,7 @@ fn on_model_reply(
     model: &mut UiModel,
     run: &RunId,
     call: CallId,
-    speaker: (&str, synthdev_domain::context::ConversationSide, &str),
+    speaker: ReplySpeaker<'_>,
     text: &str,
     reasoning: &str,
 ) {
@@ -464,7 +471,7 @@ fn on_model_reply(
     if known.is_none() && text.trim().is_empty() && reasoning.trim().is_empty() {
         return;
     }
-    let (agent, side, name) = speaker;
+    let ReplySpeaker { agent, side, model: name } = speaker;
     let at = known.unwrap_or_else(|| model.transcript.push(open_reply(agent, side, name, branch.as_deref())));
     model.transcript.close_reply(
         at,
