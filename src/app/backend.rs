@@ -242,8 +242,7 @@ impl SessionBackend for TuiBackend {
         }
         let program =
             self.current_catalog().chat_program(role).map_err(|found| self.start_error_text(&found))?;
-        let spec =
-            run_spec((&self.current_catalog(), &self.context.project), program, Map::new(), false, true);
+        let spec = run_spec(&self.current_catalog(), &self.context.project, program, Map::new(), false, true);
         self.start_run(self.current_runtime().handle.clone(), spec, || {})
     }
 

@@ -48,14 +48,18 @@ pub(super) fn users_tools(project: &Path, data: &Path, catalog: &ConfigCatalog) 
     ProjectTools::new(ToolSettings { typed_by_user: true, ..tool_settings(project, data, catalog) })
 }
 
+/// Where a run in a worktree works.
+#[derive(Clone, Copy)]
+pub struct WorktreeLocation<'a> {
+    pub project: &'a Path,
+    pub worktree: &'a Path,
+}
+
 /// In a worktree, with the index of the project.
-fn worktree_tools(
-    (project, worktree): (&Path, &Path),
-    data: &Path,
-    catalog: &ConfigCatalog,
-) -> Arc<ProjectTools> {
-    let settings = tool_settings(worktree, data, catalog);
-    Arc::new(ProjectTools::new(ToolSettings { indexed_project: Some(project.to_owned()), ..settings }))
+fn worktree_tools(place: WorktreeLocation<'_>, data: &Path, catalog: &ConfigCatalog) -> Arc<ProjectTools> {
+    let settings = tool_settings(place.worktree, data, catalog);
+    let indexed_project = Some(place.project.to_owned());
+    Arc::new(ProjectTools::new(ToolSettings { indexed_project, ..settings }))
 }
 
 fn tool_settings(project: &Path, data: &Path, catalog: &ConfigCatalog) -> ToolSettings {
@@ -175,14 +179,14 @@ impl WiredRuntime {
 
 /// For one run in a worktree of `project`: it has its files to itself.
 pub fn wire_worktree(
-    (project, worktree): (&Path, &Path),
+    place: WorktreeLocation<'_>,
     data: &Path,
     catalog: &ConfigCatalog,
     script: Option<ScriptedModel>,
 ) -> WiredRuntime {
-    let (ports, options, providers) = runtime_parts(worktree, data, catalog, script);
-    let options = RuntimeOptions { project: project.display().to_string(), ..options };
-    let tools = worktree_tools((project, worktree), data, catalog);
+    let (ports, options, providers) = runtime_parts(place.worktree, data, catalog, script);
+    let options = RuntimeOptions { project: place.project.display().to_string(), ..options };
+    let tools = worktree_tools(place, data, catalog);
     let ports = RuntimePorts { lock: None, tools, ..ports };
     let handle = RuntimeHandle::new(ports.clone(), options);
     WiredRuntime { handle, ports, providers, recording: None }
@@ -191,14 +195,14 @@ pub fn wire_worktree(
 /// As `wire_worktree`, watched together with the runs of `old`.
 pub fn wire_beside(
     old: &WiredRuntime,
-    (project, worktree): (&Path, &Path),
+    place: WorktreeLocation<'_>,
     data: &Path,
     catalog: &ConfigCatalog,
 ) -> WiredRuntime {
-    let (ports, options, _) = runtime_parts(worktree, data, catalog, None);
+    let (ports, options, _) = runtime_parts(place.worktree, data, catalog, None);
     let providers = Arc::clone(&old.providers);
-    let options = RuntimeOptions { project: project.display().to_string(), ..options };
-    let tools = worktree_tools((project, worktree), data, catalog);
+    let options = RuntimeOptions { project: place.project.display().to_string(), ..options };
+    let tools = worktree_tools(place, data, catalog);
     // one store for all runs of this process: it has one name, under which others find who drives them
     let store = Arc::clone(&old.ports.store);
     let ports = RuntimePorts { lock: None, models: providers.clone(), tools, store, ..ports };

@@ -17,6 +17,7 @@ use super::{bootstrap, recordings};
 use synthdev_adapters::file_io;
 use synthdev_cli::args::{ExportFormat, ListArgs, RunFilterArgs};
 use synthdev_cli::exit;
+use synthdev_cli::history::search::SearchOutputOptions;
 use synthdev_cli::history::time_filter::{self, DayBoundary};
 use synthdev_cli::history::{diff, import_export, list, markdown, search};
 use synthdev_cli::output::{TerminalSafeWriter, print_stderr, safe_name};
@@ -92,23 +93,26 @@ fn run_query(world: &CliContext, args: &RunFilterArgs, limit: usize, now: Timest
     })
 }
 
-pub(super) fn search_runs(
-    world: &CliContext,
-    words: &str,
-    (run, workflow): (Option<String>, Option<String>),
-    limit: usize,
-    json: bool,
-) -> Result<u8> {
+pub(super) struct RunSearchArgs {
+    pub(super) words: String,
+    pub(super) run: Option<String>,
+    pub(super) workflow: Option<String>,
+    pub(super) limit: usize,
+    pub(super) json: bool,
+}
+
+pub(super) fn search_runs(world: &CliContext, args: RunSearchArgs) -> Result<u8> {
+    let RunSearchArgs { words, run, workflow, limit, json } = args;
     if !words.chars().any(char::is_alphanumeric) {
         bail!("nothing to look for: name a word, as in `synthdev runs search parser`");
     }
     let handle = open_reader(world)?.handle;
     let run = run.map(|id| handle.summary(&id)).transpose().map_err(store_error)?;
-    let query = SearchQuery { text: words.to_owned(), limit, run: run.map(|run| run.id), workflow };
+    let query = SearchQuery { text: words, limit, run: run.map(|run| run.id), workflow };
     let found = handle.search(&query, search::WIDTH).map_err(store_error)?;
     let stdout = std::io::stdout();
-    let painted = stdout.is_terminal() && !json;
-    search::write_hits(&found, json, (painted, limit), &mut stdout.lock())?;
+    let shown = SearchOutputOptions { json, is_painted: stdout.is_terminal() && !json, limit };
+    search::write_hits(&found, shown, &mut stdout.lock())?;
     Ok(exit::COMPLETED)
 }
 

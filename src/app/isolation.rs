@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::{Result, anyhow, bail};
 
-use super::bootstrap::{self, WiredRuntime};
+use super::bootstrap::{self, WiredRuntime, WorktreeLocation};
 use super::cli_context::CliContext;
 use super::interrupted_restore;
 use super::load_config::load_catalog;
@@ -33,7 +33,8 @@ pub(super) fn run_in_worktree(
     world: &CliContext,
     catalog: &ConfigCatalog,
     spec: RunSpec,
-    (script, tape): (Option<ScriptedModel>, RecordingMode),
+    script: Option<ScriptedModel>,
+    tape: RecordingMode,
     show: HeadlessOutput,
 ) -> Result<FinalReport> {
     let data = &world.dirs.data;
@@ -60,7 +61,8 @@ pub(super) fn run_in_worktree(
             safe_name(&tree.branch)
         ));
     }
-    let inside = bootstrap::wire_worktree((&world.project, Path::new(&tree.path)), data, catalog, script);
+    let place = WorktreeLocation { project: &world.project, worktree: Path::new(&tree.path) };
+    let inside = bootstrap::wire_worktree(place, data, catalog, script);
     let inside = match tape.wrap_models(inside, catalog, &[Path::new(&tree.path), &world.project]) {
         Ok(inside) => inside,
         Err(error) => {
@@ -89,7 +91,7 @@ pub(super) fn missing_file_lines(
     Ok(skipped.iter().map(line).collect())
 }
 
-pub(super) fn merge_worktree(world: &CliContext, id: &str, (dry_run, yes): (bool, bool)) -> Result<u8> {
+pub(super) fn merge_worktree(world: &CliContext, id: &str, dry_run: bool, yes: bool) -> Result<u8> {
     let IsolatedRunContext { summary, tree, worktrees: trees, handle } = isolated_run_context(world, id)?;
     if summary.progress.status == RunStatus::Running {
         bail!("run {} is still running: what it has so far is no result\nhint: stop it first", summary.id);
@@ -204,7 +206,7 @@ fn is_half(handle: &RuntimeHandle, tree: &RunWorktree) -> bool {
 }
 
 /// Says first what would be lost; at a terminal it asks, elsewhere `--yes` is needed.
-pub(super) fn discard_worktree(world: &CliContext, id: &str, (force, yes): (bool, bool)) -> Result<u8> {
+pub(super) fn discard_worktree(world: &CliContext, id: &str, force: bool, yes: bool) -> Result<u8> {
     let IsolatedRunContext { summary, tree, worktrees: trees, handle } = isolated_run_context(world, id)?;
     if summary.progress.status == RunStatus::Running {
         bail!("run {} is still running\nhint: stop it first", summary.id);

@@ -182,7 +182,7 @@ impl McpBackend for ProjectMcpBackend {
         let isolated = beside == FileSharingMode::Isolated
             || program.workflows.first().is_some_and(|root| root.isolated);
         let mut spec =
-            run_spec((&stock.catalog, &self.context.project), program, inputs, self.approve_all, false);
+            run_spec(&stock.catalog, &self.context.project, program, inputs, self.approve_all, false);
         let providers = Arc::clone(&stock.runtime.providers);
         let interactions = Arc::clone(&self.interactions);
         if !isolated {
@@ -237,12 +237,8 @@ impl McpBackend for ProjectMcpBackend {
             windows::apply_known_windows(&stock.runtime.providers, program);
             Ok(())
         };
-        let going = imported_runs::adapt_imported_run(
-            &stock.catalog,
-            run,
-            (stored, windows),
-            ResumeRequest::default(),
-        );
+        let going =
+            imported_runs::adapt_imported_run(&stock.catalog, run, stored, windows, ResumeRequest::default());
         let going = going.map_err(|error| backend_error(format!("{error:#}"), None))?;
         Ok((handle, going))
     }

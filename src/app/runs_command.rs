@@ -6,6 +6,7 @@ use anyhow::{Result, anyhow};
 
 use super::bootstrap::{self, WiredRuntime};
 use super::cli_context::CliContext;
+use super::history_commands::RunSearchArgs;
 use super::read_only::{open_reader, snapshot_error, store_error};
 use super::run_command::load_catalog;
 use super::{history_commands, interrupted_restore, isolation, resume_command, salvage, time_travel};
@@ -32,7 +33,8 @@ pub(super) fn run_runs_command(world: &CliContext, command: RunsCommand) -> Resu
         RunsCommand::Cost(args) => history_commands::show_costs(world, &args),
         RunsCommand::Steps { run, json } => time_travel::show_steps(world, &run, json),
         RunsCommand::Search { words, run, workflow, limit, json } => {
-            history_commands::search_runs(world, &words.join(" "), (run, workflow), limit, json)
+            let search = RunSearchArgs { words: words.join(" "), run, workflow, limit, json };
+            history_commands::search_runs(world, search)
         }
         RunsCommand::Diff { first, second, json } => {
             history_commands::diff_runs(world, &first, &second, json)
@@ -42,21 +44,21 @@ pub(super) fn run_runs_command(world: &CliContext, command: RunsCommand) -> Resu
             time_travel::fork_run(world, &fork)
         }
         RunsCommand::Rewind { run, to, keep_files, yes } => {
-            time_travel::rewind_run(world, &run, to, (keep_files, yes))
+            time_travel::rewind_run(world, &run, to, keep_files, yes)
         }
         RunsCommand::Undo { run, yes } => time_travel::undo_run(world, &run, yes),
         RunsCommand::Replay { run, json } => time_travel::replay_run(world, &run, json),
         RunsCommand::Pause { run } => time_travel::control_run(world, &run, ControlAction::Pause),
         RunsCommand::Cancel { run } => time_travel::control_run(world, &run, ControlAction::Cancel),
         RunsCommand::Retry(args) => resume_command::retry_run(world, &args),
-        RunsCommand::Merge { run, dry_run, yes } => isolation::merge_worktree(world, &run, (dry_run, yes)),
-        RunsCommand::Discard { run, force, yes } => isolation::discard_worktree(world, &run, (force, yes)),
+        RunsCommand::Merge { run, dry_run, yes } => isolation::merge_worktree(world, &run, dry_run, yes),
+        RunsCommand::Discard { run, force, yes } => isolation::discard_worktree(world, &run, force, yes),
         RunsCommand::Export { run, to, format } => {
             history_commands::export_run(world, &run, to.as_deref(), format)
         }
         RunsCommand::Import { file } => history_commands::import_run(world, &file),
         RunsCommand::Gc { older_than, keep, yes, json } => {
-            history_commands::collect_garbage(world, (older_than, keep), yes, json)
+            history_commands::collect_garbage(world, older_than, keep, yes, json)
         }
         RunsCommand::Du { json } => history_commands::show_disk_usage(world, json),
         RunsCommand::Salvage { replace, json } => salvage::run_salvage_command(world, replace, json),

@@ -73,13 +73,8 @@ pub(super) fn fork_run(world: &CliContext, fork: &ForkArgs) -> Result<u8> {
     }
     let files = if fork.restore_files {
         let command = format!("runs fork {} --at {} --restore-files", run.id, fork.at);
-        let files = FileRestorePlan::at_step(
-            (world, handle),
-            &run,
-            &place,
-            &command,
-            "fork without --restore-files",
-        )?;
+        let files =
+            FileRestorePlan::at_step(world, handle, &run, &place, &command, "fork without --restore-files")?;
         notes.iter().for_each(|note| print_stderr(format_args!("note: {note}")));
         if !files.confirm_restore(fork.yes, "not forked")? {
             return Ok(exit::CANCELLED);
@@ -107,12 +102,7 @@ pub(super) fn fork_run(world: &CliContext, fork: &ForkArgs) -> Result<u8> {
     Ok(exit::COMPLETED)
 }
 
-pub(super) fn rewind_run(
-    world: &CliContext,
-    run: &str,
-    to: u32,
-    (keep_files, yes): (bool, bool),
-) -> Result<u8> {
+pub(super) fn rewind_run(world: &CliContext, run: &str, to: u32, keep_files: bool, yes: bool) -> Result<u8> {
     let (wired, run) = find_run(world, run)?;
     let handle = &wired.handle;
     let (place, note) = restore_files::travel_target(handle, &run.id, to, !keep_files)?;
@@ -128,7 +118,8 @@ pub(super) fn rewind_run(
     } else {
         let command = format!("runs rewind {} --to {to}", run.id);
         Some(FileRestorePlan::at_step(
-            (world, handle),
+            world,
+            handle,
             &run,
             &place,
             &command,
@@ -173,7 +164,7 @@ pub(super) fn undo_run(world: &CliContext, run: &str, yes: bool) -> Result<u8> {
     if let Some(worktree) = &run.worktree {
         return Err(isolation::not_undone(world, &run, worktree));
     }
-    let files = FileRestorePlan::before_run((world, &wired.handle), &run)?;
+    let files = FileRestorePlan::before_run(world, &wired.handle, &run)?;
     let half = files.store.interrupted_restore().ok().flatten().is_some();
     if files.changes.is_empty() && !half {
         let but = snapshots::unrestored_suffix(&files.unrestored);

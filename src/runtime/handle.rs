@@ -219,7 +219,7 @@ impl RuntimeHandle {
         let mut machine = Machine::new(Arc::new(spec));
         let at = shared.ports.clock.now();
         let output = machine.handle_input(at, input.clone());
-        shared.task_broker.apply_output((at, &run), &machine, AppliedAnswer::default(), &output);
+        shared.task_broker.apply_output(at, &run, &machine, AppliedAnswer::default(), &output);
         let mut rows = Vec::new();
         journal::input_rows(at, &input, &output.effects, &output.events, &mut rows)?;
         shared.ports.store.append(&run, &rows, Some(&machine.progress()))?;

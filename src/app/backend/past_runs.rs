@@ -123,7 +123,7 @@ pub(super) fn resume_run(elsewhere: &IsolatedRuns, run: &RunId, retry: bool) -> 
         Ok(())
     };
     let going =
-        imported_runs::adapt_imported_run(elsewhere.current_catalog(), &summary, (stored, windows), going)
+        imported_runs::adapt_imported_run(elsewhere.current_catalog(), &summary, stored, windows, going)
             .map_err(|error| format!("{error:#}"))?;
     let done = runtime.block_on(wired.handle.resume(run, going));
     done.map_err(|error| match &error {

@@ -262,7 +262,8 @@ async fn files_read_again_and_worktrees_keep_the_one_store_that_others_ask() {
     let (project, data) = (directory.path(), directory.path().join("data"));
     let wired = bootstrap::wire_runtime(project, &data, &catalog, None);
     let again = bootstrap::rewire_runtime(&wired, project, &data, &catalog);
-    let beside = bootstrap::wire_beside(&again, (project, &project.join("tree")), &data, &catalog);
+    let place = bootstrap::WorktreeLocation { project, worktree: &project.join("tree") };
+    let beside = bootstrap::wire_beside(&again, place, &data, &catalog);
     let store = |wired: &bootstrap::WiredRuntime| Arc::clone(&wired.ports.store);
     assert!([&again, &beside].iter().all(|other| Arc::ptr_eq(&store(other), &store(&wired))));
 }

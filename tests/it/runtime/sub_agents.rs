@@ -13,7 +13,7 @@ use synthdev::ports::model::{DeltaSink, ModelPort};
 use synthdev::runtime::delegated_calls::{DelegatedCalls, DelegatingModelPort, PROVIDER};
 use synthdev::runtime::leases::LIMIT;
 use synthdev::runtime::task_queue::{
-    AssignedStep, DelegatedTaskStatus, NextAssignment, TaskOutcome, TaskTimeouts, step_id,
+    AssignedStep, DelegatedTaskStatus, NextAssignment, StepSubmitter, TaskOutcome, TaskTimeouts, step_id,
 };
 
 use crate::support::watched_store::Watched;
@@ -171,7 +171,8 @@ async fn what_has_no_room_in_the_queue_comes_later() {
         let outcome = ToolOutcome { ok: true, ..ToolOutcome::default() };
         let input = engine::input::Input::ToolDone { call, outcome };
         let (step, worker) = (step_id(call), format!("w{at}"));
-        handle.submit_result(&id, &step, (&worker, None), &json!("done"), input).await.unwrap();
+        let who = StepSubmitter { worker: &worker, expected_version: None };
+        handle.submit_result(&id, &step, who, &json!("done"), input).await.unwrap();
         let NextAssignment::Step(handed, _) = next(LIMIT + at) else { panic!("none came") };
         assert!(seen.insert(handed.step.call), "{handed:?}");
     }
