@@ -4,33 +4,10 @@ use super::{AskedToolCall, DialogKind, QuestionDialog};
 use synthdev_domain::ids::{CallId, RunId};
 use synthdev_domain::question_text::{QuestionLine, approval_lines, program_lines};
 use synthdev_domain::terminal_safe::escape_invisible_name;
-use synthdev_engine::event::RunEvent;
 
 impl QuestionDialog {
-    /// `None`: the event asks nothing of this kind.
-    pub fn about_sandbox(run: &RunId, event: RunEvent) -> Option<Self> {
-        match event {
-            RunEvent::NetworkAsked { call, agent, tool, arguments } => {
-                let asked =
-                    AskedToolCall { agent: &agent, tool: &tool, arguments: &arguments, preview: None };
-                Some(Self::for_network(run.clone(), call, asked))
-            }
-            RunEvent::UnsandboxedAsked { call, agent, tool, arguments, preview, reason, until } => {
-                let asked = AskedToolCall {
-                    agent: &agent,
-                    tool: &tool,
-                    arguments: &arguments,
-                    preview: preview.as_deref(),
-                };
-                let dialog = Self::for_unsandboxed_command(run.clone(), call, asked, &reason);
-                Some(Self { deadline: until, ..dialog })
-            }
-            _ => None,
-        }
-    }
-
     /// The command has failed without the network.
-    fn for_network(run: RunId, call: CallId, asked: AskedToolCall<'_>) -> Self {
+    pub fn for_network(run: RunId, call: CallId, asked: AskedToolCall<'_>) -> Self {
         let (agent, tool) = (escape_invisible_name(asked.agent), escape_invisible_name(asked.tool));
         let mut body =
             program_lines("The sandbox keeps the network off. With it, the command is executed once more.");
@@ -43,7 +20,7 @@ impl QuestionDialog {
     }
 
     /// No sandbox works here: each command is a question of its own.
-    fn for_unsandboxed_command(run: RunId, call: CallId, asked: AskedToolCall<'_>, reason: &str) -> Self {
+    pub fn for_unsandboxed_command(run: RunId, call: CallId, asked: AskedToolCall<'_>, reason: &str) -> Self {
         let (agent, tool) = (escape_invisible_name(asked.agent), escape_invisible_name(asked.tool));
         let mut body = vec![QuestionLine::Danger(
             "this command runs WITHOUT A SANDBOX: it reaches all that you reach, files and network"
