@@ -47,7 +47,7 @@ use apply_changes::FileChangeApplier;
 pub use open_repository::OutsideFiles;
 use repository_context::RepositoryContext;
 use snapshot_commit::{SnapshotRecord, StoredSnapshot, find_snapshot, store_holding, unknown_id_error};
-use snapshot_entry::RelPath;
+use snapshot_entry::{FileTime, RelPath};
 use snapshot_error::{SnapshotResult, snapshot_error};
 use snapshot_location::{SnapshotLocation, SnapshotRepository};
 use stat_cache::StatCache;
@@ -143,7 +143,7 @@ impl GitSnapshots {
         &self,
         here: &RepositoryContext,
         scan: WorkingTreeScan,
-        since: (i64, u32),
+        since: FileTime,
         request: &SnapshotRequest,
     ) -> SnapshotResult<SnapshotInfo> {
         let store = &here.store;
@@ -206,7 +206,7 @@ impl GitSnapshots {
         &self,
         here: &RepositoryContext,
         scan: WorkingTreeScan,
-        since: (i64, u32),
+        since: FileTime,
         plan: &FileChangePlan<'_>,
         begin: RestoreStartHook<'_>,
     ) -> SnapshotResult<UndoSnapshots> {
@@ -291,7 +291,7 @@ impl GitSnapshots {
             .map_err(|error| snapshot_error::git_read_error(here.store.location(), &error))?;
         let kept = here.uncovered_record(&found);
         let scan = here.scan_with(&stored, kept.as_ref(), blobs)?;
-        let changes = here.changes(&found, (&stored, kept.as_ref()), &scan);
+        let changes = here.changes(&found, &stored, kept.as_ref(), &scan);
         use_it(&here, &found, &scan, &changes)
     }
 }
@@ -388,9 +388,8 @@ impl SnapshotPort for GitSnapshots {
         let stored = here.stored_tree(&found)?;
         let kept = here.uncovered_record(&found);
         let scan = here.scan_with(&stored, kept.as_ref(), BlobDestination::Stored)?;
-        let changes = here.changes(&found, (&stored, kept.as_ref()), &scan);
-        let beyond =
-            uncovered_changes::find_uncovered_changes(&here, &found.record, (&stored, kept.as_ref()))?;
+        let changes = here.changes(&found, &stored, kept.as_ref(), &scan);
+        let beyond = uncovered_changes::find_uncovered_changes(&here, &found.record, &stored, kept.as_ref())?;
         if changes.is_empty() && !here.empty_dirs_differ(&found, &scan) {
             begin(None)?;
             // they are those of one moment
@@ -448,7 +447,8 @@ impl SnapshotPort for GitSnapshots {
         uncovered_changes::find_uncovered_changes(
             &here,
             &found.record,
-            (&stored, here.uncovered_record(&found).as_ref()),
+            &stored,
+            here.uncovered_record(&found).as_ref(),
         )
     }
 

@@ -120,10 +120,10 @@ impl IgnoreFiles {
             return level;
         }
         let above = dir.parent().and_then(|parent| self.ignore_level(parent));
-        let exclude = common_dir(dir).map(|git| ignore_rules(dir, (&git, "info/exclude")));
+        let exclude = common_dir(dir).map(|git| ignore_rules(dir, &git, "info/exclude"));
         let kinds = [
-            ignore_rules(dir, (dir, ".ignore")),
-            ignore_rules(dir, (dir, ".gitignore")),
+            ignore_rules(dir, dir, ".ignore"),
+            ignore_rules(dir, dir, ".gitignore"),
             exclude.unwrap_or_else(Gitignore::empty),
         ];
         let level = if kinds.iter().all(Gitignore::is_empty) {
@@ -137,7 +137,7 @@ impl IgnoreFiles {
     }
 }
 
-fn ignore_rules(root: &Path, (base, name): (&Path, &str)) -> Gitignore {
+fn ignore_rules(root: &Path, base: &Path, name: &str) -> Gitignore {
     read_project_ignore_file(base, &base.join(name))
         .map_or_else(Gitignore::empty, |text| parse_ignore_file(root, &text))
 }

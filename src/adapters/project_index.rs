@@ -77,7 +77,7 @@ impl ProjectIndex {
 
 impl ProjectIndexPort for ProjectIndex {
     fn scan(&self, limit: SizeLimit) -> Result<ProjectScan, String> {
-        scan::scan_project(&self.root, (&self.secret, &self.hidden_paths()), limit)
+        scan::scan_project(&self.root, &self.secret, &self.hidden_paths(), limit)
     }
 
     fn load(&self) -> Result<ProjectIndexEntries, String> {

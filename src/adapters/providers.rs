@@ -159,7 +159,7 @@ impl ModelProviders {
         let answer = match request.choice.protocol {
             ModelProtocol::Chat => openai::call_model(&self.http, request, key, sink).await,
             ModelProtocol::Responses => {
-                responses::call_with_quirks((&self.http, &self.server_quirks), request, key, sink).await
+                responses::call_with_quirks(&self.http, &self.server_quirks, request, key, sink).await
             }
             ModelProtocol::Anthropic => anthropic::call_model(&self.http, request, key, sink).await,
         };

@@ -240,8 +240,7 @@ impl SessionBackend for TuiBackend {
         }
         let program =
             self.current_catalog().chat_program(role).map_err(|found| self.start_error_text(&found))?;
-        let spec =
-            run_spec((&self.current_catalog(), &self.context.project), program, Map::new(), false, true);
+        let spec = run_spec(&self.current_catalog(), &self.context.project, program, Map::new(), false, true);
         self.start_run(self.current_runtime().handle.clone(), spec, || {})
     }
 
@@ -311,7 +310,7 @@ impl SessionBackend for TuiBackend {
     fn request_history(&self, asked: HistoryRequest) -> BoxFuture<'static, HistoryReply> {
         let (world, catalog, project) = (self.context.clone(), self.current_catalog(), self.project());
         let reader = history_queries::TuiHistoryReader {
-            handle: self.current_runtime().handle.clone(),
+            runtime: self.current_runtime(),
             context: world,
             catalog,
             project,
@@ -392,22 +391,22 @@ impl SessionBackend for TuiBackend {
         &self,
         travel: TimeTravelRequest,
     ) -> BoxFuture<'static, Result<TimeTravelPreview, String>> {
-        let (handle, here) = (self.current_runtime().handle.clone(), self.project());
-        run_blocking(move || time_travel::plan_travel(&handle, &here, travel))
+        let (wired, here) = (self.current_runtime(), self.project());
+        run_blocking(move || time_travel::plan_travel(&wired, &here, travel))
     }
 
     fn perform_time_travel(
         &self,
         travel: TimeTravelRequest,
     ) -> BoxFuture<'static, Result<TimeTravelOutcome, String>> {
-        let (handle, here) = (self.current_runtime().handle.clone(), self.project());
-        run_blocking(move || time_travel::travel_to_step(&handle, &here, travel))
+        let (wired, here) = (self.current_runtime(), self.project());
+        run_blocking(move || time_travel::travel_to_step(&wired, &here, travel))
     }
 
     fn snapshot(&self, command: SnapshotOperation) -> BoxFuture<'static, Result<String, String>> {
-        let handle = self.current_runtime().handle.clone();
+        let wired = self.current_runtime();
         run_blocking(move || {
-            snapshot_command::run_snapshot_command(&handle, command)
+            snapshot_command::run_snapshot_command(&wired, command)
                 .map_err(|error| past_runs::with_hint(&error.message, error.hint.as_deref()))
         })
     }

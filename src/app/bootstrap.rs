@@ -32,6 +32,8 @@ const SHORTEST_KEY: usize = 8;
 /// A runtime with what the front-ends need of its adapters.
 pub struct WiredRuntime {
     pub handle: RuntimeHandle,
+    /// What `handle` was made of.
+    pub ports: RuntimePorts,
     pub providers: Arc<ModelProviders>,
     /// Records the calls between runs and providers.
     pub recording: Option<ActiveRecording>,
@@ -46,14 +48,18 @@ pub(super) fn users_tools(project: &Path, data: &Path, catalog: &ConfigCatalog) 
     ProjectTools::new(ToolSettings { typed_by_user: true, ..tool_settings(project, data, catalog) })
 }
 
+/// Where a run in a worktree works.
+#[derive(Clone, Copy)]
+pub struct WorktreeLocation<'a> {
+    pub project: &'a Path,
+    pub worktree: &'a Path,
+}
+
 /// In a worktree, with the index of the project.
-fn worktree_tools(
-    (project, worktree): (&Path, &Path),
-    data: &Path,
-    catalog: &ConfigCatalog,
-) -> Arc<ProjectTools> {
-    let settings = tool_settings(worktree, data, catalog);
-    Arc::new(ProjectTools::new(ToolSettings { indexed_project: Some(project.to_owned()), ..settings }))
+fn worktree_tools(place: WorktreeLocation<'_>, data: &Path, catalog: &ConfigCatalog) -> Arc<ProjectTools> {
+    let settings = tool_settings(place.worktree, data, catalog);
+    let indexed_project = Some(place.project.to_owned());
+    Arc::new(ProjectTools::new(ToolSettings { indexed_project, ..settings }))
 }
 
 fn tool_settings(project: &Path, data: &Path, catalog: &ConfigCatalog) -> ToolSettings {
@@ -137,8 +143,9 @@ pub fn rewire_runtime(
     catalog: &ConfigCatalog,
 ) -> WiredRuntime {
     let (ports, options, providers) = runtime_parts(project, data, catalog, None);
-    let ports = RuntimePorts { store: Arc::clone(&old.handle.ports().store), ..ports };
-    WiredRuntime { handle: old.handle.with_replaced_ports(ports, options), providers, recording: None }
+    let ports = RuntimePorts { store: Arc::clone(&old.ports.store), ..ports };
+    let handle = old.handle.with_replaced_ports(ports.clone(), options);
+    WiredRuntime { handle, ports, providers, recording: None }
 }
 
 impl WiredRuntime {
@@ -148,55 +155,59 @@ impl WiredRuntime {
         Self { handle: self.handle.with_shared_lock(), ..self }
     }
 
+    /// For a run that has files of its own.
+    #[must_use]
+    pub(super) fn without_project_lock(self) -> Self {
+        Self { handle: self.handle.without_project_lock(), ..self }
+    }
+
     /// Keeps the record, the lock and the clock of another one: its runs are the same ones.
     #[must_use]
     pub(super) fn with_store_from(self, other: &Self) -> Self {
-        Self { handle: self.handle.with_store_from(&other.handle), ..self }
+        let RuntimePorts { store, lock, clock, ids, .. } = other.ports.clone();
+        let ports = RuntimePorts { store, lock, clock, ids, ..self.ports };
+        Self { handle: self.handle.with_store_from(&other.handle), ports, ..self }
     }
 
     /// Asks its models through this.
     #[must_use]
     pub(super) fn with_recording(self, deck: ActiveRecording) -> Self {
-        Self { handle: self.handle.with_models(deck.port()), recording: Some(deck), ..self }
+        let ports = RuntimePorts { models: deck.port(), ..self.ports };
+        Self { handle: self.handle.with_models(deck.port()), ports, recording: Some(deck), ..self }
     }
 }
 
 /// For one run in a worktree of `project`: it has its files to itself.
 pub fn wire_worktree(
-    (project, worktree): (&Path, &Path),
+    place: WorktreeLocation<'_>,
     data: &Path,
     catalog: &ConfigCatalog,
     script: Option<ScriptedModel>,
 ) -> WiredRuntime {
-    let (ports, options, providers) = runtime_parts(worktree, data, catalog, script);
-    let options = RuntimeOptions { project: project.display().to_string(), ..options };
-    let tools = worktree_tools((project, worktree), data, catalog);
-    WiredRuntime {
-        handle: RuntimeHandle::new(RuntimePorts { lock: None, tools, ..ports }, options),
-        providers,
-        recording: None,
-    }
+    let (ports, options, providers) = runtime_parts(place.worktree, data, catalog, script);
+    let options = RuntimeOptions { project: place.project.display().to_string(), ..options };
+    let tools = worktree_tools(place, data, catalog);
+    let ports = RuntimePorts { lock: None, tools, ..ports };
+    let handle = RuntimeHandle::new(ports.clone(), options);
+    WiredRuntime { handle, ports, providers, recording: None }
 }
 
 /// As `wire_worktree`, watched together with the runs of `old`.
 pub fn wire_beside(
     old: &WiredRuntime,
-    (project, worktree): (&Path, &Path),
+    place: WorktreeLocation<'_>,
     data: &Path,
     catalog: &ConfigCatalog,
 ) -> WiredRuntime {
-    let (ports, options, _) = runtime_parts(worktree, data, catalog, None);
+    let (ports, options, _) = runtime_parts(place.worktree, data, catalog, None);
     let providers = Arc::clone(&old.providers);
-    let options = RuntimeOptions { project: project.display().to_string(), ..options };
-    let tools = worktree_tools((project, worktree), data, catalog);
+    let options = RuntimeOptions { project: place.project.display().to_string(), ..options };
+    let tools = worktree_tools(place, data, catalog);
     // one store for all runs of this process: it has one name, under which others find who drives them
-    let store = Arc::clone(&old.handle.ports().store);
+    let store = Arc::clone(&old.ports.store);
     let ports = RuntimePorts { lock: None, models: providers.clone(), tools, store, ..ports };
-    WiredRuntime {
-        handle: old.handle.with_replaced_ports(ports, options),
-        providers,
-        recording: old.recording.clone(),
-    }
+    let handle = old.handle.with_replaced_ports(ports.clone(), options);
+    WiredRuntime { handle, ports, providers, recording: old.recording.clone() }
 }
 
 /// The worktrees of a project.
@@ -222,7 +233,7 @@ pub fn wire_runtime(
     script: Option<ScriptedModel>,
 ) -> WiredRuntime {
     let (ports, options, providers) = runtime_parts(project, data, catalog, script);
-    WiredRuntime { handle: RuntimeHandle::new(ports, options), providers, recording: None }
+    WiredRuntime { handle: RuntimeHandle::new(ports.clone(), options), ports, providers, recording: None }
 }
 
 /// The file of all runs.

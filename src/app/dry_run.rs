@@ -172,7 +172,7 @@ mod tests {
         let (catalog, _) = shipped_catalog();
         let patterns = WORKFLOWS.iter().map(|pattern| {
             let text =
-                fill_template(pattern.text, ("workflow", pattern.name), std::path::Path::new("/nowhere/x"));
+                fill_template(pattern.text, "workflow", pattern.name, std::path::Path::new("/nowhere/x"));
             SourceFile::new(ConfigLayer::User, format!("user:workflows/{}.json", pattern.name), text)
         });
         let files: Vec<SourceFile> = catalog.workflow_files().iter().cloned().chain(patterns).collect();

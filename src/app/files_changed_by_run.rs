@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 use synthdev_cli::snapshots::RunChangedFiles;
 use synthdev_domain::ids::{SnapshotId, Timestamp};
 use synthdev_domain::journal::{RunOrigin, RunSummary};
-use synthdev_domain::tool::{ToolRisk, ToolSpec};
 use synthdev_engine::event::RunEvent;
 use synthdev_ports::snapshot::SnapshotPort;
 use synthdev_runtime::handle::RuntimeHandle;
@@ -25,10 +24,7 @@ pub(super) fn changed_files(
         }
     }
     let record = handle.load_record(run.id.as_str()).ok()?;
-    Some(RunChangedFiles {
-        files,
-        is_uncertain: has_unsnapshotted_changes(&record.events, handle.ports().tools.specs()),
-    })
+    Some(RunChangedFiles { files, is_uncertain: has_unsnapshotted_changes(handle, &record.events) })
 }
 
 /// The snapshot of this project's files before the run.
@@ -66,13 +62,12 @@ fn is_before_first_step(handle: &RuntimeHandle, run: &RunSummary) -> bool {
 
 /// Whether something that may change files had begun since the last stored state: a run that was cut off, or waits in
 /// the middle of a state.
-fn has_unsnapshotted_changes(events: &[(Timestamp, RunEvent)], specs: &[ToolSpec]) -> bool {
-    let reads = |tool: &str| specs.iter().any(|spec| spec.name == tool && spec.risk == ToolRisk::Read);
+fn has_unsnapshotted_changes(handle: &RuntimeHandle, events: &[(Timestamp, RunEvent)]) -> bool {
     let mut open = false;
     for (_, event) in events {
         match event {
             RunEvent::SnapshotTaken { .. } => open = false,
-            RunEvent::ToolStarted { tool, .. } if !reads(tool) => open = true,
+            RunEvent::ToolStarted { tool, .. } if !handle.is_read_only_tool(tool) => open = true,
             // with files: they are those of a snapshot; without: the events do not show earlier changes any more
             RunEvent::Returned { files, .. } => open = files.is_none(),
             _ => {}

@@ -17,6 +17,7 @@ use super::{bootstrap, recordings};
 use synthdev_adapters::file_io;
 use synthdev_cli::args::{ExportFormat, ListArgs, RunFilterArgs};
 use synthdev_cli::exit;
+use synthdev_cli::history::search::SearchOutputOptions;
 use synthdev_cli::history::time_filter::{self, DayBoundary};
 use synthdev_cli::history::{diff, import_export, list, markdown, search};
 use synthdev_cli::output::{TerminalSafeWriter, print_stderr, safe_name};
@@ -29,11 +30,11 @@ pub(super) use cost_command::show_costs;
 pub(super) use gc_and_du::{collect_garbage, show_disk_usage};
 
 pub(super) fn list_runs(world: &CliContext, args: &ListArgs) -> Result<u8> {
-    let handle = open_reader(world)?.handle;
-    let now = handle.ports().clock.now();
+    let wired = open_reader(world)?;
+    let now = wired.handle.now();
     let query = run_query(world, &args.filters, args.limit, now)?;
     let narrowed = query != RunQuery::newest(query.limit);
-    let runs = PagedRuns::new(&*handle.ports().store, query);
+    let runs = PagedRuns::new(&*wired.ports.store, query);
     let failed = runs.list_error_slot();
     let head = std::io::stdout().is_terminal();
     let shown =
@@ -92,23 +93,26 @@ fn run_query(world: &CliContext, args: &RunFilterArgs, limit: usize, now: Timest
     })
 }
 
-pub(super) fn search_runs(
-    world: &CliContext,
-    words: &str,
-    (run, workflow): (Option<String>, Option<String>),
-    limit: usize,
-    json: bool,
-) -> Result<u8> {
+pub(super) struct RunSearchArgs {
+    pub(super) words: String,
+    pub(super) run: Option<String>,
+    pub(super) workflow: Option<String>,
+    pub(super) limit: usize,
+    pub(super) json: bool,
+}
+
+pub(super) fn search_runs(world: &CliContext, args: RunSearchArgs) -> Result<u8> {
+    let RunSearchArgs { words, run, workflow, limit, json } = args;
     if !words.chars().any(char::is_alphanumeric) {
         bail!("nothing to look for: name a word, as in `synthdev runs search parser`");
     }
     let handle = open_reader(world)?.handle;
-    let run = run.map(|id| handle.ports().store.find(&id)).transpose().map_err(store_error)?;
-    let query = SearchQuery { text: words.to_owned(), limit, run: run.map(|run| run.id), workflow };
+    let run = run.map(|id| handle.summary(&id)).transpose().map_err(store_error)?;
+    let query = SearchQuery { text: words, limit, run: run.map(|run| run.id), workflow };
     let found = handle.search(&query, search::WIDTH).map_err(store_error)?;
     let stdout = std::io::stdout();
-    let painted = stdout.is_terminal() && !json;
-    search::write_hits(&found, json, (painted, limit), &mut stdout.lock())?;
+    let shown = SearchOutputOptions { json, is_painted: stdout.is_terminal() && !json, limit };
+    search::write_hits(&found, shown, &mut stdout.lock())?;
     Ok(exit::COMPLETED)
 }
 
@@ -125,17 +129,18 @@ pub(super) fn export_run(
     format: ExportFormat,
 ) -> Result<u8> {
     let (catalog, _) = load_catalog(world, world.overrides.clone(), None)?;
-    let handle = bootstrap::wire_runtime(&world.project, &world.dirs.data, &catalog, None).handle;
+    let wired = bootstrap::wire_runtime(&world.project, &world.dirs.data, &catalog, None);
+    let handle = &wired.handle;
     let lines = match (to, format) {
         (Some(path), ExportFormat::Recording) => {
-            recordings::write_recording(world, &catalog, &handle, run, path)?
+            recordings::write_recording(world, &catalog, &wired, run, path)?
         }
         (None, ExportFormat::Recording) => {
             bail!("a recording is written to a file: name it with --to FILE")
         }
-        (Some(path), _) => export_to(&handle, run, path, format)?,
+        (Some(path), _) => export_to(handle, run, path, format)?,
         (None, ExportFormat::Markdown) => {
-            let text = as_text(&handle, run)?;
+            let text = as_text(handle, run)?;
             TerminalSafeWriter(&mut std::io::stdout().lock()).write_all(text.as_bytes())?;
             Vec::new()
         }

@@ -19,10 +19,8 @@ use synthdev_settings::catalog::ConfigCatalog;
 pub(super) fn adapt_imported_run(
     catalog: &ConfigCatalog,
     summary: &RunSummary,
-    (stored, windows): (
-        impl FnOnce() -> Result<WorkflowProgram>,
-        impl FnOnce(&mut WorkflowProgram) -> Result<()>,
-    ),
+    stored: impl FnOnce() -> Result<WorkflowProgram>,
+    windows: impl FnOnce(&mut WorkflowProgram) -> Result<()>,
     mut going: ResumeRequest,
 ) -> Result<ResumeRequest> {
     if !summary.origin.as_ref().is_some_and(RunOrigin::is_imported) {

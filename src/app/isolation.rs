@@ -5,12 +5,13 @@ use std::path::Path;
 
 use anyhow::{Result, anyhow, bail};
 
+use super::bootstrap::{self, WiredRuntime, WorktreeLocation};
 use super::cli_context::CliContext;
 use super::load_config::load_catalog;
 use super::read_only::{open_reader, snapshot_error, store_error};
 use super::recordings::RecordingMode;
 use super::run_to_end::follow_run;
-use super::{bootstrap, interrupted_restore, system_context};
+use super::{interrupted_restore, system_context};
 use synthdev_adapters::providers::scripted::ScriptedModel;
 use synthdev_adapters::worktree::{GitWorktrees, before_merge};
 use synthdev_cli::headless::{FinalReport, HeadlessOutput};
@@ -31,7 +32,8 @@ pub(super) fn run_in_worktree(
     world: &CliContext,
     catalog: &ConfigCatalog,
     spec: RunSpec,
-    (script, tape): (Option<ScriptedModel>, RecordingMode),
+    script: Option<ScriptedModel>,
+    tape: RecordingMode,
     show: HeadlessOutput,
 ) -> Result<FinalReport> {
     let data = &world.dirs.data;
@@ -58,7 +60,8 @@ pub(super) fn run_in_worktree(
             safe_name(&tree.branch)
         ));
     }
-    let inside = bootstrap::wire_worktree((&world.project, Path::new(&tree.path)), data, catalog, script);
+    let place = WorktreeLocation { project: &world.project, worktree: Path::new(&tree.path) };
+    let inside = bootstrap::wire_worktree(place, data, catalog, script);
     let inside = match tape.wrap_models(inside, catalog, &[Path::new(&tree.path), &world.project]) {
         Ok(inside) => inside,
         Err(error) => {
@@ -87,7 +90,7 @@ pub(super) fn missing_file_lines(
     Ok(skipped.iter().map(line).collect())
 }
 
-pub(super) fn merge_worktree(world: &CliContext, id: &str, (dry_run, yes): (bool, bool)) -> Result<u8> {
+pub(super) fn merge_worktree(world: &CliContext, id: &str, dry_run: bool, yes: bool) -> Result<u8> {
     let IsolatedRunContext { summary, tree, worktrees: trees, handle } = isolated_run_context(world, id)?;
     if summary.progress.status == RunStatus::Running {
         bail!("run {} is still running: what it has so far is no result\nhint: stop it first", summary.id);
@@ -196,14 +199,13 @@ fn worktree_source(run: &RunSummary, tree: &RunWorktree, kept: &WorktreeSource) 
 
 /// Whether a merge of this worktree was cut off.
 fn is_half(handle: &RuntimeHandle, tree: &RunWorktree) -> bool {
-    let found = handle.ports().snapshots.interrupted_restore().ok().flatten();
-    found.is_some_and(
-        |found| matches!(found.goal, RestoreTarget::Merge { branch, .. } if branch == tree.branch),
+    handle.interrupted_restore().is_some_and(
+        |(found, _)| matches!(found.goal, RestoreTarget::Merge { branch, .. } if branch == tree.branch),
     )
 }
 
 /// Says first what would be lost; at a terminal it asks, elsewhere `--yes` is needed.
-pub(super) fn discard_worktree(world: &CliContext, id: &str, (force, yes): (bool, bool)) -> Result<u8> {
+pub(super) fn discard_worktree(world: &CliContext, id: &str, force: bool, yes: bool) -> Result<u8> {
     let IsolatedRunContext { summary, tree, worktrees: trees, handle } = isolated_run_context(world, id)?;
     if summary.progress.status == RunStatus::Running {
         bail!("run {} is still running\nhint: stop it first", summary.id);
@@ -262,8 +264,7 @@ pub(super) fn not_undone(world: &CliContext, run: &RunSummary, tree: &RunWorktre
         return worktree_gone_error(run, tree);
     }
     let here = Path::new(&run.project) == world.project;
-    let snapshots =
-        open_reader(world).ok().filter(|_| here).map(|wired| wired.handle.ports().snapshots.clone());
+    let snapshots = open_reader(world).ok().filter(|_| here).map(|wired| wired.ports.snapshots);
     let (message, hint) = undo_refusal_reason(run, tree, snapshots.as_deref());
     anyhow!("{message}\nhint: {hint}")
 }
@@ -303,16 +304,12 @@ pub(super) fn ask_confirmation(question: &str) -> Result<bool> {
 }
 
 /// How the run's files stand now, for `runs show`.
-pub(super) fn run_files_status(
-    world: &CliContext,
-    handle: &RuntimeHandle,
-    run: &RunSummary,
-) -> RunFilesStatus {
+pub(super) fn run_files_status(world: &CliContext, wired: &WiredRuntime, run: &RunSummary) -> RunFilesStatus {
     let gone = |tree: &RunWorktree| tree.is_known() && !Path::new(&tree.path).is_dir();
     let foreign = run.origin.as_ref().is_some_and(RunOrigin::is_imported);
     let here = Path::new(&run.project) == world.project;
-    let stored = |id: &SnapshotId| handle.ports().snapshots.find(id.as_str()).is_ok();
-    let half = run.worktree.as_ref().filter(|_| here).is_some_and(|tree| is_half(handle, tree));
+    let stored = |id: &SnapshotId| wired.ports.snapshots.find(id.as_str()).is_ok();
+    let half = run.worktree.as_ref().filter(|_| here).is_some_and(|tree| is_half(&wired.handle, tree));
     RunFilesStatus {
         worktree_gone: run.worktree.as_ref().is_some_and(gone),
         undo: !foreign || (here && run.progress.snapshot.as_ref().is_some_and(stored)),

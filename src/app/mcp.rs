@@ -30,7 +30,7 @@ use synthdev_mcp::backend::{
 };
 use synthdev_mcp::reminders::PauseReminders;
 use synthdev_ports::run_store::StoreError;
-use synthdev_runtime::delegated_calls::{DelegatedCalls, DelegatingModelPort};
+use synthdev_runtime::delegated_calls::DelegatedCalls;
 use synthdev_runtime::handle::{RuntimeHandle, WAIT_OR_SHARE};
 use synthdev_runtime::lock_timing::LockTiming;
 use synthdev_runtime::resume::ResumeRequest;
@@ -182,12 +182,12 @@ impl McpBackend for ProjectMcpBackend {
         let isolated = beside == FileSharingMode::Isolated
             || program.workflows.first().is_some_and(|root| root.isolated);
         let mut spec =
-            run_spec((&stock.catalog, &self.context.project), program, inputs, self.approve_all, false);
+            run_spec(&stock.catalog, &self.context.project, program, inputs, self.approve_all, false);
         let providers = Arc::clone(&stock.runtime.providers);
         let interactions = Arc::clone(&self.interactions);
         if !isolated {
             let run = self.runtime.handle.draw_run_id();
-            let handle = delegating_model(interactions, &run, &stock.runtime.handle);
+            let handle = stock.runtime.handle.with_delegated_models(&run, interactions);
             let handle = handle
                 .with_lock_timing(LockTiming::BeforeChanges { waits: beside != FileSharingMode::Refused });
             let handle = if beside == FileSharingMode::Shares {
@@ -203,7 +203,8 @@ impl McpBackend for ProjectMcpBackend {
             .boxed();
         }
         let elsewhere = stock.isolated_runs.clone();
-        let around = move |run: &RunId, handle: &RuntimeHandle| delegating_model(interactions, run, handle);
+        let around =
+            move |run: &RunId, handle: &RuntimeHandle| handle.with_delegated_models(run, interactions);
         async move {
             windows::ask_unknown_windows(&providers, &mut spec.program).await;
             match tokio::task::spawn_blocking(move || elsewhere.start_with(spec, around)).await {
@@ -228,7 +229,7 @@ impl McpBackend for ProjectMcpBackend {
                 .handle
                 .clone(),
         };
-        let handle = delegating_model(Arc::clone(&self.interactions), &run.id, &handle);
+        let handle = handle.with_delegated_models(&run.id, Arc::clone(&self.interactions));
         let handle = handle.with_lock_timing(LockTiming::BeforeChanges { waits: true });
         let handle = if self.is_shared(&run.id) { handle.with_shared_lock() } else { handle };
         let stored = || Ok(handle.load_record(run.id.as_str())?.program);
@@ -236,21 +237,11 @@ impl McpBackend for ProjectMcpBackend {
             windows::apply_known_windows(&stock.runtime.providers, program);
             Ok(())
         };
-        let going = imported_runs::adapt_imported_run(
-            &stock.catalog,
-            run,
-            (stored, windows),
-            ResumeRequest::default(),
-        );
+        let going =
+            imported_runs::adapt_imported_run(&stock.catalog, run, stored, windows, ResumeRequest::default());
         let going = going.map_err(|error| backend_error(format!("{error:#}"), None))?;
         Ok((handle, going))
     }
-}
-
-/// Models of the provider `agentllm` are the client's.
-fn delegating_model(interactions: Arc<DelegatedCalls>, run: &RunId, handle: &RuntimeHandle) -> RuntimeHandle {
-    let models = DelegatingModelPort::new(run.clone(), interactions, handle.ports());
-    handle.with_models(Arc::new(models))
 }
 
 /// A client can answer `delegate` states: a default or `on_timeout` applies only when their time is up.

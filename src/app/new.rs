@@ -66,7 +66,7 @@ pub(super) fn new(world: &CliContext, command: &NewCommand) -> Result<u8> {
     let file = SourceFile::new(
         layer,
         path.display().to_string(),
-        fill_template(draft.text, (draft.file_kind.word(), draft.name), &directory),
+        fill_template(draft.text, draft.file_kind.word(), draft.name, &directory),
     );
     let found = draft_problems(&catalog, &draft, &file);
     diagnostics::print_diagnostics(&catalog, &found);

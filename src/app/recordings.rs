@@ -61,7 +61,8 @@ pub(super) fn open_replayed(replay: Option<&Path>) -> Result<Option<ModelRecordi
 /// The program for the run, and the recorder or player of its models.
 pub(super) fn prepare_recording(
     world: &CliContext,
-    (args, more): (&RunArgs, Option<&SourceFile>),
+    args: &RunArgs,
+    more: Option<&SourceFile>,
     played: Option<ModelRecording>,
     program: WorkflowProgram,
 ) -> Result<(WorkflowProgram, RecordingMode)> {
@@ -107,9 +108,11 @@ fn ensure_same_workflow(cassette: &ModelRecording, file: &str, workflow: &str) -
 pub(super) fn attach_to_resumed(
     world: &CliContext,
     args: &ResumeArgs,
-    (catalog, sources): (&ConfigCatalog, ConfigSources),
+    catalog: &ConfigCatalog,
+    sources: ConfigSources,
     played: Option<ModelRecording>,
-    (wired, summary): (WiredRuntime, &RunSummary),
+    wired: WiredRuntime,
+    summary: &RunSummary,
 ) -> Result<WiredRuntime> {
     let run = &summary.id;
     let spec = wired.handle.definition(run).map_err(store_error)?;
@@ -203,7 +206,7 @@ impl RecordingMode {
             }
             Self::Record { file, header, roles } => {
                 let here = local_place(catalog, project);
-                let inner = wired.handle.ports().models.clone();
+                let inner = Arc::clone(&wired.ports.models);
                 let recorder = ModelCallRecorder::create_file(Path::new(&file), &header, roles, here, inner);
                 Ok(wired
                     .with_recording(ActiveRecording::Recorder(Arc::new(recorder.map_err(recording_error)?))))

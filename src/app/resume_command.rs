@@ -8,7 +8,7 @@ use std::path::Path;
 use anyhow::{Result, anyhow, bail};
 use serde_json::{Value, json};
 
-use super::bootstrap::{self, WiredRuntime};
+use super::bootstrap::{self, WiredRuntime, WorktreeLocation};
 use super::cli_context::CliContext;
 use super::load_config::load_catalog;
 use super::read_only::store_error;
@@ -75,14 +75,14 @@ pub(super) fn resume_run(world: &CliContext, args: &ResumeArgs) -> Result<u8> {
     let wired = if args.share { wired.with_shared_project() } else { wired };
     skip_used_replies(&wired, &summary.id)?;
     let wired =
-        recordings::attach_to_resumed(world, args, (&catalog, gathered.sources), played, (wired, &summary))?;
+        recordings::attach_to_resumed(world, args, &catalog, gathered.sources, played, wired, &summary)?;
     let stored = || Ok(wired.handle.load_record(summary.id.as_str()).map_err(store_error)?.program);
     let program = upgraded_program(&catalog, &summary, args, stored)?;
     let approvals = catalog.settings().approval_policy();
     let approvals = args.yes.then(|| approvals.approving_all());
     let going = ResumeRequest { approvals, program, ..ResumeRequest::default() };
     let windows = |program: &mut WorkflowProgram| windows::ask_windows_before_recording(&catalog, program);
-    let going = imported_runs::adapt_imported_run(&catalog, &summary, (stored, windows), going)?;
+    let going = imported_runs::adapt_imported_run(&catalog, &summary, stored, windows, going)?;
     let going =
         ResumeRequest { breakpoints: resolve_breakpoints(args, going.program.as_ref(), stored)?, ..going };
     print_upgrade_notes(&wired.handle, &summary.id, going.program.as_ref())?;
@@ -97,7 +97,7 @@ pub(super) fn resume_run(world: &CliContext, args: &ResumeArgs) -> Result<u8> {
             }
         }
     } else {
-        let going = match place_typed_answer(&wired.handle, &summary, args, (results, more), going)? {
+        let going = match place_typed_answer(&wired.handle, &summary, args, results, more, going)? {
             Ok(going) => going,
             Err(open) => return report_open_questions(&run, &open, show),
         };
@@ -142,7 +142,8 @@ fn wired_for(
             return Err(isolation::worktree_gone_error(summary, tree));
         }
         Some(tree) => {
-            bootstrap::wire_worktree((&world.project, Path::new(&tree.path)), data, catalog, script)
+            let place = WorktreeLocation { project: &world.project, worktree: Path::new(&tree.path) };
+            bootstrap::wire_worktree(place, data, catalog, script)
         }
         None => bootstrap::wire_runtime(&world.project, data, catalog, script),
     })
@@ -260,7 +261,8 @@ fn place_typed_answer(
     handle: &RuntimeHandle,
     summary: &RunSummary,
     args: &ResumeArgs,
-    (results, more): (Option<Value>, Option<Value>),
+    results: Option<Value>,
+    more: Option<Value>,
     mut going: ResumeRequest,
 ) -> Result<AnswersOrPauses> {
     let run = &summary.id;

@@ -60,8 +60,8 @@ pub(super) fn run_workflow_command(world: &CliContext, args: RunArgs) -> Result<
     };
     let mut program = program;
     windows::ask_windows_before_recording(&catalog, &mut program)?;
-    let (program, tape) = recordings::prepare_recording(world, (&args, file.as_ref()), played, program)?;
-    let spec = RunSpec { stops, ..run_spec((&catalog, &world.project), program, values, args.yes, false) };
+    let (program, tape) = recordings::prepare_recording(world, &args, file.as_ref(), played, program)?;
+    let spec = RunSpec { stops, ..run_spec(&catalog, &world.project, program, values, args.yes, false) };
     let spec = match tape {
         RecordingMode::None => spec,
         // a recording is the same in every directory and on every day
@@ -72,7 +72,7 @@ pub(super) fn run_workflow_command(world: &CliContext, args: RunArgs) -> Result<
     super::logs::start_logging(&world.dirs.data, catalog.settings().verbosity());
     let isolated = spec.program.workflows.first().is_some_and(|root| root.isolated);
     let report = if args.isolate || isolated {
-        isolation::run_in_worktree(world, &catalog, spec, (script, tape), show)?
+        isolation::run_in_worktree(world, &catalog, spec, script, tape, show)?
     } else {
         let wired = bootstrap::wire_runtime(&world.project, &world.dirs.data, &catalog, script);
         let wired = if args.share { wired.with_shared_project() } else { wired };
@@ -84,7 +84,8 @@ pub(super) fn run_workflow_command(world: &CliContext, args: RunArgs) -> Result<
 
 /// A run that starts now, in this directory.
 pub(super) fn run_spec(
-    (catalog, directory): (&ConfigCatalog, &Path),
+    catalog: &ConfigCatalog,
+    directory: &Path,
     program: WorkflowProgram,
     inputs: Map<String, Value>,
     yes: bool,

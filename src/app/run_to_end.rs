@@ -109,7 +109,7 @@ pub(super) fn interrupt_receiver() -> headless::InterruptReceiver {
 
 /// Whether an undo would do anything. Where that cannot be told it is offered.
 fn files_changed(wired: &WiredRuntime, report: &FinalReport) -> bool {
-    let store = &wired.handle.ports().snapshots;
+    let store = &wired.ports.snapshots;
     let before = report.snapshot.as_ref().filter(|_| report.worktree.is_none());
     before.is_some_and(|before| store.changes(before, None).map_or(true, |files| !files.is_empty()))
 }

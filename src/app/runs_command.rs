@@ -4,8 +4,9 @@ use std::io::{IsTerminal, Write};
 
 use anyhow::{Result, anyhow};
 
-use super::bootstrap;
+use super::bootstrap::{self, WiredRuntime};
 use super::cli_context::CliContext;
+use super::history_commands::RunSearchArgs;
 use super::read_only::{open_reader, snapshot_error, store_error};
 use super::run_command::load_catalog;
 use super::{history_commands, interrupted_restore, isolation, resume_command, salvage, time_travel};
@@ -16,7 +17,6 @@ use synthdev_cli::{exit, json_output, show_run, snapshots};
 use synthdev_domain::ids::RunId;
 use synthdev_domain::snapshot::SnapshotRequest;
 use synthdev_runtime::command::ControlAction;
-use synthdev_runtime::handle::RuntimeHandle;
 use synthdev_runtime::inspect_call::ModelCallSelector;
 
 pub(super) fn run_runs_command(world: &CliContext, command: RunsCommand) -> Result<u8> {
@@ -33,7 +33,8 @@ pub(super) fn run_runs_command(world: &CliContext, command: RunsCommand) -> Resu
         RunsCommand::Cost(args) => history_commands::show_costs(world, &args),
         RunsCommand::Steps { run, json } => time_travel::show_steps(world, &run, json),
         RunsCommand::Search { words, run, workflow, limit, json } => {
-            history_commands::search_runs(world, &words.join(" "), (run, workflow), limit, json)
+            let search = RunSearchArgs { words: words.join(" "), run, workflow, limit, json };
+            history_commands::search_runs(world, search)
         }
         RunsCommand::Diff { first, second, json } => {
             history_commands::diff_runs(world, &first, &second, json)
@@ -43,21 +44,21 @@ pub(super) fn run_runs_command(world: &CliContext, command: RunsCommand) -> Resu
             time_travel::fork_run(world, &fork)
         }
         RunsCommand::Rewind { run, to, keep_files, yes } => {
-            time_travel::rewind_run(world, &run, to, (keep_files, yes))
+            time_travel::rewind_run(world, &run, to, keep_files, yes)
         }
         RunsCommand::Undo { run, yes } => time_travel::undo_run(world, &run, yes),
         RunsCommand::Replay { run, json } => time_travel::replay_run(world, &run, json),
         RunsCommand::Pause { run } => time_travel::control_run(world, &run, ControlAction::Pause),
         RunsCommand::Cancel { run } => time_travel::control_run(world, &run, ControlAction::Cancel),
         RunsCommand::Retry(args) => resume_command::retry_run(world, &args),
-        RunsCommand::Merge { run, dry_run, yes } => isolation::merge_worktree(world, &run, (dry_run, yes)),
-        RunsCommand::Discard { run, force, yes } => isolation::discard_worktree(world, &run, (force, yes)),
+        RunsCommand::Merge { run, dry_run, yes } => isolation::merge_worktree(world, &run, dry_run, yes),
+        RunsCommand::Discard { run, force, yes } => isolation::discard_worktree(world, &run, force, yes),
         RunsCommand::Export { run, to, format } => {
             history_commands::export_run(world, &run, to.as_deref(), format)
         }
         RunsCommand::Import { file } => history_commands::import_run(world, &file),
         RunsCommand::Gc { older_than, keep, yes, json } => {
-            history_commands::collect_garbage(world, (older_than, keep), yes, json)
+            history_commands::collect_garbage(world, older_than, keep, yes, json)
         }
         RunsCommand::Du { json } => history_commands::show_disk_usage(world, json),
         RunsCommand::Salvage { replace, json } => salvage::run_salvage_command(world, replace, json),
@@ -67,7 +68,7 @@ pub(super) fn run_runs_command(world: &CliContext, command: RunsCommand) -> Resu
 fn show_run(world: &CliContext, id: &str, json: bool) -> Result<u8> {
     let wired = open_reader(world)?;
     let record = wired.handle.load_record(id).map_err(store_error)?;
-    let ground = isolation::run_files_status(world, &wired.handle, &record.summary);
+    let ground = isolation::run_files_status(world, &wired, &record.summary);
     show_run::write_run(&record, &ground, json, &mut std::io::stdout().lock())?;
     Ok(exit::COMPLETED)
 }
@@ -86,7 +87,7 @@ fn review_call(world: &CliContext, id: &str, which: &ModelCallSelector, json: bo
 pub(super) fn run_snapshot_subcommand(world: &CliContext, command: SnapshotSubcommand) -> Result<u8> {
     let (catalog, _) = load_catalog(world, world.overrides.clone(), None)?;
     let wired = bootstrap::wire_runtime(&world.project, &world.dirs.data, &catalog, None);
-    let store = &wired.handle.ports().snapshots;
+    let store = &wired.ports.snapshots;
     let text = match command {
         SnapshotSubcommand::List { json: true } => {
             json_output::write_pretty_json(
@@ -96,7 +97,7 @@ pub(super) fn run_snapshot_subcommand(world: &CliContext, command: SnapshotSubco
             return Ok(exit::COMPLETED);
         }
         SnapshotSubcommand::Create { label } => {
-            interrupted_restore::clear_interrupted_restore(&wired.handle).map_err(snapshot_error)?;
+            wired.handle.accept_present_files().map_err(snapshot_error)?;
             let label = if label.is_empty() { "by hand".to_owned() } else { label.join(" ") };
             snapshots::created_text(
                 &store.take(&SnapshotRequest { label, ..Default::default() }).map_err(snapshot_error)?,
@@ -122,7 +123,7 @@ pub(super) fn run_snapshot_subcommand(world: &CliContext, command: SnapshotSubco
             }
             diff
         }
-        SnapshotSubcommand::Restore { id, yes } => return undo_run(&wired.handle, &id, yes),
+        SnapshotSubcommand::Restore { id, yes } => return undo_run(&wired, &id, yes),
         SnapshotSubcommand::Delete { id } => {
             let info = store.find(&id).map_err(snapshot_error)?;
             store.delete(&info.id).map_err(snapshot_error)?;
@@ -134,8 +135,8 @@ pub(super) fn run_snapshot_subcommand(world: &CliContext, command: SnapshotSubco
 }
 
 /// Shows the files first; at a terminal it asks, elsewhere `--yes` is needed.
-fn undo_run(handle: &RuntimeHandle, id: &str, yes: bool) -> Result<u8> {
-    let store = &handle.ports().snapshots;
+fn undo_run(wired: &WiredRuntime, id: &str, yes: bool) -> Result<u8> {
+    let (handle, store) = (&wired.handle, &wired.ports.snapshots);
     let info = store.find(id).map_err(snapshot_error)?;
     let changes = store.changes(&info.id, None).map_err(snapshot_error)?;
     let beyond = store.unrestored_changes(&info.id).map_err(snapshot_error)?;
@@ -173,7 +174,7 @@ fn undo_run(handle: &RuntimeHandle, id: &str, yes: bool) -> Result<u8> {
     }
     let run = info.run.clone().unwrap_or_else(|| RunId::from(""));
     let _held = handle.lock_files(&run, "").map_err(store_error)?;
-    let done = interrupted_restore::restore_snapshot(handle, &info.id).map_err(snapshot_error)?;
+    let done = handle.restore_snapshot(&info.id).map_err(snapshot_error)?;
     print_text(&if yes { snapshots::restored_text(&done) } else { snapshots::restored_as_shown(&done) })?;
     Ok(exit::COMPLETED)
 }

@@ -70,7 +70,7 @@ pub(super) fn check_name(word: &str, name: &str) -> Result<()> {
 }
 
 /// The template with the name, and with a reference to the schema if one is there. `directory`: where the file will be.
-pub(super) fn fill_template(text: &str, (word, name): (&str, &str), directory: &Path) -> String {
+pub(super) fn fill_template(text: &str, word: &str, name: &str, directory: &Path) -> String {
     let schema = directory.parent().map(|above| above.join("schema").join(format!("{word}.json")));
     let reference = match schema.is_some_and(|path| path.is_file()) {
         true => format!("  \"$schema\": \"../schema/{word}.json\",\n"),

@@ -11,6 +11,7 @@ use std::path::PathBuf;
 use anyhow::{Result, bail};
 
 use self::restore_files::{FileRestorePlan, other_project};
+use super::bootstrap::WiredRuntime;
 use super::cli_context::CliContext;
 use super::read_only::{open_reader, snapshot_error, store_error};
 use super::run_command::{load_catalog, read_workflow};
@@ -38,22 +39,23 @@ pub(super) struct ForkArgs {
 }
 
 pub(super) fn show_steps(world: &CliContext, run: &str, json: bool) -> Result<u8> {
-    let (handle, run) = find_run(world, run)?;
-    let steps = handle.steps(&run.id).map_err(store_error)?;
+    let (wired, run) = find_run(world, run)?;
+    let steps = wired.handle.steps(&run.id).map_err(store_error)?;
     time_travel::write_steps(&run, &steps, json, &mut std::io::stdout().lock())?;
     Ok(exit::COMPLETED)
 }
 
 pub(super) fn fork_run(world: &CliContext, fork: &ForkArgs) -> Result<u8> {
     let set = set_data::parse_assignments(&fork.set)?;
-    let (handle, run) = find_run(world, &fork.run)?;
-    let (place, note) = restore_files::travel_target(&handle, &run.id, fork.at, fork.restore_files)?;
+    let (wired, run) = find_run(world, &fork.run)?;
+    let handle = &wired.handle;
+    let (place, note) = restore_files::travel_target(handle, &run.id, fork.at, fork.restore_files)?;
     let known = handle.data_before(&run.id, place.step).map_err(store_error)?;
     let mut notes = set_data::unknown_key_notes(&set, &known);
     notes.extend(note);
     let program = match &fork.definition {
         None => None,
-        Some(file) => Some(current_definition(world, &handle, &run, file)?),
+        Some(file) => Some(current_definition(world, handle, &run, file)?),
     };
     if let (true, Some(tree)) = (fork.restore_files, &run.worktree) {
         if !tree.is_known() {
@@ -68,13 +70,8 @@ pub(super) fn fork_run(world: &CliContext, fork: &ForkArgs) -> Result<u8> {
     }
     let files = if fork.restore_files {
         let command = format!("runs fork {} --at {} --restore-files", run.id, fork.at);
-        let files = FileRestorePlan::at_step(
-            (world, &handle),
-            &run,
-            &place,
-            &command,
-            "fork without --restore-files",
-        )?;
+        let files =
+            FileRestorePlan::at_step(world, handle, &run, &place, &command, "fork without --restore-files")?;
         notes.iter().for_each(|note| print_stderr(format_args!("note: {note}")));
         if !files.confirm_restore(fork.yes, "not forked")? {
             return Ok(exit::CANCELLED);
@@ -85,7 +82,7 @@ pub(super) fn fork_run(world: &CliContext, fork: &ForkArgs) -> Result<u8> {
         None
     };
     let changes = StepChanges { set, program, files: files.as_ref().map(|files| files.snapshot.clone()) };
-    let snapshots = files.as_ref().map_or(&handle.ports().snapshots, |files| &files.store);
+    let snapshots = files.as_ref().map_or(&wired.ports.snapshots, |files| &files.store);
     let (new, restored) = handle.fork(&run.id, place.step, changes, &**snapshots).map_err(store_error)?;
     if let (Some(restored), false) = (&restored, fork.json) {
         restore_files::print_restored(restored);
@@ -102,14 +99,10 @@ pub(super) fn fork_run(world: &CliContext, fork: &ForkArgs) -> Result<u8> {
     Ok(exit::COMPLETED)
 }
 
-pub(super) fn rewind_run(
-    world: &CliContext,
-    run: &str,
-    to: u32,
-    (keep_files, yes): (bool, bool),
-) -> Result<u8> {
-    let (handle, run) = find_run(world, run)?;
-    let (place, note) = restore_files::travel_target(&handle, &run.id, to, !keep_files)?;
+pub(super) fn rewind_run(world: &CliContext, run: &str, to: u32, keep_files: bool, yes: bool) -> Result<u8> {
+    let (wired, run) = find_run(world, run)?;
+    let handle = &wired.handle;
+    let (place, note) = restore_files::travel_target(handle, &run.id, to, !keep_files)?;
     if run.progress.status == RunStatus::Running {
         bail!(
             "run {} is running: it cannot go back meanwhile\nhint: stop it first, or fork it: synthdev runs fork {} --at {to}",
@@ -122,7 +115,8 @@ pub(super) fn rewind_run(
     } else {
         let command = format!("runs rewind {} --to {to}", run.id);
         Some(FileRestorePlan::at_step(
-            (world, &handle),
+            world,
+            handle,
             &run,
             &place,
             &command,
@@ -145,8 +139,8 @@ pub(super) fn rewind_run(
     }
     let changes =
         StepChanges { files: files.as_ref().map(|files| files.snapshot.clone()), ..StepChanges::default() };
-    let snapshots = files.as_ref().map_or(&handle.ports().snapshots, |files| &files.store);
-    let half = keep_files.then(|| restore_files::interrupted_restore_store(world, &handle, &run)).flatten();
+    let snapshots = files.as_ref().map_or(&wired.ports.snapshots, |files| &files.store);
+    let half = keep_files.then(|| restore_files::interrupted_restore_store(world, handle, &run)).flatten();
     let restored = handle.rewind(&run.id, place.step, changes, &**snapshots).map_err(store_error)?;
     if let Some(half) = half {
         half.accept_interrupted_restore().map_err(snapshot_error)?;
@@ -157,7 +151,7 @@ pub(super) fn rewind_run(
 }
 
 pub(super) fn undo_run(world: &CliContext, run: &str, yes: bool) -> Result<u8> {
-    let (handle, run) = find_run(world, run)?;
+    let (wired, run) = find_run(world, run)?;
     if run.progress.status == RunStatus::Running {
         bail!(
             "run {} is running: its files cannot be brought back under its hands\nhint: stop it first",
@@ -167,7 +161,7 @@ pub(super) fn undo_run(world: &CliContext, run: &str, yes: bool) -> Result<u8> {
     if let Some(worktree) = &run.worktree {
         return Err(isolation::not_undone(world, &run, worktree));
     }
-    let files = FileRestorePlan::before_run((world, &handle), &run)?;
+    let files = FileRestorePlan::before_run(world, &wired.handle, &run)?;
     let half = files.store.interrupted_restore().ok().flatten().is_some();
     if files.changes.is_empty() && !half {
         let but = snapshots::unrestored_suffix(&files.unrestored);
@@ -183,7 +177,7 @@ pub(super) fn undo_run(world: &CliContext, run: &str, yes: bool) -> Result<u8> {
         return Ok(exit::CANCELLED);
     }
     restore_files::print_restored(
-        &handle.undo(&run.id, &files.snapshot, &*files.store).map_err(store_error)?,
+        &wired.handle.undo(&run.id, &files.snapshot, &*files.store).map_err(store_error)?,
     );
     let but = snapshots::unrestored_suffix(&files.unrestored);
     print_text(&format!(
@@ -194,25 +188,25 @@ pub(super) fn undo_run(world: &CliContext, run: &str, yes: bool) -> Result<u8> {
 }
 
 pub(super) fn replay_run(world: &CliContext, run: &str, json: bool) -> Result<u8> {
-    let (handle, run) = find_run(world, run)?;
-    let verdict = handle.verify_replay(&run.id).map_err(store_error)?;
+    let (wired, run) = find_run(world, run)?;
+    let verdict = wired.handle.verify_replay(&run.id).map_err(store_error)?;
     time_travel::write_replay_verdict(&run.id, &verdict, json, &mut std::io::stdout().lock())?;
     Ok(if matches!(verdict, ReplayVerdict::Same { .. }) { exit::COMPLETED } else { exit::FAILED })
 }
 
 pub(super) fn control_run(world: &CliContext, run: &str, wanted: ControlAction) -> Result<u8> {
-    let (handle, run) = find_run(world, run)?;
+    let (wired, run) = find_run(world, run)?;
     print_text(
         &build_runtime()?
-            .block_on(pause_and_cancel::control_run(&handle, &run, wanted))
+            .block_on(pause_and_cancel::control_run(&wired.handle, &run, wanted))
             .map_err(store_error)?,
     )?;
     Ok(exit::COMPLETED)
 }
 
 pub(super) fn explain_step(world: &CliContext, run: &str, step: u32, json: bool) -> Result<u8> {
-    let (handle, run) = find_run(world, run)?;
-    let why = handle.explain_step(&run.id, step).map_err(store_error)?;
+    let (wired, run) = find_run(world, run)?;
+    let why = wired.handle.explain_step(&run.id, step).map_err(store_error)?;
     if json {
         json_output::write_pretty_json(&why, &mut std::io::stdout().lock())?;
     } else {
@@ -221,11 +215,11 @@ pub(super) fn explain_step(world: &CliContext, run: &str, step: u32, json: bool)
     Ok(exit::COMPLETED)
 }
 
-fn find_run(world: &CliContext, run: &str) -> Result<(RuntimeHandle, RunSummary)> {
-    let handle = open_reader(world)?.handle;
-    let run = handle.summary(run).map_err(store_error)?;
+fn find_run(world: &CliContext, run: &str) -> Result<(WiredRuntime, RunSummary)> {
+    let wired = open_reader(world)?;
+    let run = wired.handle.summary(run).map_err(store_error)?;
     // an isolated run has files of its own, so it needs no lock
-    Ok(if run.worktree.is_some() { (handle.without_project_lock(), run) } else { (handle, run) })
+    Ok(if run.worktree.is_some() { (wired.without_project_lock(), run) } else { (wired, run) })
 }
 
 /// The present definition of the run's workflow, checked.

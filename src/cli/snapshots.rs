@@ -78,7 +78,7 @@ pub fn run_changes_text(changes: &[ChangedFile], own: Option<&RunChangedFiles>) 
         };
         format!("  {what:<12} {}{mark}", safe_name(&file.path))
     };
-    change_lines(changes, line, (FileChange::Deleted, FileChange::Added))
+    change_lines(changes, line, FileChange::Deleted, FileChange::Added)
 }
 
 /// What a merge would do: the changes as the run made them.
@@ -92,7 +92,7 @@ pub fn merge_changes_text(changes: &[ChangedFile]) -> String {
         };
         format!("  {what:<12} {}", safe_name(&file.path))
     };
-    change_lines(changes, line, (FileChange::Added, FileChange::Deleted))
+    change_lines(changes, line, FileChange::Added, FileChange::Deleted)
 }
 
 /// Why a merge is refused, a line each.
@@ -111,7 +111,8 @@ pub fn conflict_lines(conflicts: &[MergeConflict]) -> String {
 fn change_lines(
     changes: &[ChangedFile],
     line: impl Fn(&ChangedFile) -> String,
-    (made, gone): (FileChange, FileChange),
+    made: FileChange,
+    gone: FileChange,
 ) -> String {
     let mut text = changes.iter().take(SHOWN).map(line).collect::<Vec<_>>().join("\n");
     if let Some(more) = changes.len().checked_sub(SHOWN).filter(|more| *more > 0) {

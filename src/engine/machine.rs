@@ -280,7 +280,7 @@ impl Machine {
             Input::ScriptFailed { call, error } => self.on_script_failed(call, &error),
             Input::Replied { call, reply } => self.on_replied(call, reply),
             Input::ModelFailed { call, error, attempts, used, again } => {
-                self.on_model_failed(call, (&error, attempts), &used, again);
+                self.on_model_failed(call, &error, attempts, &used, again);
             }
             Input::Approved { call, decision } => self.on_approved(call, decision),
             Input::ToolDone { call, outcome } => self.on_tool_done(call, outcome),

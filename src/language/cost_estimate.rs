@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use branches::BranchEstimator;
+use branches::{BranchEstimator, ProgramStateKey};
 use synthdev_domain::agent::AgentSpec;
 use synthdev_domain::system_context::SystemContext;
 use synthdev_domain::workflow::{Budget, StateBody, Workflow, WorkflowProgram};
@@ -85,14 +85,14 @@ pub fn estimate_cost(program: &WorkflowProgram, brief: &SystemContext) -> CostEs
     let program = &with_system_context(program, brief);
     let declared = EstimateTotals::new(program, VisitLimitSource::Declared);
     let default = EstimateTotals::new(program, VisitLimitSource::Default);
-    let keys: Vec<(usize, usize)> = default.states.keys().copied().collect();
+    let keys: Vec<ProgramStateKey> = default.states.keys().copied().collect();
     let agents = || keys.iter().filter_map(|key| agent_at(program, *key));
     let known = KnownFigures {
         answers: agents().all(|agent| agent.choice.parameters.max_output_tokens.is_some()),
         prices: agents().all(|agent| agent.choice.price.is_some()),
     };
     let mut calls = PerCallUsage::default();
-    let states = keys.iter().filter_map(|key| state_cost(program, *key, &mut calls, (&declared, &default)));
+    let states = keys.iter().filter_map(|key| state_cost(program, *key, &mut calls, &declared, &default));
     let states = states.collect();
     let mut notes = estimate_notes(program, known, &keys);
     notes.extend(default.notes);
@@ -121,7 +121,7 @@ fn with_system_context(program: &WorkflowProgram, brief: &SystemContext) -> Work
 struct EstimateTotals {
     total: UsageAmount,
     /// Visits and what they use.
-    states: BTreeMap<(usize, usize), (u64, UsageAmount)>,
+    states: BTreeMap<ProgramStateKey, (u64, UsageAmount)>,
     notes: Vec<String>,
 }
 
@@ -133,8 +133,8 @@ impl EstimateTotals {
         let states = visits
             .into_iter()
             .filter_map(|(key, visits)| {
-                let workflow = program.workflows.get(key.0)?;
-                let each = calls.per_visit((key.0, workflow), workflow.states.get(key.1)?);
+                let workflow = program.workflows.get(key.workflow)?;
+                let each = calls.per_visit(key.workflow, workflow, workflow.states.get(key.state)?);
                 (each.calls > 0).then(|| (key, (visits, each.multiply_by(visits))))
             })
             .collect();
@@ -150,7 +150,8 @@ impl EstimateTotals {
         let mut agents = BTreeMap::new();
         for (key, (_, amount)) in &self.states {
             let agent = agent_at(program, *key)?;
-            let own = agents.entry((key.0, agent.id.as_str())).or_insert((agent, UsageAmount::default()));
+            let own =
+                agents.entry((key.workflow, agent.id.as_str())).or_insert((agent, UsageAmount::default()));
             own.1 = own.1.sum_with(*amount);
         }
         if agents.values().all(|(agent, _)| agent.budget.is_unbounded()) {
@@ -166,7 +167,7 @@ impl EstimateTotals {
     fn cap_totals(&mut self, root: &Workflow, program: &WorkflowProgram) {
         let agents = self.states.keys().filter_map(|key| Some((*key, agent_at(program, *key)?)));
         let each: BTreeMap<(usize, &str), &AgentSpec> =
-            agents.map(|((workflow, _), agent)| ((workflow, agent.id.as_str()), agent)).collect();
+            agents.map(|(key, agent)| ((key.workflow, agent.id.as_str()), agent)).collect();
         let mut largest = UsageAmount::default();
         for ((workflow, _), agent) in each {
             largest = largest.max_per_part(per_call(&program.workflows[workflow], agent));
@@ -206,12 +207,13 @@ fn capped_by_budget(amount: UsageAmount, budget: &Budget, call: UsageAmount) -> 
 
 fn state_cost(
     program: &WorkflowProgram,
-    key: (usize, usize),
+    key: ProgramStateKey,
     calls: &mut PerCallUsage,
-    (declared, default): (&EstimateTotals, &EstimateTotals),
+    declared: &EstimateTotals,
+    default: &EstimateTotals,
 ) -> Option<StateCost> {
-    let workflow = program.workflows.get(key.0)?;
-    let state = workflow.states.get(key.1)?;
+    let workflow = program.workflows.get(key.workflow)?;
+    let state = workflow.states.get(key.state)?;
     let agent = agent_at(program, key)?;
     let (visits, amount) = declared.states.get(&key).copied().unwrap_or_default();
     let (default_visits, default_amount) = default.states.get(&key).copied().unwrap_or_default();
@@ -225,7 +227,7 @@ fn state_cost(
         agent: agent.id.clone(),
         model: agent.choice.model.clone(),
         visits: worst_case_count(visits, default_visits),
-        calls_per_visit: calls.per_visit((key.0, workflow), state).calls,
+        calls_per_visit: calls.per_visit(key.workflow, workflow, state).calls,
         spending: known_usage(amount, default_amount, known),
     })
 }
@@ -247,15 +249,15 @@ fn worst_case_count(declared: u64, default: u64) -> WorstCaseCount {
     WorstCaseCount { declared: some(declared), default: some(default) }
 }
 
-fn agent_at(program: &WorkflowProgram, (workflow, state): (usize, usize)) -> Option<&AgentSpec> {
-    let workflow = program.workflows.get(workflow)?;
-    match &workflow.states.get(state)?.work {
+fn agent_at(program: &WorkflowProgram, key: ProgramStateKey) -> Option<&AgentSpec> {
+    let workflow = program.workflows.get(key.workflow)?;
+    match &workflow.states.get(key.state)?.work {
         StateBody::Agent { agent, .. } => workflow.agent(*agent),
         _ => None,
     }
 }
 
-fn estimate_notes(program: &WorkflowProgram, known: KnownFigures, keys: &[(usize, usize)]) -> Vec<String> {
+fn estimate_notes(program: &WorkflowProgram, known: KnownFigures, keys: &[ProgramStateKey]) -> Vec<String> {
     let mut notes = Vec::new();
     if keys.is_empty() {
         return notes;

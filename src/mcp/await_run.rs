@@ -10,7 +10,7 @@ use super::backend::McpBackend;
 use super::error::{McpCallError, ToolResultError};
 use super::pause_timeouts;
 use super::progress::ProgressNotifier;
-use super::reminders::PauseReminder;
+use super::reminders::{PauseKey, PauseReminder};
 use super::response::{PendingAction, may_answer};
 use super::sampling::ClientSampling;
 use super::transport::ClientPresence;
@@ -167,19 +167,20 @@ pub(super) fn pending_actions(backend: &dyn McpBackend, run: &RunSummary) -> Vec
 
 fn pending_action(backend: &dyn McpBackend, run: &RunId, pause: &OpenPause) -> PendingAction {
     let (handle, reminders) = (backend.handle(), backend.reminders());
-    let now = handle.ports().clock.now();
+    let now = handle.now();
     let ttl_seconds = pause_timeouts::token_lifetime_seconds(pause, now);
     let allowed = may_answer(pause, backend.remote_approvals());
     let good = |token: &ResumeToken| handle.is_token_valid(token);
+    let key = || PauseKey { run: run.clone(), call: pause.call };
     let new = || {
         let token = handle.issue_token(run, pause.call, ttl_seconds).ok()?;
-        if let Some(reminder) = Arc::clone(reminders).claim_reminder((run.clone(), pause.call)) {
-            let pause = (run.clone(), pause.clone());
-            tokio::spawn(warn_before_expiry(handle.clone(), pause, ttl_seconds, reminder));
+        if let Some(reminder) = Arc::clone(reminders).claim_reminder(key()) {
+            let (handle, run) = (handle.clone(), run.clone());
+            tokio::spawn(warn_before_expiry(handle, run, pause.clone(), ttl_seconds, reminder));
         }
         Some(token)
     };
-    let given = || reminders.token((run.clone(), pause.call), now, good, new);
+    let given = || reminders.token(key(), now, good, new);
     let token = allowed.then(given).flatten();
     let left = token.as_ref().map(|token| pause_timeouts::whole_seconds(now, token.expires_at));
     PendingAction { token, pause: pause.clone(), ttl_seconds: left.unwrap_or(ttl_seconds) }
@@ -188,7 +189,8 @@ fn pending_action(backend: &dyn McpBackend, run: &RunId, pause: &OpenPause) -> P
 /// A line in the log when five sixths of a token's time are over and it is still needed.
 async fn warn_before_expiry(
     handle: RuntimeHandle,
-    (run, pause): (RunId, OpenPause),
+    run: RunId,
+    pause: OpenPause,
     ttl_seconds: u64,
     _reminder: PauseReminder,
 ) {

@@ -51,8 +51,7 @@ pub(super) async fn run_timeout_loop(backend: Arc<dyn McpBackend>) {
     let (mut seen, mut waiting) = (None, Vec::new());
     let mut tried: HashMap<(RunId, CallId), Timestamp> = HashMap::new();
     loop {
-        let ports = backend.handle().ports();
-        let (now, changes) = (ports.clock.now(), ports.store.change_counter().ok());
+        let (now, changes) = (backend.handle().now(), backend.handle().history_changes());
         if changes.is_none() || changes != seen {
             (seen, waiting) = (changes, timed_questions(&*backend));
         }
@@ -78,7 +77,7 @@ fn timed_questions(backend: &dyn McpBackend) -> Vec<(Timestamp, RunId, CallId)> 
         statuses: vec![RunStatus::Paused],
         ..RunQuery::default()
     };
-    let paused = backend.handle().ports().store.list(&query).unwrap_or_default();
+    let paused = backend.handle().find_runs(&query).unwrap_or_default();
     let of_run = |run: RunSummary| {
         let timed = |pause: &OpenPause| Some((timeout_at(pause)?, run.id.clone(), pause.call));
         run.progress.pauses.iter().filter_map(timed).collect::<Vec<_>>()

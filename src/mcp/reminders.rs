@@ -7,7 +7,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use synthdev_domain::ids::{CallId, RunId, Timestamp};
 use synthdev_runtime::resume_tokens::ResumeToken;
 
-type PauseKey = (RunId, CallId);
+/// What tells a pause from all others.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct PauseKey {
+    pub(super) run: RunId,
+    pub(super) call: CallId,
+}
 
 /// Those of this process.
 #[derive(Default)]
@@ -63,7 +68,7 @@ mod tests {
     use super::*;
 
     fn pause(call: u64) -> PauseKey {
-        (RunId("r".to_owned()), CallId(call))
+        PauseKey { run: RunId("r".to_owned()), call: CallId(call) }
     }
 
     #[test]

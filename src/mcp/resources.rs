@@ -27,7 +27,7 @@ pub(super) fn list_resources(
     let offset = cursor.map(|text| text.parse::<usize>().map_err(|_| bad())).transpose()?.unwrap_or(0);
     let project = Some(backend.project().to_owned());
     let query = RunQuery { limit: PAGE + 1, offset, project, ..RunQuery::default() };
-    let found = backend.handle().ports().store.list(&query);
+    let found = backend.handle().find_runs(&query);
     let mut runs = found.map_err(|error| ErrorData::internal_error(error.message, None))?;
     let more = runs.len() > PAGE;
     runs.truncate(PAGE);

@@ -13,7 +13,8 @@ use serde_json::Value;
 use tokio::sync::{oneshot, watch};
 
 use self::durable_ids::{DurableIdParts, RunSeedCache};
-pub use self::durable_ids::{TTL, is_id_valid, may_belong_to_run, recorded_replies};
+pub use self::durable_ids::{TTL, may_belong_to_run};
+use super::handle::RuntimeHandle;
 use super::resume_tokens::{hash_text, sort_keys};
 use super::runtime_context::RuntimePorts;
 use synthdev_domain::ids::{RunId, Timestamp};
@@ -232,6 +233,24 @@ impl DelegatingModelPort {
             store: Arc::clone(&ports.store),
             seed: RunSeedCache::default(),
         }
+    }
+}
+
+impl RuntimeHandle {
+    /// For one run: models of the provider `agentllm` are the client's.
+    #[must_use]
+    pub fn with_delegated_models(&self, run: &RunId, interactions: Arc<DelegatedCalls>) -> Self {
+        self.with_models(Arc::new(DelegatingModelPort::new(run.clone(), interactions, self.ports())))
+    }
+
+    /// Whether this run gave an id out, and it still counts.
+    pub fn is_interaction_id_valid(&self, run: &RunId, id: &str) -> bool {
+        durable_ids::is_id_valid(&*self.ports().store, run, id, self.now())
+    }
+
+    /// What models have answered in a run, as far as it is written down.
+    pub fn recorded_replies(&self, run: &RunId) -> Vec<ModelReply> {
+        durable_ids::recorded_replies(&*self.ports().store, run)
     }
 }
 

@@ -263,8 +263,7 @@ impl RunDriver {
         let boundary = late || output.events.iter().any(is_boundary) || changes_questions(&output);
         let (machine, last) = (&self.machine, &self.last_progress);
         let progress = || changed_progress(machine, last, late);
-        let recorded =
-            self.journal.record(now, &input, (&output.effects, &output.events), boundary, &progress);
+        let recorded = self.journal.record(now, &input, &output, boundary, &progress);
         let mut effects = self.handle_journal_write(recorded);
         if self.context.task_broker.is_enabled() && affects_sub_agents(&self.machine, &output.events) {
             // prompts need no effect, so no write is due; but a sub-agent that gets one must find it in the journal
@@ -276,7 +275,7 @@ impl RunDriver {
             dedup_mark: mark,
             is_unwritten: self.journal.is_behind(),
         };
-        self.context.task_broker.apply_output((now, &self.run), &self.machine, answered, &output);
+        self.context.task_broker.apply_output(now, &self.run, &self.machine, answered, &output);
         effects.extend(output.effects);
         if self.machine.is_idle_for_good() {
             self.unpublished_end.get_or_insert((now, Vec::new())).1.extend(output.events);

@@ -59,9 +59,9 @@ impl EffectExecutor {
             }
             Effect::AskApproval { call, state, invocation, risk, deadline: until } => (
                 call,
-                self.spawn_effect(async move {
-                    me.request_approval(call, state, &invocation, (risk, until)).await
-                }),
+                self.spawn_effect(
+                    async move { me.request_approval(call, state, &invocation, risk, until).await },
+                ),
             ),
             Effect::AskPerson { call, question } => {
                 self.answer_headless(call, &question);
@@ -237,7 +237,7 @@ impl EffectExecutor {
             return Err(not_executed(&decided.tool, &reason));
         }
         if self.context.sandbox_exceptions.unsandboxed_commands.consume_permission(&self.run, decided)
-            || self.ask_unsandboxed_command((call, None), invocation, decided, &reason).await
+            || self.ask_unsandboxed_command(call, None, invocation, decided, &reason).await
         {
             return Ok(true);
         }
@@ -246,7 +246,8 @@ impl EffectExecutor {
 
     async fn ask_unsandboxed_command(
         &self,
-        (call, until): (CallId, Option<Timestamp>),
+        call: CallId,
+        until: Option<Timestamp>,
         invocation: &ToolInvocation,
         decided: &ToolInvocation,
         reason: &str,
@@ -325,7 +326,8 @@ impl EffectExecutor {
         call: CallId,
         state: String,
         invocation: &ToolInvocation,
-        (risk, until): (ToolRisk, Option<Timestamp>),
+        risk: ToolRisk,
+        until: Option<Timestamp>,
     ) {
         let decided = invocation.clone().with_original_arguments();
         if let Some(reason) = self.context.ports.tools.refusal_reason(&decided) {
@@ -339,7 +341,7 @@ impl EffectExecutor {
         }
         if let Some(reason) = self.context.ports.tools.lacks_sandbox(&decided) {
             // one question for both: the approval, and that nothing holds the command
-            let allowed = self.ask_unsandboxed_command((call, until), invocation, &decided, &reason).await;
+            let allowed = self.ask_unsandboxed_command(call, until, invocation, &decided, &reason).await;
             if allowed {
                 self.context.sandbox_exceptions.unsandboxed_commands.remember_approval(&self.run, &decided);
             }

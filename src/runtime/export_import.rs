@@ -79,7 +79,7 @@ impl RuntimeHandle {
         }
         let progress = redactor.clean_data(summary.progress);
         let at = self.ports().clock.now();
-        let bytes = write_bundle::write_bundle(&header, &progress, &rows, (program, at), out)?;
+        let bytes = write_bundle::write_bundle(&header, &progress, &rows, program, at, out)?;
         let count = rows.len();
         let older = journal_replay::parse_rows(header, rows)?;
         let diverges = older.spec.machine_version >= CONTINUED_SINCE && older.first_divergence().is_some();

@@ -76,7 +76,7 @@ impl RuntimeHandle {
             }
             written
         };
-        let done = self.restore_run_files(snapshots, (run, to, true), write);
+        let done = self.restore_run_files(snapshots, run, to, true, write);
         let restored =
             done.map_err(|stopped| restore_failure_error(stopped, &format!("synthdev runs undo {run}")))?;
         self.record_restored(run, &restored)?;
@@ -122,7 +122,9 @@ impl RuntimeHandle {
     pub(super) fn restore_run_files(
         &self,
         snapshots: &dyn SnapshotPort,
-        (run, to, undo): (&RunId, &SnapshotId, bool),
+        run: &RunId,
+        to: &SnapshotId,
+        undo: bool,
         write: &mut dyn FnMut(JournalRow) -> Result<(), StoreError>,
     ) -> Result<SnapshotRestoreResult, RestoreFailure> {
         let (at, mut begun) = (self.ports().clock.now(), false);

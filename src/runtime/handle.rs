@@ -21,10 +21,11 @@ use super::runtime_context::RuntimeContext;
 pub use super::runtime_context::{RuntimeOptions, RuntimePorts};
 use super::shared_lock::SharedProjectLock;
 use super::task_queue::AppliedAnswer;
-use synthdev_domain::ids::RunId;
+use synthdev_domain::ids::{RunId, Timestamp};
 use synthdev_domain::journal::RunHeader;
 use synthdev_domain::project_lock::{LockHolder, LockMode};
 use synthdev_domain::snapshot::RunWorktree;
+use synthdev_domain::tool::ToolRisk;
 use synthdev_domain::workflow::{WorkflowProgram, plain_text};
 use synthdev_engine::input::Input;
 use synthdev_engine::machine::Machine;
@@ -162,8 +163,19 @@ impl RuntimeHandle {
         }
     }
 
-    pub fn ports(&self) -> &RuntimePorts {
+    pub(crate) fn ports(&self) -> &RuntimePorts {
         &self.context.ports
+    }
+
+    /// The time as runs record it.
+    pub fn now(&self) -> Timestamp {
+        self.context.ports.clock.now()
+    }
+
+    /// Whether a call of this tool changes nothing.
+    pub fn is_read_only_tool(&self, tool: &str) -> bool {
+        let mut specs = self.context.ports.tools.specs().iter();
+        specs.any(|spec| spec.name == tool && spec.risk == ToolRisk::Read)
     }
 
     /// Every event of every run started from here; `deltas` adds the streamed pieces.
@@ -207,7 +219,7 @@ impl RuntimeHandle {
         let mut machine = Machine::new(Arc::new(spec));
         let at = shared.ports.clock.now();
         let output = machine.handle_input(at, input.clone());
-        shared.task_broker.apply_output((at, &run), &machine, AppliedAnswer::default(), &output);
+        shared.task_broker.apply_output(at, &run, &machine, AppliedAnswer::default(), &output);
         let mut rows = Vec::new();
         journal::input_rows(at, &input, &output.effects, &output.events, &mut rows)?;
         shared.ports.store.append(&run, &rows, Some(&machine.progress()))?;
@@ -366,6 +378,12 @@ impl RuntimeHandle {
     /// A new id, for what has to be named before its run starts.
     pub fn draw_run_id(&self) -> RunId {
         self.context.ports.ids.run_id()
+    }
+
+    /// 128 random bits as hexadecimal digits, to name a session that others must not guess.
+    pub fn draw_session_id(&self) -> String {
+        let ids = &self.context.ports.ids;
+        format!("{:016x}{:016x}", ids.seed(), ids.seed())
     }
 
     /// Sends a command to a run; one that is over ignores it.

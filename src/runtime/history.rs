@@ -47,6 +47,24 @@ impl RuntimeHandle {
         self.ports().store.list(&RunQuery::newest(limit))
     }
 
+    /// The runs that a query asks for, newest first.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub fn find_runs(&self, query: &RunQuery) -> Result<Vec<RunSummary>, StoreError> {
+        self.ports().store.list(query)
+    }
+
+    /// Grows with each write to the history, by any process; `None` if it cannot be read.
+    pub fn history_changes(&self) -> Option<u64> {
+        self.ports().store.change_counter().ok()
+    }
+
+    /// Whether this process has claimed a run: it drives the run, is about to, or has just ceased to.
+    pub fn has_claimed_run(&self, run: &RunId) -> bool {
+        self.ports().store.is_driver_of(run)
+    }
+
     /// What lists know of one run; accepts a unique prefix of the id.
     ///
     /// # Errors

@@ -5,8 +5,9 @@ use super::file_restore::{PendingRestore, restore_command_text, restored_row};
 use super::handle::RuntimeHandle;
 use super::journal_replay;
 use synthdev_domain::ids::{RunId, SnapshotId};
-use synthdev_domain::snapshot::{InterruptedRestore, RestoreTarget};
+use synthdev_domain::snapshot::{InterruptedRestore, RestoreTarget, SnapshotRestoreResult};
 use synthdev_ports::run_store::StoreError;
+use synthdev_ports::snapshot::SnapshotError;
 
 impl RuntimeHandle {
     /// A change of this project's files as a whole that was cut off, and the command that finishes it.
@@ -39,8 +40,31 @@ impl RuntimeHandle {
     ///
     /// # Errors
     /// The store cannot be written.
-    pub fn settle_interrupted_restore(&self, found: &InterruptedRestore) -> Result<(), StoreError> {
+    fn settle_interrupted_restore(&self, found: &InterruptedRestore) -> Result<(), StoreError> {
         self.settle_other_run_restore(found, None)
+    }
+
+    /// Restores the project's files from a snapshot. That ends a restore that was cut off.
+    ///
+    /// # Errors
+    /// They cannot be restored, or the store cannot be written.
+    pub fn restore_snapshot(&self, id: &SnapshotId) -> Result<SnapshotRestoreResult, SnapshotError> {
+        let found = self.interrupted_restore();
+        let done = self.ports().snapshots.restore(id)?;
+        if let Some((found, _)) = found {
+            self.settle_interrupted_restore(&found).map_err(snapshot_error)?;
+        }
+        Ok(done)
+    }
+
+    /// The present files count as intended, although a restore was cut off.
+    ///
+    /// # Errors
+    /// The marker cannot be removed, or the store cannot be written.
+    pub fn accept_present_files(&self) -> Result<(), SnapshotError> {
+        let Some((found, _)) = self.interrupted_restore() else { return Ok(()) };
+        self.ports().snapshots.accept_interrupted_restore()?;
+        self.settle_interrupted_restore(&found).map_err(snapshot_error)
     }
 
     /// The same, said by this run, which settles its own.
@@ -74,6 +98,10 @@ impl RuntimeHandle {
             None => Ok(()),
         }
     }
+}
+
+fn snapshot_error(StoreError { message, hint }: StoreError) -> SnapshotError {
+    SnapshotError { message, hint }
 }
 
 /// Why nothing begins in a project.

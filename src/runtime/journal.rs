@@ -13,6 +13,7 @@ use synthdev_domain::journal::{JournalRow, JournalRowKind, RunProgress};
 use synthdev_engine::effect::Effect;
 use synthdev_engine::event::RunEvent;
 use synthdev_engine::input::Input;
+use synthdev_engine::machine::MachineOutput;
 use synthdev_ports::run_store::{RunStore, StoreError};
 
 /// Rows that wait at most, and for how long in milliseconds: readers want to see where a run is.
@@ -82,11 +83,12 @@ impl RunJournal {
         &mut self,
         at: Timestamp,
         input: &Input,
-        (effects, events): (&[Effect], &[RunEvent]),
+        output: &MachineOutput,
         boundary: bool,
         progress: &dyn Fn() -> Option<RunProgress>,
     ) -> Result<JournalWrite, StoreError> {
         let from = self.pending_rows.len();
+        let MachineOutput { effects, events } = output;
         input_rows(at, input, effects, events, &mut self.pending_rows)?;
         if let (Some(mark), Some(row)) = (self.next_mark.take(), self.pending_rows.get_mut(from)) {
             put_mark(&mut row.body, &mark);

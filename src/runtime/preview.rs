@@ -156,11 +156,11 @@ impl OmittedEvents {
             RunEvent::SnapshotTaken { id, .. } => self.snapshot = Some(id.clone()),
             RunEvent::Replied { agent, side, model, usage, cost_usd, .. }
             | RunEvent::ContextSummarized { agent, side, model, usage, cost_usd, .. } => {
-                self.add_charge((agent, *side, model), usage, *cost_usd);
+                self.add_charge(agent, *side, model, usage, *cost_usd);
             }
             RunEvent::ModelFailed { spent, .. } | RunEvent::ModelStopped { spent, .. } => {
                 for CostEntry { agent, model, usage, cost_usd, .. } in spent {
-                    self.add_charge((agent, ConversationSide::Assistant, model), usage, *cost_usd);
+                    self.add_charge(agent, ConversationSide::Assistant, model, usage, *cost_usd);
                 }
             }
             _ => {}
@@ -176,7 +176,9 @@ impl OmittedEvents {
 
     fn add_charge(
         &mut self,
-        (name, side, model): (&str, ConversationSide, &str),
+        name: &str,
+        side: ConversationSide,
+        model: &str,
         usage: &TokenUsage,
         cost_usd: Option<f64>,
     ) {

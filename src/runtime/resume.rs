@@ -276,7 +276,7 @@ impl RuntimeHandle {
         let started = (!has_begun).then(|| Input::Started { seed: self.ports().ids.seed() });
         for input in started.into_iter().chain([input]) {
             let led = machine.handle_input(at, input.clone());
-            self.context.task_broker.apply_output((at, run), &machine, AppliedAnswer::default(), &led);
+            self.context.task_broker.apply_output(at, run, &machine, AppliedAnswer::default(), &led);
             let MachineOutput { effects, events } = led;
             journal::input_rows(at, &input, &effects, &events, &mut rows)?;
             output.effects.extend(effects);

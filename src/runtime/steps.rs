@@ -76,7 +76,7 @@ impl JournaledRun {
             }
         }
         if let Some((at, state, kept)) = walk.rewound_from.take() {
-            walk.push(at, (state, 0, None), kept, walk.pending_snapshot);
+            walk.push(at, state, 0, None, kept, walk.pending_snapshot);
         }
         walk.into_steps()
     }
@@ -114,7 +114,7 @@ impl StepCollector {
         match event {
             RunEvent::StateEntered { state, visit, agent, .. } => {
                 self.rewound_from = None;
-                self.push(at, (state.clone(), *visit, agent.clone()), kept, None);
+                self.push(at, state.clone(), *visit, agent.clone(), kept, None);
             }
             RunEvent::Returned { state, .. } => self.rewound_from = Some((at, state.clone(), kept)),
             RunEvent::Forked { state, .. } => self.forked_states.push(state.clone()),
@@ -126,7 +126,9 @@ impl StepCollector {
     fn push(
         &mut self,
         at: Timestamp,
-        (state, visit, agent): (String, u32, Option<String>),
+        state: String,
+        visit: u32,
+        agent: Option<String>,
         kept: usize,
         asked: Option<CallId>,
     ) {

@@ -20,7 +20,7 @@ pub use self::broker::{
     AssignedAck, AssignedStep, DelegatedTaskInfo, DelegatedTaskStatus, NextAssignment, TaskBroker,
 };
 pub use self::run_tasks::{TaskStep, TaskStepKind, TaskStepWork};
-pub use self::submit::{StepSubmission, SubmitError, SubmitOutcome};
+pub use self::submit::{StepSubmission, StepSubmitter, SubmitError, SubmitOutcome};
 use super::context_window;
 use synthdev_domain::ids::{CallId, RunId, Timestamp};
 use synthdev_engine::effect::Effect;

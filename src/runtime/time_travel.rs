@@ -165,7 +165,7 @@ impl RuntimeHandle {
             rows.push(mark);
             store.import(&header, &rows, &progress, glance.as_deref())
         };
-        let done = self.restore_run_files(snapshots, (&new, &to, false), write);
+        let done = self.restore_run_files(snapshots, &new, &to, false, write);
         let restored = done.map_err(|stopped| {
             file_restore::restore_failure_error(stopped, &format!("synthdev resume {new}"))
         })?;
@@ -220,7 +220,7 @@ impl RuntimeHandle {
         };
         let restored = if let Some(to) = to {
             let _held = self.lock_files(run, &story.header.workflow)?;
-            let done = self.restore_run_files(snapshots, (run, &to, false), &mut |mark| write(Some(mark)));
+            let done = self.restore_run_files(snapshots, run, &to, false, &mut |mark| write(Some(mark)));
             let done = done.map_err(|stopped| {
                 file_restore::restore_failure_error(stopped, &format!("synthdev resume {run}"))
             })?;

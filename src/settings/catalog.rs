@@ -301,7 +301,7 @@ impl ConfigCatalog {
     /// # Errors
     /// There is none of that name.
     pub fn explain_setting(&self, key: &str) -> Result<SettingExplanation, String> {
-        explain::explain_setting((&self.settings, &self.diagnostics), &self.models, &self.environment, key)
+        explain::explain_setting(&self.settings, &self.diagnostics, &self.models, &self.environment, key)
     }
 
     /// The `.env` files that were read, by their names in findings.

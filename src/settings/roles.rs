@@ -5,6 +5,7 @@ pub mod merge;
 
 use std::collections::BTreeMap;
 
+use self::merge::RoleKey;
 use super::role_file::read_roles;
 use synthdev_domain::diagnostic::Diagnostic;
 use synthdev_domain::role::Role;
@@ -13,11 +14,11 @@ use synthdev_language::did_you_mean;
 use synthdev_language::source::SourceFile;
 use synthdev_language::tool_patterns::{ToolPattern, unknown_tool};
 
-/// Roles by (group, name).
+/// Roles by group and name.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct RoleSet {
-    roles: BTreeMap<(String, String), Role>,
-    broken_roles: BTreeMap<(String, String), Vec<Diagnostic>>,
+    roles: BTreeMap<RoleKey, Role>,
+    broken_roles: BTreeMap<RoleKey, Vec<Diagnostic>>,
 }
 
 /// Why a name gives no role.
@@ -64,7 +65,7 @@ impl RoleSet {
 
     /// All group names; the empty one is the group of plain files.
     pub fn groups(&self) -> Vec<&str> {
-        let mut groups: Vec<&str> = self.roles.keys().map(|(group, _)| group.as_str()).collect();
+        let mut groups: Vec<&str> = self.roles.keys().map(|key| key.group.as_str()).collect();
         groups.dedup();
         groups
     }
@@ -73,9 +74,9 @@ impl RoleSet {
     /// whichever group. Two of that layer are an error: which of them counts would be chance.
     pub fn find_role(&self, name: &str) -> Result<&Role, RoleLookup> {
         if let Some((group, plain)) = name.split_once('.') {
-            return self.checked_role(&(group.to_owned(), plain.to_owned()));
+            return self.checked_role(&RoleKey { group: group.to_owned(), name: plain.to_owned() });
         }
-        let fits: Vec<_> = self.roles.iter().filter(|((_, plain), _)| plain == name).collect();
+        let fits: Vec<_> = self.roles.iter().filter(|(key, _)| key.name == name).collect();
         let highest = fits.iter().map(|(_, role)| role.layer).max();
         let of_layer: Vec<_> = fits.into_iter().filter(|(_, role)| Some(role.layer) == highest).collect();
         match of_layer.as_slice() {
@@ -90,22 +91,22 @@ impl RoleSet {
         }
     }
 
-    fn checked_role(&self, key: &(String, String)) -> Result<&Role, RoleLookup> {
+    fn checked_role(&self, key: &RoleKey) -> Result<&Role, RoleLookup> {
         let broken = |diagnostics: &Vec<Diagnostic>| RoleLookup::Broken {
-            name: key.1.clone(),
+            name: key.name.clone(),
             diagnostics: diagnostics.clone(),
         };
         match (self.broken_roles.get(key), self.roles.get(key)) {
             (Some(diagnostics), _) => Err(broken(diagnostics)),
             (None, Some(role)) => Ok(role),
-            (None, None) if key.0.is_empty() => Err(self.unknown_role(&key.1)),
-            (None, None) => Err(self.unknown_role(&format!("{}.{}", key.0, key.1))),
+            (None, None) if key.group.is_empty() => Err(self.unknown_role(&key.name)),
+            (None, None) => Err(self.unknown_role(&format!("{}.{}", key.group, key.name))),
         }
     }
 
     fn unknown_role(&self, name: &str) -> RoleLookup {
         let known: Vec<String> = self.iter().map(Role::full_name).collect();
-        let plain = self.roles.keys().map(|(_, plain)| plain.as_str());
+        let plain = self.roles.keys().map(|key| key.name.as_str());
         let names = known.iter().map(String::as_str).chain(plain);
         let suggestion = did_you_mean::closest_word(name, names).map(str::to_owned);
         RoleLookup::Unknown { name: name.to_owned(), suggestion, known_names: known }

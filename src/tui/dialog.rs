@@ -92,6 +92,24 @@ pub struct QuestionDialog {
     pub problem: Option<String>,
 }
 
+/// The call of a tool that a question is about.
+#[derive(Clone, Copy)]
+pub struct AskedToolCall<'a> {
+    pub agent: &'a str,
+    pub tool: &'a str,
+    pub arguments: &'a Value,
+    pub preview: Option<&'a ToolPreview>,
+}
+
+/// The answer that a state wants.
+struct WantedAnswer<'a> {
+    kind: PauseKind,
+    choices: &'a [String],
+    outputs: &'a [String],
+    default: Option<&'a Value>,
+    schema: Option<&'a Value>,
+}
+
 impl QuestionDialog {
     fn new(kind: DialogKind, title: String, body: &str) -> Self {
         Self::from_lines(kind, title, program_lines(body))
@@ -117,14 +135,8 @@ impl QuestionDialog {
         }
     }
 
-    pub fn for_approval(
-        run: RunId,
-        call: CallId,
-        asked: (&str, &str, ToolRisk),
-        arguments: &Value,
-        preview: Option<&ToolPreview>,
-    ) -> Self {
-        let (agent, tool, risk) = asked;
+    pub fn for_approval(run: RunId, call: CallId, asked: AskedToolCall<'_>, risk: ToolRisk) -> Self {
+        let AskedToolCall { agent, tool, arguments, preview } = asked;
         let verb = match risk {
             ToolRisk::Read => "read",
             ToolRisk::Write => "change files",
@@ -163,8 +175,14 @@ impl QuestionDialog {
                 problem,
                 schema,
             } => {
-                let asked = (*kind, choices.as_slice(), required_outputs.as_slice(), default.as_deref());
-                let (kind, wanted) = answer_kind(run, call, asked, schema.as_deref());
+                let wanted = WantedAnswer {
+                    kind: *kind,
+                    choices,
+                    outputs: required_outputs,
+                    default: default.as_deref(),
+                    schema: schema.as_deref(),
+                };
+                let (kind, wanted) = answer_kind(run, call, wanted);
                 let title = format!("{}: {}", one_line(state), wanted);
                 let mut dialog = Self::from_lines(kind, title, quoted_lines(message.trim_end()));
                 state.clone_into(&mut dialog.state);
@@ -441,12 +459,8 @@ impl AnswerForm {
 }
 
 /// What kind of answer a pause wants, and what to call it.
-fn answer_kind(
-    run: RunId,
-    call: CallId,
-    (kind, choices, outputs, default): (PauseKind, &[String], &[String], Option<&Value>),
-    schema: Option<&Value>,
-) -> (DialogKind, String) {
+fn answer_kind(run: RunId, call: CallId, wanted: WantedAnswer<'_>) -> (DialogKind, String) {
+    let WantedAnswer { kind, choices, outputs, default, schema } = wanted;
     let shown = default.map(|value| format!(" (default: {})", one_line(&plain_text(value))));
     let shown = shown.unwrap_or_default();
     let written = |number, outputs: &[String]| AnswerForm {

@@ -141,8 +141,8 @@ mod tests {
     use super::*;
 
     /// `graph 96,0 64x20` for every slot but the conversation.
-    fn side(size: (u16, u16), wish: LayoutRequest<'_>) -> Vec<String> {
-        let area = Rect { x: 0, y: 0, width: size.0, height: size.1 };
+    fn side(width: u16, height: u16, wish: LayoutRequest<'_>) -> Vec<String> {
+        let area = Rect { x: 0, y: 0, width, height };
         let text = |(slot, rect): &(LayoutSlot, Rect)| {
             let name = match slot {
                 LayoutSlot::Pane(pane) => pane.title(),
@@ -155,8 +155,8 @@ mod tests {
 
     #[test]
     fn panes_stand_where_there_is_room() {
-        let check = |size, wish: LayoutRequest<'_>, expected: &[&str]| {
-            assert_eq!(side(size, wish), expected, "{size:?} {wish:?}");
+        let check = |size: (u16, u16), wish: LayoutRequest<'_>, expected: &[&str]| {
+            assert_eq!(side(size.0, size.1, wish), expected, "{size:?} {wish:?}");
         };
         let (none, panel) =
             (LayoutRequest::default(), LayoutRequest { panel: true, ..LayoutRequest::default() });

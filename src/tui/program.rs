@@ -90,7 +90,8 @@ pub async fn run_screen(session: SessionOptions) -> io::Result<Option<ExternalSh
     }
     program.perform_commands(first);
     program.perform_commands(offer);
-    let keys = terminal::terminal_events(program.screen.size());
+    let (columns, rows) = program.screen.size();
+    let keys = terminal::terminal_events(columns, rows);
     let mut ended = program.run_loop(keys, session.events, end).await;
     if program.ended_by.is_none() && ended.as_ref().is_err_and(terminal::is_terminal_gone) {
         program.apply_quit(ExternalShutdown::Hangup);
@@ -373,6 +374,7 @@ impl UiCommandRunner {
         (Some(BackendReply::Reloaded { reload: found, resumed_command: then }), now)
     }
 
+    #[expect(clippy::too_many_lines, reason = "one arm for each command")]
     fn ask_backend(&self, cmd: UiCommand) -> Option<BackendReply> {
         let backend = &self.backend;
         let cmd = match start_async_command(&**backend, cmd) {
@@ -404,14 +406,6 @@ impl UiCommandRunner {
                 Ok(()) => return None,
                 Err(reason) => BackendReply::NotKept(reason),
             },
-            other => return self.answer_from_memory(other),
-        })
-    }
-
-    /// Replies that need no waiting.
-    fn answer_from_memory(&self, cmd: UiCommand) -> Option<BackendReply> {
-        let backend = &self.backend;
-        Some(match cmd {
             UiCommand::Names => {
                 BackendReply::Names { workflows: backend.workflows(), roles: backend.roles() }
             }
@@ -441,15 +435,8 @@ impl UiCommandRunner {
             | UiCommand::Files
             | UiCommand::Page(_)
             | UiCommand::Recall
-            | UiCommand::Remember(_)
-            | UiCommand::StartWorkflow { .. }
-            | UiCommand::StartBeside { .. }
-            | UiCommand::StartChat { .. }
-            | UiCommand::Stops(_)
-            | UiCommand::Send(..)
             | UiCommand::Shell(..)
             | UiCommand::Suggest(..)
-            | UiCommand::StopAside
             | UiCommand::Task(_)
             | UiCommand::Index(..)
             | UiCommand::Runs(..)

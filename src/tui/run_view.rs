@@ -188,6 +188,22 @@ pub struct RunView {
     pub pane_data: RunPaneData,
 }
 
+/// The agent that a model answered as, and the model.
+#[derive(Clone, Copy)]
+pub struct ReplySpeaker<'a> {
+    pub agent: &'a str,
+    pub side: ConversationSide,
+    pub model: &'a str,
+}
+
+/// What a call used.
+#[derive(Clone, Copy)]
+pub struct CallCost {
+    pub usage: TokenUsage,
+    pub cost_usd: Option<f64>,
+    pub estimated: bool,
+}
+
 impl RunView {
     pub fn new(id: RunId, workflow: &str, chat: bool) -> Self {
         Self {
@@ -395,12 +411,9 @@ impl RunView {
     }
 
     /// Adds what a call used to its agent and its state.
-    pub fn charge_call(
-        &mut self,
-        call: CallId,
-        (agent, side, model): (&str, ConversationSide, &str),
-        (usage, cost_usd, estimated): (TokenUsage, Option<f64>, bool),
-    ) {
+    pub fn charge_call(&mut self, call: CallId, speaker: ReplySpeaker<'_>, cost: CallCost) {
+        let ReplySpeaker { agent, side, model } = speaker;
+        let CallCost { usage, cost_usd, estimated } = cost;
         let speaker = self.speakers.get(&call);
         let state = speaker.map_or(&self.state, |speaker| &speaker.state).clone();
         let role = speaker.map(|speaker| speaker.role.clone()).unwrap_or_default();
@@ -421,9 +434,10 @@ impl RunView {
     pub fn charge_all(&mut self, call: CallId, spent: &[CostEntry]) {
         let side = self.speakers.get(&call).map_or(ConversationSide::Assistant, |speaker| speaker.side);
         for entry in spent {
-            let who = (one_line(&entry.agent), one_line(&entry.model));
-            let used = (entry.usage, entry.cost_usd, entry.estimated);
-            self.charge_call(call, (&who.0, side, &who.1), used);
+            let (agent, model) = (one_line(&entry.agent), one_line(&entry.model));
+            let CostEntry { usage, cost_usd, estimated, .. } = *entry;
+            let cost = CallCost { usage, cost_usd, estimated };
+            self.charge_call(call, ReplySpeaker { agent: &agent, side, model: &model }, cost);
         }
     }
 }

@@ -222,13 +222,13 @@ impl Drop for TerminalScreen {
 
 /// The user's input. A thread of its own waits for it, so that a dead terminal cannot stall the loop. `known` is the
 /// size of the first frame.
-pub fn terminal_events(known: (u16, u16)) -> UnboundedReceiver<TerminalEvent> {
+pub fn terminal_events(columns: u16, rows: u16) -> UnboundedReceiver<TerminalEvent> {
     let (sender, receiver) = unbounded_channel();
     thread::spawn(move || {
         let mut listener = BackgroundReplyParser::default();
         // resizes are reported from here on; an earlier one is reported now
         let listens = event::poll(Duration::ZERO);
-        let size = size().ok().filter(|size| *size != known && listens.is_ok());
+        let size = size().ok().filter(|size| *size != (columns, rows) && listens.is_ok());
         let resized = size.map(|(columns, rows)| TerminalEvent::Event(Event::Resize(columns, rows)));
         if resized.is_some_and(|heard| sender.send(heard).is_err()) {
             return;

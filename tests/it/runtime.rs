@@ -55,6 +55,8 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 struct World {
     handle: RuntimeHandle,
+    /// What `handle` was made of.
+    ports: RuntimePorts,
     events: EventReceiver,
     directory: TempDir,
 }
@@ -81,9 +83,9 @@ impl World {
             clock,
             ids: Arc::new(SystemIds),
         };
-        let handle = RuntimeHandle::new(ports, RuntimeOptions::default());
+        let handle = RuntimeHandle::new(ports.clone(), RuntimeOptions::default());
         let events = handle.subscribe(true);
-        Self { handle, events, directory }
+        Self { handle, ports, events, directory }
     }
 
     fn start_run(&self, workflow: &Arc<Workflow>) -> RunId {

@@ -43,8 +43,8 @@ impl FileChangeApplier<'_> {
             self.remove_empty_directories(ancestor_paths(dir).chain([dir.as_slice()]).collect());
         }
         for change in changes {
-            if let Some(stored) = change.stored {
-                self.write_file(change, stored)?;
+            if let Some((kind, blob)) = change.stored {
+                self.write_file(change, kind, blob)?;
             }
         }
         for dir in self.empty_dirs {
@@ -175,11 +175,7 @@ impl FileChangeApplier<'_> {
         })
     }
 
-    fn write_file(
-        &self,
-        change: &ProjectFileChange,
-        (kind, blob): (TreeEntryKind, Oid),
-    ) -> SnapshotResult<()> {
+    fn write_file(&self, change: &ProjectFileChange, kind: TreeEntryKind, blob: Oid) -> SnapshotResult<()> {
         let path = &change.path;
         let place = self.location.project.join(to_path(path));
         if let Some(dir) = ancestor_paths(path).last() {
@@ -195,7 +191,7 @@ impl FileChangeApplier<'_> {
         }
         let draft = RestoreTempFile::create_beside(&held);
         let done = if let Some(mode) = change.private {
-            uncovered_files::write_copy(&draft.0, &self.copy_private(change, blob)?, (kind, mode))
+            uncovered_files::write_copy(&draft.0, &self.copy_private(change, blob)?, kind, mode)
         } else {
             let content =
                 self.odb.read(blob).map_err(|error| snapshot_error::git_read_error(&place, &error))?;

@@ -64,7 +64,8 @@ impl RepositoryContext {
     pub fn changes(
         &self,
         found: &StoredSnapshot<'_>,
-        (stored, kept): (&tree::FlatTree, Option<&UncoveredRecord>),
+        stored: &tree::FlatTree,
+        kept: Option<&UncoveredRecord>,
         now: &WorkingTreeScan,
     ) -> Vec<ProjectFileChange> {
         let (repo, record, rules) = (&self.store.repo, &found.record, &self.rules);

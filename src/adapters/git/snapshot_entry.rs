@@ -42,14 +42,33 @@ impl TreeEntryKind {
     }
 }
 
+/// When a file was changed, as the file system says.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Debug)]
+pub struct FileTime {
+    pub seconds: i64,
+    pub nanos: u32,
+}
+
+impl FileTime {
+    /// No file has it.
+    pub const NEVER: Self = Self { seconds: i64::MIN, nanos: 0 };
+
+    pub fn modified(meta: &Metadata) -> Self {
+        Self { seconds: meta.mtime(), nanos: clamp_nanos(meta.mtime_nsec()) }
+    }
+
+    fn changed(meta: &Metadata) -> Self {
+        Self { seconds: meta.ctime(), nanos: clamp_nanos(meta.ctime_nsec()) }
+    }
+}
+
 /// What `lstat` says; equal stats mean equal content, unless the stat is racy (see `StatCache`).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FileStat {
     pub kind: TreeEntryKind,
     pub size: u64,
-    /// Seconds and nanoseconds.
-    pub modified: (i64, u32),
-    pub changed: (i64, u32),
+    pub modified: FileTime,
+    pub changed: FileTime,
     /// Cut to 32 bits, as git's index does, so that both can be compared.
     pub inode: u32,
 }
@@ -61,18 +80,18 @@ impl FileStat {
         Some(Self {
             kind,
             size: meta.size(),
-            modified: (meta.mtime(), clamp_nanos(meta.mtime_nsec())),
-            changed: (meta.ctime(), clamp_nanos(meta.ctime_nsec())),
+            modified: FileTime::modified(meta),
+            changed: FileTime::changed(meta),
             inode: truncate_to_u32(meta.ino()),
         })
     }
 
     /// Whether the file could have changed after `since` without its stat showing it (racy git).
     /// File systems that keep whole seconds only get two seconds of doubt.
-    pub fn is_racy(&self, since: (i64, u32)) -> bool {
+    pub fn is_racy(&self, since: FileTime) -> bool {
         let newest = self.modified.max(self.changed);
-        let coarse = self.changed.1 == 0 && self.modified.1 == 0;
-        newest >= since || (coarse && newest.0 + 2 >= since.0)
+        let coarse = self.changed.nanos == 0 && self.modified.nanos == 0;
+        newest >= since || (coarse && newest.seconds + 2 >= since.seconds)
     }
 }
 
@@ -123,16 +142,14 @@ mod tests {
 
     #[test]
     fn racy_means_not_older_than_the_scan() {
-        let stat = |s, ns| FileStat {
-            kind: TreeEntryKind::File,
-            size: 1,
-            modified: (s, ns),
-            changed: (s, ns),
-            inode: 1,
+        let is_racy = |modified: (i64, u32), scanned: (i64, u32)| {
+            let [modified, since] = [modified, scanned].map(|(seconds, nanos)| FileTime { seconds, nanos });
+            let stat = FileStat { kind: TreeEntryKind::File, size: 1, modified, changed: modified, inode: 1 };
+            stat.is_racy(since)
         };
-        assert!(!stat(9, 5).is_racy((9, 6)));
-        assert!(stat(9, 6).is_racy((9, 6)));
-        assert!(stat(8, 0).is_racy((10, 0)), "whole seconds are doubted longer");
-        assert!(!stat(7, 0).is_racy((10, 0)));
+        assert!(!is_racy((9, 5), (9, 6)));
+        assert!(is_racy((9, 6), (9, 6)));
+        assert!(is_racy((8, 0), (10, 0)), "whole seconds are doubted longer");
+        assert!(!is_racy((7, 0), (10, 0)));
     }
 }

@@ -4,7 +4,7 @@
 use git2::{Commit, Oid, Repository};
 
 use super::snapshot_commit::{find_snapshot, store_holding};
-use super::snapshot_entry::{FileStat, SnapshotEntry, TreeEntryKind};
+use super::snapshot_entry::{FileStat, FileTime, SnapshotEntry, TreeEntryKind};
 use super::snapshot_error::{self, SnapshotResult};
 use super::snapshot_location::{SnapshotLocation, SnapshotRepository};
 use super::tree::{self, FlatTree};
@@ -70,7 +70,13 @@ fn copy_tree_to_store(
             let content = from.read(*blob)?;
             to.write(content.kind(), content.data())?;
         }
-        let stat = FileStat { kind: *kind, size: 0, modified: (0, 0), changed: (0, 0), inode: 0 };
+        let stat = FileStat {
+            kind: *kind,
+            size: 0,
+            modified: FileTime::default(),
+            changed: FileTime::default(),
+            inode: 0,
+        };
         entries.push(SnapshotEntry { path: path.clone(), stat, blob: *blob });
     }
     tree::write_trees(&to, &entries)

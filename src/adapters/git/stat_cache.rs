@@ -3,19 +3,17 @@
 
 use std::fs;
 use std::io::Write;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use git2::Oid;
 
-use super::snapshot_entry::{FileStat, SnapshotEntry, TreeEntryKind};
+use super::snapshot_entry::{FileStat, FileTime, SnapshotEntry, TreeEntryKind};
 use super::snapshot_error::{self, SnapshotResult};
 use super::snapshot_location::{SnapshotLocation, SnapshotRepository, private_file};
 
 /// Its number grew when blobs of the user's index were first looked for before they were trusted.
 const HEADER: &[u8] = b"synthdev index 2\n";
 /// No file has this time, so an entry that carries it is always hashed again.
-const NEVER: (i64, u32) = (i64::MIN, 0);
 
 /// Entries sorted by path.
 #[derive(Default, PartialEq, Eq, Debug)]
@@ -49,7 +47,7 @@ impl StatCache {
         mut self,
         place: &SnapshotLocation,
         store: &SnapshotRepository,
-        since: (i64, u32),
+        since: FileTime,
     ) -> SnapshotResult<()> {
         for entry in &mut self.entries {
             if entry.stat.is_racy(since) {
@@ -66,17 +64,17 @@ impl StatCache {
 }
 
 /// The time the disk's own clock shows now, read from a file just written: comparable with file times.
-pub fn disk_time(place: &SnapshotLocation) -> (i64, u32) {
+pub fn disk_time(place: &SnapshotLocation) -> FileTime {
     let path = place.project_data.join(format!("clock-{}", std::process::id()));
     let stamp = private_file(&path).and_then(|file| file.metadata());
     let _ = fs::remove_file(&path);
     // Without a clock every entry is doubted: slow, still right.
-    stamp.map_or(NEVER, |meta| (meta.mtime(), u32::try_from(meta.mtime_nsec()).unwrap_or(0)))
+    stamp.map_or(FileTime::NEVER, |meta| FileTime::modified(&meta))
 }
 
 /// Makes a stat that no file can have.
 pub fn make_unmatchable(stat: &mut FileStat) {
-    stat.modified = NEVER;
+    stat.modified = FileTime::NEVER;
 }
 
 /// Looks a path up in entries sorted by path.
@@ -97,7 +95,7 @@ fn encode_cache(cache: &StatCache) -> Vec<u8> {
     for SnapshotEntry { path, stat, blob } in &cache.entries {
         out.extend_from_slice(&stat.kind.mode().to_le_bytes());
         out.extend_from_slice(&stat.size.to_le_bytes());
-        for (seconds, nanos) in [stat.modified, stat.changed] {
+        for FileTime { seconds, nanos } in [stat.modified, stat.changed] {
             out.extend_from_slice(&seconds.to_le_bytes());
             out.extend_from_slice(&nanos.to_le_bytes());
         }
@@ -122,10 +120,8 @@ fn decode_cache(bytes: &[u8]) -> Option<StatCache> {
     for _ in 0..count {
         let kind = TreeEntryKind::from_mode(u32::from_le_bytes(take_bytes(&mut rest)?))?;
         let size = u64::from_le_bytes(take_bytes(&mut rest)?);
-        let modified =
-            (i64::from_le_bytes(take_bytes(&mut rest)?), u32::from_le_bytes(take_bytes(&mut rest)?));
-        let changed =
-            (i64::from_le_bytes(take_bytes(&mut rest)?), u32::from_le_bytes(take_bytes(&mut rest)?));
+        let modified = take_time(&mut rest)?;
+        let changed = take_time(&mut rest)?;
         let inode = u32::from_le_bytes(take_bytes(&mut rest)?);
         let blob = Oid::from_bytes(&take_bytes::<20>(&mut rest)?).ok()?;
         let path = take_text(&mut rest)?.to_vec();
@@ -141,6 +137,11 @@ fn take_bytes<const N: usize>(rest: &mut &[u8]) -> Option<[u8; N]> {
     Some(*head)
 }
 
+fn take_time(rest: &mut &[u8]) -> Option<FileTime> {
+    let seconds = i64::from_le_bytes(take_bytes(rest)?);
+    Some(FileTime { seconds, nanos: u32::from_le_bytes(take_bytes(rest)?) })
+}
+
 fn take_text<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
     let length = usize::try_from(u64::from_le_bytes(take_bytes(rest)?)).ok()?;
     let (head, tail) = rest.split_at_checked(length)?;
@@ -153,8 +154,8 @@ mod tests {
     use super::*;
 
     fn entry(path: &str) -> SnapshotEntry {
-        let stat =
-            FileStat { kind: TreeEntryKind::File, size: 3, modified: (5, 6), changed: (7, 8), inode: 9 };
+        let (modified, changed) = (FileTime { seconds: 5, nanos: 6 }, FileTime { seconds: 7, nanos: 8 });
+        let stat = FileStat { kind: TreeEntryKind::File, size: 3, modified, changed, inode: 9 };
         SnapshotEntry { path: path.into(), stat, blob: Oid::from_bytes(&[7; 20]).unwrap() }
     }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use git2::{ObjectType, Odb, Oid, Repository, Tree};
 
-use super::snapshot_entry::{FileStat, RelPath, SnapshotEntry, TreeEntryKind};
+use super::snapshot_entry::{FileStat, FileTime, RelPath, SnapshotEntry, TreeEntryKind};
 
 /// A stored tree, flat.
 pub type FlatTree = BTreeMap<RelPath, (TreeEntryKind, Oid)>;
@@ -22,7 +22,13 @@ pub fn write_named(odb: &Odb<'_>, entries: &[SnapshotEntry], new: &mut Vec<Oid>)
 /// Writes the trees of a flat one.
 pub fn write_stored(odb: &Odb<'_>, stored: &FlatTree) -> Result<Oid, git2::Error> {
     let entry = |(path, (kind, blob)): (&RelPath, &(TreeEntryKind, Oid))| {
-        let stat = FileStat { kind: *kind, size: 0, modified: (0, 0), changed: (0, 0), inode: 0 };
+        let stat = FileStat {
+            kind: *kind,
+            size: 0,
+            modified: FileTime::default(),
+            changed: FileTime::default(),
+            inode: 0,
+        };
         SnapshotEntry { path: path.clone(), stat, blob: *blob }
     };
     write_trees(odb, &stored.iter().map(entry).collect::<Vec<_>>())
@@ -61,7 +67,7 @@ fn write_below(
         items.push((&name[..end], 0o40_000, write_below(odb, &rest[..count], dir.len(), new)?));
         rest = &rest[count..];
     }
-    items.sort_unstable_by(|a, b| sort_key(a).cmp(sort_key(b)));
+    items.sort_unstable_by(|a, b| sort_key(a.0, a.1).cmp(sort_key(b.0, b.1)));
     let mut bytes = Vec::with_capacity(items.len() * 48);
     for (name, mode, oid) in items {
         bytes.extend_from_slice(format!("{mode:o} ").as_bytes());
@@ -78,8 +84,8 @@ fn write_below(
 }
 
 /// Git compares the names of directories as if they ended in a slash.
-fn sort_key<'a>(item: &(&'a [u8], u32, Oid)) -> impl Iterator<Item = u8> + 'a {
-    item.0.iter().copied().chain((item.1 == 0o40_000).then_some(b'/'))
+fn sort_key(name: &[u8], mode: u32) -> impl Iterator<Item = u8> {
+    name.iter().copied().chain((mode == 0o40_000).then_some(b'/'))
 }
 
 fn read_below(

@@ -32,7 +32,8 @@ const NAMED: usize = 20;
 pub fn find_uncovered_changes(
     here: &RepositoryContext,
     record: &SnapshotRecord,
-    (stored, kept): (&FlatTree, Option<&UncoveredRecord>),
+    stored: &FlatTree,
+    kept: Option<&UncoveredRecord>,
 ) -> SnapshotResult<UnrestoredChanges> {
     let seed = UserIndex::read_index(&here.store)?;
     let is_submodule = |path: &[u8]| seed.submodules.contains_key(path);

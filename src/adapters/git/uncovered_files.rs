@@ -342,13 +342,13 @@ fn remove_file(file: &Path) -> SnapshotResult<()> {
 ///
 /// # Errors
 /// As the system says.
-pub fn write_copy(draft: &Path, content: &[u8], copy: (TreeEntryKind, u32)) -> io::Result<()> {
-    if copy.0 == TreeEntryKind::Link {
+pub fn write_copy(draft: &Path, content: &[u8], kind: TreeEntryKind, mode: u32) -> io::Result<()> {
+    if kind == TreeEntryKind::Link {
         return std::os::unix::fs::symlink(to_path(content), draft);
     }
     let mut out = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(draft)?;
     out.write_all(content)?;
-    out.set_permissions(fs::Permissions::from_mode(copy.1))
+    out.set_permissions(fs::Permissions::from_mode(mode))
 }
 
 const MANIFEST: &str = ".snapshot";

@@ -3,13 +3,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use git2::{AttrCheckFlags, Oid, Repository};
 
 use super::snapshot_entry::{
-    FileStat, RelPath, SnapshotEntry, TreeEntryKind, ancestor_paths, to_bytes, to_path,
+    FileStat, FileTime, RelPath, SnapshotEntry, TreeEntryKind, ancestor_paths, to_bytes, to_path,
 };
 use super::snapshot_error::{self, SnapshotResult};
 use super::snapshot_location::SnapshotRepository;
@@ -36,8 +35,7 @@ impl UserIndex {
         let index =
             store.repo.index().map_err(|error| snapshot_error::git_read_error(store.location(), &error))?;
         let written = index.path().and_then(|path| fs::metadata(path).ok());
-        let written =
-            written.map_or((i64::MIN, 0), |meta| (meta.mtime(), truncate_to_u32(meta.mtime_nsec())));
+        let written = written.map_or(FileTime::NEVER, |meta| FileTime::modified(&meta));
         let mut prefix = to_bytes(&store.prefix);
         if !prefix.is_empty() {
             prefix.push(b'/');
@@ -54,7 +52,10 @@ impl UserIndex {
             if !settled {
                 continue;
             }
-            let time = |time: git2::IndexTime| (i64::from(time.seconds()), time.nanoseconds());
+            let time = |time: git2::IndexTime| FileTime {
+                seconds: i64::from(time.seconds()),
+                nanos: time.nanoseconds(),
+            };
             let (modified, changed) = (time(item.mtime), time(item.ctime));
             let size = u64::from(item.file_size);
             let mut stat = FileStat { kind, size, modified, changed, inode: item.ino };
@@ -132,8 +133,4 @@ fn is_rewritten_by_filter(repo: &Repository, path: &Path) -> bool {
 
 fn contains_word(text: &[u8], word: &[u8]) -> bool {
     text.windows(word.len()).any(|window| window == word)
-}
-
-fn truncate_to_u32(value: i64) -> u32 {
-    u32::try_from(value).unwrap_or(0)
 }

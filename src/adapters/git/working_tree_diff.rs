@@ -49,8 +49,11 @@ pub struct WorkingTreeDiffInput<'a> {
 /// Sorted by path. Left out: submodules, what the user excludes, and new files that may have been there
 /// before: ignored by the snapshot's ignore files, excluded or skipped at that time.
 pub fn diff_working_tree(pair: &WorkingTreeDiffInput<'_>) -> Vec<ProjectFileChange> {
-    let mut changes: Vec<ProjectFileChange> =
-        pair.stored.iter().filter_map(|(path, stored)| stored_file_change(pair, path, *stored)).collect();
+    let mut changes: Vec<ProjectFileChange> = pair
+        .stored
+        .iter()
+        .filter_map(|(path, (kind, blob))| stored_file_change(pair, path, *kind, *blob))
+        .collect();
     changes.extend(private_copy_changes(pair));
     if !pair.record.partial {
         changes.extend(added_files(pair));
@@ -63,16 +66,17 @@ pub fn diff_working_tree(pair: &WorkingTreeDiffInput<'_>) -> Vec<ProjectFileChan
 fn stored_file_change(
     pair: &WorkingTreeDiffInput<'_>,
     path: &RelPath,
-    stored: (TreeEntryKind, Oid),
+    kind: TreeEntryKind,
+    blob: Oid,
 ) -> Option<ProjectFileChange> {
-    if stored.0 == TreeEntryKind::Submodule || pair.rules.is_excluded(path) {
+    if kind == TreeEntryKind::Submodule || pair.rules.is_excluded(path) {
         return None;
     }
     let now = find_entry(&pair.present.entries, path);
     let change = match now {
-        Some(now) if now.blob == stored.1 && now.stat.kind == stored.0 => return None,
+        Some(now) if now.blob == blob && now.stat.kind == kind => return None,
         Some(now) if now.stat.kind == TreeEntryKind::Submodule => return None,
-        Some(now) if now.blob == stored.1 => FileChange::Mode,
+        Some(now) if now.blob == blob => FileChange::Mode,
         Some(_) => FileChange::Modified,
         None if pair.present.opaque.contains(path) || pair.present.unreadable_paths.contains(path) => {
             FileChange::Modified
@@ -83,7 +87,7 @@ fn stored_file_change(
     Some(ProjectFileChange {
         path: path.clone(),
         change,
-        stored: Some(stored),
+        stored: Some((kind, blob)),
         present_stat: now,
         private: None,
     })

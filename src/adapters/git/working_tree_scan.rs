@@ -11,7 +11,8 @@ use super::ignore_rules::IgnoreRules;
 use super::open_repository::{OutsideFiles, is_outside_lead_error, is_refusal, open_at};
 use super::project_walk::walk_project;
 use super::snapshot_entry::{
-    FileStat, RelPath, SnapshotEntry, TreeEntryKind, ancestor_paths, display_path, to_bytes, to_path,
+    FileStat, FileTime, RelPath, SnapshotEntry, TreeEntryKind, ancestor_paths, display_path, to_bytes,
+    to_path,
 };
 use super::snapshot_error::{self, SnapshotResult};
 use super::snapshot_location::{SnapshotLocation, SnapshotRepository};
@@ -397,8 +398,13 @@ fn add_submodules(root: &Path, submodules: &BTreeMap<RelPath, Oid>, scan: &mut W
             continue;
         }
         let head = open_at(&place, OutsideFiles::Refused).ok().and_then(|repo| repo.head().ok()?.target());
-        let stat =
-            FileStat { kind: TreeEntryKind::Submodule, size: 0, modified: (0, 0), changed: (0, 0), inode: 0 };
+        let stat = FileStat {
+            kind: TreeEntryKind::Submodule,
+            size: 0,
+            modified: FileTime::default(),
+            changed: FileTime::default(),
+            inode: 0,
+        };
         scan.entries.push(SnapshotEntry { path: path.clone(), stat, blob: head.unwrap_or(*indexed) });
     }
 }

@@ -118,7 +118,8 @@ impl RawScriptError {
         let library = scripts.iter().position(|script| script.kind == ScriptKind::Library);
         let library = library.filter(|_| self.in_library).map(ScriptIx);
         let text = scripts.get(library.unwrap_or(script).0);
-        let (line, column) = text.map_or((0, 0), |script| original_position(script, self.position));
+        let (line, column) = self.position;
+        let (line, column) = text.map_or((0, 0), |script| original_position(script, line, column));
         ScriptError { kind: self.kind, message: self.message, script, library, line, column }
     }
 }
@@ -161,7 +162,7 @@ fn script_position(stack: &str) -> Option<(bool, (usize, usize))> {
 }
 
 /// The position in `Script::source` of a position in `Script::prepared`: lines are equal, columns may have moved.
-fn original_position(script: &WorkflowScript, (line, column): (usize, usize)) -> (usize, usize) {
+fn original_position(script: &WorkflowScript, line: usize, column: usize) -> (usize, usize) {
     let lines = script.source.lines().count();
     if line == 0 || line > lines {
         // The wrapper's own tail: the script ended too early.

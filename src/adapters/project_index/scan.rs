@@ -69,7 +69,8 @@ impl fmt::Display for IndexSkipReason {
 
 pub(super) fn scan_project(
     root: &Path,
-    (secret, hidden): (&[String], &[PathBuf]),
+    secret: &[String],
+    hidden: &[PathBuf],
     limit: SizeLimit,
 ) -> Result<ProjectScan, String> {
     let keys = ignore_patterns(root, secret)?;

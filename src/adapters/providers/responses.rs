@@ -31,7 +31,8 @@ const PATH: &str = "/responses";
 /// # Errors
 /// Every way in which no whole answer arrived.
 pub async fn call_with_quirks(
-    (http, learnt): (&ProviderTransport, &ServerQuirks),
+    http: &ProviderTransport,
+    learnt: &ServerQuirks,
     request: &ModelRequest,
     key: Option<&SecretText>,
     sink: &dyn DeltaSink,

@@ -165,7 +165,7 @@ impl DirectoryListing {
                     self.is_truncated = true;
                     return;
                 }
-                if let Some((path, inner)) = self.add_entry(project, arguments, (&entry, &directory), &prefix)
+                if let Some((path, inner)) = self.add_entry(project, arguments, &entry, &directory, &prefix)
                     && level < depth
                 {
                     let relative = project.path_guard.relative_path(&path).unwrap_or_default();
@@ -180,7 +180,8 @@ impl DirectoryListing {
         &mut self,
         project: &ToolContext,
         arguments: &ListDirectoryArguments,
-        (entry, directory): (&fs::DirEntry, &ProjectPath),
+        entry: &fs::DirEntry,
+        directory: &ProjectPath,
         prefix: &str,
     ) -> Option<(PathBuf, String)> {
         // the entry itself knows its directory by a handle

@@ -106,7 +106,7 @@ impl DefinitionFiles {
             }
             EditorRequest::Save { file, text, version, base, overwrite: replace } => {
                 let base = base.filter(|_| !replace);
-                match self.save_file(&file, &text, (base.as_deref(), replace)) {
+                match self.save_file(&file, &text, base.as_deref(), replace) {
                     Ok(Ok(note)) => EditorReply::Saved(Ok(SavedEditFile { version, text, message: note })),
                     Ok(Err(now)) => EditorReply::Saved(Err(EditorSaveError::Changed(now.into()))),
                     Err(error) => {
@@ -216,7 +216,8 @@ impl DefinitionFiles {
         &self,
         file: &EditFile,
         text: &str,
-        (base, replace): (Option<&str>, bool),
+        base: Option<&str>,
+        replace: bool,
     ) -> Result<Result<String, String>> {
         let Some(path) = self.path(&file.name)? else {
             bail!("a shipped file cannot be changed: save a copy")

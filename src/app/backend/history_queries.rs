@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::error_text::to_slash_commands;
 use super::past_runs::{store_error_text, with_hint};
+use crate::bootstrap::WiredRuntime;
 use crate::cli_context::CliContext;
 use crate::{history_commands, recordings};
 use synthdev_cli::args::ExportFormat;
@@ -44,7 +45,7 @@ const NO_FILES: &str = "none were stored by then: what it changed is not known";
 
 /// Where the questions are answered from.
 pub(super) struct TuiHistoryReader {
-    pub(super) handle: RuntimeHandle,
+    pub(super) runtime: Arc<WiredRuntime>,
     pub(super) context: CliContext,
     pub(super) catalog: Arc<ConfigCatalog>,
     /// This project.
@@ -52,12 +53,16 @@ pub(super) struct TuiHistoryReader {
 }
 
 impl TuiHistoryReader {
+    fn handle(&self) -> &RuntimeHandle {
+        &self.runtime.handle
+    }
+
     pub(super) fn answer_request(&self, asked: HistoryRequest) -> HistoryReply {
         match asked {
             HistoryRequest::Page { filter, after_cursor: after } => {
                 HistoryReply::Page(self.run_page(&filter, after))
             }
-            HistoryRequest::Changes => HistoryReply::Changes(self.handle.ports().store.change_counter().ok()),
+            HistoryRequest::Changes => HistoryReply::Changes(self.handle().history_changes()),
             HistoryRequest::Open { run, known_state: known } => {
                 HistoryReply::Opened(self.open_run(&run, known).map(|look| look.map(Box::new)))
             }
@@ -68,7 +73,7 @@ impl TuiHistoryReader {
             HistoryRequest::Control { run, control } => {
                 let runtime = tokio::runtime::Handle::current();
                 HistoryReply::Done(runtime.block_on(super::past_runs::control_run(
-                    &self.handle,
+                    self.handle(),
                     run.as_str(),
                     control,
                 )))
@@ -81,7 +86,7 @@ impl TuiHistoryReader {
         filter: &HistoryRunFilter,
         after: Option<RunListCursor>,
     ) -> Result<HistoryRunPage, String> {
-        let at = self.handle.ports().clock.now();
+        let at = self.handle().now();
         let words = filter.search_words.trim();
         let query = RunQuery {
             workflow: filter.workflow.clone(),
@@ -101,7 +106,7 @@ impl TuiHistoryReader {
             offset: after.map_or(0, |after| after.known_count),
             ..query
         };
-        let found = self.handle.ports().store.list(&query).map_err(|error| store_error_text(&error))?;
+        let found = self.handle().find_runs(&query).map_err(|error| store_error_text(&error))?;
         let more = found.len() == PAGE;
         Ok(HistoryRunPage {
             rows: found.into_iter().map(|run| history_run_row(run, &self.project, None)).collect(),
@@ -118,10 +123,10 @@ impl TuiHistoryReader {
         query: &RunQuery,
         known: usize,
     ) -> Result<(Vec<RunRow>, bool), String> {
-        let store = &self.handle.ports().store;
         let most = FOUND + known;
-        let named = store
-            .list(&RunQuery { limit: most + 1, ..query.clone() })
+        let named = self
+            .handle()
+            .find_runs(&RunQuery { limit: most + 1, ..query.clone() })
             .map_err(|error| store_error_text(&error))?;
         let mut hits = HITS;
         loop {
@@ -131,7 +136,7 @@ impl TuiHistoryReader {
                 run: None,
                 workflow: query.workflow.clone(),
             };
-            let places = self.handle.search(&said, WIDTH).map_err(|error| store_error_text(&error))?;
+            let places = self.handle().search(&said, WIDTH).map_err(|error| store_error_text(&error))?;
             let all = places.len() < hits;
             let mut texts = std::collections::HashMap::new();
             for hit in places {
@@ -141,7 +146,9 @@ impl TuiHistoryReader {
             for run in texts.keys() {
                 if runs.iter().all(|known| known.id != *run) {
                     // it may be gone by now
-                    runs.extend(store.find(run.as_str()).ok().filter(|run| matches_query(run, query)));
+                    runs.extend(
+                        self.handle().summary(run.as_str()).ok().filter(|run| matches_query(run, query)),
+                    );
                 }
             }
             // the newest runs come first: with too few of them, more places are looked at
@@ -165,16 +172,16 @@ impl TuiHistoryReader {
         run: &RunId,
         known: Option<(Timestamp, RunStatus)>,
     ) -> Result<Option<RunDetails>, String> {
-        let now = self.handle.summary(run.as_str()).map_err(|error| store_error_text(&error))?.progress;
+        let now = self.handle().summary(run.as_str()).map_err(|error| store_error_text(&error))?.progress;
         if known == Some((now.updated, now.status)) {
             return Ok(None);
         }
-        let told = self.handle.replay_events(run.as_str(), StepListBuilder::default, |walk, at, event| {
+        let told = self.handle().replay_events(run.as_str(), StepListBuilder::default, |walk, at, event| {
             walk.apply_event(at, &event)
         });
         let (record, walk) = told.map_err(|error| store_error_text(&error))?;
         // what was written while it was read
-        let summary = self.handle.summary(run.as_str()).unwrap_or(record.summary);
+        let summary = self.handle().summary(run.as_str()).unwrap_or(record.summary);
         let facts = run_facts(&summary, &record.unanswered_intents);
         Ok(Some(RunDetails {
             row: history_run_row(summary, &self.project, None),
@@ -184,7 +191,7 @@ impl TuiHistoryReader {
     }
 
     fn step_text(&self, run: &RunId, step: u32) -> Result<HistoryText, String> {
-        let told = self.handle.replay_events(
+        let told = self.handle().replay_events(
             run.as_str(),
             || StepDetailsBuilder::new(run, step),
             StepDetailsBuilder::apply_event,
@@ -200,7 +207,7 @@ impl TuiHistoryReader {
 
     /// What the project's files differ in from the beginning of a step to the next stored state.
     fn files(&self, run: &RunId, step: u32) -> String {
-        let steps = match self.handle.steps(run) {
+        let steps = match self.handle().steps(run) {
             Ok(steps) => steps,
             Err(error) => return store_error_text(&error),
         };
@@ -222,7 +229,7 @@ impl TuiHistoryReader {
             return "nothing is known to be changed: no other state of the files was stored after it"
                 .to_owned();
         };
-        match self.handle.ports().snapshots.changes(before, Some(&after)) {
+        match self.runtime.ports.snapshots.changes(before, Some(&after)) {
             Ok(changes) if changes.is_empty() => "none was changed".to_owned(),
             Ok(changes) => snapshots::merge_changes_text(&changes),
             Err(error) => with_hint(&error.message, error.hint.as_deref()),
@@ -231,7 +238,7 @@ impl TuiHistoryReader {
 
     /// The newest stored state of the run, if it is another one.
     fn last_stored(&self, run: &RunId, before: &SnapshotId) -> Option<SnapshotId> {
-        let list = self.handle.ports().snapshots.list().ok()?;
+        let list = self.runtime.ports.snapshots.list().ok()?;
         list.into_iter()
             .find(|info| info.run.as_ref() == Some(run))
             .map(|info| info.id)
@@ -240,7 +247,7 @@ impl TuiHistoryReader {
 
     fn explain_step(&self, run: &RunId, step: u32) -> Result<HistoryText, String> {
         let why = self
-            .handle
+            .handle()
             .explain_step(run, step)
             .map_err(|error| to_slash_commands(&store_error_text(&error)))?;
         let text = explain::report_lines(&why).join("\n");
@@ -250,7 +257,7 @@ impl TuiHistoryReader {
 
     fn compare_runs(&self, first: &RunId, second: &RunId) -> Result<HistoryText, String> {
         let both = self
-            .handle
+            .handle()
             .diff_runs(first.as_str(), second.as_str())
             .map_err(|error| store_error_text(&error))?;
         let mut text = Vec::new();
@@ -265,12 +272,12 @@ impl TuiHistoryReader {
         let path = Path::new(&self.project).join(to);
         if recordings::is_recordings_path(&path) {
             let told =
-                recordings::write_recording(&self.context, &self.catalog, &self.handle, run.as_str(), &path);
+                recordings::write_recording(&self.context, &self.catalog, &self.runtime, run.as_str(), &path);
             return told.map(|lines| lines.join("\n")).map_err(|error| format!("{error:#}"));
         }
         let markdown = path.extension().is_some_and(|end| end.eq_ignore_ascii_case("md"));
         let format = if markdown { ExportFormat::Markdown } else { ExportFormat::Bundle };
-        let lines = history_commands::export_to(&self.handle, run.as_str(), &path, format);
+        let lines = history_commands::export_to(self.handle(), run.as_str(), &path, format);
         lines.map(|lines| lines.join("\n")).map_err(|error| format!("{error:#}"))
     }
 }

@@ -55,7 +55,7 @@ impl TuiBackend {
         Box::pin(async move {
             let looked = port.clone();
             match run_blocking(move || plan_index(&looked, limit)).await {
-                Ok(plan) => propose_indexing(&shown, &wired, (port, plan, choice), stopped).await,
+                Ok(plan) => propose_indexing(&shown, &wired, port, plan, choice, stopped).await,
                 Err(why) => IndexingReply::Refused(why),
             }
         })
@@ -96,7 +96,9 @@ impl TuiBackend {
 async fn propose_indexing(
     indexing: &IndexingSession,
     wired: &WiredRuntime,
-    (port, plan, choice): (ProjectIndex, IndexPlan, ModelChoice),
+    port: ProjectIndex,
+    plan: IndexPlan,
+    choice: ModelChoice,
     stopped: StopSignal,
 ) -> IndexingReply {
     let estimate = plan.estimate_cost(choice.price);

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::error_text::{store_error_text, with_hint};
-use crate::bootstrap::{self, WiredRuntime};
+use crate::bootstrap::{self, WiredRuntime, WorktreeLocation};
 use crate::{cli_context::CliContext, isolation, system_context};
 use synthdev_domain::ids::RunId;
 use synthdev_domain::journal::RunSummary;
@@ -88,7 +88,8 @@ impl IsolatedRuns {
     }
 
     fn runtime_in_worktree(&self, tree: &str) -> WiredRuntime {
-        bootstrap::wire_beside(&self.runtime, (&self.project, Path::new(tree)), &self.data, &self.catalog)
+        let place = WorktreeLocation { project: &self.project, worktree: Path::new(tree) };
+        bootstrap::wire_beside(&self.runtime, place, &self.data, &self.catalog)
     }
 }
 

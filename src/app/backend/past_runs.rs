@@ -26,7 +26,7 @@ pub(super) fn list_runs(
     let RunFilter { this_project_only: only_here, statuses, search_words: words, limit } = filter;
     let project = only_here.then(|| here.to_owned());
     let query = RunQuery { limit, statuses, words, project, ..RunQuery::default() };
-    handle.ports().store.list(&query).map_err(|error| store_error_text(&error))
+    handle.find_runs(&query).map_err(|error| store_error_text(&error))
 }
 
 /// What had happened in a run that can be taken up here.
@@ -123,7 +123,7 @@ pub(super) fn resume_run(elsewhere: &IsolatedRuns, run: &RunId, retry: bool) -> 
         Ok(())
     };
     let going =
-        imported_runs::adapt_imported_run(elsewhere.current_catalog(), &summary, (stored, windows), going)
+        imported_runs::adapt_imported_run(elsewhere.current_catalog(), &summary, stored, windows, going)
             .map_err(|error| format!("{error:#}"))?;
     let done = runtime.block_on(wired.handle.resume(run, going));
     done.map_err(|error| match &error {

@@ -7,6 +7,7 @@ use futures_util::future::BoxFuture;
 
 use super::error_text::store_error_text;
 use super::{TuiBackend, run_blocking, user_commands};
+use crate::bootstrap::WiredRuntime;
 use crate::cli_context::CliContext;
 use crate::probe_servers::{ProbeScope, ServerProbe};
 use crate::{bootstrap, recordings, sandbox_setup, system_context, trust, trust_report};
@@ -34,13 +35,13 @@ type TextPageResult = Result<(String, String), String>;
 
 impl TuiBackend {
     pub(super) fn load_page(&self, page: LookupPage) -> BoxFuture<'static, TextPageResult> {
-        let (catalog, handle) = (self.current_catalog(), self.current_runtime().handle.clone());
+        let (catalog, wired) = (self.current_catalog(), self.current_runtime());
         match page {
             LookupPage::Models(provider) => {
                 Box::pin(async move { offered_models(&catalog, provider.as_deref()).await })
             }
             LookupPage::Graph(name) => run_blocking(move || workflow_graph(&catalog, &name)),
-            LookupPage::RunGraph(run) => run_blocking(move || run_graph(&handle, &run)),
+            LookupPage::RunGraph(run) => run_blocking(move || run_graph(&wired.handle, &run)),
             LookupPage::Config(None) => {
                 run_blocking(move || Ok(("Settings".to_owned(), settings_text(&catalog))))
             }
@@ -66,7 +67,7 @@ impl TuiBackend {
             }
             LookupPage::Export { run, file } => {
                 let world = self.context.clone();
-                run_blocking(move || export_run(&world, &catalog, &handle, &run.unwrap_or_default(), file))
+                run_blocking(move || export_run(&world, &catalog, &wired, &run.unwrap_or_default(), file))
             }
         }
     }
@@ -172,15 +173,16 @@ fn drawn_graph(name: &str, program: &WorkflowProgram, run: Option<&RunRecord>) -
 fn export_run(
     world: &CliContext,
     catalog: &ConfigCatalog,
-    handle: &RuntimeHandle,
+    wired: &WiredRuntime,
     run: &str,
     file: Option<String>,
 ) -> TextPageResult {
+    let handle = &wired.handle;
     let id = handle.summary(run).map_err(|error| store_error_text(&error))?.id.to_string();
     let file = file.unwrap_or_else(|| format!("{id}.md"));
     let path = world.project.join(&file);
     if recordings::is_recordings_path(&path) {
-        let told = recordings::write_recording(world, catalog, handle, &id, &path);
+        let told = recordings::write_recording(world, catalog, wired, &id, &path);
         let told = told.map_err(|error| format!("{error:#}"))?;
         return Ok((format!("Run {id}"), told.join("\n")));
     }

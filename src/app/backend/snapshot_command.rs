@@ -1,18 +1,18 @@
 //! `/snapshot`: stored files of the project, as texts for the screen.
 
 use super::error_text;
+use crate::bootstrap::WiredRuntime;
 use crate::interrupted_restore;
 use synthdev_cli::snapshots;
 use synthdev_domain::snapshot::SnapshotRequest;
 use synthdev_ports::snapshot::SnapshotError;
-use synthdev_runtime::handle::RuntimeHandle;
 use synthdev_tui::backend::SnapshotOperation;
 
 pub(super) fn run_snapshot_command(
-    handle: &RuntimeHandle,
+    wired: &WiredRuntime,
     command: SnapshotOperation,
 ) -> Result<String, SnapshotError> {
-    let store = &*handle.ports().snapshots;
+    let (handle, store) = (&wired.handle, &*wired.ports.snapshots);
     Ok(match command {
         SnapshotOperation::List => {
             let half = interrupted_restore::interrupted_restore_notice(handle)
@@ -21,7 +21,7 @@ pub(super) fn run_snapshot_command(
             error_text::to_slash_commands(&format!("{}{half}", snapshots::snapshot_lines(&store.list()?)))
         }
         SnapshotOperation::Create { label } => {
-            interrupted_restore::clear_interrupted_restore(handle)?;
+            handle.accept_present_files()?;
             snapshots::created_text(&store.take(&SnapshotRequest { label, ..SnapshotRequest::default() })?)
         }
         SnapshotOperation::Show { id } => {
@@ -30,7 +30,7 @@ pub(super) fn run_snapshot_command(
         }
         SnapshotOperation::Diff { id } => store.diff(&store.find(&id)?.id, None)?,
         SnapshotOperation::Restore { id } => error_text::to_slash_commands(&snapshots::restored_text(
-            &interrupted_restore::restore_snapshot(handle, &store.find(&id)?.id)?,
+            &handle.restore_snapshot(&store.find(&id)?.id)?,
         )),
         SnapshotOperation::Delete { id } => {
             let info = store.find(&id)?;

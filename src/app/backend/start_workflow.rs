@@ -41,7 +41,7 @@ impl TuiBackend {
             .map_err(|e| past_runs::with_hint(&e.message, Some(&e.hint)))?;
         self.prepare_demo(name, &program)?;
         let isolated = program.workflows.first().is_some_and(|root| root.isolated);
-        let spec = run_spec((&catalog, &self.context.project), program, values, false, true);
+        let spec = run_spec(&catalog, &self.context.project, program, values, false, true);
         let spec = RunSpec { stops: self.breakpoints.get(), ..spec };
         // one that is prepared first may still not begin
         let stops = self.breakpoints.clone();

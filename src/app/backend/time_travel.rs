@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::error_text::to_slash_commands;
 use super::past_runs::{ensure_runs_in_project, ensure_same_project, store_error_text, with_hint};
+use crate::bootstrap::WiredRuntime;
 use crate::{files_changed_by_run, isolation};
 use synthdev_cli::snapshots;
 use synthdev_domain::ids::SnapshotId;
@@ -31,17 +32,17 @@ pub(super) fn list_steps(
 
 /// What would happen. Changes nothing.
 pub(super) fn plan_travel(
-    handle: &RuntimeHandle,
+    wired: &WiredRuntime,
     home: &str,
     travel: TimeTravelRequest,
 ) -> Result<TimeTravelPreview, String> {
     match travel {
         TimeTravelRequest::Undo { run } => {
-            let (summary, snapshot) = find_undoable_run(handle, home, run.as_deref())?;
-            let files = restore_changes(handle, &snapshot)?;
+            let (summary, snapshot) = find_undoable_run(wired, home, run.as_deref())?;
+            let files = restore_changes(wired, &snapshot)?;
             let run = &summary.id;
-            let beyond = unrestored_lines(handle, &snapshot)?;
-            if files.is_empty() && handle.interrupted_restore().is_none() {
+            let beyond = unrestored_lines(wired, &snapshot)?;
+            if files.is_empty() && wired.handle.interrupted_restore().is_none() {
                 let but = if beyond.is_empty() { "" } else { ", but for this" };
                 return Err(format!(
                     "nothing to undo: the files are as they were before run {run}{but}{beyond}"
@@ -53,12 +54,12 @@ pub(super) fn plan_travel(
                     summary.workflow,
                     snapshots::file_count_text(files.len())
                 ),
-                body: format!("{}{beyond}\n\n{SAFE}", list_file_changes(handle, &summary, &files)),
+                body: format!("{}{beyond}\n\n{SAFE}", list_file_changes(wired, &summary, &files)),
                 travel: TimeTravelRequest::Undo { run: Some(run.to_string()) },
             })
         }
         TimeTravelRequest::Rewind { run, step } => {
-            let (summary, place) = find_step_with_files(handle, home, run.as_deref(), step)?;
+            let (summary, place) = find_step_with_files(&wired.handle, home, run.as_deref(), step)?;
             let run = &summary.id;
             let asked = step;
             let step = place.step;
@@ -70,7 +71,7 @@ pub(super) fn plan_travel(
                 )
             });
             let inside = inside.unwrap_or_default();
-            let told = rewound_files(handle, &summary, &place)?;
+            let told = rewound_files(wired, &summary, &place)?;
             let state = &place.state;
             Ok(TimeTravelPreview {
                 title: format!("Rewind {} {run} to before step {step}, {state}?", summary.workflow),
@@ -82,7 +83,7 @@ pub(super) fn plan_travel(
             })
         }
         TimeTravelRequest::Fork { run, step, set } => {
-            let (summary, place) = find_step(handle, home, run.as_deref(), step)?;
+            let (summary, place) = find_step(&wired.handle, home, run.as_deref(), step)?;
             let travel = TimeTravelRequest::Fork { run: Some(summary.id.to_string()), step, set };
             let title = format!("Fork {} {} before step {step}?", summary.workflow, summary.id);
             Ok(TimeTravelPreview { travel, title, body: format!("A new run begins with `{}`.", place.state) })
@@ -91,30 +92,31 @@ pub(super) fn plan_travel(
 }
 
 /// What becomes of the files when a run goes back to a step.
-fn rewound_files(handle: &RuntimeHandle, run: &RunSummary, place: &RunStep) -> Result<String, String> {
+fn rewound_files(wired: &WiredRuntime, run: &RunSummary, place: &RunStep) -> Result<String, String> {
     let Some(snapshot) = &place.files else {
         return Ok("No files were stored by then: they stay as they are.".to_owned());
     };
-    let (files, beyond) = (restore_changes(handle, snapshot)?, unrestored_lines(handle, snapshot)?);
+    let (files, beyond) = (restore_changes(wired, snapshot)?, unrestored_lines(wired, snapshot)?);
     if files.is_empty() {
         let but = if beyond.is_empty() { "" } else { ", but for this" };
         return Ok(format!("The files are as they were then{but}.{beyond}"));
     }
     let note = step_files_note(place).map(|note| format!("{note}\n")).unwrap_or_default();
-    Ok(format!("The files, too:\n{note}{}{beyond}\n\n{SAFE}", list_file_changes(handle, run, &files)))
+    Ok(format!("The files, too:\n{note}{}{beyond}\n\n{SAFE}", list_file_changes(wired, run, &files)))
 }
 
 /// Does it.
 pub(super) fn travel_to_step(
-    handle: &RuntimeHandle,
+    wired: &WiredRuntime,
     home: &str,
     travel: TimeTravelRequest,
 ) -> Result<TimeTravelOutcome, String> {
     match travel {
         TimeTravelRequest::Undo { run } => {
-            let (summary, snapshot) = find_undoable_run(handle, home, run.as_deref())?;
-            let snapshots = &*handle.ports().snapshots;
-            let done = handle
+            let (summary, snapshot) = find_undoable_run(wired, home, run.as_deref())?;
+            let snapshots = &*wired.ports.snapshots;
+            let done = wired
+                .handle
                 .undo(&summary.id, &snapshot, snapshots)
                 .map_err(|error| to_slash_commands(&store_error_text(&error)))?;
             Ok(TimeTravelOutcome {
@@ -123,12 +125,12 @@ pub(super) fn travel_to_step(
             })
         }
         TimeTravelRequest::Rewind { run, step } => {
-            let (summary, place) = find_step_with_files(handle, home, run.as_deref(), step)?;
-            rewind_run(handle, &summary, &place)
+            let (summary, place) = find_step_with_files(&wired.handle, home, run.as_deref(), step)?;
+            rewind_run(wired, &summary, &place)
         }
         TimeTravelRequest::Fork { run, step, set } => {
-            let (summary, place) = find_step(handle, home, run.as_deref(), step)?;
-            fork_run(handle, &summary, &place, set)
+            let (summary, place) = find_step(&wired.handle, home, run.as_deref(), step)?;
+            fork_run(wired, &summary, &place, set)
         }
     }
 }
@@ -137,13 +139,13 @@ const SAFE: &str = "The present is snapshotted first, so this can be undone.";
 
 /// The run and its files, or neither.
 fn rewind_run(
-    handle: &RuntimeHandle,
+    wired: &WiredRuntime,
     summary: &RunSummary,
     place: &RunStep,
 ) -> Result<TimeTravelOutcome, String> {
     let run = &summary.id;
     let changes = StepChanges { files: place.files.clone(), ..StepChanges::default() };
-    let done = handle.rewind(run, place.step, changes, &*handle.ports().snapshots);
+    let done = wired.handle.rewind(run, place.step, changes, &*wired.ports.snapshots);
     let restored = done
         .map_err(|error| to_slash_commands(&store_error_text(&error)))?
         .filter(|done| !done.files.is_empty() || !done.beyond.is_empty());
@@ -157,12 +159,13 @@ fn rewind_run(
 
 /// The other run stays, and so do the files.
 fn fork_run(
-    handle: &RuntimeHandle,
+    wired: &WiredRuntime,
     summary: &RunSummary,
     place: &RunStep,
     set: Vec<(Vec<String>, Value)>,
 ) -> Result<TimeTravelOutcome, String> {
-    let known = handle.data_before(&summary.id, place.step).map_err(|error| store_error_text(&error))?;
+    let known =
+        wired.handle.data_before(&summary.id, place.step).map_err(|error| store_error_text(&error))?;
     let changed: Vec<String> =
         set.iter().map(|(path, value)| format!("{} = {value}", path.join("."))).collect();
     let keys = set.iter().filter_map(|(path, _)| path.first());
@@ -175,9 +178,11 @@ fn fork_run(
         })
         .collect();
     let changes = StepChanges { set, ..StepChanges::default() };
-    let snapshots = &*handle.ports().snapshots;
-    let (fork, _) =
-        handle.fork(&summary.id, place.step, changes, snapshots).map_err(|error| store_error_text(&error))?;
+    let snapshots = &*wired.ports.snapshots;
+    let (fork, _) = wired
+        .handle
+        .fork(&summary.id, place.step, changes, snapshots)
+        .map_err(|error| store_error_text(&error))?;
     let with = if changed.is_empty() { String::new() } else { format!(" with {}", changed.join(", ")) };
     let text = format!(
         "run {fork} stands before step {}, {}, of {}{with}\nthe files stay as they are now{}",
@@ -200,25 +205,25 @@ fn find_run(
         return handle.summary(run).map_err(|error| store_error_text(&error));
     }
     let query = RunQuery { project: Some(home.to_owned()), ..RunQuery::newest(LOOKED_THROUGH) };
-    let list = handle.ports().store.list(&query).map_err(|error| store_error_text(&error))?;
+    let list = handle.find_runs(&query).map_err(|error| store_error_text(&error))?;
     let found = list.into_iter().find(|run| run.worktree.is_none() && will_do(run));
     found.ok_or_else(|| "there is no such run of this project — /runs lists all".to_owned())
 }
 
 fn find_undoable_run(
-    handle: &RuntimeHandle,
+    wired: &WiredRuntime,
     home: &str,
     run: Option<&str>,
 ) -> Result<(RunSummary, SnapshotId), String> {
-    let summary = find_run(handle, home, run, |run| run.progress.snapshot.is_some())?;
+    let summary = find_run(&wired.handle, home, run, |run| run.progress.snapshot.is_some())?;
     let id = &summary.id;
     ensure_same_project(&summary, home, &|project| format!("synthdev{project} runs undo {id}"))?;
-    let taken = &*handle.ports().snapshots;
+    let taken = &*wired.ports.snapshots;
     if let Some(tree) = &summary.worktree {
         let (message, hint) = isolation::undo_refusal_reason(&summary, tree, Some(taken));
         return Err(with_hint(&message, Some(&to_slash_commands(&hint))));
     }
-    let snapshot = files_changed_by_run::undo_snapshot(handle, taken, &summary)?;
+    let snapshot = files_changed_by_run::undo_snapshot(&wired.handle, taken, &summary)?;
     Ok((summary, snapshot))
 }
 
@@ -254,22 +259,22 @@ fn find_step_with_files(
     Ok((summary, whole))
 }
 
-fn restore_changes(handle: &RuntimeHandle, snapshot: &SnapshotId) -> Result<Vec<ChangedFile>, String> {
-    handle.ports().snapshots.changes(snapshot, None).map_err(|error| snapshot_error_text(&error))
+fn restore_changes(wired: &WiredRuntime, snapshot: &SnapshotId) -> Result<Vec<ChangedFile>, String> {
+    wired.ports.snapshots.changes(snapshot, None).map_err(|error| snapshot_error_text(&error))
 }
 
 /// What would happen to the files; those that the run never changed are marked.
-fn list_file_changes(handle: &RuntimeHandle, run: &RunSummary, files: &[ChangedFile]) -> String {
+fn list_file_changes(wired: &WiredRuntime, run: &RunSummary, files: &[ChangedFile]) -> String {
     snapshots::run_changes_text(
         files,
-        files_changed_by_run::changed_files(handle, &*handle.ports().snapshots, run).as_ref(),
+        files_changed_by_run::changed_files(&wired.handle, &*wired.ports.snapshots, run).as_ref(),
     )
 }
 
 /// What does not come back, on lines of its own.
-fn unrestored_lines(handle: &RuntimeHandle, snapshot: &SnapshotId) -> Result<String, String> {
+fn unrestored_lines(wired: &WiredRuntime, snapshot: &SnapshotId) -> Result<String, String> {
     let found =
-        handle.ports().snapshots.unrestored_changes(snapshot).map_err(|error| snapshot_error_text(&error))?;
+        wired.ports.snapshots.unrestored_changes(snapshot).map_err(|error| snapshot_error_text(&error))?;
     let lines = snapshots::unrestored_text(&found);
     Ok(if lines.is_empty() { lines } else { format!("\n\n{lines}") })
 }

@@ -37,9 +37,9 @@ pub(crate) fn show_costs(world: &CliContext, args: &CostArgs) -> Result<u8> {
             None => bail!("there are no runs yet\nhint: synthdev run NAME \"task\", or synthdev demo"),
         },
         (None, true) => {
-            let now = handle.ports().clock.now();
+            let now = handle.now();
             let query = run_query(world, &args.filters, args.limit.unwrap_or(0), now)?;
-            all_costs_report(&handle, &handle.ports().store.list(&query).map_err(store_error)?)
+            all_costs_report(&handle, &handle.find_runs(&query).map_err(store_error)?)
         }
     };
     let mut out = std::io::BufWriter::new(std::io::stdout().lock());

@@ -15,7 +15,8 @@ const MS_OF_DAY: i64 = 86_400_000;
 
 pub(crate) fn collect_garbage(
     world: &CliContext,
-    (older, keep): (Option<u32>, Option<usize>),
+    older: Option<u32>,
+    keep: Option<usize>,
     yes: bool,
     json: bool,
 ) -> Result<u8> {
@@ -24,20 +25,17 @@ pub(crate) fn collect_garbage(
             bail!("nothing says what to remove\nhint: add --older-than DAYS or --keep NUMBER");
         }
         if json {
-            disk_usage::write_gc_report(
-                &RunsGcReport::default(),
-                (false, true),
-                &mut std::io::stdout().lock(),
-            )?;
+            disk_usage::write_gc_report(&RunsGcReport::default(), true, &mut std::io::stdout().lock())?;
             return Ok(exit::COMPLETED);
         }
         print_stderr("nothing is removed unless a limit says so: --older-than DAYS, --keep NUMBER");
         return show_disk_usage(world, false);
     }
-    let handle = open_reader(world)?.handle;
-    let runs = handle.ports().store.outlines().map_err(store_error)?;
-    let before = older.map(|days| handle.ports().clock.now().0 - i64::from(days) * MS_OF_DAY);
-    let mut old = RunsGcReport::default();
+    let wired = open_reader(world)?;
+    let store = &wired.ports.store;
+    let runs = store.outlines().map_err(store_error)?;
+    let before = older.map(|days| wired.handle.now().0 - i64::from(days) * MS_OF_DAY);
+    let mut old = RunsGcReport { is_removed: yes, ..RunsGcReport::default() };
     // newest first, so what is behind `keep` is older
     for run in runs.iter().skip(keep.unwrap_or(0)) {
         if before.is_some_and(|before| run.updated.0 >= before) {
@@ -53,10 +51,9 @@ pub(crate) fn collect_garbage(
             old.runs.push(run.id.clone());
         }
     }
-    let store = &handle.ports().store;
     old.freed =
         if yes { store.delete(&old.runs) } else { store.measure_deletion(&old.runs) }.map_err(store_error)?;
-    disk_usage::write_gc_report(&old, (yes, json), &mut std::io::stdout().lock())?;
+    disk_usage::write_gc_report(&old, json, &mut std::io::stdout().lock())?;
     Ok(exit::COMPLETED)
 }
 
@@ -66,13 +63,13 @@ fn remaining_worktree(run: &RunOutline) -> Option<&str> {
 }
 
 pub(crate) fn show_disk_usage(world: &CliContext, json: bool) -> Result<u8> {
-    let handle = open_reader(world)?.handle;
-    let store = &handle.ports().store;
+    let wired = open_reader(world)?;
+    let store = &wired.ports.store;
     let runs = store.outlines().map_err(store_error)?;
     let taken = DiskUsageReport {
         file: world.dirs.data.join("runs.sqlite").display().to_string(),
         space: store.storage_usage().map_err(store_error)?,
-        snapshots: handle.ports().snapshots.list().ok().map(|list| list.len()),
+        snapshots: wired.ports.snapshots.list().ok().map(|list| list.len()),
         worktrees: runs.iter().filter_map(remaining_worktree).map(str::to_owned).collect(),
     };
     disk_usage::write_disk_usage(&taken, json, &mut std::io::stdout().lock())?;

@@ -1,6 +1,7 @@
 //! A recording of a run that is over, made from its journal: also of one that began without `--record`, on the screen.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use anyhow::{Result, anyhow, bail};
 
@@ -8,6 +9,7 @@ use super::{
     catalog_without_models, local_place, recorded_outcome, recording_error, recording_header, roles_by_agent,
     root_workflow,
 };
+use crate::bootstrap::WiredRuntime;
 use crate::cli_context::CliContext;
 use crate::config_sources;
 use crate::read_only::store_error;
@@ -16,7 +18,6 @@ use synthdev_domain::journal::RunStatus;
 use synthdev_domain::model::{ModelChoice, ModelRequest};
 use synthdev_domain::workflow::{Workflow, WorkflowProgram};
 use synthdev_language::lower;
-use synthdev_runtime::handle::RuntimeHandle;
 use synthdev_settings::catalog::ConfigCatalog;
 use synthdev_settings::layers::read_layers::SettingOverrides;
 
@@ -35,10 +36,11 @@ pub(crate) fn is_recordings_path(path: &Path) -> bool {
 pub(crate) fn write_recording(
     world: &CliContext,
     catalog: &ConfigCatalog,
-    handle: &RuntimeHandle,
+    wired: &WiredRuntime,
     run: &str,
     path: &Path,
 ) -> Result<Vec<String>> {
+    let handle = &wired.handle;
     let summary = handle.summary(run).map_err(store_error)?;
     let (run, file, status) = (&summary.id, path.display().to_string(), summary.progress.status);
     if path.exists() {
@@ -72,7 +74,7 @@ pub(crate) fn write_recording(
     }
     let tree = summary.worktree.as_ref().map(|tree| Path::new(&tree.path));
     let project: Vec<&Path> = tree.into_iter().chain([world.project.as_path()]).collect();
-    let models = handle.ports().models.clone();
+    let models = Arc::clone(&wired.ports.models);
     let recorder = ModelCallRecorder::create_file(
         path,
         &header,

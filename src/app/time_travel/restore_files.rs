@@ -42,7 +42,8 @@ impl FileRestorePlan {
     /// # Errors
     /// The run worked elsewhere, or its files were not stored or are gone.
     pub(super) fn at_step(
-        (world, handle): (&CliContext, &RuntimeHandle),
+        world: &CliContext,
+        handle: &RuntimeHandle,
         run: &RunSummary,
         place: &RunStep,
         command: &str,
@@ -62,17 +63,14 @@ impl FileRestorePlan {
             )
         });
         let what = format!("before step {} ({})", place.step, safe_name(&place.state));
-        Self::new(handle, store, run, (snapshot, what, note))
+        Self::new(handle, store, run, snapshot, what, note)
     }
 
     /// The files as they were before the run, or before an imported run was resumed in this project.
     ///
     /// # Errors
     /// As `at_step`.
-    pub(super) fn before_run(
-        (world, handle): (&CliContext, &RuntimeHandle),
-        run: &RunSummary,
-    ) -> Result<Self> {
+    pub(super) fn before_run(world: &CliContext, handle: &RuntimeHandle, run: &RunSummary) -> Result<Self> {
         let store = snapshots_of_run(world, run, &format!("runs undo {}", run.id))?;
         let foreign = run.origin.as_ref().is_some_and(RunOrigin::is_imported);
         let snapshot =
@@ -82,14 +80,16 @@ impl FileRestorePlan {
         } else {
             format!("before run {}", run.id)
         };
-        Self::new(handle, store, run, (snapshot, what, None))
+        Self::new(handle, store, run, snapshot, what, None)
     }
 
     fn new(
         handle: &RuntimeHandle,
         store: Arc<dyn SnapshotPort>,
         run: &RunSummary,
-        (snapshot, what, note): (SnapshotId, String, Option<String>),
+        snapshot: SnapshotId,
+        what: String,
+        note: Option<String>,
     ) -> Result<Self> {
         let changes = store.changes(&snapshot, None).map_err(snapshot_error)?;
         let own =
@@ -231,7 +231,7 @@ fn snapshots_of_run(world: &CliContext, run: &RunSummary, command: &str) -> Resu
         bail!("{message}\nhint: its conversations and data can go back without the files");
     }
     let (catalog, _) = load_quietly(world, world.overrides.clone())?;
-    Ok(bootstrap::wire_runtime(&place, &world.dirs.data, &catalog, None).handle.ports().snapshots.clone())
+    Ok(bootstrap::wire_runtime(&place, &world.dirs.data, &catalog, None).ports.snapshots)
 }
 
 /// The project of the run, if it is another one.

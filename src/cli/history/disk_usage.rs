@@ -62,6 +62,8 @@ const SHOWN: usize = 20;
 /// What `gc` found.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct RunsGcReport {
+    /// They are gone; else they would go.
+    pub is_removed: bool,
     pub runs: Vec<RunId>,
     /// What goes, or went.
     pub freed: ReclaimedSpace,
@@ -75,14 +77,10 @@ pub struct RunsGcReport {
 
 /// # Errors
 /// stdout cannot be written.
-pub fn write_gc_report(
-    old: &RunsGcReport,
-    (removed, json): (bool, bool),
-    out: &mut dyn Write,
-) -> io::Result<()> {
+pub fn write_gc_report(old: &RunsGcReport, json: bool, out: &mut dyn Write) -> io::Result<()> {
     if json {
         let value = json!({
-            "removed": removed, "runs": old.runs, "count": old.runs.len(), "bytes": old.freed.bytes,
+            "removed": old.is_removed, "runs": old.runs, "count": old.runs.len(), "bytes": old.freed.bytes,
             "oldest": old.span.map(|span| span.0), "newest": old.span.map(|span| span.1),
             "kept_open": old.open_count, "kept_worktrees": old.isolated_count,
         });
@@ -90,7 +88,7 @@ pub fn write_gc_report(
     }
     let out = &mut TerminalSafeWriter(out);
     let count = count_text(old.runs.len(), "run");
-    match (old.span, removed) {
+    match (old.span, old.is_removed) {
         (None, _) => writeln!(out, "nothing to remove")?,
         (Some((oldest, newest)), true) => {
             let (oldest, newest) = (time_text(oldest), time_text(newest));

@@ -57,7 +57,7 @@ pub fn write_run_list(
         return write_tree(&runs.collect::<Vec<_>>(), shown.has_header, now, out);
     }
     write_heading(shown.has_header, 0, out)?;
-    runs.try_for_each(|run| run_line(&run, ("", 0), false, now, out))
+    runs.try_for_each(|run| run_line(&run, "", 0, false, now, out))
 }
 
 /// A list that is written while it is read.
@@ -75,7 +75,7 @@ fn write_tree(runs: &[RunSummary], named: bool, now: Timestamp, out: &mut dyn Wr
     let most = branches.iter().map(|branch| branch.chars().count()).max().unwrap_or(0);
     write_heading(named, most, out)?;
     let mut rows = order.iter().zip(&branches);
-    rows.try_for_each(|((at, _), branch)| run_line(&runs[*at], (branch, most), true, now, out))
+    rows.try_for_each(|((at, _), branch)| run_line(&runs[*at], branch, most, true, now, out))
 }
 
 fn write_heading(named: bool, most: usize, out: &mut dyn Write) -> io::Result<()> {
@@ -90,7 +90,8 @@ fn write_heading(named: bool, most: usize, out: &mut dyn Write) -> io::Result<()
 /// Reserves `most` columns for branches, so that the other columns line up.
 fn run_line(
     run: &RunSummary,
-    (indent, most): (&str, usize),
+    indent: &str,
+    most: usize,
     tree: bool,
     now: Timestamp,
     out: &mut dyn Write,

@@ -14,12 +14,22 @@ pub const WIDTH: usize = 76;
 ///
 /// # Errors
 /// stdout cannot be written.
+/// How hits are written.
+#[derive(Clone, Copy)]
+pub struct SearchOutputOptions {
+    pub json: bool,
+    /// The words stand out.
+    pub is_painted: bool,
+    /// So many were asked for.
+    pub limit: usize,
+}
+
 pub fn write_hits(
     found: &[SearchMatch],
-    json: bool,
-    (painted, limit): (bool, usize),
+    options: SearchOutputOptions,
     out: &mut dyn Write,
 ) -> io::Result<()> {
+    let SearchOutputOptions { json, is_painted, limit } = options;
     if json {
         return json_output::write_pretty_json(found, out);
     }
@@ -36,7 +46,7 @@ pub fn write_hits(
         );
         writeln!(TerminalSafeWriter(out), "{place}")?;
         // made safe piece by piece, then painted
-        writeln!(out, "    {}", mark_matches(&hit.snippet, painted))?;
+        writeln!(out, "    {}", mark_matches(&hit.snippet, is_painted))?;
     }
     if found.len() == limit {
         writeln!(out, "the newest {limit}: --limit shows more")?;

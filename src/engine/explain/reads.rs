@@ -36,7 +36,7 @@ pub(super) fn resolve_reads(source: &str, scope: &ScopeView) -> Vec<ResolvedRead
     let host = host_parameter(source);
     let mut found: Vec<ResolvedRead> = Vec::new();
     for read in read_names(source) {
-        if let Some(named) = resolve_read(read, host, (source, scope))
+        if let Some(named) = resolve_read(read, host, source, scope)
             && !found.iter().any(|other| other.path == named.path)
         {
             found.push(named);
@@ -53,11 +53,7 @@ fn host_parameter(source: &str) -> Option<&str> {
     (!name.is_empty() && name.chars().all(plain)).then_some(name)
 }
 
-fn resolve_read(
-    read: NameRead,
-    host: Option<&str>,
-    (source, scope): (&str, &ScopeView),
-) -> Option<ResolvedRead> {
+fn resolve_read(read: NameRead, host: Option<&str>, source: &str, scope: &ScopeView) -> Option<ResolvedRead> {
     let is_host = read.name == "this" || Some(read.name.as_str()) == host;
     let mut path = read.path;
     let called = read.is_called;

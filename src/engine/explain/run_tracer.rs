@@ -188,7 +188,7 @@ impl RunTracer {
         match events.get(at) {
             Some(RunEvent::Transitioned { from, to, guard, .. }) => {
                 let why =
-                    self.explain_transition(moment, events.get(..at).unwrap_or_default(), (from, to, *guard));
+                    self.explain_transition(moment, events.get(..at).unwrap_or_default(), from, to, *guard);
                 self.add_target(EntryTarget::State(to.clone()), why);
             }
             Some(RunEvent::ChildStarted { state, workflow, .. }) => {
@@ -215,7 +215,9 @@ impl RunTracer {
         &self,
         moment: &TracedInput<'_>,
         before: &[RunEvent],
-        (from, to, guard): (&str, &str, usize),
+        from: &str,
+        to: &str,
+        guard: usize,
     ) -> StepExplanation {
         let caught = before.iter().rev().find_map(|event| {
             let RunEvent::Caught { state, error, by, target: Some(target) } = event else { return None };

@@ -58,7 +58,7 @@ impl PromptBuilder<'_> {
             (
                 begin,
                 WindowUpdate::Moved(
-                    self.trimmed_warning(&prompt::dropped_between(scene, held, begin), scene.limit()),
+                    self.trimmed_warning(&prompt::dropped_between(scene, held, begin), scene.limit().1),
                 ),
             )
         });
@@ -115,7 +115,7 @@ impl PromptBuilder<'_> {
     }
 
     /// Nothing is left out in silence.
-    fn trimmed_warning(&self, lost: &DroppedEntries, (_, field): (usize, &str)) -> String {
+    fn trimmed_warning(&self, lost: &DroppedEntries, field: &str) -> String {
         let DroppedEntries { entries, char_count: characters, first_preview: first, last_preview: last } =
             lost;
         let which = match (first.as_str(), last.as_str()) {

@@ -93,7 +93,7 @@ impl Machine {
             | PendingQuestion::Request
             | PendingQuestion::Break(_) => (self.branch.id, self.branch.frames.len().saturating_sub(1)),
         };
-        let Some((lane, at, exit)) = self.find_exit(id, from, (asked, limit), &failure.code) else {
+        let Some((lane, at, exit)) = self.find_exit(id, from, asked, limit, &failure.code) else {
             return false;
         };
         // the call that this branch waited for has just been answered
@@ -126,17 +126,19 @@ impl Machine {
         &self,
         mut id: u64,
         mut from: usize,
-        limit: (PendingQuestion, &str),
+        asked: PendingQuestion,
+        limit: &str,
         code: &str,
     ) -> Option<(u64, usize, LimitExit)> {
         loop {
             let lane = self.branch_by_id(id)?;
-            let found =
-                (0..=from).rev().find_map(|at| Some((at, self.limit_exit_for(lane, at, limit, code)?)));
+            let found = (0..=from)
+                .rev()
+                .find_map(|at| Some((at, self.limit_exit_for(lane, at, asked, limit, code)?)));
             if let Some((at, exit)) = found {
                 return Some((id, at, exit));
             }
-            if !self.user_present && is_local(limit.0) && self.tolerates_another(lane) {
+            if !self.user_present && is_local(asked) && self.tolerates_another(lane) {
                 return Some((id, 0, LimitExit::Fail));
             }
             id = lane.parent?.0;
@@ -148,7 +150,8 @@ impl Machine {
         &self,
         lane: &Branch,
         at: usize,
-        (asked, limit): (PendingQuestion, &str),
+        asked: PendingQuestion,
+        limit: &str,
         code: &str,
     ) -> Option<LimitExit> {
         let unused = |frame: &&CallFrame| {

@@ -39,7 +39,7 @@ impl Machine {
         if has_ordinary {
             self.open_reply(&agent, reply);
         } else if !parsing.is_empty() {
-            self.decide_next_step(&agent, (reply.text, reply.finish), parsing, reply.sealed);
+            self.decide_next_step(&agent, reply.text, reply.finish, parsing, reply.sealed);
         } else if reply.text.trim().is_empty() {
             let detail =
                 format!("`{}` answered with neither text nor a tool call", agent.model_choice().model);
@@ -122,7 +122,8 @@ impl Machine {
     fn decide_next_step(
         &mut self,
         agent: &AgentSpec,
-        (text, finish): (String, FinishReason),
+        text: String,
+        finish: FinishReason,
         calls: Vec<ToolCall>,
         sealed: Vec<OpaqueBlock>,
     ) {
@@ -208,7 +209,8 @@ impl Machine {
     pub(super) fn on_model_failed(
         &mut self,
         call: CallId,
-        (error, attempts): (&ModelError, u32),
+        error: &ModelError,
+        attempts: u32,
         used: &[AttemptUsage],
         again: bool,
     ) {

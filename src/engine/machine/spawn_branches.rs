@@ -104,16 +104,10 @@ impl Machine {
         let branch = branch_name(&state.work, at);
         self.emit_event(RunEvent::BranchStarted { state: owner, branch, index: at });
         let errand = if handed_out { Some(id) } else { self.branch.task_branch };
-        self.start_branch(id, at, (frame, start), errand);
+        self.start_branch(id, at, frame, start, errand);
     }
 
-    fn start_branch(
-        &mut self,
-        id: u64,
-        at: usize,
-        (frame, start): (CallFrame, StateIx),
-        errand: Option<u64>,
-    ) {
+    fn start_branch(&mut self, id: u64, at: usize, frame: CallFrame, start: StateIx, errand: Option<u64>) {
         let mut lane =
             Branch::new(id, Some((self.branch.id, at)), self.branch.depth + self.branch.frames.len());
         lane.task_branch = errand;

@@ -8,15 +8,26 @@ use serde_json::Value;
 
 use super::usage_amount::{PerCallUsage, UNBOUNDED, UsageAmount, max_attempts, saturating_product};
 use super::visit_bounds::{self, VisitLimitSource};
+use synthdev_domain::ids::StateIx;
 use synthdev_domain::workflow::{StateBody, StateSpec, ValueSource, WorkflowProgram};
 
 /// Workflows inside each other that are followed.
 const DEEPEST: usize = 64;
 
-/// A workflow and one of its states.
-type ProgramStateKey = (usize, usize);
-/// Where a thread begins: how deep, in which workflow, at which state.
-type BranchEntry = (usize, usize, usize);
+/// A workflow and one of its states, by their positions.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) struct ProgramStateKey {
+    pub(super) workflow: usize,
+    pub(super) state: usize,
+}
+
+/// Where a thread begins.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+struct BranchEntry {
+    depth: usize,
+    workflow: usize,
+    start: usize,
+}
 
 pub(super) struct BranchEstimator<'p> {
     program: &'p WorkflowProgram,
@@ -66,7 +77,7 @@ impl<'p> BranchEstimator<'p> {
     /// What a run uses in all, how often it visits each state, and what is to be said of that.
     pub(super) fn estimate_run(&mut self) -> (UsageAmount, BTreeMap<ProgramStateKey, u64>, Vec<String>) {
         let Some(root) = self.program.workflows.first() else { return Default::default() };
-        let entry = (0, 0, root.start.0);
+        let entry = BranchEntry { depth: 0, workflow: 0, start: root.start.0 };
         let total = self.estimate_branch(entry).total;
         let mut visits: BTreeMap<ProgramStateKey, u64> = BTreeMap::new();
         let mut open: BTreeMap<BranchEntry, u64> = BTreeMap::from([(entry, 1)]);
@@ -108,7 +119,7 @@ impl<'p> BranchEstimator<'p> {
         if let Some(known) = self.frame_visits.get(&entry) {
             return Rc::clone(known);
         }
-        let (depth, at, start) = entry;
+        let BranchEntry { depth, workflow: at, start } = entry;
         let program = self.program;
         let mut frame = FrameVisits::new();
         // how often each child is called: many states may call the same one
@@ -117,10 +128,10 @@ impl<'p> BranchEstimator<'p> {
             for (index, visits) in visit_bounds::max_visits(workflow, start, self.limited) {
                 let state = &workflow.states[index];
                 let forks = self.branch_entries(entry, state);
-                let each = self.calls.per_visit((at, workflow), state);
+                let each = self.calls.per_visit(at, workflow, state);
                 add_visits(
                     &mut frame,
-                    (at, index),
+                    ProgramStateKey { workflow: at, state: index },
                     VisitEstimate { visits, branch_entries: forks, usage_per_visit: each },
                 );
                 if let StateBody::Child { workflow: child, .. } = &state.work {
@@ -150,22 +161,23 @@ impl<'p> BranchEstimator<'p> {
             self.add_note(format!("`{}` inside itself is counted {DEEPEST} levels deep", child.name));
             return Rc::default();
         }
-        self.frame_visits((depth, at, child.start.0))
+        self.frame_visits(BranchEntry { depth, workflow: at, start: child.start.0 })
     }
 
-    fn branch_entries(&mut self, (depth, at, _): BranchEntry, state: &StateSpec) -> Vec<(BranchEntry, u64)> {
+    fn branch_entries(&mut self, from: BranchEntry, state: &StateSpec) -> Vec<(BranchEntry, u64)> {
         let again = max_attempts(state);
-        if depth >= DEEPEST {
+        if from.depth >= DEEPEST {
             return Vec::new();
         }
+        let below = |start: StateIx| BranchEntry { depth: from.depth + 1, start: start.0, ..from };
         match &state.work {
             StateBody::Parallel(spec) => {
-                spec.branches.iter().map(|branch| ((depth + 1, at, branch.start.0), again)).collect()
+                spec.branches.iter().map(|branch| (below(branch.start), again)).collect()
             }
             StateBody::ForEach(spec) => {
                 let items = match &spec.items {
                     ValueSource::Value(Value::Array(items)) => items.len() as u64,
-                    _ => self.literal_list_length(at, &spec.items).unwrap_or_else(|| {
+                    _ => self.literal_list_length(from.workflow, &spec.items).unwrap_or_else(|| {
                         self.add_note(format!(
                             "how many items `{}` has is not known before it runs",
                             state.name
@@ -173,7 +185,7 @@ impl<'p> BranchEstimator<'p> {
                         UNBOUNDED
                     }),
                 };
-                vec![((depth + 1, at, spec.start.0), saturating_product(items, again))]
+                vec![(below(spec.start), saturating_product(items, again))]
             }
             _ => Vec::new(),
         }

@@ -80,7 +80,7 @@ pub(super) struct PerCallUsage(HashMap<(usize, usize), UsageAmount>);
 
 impl PerCallUsage {
     /// What one visit of a state asks of a model itself, retries included; nothing for children and branches.
-    pub(super) fn per_visit(&mut self, (at, workflow): (usize, &Workflow), state: &StateSpec) -> UsageAmount {
+    pub(super) fn per_visit(&mut self, at: usize, workflow: &Workflow, state: &StateSpec) -> UsageAmount {
         let StateBody::Agent { agent: index, function: AgentFunction::SendUserMessage, .. } = &state.work
         else {
             return UsageAmount::default();

@@ -48,7 +48,12 @@ pub(super) fn build_workflow(
         inputs: form.inputs.iter().map(ParameterForm::parameter).collect(),
         output: form.output.as_ref().map(ParameterForm::parameter),
         variables: form.variable_values(),
-        contexts: form.contexts.iter().zip(&unit.summaries).map(build_context).collect(),
+        contexts: form
+            .contexts
+            .iter()
+            .zip(&unit.summaries)
+            .map(|(form, summary)| build_context(form, summary))
+            .collect(),
         agents: build_agents(unit),
         states,
         scripts: builder.scripts.into(),
@@ -121,7 +126,7 @@ fn build_limits(unit: &CompilationUnit) -> WorkflowLimits {
     }
 }
 
-fn build_context((form, summary): (&ContextForm, &Option<ModelChoice>)) -> ContextSpec {
+fn build_context(form: &ContextForm, summary: &Option<ModelChoice>) -> ContextSpec {
     let shared = form.messages.iter().filter(|(role, _)| *role != ChatRole::System);
     let starting_messages = shared
         .map(|(role, text)| ContextEntry {

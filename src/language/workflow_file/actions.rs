@@ -1,5 +1,7 @@
 //! `tool`, `mcp`, `shell`, `http`: one action outside, without a model. All four become a step of a tool.
 
+use std::ops::RangeInclusive;
+
 use super::super::json::{JsonNode, JsonNodeKind};
 use super::super::source::FileDiagnostics;
 use super::error_policy::read_time_span;
@@ -82,9 +84,9 @@ pub(super) fn read_shell(
         }
     }
     read_text_argument(node, "cwd", inputs, &mut all, findings);
-    texts_by_name(node, ("env", false), inputs, &mut all, findings);
+    texts_by_name(node, "env", false, inputs, &mut all, findings);
     read_time_limit(node, inputs, &mut all, findings);
-    let expect = read_expected_codes(node, "expect_exit", (0, 255), findings);
+    let expect = read_expected_codes(node, "expect_exit", 0..=255, findings);
     if non_null_member(node, "command").is_none() {
         report_missing_key(node, "the shell state has no `command`", "add \"command\": \"…\"", findings);
         return None;
@@ -101,13 +103,13 @@ pub(super) fn read_http(
     read_method(node, &mut all, findings);
     read_text_argument(node, "url", inputs, &mut all, findings);
     literal_url(node, findings);
-    texts_by_name(node, ("headers", true), inputs, &mut all, findings);
-    texts_by_name(node, ("query", false), inputs, &mut all, findings);
+    texts_by_name(node, "headers", true, inputs, &mut all, findings);
+    texts_by_name(node, "query", false, inputs, &mut all, findings);
     if let Some(value) = non_null_member(node, "body") {
         all.add_argument(argument_name("body", value), value, inputs, findings);
     }
     read_time_limit(node, inputs, &mut all, findings);
-    let expect = read_expected_codes(node, "expect_status", (100, 599), findings);
+    let expect = read_expected_codes(node, "expect_status", 100..=599, findings);
     if non_null_member(node, "url").is_none() {
         report_missing_key(node, "the http state has no `url`", "add \"url\": \"https://…\"", findings);
         return None;
@@ -202,7 +204,7 @@ fn report_missing_key(node: &JsonNode, message: &str, hint: &str, findings: &mut
 fn read_expected_codes(
     node: &JsonNode,
     key: &str,
-    bounds: (i64, i64),
+    bounds: RangeInclusive<i64>,
     findings: &mut FileDiagnostics<'_>,
 ) -> ActionExpectation {
     let Some(value) = non_null_member(node, key) else { return ActionExpectation::Ok };
@@ -214,14 +216,13 @@ fn read_expected_codes(
         _ => std::slice::from_ref(value),
     };
     let number = |item: &JsonNode| match &item.kind {
-        JsonNodeKind::Number(text) => {
-            text.parse::<i64>().ok().filter(|number| (bounds.0..=bounds.1).contains(number))
-        }
+        JsonNodeKind::Number(text) => text.parse::<i64>().ok().filter(|number| bounds.contains(number)),
         _ => None,
     };
     let numbers: Vec<i64> = items.iter().filter_map(number).collect();
     if numbers.is_empty() || numbers.len() < items.len() {
-        let message = format!("`{key}` must be \"any\", or whole numbers from {} to {}", bounds.0, bounds.1);
+        let (least, most) = bounds.into_inner();
+        let message = format!("`{key}` must be \"any\", or whole numbers from {least} to {most}");
         findings.add_error("E10", value.span.clone(), message, None);
         return ActionExpectation::Ok;
     }

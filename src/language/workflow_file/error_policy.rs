@@ -55,7 +55,7 @@ pub(super) fn read_budget(
         read_count(node, key, findings).map(u64::from)
     });
     let cost_usd = read_cap(value, "cost_usd", findings, |node, key, findings| {
-        read_number(node, key, (0.0, f64::INFINITY), findings)
+        read_number(node, key, 0.0..=f64::INFINITY, findings)
     });
     let duration_ms = read_cap(value, "duration", findings, |node, key, findings| {
         read_time_span(node, key, named, findings)
@@ -141,7 +141,7 @@ fn retry_rule(
         max_attempts: read_count(node, "max_attempts", findings).unwrap_or(ATTEMPTS),
         backoff: RetryBackoff {
             delay_ms,
-            factor: read_number(node, "backoff", (1.0, 1_000.0), findings).unwrap_or(usual.factor),
+            factor: read_number(node, "backoff", 1.0..=1_000.0, findings).unwrap_or(usual.factor),
             max_delay_ms: most.unwrap_or(usual.max_delay_ms.max(delay_ms)),
             jitter: read_flag(node, "jitter", findings).unwrap_or(usual.jitter),
         },

@@ -1,6 +1,6 @@
 //! Reading one field at a time: a wrong one becomes a finding and counts as absent, so that all are found at once.
 
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 
 use super::super::did_you_mean::suggestion_hint;
 use super::super::json::{JsonNode, JsonNodeKind};
@@ -137,18 +137,16 @@ pub(super) fn read_amount(node: &JsonNode, key: &str, findings: &mut FileDiagnos
 pub(super) fn read_number(
     node: &JsonNode,
     key: &str,
-    bounds: (f64, f64),
+    bounds: RangeInclusive<f64>,
     findings: &mut FileDiagnostics<'_>,
 ) -> Option<f64> {
     let value = non_null_member(node, key)?;
     let parsed = if let JsonNodeKind::Number(text) = &value.kind { text.parse::<f64>().ok() } else { None };
-    let fits = parsed.filter(|number| (bounds.0..=bounds.1).contains(number));
+    let fits = parsed.filter(|number| bounds.contains(number));
     if fits.is_none() {
-        let range = if bounds.1.is_finite() {
-            format!("from {} to {}", bounds.0, bounds.1)
-        } else {
-            format!("of at least {}", bounds.0)
-        };
+        let (least, most) = bounds.into_inner();
+        let range =
+            if most.is_finite() { format!("from {least} to {most}") } else { format!("of at least {least}") };
         findings.add_error("E10", value.span.clone(), format!("`{key}` must be a number {range}"), None);
     }
     fits

@@ -255,7 +255,8 @@ fn is_form(node: &JsonNode) -> bool {
 /// on as it stands, so that the value itself is in no journal.
 pub(super) fn texts_by_name(
     node: &JsonNode,
-    (key, secrets): (&str, bool),
+    key: &str,
+    secrets: bool,
     inputs: InputFormReader<'_>,
     arguments: &mut StepArguments,
     findings: &mut FileDiagnostics<'_>,

@@ -116,7 +116,7 @@ impl BodyReader<'_> {
             needed_paths: needs,
             max_concurrency: read_max_concurrency(node, findings),
             tolerated_failures: read_amount(node, "tolerated_failures", findings).unwrap_or_default(),
-            tolerated_percent: read_number(node, "tolerated_percent", (0.0, 100.0), findings)
+            tolerated_percent: read_number(node, "tolerated_percent", 0.0..=100.0, findings)
                 .unwrap_or_default(),
             delegated_inputs: handed_out,
             sub_agent,

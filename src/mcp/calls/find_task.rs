@@ -80,13 +80,13 @@ fn task_in_run(
 /// After a restart, ids are looked for among the runs of the project.
 pub(super) fn search_runs(backend: &dyn McpBackend, fits: impl Fn(&RunId) -> bool) -> Option<RunSummary> {
     let query = RunQuery { project: Some(backend.project().to_owned()), ..RunQuery::default() };
-    let runs = backend.handle().ports().store.list(&query).ok()?;
+    let runs = backend.handle().find_runs(&query).ok()?;
     runs.into_iter().find(|run| fits(&run.id))
 }
 
 /// Whether this process has claimed a run that it does not drive yet, or has just ceased to drive.
 fn is_resuming(backend: &dyn McpBackend, run: &RunSummary) -> bool {
-    run.progress.status == RunStatus::Running && backend.handle().ports().store.is_driver_of(&run.id)
+    run.progress.status == RunStatus::Running && backend.handle().has_claimed_run(&run.id)
 }
 
 /// `false`: a resume of the run is in progress.

@@ -55,7 +55,7 @@ pub(super) fn list_runs(mut call: McpToolCall<'_>) -> Result<Value, McpCallError
         project: Some(call.backend.project().to_owned()),
         ..RunQuery::default()
     };
-    let found = call.backend.handle().ports().store.list(&query).map_err(|error| {
+    let found = call.backend.handle().find_runs(&query).map_err(|error| {
         ToolResultError::new("store", "The history cannot be read", error.message).hint(error.hint)
     })?;
     Ok(json!({"runs": found.iter().map(run_json).collect::<Vec<_>>()}))

@@ -41,7 +41,7 @@ pub(super) async fn next_steps(
     let soon = tokio::time::Instant::now() + SOON;
     loop {
         news.mark_unchanged();
-        match desk.next_assignment(id, worker, most, handle.ports().clock.now()) {
+        match desk.next_assignment(id, worker, most, handle.now()) {
             NextAssignment::Unknown => return Err(SubAgentError::unknown_workflow()),
             NextAssignment::Ended(TaskOutcome::Complete(result)) => {
                 return Ok(json!({"status": "complete", "final_result": result}));

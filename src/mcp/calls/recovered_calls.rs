@@ -9,7 +9,7 @@ use super::find_task::search_runs;
 use synthdev_domain::ids::RunId;
 use synthdev_domain::journal::RunStatus;
 use synthdev_domain::model::ModelReply;
-use synthdev_runtime::delegated_calls::{is_id_valid, may_belong_to_run, recorded_replies};
+use synthdev_runtime::delegated_calls::may_belong_to_run;
 
 /// How long each time, and how often, it is waited for until the run asks.
 const LOOK_AGAIN: Duration = Duration::from_millis(10);
@@ -32,8 +32,7 @@ pub(super) async fn recover_call(
         return RecoveredCall::Unknown;
     };
     let handle = backend.handle();
-    let ports = handle.ports();
-    if !is_id_valid(&*ports.store, &run.id, id, ports.clock.now()) {
+    if !handle.is_interaction_id_valid(&run.id, id) {
         return RecoveredCall::Unknown;
     }
     if run.progress.status == RunStatus::Interrupted {
@@ -41,8 +40,7 @@ pub(super) async fn recover_call(
         // another process may resume it at the same moment
         let _ = handle.resume(&run.id, going).await;
     }
-    let answered =
-        || recorded_replies(&*ports.store, &run.id).iter().any(|reply| is_same_reply(reply, response));
+    let answered = || handle.recorded_replies(&run.id).iter().any(|reply| is_same_reply(reply, response));
     for _ in 0..LOOKS {
         // read before the heir is looked for: what the run asks in between is found in the next look
         let (asks, runs) =

@@ -15,7 +15,7 @@ pub(super) async fn start_workflow_call(
 ) -> Result<Value, McpCallError> {
     let given = call.arguments.take().unwrap_or_default();
     let handed_out = DelegationOptions { sub_agents: SubAgents::Items, ack_steps: false };
-    start_workflow(offered, &given, (true, handed_out, FileSharingMode::default()), &call).await
+    start_workflow(offered, &given, true, handed_out, FileSharingMode::default(), &call).await
 }
 
 pub(super) async fn by_name(mut call: McpToolCall<'_>) -> Result<Value, McpCallError> {
@@ -41,7 +41,7 @@ pub(super) async fn by_name(mut call: McpToolCall<'_>) -> Result<Value, McpCallE
     let Some(offered) = all.iter().find(|one| one.name == name) else {
         return Err(not_offered(&name, &call));
     };
-    start_workflow(offered, &given, (wait, handed_out, beside), &call).await
+    start_workflow(offered, &given, wait, handed_out, beside, &call).await
 }
 
 fn parse_sharing_mode(files: Option<&str>) -> Result<FileSharingMode, McpCallError> {
@@ -60,7 +60,9 @@ fn parse_sharing_mode(files: Option<&str>) -> Result<FileSharingMode, McpCallErr
 async fn start_workflow(
     offered: &OfferedWorkflow,
     given: &Map<String, Value>,
-    (wait, handed_out, beside): (bool, DelegationOptions, FileSharingMode),
+    wait: bool,
+    handed_out: DelegationOptions,
+    beside: FileSharingMode,
     call: &McpToolCall<'_>,
 ) -> Result<Value, McpCallError> {
     check_size("inputs", &Value::Object(given.clone()))?;

@@ -10,7 +10,7 @@ use super::super::steps::{MOST_BYTES, MOST_STEPS, SubAgentError, as_input};
 use super::find_task::{find_task, worker_id};
 use super::next_step::next_steps;
 use super::tool_call::McpToolCall;
-use synthdev_runtime::task_queue::{StepSubmission, SubmitOutcome};
+use synthdev_runtime::task_queue::{StepSubmission, StepSubmitter, SubmitOutcome};
 
 const FURTHER: &str = "further_results";
 
@@ -125,15 +125,15 @@ impl StepResultSubmitter<'_> {
         let id = self.id;
         find_task(self.call.backend, id).await?;
         let handle = self.call.backend.handle();
-        let now = handle.ports().clock.now();
+        let now = handle.now();
         if let Some(heard) = handle.task_broker().acknowledge_step(id, step, now) {
             return heard.map_err(SubAgentError::from_submit_error);
         }
         let expected = self.expected.map(|version| version.saturating_add(self.counted_steps.len() as u64));
-        let who = (self.worker, expected);
+        let who = StepSubmitter { worker: self.worker, expected_version: expected };
         let taken = match handle
             .task_broker()
-            .check_submission(id, step, who, (result, now))
+            .check_submission(id, step, who, result, now)
             .map_err(SubAgentError::from_submit_error)?
         {
             StepSubmission::Duplicate => SubmitOutcome::Duplicate,

@@ -59,7 +59,7 @@ pub(super) fn status_json(backend: &dyn McpBackend, run: &RunSummary) -> Value {
         RunStatus::Running => backend.interactions().open_calls(&run.id),
         _ => Vec::new(),
     };
-    let now = backend.handle().ports().clock.now();
+    let now = backend.handle().now();
     if let Some(asked) = response::client_directive(run, &open, now) {
         return asked;
     }

@@ -152,8 +152,7 @@ impl McpHttpEndpoint {
         if event.code.is_some() {
             return response_body::message_response(StatusCode::OK, event.text);
         }
-        let ids = &self.backend.handle().ports().ids;
-        let id = format!("{:016x}{:016x}", ids.seed(), ids.seed());
+        let id = self.backend.handle().draw_session_id();
         if self.sessions.try_insert(id.clone(), Arc::new(session)).is_none() {
             return response_body::text_response(
                 StatusCode::SERVICE_UNAVAILABLE,

@@ -54,7 +54,7 @@ pub fn may_belong_to_run(id: &str, run: &RunId) -> bool {
 }
 
 /// Whether this run gave an id out, and it still counts.
-pub fn is_id_valid(store: &dyn RunStore, run: &RunId, id: &str, now: Timestamp) -> bool {
+pub(super) fn is_id_valid(store: &dyn RunStore, run: &RunId, id: &str, now: Timestamp) -> bool {
     let Some(parts) = DurableIdParts::parse(id).filter(|_| may_belong_to_run(id, run)) else { return false };
     let Ok(seconds) = i64::from_str_radix(parts.seconds, 16) else { return false };
     let age = (now.0 / 1_000).saturating_sub(seconds);
@@ -63,7 +63,7 @@ pub fn is_id_valid(store: &dyn RunStore, run: &RunId, id: &str, now: Timestamp) 
 }
 
 /// What models have answered in a run, as far as it is written down.
-pub fn recorded_replies(store: &dyn RunStore, run: &RunId) -> Vec<ModelReply> {
+pub(super) fn recorded_replies(store: &dyn RunStore, run: &RunId) -> Vec<ModelReply> {
     let inputs = read_inputs(store, run).into_iter();
     inputs
         .filter_map(|input| if let Input::Replied { reply, .. } = input { Some(reply) } else { None })

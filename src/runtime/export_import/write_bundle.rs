@@ -22,7 +22,8 @@ pub(super) fn write_bundle(
     header: &RunHeader,
     progress: &RunProgress,
     rows: &[JournalRow],
-    (program, at): (&str, Timestamp),
+    program: &str,
+    at: Timestamp,
     out: &mut dyn Write,
 ) -> io::Result<u64> {
     let mut out = ChecksumWriter { writer: out, checksum: Sha256::new(), bytes: 0 };

@@ -254,7 +254,8 @@ impl TaskBroker {
     /// What an input led to.
     pub(crate) fn apply_output(
         &self,
-        (now, run): (Timestamp, &RunId),
+        now: Timestamp,
+        run: &RunId,
         machine: &Machine,
         answered: AppliedAnswer,
         output: &MachineOutput,

@@ -66,11 +66,12 @@ impl TaskBroker {
     /// Rebuilds the tasks of a run that is resumed from its journal. Leases begin again.
     pub(crate) fn recover_tasks<'j>(
         &self,
-        (now, run): (Timestamp, &RunId),
+        now: Timestamp,
+        run: &RunId,
         spec: &Arc<RunSpec>,
         journal: impl Iterator<Item = JournaledInput<'j>> + Clone,
     ) {
-        let Some(book) = self.replay_tasks((now, run), spec, journal) else { return };
+        let Some(book) = self.replay_tasks(now, run, spec, journal) else { return };
         let mut table = self.lock_state();
         table.idle_runs.retain(|idle| idle != run);
         table.insert_tasks(run, book);
@@ -82,12 +83,14 @@ impl TaskBroker {
     /// the result was dropped.
     pub(crate) fn recover_idle_tasks<'j>(
         &self,
-        (now, run, stand): (Timestamp, &RunId, RunRevision),
+        now: Timestamp,
+        run: &RunId,
+        stand: RunRevision,
         spec: &Arc<RunSpec>,
         journal: impl Iterator<Item = JournaledInput<'j>> + Clone,
         driven: impl Fn(&RunId) -> bool,
     ) -> bool {
-        let Some(mut book) = self.replay_tasks((now, run), spec, journal) else { return true };
+        let Some(mut book) = self.replay_tasks(now, run, spec, journal) else { return true };
         book.journal_revision = Some(stand);
         let mut table = self.lock_state();
         if table.resuming.contains_key(run) || driven(run) {
@@ -112,7 +115,8 @@ impl TaskBroker {
 
     fn replay_tasks<'j>(
         &self,
-        (now, run): (Timestamp, &RunId),
+        now: Timestamp,
+        run: &RunId,
         spec: &Arc<RunSpec>,
         journal: impl Iterator<Item = JournaledInput<'j>> + Clone,
     ) -> Option<RunTasks> {

@@ -8,7 +8,7 @@ use super::super::leases::{EnqueueError, LeaseQueue, StepLease};
 use super::acknowledgements::{AckedAction, PendingAcks};
 use super::{TaskOutcome, is_delegated, task_id};
 use synthdev_domain::ids::{CallId, RunId, Timestamp};
-use synthdev_domain::journal::{OpenPause, RunStatus};
+use synthdev_domain::journal::{OpenPause, RunProgress, RunStatus};
 use synthdev_domain::model::ModelRequest;
 use synthdev_domain::run_error::RunError;
 use synthdev_domain::tool::ToolInvocation;
@@ -88,7 +88,17 @@ pub(super) struct QueuedTask {
 }
 
 /// If it is the same at two times, nothing has happened to the run between them.
-pub(crate) type RunRevision = (RunStatus, Timestamp);
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct RunRevision {
+    status: RunStatus,
+    updated: Timestamp,
+}
+
+impl RunRevision {
+    pub(super) fn from_progress(progress: &RunProgress) -> Self {
+        Self { status: progress.status, updated: progress.updated }
+    }
+}
 
 pub(super) struct RunTasks {
     run: RunId,

@@ -13,7 +13,7 @@ use super::super::resume_tokens::{hash_text, sort_keys};
 use super::acknowledgements::parse_ack_id;
 use super::broker::TaskBroker;
 use super::recovery::JournaledInput;
-use super::run_tasks::TaskStep;
+use super::run_tasks::{RunRevision, TaskStep};
 use super::step_failures::unfit_result_input;
 use super::{BEGIN_SECONDS, LEASE_SECONDS, TaskOutcome, TaskTimeouts, parse_step_id};
 use crate::leases::LeaseOwnership;
@@ -41,6 +41,14 @@ pub enum StepSubmission {
 pub enum SubmitOutcome {
     Accepted,
     Duplicate,
+}
+
+/// The sub-agent that hands in a result.
+#[derive(Clone, Copy)]
+pub struct StepSubmitter<'a> {
+    pub worker: &'a str,
+    /// How many steps of the task it has seen finished, if it says so.
+    pub expected_version: Option<u64>,
 }
 
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
@@ -72,10 +80,11 @@ impl TaskBroker {
         &self,
         id: &str,
         step_id: &str,
-        who: (&str, Option<u64>),
-        (result, now): (&Value, Timestamp),
+        who: StepSubmitter<'_>,
+        result: &Value,
+        now: Timestamp,
     ) -> Result<StepSubmission, SubmitError> {
-        match self.claim_step(id, step_id, who, (result, now), false)? {
+        match self.claim_step(id, step_id, who, result, now, false)? {
             SubmissionClaim::Open(step) => Ok(StepSubmission::Open(step)),
             SubmissionClaim::Busy | SubmissionClaim::Duplicate => Ok(StepSubmission::Duplicate),
         }
@@ -108,10 +117,12 @@ impl TaskBroker {
         &self,
         id: &str,
         step_id: &str,
-        (worker, expected): (&str, Option<u64>),
-        (result, now): (&Value, Timestamp),
+        who: StepSubmitter<'_>,
+        result: &Value,
+        now: Timestamp,
         take: bool,
     ) -> Result<SubmissionClaim, SubmitError> {
+        let StepSubmitter { worker, expected_version: expected } = who;
         let mut table = self.lock_state();
         let book = table.tasks_mut(id).ok_or(SubmitError::UnknownWorkflow)?;
         let (over, ending) = (book.run_outcome(), book.is_ending);
@@ -192,7 +203,7 @@ impl RuntimeHandle {
     /// # Errors
     /// Unknown or unreadable.
     pub fn load_tasks(&self, run: &RunSummary) -> Result<bool, StoreError> {
-        let (desk, stand) = (&self.context.task_broker, (run.progress.status, run.progress.updated));
+        let (desk, stand) = (&self.context.task_broker, RunRevision::from_progress(&run.progress));
         // a run that another process drives changes without a trace in its summary
         if run.progress.status != RunStatus::Running && desk.is_current(&run.id, stand) {
             return Ok(true);
@@ -200,13 +211,14 @@ impl RuntimeHandle {
         let story = journal_replay::load_journaled_run(&*self.ports().store, &run.id)?;
         let now = self.ports().clock.now();
         let driven = |run: &RunId| self.context.drives_run(run);
-        Ok(desk.recover_idle_tasks((now, &run.id, stand), &story.spec, journaled_inputs(&story), driven))
+        Ok(desk.recover_idle_tasks(now, &run.id, stand, &story.spec, journaled_inputs(&story), driven))
     }
 
     /// Passes the tasks of a resumed run to the broker.
     pub(crate) fn recover_resumed_tasks(&self, story: &JournaledRun) {
         self.context.task_broker.recover_tasks(
-            (self.ports().clock.now(), &story.header.id),
+            self.now(),
+            &story.header.id,
             &story.spec,
             journaled_inputs(story),
         );
@@ -220,7 +232,7 @@ impl RuntimeHandle {
         &self,
         id: &str,
         step_id: &str,
-        who: (&str, Option<u64>),
+        who: StepSubmitter<'_>,
         result: &Value,
         input: Input,
     ) -> Result<SubmitOutcome, SubmitError> {
@@ -228,7 +240,7 @@ impl RuntimeHandle {
         let run = desk.run_for_task(id).ok_or(SubmitError::UnknownWorkflow)?;
         for _ in 0..LOOKS {
             let now = self.ports().clock.now();
-            match desk.claim_step(id, step_id, who, (result, now), true)? {
+            match desk.claim_step(id, step_id, who, result, now, true)? {
                 SubmissionClaim::Duplicate => return Ok(SubmitOutcome::Duplicate),
                 SubmissionClaim::Busy => tokio::time::sleep(Duration::from_millis(LOOK_AGAIN_MS)).await,
                 SubmissionClaim::Open(step) => {

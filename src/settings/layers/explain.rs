@@ -60,7 +60,8 @@ pub struct SettingSource {
 /// # Errors
 /// There is none of that name: what may be meant, or what stands below a part of a path.
 pub fn explain_setting(
-    (settings, diagnostics): (&EffectiveSettings, &[Diagnostic]),
+    settings: &EffectiveSettings,
+    diagnostics: &[Diagnostic],
     models: &ProviderCatalog,
     environment: &EnvironmentVars,
     key: &str,

@@ -12,8 +12,12 @@ use synthdev_language::did_you_mean;
 use synthdev_language::fields::SpannedField;
 use synthdev_language::tool_patterns::{ToolPattern, unknown_tool};
 
-/// (group, name).
-type RoleKey = (String, String);
+/// What tells a role from all others.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct RoleKey {
+    pub group: String,
+    pub name: String,
+}
 
 /// The result of merging.
 #[derive(Debug, Default)]
@@ -30,7 +34,7 @@ pub fn merge_roles(
 ) -> MergedRoles {
     let mut by_role: BTreeMap<RoleKey, Vec<RoleFragment>> = BTreeMap::new();
     for part in parts {
-        by_role.entry((part.group.clone(), part.name.clone())).or_default().push(part);
+        by_role.entry(RoleKey { group: part.group.clone(), name: part.name.clone() }).or_default().push(part);
     }
     let mut merged = MergedRoles::default();
     for (key, parts) in &by_role {
@@ -186,7 +190,7 @@ fn check_references(
             let exists = |role: &Role| role.name == name.value || role.full_name() == name.value;
             if !roles.values().any(exists) {
                 let hint =
-                    did_you_mean::suggestion_hint(&name.value, roles.keys().map(|(_, plain)| plain.as_str()));
+                    did_you_mean::suggestion_hint(&name.value, roles.keys().map(|key| key.name.as_str()));
                 let message =
                     format!("role `{}` names the role `{}`, which does not exist", part.name, name.value);
                 diagnostics.push(text_diagnostic(role_diagnostic(part, "C15", message, hint), part, name));

@@ -1,5 +1,7 @@
 //! Where a movement ends, in a text taken as a row of characters. Pure: knows no widget and no key.
 
+use std::ops::Range;
+
 /// A movement by its letter, as vi names it; `g` is `gg`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct VimMotion {
@@ -141,7 +143,7 @@ pub fn rest_of_word(text: &[char], at: usize, big: bool) -> usize {
 }
 
 /// The word around a place, or the blanks there; `around`: with the blanks behind it.
-pub fn word_at(text: &[char], at: usize, around: bool) -> Option<(usize, usize)> {
+pub fn word_at(text: &[char], at: usize, around: bool) -> Option<Range<usize>> {
     let here = char_class(*text.get(at)?, false);
     let same = |place: usize| char_class(text[place], false) == here && text[place] != '\n';
     if text[at] == '\n' {
@@ -152,7 +154,7 @@ pub fn word_at(text: &[char], at: usize, around: bool) -> Option<(usize, usize)>
     while around && text.get(end).is_some_and(|c| *c == ' ') {
         end += 1;
     }
-    Some((start, end))
+    Some(start..end)
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]

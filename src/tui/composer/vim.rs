@@ -4,6 +4,8 @@
 
 mod command;
 
+use std::ops::Range;
+
 use self::command::{VimCommandParse, VimVerb, parse_vim_command};
 use super::draft::ComposerDraft;
 use super::motion::{MotionReach, VimMotion, first_letter, line_end, line_start, word_at};
@@ -124,7 +126,7 @@ impl VimState {
             }
             VimMode::Visual { anchor, lines } => {
                 let (text, at) = (draft.to_chars(), draft.cursor_offset());
-                let (from, _) = marked_range(&text, anchor, at, lines);
+                let from = marked_range(&text, anchor, at, lines).start;
                 // the letter under the cursor is shown by the cursor
                 draft.mark_range(if at < anchor { anchor + 1 } else { from }.min(text.len()), at);
             }
@@ -146,16 +148,16 @@ impl VimState {
                     }
                     _ => motion,
                 };
-                if let Some((from, to)) = self.passed_range(&text, at, motion, count) {
+                if let Some(range) = self.passed_range(&text, at, motion, count) {
                     let lines = motion.motion_reach() == MotionReach::Lines;
-                    self.run_operator(operator, (from, to), lines, draft);
+                    self.run_operator(operator, range, lines, draft);
                 }
             }
             VimVerb::Lines(operator) => {
                 let last =
                     VimMotion::from_key('j').target(&text, at, Some(count.unwrap_or(1).saturating_sub(1)));
                 let last = last.unwrap_or(text.len());
-                self.run_operator(operator, (line_start(&text, at), line_end(&text, last)), true, draft);
+                self.run_operator(operator, line_start(&text, at)..line_end(&text, last), true, draft);
             }
             VimVerb::Word(operator, around) => {
                 if let Some(word) = word_at(&text, at, around) {
@@ -197,8 +199,9 @@ impl VimState {
             VimVerb::Single('x') => self.run_operator('d', range, lines, draft),
             VimVerb::Single('s') => self.run_operator('c', range, lines, draft),
             VimVerb::Single('~') => {
+                let start = range.start;
                 swap_case(draft, range);
-                self.enter_normal_mode(draft, range.0);
+                self.enter_normal_mode(draft, start);
             }
             VimVerb::Single('p') => {
                 let put = self.register.clone();
@@ -221,13 +224,13 @@ impl VimState {
         let times = count.unwrap_or(1);
         let (start, end) = (line_start(&text, at), line_end(&text, at));
         match c {
-            'x' => self.run_operator('d', (at, (at + times).min(end)), false, draft),
-            's' => self.run_operator('c', (at, (at + times).min(end)), false, draft),
-            'X' => self.run_operator('d', (at.saturating_sub(times).max(start), at), false, draft),
-            'D' => self.run_operator('d', (at, end), false, draft),
-            'C' => self.run_operator('c', (at, end), false, draft),
-            'S' => self.run_operator('c', (start, end), true, draft),
-            'Y' => self.run_operator('y', (start, end), true, draft),
+            'x' => self.run_operator('d', at..(at + times).min(end), false, draft),
+            's' => self.run_operator('c', at..(at + times).min(end), false, draft),
+            'X' => self.run_operator('d', at.saturating_sub(times).max(start)..at, false, draft),
+            'D' => self.run_operator('d', at..end, false, draft),
+            'C' => self.run_operator('c', at..end, false, draft),
+            'S' => self.run_operator('c', start..end, true, draft),
+            'Y' => self.run_operator('y', start..end, true, draft),
             'p' | 'P' => self.put_text(c == 'P', times, draft),
             'i' => self.enter_insert_mode(draft, at),
             'I' => self.enter_insert_mode(draft, first_letter(&text, at)),
@@ -246,7 +249,7 @@ impl VimState {
             'v' | 'V' => self.mode = VimMode::Visual { anchor: at, lines: c == 'V' },
             '~' => {
                 let to = (at + times).min(end);
-                swap_case(draft, (at, to));
+                swap_case(draft, at..to);
                 draft.move_to(to);
             }
             'J' => join_lines(draft, &text, at),
@@ -288,7 +291,7 @@ impl VimState {
         at: usize,
         motion: VimMotion,
         count: Option<usize>,
-    ) -> Option<(usize, usize)> {
+    ) -> Option<Range<usize>> {
         let motion = self.resolve_repeat_find(motion);
         let to = motion.target(text, at, count)?;
         let (from, to) = (at.min(to), at.max(to));
@@ -296,11 +299,11 @@ impl VimState {
             MotionReach::Before if matches!(motion.key, 'w' | 'W') && text[from..to].contains(&'\n') => {
                 // the last word of a line does not take the line with it
                 let end = line_end(text, from);
-                (from, if end > from { end } else { to })
+                from..if end > from { end } else { to }
             }
-            MotionReach::Before => (from, to),
-            MotionReach::With => (from, (to + 1).min(text.len())),
-            MotionReach::Lines => (line_start(text, from), line_end(text, to)),
+            MotionReach::Before => from..to,
+            MotionReach::With => from..(to + 1).min(text.len()),
+            MotionReach::Lines => line_start(text, from)..line_end(text, to),
         })
     }
 
@@ -325,16 +328,12 @@ impl VimState {
         }
     }
 
-    fn run_operator(
-        &mut self,
-        operator: char,
-        (from, to): (usize, usize),
-        lines: bool,
-        draft: &mut ComposerDraft,
-    ) {
+    fn run_operator(&mut self, operator: char, range: Range<usize>, lines: bool, draft: &mut ComposerDraft) {
         let text = draft.to_chars();
-        let (from, to) =
-            (draft.nearest_boundary(from, false), draft.nearest_boundary(to.min(text.len()), true));
+        let (from, to) = (
+            draft.nearest_boundary(range.start, false),
+            draft.nearest_boundary(range.end.min(text.len()), true),
+        );
         self.register = text[from..to].iter().collect();
         if lines {
             self.register.push('\n');
@@ -415,20 +414,20 @@ fn move_letters(on: bool, times: usize, draft: &mut ComposerDraft) {
 }
 
 /// What is marked between two places, both with their letter.
-fn marked_range(text: &[char], anchor: usize, at: usize, lines: bool) -> (usize, usize) {
+fn marked_range(text: &[char], anchor: usize, at: usize, lines: bool) -> Range<usize> {
     let (from, to) = (anchor.min(at).min(text.len()), anchor.max(at).min(text.len()));
     if lines {
-        return (line_start(text, from), line_end(text, to));
+        return line_start(text, from)..line_end(text, to);
     }
-    (from, (to + 1).min(text.len()))
+    from..(to + 1).min(text.len())
 }
 
-fn swap_case(draft: &mut ComposerDraft, (from, to): (usize, usize)) {
+fn swap_case(draft: &mut ComposerDraft, range: Range<usize>) {
     let other = |c: char| -> String {
         if c.is_uppercase() { c.to_lowercase().collect() } else { c.to_uppercase().collect() }
     };
-    let swapped: String = draft.cut_range(from, to).chars().map(other).collect();
-    draft.move_to(from);
+    let swapped: String = draft.cut_range(range.start, range.end).chars().map(other).collect();
+    draft.move_to(range.start);
     draft.insert_text(&swapped);
 }
 

@@ -1,37 +1,17 @@
 //! Questions about commands that the sandbox keeps from the network, or that nothing would hold.
 
-use serde_json::Value;
-
-use super::{DialogKind, QuestionDialog};
+use super::{AskedToolCall, DialogKind, QuestionDialog};
 use synthdev_domain::ids::{CallId, RunId};
 use synthdev_domain::question_text::{QuestionLine, approval_lines, program_lines};
 use synthdev_domain::terminal_safe::escape_invisible_name;
-use synthdev_domain::tool::ToolPreview;
-use synthdev_engine::event::RunEvent;
 
 impl QuestionDialog {
-    /// `None`: the event asks nothing of this kind.
-    pub fn about_sandbox(run: &RunId, event: RunEvent) -> Option<Self> {
-        match event {
-            RunEvent::NetworkAsked { call, agent, tool, arguments } => {
-                Some(Self::for_network(run.clone(), call, (&agent, &tool), &arguments))
-            }
-            RunEvent::UnsandboxedAsked { call, agent, tool, arguments, preview, reason, until } => {
-                let asked = (agent.as_str(), tool.as_str(), reason.as_str());
-                let dialog =
-                    Self::for_unsandboxed_command(run.clone(), call, asked, &arguments, preview.as_deref());
-                Some(Self { deadline: until, ..dialog })
-            }
-            _ => None,
-        }
-    }
-
     /// The command has failed without the network.
-    fn for_network(run: RunId, call: CallId, asked: (&str, &str), arguments: &Value) -> Self {
-        let (agent, tool) = (escape_invisible_name(asked.0), escape_invisible_name(asked.1));
+    pub fn for_network(run: RunId, call: CallId, asked: AskedToolCall<'_>) -> Self {
+        let (agent, tool) = (escape_invisible_name(asked.agent), escape_invisible_name(asked.tool));
         let mut body =
             program_lines("The sandbox keeps the network off. With it, the command is executed once more.");
-        body.extend(approval_lines(asked.1, arguments, None));
+        body.extend(approval_lines(asked.tool, asked.arguments, None));
         Self::from_lines(
             DialogKind::Network { run, call },
             format!("Allow {agent} the network for {tool}?"),
@@ -40,20 +20,14 @@ impl QuestionDialog {
     }
 
     /// No sandbox works here: each command is a question of its own.
-    fn for_unsandboxed_command(
-        run: RunId,
-        call: CallId,
-        asked: (&str, &str, &str),
-        arguments: &Value,
-        preview: Option<&ToolPreview>,
-    ) -> Self {
-        let (agent, tool) = (escape_invisible_name(asked.0), escape_invisible_name(asked.1));
+    pub fn for_unsandboxed_command(run: RunId, call: CallId, asked: AskedToolCall<'_>, reason: &str) -> Self {
+        let (agent, tool) = (escape_invisible_name(asked.agent), escape_invisible_name(asked.tool));
         let mut body = vec![QuestionLine::Danger(
             "this command runs WITHOUT A SANDBOX: it reaches all that you reach, files and network"
                 .to_owned(),
         )];
-        body.extend(program_lines(asked.2));
-        body.extend(approval_lines(asked.1, arguments, preview));
+        body.extend(program_lines(reason));
+        body.extend(approval_lines(asked.tool, asked.arguments, asked.preview));
         let title = format!("Execute {tool} for {agent} without a sandbox?");
         Self::from_lines(DialogKind::Unsandboxed { run, call }, title, body)
     }

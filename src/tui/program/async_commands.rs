@@ -73,15 +73,6 @@ pub(super) fn start_async_command(
             Box::pin(async move { BackendReply::Setup(number, told.await) })
         }
         UiCommand::Edit(number, asked) => edit_reply(backend, number, *asked),
-        other => return start_lookup(backend, other),
-    })
-}
-
-fn start_lookup(
-    backend: &dyn SessionBackend,
-    cmd: UiCommand,
-) -> Result<BoxFuture<'static, BackendReply>, UiCommand> {
-    Ok(match cmd {
         UiCommand::Files => {
             let files = backend.files();
             Box::pin(async move { BackendReply::Files(files.await) })

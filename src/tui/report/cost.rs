@@ -12,7 +12,8 @@ use synthdev_domain::model::is_same_model;
 /// The session, each run that spent something in it, and what was asked beside them.
 pub fn cost_report(
     session: &CostLedger,
-    (runs, beside): (&[RunView], &CostLedger),
+    runs: &[RunView],
+    beside: &CostLedger,
     prices: &[(String, Option<TokenPrice>)],
 ) -> String {
     if session.entries.is_empty() {

@@ -113,6 +113,7 @@ impl RunTimeline {
         self.started_at.unwrap_or_default()
     }
 
+    #[expect(clippy::too_many_lines, reason = "one arm for each event")]
     pub fn apply_event(&mut self, at: Timestamp, event: &RunEvent) {
         self.started_at.get_or_insert(at);
         match event {
@@ -163,13 +164,6 @@ impl RunTimeline {
                 self.close_below(at, &format!("{state}["));
                 self.close_below(at, &format!("{state}."));
             }
-            other => self.apply_call_event(at, other),
-        }
-    }
-
-    #[expect(clippy::too_many_lines, reason = "one match: a case for each kind, a line or two in each")]
-    fn apply_call_event(&mut self, at: Timestamp, event: &RunEvent) {
-        match event {
             RunEvent::ModelCalled { call, agent, model, .. } => {
                 self.start_row(
                     at,
@@ -232,7 +226,24 @@ impl RunTimeline {
                 let text = format!("budget of {scope}: {what}");
                 self.add_failed_moment(at, TimelineKind::Problem, &text);
             }
-            _ => {}
+            // what has no row of its own: parts of what has, and what other panes show
+            RunEvent::DataChanged { .. }
+            | RunEvent::ScriptLog { .. }
+            | RunEvent::ChildStarted { .. }
+            | RunEvent::Forked { .. }
+            | RunEvent::BranchStarted { .. }
+            | RunEvent::Stored { .. }
+            | RunEvent::BudgetRaised { .. }
+            | RunEvent::Breakpoints { .. }
+            | RunEvent::Queued { .. }
+            | RunEvent::Heard { .. }
+            | RunEvent::TakenBack { .. }
+            | RunEvent::MessageAdded { .. }
+            | RunEvent::Delta { .. }
+            | RunEvent::ModelStopped { .. }
+            | RunEvent::Decided { .. }
+            | RunEvent::NetworkAsked { .. }
+            | RunEvent::UnsandboxedAsked { .. } => {}
         }
     }
 

@@ -85,7 +85,7 @@ impl ToolCallLog {
     pub fn apply_event(&mut self, at: Timestamp, event: &RunEvent) {
         match event {
             RunEvent::ApprovalAsked { call, agent, tool, arguments, .. } => {
-                self.push(*call, at, (agent, tool), arguments, ToolCallStatus::Asked);
+                self.push(*call, at, agent, tool, arguments, ToolCallStatus::Asked);
             }
             RunEvent::ApprovalAnswered { call, decision, .. } => self.on_answered(*call, decision),
             RunEvent::PersonAnswered { call } => {
@@ -107,7 +107,7 @@ impl ToolCallLog {
                         self.open_calls.insert(*call, known.number);
                         self.version += 1;
                     }
-                    None => self.push(*call, at, (&agent, &tool), arguments, ToolCallStatus::Running),
+                    None => self.push(*call, at, &agent, &tool, arguments, ToolCallStatus::Running),
                 }
             }
             RunEvent::ToolFinished { call, ok, summary, content, duration_ms, .. } => {
@@ -166,7 +166,7 @@ impl ToolCallLog {
             self.version += 1;
             return;
         }
-        let number = self.add_call(at, (&agent, &tool), &Value::Null, ToolCallStatus::Refused);
+        let number = self.add_call(at, &agent, &tool, &Value::Null, ToolCallStatus::Refused);
         if let Some(call) = self.find_by_number(number) {
             call.summary = reason;
         }
@@ -176,18 +176,20 @@ impl ToolCallLog {
         &mut self,
         call: CallId,
         at: Timestamp,
-        who: (&str, &str),
+        agent: &str,
+        tool: &str,
         arguments: &Value,
         status: ToolCallStatus,
     ) {
-        let number = self.add_call(at, who, arguments, status);
+        let number = self.add_call(at, agent, tool, arguments, status);
         self.open_calls.insert(call, number);
     }
 
     fn add_call(
         &mut self,
         at: Timestamp,
-        (agent, tool): (&str, &str),
+        agent: &str,
+        tool: &str,
         arguments: &Value,
         status: ToolCallStatus,
     ) -> u64 {

@@ -130,7 +130,8 @@ pub struct SlashCommand {
 
 impl SlashCommand {
     pub(super) const fn new(
-        (name, usage): (&'static str, &'static str),
+        name: &'static str,
+        usage: &'static str,
         about: &'static str,
         more: &'static str,
         argument: SlashArgument,

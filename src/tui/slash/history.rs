@@ -114,7 +114,8 @@ pub(super) const SNAPSHOT: SlashCommand = SlashCommand {
 };
 
 pub(super) const EXPORT: SlashCommand = SlashCommand::new(
-    ("export", "[RUN] [FILE]"),
+    "export",
+    "[RUN] [FILE]",
     "write a run into a file, for people or for import",
     "FILE ends in .md: a text; in .cassette.jsonl: its model calls, for run --replay and for tests. Anything else: \
          everything of the run, for synthdev runs import. Without a file: RUN.md. Without a run: the one that is \

@@ -4,7 +4,8 @@ use super::command::{SlashAction, SlashArgument, SlashCommand};
 use synthdev_domain::project_index::SizeLimit;
 
 pub(super) const INDEX: SlashCommand = SlashCommand::new(
-    ("index", "[50|100|200|none]"),
+    "index",
+    "[50|100|200|none]",
     "let a model describe the project's files, for explain_codebase",
     "You are asked first, with what it will cost. The model of level fast describes each file and directory in some \
      sentences; later only what has changed since is asked about. The number is the size in kilobytes above which files \

@@ -47,7 +47,8 @@ pub(super) const WATCH: SlashCommand = SlashCommand {
 };
 
 pub(super) const AGENTS: SlashCommand = SlashCommand::new(
-    ("agents", ""),
+    "agents",
+    "",
     "agents of this session's runs: what they do, what they used",
     "",
     SlashArgument::None,
@@ -55,7 +56,8 @@ pub(super) const AGENTS: SlashCommand = SlashCommand::new(
 );
 
 pub(super) const AGENT: SlashCommand = SlashCommand::new(
-    ("agent", "NAME"),
+    "agent",
+    "NAME",
     "one agent: its state, its model, what it said last",
     "Of the run that is shown; see /agents and /watch.",
     SlashArgument::Agent,
@@ -63,7 +65,8 @@ pub(super) const AGENT: SlashCommand = SlashCommand::new(
 );
 
 pub(super) const GRAPH: SlashCommand = SlashCommand::new(
-    ("graph", "[WORKFLOW]"),
+    "graph",
+    "[WORKFLOW]",
     "the graph of the run that is shown, or of a workflow",
     "",
     SlashArgument::Workflow,
@@ -71,7 +74,8 @@ pub(super) const GRAPH: SlashCommand = SlashCommand::new(
 );
 
 pub(super) const SIMULATE: SlashCommand = SlashCommand::new(
-    ("simulate", "WORKFLOW"),
+    "simulate",
+    "WORKFLOW",
     "walk through a workflow without models",
     "Plays its tests, or one run with made-up answers: the path, the visits, how it ends. Nothing is sent, no tool \
      runs. F5 does the same in the editor, with the text as it stands.",
@@ -83,7 +87,8 @@ pub(super) const SIMULATE: SlashCommand = SlashCommand::new(
 );
 
 pub(super) const BUDGET: SlashCommand = SlashCommand::new(
-    ("budget", ""),
+    "budget",
+    "",
     "what the run that is shown may spend, and has spent",
     "",
     SlashArgument::None,
@@ -91,7 +96,8 @@ pub(super) const BUDGET: SlashCommand = SlashCommand::new(
 );
 
 pub(super) const MODELS: SlashCommand = SlashCommand::new(
-    ("models", "[PROVIDER]"),
+    "models",
+    "[PROVIDER]",
     "models that can be had, from whom, at which price",
     "Asks the servers whose keys are known.",
     SlashArgument::None,
@@ -99,7 +105,8 @@ pub(super) const MODELS: SlashCommand = SlashCommand::new(
 );
 
 pub(super) const SANDBOX: SlashCommand = SlashCommand::new(
-    ("sandbox", "[PATH]"),
+    "sandbox",
+    "[PATH]",
     "what commands of agents can reach, or what they may do with a path",
     "The settings below `sandbox` decide it; docs/security.md tells what holds it.",
     SlashArgument::None,
@@ -107,7 +114,8 @@ pub(super) const SANDBOX: SlashCommand = SlashCommand::new(
 );
 
 pub(super) const CONFIG: SlashCommand = SlashCommand::new(
-    ("config", "[SETTING]"),
+    "config",
+    "[SETTING]",
     "every setting, or where one is from",
     "Keys are never shown. /configure sets up a model.",
     SlashArgument::None,

@@ -39,7 +39,8 @@ pub(super) const EDIT: SlashCommand = SlashCommand {
 };
 
 pub(super) const PANE: SlashCommand = SlashCommand::new(
-    ("pane", "NAME"),
+    "pane",
+    "NAME",
     "show a pane, or take it away",
     "Panes: conversation, graph, agents, data, tools, timeline, costs.",
     SlashArgument::Pane,
@@ -53,7 +54,8 @@ pub(super) const PANE: SlashCommand = SlashCommand::new(
 );
 
 pub(super) const CMD: SlashCommand = SlashCommand::new(
-    ("cmd", "[COMMAND | ??? WORDS | N | add]"),
+    "cmd",
+    "[COMMAND | ??? WORDS | N | add]",
     "run a shell command here, or let a model write one",
     "The command has no input and ends after the usual time of commands; you are asked first if it looks dangerous. \
      /cmd ??? WORDS (or ?WORDS): the model of level fast writes a command that does this; it comes into the input box, \

@@ -49,7 +49,8 @@ pub(super) const MOUSE: SlashCommand = SlashCommand {
 };
 
 pub(super) const TRUST: SlashCommand = SlashCommand::new(
-    ("trust", "[yes|no]"),
+    "trust",
+    "[yes|no]",
     "whether this project's own definitions are used",
     "Without a word: asks, or says what is trusted. no: they are left out in this session.",
     SlashArgument::None,
@@ -62,7 +63,8 @@ pub(super) const TRUST: SlashCommand = SlashCommand::new(
 );
 
 pub(super) const VIM: SlashCommand = SlashCommand::new(
-    ("vim", "[on|off]"),
+    "vim",
+    "[on|off]",
     "keys as in vi in the input box",
     "For this session; the setting \"vim\" keeps it.",
     SlashArgument::Switch,

@@ -225,7 +225,7 @@ impl<'a> MarkdownLayouter<'a, '_> {
         let Some((table, _)) = self.state.table.clone() else { return };
         let left = self.gutter_text(depth);
         let lead = LinePrefix { style: self.page.theme.dim_style(), first_row: &left, other_rows: &left };
-        table.layout_row(line, (self.page.base, header), lead, self.page.theme, self.rows);
+        table.layout_row(line, self.page.base, header, lead, self.page.theme, self.rows);
     }
 
     /// A whole line, or its first part.

@@ -40,7 +40,7 @@ pub fn on_backend_reply(model: &mut UiModel, reply: BackendReply) -> Vec<UiComma
             show_report(model, &format!("Tools of {role}"), &report::tool_list(&tools));
         }
         BackendReply::Prices(prices) => {
-            let text = report::cost_report(&model.ledger(), (&model.runs, &model.side_query_costs), &prices);
+            let text = report::cost_report(&model.ledger(), &model.runs, &model.side_query_costs, &prices);
             show_report(model, "Cost", &text);
         }
         BackendReply::Controlled(control, told) => steering::on_run_controlled(model, control, told),

@@ -3,24 +3,24 @@
 use serde_json::{Map, Value};
 
 use super::{approvals, history, resuming, steering, submit, withdrawn_dialog};
-use crate::dialog::QuestionDialog;
+use crate::dialog::{AskedToolCall, QuestionDialog};
 use crate::model::UiModel;
 use crate::msg::UiCommand;
 use crate::report;
-use crate::run_view::{CallSpeaker, RunView, StoppedAt};
+use crate::run_view::{CallCost, CallSpeaker, ReplySpeaker, RunView, StoppedAt};
 use crate::text::{clean_text, format_count, format_duration, one_line};
 use crate::transcript::item::{BlockBodyStyle, ItemTone, TranscriptBlock, TranscriptItem};
-use crate::transcript::open_reply;
-use synthdev_domain::context::{ConversationSide, MessageAuthor};
-use synthdev_domain::cost::TokenUsage;
-use synthdev_domain::ids::{CallId, RunId, Timestamp};
-use synthdev_domain::model::DeltaKind;
+use synthdev_domain::context::MessageAuthor;
+use synthdev_domain::ids::{CallId, RunId, SnapshotId, Timestamp};
+use synthdev_domain::snapshot::SkippedPath;
 use synthdev_engine::effect::UserQuestion;
 use synthdev_engine::event::RunEvent;
 use synthdev_engine::steering::BreakpointSet;
 use synthdev_settings::models::resolve::SCRIPTED;
 
 mod branches;
+mod model_calls;
+mod recovery;
 mod run_end;
 pub mod speaker_lines;
 mod tool_events;
@@ -77,45 +77,202 @@ fn on_run_event(model: &mut UiModel, run: &RunId, at: Timestamp, event: RunEvent
         // a question about the network of its command is over with it
         model.dialogs.retain(|dialog| !dialog.matches_call(run, *call));
     }
+    show_event(model, run, at, event)
+}
+
+#[expect(clippy::too_many_lines, reason = "one arm for each event")]
+fn show_event(model: &mut UiModel, run: &RunId, at: Timestamp, event: RunEvent) -> Vec<UiCommand> {
     match event {
-        asked @ (RunEvent::NetworkAsked { .. } | RunEvent::UnsandboxedAsked { .. }) => {
-            return QuestionDialog::about_sandbox(run, asked)
-                .map_or_else(Vec::new, |dialog| approvals::queue_question(model, dialog));
+        // shown by `run_started`
+        RunEvent::RunStarted { .. } => {}
+        // In a conversation a failed call is no end: it comes as a warning.
+        RunEvent::Warning { code, text } if code.starts_with("model.") => {
+            model.add_item(TranscriptItem::line(ItemTone::Bad, &format!("✗ {text}")));
+        }
+        RunEvent::Warning { text, .. } => {
+            model.add_item(TranscriptItem::warning_item(&text));
         }
         RunEvent::Finished { status, output, error, path, snapshot, .. } => {
-            return run_end::on_run_finished(
-                model,
-                run,
-                status,
-                (output, error.map(|error| *error)),
-                path,
-                snapshot,
-            );
+            let error = error.map(|error| *error);
+            return run_end::on_run_finished(model, run, status, output, error, path, snapshot);
         }
         RunEvent::Resumed { .. } => return resuming::release_held_commands(model, run),
-        RunEvent::PersonAsked { call, question } => return on_question(model, run, call, &question),
+        RunEvent::Returned { step, state, fork_of, .. } => {
+            let of = fork_of.map(|run| format!("fork of {run}, ")).unwrap_or_default();
+            model.add_item(TranscriptItem::rule(&format!("{of}back before step {step}: {state}")));
+        }
+        RunEvent::SnapshotTaken { id, files, skipped, .. } => {
+            on_snapshot_taken(model, run, &id, files, &skipped);
+        }
+        RunEvent::SnapshotFailed { reason } => {
+            model.add_item(TranscriptItem::warning_item(&format!("no snapshot: {reason}")));
+        }
+        RunEvent::StateEntered { state, agent, .. } => on_state_entered(model, run, &state, agent),
+        RunEvent::Transitioned { from, to, .. } => on_transition(model, run, &from, &to),
+        RunEvent::DataChanged { set, removed, .. } => on_data_changed(model, run, &set, &removed),
+        RunEvent::ScriptLog { text, .. } => {
+            model.add_item(TranscriptItem::detail_item(&format!("log: {text}")));
+        }
+        RunEvent::ChildStarted { workflow, .. } => {
+            model.add_item(TranscriptItem::rule(&format!("{workflow} begins")));
+        }
+        RunEvent::ChildFinished { workflow, .. } => {
+            model.add_item(TranscriptItem::rule(&format!("{workflow} is done")));
+        }
+        RunEvent::Forked { state, branches, total } => {
+            model.add_item(branches::forked_item(&state, &branches, total));
+        }
+        RunEvent::BranchStarted { state, branch, .. } => {
+            branches::on_branch_started(model, run, &state, &branch);
+        }
+        RunEvent::BranchFinished { state, branch, error, .. } => {
+            branches::on_branch_finished(model, run, &state, &branch, error.as_deref());
+        }
+        RunEvent::Joined { state, succeeded, failed, stopped } => {
+            branches::on_branch_over(model, run, &state, None);
+            model.add_item(branches::joined_item(&state, succeeded, failed, stopped));
+        }
+        RunEvent::Retrying { state, attempt, max_attempts, delay_ms, error } => {
+            model.add_item(recovery::retrying_item(&state, attempt, max_attempts, delay_ms, &error));
+        }
+        RunEvent::Caught { state, error, by, target } => {
+            model.add_item(recovery::caught_item(&state, &error, &by, target.as_deref()));
+        }
+        RunEvent::Stored { key, value, .. } => {
+            let text = one_line(&format!("{key} = {}", report::value_text(&value)));
+            model.add_item(TranscriptItem::detail_item(&text));
+        }
+        RunEvent::BudgetWarning { scope, what, spent, soft, hard } => {
+            model.add_item(recovery::budget_warning_item(&scope, &what, spent, soft, hard));
+        }
+        RunEvent::BudgetRaised { scope, what, hard } => {
+            if let Some(view) = model.run_mut(run).filter(|_| scope == "run") {
+                view.raise_budget(&what, hard);
+            }
+            model.add_item(recovery::budget_raised_item(&scope, &what, hard));
+        }
+        RunEvent::Waiting { state, until } => {
+            let left = u64::try_from(until.0.saturating_sub(at.0)).unwrap_or(0);
+            let text = format!("{state} waits {}", format_duration(left));
+            model.add_item(TranscriptItem::note_item(&text));
+        }
+        RunEvent::Breakpoints { step, points } => {
+            steering::stops_changed(model, run, BreakpointSet { step, points });
+        }
+        RunEvent::Queued { text } => on_text_queued(model, run, text),
+        RunEvent::Heard { text } => steering::on_text_read(model, run, &text),
+        RunEvent::TakenBack { text } => steering::on_text_returned(model, run, &text),
+        RunEvent::MessageAdded { author, text, private, .. } => on_message(model, author, &text, private),
+        RunEvent::ModelCalled { call, state, agent, role, side, model: name, provider, .. } => {
+            let speaker = CallSpeaker {
+                agent: one_line(&agent),
+                side,
+                model: one_line(&name),
+                state: one_line(&state),
+                role: one_line(&role),
+                is_scripted: provider == SCRIPTED,
+            };
+            model_calls::on_model_called(model, run, at, call, speaker);
+        }
+        RunEvent::Delta { call, kind, text } => model_calls::on_delta(model, run, call, kind, &text),
+        RunEvent::ModelRetry { call, agent, attempt, delay_ms, reason } => {
+            let text = format!("{agent}: {reason}; attempt {attempt} in {}", format_duration(delay_ms));
+            model_calls::on_retry(model, run, call, &text);
+        }
+        RunEvent::Replied {
+            call,
+            agent,
+            side,
+            text,
+            reasoning,
+            model: name,
+            usage,
+            cost_usd,
+            estimated,
+            tool_calls: _,
+            duration_ms: _,
+        } => {
+            let speaker = ReplySpeaker { agent: &agent, side, model: &name };
+            let cost = CallCost { usage, cost_usd, estimated };
+            model_calls::record_call_cost(model, run, call, speaker, cost);
+            model_calls::on_model_reply(model, run, call, speaker, &text, &reasoning);
+        }
+        RunEvent::SummaryCalled { call, agent, context, .. } => {
+            model_calls::on_summary_called(model, run, at, call, &agent, &context);
+        }
+        RunEvent::ContextSummarized {
+            call,
+            agent,
+            side,
+            context,
+            entries,
+            text,
+            model: name,
+            usage,
+            cost_usd,
+            estimated,
+            duration_ms: _,
+        } => {
+            let speaker = ReplySpeaker { agent: &agent, side, model: &name };
+            let cost = CallCost { usage, cost_usd, estimated };
+            model_calls::record_call_cost(model, run, call, speaker, cost);
+            model_calls::on_context_summarized(model, &agent, &context, entries, &text);
+        }
+        // The next event has the reason: the run's end, or the warning of a conversation.
+        RunEvent::ModelFailed { call, spent, .. } => {
+            model_calls::charge_attempts(model, run, call, &spent);
+            run_end::interrupt_reply(model, run, call);
+        }
+        RunEvent::ModelStopped { call, spent, .. } => {
+            model_calls::charge_attempts(model, run, call, &spent);
+            run_end::stop_reply(model, run, call);
+        }
+        RunEvent::ToolStarted { call, agent, tool, arguments } => {
+            tool_events::on_tool_started(model, run, call, &agent, &tool, &arguments);
+        }
+        RunEvent::ToolFinished { call, ok, summary, content, duration_ms, .. } => {
+            let place = model.run_mut(run).and_then(|view| view.tools.remove(&call));
+            if let Some(place) = place {
+                tool_events::finish_tool_item(model, place, ok, &summary, &content, duration_ms);
+            }
+        }
+        RunEvent::ToolRefused { agent, tool, reason } => {
+            let text = format!("✗ {tool} refused for {agent}: {reason}");
+            model.add_item(TranscriptItem::line(ItemTone::Bad, &text));
+        }
+        RunEvent::Decided { agent, tool, arguments } => {
+            let text = format!("◆ {agent} decides {tool}: {}", report::decision_text(&arguments));
+            model.add_item(TranscriptItem::line(ItemTone::Accent, &text));
+        }
         RunEvent::ApprovalAsked { call, state, agent, tool, risk, arguments, preview, until } => {
-            let asked = (agent.as_str(), tool.as_str(), risk);
-            let mut dialog =
-                QuestionDialog::for_approval(run.clone(), call, asked, &arguments, preview.as_deref());
+            let (arguments, preview) = (&arguments, preview.as_deref());
+            let asked = AskedToolCall { agent: &agent, tool: &tool, arguments, preview };
+            let mut dialog = QuestionDialog::for_approval(run.clone(), call, asked, risk);
             dialog.deadline = until;
             // another one than the state that the screen shows: a branch
             let other =
                 model.find_run(run).is_some_and(|view| view.branch_for_state(&one_line(&state)).is_some());
             return approvals::queue_question(model, dialog.with_asking_state(&state, other));
         }
-        RunEvent::Breakpoints { step, points } => {
-            steering::stops_changed(model, run, BreakpointSet { step, points });
+        RunEvent::NetworkAsked { call, agent, tool, arguments } => {
+            let asked = AskedToolCall { agent: &agent, tool: &tool, arguments: &arguments, preview: None };
+            let dialog = QuestionDialog::for_network(run.clone(), call, asked);
+            return approvals::queue_question(model, dialog);
         }
-        RunEvent::TakenBack { text } => steering::on_text_returned(model, run, &text),
-        RunEvent::Heard { text } => steering::on_text_read(model, run, &text),
+        RunEvent::UnsandboxedAsked { call, agent, tool, arguments, preview, reason, until } => {
+            let (arguments, preview) = (&arguments, preview.as_deref());
+            let asked = AskedToolCall { agent: &agent, tool: &tool, arguments, preview };
+            let mut dialog = QuestionDialog::for_unsandboxed_command(run.clone(), call, asked, &reason);
+            dialog.deadline = until;
+            return approvals::queue_question(model, dialog);
+        }
+        RunEvent::PersonAsked { call, question } => return on_question(model, run, call, &question),
         // The next event reports a refusal.
         RunEvent::ApprovalAnswered { call, .. } | RunEvent::PersonAnswered { call } => {
             submit::on_question_answered(model, run, call);
             steering::on_breakpoint_left(model, run, call);
             model.dialogs.retain(|dialog| !dialog.matches_call(run, call));
         }
-        other => on_machine_event(model, run, at, other),
     }
     Vec::new()
 }
@@ -176,66 +333,41 @@ fn on_question(model: &mut UiModel, run: &RunId, call: CallId, question: &UserQu
     submit::deliver_chat_text(model)
 }
 
-/// Events of snapshots, states and scripts.
-fn on_machine_event(model: &mut UiModel, run: &RunId, at: Timestamp, event: RunEvent) {
-    match event {
-        // In a conversation a failed call is no end: it comes as a warning.
-        RunEvent::Warning { code, text } if code.starts_with("model.") => {
-            model.add_item(TranscriptItem::line(ItemTone::Bad, &format!("✗ {text}")));
-        }
-        RunEvent::Warning { text, .. } => {
-            model.add_item(TranscriptItem::warning_item(&text));
-        }
-        RunEvent::SnapshotTaken { id, files, skipped, .. } => {
-            let short: String = id.as_str().chars().take(8).collect();
-            let mut text = format!("snapshot {short}, {}", format_count(files as u64, "file"));
-            if let Some(first) = skipped.first() {
-                let more = skipped.len();
-                text.push_str(&format!("; {more} not covered: {} ({})", first.path, first.reason));
-            }
-            model.add_item(TranscriptItem::note_item(&text));
-            if let Some(view) = model.run_mut(run) {
-                view.snapshot = Some(one_line(&short));
-            }
-        }
-        RunEvent::SnapshotFailed { reason } => {
-            model.add_item(TranscriptItem::warning_item(&format!("no snapshot: {reason}")));
-        }
-        RunEvent::StateEntered { state, agent, .. } => on_state_entered(model, run, &state, agent),
-        RunEvent::Transitioned { from, to, .. } => on_transition(model, run, &from, &to),
-        RunEvent::DataChanged { set, removed, .. } => {
-            steering::on_resume_input_read(model, run, &set);
-            let mut parts: Vec<String> =
-                set.iter().map(|(key, value)| format!("{key} = {}", report::value_text(value))).collect();
-            parts.extend(removed.iter().map(|key| format!("{key} removed")));
-            model.add_item(TranscriptItem::detail_item(&format!("data: {}", one_line(&parts.join(", ")))));
-        }
-        RunEvent::ScriptLog { text, .. } => {
-            model.add_item(TranscriptItem::detail_item(&format!("log: {text}")));
-        }
-        event @ (RunEvent::Forked { .. }
-        | RunEvent::BranchStarted { .. }
-        | RunEvent::BranchFinished { .. }
-        | RunEvent::Joined { .. }
-        | RunEvent::Retrying { .. }
-        | RunEvent::Caught { .. }
-        | RunEvent::Stored { .. }
-        | RunEvent::BudgetWarning { .. }
-        | RunEvent::BudgetRaised { .. }
-        | RunEvent::Waiting { .. }
-        | RunEvent::Queued { .. }) => branches::on_branch_event(model, run, at, event),
-        RunEvent::Returned { step, state, fork_of, .. } => {
-            let of = fork_of.map(|run| format!("fork of {run}, ")).unwrap_or_default();
-            model.add_item(TranscriptItem::rule(&format!("{of}back before step {step}: {state}")));
-        }
-        RunEvent::ChildStarted { workflow, .. } => {
-            model.add_item(TranscriptItem::rule(&format!("{workflow} begins")));
-        }
-        RunEvent::ChildFinished { workflow, .. } => {
-            model.add_item(TranscriptItem::rule(&format!("{workflow} is done")));
-        }
-        other => on_conversation_event(model, run, at, other),
+fn on_snapshot_taken(
+    model: &mut UiModel,
+    run: &RunId,
+    id: &SnapshotId,
+    files: usize,
+    skipped: &[SkippedPath],
+) {
+    let short: String = id.as_str().chars().take(8).collect();
+    let mut text = format!("snapshot {short}, {}", format_count(files as u64, "file"));
+    if let Some(first) = skipped.first() {
+        let more = skipped.len();
+        text.push_str(&format!("; {more} not covered: {} ({})", first.path, first.reason));
     }
+    model.add_item(TranscriptItem::note_item(&text));
+    if let Some(view) = model.run_mut(run) {
+        view.snapshot = Some(one_line(&short));
+    }
+}
+
+fn on_data_changed(model: &mut UiModel, run: &RunId, set: &Map<String, Value>, removed: &[String]) {
+    steering::on_resume_input_read(model, run, set);
+    let mut parts: Vec<String> =
+        set.iter().map(|(key, value)| format!("{key} = {}", report::value_text(value))).collect();
+    parts.extend(removed.iter().map(|key| format!("{key} removed")));
+    model.add_item(TranscriptItem::detail_item(&format!("data: {}", one_line(&parts.join(", ")))));
+}
+
+fn on_text_queued(model: &mut UiModel, run: &RunId, text: String) {
+    // a resumed run reports it again
+    if let Some(view) = model.run_mut(run).filter(|view| !view.outbox.contains(&text)) {
+        view.outbox.push_back(text);
+    }
+    model.add_item(TranscriptItem::note_item(
+        "queued: the workflow reads it at its next pause; else it comes back when it ends · Up takes it back",
+    ));
 }
 
 /// A step from state to state: a rule, or a quiet line where several threads take steps.
@@ -260,137 +392,6 @@ fn on_state_entered(model: &mut UiModel, run: &RunId, state: &str, agent: Option
     view.activity = agent.map(|agent| one_line(&agent)).unwrap_or_default();
     if first && !view.chat {
         model.add_item(TranscriptItem::rule(state));
-    }
-}
-
-/// Events of messages, models and tools.
-fn on_conversation_event(model: &mut UiModel, run: &RunId, at: Timestamp, event: RunEvent) {
-    match event {
-        RunEvent::MessageAdded { author, text, private, .. } => on_message(model, author, &text, private),
-        RunEvent::ModelCalled { call, state, agent, role, side, model: name, provider, .. } => {
-            if let Some(view) = model.run_mut(run) {
-                let (agent, name) = (one_line(&agent), one_line(&name));
-                view.agent_mut(&agent, side).model.clone_from(&name);
-                view.activity = format!("{agent} thinks");
-                view.busy_since.get_or_insert(at);
-                let (state, role) = (one_line(&state), one_line(&role));
-                let scripted = provider == SCRIPTED;
-                let speaker = CallSpeaker { agent, side, model: name, state, role, is_scripted: scripted };
-                view.speakers.insert(call, speaker.clone());
-                view.speaker = Some(speaker);
-            }
-        }
-        RunEvent::Delta { call, kind, text } => on_delta(model, run, call, kind, &text),
-        RunEvent::ModelRetry { call, agent, attempt, delay_ms, reason } => {
-            let text = format!("{agent}: {reason}; attempt {attempt} in {}", format_duration(delay_ms));
-            on_retry(model, run, call, &text);
-        }
-        RunEvent::SummaryCalled { call, agent, context, .. } => {
-            if let Some(view) = model.run_mut(run) {
-                view.activity = format!("{} sums up {}", one_line(&agent), one_line(&context));
-                view.busy_since.get_or_insert(at);
-                view.summarizing_calls.insert(call);
-            }
-        }
-        // The next event has the reason: the run's end, or the warning of a conversation.
-        RunEvent::ModelFailed { call, spent, .. } => {
-            if let Some(view) = model.run_mut(run) {
-                view.charge_all(call, &spent);
-            }
-            run_end::interrupt_reply(model, run, call);
-        }
-        RunEvent::ModelStopped { call, spent, .. } => {
-            if let Some(view) = model.run_mut(run) {
-                view.charge_all(call, &spent);
-            }
-            run_end::stop_reply(model, run, call);
-        }
-        other => on_model_answered(model, run, other),
-    }
-}
-
-/// Answers of models, which are paid for.
-fn on_model_answered(model: &mut UiModel, run: &RunId, event: RunEvent) {
-    match event {
-        RunEvent::Replied {
-            call,
-            agent,
-            side,
-            text,
-            reasoning,
-            model: name,
-            usage,
-            cost_usd,
-            estimated,
-            ..
-        } => {
-            record_call_cost(model, run, call, (&agent, side, &name), (usage, cost_usd, estimated));
-            on_model_reply(model, run, call, (&agent, side, &name), &text, &reasoning);
-        }
-        RunEvent::ContextSummarized {
-            call,
-            agent,
-            side,
-            context,
-            entries,
-            text,
-            model: name,
-            usage,
-            cost_usd,
-            estimated,
-            ..
-        } => {
-            record_call_cost(model, run, call, (&agent, side, &name), (usage, cost_usd, estimated));
-            if entries > 0 {
-                model.add_item(TranscriptItem::note_item(&format!(
-                    "{agent} summed up {entries} messages of {context}"
-                )));
-                model.add_item(TranscriptItem::detail_item(&format!("summary: {text}")));
-            }
-        }
-        other => tool_events::on_tool_event(model, run, other),
-    }
-}
-
-/// A call is over, and this was paid for it.
-fn record_call_cost(
-    model: &mut UiModel,
-    run: &RunId,
-    call: CallId,
-    (agent, side, name): (&str, ConversationSide, &str),
-    used: (TokenUsage, Option<f64>, bool),
-) {
-    let Some(view) = model.run_mut(run) else { return };
-    view.retry.remove(&call);
-    view.summarizing_calls.remove(&call);
-    view.charge_call(call, (&one_line(agent), side, &one_line(name)), used);
-}
-
-/// The call is retried from its start: its streamed text is void. One line counts all attempts.
-fn on_retry(model: &mut UiModel, run: &RunId, call: CallId, text: &str) {
-    let Some(view) = model.run_mut(run) else { return };
-    let (started, told) = (view.replies.get(&call).copied(), view.retry.get(&call).copied());
-    if let Some(speaker) = view.speakers.get(&call) {
-        view.activity = format!("{} asks again", speaker.agent);
-    }
-    if let Some(at) = started {
-        model.transcript.edit_item(at, |item| {
-            if let TranscriptItem::Reply(reply) = item {
-                reply.text.clear();
-                reply.reasoning.clear();
-                reply.held = [String::new(), String::new()];
-            }
-        });
-    }
-    let item = TranscriptItem::warning_item(text);
-    match told {
-        Some(at) => model.transcript.edit_item(at, |old| *old = item),
-        None => {
-            let at = model.add_item(item);
-            if let Some(view) = model.run_mut(run) {
-                view.retry.insert(call, at);
-            }
-        }
     }
 }
 
@@ -422,57 +423,4 @@ fn already_shown(model: &UiModel, name: &str, text: &str) -> bool {
         TranscriptItem::Reply(reply) => reply.agent == name && reply.text.trim_end() == text,
         _ => false,
     })
-}
-
-fn on_delta(model: &mut UiModel, run: &RunId, call: CallId, kind: DeltaKind, text: &str) {
-    let Some(view) = model.runs.iter_mut().find(|view| view.id == *run) else { return };
-    if view.summarizing_calls.contains(&call) {
-        return;
-    }
-    let at = match view.replies.get(&call) {
-        Some(at) => *at,
-        None => {
-            let Some(speaker) = view.speakers.get(&call) else { return };
-            let branch = view.branch_for_state(&speaker.state).map(|line| line.name.clone());
-            let reply = open_reply(&speaker.agent, speaker.side, &speaker.model, branch.as_deref());
-            let at = model.transcript.push(reply);
-            view.replies.insert(call, at);
-            at
-        }
-    };
-    match kind {
-        DeltaKind::Text => {
-            if let Some(speaker) = view.speakers.get(&call).filter(|_| !view.activity.ends_with(" writes")) {
-                view.activity = format!("{} writes", speaker.agent);
-            }
-            model.transcript.append_to_reply(at, text);
-        }
-        DeltaKind::Reasoning => model.transcript.append_reasoning(at, text),
-    }
-}
-
-/// The whole answer replaces what had streamed; a turn of calls only leaves no empty item.
-fn on_model_reply(
-    model: &mut UiModel,
-    run: &RunId,
-    call: CallId,
-    speaker: (&str, synthdev_domain::context::ConversationSide, &str),
-    text: &str,
-    reasoning: &str,
-) {
-    let Some(view) = model.run_mut(run) else { return };
-    let known = view.replies.remove(&call);
-    let state = view.speakers.remove(&call).map(|speaker| speaker.state).unwrap_or_default();
-    let branch = view.branch_for_state(&state).map(|line| line.name.clone());
-    if known.is_none() && text.trim().is_empty() && reasoning.trim().is_empty() {
-        return;
-    }
-    let (agent, side, name) = speaker;
-    let at = known.unwrap_or_else(|| model.transcript.push(open_reply(agent, side, name, branch.as_deref())));
-    model.transcript.close_reply(
-        at,
-        &one_line(name),
-        clean_text(text.trim_end()),
-        clean_text(reasoning.trim_end()),
-    );
 }

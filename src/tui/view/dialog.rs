@@ -55,7 +55,7 @@ pub fn draw_dialog(model: &UiModel, dialog: &QuestionDialog, room: Rect, frame: 
     let hidden = rows.len().saturating_sub(scroll + share.text) + choices.len() - share.choices;
     let last = inside.bottom().saturating_sub(1);
     if fits + 1 < usize::from(inside.height) {
-        draw_notice_line(model, dialog, (hidden, scroll), Rect { y: last - 1, height: 1, ..inside }, frame);
+        draw_notice_line(model, dialog, hidden, scroll, Rect { y: last - 1, height: 1, ..inside }, frame);
     } else if hidden > 0 || scroll > 0 {
         put_line(frame, inside.right() - 1, last.saturating_sub(1), &Line::styled("↕", theme.dim_style()), 1);
     }
@@ -84,7 +84,8 @@ fn draw_short(model: &UiModel, dialog: &QuestionDialog, room: Rect, frame: &mut 
 fn draw_notice_line(
     model: &UiModel,
     dialog: &QuestionDialog,
-    (hidden, above): (usize, usize),
+    hidden: usize,
+    above: usize,
     area: Rect,
     frame: &mut Frame<'_>,
 ) {

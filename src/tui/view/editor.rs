@@ -105,7 +105,7 @@ fn draw_editor(model: &UiModel, editor: &DefinitionEditor, area: Rect, frame: &m
     draw_gutter(theme, editor, areas.gutter, frame);
     text::draw_text(theme, editor, areas.text, frame);
     match (areas.side_area, &editor.simulation) {
-        (Some(area), Some(simulation)) => draw_simulation(theme, (editor, simulation), area, frame),
+        (Some(area), Some(simulation)) => draw_simulation(theme, editor, simulation, area, frame),
         (Some(area), None) => draw_graph(theme, editor, area, frame),
         (None, _) => {}
     }
@@ -206,7 +206,8 @@ fn draw_gutter(theme: ColorTheme, editor: &DefinitionEditor, area: Rect, frame: 
 
 fn draw_simulation(
     theme: ColorTheme,
-    (editor, shown): (&DefinitionEditor, &EditorSimulation),
+    editor: &DefinitionEditor,
+    shown: &EditorSimulation,
     area: Rect,
     frame: &mut Frame<'_>,
 ) {

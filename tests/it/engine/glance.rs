@@ -147,7 +147,7 @@ async fn a_run_that_is_left_has_one_and_one_that_goes_on_has_an_earlier_one() {
     check_preview(&stage, &run);
 
     let (stage, run) = parked_run(100).await;
-    let snapshots = stage.handle.ports().snapshots.clone();
+    let snapshots = stage.ports.snapshots.clone();
     stage.handle.rewind(&run, 2, StepChanges::default(), &*snapshots).unwrap();
     assert_eq!(stage.handle.load_preview(&run), None, "it went back to where it was short");
     assert!(stage.handle.load_record(run.as_str()).is_ok());

@@ -80,7 +80,7 @@ async fn ask_once(
     let stage = Stage::with_model(&Texts::default(), |_| Arc::new(line));
     let retry = RetryPolicy { attempts: 2, first_delay_ms: 1, longest_delay_ms: 1 };
     let options = RuntimeOptions { retry, secrets: vec![KEY.into()], ..RuntimeOptions::default() };
-    let handle = RuntimeHandle::new(stage.handle.ports().clone(), options);
+    let handle = RuntimeHandle::new(stage.ports.clone(), options);
     let asked = handle.ask_model(request(fallback), async move { hangs.notified().await }).await;
     let ended = match asked.outcome {
         OneShotOutcome::Answered(reply) => reply.text,

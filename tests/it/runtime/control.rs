@@ -11,7 +11,7 @@ use synthdev::settings::catalog::{ConfigCatalog, ConfigSources};
 /// Another process of the same person.
 fn other_process(world: &World) -> RuntimeHandle {
     let store = Arc::new(SqliteStore::new(world.directory.path().join("data/runs.sqlite")));
-    RuntimeHandle::new(RuntimePorts { store, ..world.handle.ports().clone() }, RuntimeOptions::default())
+    RuntimeHandle::new(RuntimePorts { store, ..world.ports.clone() }, RuntimeOptions::default())
 }
 
 fn workflow_with(work: StateBody, agents: Vec<AgentSpec>) -> Arc<Workflow> {
@@ -208,7 +208,7 @@ async fn a_driver_that_hears_nothing_is_named() {
     while world.handle.running_runs().contains(&idle) {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
-    world.handle.ports().store.claim(&idle).unwrap();
+    world.ports.store.claim(&idle).unwrap();
     let said = format!("run {idle} belongs to process {own}, which does not let go of it");
     assert_eq!(here.cancel(&idle).await.unwrap_err().message, said);
     // here it is
@@ -262,7 +262,8 @@ async fn files_read_again_and_worktrees_keep_the_one_store_that_others_ask() {
     let (project, data) = (directory.path(), directory.path().join("data"));
     let wired = bootstrap::wire_runtime(project, &data, &catalog, None);
     let again = bootstrap::rewire_runtime(&wired, project, &data, &catalog);
-    let beside = bootstrap::wire_beside(&again, (project, &project.join("tree")), &data, &catalog);
-    let store = |wired: &bootstrap::WiredRuntime| Arc::clone(&wired.handle.ports().store);
+    let place = bootstrap::WorktreeLocation { project, worktree: &project.join("tree") };
+    let beside = bootstrap::wire_beside(&again, place, &data, &catalog);
+    let store = |wired: &bootstrap::WiredRuntime| Arc::clone(&wired.ports.store);
     assert!([&again, &beside].iter().all(|other| Arc::ptr_eq(&store(other), &store(&wired))));
 }

@@ -10,10 +10,10 @@ use synthdev::domain::workflow::SubAgents;
 use synthdev::engine;
 use synthdev::engine::steering::SteeringAction;
 use synthdev::ports::model::{DeltaSink, ModelPort};
-use synthdev::runtime::delegated_calls::{DelegatedCalls, DelegatingModelPort, PROVIDER, is_id_valid};
+use synthdev::runtime::delegated_calls::{DelegatedCalls, DelegatingModelPort, PROVIDER};
 use synthdev::runtime::leases::LIMIT;
 use synthdev::runtime::task_queue::{
-    AssignedStep, DelegatedTaskStatus, NextAssignment, TaskOutcome, TaskTimeouts, step_id,
+    AssignedStep, DelegatedTaskStatus, NextAssignment, StepSubmitter, TaskOutcome, TaskTimeouts, step_id,
 };
 
 use crate::support::watched_store::Watched;
@@ -171,7 +171,8 @@ async fn what_has_no_room_in_the_queue_comes_later() {
         let outcome = ToolOutcome { ok: true, ..ToolOutcome::default() };
         let input = engine::input::Input::ToolDone { call, outcome };
         let (step, worker) = (step_id(call), format!("w{at}"));
-        handle.submit_result(&id, &step, (&worker, None), &json!("done"), input).await.unwrap();
+        let who = StepSubmitter { worker: &worker, expected_version: None };
+        handle.submit_result(&id, &step, who, &json!("done"), input).await.unwrap();
         let NextAssignment::Step(handed, _) = next(LIMIT + at) else { panic!("none came") };
         assert!(seen.insert(handed.step.call), "{handed:?}");
     }
@@ -210,9 +211,8 @@ async fn of_a_long_run_only_its_beginning_is_read_for_a_delegated_call() {
     assert!(store.load(&run).unwrap().1.len() > ITEMS);
     let read = store.rows();
     assert!(read - before > ITEMS, "what is read is counted");
-    let ports = world.handle.ports();
     let interactions = Arc::new(DelegatedCalls::default());
-    let models = DelegatingModelPort::new(run.clone(), Arc::clone(&interactions), ports);
+    let models = DelegatingModelPort::new(run.clone(), Arc::clone(&interactions), &world.ports);
     let request = ModelRequest {
         agent: "a".into(),
         state: "s".into(),
@@ -228,7 +228,7 @@ async fn of_a_long_run_only_its_beginning_is_read_for_a_delegated_call() {
     }
     assert_eq!(store.rows() - read, 1);
     let id = interactions.open_calls(&run)[0].id.clone();
-    assert!(is_id_valid(&*store, &run, &id, ports.clock.now()), "it is known again by what was read");
+    assert!(world.handle.is_interaction_id_valid(&run, &id), "it is known again by what was read");
     assert_eq!(store.rows() - read, 2);
     asking.abort();
 }

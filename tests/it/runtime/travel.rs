@@ -164,7 +164,7 @@ fn check_travel(
 ) -> RunId {
     let (index, ignored) = (stage.index(), change_project(stage, luck));
     let snapshot = step.files.clone().unwrap();
-    let store = &*stage.handle.ports().snapshots;
+    let store = &*stage.ports.snapshots;
     let files = if kept {
         store.restore(&snapshot).unwrap();
         None

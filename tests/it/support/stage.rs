@@ -49,6 +49,8 @@ pub struct Texts {
 
 pub struct Stage {
     pub handle: RuntimeHandle,
+    /// What `handle` was made of.
+    pub ports: RuntimePorts,
     pub catalog: ConfigCatalog,
     pub recorder: Arc<Recorder>,
     pub project: TempDir,
@@ -87,7 +89,7 @@ impl Stage {
         let script = ScriptedModel::from_value(&json!({ "replies": replies })).unwrap();
         let wired = bootstrap::wire_runtime(project.path(), data.path(), &catalog, Some(script));
         let heard = Arc::new(Recorder::new(model(wired.providers.clone())));
-        let ports = wired.handle.ports().clone();
+        let ports = wired.ports;
         let ports = RuntimePorts { models: heard.clone(), tools: tools(ports.tools.clone()), ..ports };
         let retry = RetryPolicy { attempts: 2, first_delay_ms: 1, longest_delay_ms: 1 };
         let keys = texts.keys.clone();
@@ -98,17 +100,27 @@ impl Stage {
             secrets: keys,
             ..RuntimeOptions::default()
         };
-        let handle = RuntimeHandle::new(ports, options);
+        let handle = RuntimeHandle::new(ports.clone(), options);
         let events = handle.subscribe(true);
         let providers = wired.providers;
-        Self { handle, catalog, recorder: heard, project, providers, events, seen_events: Vec::new(), data }
+        Self {
+            handle,
+            ports,
+            catalog,
+            recorder: heard,
+            project,
+            providers,
+            events,
+            seen_events: Vec::new(),
+            data,
+        }
     }
 
     /// Waits before another attempt as long as a server wishes.
     pub fn waiting_for_servers(self) -> Self {
         let retry = RetryPolicy { longest_delay_ms: u64::MAX, ..RetryPolicy::default() };
         let options = RuntimeOptions { project: "stage".into(), pid: 1, retry, ..RuntimeOptions::default() };
-        let handle = RuntimeHandle::new(self.handle.ports().clone(), options);
+        let handle = RuntimeHandle::new(self.ports.clone(), options);
         let events = handle.subscribe(true);
         Self { handle, events, ..self }
     }

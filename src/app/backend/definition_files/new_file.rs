@@ -99,7 +99,7 @@ fn pattern_text(
             }
         };
         let text = text.ok_or_else(|| anyhow!("there is no pattern {}", pattern.name))?;
-        return Ok(fill_template(text, (kind_word(pattern.file_kind), name), directory));
+        return Ok(fill_template(text, kind_word(pattern.file_kind), name, directory));
     };
     let catalog = &checker.catalog;
     let files = match pattern.file_kind {

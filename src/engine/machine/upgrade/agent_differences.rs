@@ -4,8 +4,12 @@ use synthdev_domain::agent::AgentSpec;
 use synthdev_domain::workflow::Workflow;
 
 /// One note for each thing that is different.
-pub(super) fn agent_differences(was: (&Workflow, &AgentSpec), now: (&Workflow, &AgentSpec)) -> Vec<String> {
-    let ((old_workflow, was), (new_workflow, now)) = (was, now);
+pub(super) fn agent_differences(
+    old_workflow: &Workflow,
+    was: &AgentSpec,
+    new_workflow: &Workflow,
+    now: &AgentSpec,
+) -> Vec<String> {
     let id = &now.id;
     let mut notes = Vec::new();
     let context = |workflow: &Workflow, agent: &AgentSpec| {

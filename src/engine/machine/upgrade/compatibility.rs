@@ -21,11 +21,17 @@ pub(super) struct CompatibilityCheck<'a> {
     pub(super) problems: Vec<String>,
 }
 
+#[derive(Clone, Copy)]
+struct StateOfWorkflow<'a> {
+    workflow: &'a Workflow,
+    state: &'a StateSpec,
+}
+
 /// A state that the run is in, before and after, and its path name.
 struct OccupiedState<'a> {
     workflow: WorkflowIx,
-    old_state: (&'a Workflow, &'a StateSpec),
-    new_state: (&'a Workflow, &'a StateSpec),
+    old: StateOfWorkflow<'a>,
+    new: StateOfWorkflow<'a>,
     path: String,
 }
 
@@ -51,7 +57,7 @@ impl<'a> CompatibilityCheck<'a> {
             }
             self.check_agents(frame, was, now);
             let entering = lane.next_state.filter(|_| at == top);
-            let Some(here) = self.check_state(frame, (was, now), entering.is_some(), lane) else { continue };
+            let Some(here) = self.check_state(frame, was, now, entering.is_some(), lane) else { continue };
             if entering.is_some() {
                 continue;
             }
@@ -74,7 +80,8 @@ impl<'a> CompatibilityCheck<'a> {
     fn check_state(
         &mut self,
         frame: &CallFrame,
-        (was, now): (&'a Workflow, &'a Workflow),
+        was: &'a Workflow,
+        now: &'a Workflow,
         enters: bool,
         lane: &Branch,
     ) -> Option<OccupiedState<'a>> {
@@ -88,8 +95,8 @@ impl<'a> CompatibilityCheck<'a> {
         }
         Some(OccupiedState {
             workflow: frame.workflow,
-            old_state: (was, state),
-            new_state: (now, found?),
+            old: StateOfWorkflow { workflow: was, state },
+            new: StateOfWorkflow { workflow: now, state: found? },
             path,
         })
     }
@@ -114,12 +121,11 @@ impl<'a> CompatibilityCheck<'a> {
 
     /// A child workflow lies on this state.
     fn check_child(&mut self, at: &OccupiedState<'_>) {
-        let called = |(program, state): (&'a WorkflowProgram, &StateSpec)| {
+        let called = |program: &'a WorkflowProgram, state: &StateSpec| {
             let StateBody::Child { workflow, .. } = &state.work else { return None };
             program.workflows.get(workflow.0)
         };
-        let (was, now) =
-            (called((self.old_program, at.old_state.1)), called((self.new_program, at.new_state.1)));
+        let (was, now) = (called(self.old_program, at.old.state), called(self.new_program, at.new.state));
         let same = was.zip(now).is_some_and(|(was, now)| was.name == now.name);
         if !same {
             let name = was.map(|was| was.name.as_str()).unwrap_or_default();
@@ -169,7 +175,7 @@ impl<'a> CompatibilityCheck<'a> {
             (WaitState::Person(_, PendingQuestion::Pause), _)
             | (WaitState::Timer(_), BranchContinuation::Unanswered) => self.check_pause(at),
             (WaitState::Timer(_), BranchContinuation::Done)
-                if !matches!(at.new_state.1.work, StateBody::Wait(_)) =>
+                if !matches!(at.new.state.work, StateBody::Wait(_)) =>
             {
                 self.add_problem(format!(
                     "state `{}` waits for a time, and does not in the new file",
@@ -177,7 +183,7 @@ impl<'a> CompatibilityCheck<'a> {
                 ));
             }
             (WaitState::Script(_), BranchContinuation::Catch(rule))
-                if same_catch(self.names, at.workflow, (at.old_state.1, at.new_state.1), rule).is_none() =>
+                if same_catch(self.names, at.workflow, at.old.state, at.new.state, rule).is_none() =>
             {
                 self.add_problem(format!(
                     "the `catch` of state `{}` that the run is following is not in the new file",
@@ -190,7 +196,7 @@ impl<'a> CompatibilityCheck<'a> {
 
     fn check_parallel(&mut self, fork: &ParallelProgress, at: &OccupiedState<'_>) {
         let path = &at.path;
-        match (&fork.kind, &at.old_state.1.work, &at.new_state.1.work) {
+        match (&fork.kind, &at.old.state.work, &at.new.state.work) {
             (ParallelKind::Branches, StateBody::Parallel(was), StateBody::Parallel(now)) => {
                 let names = |spec: &synthdev_domain::workflow::ParallelSpec| {
                     spec.branches.iter().map(|branch| branch.name.clone()).collect::<Vec<_>>()
@@ -230,13 +236,13 @@ impl<'a> CompatibilityCheck<'a> {
     /// An agent is speaking: its visit is finished by the same agent in the same seat.
     fn check_agent_turn(&mut self, turn: &AgentTurn, in_tool: bool, at: &OccupiedState<'_>) {
         let (id, path) = (&turn.agent_id, &at.path);
-        let now = self.names.agent(at.workflow, turn.agent).and_then(|agent| at.new_state.0.agent(agent));
+        let now = self.names.agent(at.workflow, turn.agent).and_then(|agent| at.new.workflow.agent(agent));
         let Some(now) = now else {
             return self.add_problem(format!(
                 "agent `{id}`, which is speaking in state `{path}`, is not in the new file"
             ));
         };
-        if state_speaker(at.old_state) != state_speaker(at.new_state) {
+        if state_speaker(at.old) != state_speaker(at.new) {
             self.add_problem(format!(
                 "agent `{id}` is speaking in state `{path}`, which the new file uses differently"
             ));
@@ -265,7 +271,7 @@ impl<'a> CompatibilityCheck<'a> {
             | StateBody::Wait(_)
             | StateBody::Fail { .. } => None,
         };
-        let (was, now) = (tool(at.old_state.1), tool(at.new_state.1));
+        let (was, now) = (tool(at.old.state), tool(at.new.state));
         if was != now {
             let name = was.unwrap_or_default();
             self.add_problem(format!(
@@ -276,7 +282,7 @@ impl<'a> CompatibilityCheck<'a> {
     }
 
     fn check_pause(&mut self, at: &OccupiedState<'_>) {
-        let same = match (&at.old_state.1.work, &at.new_state.1.work) {
+        let same = match (&at.old.state.work, &at.new.state.work) {
             (StateBody::Pause(was), StateBody::Pause(now)) => was.kind == now.kind,
             _ => false,
         };
@@ -333,7 +339,7 @@ fn context_name<'w>(workflow: &'w Workflow, agent: &AgentSpec) -> &'w str {
 }
 
 /// Who speaks in a state, and how.
-fn state_speaker<'w>((workflow, state): (&'w Workflow, &StateSpec)) -> Option<(&'w str, AgentFunction)> {
-    let StateBody::Agent { agent, function, .. } = &state.work else { return None };
-    workflow.agent(*agent).map(|agent| (agent.id.as_str(), *function))
+fn state_speaker(at: StateOfWorkflow<'_>) -> Option<(&str, AgentFunction)> {
+    let StateBody::Agent { agent, function, .. } = &at.state.work else { return None };
+    at.workflow.agent(*agent).map(|agent| (agent.id.as_str(), *function))
 }

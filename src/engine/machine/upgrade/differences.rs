@@ -167,8 +167,10 @@ impl WorkflowPair<'_> {
                 Some((at, now)) => {
                     known.push(at.0);
                     notes.extend(agent_differences::agent_differences(
-                        (self.old_workflow, was),
-                        (self.new_workflow, now),
+                        self.old_workflow,
+                        was,
+                        self.new_workflow,
+                        now,
                     ));
                 }
                 None => notes.push(format!("agent {} is gone", was.id)),

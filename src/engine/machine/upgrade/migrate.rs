@@ -61,7 +61,7 @@ impl ProgramMigration<'_> {
         let BranchContinuation::Catch(at) = then else { return then };
         let was = self.old_program.workflows.get(workflow.0).and_then(|one| one.state(state));
         let states = was.zip(self.state(workflow, state));
-        let found = states.and_then(|(was, now)| same_catch(self.names, workflow, (was, now), at));
+        let found = states.and_then(|(was, now)| same_catch(self.names, workflow, was, now, at));
         found.map_or(then, BranchContinuation::Catch)
     }
 
@@ -204,7 +204,8 @@ impl ProgramMigration<'_> {
 pub(super) fn same_catch(
     names: &PositionMap,
     workflow: WorkflowIx,
-    (was, now): (&StateSpec, &StateSpec),
+    was: &StateSpec,
+    now: &StateSpec,
     at: usize,
 ) -> Option<usize> {
     let rule = was.recovery.catch.get(at)?;

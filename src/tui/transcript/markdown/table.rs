@@ -76,7 +76,8 @@ impl MarkdownTable {
     pub fn layout_row(
         &self,
         row: &str,
-        (base, header): (Style, bool),
+        base: Style,
+        header: bool,
         lead: LinePrefix<'_>,
         theme: ColorTheme,
         rows: &mut Vec<Line<'static>>,
@@ -99,7 +100,7 @@ impl MarkdownTable {
                     spans.push(Span::styled(" │ ", theme.dim_style()));
                 }
                 let last = column + 1 == cells.len();
-                cell.layout_cell_row(at, (self.widths[column], self.alignments[column], last), &mut spans);
+                cell.layout_cell_row(at, self.widths[column], self.alignments[column], last, &mut spans);
             }
             rows.push(Line::from(spans));
         }
@@ -130,7 +131,9 @@ impl<'a> MarkdownTableCell<'a> {
     fn layout_cell_row(
         &self,
         row: usize,
-        (room, align, last): (usize, ColumnAlignment, bool),
+        room: usize,
+        align: ColumnAlignment,
+        last: bool,
         spans: &mut Vec<Span<'static>>,
     ) {
         let range = self.rows.get(row).cloned().unwrap_or(0..0);

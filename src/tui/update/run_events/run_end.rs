@@ -76,7 +76,8 @@ pub fn on_run_finished(
     model: &mut UiModel,
     run: &RunId,
     status: RunStatus,
-    result: (Option<Value>, Option<RunError>),
+    output: Option<Value>,
+    error: Option<RunError>,
     path: Vec<String>,
     snapshot: Option<SnapshotId>,
 ) -> Vec<UiCommand> {
@@ -104,7 +105,7 @@ pub fn on_run_finished(
     let kept = stands && !chat;
     let outbox = if kept { VecDeque::new() } else { std::mem::take(&mut view.outbox) };
     view.withdrawals.clear();
-    let item = end_item(view, (status, stands), result, snapshot, elapsed);
+    let item = end_item(view, status, stands, output, error, snapshot, elapsed);
     // A conversation that was left says nothing.
     if !chat || status == RunStatus::Failed {
         model.add_item(item);
@@ -130,12 +131,13 @@ pub fn on_run_finished(
 
 fn end_item(
     view: &crate::run_view::RunView,
-    (status, stands): (RunStatus, bool),
-    result: (Option<Value>, Option<RunError>),
+    status: RunStatus,
+    stands: bool,
+    output: Option<Value>,
+    error: Option<RunError>,
     snapshot: Option<SnapshotId>,
     elapsed: Option<u64>,
 ) -> TranscriptItem {
-    let (output, error) = result;
     let usage = view.ledger.usage();
     let took = elapsed.map(|ms| format!(" in {}", format_duration(ms))).unwrap_or_default();
     let good = status == RunStatus::Completed;

@@ -17,6 +17,15 @@ use synthdev_domain::terminal_safe;
 /// A name, what is said about it, and how that looks.
 type FileListRow = (String, String, Style);
 
+/// Rows to choose from, and what is typed to find one.
+struct FileListView<'a> {
+    title: &'a str,
+    keys: &'a str,
+    typed: &'a str,
+    selected: usize,
+    rows: &'a [FileListRow],
+}
+
 pub fn draw_files(model: &UiModel, listing: &EditFileList, area: Rect, frame: &mut Frame<'_>) {
     let theme = model.theme;
     let rows: Vec<FileListRow> = listing
@@ -35,7 +44,9 @@ pub fn draw_files(model: &UiModel, listing: &EditFileList, area: Rect, frame: &m
         .collect();
     let title = " Edit which file? Shipped ones are saved as a copy of your own.";
     let keys = "↑↓ or type · Enter opens it · Ctrl+N a new one · Esc leaves";
-    draw_file_list(theme, (title, keys), (&listing.typed_filter, listing.selected), &rows, area, frame);
+    let shown =
+        FileListView { title, keys, typed: &listing.typed_filter, selected: listing.selected, rows: &rows };
+    draw_file_list(theme, shown, area, frame);
 }
 
 pub fn draw_fresh(model: &UiModel, fresh: &NewFilePicker, area: Rect, frame: &mut Frame<'_>) {
@@ -55,7 +66,9 @@ pub fn draw_fresh(model: &UiModel, fresh: &NewFilePicker, area: Rect, frame: &mu
         fitting.map(|pattern| (pattern.name.clone(), about(pattern), model.theme.dim_style())).collect();
     let title = " A new workflow or role: what does it begin with?";
     let keys = "↑↓ or type · Enter takes it · Esc leaves";
-    draw_file_list(model.theme, (title, keys), (&fresh.typed_filter, fresh.selected), &rows, area, frame);
+    let shown =
+        FileListView { title, keys, typed: &fresh.typed_filter, selected: fresh.selected, rows: &rows };
+    draw_file_list(model.theme, shown, area, frame);
 }
 
 fn draw_naming(
@@ -108,14 +121,8 @@ fn cursor_behind(typed: &str, area: Rect, frame: &mut Frame<'_>) {
     }
 }
 
-fn draw_file_list(
-    theme: ColorTheme,
-    (title, keys): (&str, &str),
-    (typed, selected): (&str, usize),
-    rows: &[FileListRow],
-    area: Rect,
-    frame: &mut Frame<'_>,
-) {
+fn draw_file_list(theme: ColorTheme, shown: FileListView<'_>, area: Rect, frame: &mut Frame<'_>) {
+    let FileListView { title, keys, typed, selected, rows } = shown;
     put_line(
         frame,
         area.x,

@@ -100,7 +100,7 @@ pub(super) fn draw_list(model: &UiModel, archive: &HistoryBrowser, area: Rect, f
     for (y, at) in (area.y + head..area.bottom()).zip(list.top_row..list.len()) {
         let Some((row, branch)) = list.row(at) else { break };
         let marked = archive.compare_with.as_ref() == Some(&row.id);
-        put_line(frame, area.x, y, &run_line(row, (branch, marked), &columns, model.now, theme), area.width);
+        put_line(frame, area.x, y, &run_line(row, branch, marked, &columns, model.now, theme), area.width);
         if at == list.cursor {
             frame.buffer_mut().set_style(Rect { y, height: 1, ..area }, theme.selected_style());
         }
@@ -136,7 +136,8 @@ fn list_header(columns: &RunListColumns, words: &str) -> String {
 
 fn run_line(
     row: &RunRow,
-    (branch, marked): (&str, bool),
+    branch: &str,
+    marked: bool,
     columns: &RunListColumns,
     now: Timestamp,
     theme: ColorTheme,

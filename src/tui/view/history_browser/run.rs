@@ -56,7 +56,7 @@ pub(super) fn draw_run(
     let begun = look.steps.first().map_or(run.row.started, |step| step.at).min(run.row.started);
     let numbers = look.steps.len().to_string().len().max(2);
     for (y, at) in (area.y + facts..area.bottom()).zip(run.top_row..look.steps.len()) {
-        let line = step_line(&look.steps[at], (numbers, begun), usize::from(area.width), theme);
+        let line = step_line(&look.steps[at], numbers, begun, usize::from(area.width), theme);
         put_line(frame, area.x, y, &line, area.width);
         if at == run.cursor {
             frame.buffer_mut().set_style(Rect { y, height: 1, ..area }, theme.selected_style());
@@ -81,7 +81,8 @@ fn step_count_text(steps: usize) -> String {
 /// `  2  0:04.2  code #2 (coder)            3 said  2 tools  1.2k  $0.01    4.2 s  ● 2 changed`
 fn step_line(
     step: &StepLine,
-    (numbers, begun): (usize, Timestamp),
+    numbers: usize,
+    begun: Timestamp,
     columns: usize,
     theme: ColorTheme,
 ) -> Line<'static> {

@@ -88,7 +88,7 @@ async fn what_other_branches_completed_is_not_done_again() {
     let (mut stage, run, step) = record_branches(wait_for_all()).await;
     let original = stage.handle.load_record(run.as_str()).unwrap();
     assert_eq!((stage.push_count(), stage.request_count()), (1, 1));
-    let snapshots = stage.handle.ports().snapshots.clone();
+    let snapshots = stage.ports.snapshots.clone();
     let (fork, _) = stage.handle.fork(&run, step, StepChanges::default(), &*snapshots).unwrap();
     // back, once more before it went on, and once more from where it went on to
     for again in [1, 2, 1] {
@@ -117,7 +117,7 @@ async fn what_other_branches_completed_is_not_done_again() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_command_that_never_answered_is_asked_about() {
     let (mut stage, run, step) = record_branches(wait_for_any()).await;
-    let snapshots = stage.handle.ports().snapshots.clone();
+    let snapshots = stage.ports.snapshots.clone();
     let (fork, _) = stage.handle.fork(&run, step, StepChanges::default(), &*snapshots).unwrap();
     stage.handle.rewind(&run, step, StepChanges::default(), &*snapshots).unwrap();
     for run in [run, fork] {
@@ -142,7 +142,7 @@ async fn a_command_that_never_answered_is_asked_about() {
 #[tokio::test(flavor = "current_thread")]
 async fn who_gives_up_waiting_for_a_run_to_be_taken_up_leaves_it_with_a_driver() {
     let (mut stage, run, step) = record_branches(wait_for_any()).await;
-    let snapshots = stage.handle.ports().snapshots.clone();
+    let snapshots = stage.ports.snapshots.clone();
     stage.handle.rewind(&run, step, StepChanges::default(), &*snapshots).unwrap();
     {
         let going = ResumeRequest { user_present: true, ..ResumeRequest::default() };
@@ -157,7 +157,7 @@ async fn who_gives_up_waiting_for_a_run_to_be_taken_up_leaves_it_with_a_driver()
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn with_files_a_run_goes_back_to_before_all_branches() {
     let (stage, run, step) = record_branches(wait_for_all()).await;
-    let snapshots = stage.handle.ports().snapshots.clone();
+    let snapshots = stage.ports.snapshots.clone();
     let before = stage.handle.load_record(run.as_str()).unwrap().events;
     let place = stage.handle.find_step(&run, step).unwrap();
     let files = || StepChanges { files: place.files.clone(), ..StepChanges::default() };

@@ -111,13 +111,13 @@ impl Scene {
     }
 
     fn with_fault(&self, fault: Fault) -> Faulty {
-        let inner = self.stage.handle.ports().snapshots.clone();
+        let inner = self.stage.ports.snapshots.clone();
         Faulty { inner, project: self.stage.project(), fault, before_restore: Box::new(|| ()) }
     }
 
     /// The same runtime with files that cannot come back.
     fn runtime_with_broken_files(&self) -> RuntimeHandle {
-        let ports = self.stage.handle.ports().clone();
+        let ports = self.stage.ports.clone();
         let ports = RuntimePorts { snapshots: Arc::new(self.with_fault(Fault::Early)), ..ports };
         self.stage.handle.with_replaced_ports(ports, RuntimeOptions::default())
     }
@@ -161,7 +161,7 @@ async fn files_that_do_not_come_back_leave_everything_as_it_was() {
     handle.fork(run, 3, StepChanges { program: Some(nothing), ..scene.changes(3) }, &midway).unwrap_err();
     assert_eq!((scene.all_runs(), scene.stage.tree()), (before, tree));
     assert_eq!(scene.status(run), RunStatus::Completed);
-    handle.rewind(run, 3, scene.changes(3), &*handle.ports().snapshots).unwrap();
+    handle.rewind(run, 3, scene.changes(3), &*scene.stage.ports.snapshots).unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -229,11 +229,11 @@ async fn an_undo_that_stopped_midway_is_known() {
         assert_eq!(scene.status(&run), RunStatus::Completed);
         let refused = handle.fork(&run, 2, StepChanges::default(), &scene.with_fault(fault)).unwrap_err();
         assert!(refused.hint.unwrap().contains(&format!("runs undo {run}")));
-        handle.undo(&run, &first, &*handle.ports().snapshots).unwrap();
+        handle.undo(&run, &first, &*scene.stage.ports.snapshots).unwrap();
         assert_eq!((scene.status(&run), &scene.stage.tree()), (RunStatus::Completed, &tree));
         // it can still go back with all its files, which settles it as well
         handle.undo(&run, &first, &scene.with_fault(Fault::Early)).unwrap_err();
-        handle.rewind(&run, 3, scene.changes(3), &*handle.ports().snapshots).unwrap();
+        handle.rewind(&run, 3, scene.changes(3), &*scene.stage.ports.snapshots).unwrap();
         scene.assert_continues(&run).await;
     }
 }
@@ -242,7 +242,7 @@ async fn an_undo_that_stopped_midway_is_known() {
 async fn a_run_that_went_on_meanwhile_is_left_alone() {
     let scene = Scene::new().await;
     let (handle, run) = (scene.stage.handle.clone(), scene.original.run.clone());
-    handle.rewind(&run, 4, scene.changes(4), &*handle.ports().snapshots).unwrap();
+    handle.rewind(&run, 4, scene.changes(4), &*scene.stage.ports.snapshots).unwrap();
     let tree = scene.stage.tree();
     // somebody gives the run up while the present is stored
     let (other, given_up) = (handle.clone(), run.clone());

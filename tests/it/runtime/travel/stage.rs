@@ -38,6 +38,8 @@ const SHARED: &str = include_str!("../../../data/conformance/shared.json");
 pub struct Stage {
     directory: tempfile::TempDir,
     pub handle: RuntimeHandle,
+    /// What `handle` was made of.
+    pub ports: RuntimePorts,
     events: EventReceiver,
     model: Arc<Model>,
     pub model_requests: Shown,
@@ -113,11 +115,12 @@ impl Stage {
             ids: Arc::new(SystemIds),
         };
         let options = RuntimeOptions { project: project.display().to_string(), ..RuntimeOptions::default() };
-        let handle = RuntimeHandle::new(ports, options);
+        let handle = RuntimeHandle::new(ports.clone(), options);
         let events = handle.subscribe(false);
         Self {
             directory,
             handle,
+            ports,
             events,
             model,
             model_requests: models_saw,
