@@ -68,9 +68,7 @@ pub(super) fn is_untouched(path: &Path) -> bool {
 
 /// The note of a replacement that is under way: see `salvage::replace`.
 pub(super) fn replacement_note_path(path: &Path) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push("-replacing");
-    PathBuf::from(name)
+    wal_sync::with_suffix(path, "-replacing")
 }
 
 /// Whether a replacement of this history was cut off.

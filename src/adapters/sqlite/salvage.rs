@@ -10,8 +10,7 @@ mod indexes;
 mod rebuild;
 mod replace;
 
-use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use rusqlite::Connection;
 
@@ -43,7 +42,7 @@ pub struct SalvageReport {
 /// Another process has `path` open, there is nothing at `path`, it is sound but not ours, something is at `to`, a file
 /// cannot be read or written, or the new file did not turn out sound. Then nothing is left at `to`.
 pub fn salvage_store(path: &Path, to: &Path) -> Result<SalvageReport, StoreError> {
-    ensure_unused(path)?;
+    file_holders::ensure_unused(path)?;
     open::refuse_unfinished(path)?;
     if open::is_absent(path) && wal_sync::log_bytes(path) == 0 {
         return Err(StoreError {
@@ -61,7 +60,7 @@ pub fn salvage_store(path: &Path, to: &Path) -> Result<SalvageReport, StoreError
     let damaged = copy.open_history(path)?;
     let saved = fill_new_store(to, |connection| rebuild::write_rescued(connection, &damaged));
     if saved.is_err() {
-        for file in [to.to_owned(), wal_sync::wal_path(to), with_suffix(to, "-shm")] {
+        for file in [to.to_owned(), wal_sync::wal_path(to), wal_sync::with_suffix(to, "-shm")] {
             // best effort: the first error is the one to tell
             let _ = std::fs::remove_file(file);
         }
@@ -96,23 +95,4 @@ fn fill_new_store(
     }
     connection.close().map_err(|(_, error)| told(error))?;
     Ok(saved)
-}
-
-/// Refuses while another process could still write.
-fn ensure_unused(path: &Path) -> Result<(), StoreError> {
-    let holders = file_holders::processes_using(path);
-    if holders.is_empty() {
-        return Ok(());
-    }
-    let list = holders.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
-    Err(StoreError {
-        message: format!("process {list} has the run history {} open", path.display()),
-        hint: Some("nothing was changed; end that synthdev first".to_owned()),
-    })
-}
-
-fn with_suffix(path: &Path, ending: &str) -> PathBuf {
-    let mut name = OsString::from(path);
-    name.push(ending);
-    PathBuf::from(name)
 }

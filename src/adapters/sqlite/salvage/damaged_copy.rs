@@ -8,7 +8,7 @@ use rusqlite::types::Value;
 use rusqlite::{Connection, params_from_iter};
 
 use super::damaged_history::{DamagedHistory, TABLES, read_values};
-use super::{ensure_unused, with_suffix};
+use super::file_holders::ensure_unused;
 use crate::file_io;
 use crate::sqlite::{open, schema, store_errors, wal_sync};
 use synthdev_ports::run_store::StoreError;
@@ -33,7 +33,7 @@ impl DamagedCopy {
     /// # Errors
     /// The file cannot be read, or there is no room for a copy.
     pub(super) fn make(path: &Path) -> Result<Self, StoreError> {
-        let directory = with_suffix(path, "-salvage-copy");
+        let directory = wal_sync::with_suffix(path, "-salvage-copy");
         let copy = directory.join("runs.sqlite");
         ensure_unused(&copy)?;
         remove_directory(&directory)

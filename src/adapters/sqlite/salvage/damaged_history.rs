@@ -12,51 +12,12 @@ use crate::sqlite::blob;
 /// Without these there is no history.
 pub(super) const TABLES: [&str; 4] = ["runs", "progress", "rows", "blobs"];
 
-const RUN: &[&str] = &[
-    "key",
-    "id",
-    "workflow",
-    "definition_hash",
-    "input",
-    "project",
-    "started",
-    "spec",
-    "origin_run",
-    "origin_kind",
-    "origin_step",
-    "worktree",
-];
-const PROGRESS: &[&str] = &[
-    "run",
-    "claim",
-    "status",
-    "pid",
-    "process",
-    "updated",
-    "prompt",
-    "completion",
-    "cached",
-    "reasoning",
-    "cost_usd",
-    "snapshot",
-    "path",
-    "pauses",
-    "error",
-    "output",
-];
-const JOURNAL_ROW: &[&str] = &["run", "seq", "kind", "at", "call", "body", "blob", "length", "digest"];
-const TOKEN: &[&str] = &[
-    "hash",
-    "run",
-    "call",
-    "definition_hash",
-    "created",
-    "expires",
-    "tries",
-    "used",
-    "results_hash",
-    "answer",
-];
+const RUN: &str =
+    "key id workflow definition_hash input project started spec origin_run origin_kind origin_step worktree";
+const PROGRESS: &str = "run claim status pid process updated prompt completion cached reasoning cost_usd \
+                        snapshot path pauses error output";
+const JOURNAL_ROW: &str = "run seq kind at call body blob length digest";
+const TOKEN: &str = "hash run call definition_hash created expires tries used results_hash answer";
 
 /// A history of any version; what cannot be read of it is absent.
 pub(super) struct DamagedHistory {
@@ -237,8 +198,9 @@ pub(super) fn read_values(row: &Row<'_>) -> rusqlite::Result<Vec<Value>> {
 }
 
 /// A file of an older version lacks some columns.
-fn select(connection: &Connection, table: &str, columns: &[&str], condition: &str) -> String {
-    let there = |column: &&str| connection.prepare(&format!("SELECT {column} FROM {table}")).is_ok();
-    let list: Vec<&str> = columns.iter().map(|column| if there(column) { column } else { "NULL" }).collect();
+fn select(connection: &Connection, table: &str, columns: &str, condition: &str) -> String {
+    let there = |column: &str| connection.prepare(&format!("SELECT {column} FROM {table}")).is_ok();
+    let list: Vec<&str> =
+        columns.split(' ').map(|column| if there(column) { column } else { "NULL" }).collect();
     format!("SELECT {} FROM {table} WHERE {condition}", list.join(", "))
 }
