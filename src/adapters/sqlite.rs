@@ -20,7 +20,6 @@ pub mod salvage;
 mod schema;
 mod search;
 mod store_errors;
-mod wal_check;
 mod wal_sync;
 mod write;
 mod write_refusal;

@@ -9,7 +9,7 @@ use serde_json::json;
 use super::bootstrap;
 use super::cli_context::CliContext;
 use super::read_only::store_error;
-use synthdev_adapters::sqlite::salvage;
+use synthdev_adapters::sqlite::salvage::{self, SalvageReport};
 use synthdev_adapters::system_clock::SystemClock;
 use synthdev_cli::output::{TerminalSafeWriter, safe_name};
 use synthdev_cli::{exit, json_output};
@@ -25,7 +25,6 @@ pub(super) fn run_salvage_command(world: &CliContext, replace: bool, json: bool)
     }
     let (fresh, kept) = free_names(&history);
     let saved = salvage::salvage_store(&history, &fresh).map_err(store_error)?;
-    let whole = saved.lost_items.is_empty() && !replace;
     let code = if saved.lost_items.is_empty() { exit::COMPLETED } else { exit::FAILED };
     let mut away = None;
     if replace {
@@ -36,7 +35,8 @@ pub(super) fn run_salvage_command(world: &CliContext, replace: bool, json: bool)
     if json {
         let file = if away.is_some() { &history } else { &fresh };
         let told = json!({
-            "runs": saved.runs, "rows": saved.rows, "lost": saved.lost_items, "file": file, "damaged": away,
+            "runs": saved.runs, "rows": saved.rows, "lost": saved.lost_items, "damage": saved.damage, "file": file,
+            "damaged": away,
         });
         json_output::write_pretty_json(&told, &mut out)?;
         return Ok(code);
@@ -44,6 +44,35 @@ pub(super) fn run_salvage_command(world: &CliContext, replace: bool, json: bool)
     let mut out = TerminalSafeWriter(&mut out);
     let file = display_path(if away.is_some() { &history } else { &fresh });
     writeln!(out, "saved {} and {} in {file}", count_of(saved.runs, "run"), count_of(saved.rows, "row"))?;
+    list_losses(&saved, &mut out)?;
+    match &away {
+        Some(away) => writeln!(out, "the damaged history is kept as {}", display_path(away))?,
+        None if saved.lost_items.is_empty() && saved.damage.is_empty() => {
+            writeln!(out, "nothing was lost; {} was left as it is", display_path(&history))?
+        }
+        None => writeln!(out, "the damaged history {} was left as it is", display_path(&history))?,
+    }
+    if saved.runs == 0 && code == exit::FAILED {
+        let place = display_path(&history);
+        writeln!(
+            out,
+            "no run could be read: if you kept a copy of the history, put it in the place of {place}"
+        )?;
+    }
+    if !replace {
+        writeln!(out, "to use what was saved: synthdev runs salvage --replace")?;
+    }
+    Ok(code)
+}
+
+fn list_losses(saved: &SalvageReport, out: &mut impl Write) -> Result<()> {
+    if let Some(first) = saved.damage.first() {
+        let more = match saved.damage.len() - 1 {
+            0 => String::new(),
+            more => format!(" (and {more} more, shown by --json)"),
+        };
+        writeln!(out, "SQLite says: {}{more}", safe_name(first))?;
+    }
     if !saved.lost_items.is_empty() {
         writeln!(out, "lost:")?;
     }
@@ -53,15 +82,7 @@ pub(super) fn run_salvage_command(world: &CliContext, replace: bool, json: bool)
     if saved.lost_items.len() > SHOWN {
         writeln!(out, "  and {} more (--json shows all)", saved.lost_items.len() - SHOWN)?;
     }
-    match away {
-        Some(away) => writeln!(out, "the damaged history is kept as {}", display_path(&away))?,
-        None if whole => writeln!(out, "nothing was lost; {} was left as it is", display_path(&history))?,
-        None => writeln!(out, "the damaged history was left as it is")?,
-    }
-    if !replace {
-        writeln!(out, "to use what was saved: synthdev runs salvage --replace")?;
-    }
-    Ok(code)
+    Ok(())
 }
 
 /// What was cut off before had told already what was lost.

@@ -12,7 +12,7 @@ use std::time::Duration;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
-use super::{schema, store_errors, wal_check, wal_sync};
+use super::{schema, store_errors, wal_sync};
 use crate::file_io;
 use synthdev_ports::run_store::StoreError;
 
@@ -56,6 +56,11 @@ pub(super) fn is_absent(path: &Path) -> bool {
     std::fs::symlink_metadata(path).is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound)
 }
 
+/// Whether SQLite would take what is at the place for a new file.
+pub(super) fn is_too_short(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|known| known.len() < SHORTEST)
+}
+
 /// Neither the file, nor a log that was left without it, nor the pieces of a replacement that was cut off.
 pub(super) fn is_untouched(path: &Path) -> bool {
     is_absent(path) && wal_sync::log_bytes(path) == 0 && !is_unfinished(path)
@@ -63,9 +68,7 @@ pub(super) fn is_untouched(path: &Path) -> bool {
 
 /// The note of a replacement that is under way: see `salvage::replace`.
 pub(super) fn replacement_note_path(path: &Path) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push("-replacing");
-    PathBuf::from(name)
+    wal_sync::with_suffix(path, "-replacing")
 }
 
 /// Whether a replacement of this history was cut off.
@@ -94,8 +97,7 @@ pub(super) fn open_store(path: &Path) -> Result<Connection, OpenStoreError> {
     if is_absent(path) {
         refuse_lone_log(path, "is missing")?;
         create_store(path)?;
-    } else if std::fs::metadata(path).is_ok_and(|known| known.len() < SHORTEST) {
-        // SQLite would take it for a new one
+    } else if is_too_short(path) {
         refuse_lone_log(path, "is empty")?;
         return Err(store_errors::damaged_error(path, "it is empty").into());
     }
@@ -107,12 +109,6 @@ pub(super) fn open_store(path: &Path) -> Result<Connection, OpenStoreError> {
     if is_new(&connection, path)? {
         enter_wal(&connection).map_err(told)?;
         schema::migrate_schema(&mut connection).map_err(told)?;
-    }
-    let damage = wal_check::find_wal_damage(path, &connection);
-    if let Some(what) =
-        damage.map_err(|error| store_errors::io_error(&wal_sync::wal_path(path), "read", &error))?
-    {
-        return Err(store_errors::damaged_error(path, what).into());
     }
     configure_connection(&connection).map_err(told)?;
     set_keep_wal(&connection, false);
@@ -203,32 +199,39 @@ fn refuse_lone_log(path: &Path, what: &str) -> Result<(), StoreError> {
 
 /// Checks before any change: a foreign or newer file stays as it is.
 fn is_new(connection: &Connection, path: &Path) -> Result<bool, OpenStoreError> {
-    let (version, application, tables) =
-        read_file_marks(connection).map_err(|error| refused_error(path, &error))?;
+    let marks = read_file_marks(connection).map_err(|error| refused_error(path, &error))?;
+    Ok(judge_marks(path, marks)?)
+}
+
+/// Whether the file needs tables; an error if it is foreign or newer.
+pub(super) fn judge_marks(
+    path: &Path,
+    (version, application, tables): (i32, i32, i64),
+) -> Result<bool, StoreError> {
     let file = path.display();
     if version == 0 && application == 0 && tables == 0 {
         return Ok(true);
     }
     if application != schema::APPLICATION_ID {
-        return Err(OpenStoreError::from(StoreError {
+        return Err(StoreError {
             message: format!("{file} is a database of another program, not a run history"),
             hint: Some("it was left as it is; move it away or choose another data directory".to_owned()),
-        }));
+        });
     }
     if version > schema::VERSION {
-        return Err(OpenStoreError::from(StoreError {
+        return Err(StoreError {
             message: format!(
                 "the run history {file} has version {version}; this program knows versions up to {}",
                 schema::VERSION
             ),
             hint: Some("it was written by a newer synthdev: update this one".to_owned()),
-        }));
+        });
     }
     Ok(version < schema::VERSION)
 }
 
 /// Version, application and number of tables, all of one moment: another process may be making them.
-fn read_file_marks(connection: &Connection) -> rusqlite::Result<(i32, i32, i64)> {
+pub(super) fn read_file_marks(connection: &Connection) -> rusqlite::Result<(i32, i32, i64)> {
     let moment = connection.unchecked_transaction()?;
     let tables = moment.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
     let version = schema::read_pragma(&moment, "user_version")?;

@@ -1,20 +1,16 @@
 //! Saves what can be read of a damaged history into a new one beside it.
 //!
-//! The damaged file is read as bytes, page by page: neither its header, its tables' names nor the upper parts of its
-//! trees have to be whole. It is never written to and never deleted; taking its place means that it is renamed
-//! (`replace`).
+//! SQLite reads a copy of the damaged file (`damaged_copy`) row by row (`damaged_history`). The file itself is never
+//! written to and never deleted; taking its place means that it is renamed (`replace`).
 
+mod damaged_copy;
+mod damaged_history;
 mod file_holders;
 mod indexes;
-mod pages;
 mod rebuild;
-mod record_format;
 mod replace;
-mod salvaged_rows;
-pub(super) mod wal;
 
-use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use rusqlite::Connection;
 
@@ -23,29 +19,30 @@ use synthdev_ports::run_store::StoreError;
 
 pub use replace::{finish_replacement, replace_store};
 
-use pages::DatabasePages;
+use damaged_copy::DamagedCopy;
 use rebuild::RescueTotals;
-use salvaged_rows::SalvagedRows;
 
 /// What could be saved.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SalvageReport {
     pub runs: u64,
     pub rows: u64,
-    /// What could not, a line each; empty if the history is whole.
+    /// What SQLite finds wrong with the damaged file, a line each. Not all of it need cost something.
+    pub damage: Vec<String>,
+    /// What could not be saved, a line each; empty if nothing is lost.
     pub lost_items: Vec<String>,
 }
 
 /// Copies every run that can be read from `path` to a new history at `to`, and checks the new one. Of a run whose
 /// journal has a hole only the rows before it are kept, and it counts as interrupted. The search index is made anew by
-/// the first search. No store of this process may be open on `path`: reading the file by another way than SQLite's
+/// the first search. No store of this process may be open on `path`: copying the file by another way than SQLite's
 /// would drop the locks that it holds.
 ///
 /// # Errors
-/// Another process has `path` open, there is nothing at `path`, something is at `to`, a file cannot be read or
-/// written, or the new file did not turn out sound. Then nothing is left at `to`.
+/// Another process has `path` open, there is nothing at `path`, it is sound but not ours, something is at `to`, a file
+/// cannot be read or written, or the new file did not turn out sound. Then nothing is left at `to`.
 pub fn salvage_store(path: &Path, to: &Path) -> Result<SalvageReport, StoreError> {
-    ensure_unused(path)?;
+    file_holders::ensure_unused(path)?;
     open::refuse_unfinished(path)?;
     if open::is_absent(path) && wal_sync::log_bytes(path) == 0 {
         return Err(StoreError {
@@ -59,17 +56,18 @@ pub fn salvage_store(path: &Path, to: &Path) -> Result<SalvageReport, StoreError
             hint: Some("nothing is overwritten: move it away".to_owned()),
         });
     }
-    let pages = DatabasePages::open(path).map_err(|error| store_errors::io_error(path, "read", &error))?;
-    let found = SalvagedRows::scan_pages(&pages);
-    let saved = fill_new_store(to, |connection| rebuild::write_rescued(connection, &pages, found));
+    let mut copy = DamagedCopy::make(path)?;
+    let damaged = copy.open_history(path)?;
+    let saved = fill_new_store(to, |connection| rebuild::write_rescued(connection, &damaged));
     if saved.is_err() {
-        for file in [to.to_owned(), wal_sync::wal_path(to), with_suffix(to, "-shm")] {
+        for file in [to.to_owned(), wal_sync::wal_path(to), wal_sync::with_suffix(to, "-shm")] {
             // best effort: the first error is the one to tell
             let _ = std::fs::remove_file(file);
         }
     }
-    let RescueTotals { runs, rows, lost_items: lost } = saved?;
-    Ok(SalvageReport { runs, rows, lost_items: lost })
+    let RescueTotals { runs, rows, lost_items } = saved?;
+    let (damage, notes) = (std::mem::take(&mut copy.damage), std::mem::take(&mut copy.notes));
+    Ok(SalvageReport { runs, rows, damage, lost_items: [notes, lost_items].concat() })
 }
 
 fn fill_new_store(
@@ -97,23 +95,4 @@ fn fill_new_store(
     }
     connection.close().map_err(|(_, error)| told(error))?;
     Ok(saved)
-}
-
-/// Refuses while another process could still write.
-fn ensure_unused(path: &Path) -> Result<(), StoreError> {
-    let holders = file_holders::processes_using(path);
-    if holders.is_empty() {
-        return Ok(());
-    }
-    let list = holders.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
-    Err(StoreError {
-        message: format!("process {list} has the run history {} open", path.display()),
-        hint: Some("nothing was changed; end that synthdev first".to_owned()),
-    })
-}
-
-fn with_suffix(path: &Path, ending: &str) -> PathBuf {
-    let mut name = OsString::from(path);
-    name.push(ending);
-    PathBuf::from(name)
 }

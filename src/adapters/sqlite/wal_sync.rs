@@ -56,7 +56,12 @@ fn sync_directory_once(database: &Path, done: &AtomicBool) -> Result<(), StoreEr
 }
 
 pub(super) fn wal_path(path: &Path) -> PathBuf {
+    with_suffix(path, "-wal")
+}
+
+/// The name of a file that belongs to a database.
+pub(super) fn with_suffix(path: &Path, ending: &str) -> PathBuf {
     let mut name = OsString::from(path);
-    name.push("-wal");
+    name.push(ending);
     PathBuf::from(name)
 }

@@ -68,7 +68,9 @@ fn a_damaged_history_is_named_with_what_to_do_and_salvaged() {
         "{}",
         saved.stdout
     );
-    assert!(saved.stdout.contains("the beginning of the file is damaged"), "{}", saved.stdout);
+    for words in ["SQLite says: file is not a database", "the beginning of the file is damaged"] {
+        assert!(saved.stdout.contains(words), "{}", saved.stdout);
+    }
     assert!(fs::read(&path).unwrap() == bytes, "looking changes nothing");
     // in the same second, too
     let twice = world.run_program(&["runs", "salvage", "--json"]).code(1).json();
@@ -92,6 +94,28 @@ fn a_damaged_history_is_named_with_what_to_do_and_salvaged() {
         json!([]),
         "nothing was lost"
     );
+}
+
+#[test]
+fn where_no_run_can_be_read_the_user_hears_what_is_kept_and_what_to_do() {
+    let world = world();
+    let path = history(&world);
+    fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(4096).unwrap();
+    let (bytes, place) = (fs::read(&path).unwrap(), path.to_str().unwrap());
+    let saved = world.run_program(&["runs", "salvage"]).code(1);
+    for words in [
+        "saved 0 runs and 0 rows".to_owned(),
+        "runs of which nothing can be read any more".to_owned(),
+        format!("the damaged history {place} was left as it is"),
+        format!("if you kept a copy of the history, put it in the place of {place}"),
+        "to use what was saved: synthdev runs salvage --replace".to_owned(),
+    ] {
+        assert!(saved.stdout.contains(&words), "{words}: {}", saved.stdout);
+    }
+    let replaced = world.run_program(&["runs", "salvage", "--replace", "--json"]).code(1).json();
+    assert!(fs::read(replaced["damaged"].as_str().unwrap()).unwrap() == bytes, "it is kept");
+    assert_eq!(replaced["damage"][0], "database disk image is malformed");
+    assert_eq!(runs(&world).len(), 0);
 }
 
 #[test]

@@ -2,8 +2,23 @@
 
 use std::path::Path;
 
+use synthdev_ports::run_store::StoreError;
+
+/// Refuses while another process could still write.
+pub(super) fn ensure_unused(path: &Path) -> Result<(), StoreError> {
+    let holders = processes_using(path);
+    if holders.is_empty() {
+        return Ok(());
+    }
+    let list = holders.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
+    Err(StoreError {
+        message: format!("process {list} has the run history {} open", path.display()),
+        hint: Some("nothing was changed; end that synthdev first".to_owned()),
+    })
+}
+
 /// Ids of other processes that have the database or its log open, as far as this user may see them.
-pub(super) fn processes_using(path: &Path) -> Vec<u32> {
+fn processes_using(path: &Path) -> Vec<u32> {
     let Ok(whole) = std::fs::canonicalize(path) else { return Vec::new() };
     let Some(name) = whole.to_str() else { return Vec::new() };
     let Ok(processes) = std::fs::read_dir("/proc") else { return Vec::new() };

@@ -2,17 +2,14 @@
 //!
 //! A run is its inputs in order: of a journal with a hole only the part before the hole is kept.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
-use rusqlite::types::{ToSqlOutput, ValueRef};
-use rusqlite::{Connection, OptionalExtension, ToSql, Transaction, params, params_from_iter};
+use rusqlite::types::Value;
+use rusqlite::{Connection, OptionalExtension, Transaction, params, params_from_iter};
 use serde::de::IgnoredAny;
-use sha2::{Digest, Sha256};
 
+use super::damaged_history::DamagedHistory;
 use super::indexes;
-use super::pages::DatabasePages;
-use super::record_format::SqliteColumnValue;
-use super::salvaged_rows::{self, SalvagedRows};
 use crate::sqlite::process_liveness::ProcessLivenessCache;
 use crate::sqlite::{blob, decode, read};
 use synthdev_domain::journal::{JournalRow, RunStatus};
@@ -27,62 +24,67 @@ pub(super) struct RescueTotals {
 
 /// One run on its way.
 struct RunRescue<'a> {
-    pages: &'a DatabasePages,
-    salvaged: &'a SalvagedRows,
+    damaged: &'a DamagedHistory,
     transaction: &'a Transaction<'a>,
     /// Its key in both files.
     key: i64,
     id: String,
 }
 
-impl ToSql for SqliteColumnValue {
-    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
-        Ok(ToSqlOutput::Borrowed(match self {
-            Self::Null => ValueRef::Null,
-            Self::Integer(number) => ValueRef::Integer(*number),
-            Self::Real(number) => ValueRef::Real(*number),
-            Self::Text(text) => ValueRef::Text(text.as_bytes()),
-            Self::Blob(bytes) => ValueRef::Blob(bytes),
-        }))
-    }
-}
-
 /// # Errors
 /// The new file cannot be written.
 pub(super) fn write_rescued(
     connection: &mut Connection,
-    pages: &DatabasePages,
-    mut found: SalvagedRows,
+    damaged: &DamagedHistory,
 ) -> rusqlite::Result<RescueTotals> {
-    let mut saved = RescueTotals { lost_items: pages.notes.clone(), ..RescueTotals::default() };
-    let pieced = indexes::restore_indexes(pages, &mut found);
-    let found = &found;
-    for (key, fields) in &found.runs {
-        let transaction = connection.transaction()?;
-        let id = text_field(fields, 1).unwrap_or_default().to_owned();
-        let case = RunRescue { pages, salvaged: found, transaction: &transaction, key: *key, id };
-        if case.insert_run(fields, &mut saved)? {
-            if pieced.contains(key) {
-                case.note_loss(&mut saved, "its input as lists show it, where it came from, and where it worked: it cannot be resumed");
-            }
-            case.insert_rows(&mut saved)?;
-            saved.runs += 1;
-        }
-        transaction.commit()?;
+    let mut saved = RescueTotals::default();
+    let (keys, complete) = damaged.run_keys();
+    if !complete {
+        saved.lost_items.push("runs of which nothing can be read any more, if there are any".to_owned());
     }
-    saved.lost_items.extend(runs_without_header(found));
+    let mut missing = BTreeSet::new();
+    for key in keys {
+        match damaged.run(key) {
+            Some(columns) => rescue_run(connection, damaged, (key, &columns), false, &mut saved)?,
+            None => {
+                missing.insert(key);
+            }
+        }
+    }
+    for (key, columns) in indexes::piece_together(damaged, &missing) {
+        missing.remove(&key);
+        rescue_run(connection, damaged, (key, &columns), true, &mut saved)?;
+    }
+    saved.lost_items.extend(missing.into_iter().map(|key| {
+        let (rows, _) = damaged.rows_behind(key, 0);
+        format!("a run whose beginning cannot be read (number {key}), with {rows} rows")
+    }));
     connection
         .execute_batch("UPDATE counters SET runs = (SELECT coalesce(max(key), 0) FROM runs), claims = 0")?;
     Ok(saved)
 }
 
-/// The salvaged parts of runs without a header.
-fn runs_without_header(found: &SalvagedRows) -> Vec<String> {
-    let mut rows: BTreeMap<i64, u64> = found.progress.keys().map(|key| (*key, 0)).collect();
-    found.rows.keys().for_each(|(key, _)| *rows.entry(*key).or_default() += 1);
-    rows.retain(|key, _| !found.runs.contains_key(key));
-    let line = |(key, rows)| format!("a run whose beginning cannot be read (number {key}), with {rows} rows");
-    rows.into_iter().map(line).collect()
+/// A run by its key and columns; `pieced` if they come from indexes.
+fn rescue_run(
+    connection: &mut Connection,
+    damaged: &DamagedHistory,
+    (key, columns): (i64, &[Value]),
+    pieced: bool,
+    saved: &mut RescueTotals,
+) -> rusqlite::Result<()> {
+    let transaction = connection.transaction()?;
+    let id = text_column(columns, 1).to_owned();
+    let case = RunRescue { damaged, transaction: &transaction, key, id };
+    if case.insert_run(columns, saved)? {
+        if pieced {
+            let what =
+                "its input as lists show it, where it came from, and where it worked: it cannot be resumed";
+            case.note_loss(saved, what);
+        }
+        case.insert_rows(saved)?;
+        saved.runs += 1;
+    }
+    transaction.commit()
 }
 
 impl RunRescue<'_> {
@@ -91,8 +93,8 @@ impl RunRescue<'_> {
     }
 
     /// The run and its progress; `false` if it makes no sense at all.
-    fn insert_run(&self, fields: &[SqliteColumnValue], saved: &mut RescueTotals) -> rusqlite::Result<bool> {
-        let spec = match self.stored_text(text_field(fields, 7).unwrap_or_default()) {
+    fn insert_run(&self, columns: &[Value], saved: &mut RescueTotals) -> rusqlite::Result<bool> {
+        let spec = match self.damaged.text(text_column(columns, 7)) {
             Some(spec) => spec,
             None => {
                 self.note_loss(saved, "its definition: it can be found and searched, not shown or resumed");
@@ -100,18 +102,18 @@ impl RunRescue<'_> {
             }
         };
         let spec = blob::store_text(self.transaction, &spec)?;
-        let mut columns = fields.to_vec();
-        columns.resize(12, SqliteColumnValue::Null);
-        columns[0] = SqliteColumnValue::Integer(self.key);
-        columns[7] = SqliteColumnValue::Text(spec);
-        // a second run of the same id is from an unused page
+        let started = integer_column(columns, 6);
+        let mut columns = columns.to_vec();
+        columns[0] = Value::Integer(self.key);
+        columns[7] = Value::Text(spec);
         let put = "INSERT OR IGNORE INTO runs VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12)";
         if self.transaction.execute(put, params_from_iter(&columns))? == 0 {
+            self.note_loss(saved, "all of it: its values make no sense");
             return Ok(false);
         }
         if !self.insert_progress()? {
             self.note_loss(saved, "how far it had come; its rows tell it");
-            self.insert_neutral_progress(text_time(fields))?;
+            self.insert_neutral_progress(started)?;
         }
         if !self.is_readable()? {
             // a run with a worktree keeps that fact, so that it does not continue in the project's files
@@ -130,11 +132,9 @@ impl RunRescue<'_> {
     }
 
     fn insert_progress(&self) -> rusqlite::Result<bool> {
-        let Some(fields) = self.salvaged.progress.get(&self.key) else { return Ok(false) };
-        let mut columns = fields.clone();
-        columns[0] = SqliteColumnValue::Integer(self.key);
+        let Some(mut columns) = self.damaged.progress(self.key) else { return Ok(false) };
         // the run has no driver
-        columns[1] = SqliteColumnValue::Integer(0);
+        columns[1] = Value::Integer(0);
         let put =
             "INSERT OR IGNORE INTO progress VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16)";
         if self.transaction.execute(put, params_from_iter(&columns))? > 0 && self.is_readable()? {
@@ -161,7 +161,6 @@ impl RunRescue<'_> {
 
     /// The rows before the first hole.
     fn insert_rows(&self, saved: &mut RescueTotals) -> rusqlite::Result<()> {
-        let there = self.salvaged.rows.range((self.key, 0)..(self.key + 1, 0)).count();
         let (mut kept, mut newest) = (0, i64::MIN);
         for seq in 1.. {
             let Some(row) = self.insert_row(seq)? else { break };
@@ -169,11 +168,9 @@ impl RunRescue<'_> {
             kept = seq;
         }
         saved.rows += kept.unsigned_abs();
-        let last = self.salvaged.rows.range((self.key, 0)..(self.key + 1, 0)).next_back();
-        let last = last.map_or(0, |((_, seq), _)| *seq);
+        let (read, last) = self.damaged.rows_behind(self.key, kept);
         let reached = self.last_updated()?;
         if last > kept {
-            let read = there.saturating_sub(usize::try_from(kept).unwrap_or(0));
             let more = if read == 0 {
                 String::new()
             } else {
@@ -191,15 +188,15 @@ impl RunRescue<'_> {
 
     /// Puts a row into the new file; `None` if it is not there or makes no sense.
     fn insert_row(&self, seq: i64) -> rusqlite::Result<Option<JournalRow>> {
-        let spot = self.salvaged.rows.get(&(self.key, seq));
-        let Some(mut columns) = spot.and_then(|spot| salvaged_rows::read_cell(self.pages, *spot)) else {
-            return Ok(None);
+        let Some(mut columns) = self.damaged.journal_row(self.key, seq) else { return Ok(None) };
+        columns[6] = match &columns[6] {
+            Value::Null => Value::Null,
+            Value::Text(hash) => match self.damaged.text(hash) {
+                Some(long) => Value::Text(blob::store_text(self.transaction, &long)?),
+                None => return Ok(None),
+            },
+            _ => return Ok(None),
         };
-        columns.resize(9, SqliteColumnValue::Null);
-        if let SqliteColumnValue::Text(hash) = &columns[6] {
-            let Some(long) = self.stored_text(hash) else { return Ok(None) };
-            columns[6] = SqliteColumnValue::Text(blob::store_text(self.transaction, &long)?);
-        }
         let mut put = self
             .transaction
             .prepare_cached("INSERT OR IGNORE INTO rows VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9)")?;
@@ -214,13 +211,6 @@ impl RunRescue<'_> {
             self.transaction.execute("DELETE FROM rows WHERE run = ?1 AND seq = ?2", [self.key, seq])?;
         }
         Ok(row)
-    }
-
-    /// A text that is stored by its hash, if it is still what it was.
-    fn stored_text(&self, hash: &str) -> Option<String> {
-        let fields = salvaged_rows::read_cell(self.pages, *self.salvaged.blobs.get(hash)?)?;
-        let Some(SqliteColumnValue::Blob(bytes)) = fields.into_iter().nth(1) else { return None };
-        (blob::to_hex(&Sha256::digest(&bytes)) == hash).then(|| String::from_utf8(bytes).ok())?
     }
 
     fn last_updated(&self) -> rusqlite::Result<i64> {
@@ -246,26 +236,23 @@ impl RunRescue<'_> {
 
     fn insert_tokens(&self) -> rusqlite::Result<()> {
         let put = "INSERT OR IGNORE INTO tokens VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10)";
-        for token in
-            self.salvaged.tokens.iter().filter(|token| token[1] == SqliteColumnValue::Integer(self.key))
-        {
+        for token in self.damaged.tokens(self.key) {
             self.transaction.execute(put, params_from_iter(token))?;
         }
         Ok(())
     }
 }
 
-fn text_field(fields: &[SqliteColumnValue], at: usize) -> Option<&str> {
-    match fields.get(at) {
-        Some(SqliteColumnValue::Text(text)) => Some(text),
-        _ => None,
+fn text_column(columns: &[Value], at: usize) -> &str {
+    match columns.get(at) {
+        Some(Value::Text(text)) => text,
+        _ => "",
     }
 }
 
-/// When the run began.
-fn text_time(fields: &[SqliteColumnValue]) -> i64 {
-    match fields.get(6) {
-        Some(SqliteColumnValue::Integer(at)) => *at,
+fn integer_column(columns: &[Value], at: usize) -> i64 {
+    match columns.get(at) {
+        Some(Value::Integer(number)) => *number,
         _ => 0,
     }
 }

@@ -11,9 +11,10 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::{ensure_unused, with_suffix};
+use super::file_holders::ensure_unused;
 use crate::sqlite::open::{self, is_unfinished, refuse_unfinished, replacement_note_path};
-use crate::sqlite::{store_errors, wal_sync};
+use crate::sqlite::store_errors;
+use crate::sqlite::wal_sync::{self, with_suffix};
 use synthdev_ports::run_store::StoreError;
 
 /// A note is two paths.
