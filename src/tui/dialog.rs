@@ -1,5 +1,6 @@
 //! Questions for the user: one key answers most, some want a text. They queue; the first is on screen.
 
+mod pause_questions;
 mod sandbox_questions;
 
 use serde_json::{Value, json};
@@ -14,7 +15,6 @@ use synthdev_domain::question_text::{
 };
 use synthdev_domain::terminal_safe::{escape_invisible_name, escape_name};
 use synthdev_domain::tool::{ASKED_BY, ToolPreview, ToolRisk};
-use synthdev_domain::workflow::{PauseKind, plain_text};
 use synthdev_engine::effect::UserQuestion;
 
 #[derive(Clone, PartialEq, Debug)]
@@ -101,15 +101,6 @@ pub struct AskedToolCall<'a> {
     pub preview: Option<&'a ToolPreview>,
 }
 
-/// The answer that a state wants.
-struct WantedAnswer<'a> {
-    kind: PauseKind,
-    choices: &'a [String],
-    outputs: &'a [String],
-    default: Option<&'a Value>,
-    schema: Option<&'a Value>,
-}
-
 impl QuestionDialog {
     fn new(kind: DialogKind, title: String, body: &str) -> Self {
         Self::from_lines(kind, title, program_lines(body))
@@ -164,31 +155,7 @@ impl QuestionDialog {
                 };
                 Some(Self::new(go_on(keys, !chat), title, text))
             }
-            UserQuestion::Pause {
-                state,
-                kind,
-                message,
-                choices,
-                required_outputs,
-                default,
-                until,
-                problem,
-                schema,
-            } => {
-                let wanted = WantedAnswer {
-                    kind: *kind,
-                    choices,
-                    outputs: required_outputs,
-                    default: default.as_deref(),
-                    schema: schema.as_deref(),
-                };
-                let (kind, wanted) = answer_kind(run, call, wanted);
-                let title = format!("{}: {}", one_line(state), wanted);
-                let mut dialog = Self::from_lines(kind, title, quoted_lines(message.trim_end()));
-                state.clone_into(&mut dialog.state);
-                (dialog.deadline, dialog.problem) = (*until, problem.as_deref().map(one_line));
-                Some(dialog)
-            }
+            UserQuestion::Pause { .. } => Self::for_pause(run, call, question),
             UserQuestion::Failed { failure } => {
                 let title = format!("{}. Try again?", one_line(&failure.title));
                 let mut body = quoted_lines(failure.detail.trim_end());
@@ -454,52 +421,6 @@ impl AnswerForm {
                 Ok(_) => Err(format!("wanted is {}, not another kind of JSON", answer_template(names))),
                 Err(error) => Err(format!("wanted is {}; this is no JSON: {error}", answer_template(names))),
             },
-        }
-    }
-}
-
-/// What kind of answer a pause wants, and what to call it.
-fn answer_kind(run: RunId, call: CallId, wanted: WantedAnswer<'_>) -> (DialogKind, String) {
-    let WantedAnswer { kind, choices, outputs, default, schema } = wanted;
-    let shown = default.map(|value| format!(" (default: {})", one_line(&plain_text(value))));
-    let shown = shown.unwrap_or_default();
-    let written = |number, outputs: &[String]| AnswerForm {
-        accepts_nothing: false,
-        number,
-        outputs: outputs.to_vec(),
-        fields: (outputs.len() > 1 || !outputs.is_empty() && schema.is_some())
-            .then(|| AnswerFields::from_schema(outputs, schema)),
-        default: default.cloned(),
-        draft: None,
-    };
-    match kind {
-        PauseKind::Approval | PauseKind::Boolean => {
-            let wanted = if kind == PauseKind::Approval { "your approval" } else { "yes or no" };
-            (
-                DialogKind::Decide { run, call, default: default.and_then(Value::as_bool) },
-                format!("{wanted}{shown}"),
-            )
-        }
-        PauseKind::Choice => {
-            let preset = default.and_then(Value::as_str);
-            let selected = choices.iter().position(|choice| Some(choice.as_str()) == preset).unwrap_or(0);
-            (
-                DialogKind::Choose { run, call, choices: choices.to_vec(), selected },
-                format!("your choice{shown}"),
-            )
-        }
-        PauseKind::Text => {
-            (DialogKind::Write { run, call, form: written(false, &[]) }, format!("your answer{shown}"))
-        }
-        PauseKind::Number => {
-            (DialogKind::Write { run, call, form: written(true, &[]) }, format!("a number{shown}"))
-        }
-        PauseKind::Outputs => {
-            let wanted = match outputs {
-                [] => answer_template(outputs),
-                names => names.iter().map(|name| one_line(name)).collect::<Vec<_>>().join(", "),
-            };
-            (DialogKind::Write { run, call, form: written(false, outputs) }, format!("{wanted}{shown}"))
         }
     }
 }

@@ -50,7 +50,7 @@ pub struct FileTime {
 }
 
 impl FileTime {
-    /// No file has it.
+    /// No file has this time, so an entry that carries it is always hashed again.
     pub const NEVER: Self = Self { seconds: i64::MIN, nanos: 0 };
 
     pub fn modified(meta: &Metadata) -> Self {

@@ -13,7 +13,6 @@ use super::snapshot_location::{SnapshotLocation, SnapshotRepository, private_fil
 
 /// Its number grew when blobs of the user's index were first looked for before they were trusted.
 const HEADER: &[u8] = b"synthdev index 2\n";
-/// No file has this time, so an entry that carries it is always hashed again.
 
 /// Entries sorted by path.
 #[derive(Default, PartialEq, Eq, Debug)]
