@@ -6,6 +6,7 @@ pub mod list_server;
 pub mod model_server;
 pub mod requests;
 pub mod stage;
+pub mod temporary;
 pub mod tools;
 pub mod watched_store;
 pub mod wire;

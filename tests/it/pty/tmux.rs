@@ -23,7 +23,7 @@ impl Tmux {
             println!("skipped: there is no tmux here");
             return None;
         }
-        let tmux = Self { home: tempfile::tempdir().unwrap() };
+        let tmux = Self { home: crate::support::temporary::temp_directory() };
         let project = tmux.home.path().join("project");
         fs::create_dir_all(&project).unwrap();
         let command = format!("'{}' {arguments}; echo exit=$?; exec cat", env!("CARGO_BIN_EXE_synthdev"));
