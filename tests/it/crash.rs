@@ -5,7 +5,7 @@
 //! at random times and at every place where an effect begins or ends; what was killed is resumed, and some of that is
 //! killed as well; where the program asks, a person answers who looks at what has really happened.
 //!
-//! `cargo test --test it crash` kills 30 times. `CRASH_POINTS=300` kills at 300 random times and at every boundary,
+//! `cargo test --test it crash` kills 18 times. `CRASH_POINTS=300` kills at 300 random times and at every boundary,
 //! `CRASH_SEED` repeats the times of an earlier run, `CRASH_SECONDS=60` is how long three processes share a store.
 
 mod moment;
@@ -26,7 +26,7 @@ use moment::Moment;
 use session::Session;
 
 /// Kills in the suite's default tier.
-const FEW: usize = 30;
+const FEW: usize = 18;
 /// Runs that are killed at once.
 const WORKERS: usize = 2;
 /// A time that was after the end is halved, so often.

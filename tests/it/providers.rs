@@ -51,7 +51,10 @@ impl Heard {
 
 fn providers(idle: Duration) -> ModelProviders {
     let keys = BTreeMap::from([("main".to_owned(), SecretText::new(KEY))]);
-    ModelProviders::new(keys, ModelTimeouts { idle_timeout: idle, ..ModelTimeouts::default() })
+    // a server that says nothing from the start is borne as long as for a connection, and then as long as in silence
+    let usual = ModelTimeouts::default();
+    let connect_timeout = idle.min(usual.connect_timeout);
+    ModelProviders::new(keys, ModelTimeouts { connect_timeout, idle_timeout: idle, ..usual })
 }
 
 fn patient_providers() -> ModelProviders {

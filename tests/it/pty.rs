@@ -146,7 +146,7 @@ fn leaving_does_not_wait_for_a_terminal_that_says_nothing() {
 
 #[test]
 fn a_workflow_that_is_named_before_the_answer_about_trust_runs_after_it() {
-    let home = std::sync::Arc::new(tempfile::tempdir().unwrap());
+    let home = std::sync::Arc::new(crate::support::temporary::temp_directory());
     let own = home.path().join("project/.synthdev/workflows");
     std::fs::create_dir_all(&own).unwrap();
     let workflow = json!({"workflow_name": "own", "states": [
@@ -341,7 +341,7 @@ fn a_terminal_that_goes_away_ends_it() {
 #[test]
 fn a_terminal_of_another_session_that_goes_away_ends_it() {
     for (mode, prompt) in [("", "message, or / for commands"), ("--linear", "role:coder>")] {
-        let told = tempfile::tempdir().unwrap();
+        let told = crate::support::temporary::temp_directory();
         let code = told.path().join("code");
         let program = env!("CARGO_BIN_EXE_synthdev");
         let inner = format!("{program} {mode}; echo $? >{0}.new; mv {0}.new {0}", code.display());

@@ -67,7 +67,7 @@ impl World {
     }
 
     fn with_store(watched: impl FnOnce(SqliteStore) -> Arc<dyn RunStore>) -> Self {
-        let directory = tempfile::tempdir().unwrap();
+        let directory = crate::support::temporary::temp_directory();
         let (project, data) = (directory.path().join("project"), directory.path().join("data"));
         for path in [&project, &data] {
             std::fs::create_dir_all(path).unwrap();

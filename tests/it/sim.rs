@@ -27,7 +27,7 @@ use synthdev::engine::run_spec::RunSpec;
 use super::support::requests;
 use luck::Luck;
 
-const WORLDS: u64 = 500;
+const WORLDS: u64 = 300;
 const MOST_INPUTS: usize = 250;
 
 #[test]

@@ -28,7 +28,7 @@ struct Place {
 
 impl Place {
     fn new() -> Self {
-        let directory = tempfile::tempdir().unwrap();
+        let directory = crate::support::temporary::temp_directory();
         let path = directory.path().join("data/runs.sqlite");
         Self { _directory: directory, path }
     }

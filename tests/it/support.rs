@@ -7,6 +7,7 @@ pub mod model_server;
 pub mod requests;
 pub mod skip;
 pub mod stage;
+pub mod temporary;
 pub mod tools;
 pub mod watched_store;
 pub mod wire;

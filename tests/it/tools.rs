@@ -29,7 +29,7 @@ impl Project {
     }
 
     fn with_files(files: &[(&str, &str)], adjust: impl FnOnce(&mut ToolSettings)) -> Self {
-        let directory = tempfile::tempdir().unwrap();
+        let directory = crate::support::temporary::temp_directory();
         for (path, text) in files {
             let path = directory.path().join(path);
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();

@@ -33,7 +33,7 @@ impl GitFiles {
 
     /// What tells one state of them from another.
     pub(super) fn current_state(&self) -> GitFilesState {
-        let stamp = |path: &PathBuf| (path.clone(), FileStamp::from_path(path));
+        let stamp = |path: &PathBuf| (path.clone(), GitFileStamp::from_path(path));
         let paths = self.of_project.iter().chain(&self.of_user).chain(&self.directories);
         GitFilesState { stamps: paths.map(stamp).collect(), nested: self.nested.clone() }
     }
@@ -41,26 +41,27 @@ impl GitFiles {
 
 /// The git files that a policy was made from, as they were then.
 pub(super) struct GitFilesState {
-    stamps: Vec<(PathBuf, Option<FileStamp>)>,
+    stamps: Vec<(PathBuf, Option<GitFileStamp>)>,
     nested: BTreeSet<String>,
 }
 
 impl GitFilesState {
     /// Whether a policy that is made now may name other paths. `nested`: the repositories that the index names now.
     pub(super) fn is_outdated(&self, nested: &BTreeSet<String>) -> bool {
-        self.nested != *nested || self.stamps.iter().any(|(path, stamp)| *stamp != FileStamp::from_path(path))
+        self.nested != *nested
+            || self.stamps.iter().any(|(path, stamp)| *stamp != GitFileStamp::from_path(path))
     }
 }
 
 #[derive(PartialEq, Eq)]
-struct FileStamp {
+struct GitFileStamp {
     inode: u64,
     size: u64,
     /// Of a directory when its entries changed, of a file when anything did.
     changed: (i64, i64),
 }
 
-impl FileStamp {
+impl GitFileStamp {
     fn from_path(path: &Path) -> Option<Self> {
         let found = path.symlink_metadata().ok()?;
         let changed = if found.is_dir() {

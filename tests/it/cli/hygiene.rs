@@ -235,9 +235,18 @@ fn check_full(world: &World, ran: &Ran, why: &str) {
 
 const START: [&str; 6] = ["run", "--workflow-file", "talk.json", "--replies", "replies.json", "hello"];
 
+/// Recording is tried for seconds: both are waited for at once.
 #[test]
 #[cfg(target_os = "linux")]
 fn a_full_disk_holds_the_run_until_it_can_be_recorded() {
+    std::thread::scope(|scope| {
+        scope.spawn(check_full_for_a_file);
+        scope.spawn(check_full_file_system);
+    });
+}
+
+#[cfg(target_os = "linux")]
+fn check_full_for_a_file() {
     let world = World::new();
     write_long_workflow(&world);
     let line = "trap '' XFSZ; ulimit -f 400; exec \"$@\"";
@@ -246,9 +255,8 @@ fn a_full_disk_holds_the_run_until_it_can_be_recorded() {
 }
 
 /// On a disk of its own; where none can be made, the limit on files above stands for it.
-#[test]
 #[cfg(target_os = "linux")]
-fn a_full_file_system_holds_the_run_until_it_can_be_recorded() {
+fn check_full_file_system() {
     let world = World::new();
     write_long_workflow(&world);
     fs::create_dir_all(world.data()).unwrap();

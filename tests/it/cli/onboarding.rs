@@ -118,18 +118,27 @@ fn a_server_that_gives_no_list_is_one_clear_line() {
         (page.base_url.as_str(), "not with a list of models"),
         (refusing.base_url.as_str(), "the key was refused"),
     ];
+    let check_models = |world: &World, expected: &str| {
+        let ran = world.run_program(&["models", "--provider", "custom"]).code(1);
+        let told: Vec<&str> = ran.stdout.lines().filter(|line| line.contains(expected)).collect();
+        assert_eq!(told.len(), 1, "{expected}:\n{}", ran.stdout);
+        assert!(told[0].contains("; ") && !ran.stdout.contains(KEY), "with what to do: {}", told[0]);
+    };
+    let check_doctor = |world: &World, expected: &str| {
+        let ran = world.run_program(&["doctor"]).code(1);
+        assert!(ran.stdout.contains(expected) && ran.stdout.contains("→ "), "{}", ran.stdout);
+        assert!(ran.stdout.contains("1 problem"), "{}", ran.stdout);
+    };
     for (url, expected) in rows {
         let mut world = World::new();
         world.set_variable("SYNTHDEV_BASE_URL", url);
         world.set_variable("SYNTHDEV_BASE_MODEL", "m");
         world.set_variable("SYNTHDEV_API_KEY", KEY);
-        let ran = world.run_program(&["models", "--provider", "custom"]).code(1);
-        let told: Vec<&str> = ran.stdout.lines().filter(|line| line.contains(expected)).collect();
-        assert_eq!(told.len(), 1, "{expected}:\n{}", ran.stdout);
-        assert!(told[0].contains("; ") && !ran.stdout.contains(KEY), "with what to do: {}", told[0]);
-        let ran = world.run_program(&["doctor"]).code(1);
-        assert!(ran.stdout.contains(expected) && ran.stdout.contains("→ "), "{}", ran.stdout);
-        assert!(ran.stdout.contains("1 problem"), "{}", ran.stdout);
+        // both wait for a server that is silent
+        std::thread::scope(|scope| {
+            scope.spawn(|| check_models(&world, expected));
+            scope.spawn(|| check_doctor(&world, expected));
+        });
         let offline = world.run_program(&["doctor", "--offline"]).code(0).stdout;
         assert!(offline.contains("not asked"), "{offline}");
     }

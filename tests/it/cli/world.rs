@@ -28,7 +28,7 @@ pub struct Ran {
 impl World {
     /// An empty project that is no git repository.
     pub fn new() -> Self {
-        let dir = Arc::new(tempfile::tempdir().unwrap());
+        let dir = Arc::new(crate::support::temporary::temp_directory());
         for name in ["home", "config/synthdev", "data", "tmp", "project"] {
             fs::create_dir_all(dir.path().join(name)).unwrap();
         }

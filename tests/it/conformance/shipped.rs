@@ -40,7 +40,7 @@ fn shipped_files() -> (Vec<String>, Vec<SourceFile>) {
 #[tokio::test]
 async fn shipped_workflows_go_the_same_way_in_every_protocol() {
     let (workflows, files) = shipped_files();
-    let project = tempfile::tempdir().unwrap();
+    let project = crate::support::temporary::temp_directory();
     let catalog = ConfigCatalog::load(
         config_sources(&Texts { workflows, roles: vec![ROLES.to_owned()], ..Texts::default() }),
         bootstrap::tool_specs(project.path()),

@@ -16,7 +16,7 @@ use super::super::cli::world::{Ran, World, workflow};
 use super::number;
 
 /// Without `CRASH_SECONDS`.
-const SECONDS: u64 = 5;
+const SECONDS: u64 = 3;
 /// What each run says once, and a search looks for.
 const WORD: &str = "zanzibar";
 

@@ -68,9 +68,7 @@ async fn a_driver_that_lost_its_claim_begins_nothing_and_lets_go() {
 }
 
 /// Both the row before the approval is taken down, and the one right before the tool.
-#[tokio::test]
-async fn what_cannot_be_recorded_is_not_done_and_the_run_stands_still() {
-    // recording is tried for seconds: both rows wait at once
+async fn check_not_done() {
     futures_util::future::join_all([NOTHING, NO_BEGIN].map(|trigger| async move {
         let (mut stage, run, call) = about_to_write().await;
         run_sql(&stage, trigger);
@@ -123,8 +121,8 @@ async fn trouble_that_passes_only_delays_the_run() {
     }
 }
 
-#[tokio::test]
-async fn scripts_go_on_and_an_end_that_is_not_recorded_says_so() {
+/// Scripts go on, and an end that is not recorded says so.
+async fn check_scripts_go_on() {
     let ask = json!({"name": "start", "type": "pause", "kind": "text", "message": {"text": "?"},
                      "output": {"as": "said"}, "transition": [{"target": "work"}]});
     let states = json!([ask,
@@ -147,4 +145,10 @@ async fn scripts_go_on_and_an_end_that_is_not_recorded_says_so() {
     stage.handle.resume(&run, ResumeRequest { answers, ..ResumeRequest::default() }).await.unwrap();
     let RunEvent::Finished { output, .. } = stage.wait_end().await else { panic!("no end") };
     assert_eq!(output, Some(json!("now!")));
+}
+
+#[tokio::test]
+async fn what_cannot_be_recorded_is_not_done_or_told() {
+    // recording is tried for seconds: all wait at once
+    tokio::join!(check_not_done(), check_scripts_go_on());
 }

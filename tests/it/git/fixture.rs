@@ -38,7 +38,7 @@ pub struct Project {
 
 impl Project {
     pub fn without_git() -> Self {
-        let dir = tempfile::tempdir().unwrap();
+        let dir = crate::support::temporary::temp_directory();
         for name in ["project", "outside", "home"] {
             fs::create_dir(dir.path().join(name)).unwrap();
         }

@@ -89,7 +89,7 @@ fn a_dropped_guard_frees_the_lock_and_other_projects_have_their_own() {
     assert!(matches!(lock(&project).try_lock(&holder("two")), Err(LockError::Held(_))));
     let other = FileLock::open(project.outside(), &project.data());
     let _other = other.try_lock(&holder("other")).unwrap();
-    let between = tempfile::tempdir().unwrap();
+    let between = crate::support::temporary::temp_directory();
     let link = between.path().join("link");
     std::os::unix::fs::symlink(project.path_of(""), &link).unwrap();
     let linked = FileLock::open(link, &project.data());

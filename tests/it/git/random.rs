@@ -89,8 +89,8 @@ fn git_files(project: &Project) -> Vec<(String, u64)> {
 }
 
 proptest! {
-    // Twenty projects of ten steps each: two hundred trees that are left and returned to.
-    #![proptest_config(ProptestConfig { cases: 20, failure_persistence: None, ..ProptestConfig::default() })]
+    // Twelve projects of ten steps each: many trees that are left and returned to.
+    #![proptest_config(ProptestConfig { cases: 12, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn restore_and_undo_are_exact(

@@ -77,34 +77,41 @@ fn what_counts_without_an_answer_counts_when_the_time_is_up() {
         (json!({"default": {"it": "as usual"}}), json!({"it": "as usual"})),
         (json!({"on_timeout": "gave_up"}), json!({"gave_up": true})),
     ];
-    for restarted in [false, true] {
+    // each waits until a second is over: all at once
+    std::thread::scope(|scope| {
         for (more, output) in &rows {
-            let world = world(&[timed_workflow(more)]);
-            let mut client = Client::open_client(&world);
-            let told = client.call_tool("timed", json!({}));
-            assert_eq!(
-                (&told["status"], &told["expiresInSeconds"]),
-                (&json!("awaiting_llm_action"), &json!(1)),
-                "it is asked first: {told}"
-            );
-            let message = told["message"].as_str().unwrap();
-            assert!(message.contains("goes on without them"), "{message}");
-            if restarted {
-                client.kill_server();
-                client = Client::open_client(&world);
+            for restarted in [false, true] {
+                scope.spawn(move || check_goes_on(more, output, restarted));
             }
-            let done = wait_for("the run goes on", || {
-                let told = status(&mut client, &told["workflowId"]);
-                (told["status"] == "completed").then_some(told)
-            });
-            assert_eq!(&done["output"], output, "{done}");
-            let late = client
-                .call_tool("resume_workflow", json!({"resumeToken": token(&told), "results": {"it": 1}}));
-            let said = late["error"].to_string();
-            assert!(said.contains("the run is completed") && !said.contains("still waits"), "{late}");
-            client.close_client();
         }
+    });
+}
+
+fn check_goes_on(more: &Value, output: &Value, restarted: bool) {
+    let world = world(&[timed_workflow(more)]);
+    let mut client = Client::open_client(&world);
+    let told = client.call_tool("timed", json!({}));
+    assert_eq!(
+        (&told["status"], &told["expiresInSeconds"]),
+        (&json!("awaiting_llm_action"), &json!(1)),
+        "it is asked first: {told}"
+    );
+    let message = told["message"].as_str().unwrap();
+    assert!(message.contains("goes on without them"), "{message}");
+    if restarted {
+        client.kill_server();
+        client = Client::open_client(&world);
     }
+    let done = wait_for("the run goes on", || {
+        let told = status(&mut client, &told["workflowId"]);
+        (told["status"] == "completed").then_some(told)
+    });
+    assert_eq!(&done["output"], output, "{done}");
+    let late =
+        client.call_tool("resume_workflow", json!({"resumeToken": token(&told), "results": {"it": 1}}));
+    let said = late["error"].to_string();
+    assert!(said.contains("the run is completed") && !said.contains("still waits"), "{late}");
+    client.close_client();
 }
 
 #[test]

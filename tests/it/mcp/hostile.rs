@@ -168,7 +168,8 @@ fn forged_ids(waiting: &Waiting) -> Vec<(&'static str, Value, &'static str)> {
 }
 
 fn oversized_arguments(waiting: &Waiting) -> Vec<(&'static str, Value, &'static str)> {
-    let large = "x".repeat(10 << 20);
+    // twice as much as is taken
+    let large = "x".repeat(2 << 20);
     let many: Value = (0..300_000).collect();
     let mut rows = Vec::new();
     for value in [json!(large), many] {

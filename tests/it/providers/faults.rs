@@ -467,10 +467,8 @@ async fn an_empty_answer_is_tried_again_and_caught() {
 
 #[tokio::test]
 async fn no_silence_is_borne_for_ever() {
+    let patience = ModelTimeouts { connect_timeout: SHORT, idle_timeout: SHORT, ..ModelTimeouts::default() };
     let all = Dialect::ALL.map(|dialect| async move {
-        let patience =
-            ModelTimeouts { connect_timeout: SHORT, idle_timeout: SHORT, ..ModelTimeouts::default() };
-        let mut line = Line::new(dialect, patience).await;
         let went = "went silent";
         let rows = [
             row(
@@ -494,10 +492,13 @@ async fn no_silence_is_borne_for_ever() {
                 failed_run("model.overloaded", 2, "500: oops", "the provider has trouble"),
             ),
         ];
-        for fault in rows {
+        // each has a server of its own, so that all silence is borne at once
+        let all = rows.map(|fault| async move {
+            let mut line = Line::new(dialect, patience).await;
             line.check_fault(fault).await;
-        }
-        line.wire.server.wait_closed(8).await;
+            line.wire.server.wait_closed(2).await;
+        });
+        futures_util::future::join_all(all).await;
     });
     futures_util::future::join_all(all).await;
 }

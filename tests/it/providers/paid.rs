@@ -47,7 +47,7 @@ async fn reported_usage(dialect: Dialect, behaviour: Behaviour) -> Option<Attemp
 
 #[tokio::test]
 async fn what_a_broken_answer_used_is_told() {
-    // a silent server is given up after seconds: all are waited for at once
+    // a silent server is waited for: all at once
     futures_util::future::join_all(Dialect::ALL.map(|dialect| async move {
         for broken in [half_answer(dialect).with_cut_connection(), half_answer(dialect).with_stall()] {
             let used = reported_usage(dialect, broken).await.unwrap_or_else(|| panic!("{dialect:?}"));
@@ -165,24 +165,26 @@ async fn a_call_that_fails_for_good_is_charged() {
 async fn a_call_that_is_stopped_is_charged() {
     let mut limited = talk_workflow();
     limited["states"][1]["timeout"] = json!(1);
-    for (flow, cancels) in [(talk_workflow(), true), (limited, false)] {
-        for dialect in Dialect::ALL {
-            let mut line = Line::new(dialect, &flow).await;
-            line.wire.server.queue_answer("mock-1", half_answer(dialect).with_stall());
-            let run = line.start_run();
-            line.stage.wait_for(|event| matches!(event, RunEvent::Delta { .. }).then_some(())).await;
-            if cancels {
-                line.stage.handle.send_command(&run, RunCommand::Cancel);
-            }
-            let RunEvent::Finished { usage, .. } = line.stage.wait_end().await else { unreachable!() };
-            let entry = line.charged_entry(&run).await;
-            assert_eq!((entry.usage.completion, entry.estimated), (10, true), "{dialect:?} {cancels}");
-            assert_eq!(entry.state, "say");
-            // the end knows it already, and so do lists
-            let listed = line.stage.handle.load_record(run.as_str()).unwrap().summary.progress.usage;
-            assert_eq!((usage, listed), (entry.usage, entry.usage), "{dialect:?} {cancels}");
+    // a time limit is waited for: all rows at once
+    let rows = [(talk_workflow(), true), (limited, false)];
+    let rows = rows.iter().flat_map(|row| Dialect::ALL.map(|dialect| (row, dialect)));
+    futures_util::future::join_all(rows.map(|((flow, cancels), dialect)| async move {
+        let mut line = Line::new(dialect, flow).await;
+        line.wire.server.queue_answer("mock-1", half_answer(dialect).with_stall());
+        let run = line.start_run();
+        line.stage.wait_for(|event| matches!(event, RunEvent::Delta { .. }).then_some(())).await;
+        if *cancels {
+            line.stage.handle.send_command(&run, RunCommand::Cancel);
         }
-    }
+        let RunEvent::Finished { usage, .. } = line.stage.wait_end().await else { unreachable!() };
+        let entry = line.charged_entry(&run).await;
+        assert_eq!((entry.usage.completion, entry.estimated), (10, true), "{dialect:?} {cancels}");
+        assert_eq!(entry.state, "say");
+        // the end knows it already, and so do lists
+        let listed = line.stage.handle.load_record(run.as_str()).unwrap().summary.progress.usage;
+        assert_eq!((usage, listed), (entry.usage, entry.usage), "{dialect:?} {cancels}");
+    }))
+    .await;
 }
 
 /// Whoever leaves a run has the call made once more: the first one stays paid.

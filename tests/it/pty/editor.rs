@@ -86,7 +86,7 @@ fn a_workflow_is_broken_repaired_saved_and_run_without_a_restart() {
 
 #[test]
 fn another_editor_gets_the_terminal_and_gives_it_back() {
-    let home = std::sync::Arc::new(tempfile::tempdir().unwrap());
+    let home = std::sync::Arc::new(crate::support::temporary::temp_directory());
     let folder = home.path().join(".config/synthdev/workflows");
     fs::create_dir_all(&folder).unwrap();
     fs::write(folder.join("greet.json"), workflow("first").to_string()).unwrap();

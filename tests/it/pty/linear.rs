@@ -14,7 +14,7 @@ use crate::support::model_server::{Behaviour, ModelServer};
 
 /// The product between two pipes, in an empty project with an empty home directory: what it printed, and how it ended.
 fn run_piped(arguments: &[&str], environment: &[(&str, &str)], lines: &str) -> (String, Option<i32>) {
-    piped_at(tempfile::tempdir().unwrap().path(), arguments, environment, lines)
+    piped_at(crate::support::temporary::temp_directory().path(), arguments, environment, lines)
 }
 
 /// The same with a home directory that stays.
@@ -172,7 +172,7 @@ async fn ctrl_c_interrupts_a_workflow_and_what_is_typed_then_guides_it() {
         super::unfinished_answer("again"),
     ])
     .await;
-    let home = Arc::new(tempfile::tempdir().unwrap());
+    let home = Arc::new(crate::support::temporary::temp_directory());
     let own = home.path().join(".config/synthdev/workflows");
     std::fs::create_dir_all(&own).unwrap();
     let workflow = json!({
@@ -321,7 +321,7 @@ async fn a_command_that_a_model_writes_is_run_only_when_the_person_says_so() {
 
 #[test]
 fn verbosity_changes_what_is_told_and_what_is_logged() {
-    let home = tempfile::tempdir().unwrap();
+    let home = crate::support::temporary::temp_directory();
     let run = |lines: &str| piped_at(home.path(), &["--linear", "demo"], &[], lines);
     let log = home.path().join(".local/share/synthdev/synthdev.log");
     let (text, code) = run("1\n2\n2\n2\n2\n2\n/verbosity\n");

@@ -56,12 +56,17 @@ impl Terminal {
     }
 
     pub fn start_program(program: &Path, arguments: &[&str], environment: &[(&str, &str)]) -> Self {
-        Self::start_in_home(Arc::new(tempfile::tempdir().unwrap()), program, arguments, environment)
+        Self::start_in_home(
+            Arc::new(crate::support::temporary::temp_directory()),
+            program,
+            arguments,
+            environment,
+        )
     }
 
     /// The product with a workflow of the user.
     pub fn with_workflow(name: &str, workflow: &serde_json::Value) -> Self {
-        let home = Arc::new(tempfile::tempdir().unwrap());
+        let home = Arc::new(crate::support::temporary::temp_directory());
         let own = home.path().join(".config/synthdev/workflows");
         std::fs::create_dir_all(&own).unwrap();
         std::fs::write(own.join(format!("{name}.json")), workflow.to_string()).unwrap();
@@ -70,7 +75,7 @@ impl Terminal {
 
     /// The product with a file in the user's configuration directory.
     pub fn with_config(name: &str, text: &str, arguments: &[&str]) -> Self {
-        let home = Arc::new(tempfile::tempdir().unwrap());
+        let home = Arc::new(crate::support::temporary::temp_directory());
         let own = home.path().join(".config/synthdev");
         std::fs::create_dir_all(&own).unwrap();
         std::fs::write(own.join(name), text).unwrap();

@@ -21,7 +21,7 @@ impl Tmux {
     /// The product, in an empty project.
     fn start_product(arguments: &str) -> Self {
         require_programs(&["tmux"], "tmux");
-        let tmux = Self { home: tempfile::tempdir().unwrap() };
+        let tmux = Self { home: crate::support::temporary::temp_directory() };
         let project = tmux.home.path().join("project");
         fs::create_dir_all(&project).unwrap();
         let command = format!("'{}' {arguments}; echo exit=$?; exec cat", env!("CARGO_BIN_EXE_synthdev"));

@@ -16,7 +16,7 @@ const ALLOWED: &str = r#"{"sandbox": {"layer": "none"}, "approvals": {"execute":
 const ASKING: &str = r#"{"sandbox": {"layer": "none"}}"#;
 
 fn home_with_settings(settings: &str) -> Arc<tempfile::TempDir> {
-    let home = tempfile::tempdir().unwrap();
+    let home = crate::support::temporary::temp_directory();
     fs::create_dir_all(home.path().join(".config/synthdev")).unwrap();
     fs::create_dir_all(home.path().join("project")).unwrap();
     fs::write(home.path().join(".config/synthdev/settings.json"), settings).unwrap();

@@ -199,18 +199,19 @@ async fn a_driver_that_hears_nothing_is_named() {
     let stopped = std::os::unix::net::UnixListener::bind(&place).unwrap();
     assert_eq!(here.pause(&run, Duration::from_millis(20)).await, Ok(PauseOutcome::Unheard(own)));
     drop(stopped);
-    let said = format!("run {run} belongs to process {own}, which does not let go of it");
-    assert_eq!(here.cancel(&run).await.unwrap_err().message, said);
-    assert_eq!(here.pause(&run, PATIENCE).await.unwrap_err().message, said);
-    assert_eq!(status(&here, &run), RunStatus::Running);
     // one that has it in its hands and does not drive it
     let idle = world.handle.start(spec(&workflow_with(pause_state("And this?"), Vec::new()), false)).unwrap();
     while world.handle.running_runs().contains(&idle) {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
     world.ports.store.claim(&idle).unwrap();
-    let said = format!("run {idle} belongs to process {own}, which does not let go of it");
-    assert_eq!(here.cancel(&idle).await.unwrap_err().message, said);
+    // each is asked for seconds: all at once
+    let told = tokio::join!(here.cancel(&run), here.pause(&run, PATIENCE), here.cancel(&idle));
+    let refusal = |run: &RunId| format!("run {run} belongs to process {own}, which does not let go of it");
+    assert_eq!(told.0.unwrap_err().message, refusal(&run));
+    assert_eq!(told.1.unwrap_err().message, refusal(&run));
+    assert_eq!(told.2.unwrap_err().message, refusal(&idle));
+    assert_eq!(status(&here, &run), RunStatus::Running);
     // here it is
     assert_eq!(world.handle.pause(&run, PATIENCE).await, Ok(PauseOutcome::Done));
     assert_eq!(status(&here, &run), RunStatus::Paused);
@@ -257,7 +258,7 @@ async fn one_that_stands_is_left_as_it_stands() {
 
 #[tokio::test]
 async fn files_read_again_and_worktrees_keep_the_one_store_that_others_ask() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = crate::support::temporary::temp_directory();
     let catalog = ConfigCatalog::load(ConfigSources::default(), bootstrap::tool_specs(directory.path()));
     let (project, data) = (directory.path(), directory.path().join("data"));
     let wired = bootstrap::wire_runtime(project, &data, &catalog, None);

@@ -21,7 +21,7 @@ use self::stage::{Stage, program};
 use self::watched::Tree;
 
 /// Restored steps of each recorded run; four runs.
-const TIMES: usize = 50;
+const TIMES: usize = 24;
 /// One of so many goes on to its end.
 const GO_ON: usize = 3;
 

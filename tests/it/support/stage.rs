@@ -77,8 +77,8 @@ impl Stage {
         model: impl FnOnce(Arc<dyn ModelPort>) -> Arc<dyn ModelPort>,
         tools: impl FnOnce(Arc<dyn ToolPort>) -> Arc<dyn ToolPort>,
     ) -> Self {
-        let project = tempfile::tempdir().unwrap();
-        let data = tempfile::tempdir().unwrap();
+        let project = crate::support::temporary::temp_directory();
+        let data = crate::support::temporary::temp_directory();
         for (path, text) in &texts.files {
             let path = project.path().join(path);
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();

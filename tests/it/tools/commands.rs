@@ -253,7 +253,7 @@ async fn what_nobody_means_never_starts_unless_the_user_typed_it() {
 /// Where no sandbox works the ports are closed, and so they are where there is none or the network is on.
 #[tokio::test]
 async fn the_preview_names_the_ports_that_a_command_reaches() {
-    let data = tempfile::tempdir().unwrap();
+    let data = crate::support::temporary::temp_directory();
     let confined = SandboxSettings { layer: SandboxLayer::Bubblewrap, ..SandboxSettings::default() };
     let rows = [
         (confined.clone(), true),

@@ -39,7 +39,7 @@ fn assert_worth_a_question(project: &Project) {
 #[tokio::test]
 #[expect(clippy::too_many_lines, reason = "one story from its beginning to its end, or one table")]
 async fn no_way_out() {
-    let outside = tempfile::tempdir().unwrap();
+    let outside = crate::support::temporary::temp_directory();
     let secret = outside.path().join("secret");
     std::fs::write(&secret, "SECRET").unwrap();
     let project =

@@ -144,7 +144,7 @@ struct Killed {
 impl Killed {
     /// `limits`: what the shell that starts the writer sets before.
     fn start_writer(limits: &str) -> (Self, Child) {
-        let place = tempfile::tempdir().unwrap();
+        let place = crate::support::temporary::temp_directory();
         std::fs::create_dir(place.path().join("project")).unwrap();
         let mut writer = Command::new("sh");
         writer.args(["-c", &format!("{limits} exec \"$0\" \"$@\"")]).arg(std::env::current_exe().unwrap());

@@ -165,7 +165,7 @@ impl McpPort for Echo {
 
 #[tokio::test]
 async fn a_server_answers_with_data() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = crate::support::temporary::temp_directory();
     let tools = ProjectTools::new(ToolSettings::new(directory.path())).with_servers(Arc::new(Echo));
     let call = |tool: &str| invocation("mcp", json!({"server": "s", "tool": tool, "arguments": {"n": 1}}));
     let good = tools.run(&call("echo")).await;

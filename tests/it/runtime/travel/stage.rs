@@ -74,7 +74,7 @@ pub fn program(workflows: &[Value]) -> WorkflowProgram {
 impl Stage {
     /// Tracked, staged, untracked and ignored files, one that is executable, one that is a link.
     pub fn new(replies: &Value) -> Self {
-        let directory = tempfile::tempdir().unwrap();
+        let directory = crate::support::temporary::temp_directory();
         let (project, data) = (directory.path().join("project"), directory.path().join("data"));
         for path in [&project.join("src"), &data] {
             fs::create_dir_all(path).unwrap();
