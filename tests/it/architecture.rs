@@ -349,10 +349,13 @@ fn comments_say_who_acts() {
     assert_eq!(run_check(vocabulary::check_comments, &[("tests/it/a.rs", "// nobody")]), [""; 0]);
 }
 
+/// Text, then line, kind and text of each piece.
+type PieceRow<'a> = (&'a str, &'a [(usize, PieceKind, &'a str)]);
+
 #[test]
 fn comments_and_literals_are_told_apart() {
     use PieceKind::{Comment, Literal};
-    let rows: &[(&str, &[(usize, PieceKind, &str)])] = &[
+    let rows: &[PieceRow<'_>] = &[
         ("f(\"a // b\"); // c", &[(1, Literal, "a // b"), (1, Comment, "// c")]),
         (r##"f(r#"a " b"#, "\"")"##, &[(1, Literal, "a \" b"), (1, Literal, "\\\"")]),
         ("f('\"', '\\'', 'x); /* a\nb */ // c", &[(1, Comment, "/* a\nb "), (2, Comment, "// c")]),

@@ -56,9 +56,10 @@ pub(super) fn check_page_paths(
 fn has_item(texts: &[(String, String)], owner: &str, item: &str) -> bool {
     let owners = ["struct ", "enum ", "trait ", "impl ", "> ", "for "];
     let is_owner = |before: &str, _: &str| owners.iter().any(|word| before.ends_with(word));
-    texts.iter().filter(|(path, _)| path.ends_with(".rs")).any(|(_, text)| {
-        any_word(text, owner, is_owner) && any_word(text, item, |before, after| is_item(before, after))
-    })
+    texts
+        .iter()
+        .filter(|(path, _)| path.ends_with(".rs"))
+        .any(|(_, text)| any_word(text, owner, is_owner) && any_word(text, item, is_item))
 }
 
 /// Whether the word is there, with what the test wants before it in its line and behind it.
