@@ -176,7 +176,7 @@ impl DefinitionFiles {
         let Some(file) = found.or_else(|| files.iter().find(|file| stem(file) == name)) else {
             let known: Vec<&str> =
                 files.iter().flat_map(|file| &file.definition_names).map(String::as_str).collect();
-            let near = synthdev_language::did_you_mean::closest_word(name, known.into_iter());
+            let near = synthdev_language::did_you_mean::closest_word(name, known);
             let near = near.map(|near| format!(" — did you mean {near}?")).unwrap_or_default();
             bail!(
                 "there is no workflow and no role {name}{near}\n/edit lists the files; synthdev new writes one"
