@@ -49,25 +49,32 @@
 //!
 //! | you want to change | look at |
 //! | --- | --- |
-//! | what a workflow file may say | `language/workflow_file/`, then `language/check/` and `language/lower/` |
+//! | what a workflow file may say: its keys | `language/workflow_file/keys.rs` and its neighbours, then `language/check/` and `language/lower/` |
 //! | a setting, its names and default | the table in `settings/layers/rules.rs` |
 //! | branches and loops | `engine/{branch,parallel,merge}.rs`, `engine/machine/{scheduler,spawn_branches,join}.rs` |
-//! | errors, limits, budgets | `engine/machine/{error_recovery,on_failure,limits,budgets}.rs` |
+//! | errors of a state: retry and its delay, catch, fallback | `engine/machine/{error_recovery,on_failure}.rs` |
+//! | limits, budgets | `engine/machine/{limits,budgets}.rs` |
+//! | approvals, and what a denied tool call does | `domain/approval.rs`, `engine/machine/{tool_calls,action_states}.rs` |
 //! | step lists and handlers | `language/workflow_file/{steps,handlers}.rs`: rewritten as states |
-//! | drawings, schemas, the cost envelope | `language/graph/`, `settings/schema/`, `language/cost_estimate.rs` |
+//! | drawings, schemas | `language/graph/`, `settings/schema/` |
+//! | what a run can cost at most, before it starts | `language/cost_estimate.rs` |
+//! | what a model call has cost: price, ledger | `domain/cost.rs`, `engine/machine/cost_accounting.rs` |
 //! | what is asked and written when a model is set up | `settings/setup/`, `app/model_setup.rs`, `tui/setup.rs` |
 //! | what a model server lists | `adapters/providers/model_listing.rs`, `settings/models/server_list.rs`, `cli/models.rs` |
 //! | the window of a model that only its server knows | `adapters/providers/windows.rs`, `app/windows.rs` |
 //! | which server a key may be sent to | `settings/models/key_scopes.rs`, `adapters/providers/api_keys.rs` |
 //! | `doctor` | `app/doctor/`, `adapters/system_info.rs` |
-//! | the prompt of an agent: which part of a conversation it sees | `engine/prompt.rs` |
+//! | the prompt of an agent: which part of a conversation it sees, how that is trimmed | `engine/prompt.rs`, `engine/prompt/{window,truncate}.rs` |
 //! | the system context of agents | `settings/system_context.rs`, `config/environment.md` |
 //! | how a model's answer is judged | `engine/machine/on_model_reply.rs` |
 //! | what happens while a server stays down | `engine/machine/model_fallback.rs`, the retries in `runtime/retry.rs` |
 //! | interrupting a workflow with guidance | `engine/machine/on_interrupt.rs`, `tui/update/interrupt.rs` |
 //! | checkpoints of a sub-agent's task | `engine/machine/checkpoints.rs`, `mcp/calls/checkpoint.rs` |
-//! | time limits, and when they are suspended | `engine/time_limit.rs`, `engine/machine/{timers,timeout_suspension}.rs` |
+//! | time limits of states and workflows, and when they are suspended | `engine/time_limit.rs`, `engine/machine/{timers,timeout_suspension}.rs` |
+//! | HTTP time-outs: model servers, `http` steps | `adapters/providers/timeouts.rs`, `adapters/tools/http_request.rs` |
 //! | loading a run from its journal | `runtime/load_for_resume.rs` |
+//! | which process owns a run: the claim | `adapters/sqlite/{run_ownership,liveness_lock}.rs` |
+//! | rewind, fork | `runtime/time_travel.rs`, `engine/machine/on_rewound.rs` |
 //! | when a run takes the project's lock | `runtime/{lock_timing,run_project_lock}.rs`, `adapters/project_lock.rs` |
 //! | compaction of a long run's conversations | `engine/machine/compaction.rs`, `domain/context/compressed_entries.rs` |
 //! | templates, and dry runs with generated answers | `app/templates.rs`, `app/dry_run.rs` |
@@ -103,7 +110,7 @@
 //! | the index of a project: scan, descriptions, search, storage | `domain/project_index/`, `runtime/indexing.rs`, `adapters/project_index/` |
 //! | `/task` | `domain/task_list.rs`, `adapters/task_list.rs`, `tui/update/tasks.rs` |
 //! | messages on screen: Markdown as it comes, code in colours, diffs, what is folded | `tui/transcript/` |
-//! | panes: their layout, content, and view of a run | `tui/layout.rs`, `tui/pane/`, `tui/run_view/` |
+//! | panes: their layout, content, drawing, and view of a run | `tui/layout.rs`, `tui/pane/`, `tui/view/pane.rs`, `tui/run_view/` |
 //! | breakpoints, step mode, values that the user sets | `engine/steering.rs`, `engine/machine/on_steered.rs` |
 //! | the history on screen | `tui/history_browser/`, `tui/update/history_browser/`, `app/backend/history_queries.rs` |
 //! | watching the history for writes of other processes | `adapters/file_watch.rs`, `tui/program/store_watch.rs` |

@@ -1,7 +1,7 @@
-//! What executed commands can reach, and what holds that.
+//! What executed commands can reach, and what enforces it.
 //!
 //! Owns: which paths a policy names on this machine, the layers that hold it (namespaces through `bwrap`, else Landlock and
-//! seccomp), what a layer cannot hold, and how a denial is told.
+//! seccomp), what a layer cannot enforce, and how a denial is reported.
 //! Refuses: deciding whether a command is executed; approvals do.
 
 mod credentials;
@@ -245,7 +245,7 @@ impl ReadySandbox {
         &self.session.layer
     }
 
-    /// Commands that run beside each other keep one policy: what the first has made is not taken for the user's.
+    /// Concurrent commands share one policy: otherwise files that the first one made would count as the user's.
     fn is_outdated(&self) -> bool {
         !self.protected_paths.has_running_commands()
             && self.git_state.is_outdated(&self.session.nested.current_names())
@@ -291,8 +291,8 @@ impl ReadySandbox {
         self.session.private.layer_directory()
     }
 
-    /// One line for each denial that what a command printed tells of, and what can be done about it. Also one for what it left
-    /// to git.
+    /// One line for each denial found in a command's output, with what can be done about it, and one for each nested
+    /// repository that the command added to the index.
     pub fn denial_lines(
         &self,
         outcome: &CommandOutcome,

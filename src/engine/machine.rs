@@ -102,20 +102,20 @@ pub struct Machine {
     budget_usage: BudgetUsage,
     /// What agents with a budget of their own spent, in the order in which they were first asked.
     agent_budgets: Vec<AgentBudgetUsage>,
-    /// By model: thousandths of what a prompt was taken to be that it really was, the largest so far.
+    /// By model: real prompt tokens per 1,000 estimated ones, the largest ratio so far.
     token_density: BTreeMap<String, u64>,
     /// Model calls made, and granted on top of the limit.
     model_calls: u32,
     extra_model_calls: u32,
     /// The largest call so far: the next one may be as large.
     largest_call: CallEstimate,
-    /// Ends that `on_limit` or `catch` has moved: whose, which, and by which workflow.
+    /// Limits that `on_limit` or `catch` has raised: the limit, its owner, and the workflow that raised it.
     raised_limits: BTreeSet<String>,
     /// Budgets that the input at hand has given more to.
     granted_budgets: Vec<(BudgetScope, BudgetUnit)>,
-    /// The dearest price of what answered in a model's place.
+    /// By requested model: the highest price of the models that answered in its place.
     substitute_prices: BTreeMap<String, TokenPrice>,
-    /// Calls that the last input has stopped, by who pays for them.
+    /// Calls that the last input stopped, each with the caller to charge.
     stopped_calls: BTreeMap<CallId, ModelCaller>,
     /// A warning has said that a budget in dollars cannot count calls without a price.
     unknown_price_reported: bool,
@@ -128,7 +128,7 @@ pub struct Machine {
     breakpoints: BreakpointSet,
     /// Every branch stops before its next state.
     step_mode: bool,
-    /// And before its next model call.
+    /// Every branch also stops before its next model call.
     stop_before_model_calls: bool,
     snapshot: snapshot_progress::SnapshotProgress,
     /// The snapshot taken before the run.
@@ -326,7 +326,7 @@ impl Machine {
         &self.spec
     }
 
-    /// The line that lists and the store keep of the run.
+    /// The summary of the run that is stored and shown in lists.
     pub fn progress(&self) -> RunProgress {
         RunProgress {
             status: self.status,

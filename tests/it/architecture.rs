@@ -89,7 +89,8 @@ fn pages_and_texts_are_in_order() {
 
 /// The texts that shipped code gives to `Type::function` as first argument, in order, each once.
 pub(super) fn literals_given_to(owner: &str, function: &str) -> BTreeSet<String> {
-    let tree = Tree::read_tree(Path::new(env!("CARGO_MANIFEST_DIR")));
+    let call = format!("{owner}::{function}");
+    let tree = Tree::read_files_with(Path::new(env!("CARGO_MANIFEST_DIR")), &call);
     let found: BTreeSet<String> = tree
         .shipped_modules()
         .flat_map(|(source, _)| syntax::first_literals(&source.file, owner, function))

@@ -1,6 +1,6 @@
 //! Model traffic on file: recorded while a run asks real models, played later without any.
 //!
-//! A cassette is a text file with one JSON object a line: a header (`format.rs`), then one line for each call, in the
+//! A recording is a text file with one JSON object a line: a header (`format.rs`), then one line for each call, in the
 //! order in which the calls were over. What is kept is what the port sees, whatever protocol is spoken behind it: the
 //! request as the agent made it, and the whole answer or the error. Keys are taken out as in the journal; the
 //! project's directory, dates of the environment and measured times are replaced by names (`normalize.rs`), so that

@@ -1,4 +1,5 @@
-//! Files of a git directory that name programs: git's own runs of them are outside of the sandbox.
+//! The git files that commands must not change: hooks, configuration, links to other git directories, and the programs that
+//! they name. When the user calls git, it runs these programs outside of the sandbox.
 
 use std::collections::BTreeSet;
 use std::os::unix::fs::MetadataExt;
@@ -12,9 +13,9 @@ use crate::repository_bounds::RepositoryBounds;
 /// Nested repositories that are looked at.
 const MOST_NESTED: usize = 256;
 
-/// Each with all that is included.
+/// Paths to protect: git files with what they include, and the programs that they name.
 pub(super) struct GitFiles {
-    /// Of the project's repository: these paths are written by others than the user.
+    /// Found through the project's repository, which others than the user may have written.
     pub(super) of_project: Vec<PathBuf>,
     pub(super) of_user: Vec<PathBuf>,
     /// Directories that get an entry with each new submodule or worktree.
@@ -31,7 +32,7 @@ impl GitFiles {
         files
     }
 
-    /// What tells one state of them from another.
+    /// The state to compare with later: inode, size and time of change of each path.
     pub(super) fn current_state(&self) -> GitFilesState {
         let stamp = |path: &PathBuf| (path.clone(), GitFileStamp::from_path(path));
         let paths = self.of_project.iter().chain(&self.of_user).chain(&self.directories);

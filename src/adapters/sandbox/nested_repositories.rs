@@ -1,5 +1,6 @@
-//! Repositories within the project's own one. Once the index names one, the user's own `git status` in the project runs what
-//! the nested configuration names: it is protected from the next command on, and one that a command has added is told.
+//! Repositories nested in the project's repository. Once the project's index names one, `git status` in the project runs
+//! programs that the nested configuration names. So its git files are protected from the next command on, and a command
+//! that adds one to the index gets a line that says so.
 
 use std::collections::BTreeSet;
 use std::os::unix::fs::MetadataExt;
@@ -21,14 +22,14 @@ pub(super) struct NestedRepositories {
 
 #[derive(Default)]
 struct SeenIndex {
-    /// What tells one state of the file from another.
+    /// Inode, size and time of change (seconds, nanoseconds).
     stamp: Option<(u64, u64, i64, i64)>,
     names: BTreeSet<String>,
     told_names: BTreeSet<String>,
 }
 
 impl NestedRepositories {
-    /// Those that are there already are not told.
+    /// Those that are in the index already are not reported.
     pub(super) fn new(root: &Path) -> Self {
         let own = linked_directory(root).map_or_else(|| root.join(".git"), |linked| linked.own_directory);
         let found = Self { index: own.join("index"), last_index: Mutex::default() };

@@ -1,4 +1,4 @@
-//! Surviving a power cut: one `fdatasync` of the write-ahead log, with no lock held (performance row 13).
+//! Surviving a power cut: one `fdatasync` of the write-ahead log, with no lock held.
 
 use std::ffi::OsString;
 use std::fs::File;

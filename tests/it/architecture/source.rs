@@ -32,6 +32,15 @@ impl Tree {
         Self::from_files(texts(root).into_iter().filter(|(path, _)| path.ends_with(".rs")).collect())
     }
 
+    /// The files that hold these words, and those that say which modules are tests.
+    pub(super) fn read_files_with(root: &Path, words: &str) -> Self {
+        let declares_tests = |text: &str| text.contains("#[cfg(test)]\nmod ") && text.contains("mod tests;");
+        let wanted = |(path, text): &(String, String)| {
+            path.ends_with(".rs") && (text.contains(words) || declares_tests(text))
+        };
+        Self::from_files(texts(root).into_iter().filter(wanted).collect())
+    }
+
     pub(super) fn from_files(files: Vec<(String, String)>) -> Self {
         let sources: Vec<Source> = files
             .into_iter()
