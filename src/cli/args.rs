@@ -86,7 +86,7 @@ pub struct SettingFlags {
     /// Sampling temperature, 0 to 2
     #[arg(long, value_name = "NUMBER", global = true)]
     pub temperature: Option<String>,
-    /// Tool rounds of one visit before asking to go on, 1 to 200
+    /// Tool rounds of one turn before the user is asked to continue, 1 to 200
     #[arg(long, value_name = "NUMBER", global = true)]
     pub max_tool_calls: Option<String>,
     /// Role of the single-agent mode
@@ -122,9 +122,9 @@ pub enum CliCommand {
     Simulate(SimulateArgs),
     /// Run the tests beside workflows (NAME.test.json)
     Test(TestArgs),
-    /// Go on with a run that paused, failed or was interrupted
+    /// Resume a run that paused, failed or was interrupted
     Resume(ResumeArgs),
-    /// Past runs: look, search, go back, move, tidy up
+    /// Past runs: show, search, rewind, export, clean up
     #[command(subcommand)]
     Runs(Box<RunsCommand>),
     /// Why a run entered a state: the conditions, what they read, and where that came from
@@ -191,7 +191,7 @@ pub enum CliCommand {
     },
     /// Set up a model: provider, key and model; without options in a dialog
     Configure(Box<ConfigureArgs>),
-    /// Look whether everything is in order, and say how to mend what is not
+    /// Check that everything is in order, and say how to fix what is not
     Doctor {
         /// Ask no server
         #[arg(long)]
@@ -227,7 +227,7 @@ pub struct TestArgs {
     /// How many at once; 0 for one a processor
     #[arg(long, value_name = "NUMBER", default_value_t = 0)]
     pub jobs: usize,
-    /// Ask the models for the tests that name a cassette, and record their answers in it
+    /// Ask the models for the tests that name a recording, and record their answers in it
     #[arg(long)]
     pub record: bool,
 }
@@ -390,7 +390,7 @@ pub enum WorkflowTemplateArg {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
 pub enum GraphFormat {
-    /// Lines for people
+    /// Lines for a terminal
     #[default]
     Terminal,
     /// A Mermaid state diagram

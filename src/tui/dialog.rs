@@ -173,8 +173,10 @@ impl QuestionDialog {
             UserQuestion::Uncertain { state, tool, arguments, reason, .. } => {
                 let mut body = program_lines(&format!("in state {}: {}", one_line(state), one_line(reason)));
                 body.extend(approval_lines(tool, arguments, None));
-                let title =
-                    format!("Nobody knows whether `{}` took effect. What now?", escape_invisible_name(tool));
+                let title = format!(
+                    "It is not known whether `{}` took effect. What now?",
+                    escape_invisible_name(tool)
+                );
                 let kind = DialogKind::Look { run, call, selected: 0 };
                 Some(Self { state: state.clone(), ..Self::from_lines(kind, title, body) })
             }

@@ -10,7 +10,7 @@ pub struct McpArgs {
     /// Approve every tool that would be asked about
     #[arg(long)]
     pub yes: bool,
-    /// Let the client answer what otherwise a person must: tools that need approval, approvals of workflows
+    /// Let the client answer what otherwise the user must: tools that need approval, approvals of workflows
     #[arg(long)]
     pub remote_approvals: bool,
     /// Hand items to sub-agents one at a time, to look for what is wrong

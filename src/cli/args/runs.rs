@@ -194,14 +194,14 @@ pub enum RunsCommand {
         #[arg(long)]
         yes: bool,
     },
-    /// Write a run into one file that can be imported elsewhere, or read by people
+    /// Write a run into one file that can be imported elsewhere, or read by a person
     Export {
         /// Its id, or a beginning of it
         run: String,
         /// Where to; without it stdout
         #[arg(long, value_name = "FILE")]
         to: Option<PathBuf>,
-        /// For programs or for people
+        /// For programs or for reading
         #[arg(long, value_name = "FORMAT", default_value = "bundle")]
         format: ExportFormat,
     },
@@ -250,7 +250,7 @@ pub enum ExportFormat {
     /// One self-contained file: journal, definition, roles
     #[default]
     Bundle,
-    /// For people
+    /// For reading
     Markdown,
     /// The model calls alone: a recording for `run --replay` and for tests
     Recording,

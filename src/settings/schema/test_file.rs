@@ -104,7 +104,7 @@ fn user_answer_object() -> SchemaObject {
             schema_field("state", Text, "The state that asks."),
             schema_field("match", Text, "Only if the question holds this text."),
             schema_field("answer", Any, "What is answered."),
-            schema_field("timeout", Flag, "Nobody answers in time."),
+            schema_field("timeout", Flag, "No answer comes in time."),
         ],
     )
 }
