@@ -27,9 +27,8 @@ pub(super) struct GitFiles {
 impl GitFiles {
     /// `nested`: the repositories that the project's index names.
     pub(super) fn collect(places: &SandboxPlaces, root: &Path, nested: BTreeSet<String>) -> Self {
-        let mut files = git_files(places, root, &nested);
-        files.nested = nested;
-        files
+        let (of_project, directories) = project_files(places, root, &nested);
+        Self { of_project, of_user: user_files(places, root), directories, nested }
     }
 
     /// The state to compare with later: inode, size and time of change of each path.
@@ -74,11 +73,16 @@ impl GitFileStamp {
     }
 }
 
-fn git_files(places: &SandboxPlaces, root: &Path, nested: &BTreeSet<String>) -> GitFiles {
+/// The files of the project's repository, and the directories that get an entry with each new submodule or worktree.
+fn project_files(
+    places: &SandboxPlaces,
+    root: &Path,
+    nested: &BTreeSet<String>,
+) -> (Vec<PathBuf>, Vec<PathBuf>) {
     let home = places.home.as_deref();
     let bounds = (!places.outside_files).then(|| RepositoryBounds::for_repository(root));
     let of_project = GitFileReading { home, within_bounds: bounds.as_ref() };
-    let (mut files, mut of_user, mut directories) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut files, mut directories) = (Vec::new(), Vec::new());
     let own_directories = [places.repository.clone(), Some(root.join(".git"))];
     for git in own_directories.into_iter().flatten() {
         directories.extend(["modules", "worktrees"].map(|name| git.join(name)));
@@ -87,18 +91,24 @@ fn git_files(places: &SandboxPlaces, root: &Path, nested: &BTreeSet<String>) -> 
     for name in nested.iter().take(MOST_NESTED) {
         of_project.add_nested(root, name, &mut files);
     }
+    files.sort();
+    files.dedup();
+    (files, directories)
+}
+
+fn user_files(places: &SandboxPlaces, root: &Path) -> Vec<PathBuf> {
+    let home = places.home.as_deref();
+    let mut files = Vec::new();
     let users = GitFileReading { home, within_bounds: None };
     let own = home.map(|home| home.join(".gitconfig"));
     let second = places.config_home.clone().or_else(|| Some(home?.join(".config")));
     let second = second.map(|path| path.join("git/config"));
     for file in [own, second, Some(PathBuf::from("/etc/gitconfig"))].into_iter().flatten() {
-        users.named_by(&file, root, &mut of_user);
+        users.named_by(&file, root, &mut files);
     }
-    for files in [&mut files, &mut of_user] {
-        files.sort();
-        files.dedup();
-    }
-    GitFiles { of_project: files, of_user, directories, nested: BTreeSet::new() }
+    files.sort();
+    files.dedup();
+    files
 }
 
 /// How configurations are read.

@@ -17,13 +17,13 @@ impl Machine {
         let state = self.state_name();
         let message = message.filter(|message| !message.is_null()).map(|message| plain_text(&message));
         let message = message.unwrap_or_else(|| format!("state `{state}` waits for you"));
-        let somebody = self.user_present || self.is_task_branch(&self.branch) && for_sub_agents(pause);
+        let can_be_answered = self.user_present || self.is_task_branch(&self.branch) && for_sub_agents(pause);
         let waits = pause.request.as_ref().is_some_and(|request| request.waits);
-        if !somebody && !waits && self.continue_without_answer(pause) {
+        if !can_be_answered && !waits && self.continue_without_answer(pause) {
             return;
         }
         self.stop_ttl();
-        let until = pause.ttl_ms.filter(|_| somebody).map(|ttl| {
+        let until = pause.ttl_ms.filter(|_| can_be_answered).map(|ttl| {
             let call = self.set_timer(ttl, true);
             if let Some(frame) = self.frame_mut() {
                 frame.visit.pause_timer = Some(call);
