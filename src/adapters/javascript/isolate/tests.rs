@@ -459,7 +459,7 @@ fn limits_stop_scripts_and_the_world_goes_on() {
         ("() => { const f = () => Promise.resolve().then(f); f(); f() }", None),
         ("() => { const a = []; a.length = 2 ** 32 - 1; a.indexOf(1) }", Some(Thrown)),
         ("() => Array.prototype.includes.call({length: 2 ** 53 - 1}, 1)", Some(Thrown)),
-        ("() => [1e7].sort.call(Array.from({length: 1e6}, (_, i) => -i), () => { for (;;) {} })", Some(Time)),
+        ("() => [1].sort.call(Array.from({length: 1000}, (_, i) => -i), () => { for (;;) {} })", Some(Time)),
         ("() => (() => {}).constructor('return 1')()", Some(Thrown)),
         ("() => (function* () {}).constructor('yield 1')()", Some(Thrown)),
         ("() => (async () => {}).constructor('return 1')()", Some(Thrown)),
