@@ -7,7 +7,7 @@
 //! 2. Whatever can fail, wait or differ from run to run comes back as an [`engine::input::Input`]: replies of models,
 //!    results of tools and scripts, approvals, snapshots, cancels.
 //! 3. A small driver in [`runtime`] performs the effects through the traits of [`ports`]; [`adapters`] implement them
-//!    and are the only code that meets the world.
+//!    and touch disk, network, clock and processes; besides them only [`app`] does, and the borders of [`tui`] and [`mcp`].
 //! 4. The inputs are written down before anything follows from them, so the journal is the run: history is the same
 //!    inputs fed to a new machine, without a model, a tool or a script.
 //! 5. Users' files become checked values in [`language`] and [`settings`], with every mistake found in one pass and
@@ -17,22 +17,22 @@
 //!
 //! # The layers, low to high
 //!
-//! Each is a member of the workspace, a crate of its own in `src/`; this façade hands all of them on.
+//! Each is a member of the workspace, a crate of its own in `src/`; this crate re-exports all of them.
 //!
 //! | member | may import | never contains |
 //! | --- | --- | --- |
-//! | [`domain`] | – | waiting, the world, clocks, randomness |
+//! | [`domain`] | – | `async`, files, network, processes, clocks, randomness |
 //! | [`language`] | domain | reading of files: text in, checked workflows and findings out |
 //! | [`settings`] | domain, language | reading of files: text in, values and their layers out |
-//! | [`engine`] | domain | waiting, ports |
+//! | [`engine`] | domain | `async`, ports |
 //! | [`ports`] | domain | implementations |
 //! | [`runtime`] | domain, engine, ports | adapters, terminals |
 //! | [`adapters`] | domain, ports | the engine, the runtime |
 //! | [`tui`], [`cli`], [`mcp`] | domain, language, settings, engine, runtime | adapters, ports, each other |
-//! | [`app`] | all | logic: it only wires |
+//! | [`app`] | all | rules of runs, of file formats or of the screen: it has commands and wiring |
 //!
-//! The compiler holds this table: the manifest of a member names what it may import. `tests/it/architecture.rs` holds the
-//! manifests, and fails on circles between the files of a member, on sizes, on names, and on what must never be there.
+//! The compiler enforces this table: the manifest of a member names what it may import. `tests/it/architecture.rs` checks
+//! the manifests, and fails on import cycles between the files of a member, on sizes, on names, and on forbidden calls.
 //!
 //! # Reading order
 //!
@@ -49,29 +49,31 @@
 //!
 //! | you want to change | look at |
 //! | --- | --- |
-//! | what a workflow file may say: its keys | `language/workflow_file/keys.rs` and its neighbours, then `language/check/` and `language/lower/` |
+//! | what a workflow file may say: its keys | `language/workflow_file/keys.rs` and its neighbours, then `language/check/` and `language/lower/`; of step lists: `language/workflow_file/steps/keys.rs`; in the JSON Schema: `settings/schema/` |
 //! | a setting, its names and default | the table in `settings/layers/rules.rs` |
 //! | branches and loops | `engine/{branch,parallel,merge}.rs`, `engine/machine/{scheduler,spawn_branches,join}.rs` |
-//! | errors of a state: retry and its delay, catch, fallback | `engine/machine/{error_recovery,on_failure}.rs` |
+//! | errors of a state: its retry rule and delay, catch, fallback | `engine/machine/{error_recovery,on_failure}.rs` |
+//! | retry of a model call: how often, and the retry delay | `runtime/retry.rs`; the values: `retry.*` in `settings/layers/rules.rs` |
 //! | limits, budgets | `engine/machine/{limits,budgets}.rs` |
-//! | approvals, and what a denied tool call does | `domain/approval.rs`, `engine/machine/{tool_calls,action_states}.rs` |
+//! | approvals, and what a denied tool call does | `engine/machine/tool_calls.rs` (an agent's call), `engine/machine/action_states.rs` (a state's action); their types: `domain/approval.rs` |
 //! | step lists and handlers | `language/workflow_file/{steps,handlers}.rs`: rewritten as states |
 //! | drawings, schemas | `language/graph/`, `settings/schema/` |
 //! | what a run can cost at most, before it starts | `language/cost_estimate.rs` |
-//! | what a model call has cost: price, ledger | `domain/cost.rs`, `engine/machine/cost_accounting.rs` |
+//! | what a model call has cost: price, ledger | `domain/cost.rs`, `engine/machine/cost_accounting.rs`; of a model that answered in place of another: `adapters/providers/pricing.rs` |
 //! | what is asked and written when a model is set up | `settings/setup/`, `app/model_setup.rs`, `tui/setup.rs` |
 //! | what a model server lists | `adapters/providers/model_listing.rs`, `settings/models/server_list.rs`, `cli/models.rs` |
 //! | the window of a model that only its server knows | `adapters/providers/windows.rs`, `app/windows.rs` |
 //! | which server a key may be sent to | `settings/models/key_scopes.rs`, `adapters/providers/api_keys.rs` |
 //! | `doctor` | `app/doctor/`, `adapters/system_info.rs` |
-//! | the prompt of an agent: which part of a conversation it sees, how that is trimmed | `engine/prompt.rs`, `engine/prompt/{window,truncate}.rs` |
+//! | the prompt of an agent: which part of a conversation it sees, how that is trimmed to the model's window | `engine/prompt.rs`, `engine/prompt/{window,truncate}.rs`; how long it may be: `engine/prompt/sources.rs`; the last check before sending: `runtime/context_window.rs` |
 //! | the system context of agents | `settings/system_context.rs`, `config/environment.md` |
 //! | how a model's answer is judged | `engine/machine/on_model_reply.rs` |
 //! | what happens while a server stays down | `engine/machine/model_fallback.rs`, the retries in `runtime/retry.rs` |
 //! | interrupting a workflow with guidance | `engine/machine/on_interrupt.rs`, `tui/update/interrupt.rs` |
+//! | delegation: which tasks sub-agents do, their queue, leases, results | `engine/machine/delegated_tasks.rs`, `runtime/{task_queue,leases}.rs`, `mcp/steps/` |
 //! | checkpoints of a sub-agent's task | `engine/machine/checkpoints.rs`, `mcp/calls/checkpoint.rs` |
 //! | time limits of states and workflows, and when they are suspended | `engine/time_limit.rs`, `engine/machine/{timers,timeout_suspension}.rs` |
-//! | HTTP time-outs: model servers, `http` steps | `adapters/providers/timeouts.rs`, `adapters/tools/http_request.rs` |
+//! | HTTP time-outs: model servers, `http` steps | `timeouts.*` in `settings/layers/rules.rs` (the values), `adapters/providers/{timeouts,transport}.rs` (how they are kept), `adapters/tools/http_request.rs` |
 //! | loading a run from its journal | `runtime/load_for_resume.rs` |
 //! | which process owns a run: the claim | `adapters/sqlite/{run_ownership,liveness_lock}.rs` |
 //! | rewind, fork | `runtime/time_travel.rs`, `engine/machine/on_rewound.rs` |
@@ -94,7 +96,7 @@
 //! | what a repository may open outside of itself | `adapters/{repository_bounds,git_entries}.rs`, `adapters/git/open_repository.rs` |
 //! | where a path leads through its links | `adapters/link_walk.rs` |
 //! | the protocols of model servers | `adapters/providers/{openai,responses,anthropic}/` |
-//! | recorded model calls | `adapters/providers/recording.rs`, `app/recordings.rs` |
+//! | recordings of model calls (cassettes) | `adapters/providers/recording.rs`, `app/recordings.rs` |
 //! | `simulate`, `test` and their files | `language/test_file/`, `runtime/simulation.rs`, `cli/simulate/` |
 //! | snapshots and undo | `adapters/git/` |
 //! | what is kept of a run | `runtime/journal.rs`, `adapters/sqlite/` |
@@ -111,11 +113,10 @@
 //! | `/task` | `domain/task_list.rs`, `adapters/task_list.rs`, `tui/update/tasks.rs` |
 //! | messages on screen: Markdown as it comes, code in colours, diffs, what is folded | `tui/transcript/` |
 //! | panes: their layout, content, drawing, and view of a run | `tui/layout.rs`, `tui/pane/`, `tui/view/pane.rs`, `tui/run_view/` |
-//! | breakpoints, step mode, values that the user sets | `engine/steering.rs`, `engine/machine/on_steered.rs` |
+//! | breakpoints, step mode, values that the user sets | `engine/steering.rs`, `engine/machine/on_steered.rs`; those of the command line: `app/breakpoints.rs` |
 //! | the history on screen | `tui/history_browser/`, `tui/update/history_browser/`, `app/backend/history_queries.rs` |
 //! | watching the history for writes of other processes | `adapters/file_watch.rs`, `tui/program/store_watch.rs` |
 //! | lines instead of a screen | `tui/line_mode.rs` |
-//! | steps for sub-agents: queue, leases, results | `runtime/leases.rs`, `runtime/task_queue/`, `mcp/steps/` |
 //! | how the workflow server is reached | `mcp/transport.rs`, `app/mcp/http_server.rs` |
 //! | answers to clients of the workflow server | `mcp/response.rs`, `mcp/tools.rs` |
 //! | exit codes, errors, limits | `cli/exit.rs`, [`domain::run_error`], `docs/exit-codes-and-limits.md` |
@@ -136,13 +137,13 @@
 //! # Rules in force
 //!
 //! - The core emits effects and performs none. Time, ids and randomness are inputs.
-//! - One concept a file (`foo.rs` with `foo/` beside it), one input a file in the machine. Files stay below 500 lines
+//! - One concept a file (`foo.rs` with `foo/` beside it), in the machine, one kind of input or one concern a file. Files stay below 500 lines
 //!   without tests, functions below 60. A file begins with what it owns and what it refuses.
 //! - Effects are data. An answer to a call that no branch waits for is dropped.
-//! - Three ways out and no fourth: a finding in the user's file, a failed run with a hint, a bug that ends one run only.
+//! - An error is one of three things: a finding in the user's file, a failed run with a hint, or a bug that ends one run only.
 //! - No panics, `unwrap` or `unsafe` outside of tests; an exception from a lint carries its reason.
-//! - The disk, the clock, the environment and processes are met in [`adapters`] and [`app`] (clippy's
-//!   `disallowed-methods` holds that), and at the screen's own border.
+//! - Only [`adapters`], [`app`] and the borders of [`tui`] and [`mcp`] touch the disk, the clock, the environment and
+//!   processes; clippy's `disallowed-methods` enforces that.
 //! - Keys are never printed, logged, stored or put into an effect; effects carry the names of keys.
 //! - A test is a row. Pure code has its rows beside it; what goes through two layers lives in `tests/it`, against real
 //!   files, real git, a real database and a real socket.

@@ -1,6 +1,5 @@
-//! The composition root: load configuration, build adapters, start the runtime, pick a front-end.
-//!
-//! It only wires; what it wires is in the layers.
+//! The composition root: loads configuration, builds adapters, starts the runtime and picks a front end; and the commands
+//! of the command line. No rule of a run, of a file format or of the screen is here.
 #![allow(
     clippy::disallowed_methods,
     reason = "the environment, the directory and the terminal are met here, once"

@@ -1,5 +1,8 @@
 //! The nouns of the program: plain data that every other layer shares.
 //!
+//! Begin with `workflow`, `state_body`, `context` and `agent` (what is run), then `journal` and `run_error` (what is kept),
+//! `approval`, `tool` and `sandbox` (what is allowed).
+//!
 //! Never here: async, IO, clocks, randomness.
 
 pub mod agent;

@@ -1,4 +1,6 @@
-//! The interpreter: `Machine::handle(now, Input) -> Output { effects, events }`.
+//! The interpreter: `Machine::handle_input(now, Input) -> MachineOutput { effects, events }`.
+//!
+//! Read `input`, `effect` and `event`, then `machine`; `branch` and `call_frame` are its state, `prompt` is what a model gets.
 //!
 //! Pure: never awaits, reads a clock, draws an id or touches the disk. The same inputs give the same
 //! effects and events, so a journal of inputs is a run.

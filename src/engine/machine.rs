@@ -1,6 +1,6 @@
 //! The machine: holds the frames of a run and answers each input with effects and events.
 //!
-//! One file per kind of input below; this one owns the state and the dispatch.
+//! One file for each kind of input and each concern below; this one owns the state and the dispatch.
 
 mod action_states;
 mod ask_user;
@@ -109,7 +109,7 @@ pub struct Machine {
     extra_model_calls: u32,
     /// The largest call so far: the next one may be as large.
     largest_call: CallEstimate,
-    /// Limits that `on_limit` or `catch` has raised: the limit, its owner, and the workflow that raised it.
+    /// Limits that `on_limit` or `catch` has raised, as `LIMIT OWNER by WORKFLOW`: owner 0 is the run, others are agents.
     raised_limits: BTreeSet<String>,
     /// Budgets that the input at hand has given more to.
     granted_budgets: Vec<(BudgetScope, BudgetUnit)>,

@@ -1,4 +1,6 @@
-//! The only async logic: drives machines, performs their effects through ports, writes the journal.
+//! Drives machines: performs their effects through ports and writes the journal. No rule of a workflow is here.
+//!
+//! Read `handle`, `driver`, `effect_executor`, `journal`.
 
 mod active_runs;
 pub mod cancel;
