@@ -20,6 +20,7 @@ mod join;
 mod limits;
 mod model_fallback;
 mod model_substitution;
+mod next;
 mod on_failure;
 mod on_interrupt;
 mod on_model_reply;
@@ -64,6 +65,7 @@ use super::queued_messages::QueuedMessage;
 use super::replay_skips::{ReplaySkips, SkippedCallKind};
 use super::run_spec::RunSpec;
 use super::steering::BreakpointSet;
+use next::Next;
 use synthdev_domain::approval::ApprovalPolicy;
 use synthdev_domain::cost::{CostLedger, TokenPrice};
 use synthdev_domain::ids::{CallId, SnapshotId, StateIx, Timestamp};
@@ -267,20 +269,23 @@ impl Machine {
     }
 
     fn dispatch_input(&mut self, input: Input) {
-        match input {
+        let next = match input {
             Input::Started { seed } => self.on_started(seed),
             Input::Cancelled { partial, end, used } => {
                 self.pay_stopped(used);
-                self.on_cancelled(partial, end);
+                self.on_cancelled(partial, end)
             }
-            Input::Stopped { call, used } => self.on_stopped_call(call, &used),
+            Input::Stopped { call, used } => {
+                self.on_stopped_call(call, &used);
+                Next::Wait
+            }
             Input::SnapshotTaken { call, info } => self.on_snapshot_taken(call, info),
             Input::SnapshotFailed { call, reason } => self.on_snapshot_failed(call, reason),
             Input::Evaluated { call, outcome } => self.on_evaluated(call, outcome),
             Input::ScriptFailed { call, error } => self.on_script_failed(call, &error),
             Input::Replied { call, reply } => self.on_replied(call, reply),
             Input::ModelFailed { call, error, attempts, used, again } => {
-                self.on_model_failed(call, &error, attempts, &used, again);
+                self.on_model_failed(call, &error, attempts, &used, again)
             }
             Input::Approved { call, decision } => self.on_approved(call, decision),
             Input::ToolDone { call, outcome } => self.on_tool_done(call, outcome),
@@ -288,9 +293,16 @@ impl Machine {
             Input::Elapsed { call } => self.on_elapsed(call),
             Input::Said { text } => self.on_user_message(text),
             Input::Steered(steering) => self.on_steered(*steering),
-            Input::Resumed(resumed) => self.on_resumed(*resumed),
-            Input::Returned(returned) => self.on_returned(*returned),
-        }
+            Input::Resumed(resumed) => {
+                self.on_resumed(*resumed);
+                Next::Wait
+            }
+            Input::Returned(returned) => {
+                self.on_returned(*returned);
+                Next::Wait
+            }
+        };
+        self.advance(next);
     }
 
     /// For a replay: the answers of these calls are known. The machine neither builds what a model or a script would

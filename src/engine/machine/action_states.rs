@@ -4,8 +4,8 @@
 
 use serde_json::{Map, Value};
 
-use super::Machine;
 use super::guidance_files::UNASKED;
+use super::{Machine, Next};
 use synthdev_domain::approval::ToolPermission;
 use synthdev_domain::run_error::RunError;
 use synthdev_domain::tool::{ASKED_BY, ToolInvocation, ToolOutcome};
@@ -15,12 +15,12 @@ use synthdev_domain::workflow::{ActionExpectation, ActionSpec, StateBody, ValueS
 const HTTP: &str = "http_request";
 
 impl Machine {
-    pub(super) fn begin_action(&mut self, step: &ActionSpec, values: &[Option<Value>]) {
+    pub(super) fn begin_action(&mut self, step: &ActionSpec, values: &[Option<Value>]) -> Next {
         let arguments = match build_arguments(step, values) {
             Ok(arguments) => arguments,
             Err(problem) => {
                 let detail = format!("state `{}`: {problem}", self.state_name());
-                return self.fail_state(
+                return Next::fail(
                     RunError::new("input_undefined", "An argument of a step cannot be used", detail)
                         .with_hint(
                             "set the value in an earlier state, or give a default: `common_data.x ?? \"\"`",
@@ -39,22 +39,20 @@ impl Machine {
         if let Some(frame) = self.frame_mut() {
             frame.visit.step = Some((invocation, step.risk));
         }
-        if !self.breaks_before_tool(&step.tool) {
-            self.permit_step();
-        }
+        if self.breaks_before_tool(&step.tool) { Next::Wait } else { self.permit_step() }
     }
 
     /// Runs the step at hand, asks, or denies it.
-    pub(super) fn permit_step(&mut self) {
+    pub(super) fn permit_step(&mut self) -> Next {
         let Some((invocation, risk)) = self.frame().and_then(|frame| frame.visit.step.clone()) else {
-            return;
+            return Next::Wait;
         };
         let own = self.approvals.tools.get(&self.approval_name(&invocation.tool)).copied();
         let rule = own.unwrap_or_else(|| self.approvals.permission_for(&invocation.tool, risk));
         match self.guarded_permission(rule, &invocation, risk) {
-            ToolPermission::Allow => self.run_tool(invocation, risk),
+            ToolPermission::Allow => Next::run_tool(invocation, risk),
             // who does it asks its own people
-            ToolPermission::Ask if self.is_delegated_call(&invocation) => self.run_tool(invocation, risk),
+            ToolPermission::Ask if self.is_delegated_call(&invocation) => Next::run_tool(invocation, risk),
             ToolPermission::Ask => self.ask_approval(invocation, risk),
             ToolPermission::Deny if rule == ToolPermission::Allow => self.step_denied(UNASKED),
             ToolPermission::Deny => self.step_denied("the approval policy denies it"),
@@ -75,27 +73,27 @@ impl Machine {
         }
     }
 
-    pub(super) fn step_denied(&mut self, why: &str) {
+    pub(super) fn step_denied(&mut self, why: &str) -> Next {
         let step = self.frame_mut().and_then(|frame| frame.visit.step.take());
         let tool = step.map(|(invocation, _)| invocation.tool).unwrap_or_default();
         let detail = format!("state `{}` wants to run `{tool}`: {why}", self.state_name());
-        self.fail_state(
+        Next::fail(
             RunError::new("tool.denied", "A step was not allowed", detail)
                 .with_hint("approve it, run with --yes, or allow it in settings: \"approvals\""),
-        );
+        )
     }
 
     /// Left out by the person, who does not know whether it took effect.
-    pub(super) fn skip_step(&mut self) {
+    pub(super) fn skip_step(&mut self) -> Next {
         if let Some(frame) = self.frame_mut() {
             frame.visit.step = None;
         }
-        self.work_done(false, Value::Null);
+        Next::WorkDone(false, Value::Null)
     }
 
-    pub(super) fn on_step_done(&mut self, outcome: ToolOutcome) {
-        let Some((_, state)) = self.current_state() else { return };
-        let StateBody::Step(step) = &state.work else { return };
+    pub(super) fn on_step_done(&mut self, outcome: ToolOutcome) -> Next {
+        let Some((_, state)) = self.current_state() else { return Next::Wait };
+        let StateBody::Step(step) = &state.work else { return Next::Wait };
         if let Some(frame) = self.frame_mut() {
             frame.visit.step = None;
         }
@@ -114,10 +112,10 @@ impl Machine {
             return self.step_failed("tool.failed", "A step failed", step, &outcome);
         }
         let success = outcome.ok || matches!(step.expect, ActionExpectation::OneOf(_));
-        self.work_done(success, outcome.data.unwrap_or(Value::String(outcome.content)));
+        Next::WorkDone(success, outcome.data.unwrap_or(Value::String(outcome.content)))
     }
 
-    fn step_failed(&mut self, code: &str, title: &str, step: &ActionSpec, outcome: &ToolOutcome) {
+    fn step_failed(&mut self, code: &str, title: &str, step: &ActionSpec, outcome: &ToolOutcome) -> Next {
         let came =
             outcome.data.as_ref().and_then(result_code).map_or(String::new(), |code| format!(" ({code})"));
         let summary = outcome.summary.trim();
@@ -129,7 +127,7 @@ impl Machine {
             }
             ActionExpectation::OneOf(_) => "only the codes that the state expects count as success",
         };
-        self.fail_state(RunError::new(code, title, detail.trim_end()).with_hint(hint));
+        Next::fail(RunError::new(code, title, detail.trim_end()).with_hint(hint))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{CallId, Machine, PendingQuestion, RunEvent, WaitState};
+use super::{CallId, Machine, Next, PendingQuestion, RunEvent, WaitState};
 use crate::answer_validation;
 use crate::effect::UserQuestion;
 use crate::input::UserAnswer;
@@ -11,11 +11,11 @@ use synthdev_domain::workflow::{PauseKind, PauseSpec, ValueSource, plain_text};
 
 impl Machine {
     /// Shows the question of the call in front and waits.
-    pub(super) fn show_agent_question(&mut self, agent: &str, arguments: &Value) {
+    pub(super) fn show_agent_question(&mut self, agent: &str, arguments: &Value) -> Next {
         let message = arguments["question"].as_str().map(str::trim).filter(|text| !text.is_empty());
         let Some(message) = message.map(|text| format!("{agent} asks: {text}")) else {
             self.refuse_tool_call(agent, ASK_PERSON, "`question` is missing: say what you want to know");
-            return self.next_tool();
+            return Next::NextTool;
         };
         let choices: Vec<String> =
             arguments["choices"].as_array().into_iter().flatten().map(plain_text).collect();
@@ -31,10 +31,10 @@ impl Machine {
             until: None,
             problem: None,
         };
-        self.ask_user(PendingQuestion::Request, question);
+        self.ask_user(PendingQuestion::Request, question)
     }
 
-    pub(super) fn on_request_answered(&mut self, call: CallId, given: UserAnswer) {
+    pub(super) fn on_request_answered(&mut self, call: CallId, given: UserAnswer) -> Next {
         match self.branch.question.as_ref().map(|question| validate_agent_answer(question, given)) {
             Some(Ok(value)) => {
                 let content = plain_text(&value);
@@ -43,16 +43,16 @@ impl Machine {
                 if let Some((ToolInvocation { agent, tool, arguments, .. }, _)) = self.current_invocation() {
                     self.emit_event(RunEvent::ToolStarted { call, agent, tool, arguments });
                 }
-                self.finish_tool(call, ToolOutcome { ok: true, content, summary, ..ToolOutcome::default() });
+                Next::finish_tool(call, ToolOutcome { ok: true, content, summary, ..ToolOutcome::default() })
             }
             Some(Err(why)) => {
-                let Some(mut question) = self.branch.question.take() else { return };
+                let Some(mut question) = self.branch.question.take() else { return Next::Wait };
                 if let UserQuestion::Pause { problem, .. } = &mut question {
                     *problem = Some(why);
                 }
-                self.ask_user(PendingQuestion::Request, question);
+                self.ask_user(PendingQuestion::Request, question)
             }
-            None => {}
+            None => Next::Wait,
         }
     }
 }

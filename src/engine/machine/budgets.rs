@@ -8,7 +8,7 @@
 mod budget_scopes;
 mod raise_budget;
 
-use super::{Branch, Machine, PendingQuestion, RunEvent, WaitState};
+use super::{Branch, Machine, Next, PendingQuestion, RunEvent, WaitState};
 use crate::branch::BudgetScope;
 use crate::budget_usage::{BudgetUnit, CallEstimate, CallUsageBound};
 use crate::model_caller::ModelCaller;
@@ -47,32 +47,35 @@ impl Machine {
         self.spec.machine_version >= MEASURES_SINCE
     }
 
-    /// Asked before every model call is put together; if not, the phase says what is waited for.
-    pub(super) fn may_call_model(&mut self) -> bool {
+    /// Checked before every model call is put together. `Err`: it is not made now, and what follows.
+    pub(super) fn check_model_call(&mut self) -> Result<(), Next> {
         let limits = self.spec.program.workflows.first().map(|root| root.limits).unwrap_or_default();
         if let Some(most) = limits.max_model_calls.map(|most| most.saturating_add(self.extra_model_calls))
             && self.model_calls >= most
         {
             let text = format!("the run has called models {most} times");
-            self.on_limit_reached(PendingQuestion::ModelCalls, "max_model_calls", most, text);
-            return false;
+            return Err(Next::limit(PendingQuestion::ModelCalls, "max_model_calls", most, text));
         }
         if self.starts_nothing_new() {
             self.branch.phase = WaitState::Held;
-            return false;
+            return Err(Next::Wait);
         }
         self.open_agent_budget();
         self.branch.next_call_bound = None;
         self.warn_budgets();
-        self.apply_decision(self.budget_decision(&self.branch)).is_some()
+        self.apply_decision(self.budget_decision(&self.branch)).map(|_| ())
     }
 
-    /// Asked before every model call is made. The request is told how long its answer may be; if it must not be
-    /// made, the phase says what is waited for.
-    pub(super) fn fits_budgets(&mut self, agent: &AgentSpec, request: Option<&mut ModelRequest>) -> bool {
+    /// Checked before every model call is made. Sets in the request how long its answer may be. `Err`: it is not made
+    /// now, and what follows.
+    pub(super) fn fit_budgets(
+        &mut self,
+        agent: &AgentSpec,
+        request: Option<&mut ModelRequest>,
+    ) -> Result<(), Next> {
         let budgets = self.budget_scopes(&self.branch);
         let Some(request) = request.filter(|_| self.checks_budgets_ahead() && !budgets.is_empty()) else {
-            return true;
+            return Ok(());
         };
         let need = self.usage_bound_for(request);
         if need.price.is_none()
@@ -81,7 +84,7 @@ impl Machine {
             self.warn_unknown_price(&request.choice.model);
         }
         self.branch.next_call_bound = Some(need);
-        let Some(answer) = self.apply_decision(self.budget_decision(&self.branch)) else { return false };
+        let answer = self.apply_decision(self.budget_decision(&self.branch))?;
         self.branch.next_call_bound = Some(CallUsageBound { answer, ..need });
         let ends =
             |kind: BudgetUnit| budgets.iter().any(|(_, budget)| kind.soft_and_hard(budget).1.is_some());
@@ -98,16 +101,18 @@ impl Machine {
             let text = format!("the answer of `{}` may have {answer} tokens: more is not left", agent.id);
             self.emit_warning("answer_capped", text);
         }
-        true
+        Ok(())
     }
 
-    /// Asked before a state is entered that does not end its workflow; time passes without model calls, too.
-    pub(super) fn within_budgets(&mut self) -> bool {
+    /// Checked before a state is entered that does not end its workflow; time passes without model calls, too.
+    /// `Err`: a budget is used up, and what follows.
+    pub(super) fn check_budgets(&mut self) -> Result<(), Next> {
         self.branch.next_call_bound = None;
         self.warn_budgets();
-        let BudgetDecision::Over(scope, kind) = self.budget_decision(&self.branch) else { return true };
-        self.on_budget_exceeded(scope, kind);
-        false
+        match self.budget_decision(&self.branch) {
+            BudgetDecision::Over(scope, kind) => Err(self.budget_exceeded(scope, kind)),
+            BudgetDecision::Free(_) | BudgetDecision::Wait => Ok(()),
+        }
     }
 
     /// A model call begins: it counts, and what it may use is reserved. `None`: it is spared, which is done only
@@ -165,14 +170,16 @@ impl Machine {
         std::iter::once(&self.branch).chain(self.branches.values()).find(free).map(|lane| lane.id)
     }
 
-    /// The answer that there is room for; else the phase says what is waited for.
-    fn apply_decision(&mut self, verdict: BudgetDecision) -> Option<u64> {
-        match verdict {
-            BudgetDecision::Free(answer) => return Some(answer),
-            BudgetDecision::Wait => self.branch.phase = WaitState::Held,
-            BudgetDecision::Over(scope, kind) => self.on_budget_exceeded(scope, kind),
+    /// The longest answer that there is room for. `Err`: the branch waits, or a budget is used up.
+    fn apply_decision(&mut self, decision: BudgetDecision) -> Result<u64, Next> {
+        match decision {
+            BudgetDecision::Free(answer) => Ok(answer),
+            BudgetDecision::Wait => {
+                self.branch.phase = WaitState::Held;
+                Err(Next::Wait)
+            }
+            BudgetDecision::Over(scope, kind) => Err(self.budget_exceeded(scope, kind)),
         }
-        None
     }
 
     /// What the request can use.

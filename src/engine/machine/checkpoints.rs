@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use serde_json::Map;
 
-use super::{Branch, BudgetScope, Machine, PendingQuestion, RunEvent, WaitState};
+use super::{Branch, BudgetScope, Machine, Next, PendingQuestion, RunEvent, WaitState};
 use crate::budget_usage::{BudgetUnit, BudgetUsage};
 use crate::effect::UserQuestion;
 use crate::run_spec::RESTS_SINCE;
@@ -45,10 +45,10 @@ impl Machine {
         self.checkpoints.insert((lane, name), point);
     }
 
-    pub(super) fn on_restore_checkpoint(&mut self, lane: u64, name: &str) {
-        let Some(point) = self.checkpoints.get(&(lane, name.to_owned())).cloned() else { return };
+    pub(super) fn on_restore_checkpoint(&mut self, lane: u64, name: &str) -> Next {
+        let Some(point) = self.checkpoints.get(&(lane, name.to_owned())).cloned() else { return Next::Wait };
         if !self.switch_branch(lane) || self.branch.phase == WaitState::Over {
-            return;
+            return Next::Wait;
         }
         self.withdraw_pending();
         self.unwind_to(0);
@@ -77,7 +77,7 @@ impl Machine {
         *self.restored.entry(lane).or_insert(0) += 1;
         self.emit_restored_data(&left);
         self.emit_warning("went_back", format!("a sub-agent went back to `{name}` of its task"));
-        self.ask_task_again();
+        self.ask_task_again()
     }
 
     /// Only what its sub-agent is to do next is open.
@@ -120,19 +120,18 @@ impl Machine {
     }
 
     /// The same step once more, under a name of its own.
-    fn ask_task_again(&mut self) {
+    fn ask_task_again(&mut self) -> Next {
         self.arm_limits();
         if matches!(self.branch.phase, WaitState::Model(_)) {
-            return self.call_model();
+            return Next::CallModel;
         }
         let asked =
             self.branch.question.clone().filter(|_| matches!(self.branch.phase, WaitState::Person(..)));
         if let Some(question) = asked {
             return self.ask_with_full_timeout(question);
         }
-        if let Some((invocation, risk)) = self.current_invocation() {
-            self.run_tool(invocation, risk);
-        }
+        let Some((invocation, risk)) = self.current_invocation() else { return Next::Wait };
+        Next::run_tool(invocation, risk)
     }
 
     /// Every time limit around the step begins anew.
@@ -165,7 +164,7 @@ impl Machine {
     }
 
     /// The same question, with all the time that it had.
-    fn ask_with_full_timeout(&mut self, mut question: UserQuestion) {
+    fn ask_with_full_timeout(&mut self, mut question: UserQuestion) -> Next {
         if !self.keeps_checkpoint_spending() {
             return self.ask_user(PendingQuestion::Pause, question);
         }
@@ -187,7 +186,7 @@ impl Machine {
                 frame.visit.pause_timer = Some(call);
             }
         }
-        self.ask_pause_question(question);
+        self.ask_pause_question(question)
     }
 
     fn keeps_checkpoint_spending(&self) -> bool {

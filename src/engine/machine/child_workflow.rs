@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{CallFrame, Machine, RunEvent};
+use super::{CallFrame, Machine, Next, RunEvent};
 use synthdev_domain::ids::WorkflowIx;
 use synthdev_domain::run_error::RunError;
 use synthdev_domain::workflow::{ValueSource, Workflow, WorkflowParameter};
@@ -13,8 +13,8 @@ impl Machine {
         ix: WorkflowIx,
         inputs: &[(String, ValueSource)],
         values: &[Option<Value>],
-    ) {
-        let Some(child) = self.spec.program.workflows.get(ix.0).cloned() else { return };
+    ) -> Next {
+        let Some(child) = self.spec.program.workflows.get(ix.0).cloned() else { return Next::Wait };
         let depth = u32::try_from(self.branch.depth + self.branch.frames.len()).unwrap_or(u32::MAX);
         if depth > child.limits.max_depth {
             let failure = RunError::new(
@@ -25,11 +25,11 @@ impl Machine {
                     child.name, child.limits.max_depth
                 ),
             );
-            return self.fail_state(failure.with_hint("check the recursion's end condition"));
+            return Next::fail(failure.with_hint("check the recursion's end condition"));
         }
         let given = match child_input_values(&child, inputs, values) {
             Ok(given) => given,
-            Err(failure) => return self.fail_state(*failure),
+            Err(failure) => return Next::fail(*failure),
         };
         self.emit_event(RunEvent::ChildStarted {
             state: self.state_name(),
@@ -41,6 +41,7 @@ impl Machine {
         self.branch.frames.push(CallFrame::new(self.last_frame_id, ix, &child, prefix, given));
         self.arm_workflow_timer();
         self.branch.next_state = Some(child.start);
+        Next::Wait
     }
 
     /// What stands in front of a child's name in paths: also the branch or item in which it is started.

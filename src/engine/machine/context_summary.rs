@@ -1,7 +1,7 @@
 //! Summarizing before a prompt would leave something out (`trim: "summarize"`): one call of the agent's own model
 //! inside its turn. If it fails, the turn continues without a summary.
 
-use super::{CallId, Effect, Machine, RunEvent, WaitState};
+use super::{CallId, Effect, Machine, Next, RunEvent, WaitState};
 use crate::agent_turn::{SummarizationState, SummaryCoverage, SummaryPart};
 use crate::conversation::ConversationSummary;
 use crate::model_caller::ModelCaller;
@@ -18,7 +18,7 @@ impl Machine {
         agent: &AgentSpec,
         context: &ContextSpec,
         asked: SummaryRequest,
-    ) {
+    ) -> Next {
         let choice = context.summary.as_deref().unwrap_or(&agent.choice);
         let state = self.state_name();
         let mut request = asked.messages.map(|messages| ModelRequest {
@@ -30,8 +30,8 @@ impl Machine {
             parsing_tools: Vec::new(),
             tool_choice: ToolChoice::Auto,
         });
-        if !self.fits_budgets(agent, request.as_mut()) {
-            return;
+        if let Err(next) = self.fit_budgets(agent, request.as_mut()) {
+            return next;
         }
         if let Some(turn) = self.frame_mut().and_then(|frame| frame.agent_turn.as_mut()) {
             turn.summarization = SummarizationState::Asked(asked.coverage);
@@ -51,6 +51,7 @@ impl Machine {
             self.push_effect(Effect::CallModel { call, request: Box::new(request) });
         }
         self.branch.phase = WaitState::Model(call);
+        Next::Wait
     }
 
     /// The role of the agent in events; empty for runs older than this field.
@@ -72,9 +73,9 @@ impl Machine {
         agent: &ModelCaller,
         covering: SummaryCoverage,
         reply: &ModelReply,
-    ) {
-        let Some(workflow) = self.workflow() else { return };
-        let Some(context) = workflow.contexts.get(agent.context.0) else { return };
+    ) -> Next {
+        let Some(workflow) = self.workflow() else { return Next::Wait };
+        let Some(context) = workflow.contexts.get(agent.context.0) else { return Next::Wait };
         let choice = agent.model_choice();
         let charge = self.charge_reply(agent, reply);
         self.warn_substitution(choice, reply);
@@ -95,7 +96,7 @@ impl Machine {
         if text.is_empty() {
             return self.without_summary(&agent.id, &context.name, "the model wrote nothing");
         }
-        let Some(frame) = self.frame_mut() else { return };
+        let Some(frame) = self.frame_mut() else { return Next::Wait };
         let summary = Some(ConversationSummary::new(covering.covered_count, covering.replaced_count, text));
         match covering.part {
             SummaryPart::Log => {
@@ -112,17 +113,17 @@ impl Machine {
         if let Some(turn) = frame.agent_turn.as_mut() {
             turn.summarization = SummarizationState::Free;
         }
-        self.call_model();
+        Next::CallModel
     }
 
-    pub(super) fn on_summary_failed(&mut self, agent: &AgentSpec, error: &ModelError) {
-        let Some(workflow) = self.workflow() else { return };
+    pub(super) fn on_summary_failed(&mut self, agent: &AgentSpec, error: &ModelError) -> Next {
+        let Some(workflow) = self.workflow() else { return Next::Wait };
         let context = workflow.contexts.get(agent.context.0).map(|context| context.name.clone());
-        self.without_summary(&agent.id, &context.unwrap_or_default(), &error.to_string());
+        self.without_summary(&agent.id, &context.unwrap_or_default(), &error.to_string())
     }
 
     /// Leaves out the oldest entries instead, with a warning.
-    fn without_summary(&mut self, agent: &str, context: &str, why: &str) {
+    fn without_summary(&mut self, agent: &str, context: &str, why: &str) -> Next {
         if let Some(turn) = self.frame_mut().and_then(|frame| frame.agent_turn.as_mut()) {
             turn.summarization = SummarizationState::GivenUp;
         }
@@ -130,7 +131,7 @@ impl Machine {
             "the beginning of `{context}` could not be summed up for `{agent}`, it is left out: {why}"
         );
         self.emit_warning("summary_failed", text);
-        self.call_model();
+        Next::CallModel
     }
 }
 

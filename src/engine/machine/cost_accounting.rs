@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::{Branch, Machine, RunEvent, WaitState};
+use super::{Branch, Machine, Next, RunEvent, WaitState};
 use crate::agent_turn::SummarizationState;
 use crate::branch::BudgetScope;
 use crate::model_caller::{ModelCaller, StateVisitRef};
@@ -166,13 +166,13 @@ impl Machine {
     }
 
     /// The last attempt has failed, and the budgets have to be asked first: the call is made shorter, or waits.
-    pub(super) fn call_once_more(&mut self) {
+    pub(super) fn call_once_more(&mut self) -> Next {
         if let Some(turn) = self.frame_mut().and_then(|frame| frame.agent_turn.as_mut())
             && matches!(turn.summarization, SummarizationState::Asked(_))
         {
             turn.summarization = SummarizationState::Free;
         }
-        self.call_model();
+        Next::CallModel
     }
 
     /// The current lane's call is about to be stopped.

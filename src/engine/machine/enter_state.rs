@@ -2,37 +2,36 @@
 
 use serde_json::Value;
 
-use super::{BranchContinuation, Machine, PendingQuestion, RunEvent, WaitState};
+use super::{BranchContinuation, Machine, Next, PendingQuestion, RunEvent, WaitState};
 use crate::effect::UserQuestion;
 use crate::state_visit::StateVisit;
 use synthdev_domain::ids::{ScriptIx, StateIx};
 use synthdev_domain::script::ScriptTask;
 use synthdev_domain::workflow::{
-    AgentFunction, ForEachSpec, PauseSpec, StateBody, StateSpec, ValueSource, WaitSpec, plain_text,
+    AgentFunction, ForEachSpec, PauseSpec, StateBody, StateSpec, ValueSource, WaitSpec, Workflow, plain_text,
 };
 
 /// Names that a run's path holds; what comes after them is one `…`.
 const MOST_NAMES: usize = 500;
 
 impl Machine {
-    pub(super) fn enter_state(&mut self, target: StateIx) {
+    pub(super) fn enter_state(&mut self, target: StateIx) -> Next {
         self.stop_visit_timers();
         self.visit_count += 1;
         let stay = StateVisit::new(self.visit_count, self.now);
         self.pause_checkpoint_clocks();
-        let Some(frame) = self.frame_mut() else { return };
+        let Some(frame) = self.frame_mut() else { return Next::Wait };
         frame.state = target;
         frame.visit = stay;
-        let Some((workflow, state)) = self.current_state() else { return };
-        let free = workflow.conversational || self.within_limits(target, &state);
-        if !free || !(workflow.conversational || state.terminal || self.within_budgets()) {
-            return;
+        let Some((workflow, state)) = self.current_state() else { return Next::Wait };
+        if let Err(next) = self.check_entry(&workflow, target, &state) {
+            return next;
         }
         self.branch.steps += 1;
         self.step_count = self.step_count.saturating_add(1);
         let step = self.branch.steps;
         let name = self.state_name();
-        let Some(frame) = self.frame_mut() else { return };
+        let Some(frame) = self.frame_mut() else { return Next::Wait };
         let visit = frame.visits.get_mut(target.0).map_or(1, |visits| {
             *visits += 1;
             *visits
@@ -55,18 +54,29 @@ impl Machine {
         let agent = agent.map(|agent| agent.id.clone());
         self.emit_event(RunEvent::StateEntered { state: name, visit, step, agent, context });
         self.arm_state_timer(&state);
-        self.begin_state(&state);
+        Next::BeginState
+    }
+
+    /// The limits and budgets that a state is entered under. A conversation has neither.
+    fn check_entry(&mut self, workflow: &Workflow, target: StateIx, state: &StateSpec) -> Result<(), Next> {
+        if workflow.conversational {
+            return Ok(());
+        }
+        self.check_limits(target, state)?;
+        if state.terminal { Ok(()) } else { self.check_budgets() }
     }
 
     /// The state's script, else its work at once.
-    pub(super) fn begin_state(&mut self, state: &StateSpec) {
+    pub(super) fn begin_state(&mut self) -> Next {
+        let Some((_, state)) = self.current_state() else { return Next::Wait };
         match state.script {
             Some(script) => {
                 let call = self.evaluate_script(ScriptTask::Run { script });
                 self.branch.continuation = BranchContinuation::Work;
                 self.branch.phase = WaitState::Script(call);
+                Next::Wait
             }
-            None => self.after_script(),
+            None => self.begin_work(),
         }
     }
 
@@ -79,26 +89,27 @@ impl Machine {
         }
     }
 
-    pub(super) fn after_script(&mut self) {
-        let Some((_, state)) = self.current_state() else { return };
+    /// The state's work, after its script.
+    pub(super) fn begin_work(&mut self) -> Next {
+        let Some((_, state)) = self.current_state() else { return Next::Wait };
         if state.terminal {
             return match &state.output {
                 ValueSource::Script(script) => self.evaluate_values(vec![*script]),
-                ValueSource::Text(text) => self.finish_frame(Some(Value::String(text.clone()))),
-                ValueSource::Value(value) => self.finish_frame(Some(value.clone())),
-                ValueSource::Absent | ValueSource::Human => self.finish_frame(None),
+                ValueSource::Text(text) => Next::FinishFrame(Some(Value::String(text.clone()))),
+                ValueSource::Value(value) => Next::FinishFrame(Some(value.clone())),
+                ValueSource::Absent | ValueSource::Human => Next::FinishFrame(None),
             };
         }
         match &state.work {
             StateBody::None => {
                 self.set_result(None, None, Vec::new());
-                self.choose_transition();
+                Next::ChooseTransition
             }
             StateBody::Agent { agent, function, input } => match input {
                 ValueSource::Absent => self.begin_agent_turn(*agent, *function, None),
                 ValueSource::Text(text) if text.trim().is_empty() => {
                     let failure = self.undefined_input(&state);
-                    self.fail_state(failure);
+                    Next::fail(failure)
                 }
                 ValueSource::Text(text) => self.begin_agent_turn(*agent, *function, Some(text.clone())),
                 ValueSource::Value(value) => {
@@ -111,9 +122,9 @@ impl Machine {
                 let scripts: Vec<ScriptIx> =
                     inputs.iter().filter_map(|(_, input)| input_script(input)).collect();
                 if scripts.is_empty() {
-                    self.enter_child_workflow(*workflow, inputs, &[]);
+                    self.enter_child_workflow(*workflow, inputs, &[])
                 } else {
-                    self.evaluate_values(scripts);
+                    self.evaluate_values(scripts)
                 }
             }
             StateBody::Parallel(spec) => self.begin_parallel(spec),
@@ -121,11 +132,7 @@ impl Machine {
             StateBody::Step(step) => {
                 let scripts: Vec<ScriptIx> =
                     step.arguments.iter().filter_map(|(_, input)| input_script(input)).collect();
-                if scripts.is_empty() {
-                    self.begin_action(step, &[]);
-                } else {
-                    self.evaluate_values(scripts);
-                }
+                if scripts.is_empty() { self.begin_action(step, &[]) } else { self.evaluate_values(scripts) }
             }
             StateBody::Pause(PauseSpec { message: input, .. })
             | StateBody::Wait(WaitSpec::For(input) | WaitSpec::Until(input))
@@ -138,7 +145,7 @@ impl Machine {
         }
     }
 
-    fn enter_for_each(&mut self, spec: &ForEachSpec) {
+    fn enter_for_each(&mut self, spec: &ForEachSpec) -> Next {
         match &spec.items {
             ValueSource::Script(script) => self.evaluate_values(vec![*script]),
             ValueSource::Value(items) => self.begin_for_each(spec, Some(items.clone())),
@@ -149,7 +156,7 @@ impl Machine {
     }
 
     /// Begins work that needs a single value, which is known now.
-    pub(super) fn with_value(&mut self, work: &StateBody, value: Option<Value>) {
+    pub(super) fn with_value(&mut self, work: &StateBody, value: Option<Value>) -> Next {
         match work {
             StateBody::Pause(pause) => self.begin_pause(pause, value),
             StateBody::Wait(wait) => self.begin_wait_state(wait, value),
@@ -159,13 +166,14 @@ impl Machine {
             | StateBody::Agent { .. }
             | StateBody::Child { .. }
             | StateBody::Parallel(_)
-            | StateBody::Step(_) => {}
+            | StateBody::Step(_) => Next::Wait,
         }
     }
 
-    fn evaluate_values(&mut self, scripts: Vec<ScriptIx>) {
+    fn evaluate_values(&mut self, scripts: Vec<ScriptIx>) -> Next {
         let call = self.evaluate_script(ScriptTask::Values { scripts });
         self.branch.phase = WaitState::Values(call);
+        Next::Wait
     }
 
     pub(super) fn begin_agent_turn(
@@ -173,7 +181,7 @@ impl Machine {
         agent: synthdev_domain::ids::AgentIx,
         function: AgentFunction,
         input: Option<String>,
-    ) {
+    ) -> Next {
         match function {
             AgentFunction::SendUserMessage | AgentFunction::Ask => self.begin_turn(agent, input),
             AgentFunction::AddUserMessage => self.add_message(agent, input.unwrap_or_default()),

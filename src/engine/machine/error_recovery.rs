@@ -6,7 +6,7 @@
 use serde_json::{Map, Value, json};
 
 use super::on_failure::CHILD_FAILED;
-use super::{Branch, BranchContinuation, Effect, Machine, RunEvent, WaitState};
+use super::{Branch, BranchContinuation, Effect, Machine, Next, RunEvent, WaitState};
 use crate::call_frame::WorkResult;
 use synthdev_domain::ids::StateIx;
 use synthdev_domain::run_error::RunError;
@@ -96,7 +96,7 @@ impl Machine {
         }
     }
 
-    pub(super) fn apply_remedy(&mut self, remedy: ErrorRemedy, failure: RunError) {
+    pub(super) fn apply_remedy(&mut self, remedy: ErrorRemedy, failure: RunError) -> Next {
         match remedy {
             ErrorRemedy::Retry(rule) => self.schedule_retry(rule, failure),
             ErrorRemedy::Catch(rule) => self.catch_error(rule, failure),
@@ -106,10 +106,10 @@ impl Machine {
         }
     }
 
-    fn schedule_retry(&mut self, at: usize, error: RunError) {
-        let Some((_, state)) = self.current_state() else { return };
-        let Some(rule) = state.recovery.retry.get(at) else { return };
-        let Some(frame) = self.frame_mut() else { return };
+    fn schedule_retry(&mut self, at: usize, error: RunError) -> Next {
+        let Some((_, state)) = self.current_state() else { return Next::Wait };
+        let Some(rule) = state.recovery.retry.get(at) else { return Next::Wait };
+        let Some(frame) = self.frame_mut() else { return Next::Wait };
         let failures = frame.visit.count_failure(at);
         let call = self.next_call();
         let luck = random_fraction(self.seed ^ call.0.wrapping_mul(0x9E37_79B9_7F4A_7C15));
@@ -124,27 +124,28 @@ impl Machine {
         self.branch.continuation = BranchContinuation::Work;
         self.branch.phase = WaitState::Timer(call);
         self.push_effect(Effect::SetTimer { call, delay_ms, is_wall_clock: false });
+        Next::Wait
     }
 
     /// The state's work once more, from the script if that is what failed; where the work is done, only the choice of
     /// what follows. No new visit and no new step.
-    pub(super) fn retry_state_work(&mut self) {
-        let Some((_, state)) = self.current_state() else { return };
+    pub(super) fn retry_state_work(&mut self) -> Next {
+        let Some((_, state)) = self.current_state() else { return Next::Wait };
         // a time limit that ran out begins anew
         self.arm_state_timer(&state);
-        let Some(frame) = self.frame_mut() else { return };
+        let Some(frame) = self.frame_mut() else { return Next::Wait };
         frame.visit.work_restarted = true;
         if frame.visit.work_done {
-            return self.choose_transition();
+            return Next::ChooseTransition;
         }
-        if frame.visit.script_succeeded { self.after_script() } else { self.begin_state(&state) }
+        if frame.visit.script_succeeded { Next::DoWork } else { Next::BeginState }
     }
 
-    pub(super) fn catch_error(&mut self, at: usize, failure: RunError) {
-        let Some((_, state)) = self.current_state() else { return };
-        let Some(rule) = state.recovery.catch.get(at) else { return };
+    pub(super) fn catch_error(&mut self, at: usize, failure: RunError) -> Next {
+        let Some((_, state)) = self.current_state() else { return Next::Wait };
+        let Some(rule) = state.recovery.catch.get(at) else { return Next::Wait };
         let name = self.state_name();
-        let Some(frame) = self.frame_mut() else { return };
+        let Some(frame) = self.frame_mut() else { return Next::Wait };
         frame.visit.error_caught = true;
         if let Some(key) = &rule.key {
             let set = Map::from_iter([(key.clone(), as_data(&failure))]);
@@ -158,30 +159,31 @@ impl Machine {
                 let call = self.evaluate_script(ScriptTask::Run { script });
                 self.branch.continuation = BranchContinuation::Catch(at);
                 self.branch.phase = WaitState::Script(call);
+                Next::Wait
             }
             None => self.after_catch(at),
         }
     }
 
-    pub(super) fn after_catch(&mut self, at: usize) {
-        let Some((_, state)) = self.current_state() else { return };
-        let Some(rule) = state.recovery.catch.get(at) else { return };
-        self.follow_transition(state.transitions.len() + at, rule.target, Vec::new());
+    pub(super) fn after_catch(&mut self, at: usize) -> Next {
+        let Some((_, state)) = self.current_state() else { return Next::Wait };
+        let Some(rule) = state.recovery.catch.get(at) else { return Next::Wait };
+        Next::follow(state.transitions.len() + at, rule.target, Vec::new())
     }
 
-    fn fall_back(&mut self, failure: RunError) {
-        let Some((_, state)) = self.current_state() else { return };
+    fn fall_back(&mut self, failure: RunError) -> Next {
+        let Some((_, state)) = self.current_state() else { return Next::Wait };
         let value = state.recovery.fallback.clone().unwrap_or_default();
         if let Some(frame) = self.frame_mut() {
             frame.visit.fallback_used = true;
         }
         self.emit_caught(failure, "fallback", None);
-        if state.terminal { self.finish_frame(Some(value)) } else { self.work_done(true, value) }
+        if state.terminal { Next::FinishFrame(Some(value)) } else { Next::WorkDone(true, value) }
     }
 
     /// `continue`: the transitions are judged as after a visit without an answer.
-    fn continue_without_output(&mut self, failure: RunError) {
-        let Some((_, state)) = self.current_state() else { return };
+    fn continue_without_output(&mut self, failure: RunError) -> Next {
+        let Some((_, state)) = self.current_state() else { return Next::Wait };
         let agent = failure.agent.clone();
         if let Some(frame) = self.frame_mut() {
             frame.visit.continued = true;
@@ -193,14 +195,14 @@ impl Machine {
         let text = format!("{} in state `{}`: {}", failure.title, self.state_name(), failure.detail);
         self.emit_warning("passed_over", text);
         self.emit_caught(failure, "on_error", None);
-        if state.terminal { self.finish_frame(None) } else { self.choose_transition() }
+        if state.terminal { Next::FinishFrame(None) } else { Next::ChooseTransition }
     }
 
-    pub(super) fn follow_error_target(&mut self, failure: RunError, target: StateIx) {
-        let Some((_, state)) = self.current_state() else { return };
+    pub(super) fn follow_error_target(&mut self, failure: RunError, target: StateIx) -> Next {
+        let Some((_, state)) = self.current_state() else { return Next::Wait };
         let name = self.state_path(target);
         self.emit_caught(failure, "on_error", Some(name));
-        self.follow_transition(state.transitions.len(), target, Vec::new());
+        Next::follow(state.transitions.len(), target, Vec::new())
     }
 
     /// The path name of another state of the current workflow.

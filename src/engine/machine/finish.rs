@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::child_workflow::check_input_value;
 use super::snapshot_progress::SnapshotProgress;
-use super::{Effect, Machine, RunEvent, WaitState};
+use super::{Effect, Machine, Next, RunEvent, WaitState};
 use crate::call_frame::WorkResult;
 use synthdev_domain::journal::RunStatus;
 use synthdev_domain::run_error::RunError;
@@ -12,17 +12,17 @@ use synthdev_domain::workflow::Workflow;
 
 impl Machine {
     /// A terminal state was reached with `given` as its evaluated output.
-    pub(super) fn finish_frame(&mut self, given: Option<Value>) {
-        let Some(workflow) = self.workflow() else { return };
+    pub(super) fn finish_frame(&mut self, given: Option<Value>) -> Next {
+        let Some(workflow) = self.workflow() else { return Next::Wait };
         if self.branch.frames.len() <= 1 && self.branch.parent.is_some() {
             let last = self.frame().and_then(|frame| frame.result.as_ref()).map(WorkResult::result);
             self.stop_timers();
             self.branch.result = Some(Ok(given.or(last)));
-            return;
+            return Next::Wait;
         }
         let output = match self.workflow_output(&workflow, given) {
             Ok(output) => output,
-            Err(failure) => return self.fail_state(*failure),
+            Err(failure) => return Next::fail(*failure),
         };
         if self.branch.frames.len() <= 1 {
             return self.finish_run(RunStatus::Completed, output);
@@ -40,7 +40,7 @@ impl Machine {
             parent.files_touched |= touched;
             parent.child_result = Some(output.clone());
         }
-        self.work_done(true, output);
+        Next::WorkDone(true, output)
     }
 
     fn workflow_output(
@@ -75,12 +75,12 @@ impl Machine {
     }
 
     /// Not even the root deals with the error: the run is over.
-    pub(super) fn end_run(&mut self, failure: RunError) {
+    pub(super) fn end_run(&mut self, failure: RunError) -> Next {
         self.error = Some(failure);
-        self.finish_run(RunStatus::Failed, None);
+        self.finish_run(RunStatus::Failed, None)
     }
 
-    pub(super) fn finish_run(&mut self, status: RunStatus, output: Option<Value>) {
+    pub(super) fn finish_run(&mut self, status: RunStatus, output: Option<Value>) -> Next {
         self.stop_other_work();
         self.status = status;
         self.result = output;
@@ -90,16 +90,17 @@ impl Machine {
         // A cancel does not wait; any other end is told with the id of its snapshot.
         if matches!(self.snapshot, SnapshotProgress::Pending(_)) && status != RunStatus::Cancelled {
             self.branch.phase = WaitState::Ending;
-            return;
+            return Next::Wait;
         }
-        self.emit_run_finished();
+        self.emit_run_finished()
     }
 
-    pub(super) fn emit_run_finished(&mut self) {
+    pub(super) fn emit_run_finished(&mut self) -> Next {
         self.branch.phase = WaitState::Over;
         self.branch.next_state = None;
         let progress = self.progress();
         self.emit_event(RunEvent::run_finished(progress));
         self.push_effect(Effect::Finish);
+        Next::Wait
     }
 }

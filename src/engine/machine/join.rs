@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::spawn_branches::branch_name;
-use super::{Branch, Machine, RunEvent};
+use super::{Branch, Machine, Next, RunEvent};
 use crate::branch::BranchResult;
 use crate::merge::{self, BranchConflict};
 use crate::parallel::{BranchWrites, ParallelProgress, failed_output};
@@ -22,12 +22,14 @@ enum JoinDecision {
 
 impl Machine {
     /// The current lane is over: back to the one that forked.
-    pub(super) fn on_branch_ended(&mut self, ended: BranchResult) {
-        let Some((parent, at)) = self.branch.parent else { return };
-        let Some(finished) = self.switch_and_discard(parent) else { return };
-        let Some((_, state)) = self.current_state() else { return };
+    pub(super) fn on_branch_ended(&mut self, ended: BranchResult) -> Next {
+        let Some((parent, at)) = self.branch.parent else { return Next::Wait };
+        let Some(finished) = self.switch_and_discard(parent) else { return Next::Wait };
+        let Some((_, state)) = self.current_state() else { return Next::Wait };
         self.emit_branch_finished(&state, at, &ended);
-        let Some((parent, fork)) = self.branch.frames.last().zip(self.branch.fork.as_mut()) else { return };
+        let Some((parent, fork)) = self.branch.frames.last().zip(self.branch.fork.as_mut()) else {
+            return Next::Wait;
+        };
         let inherited = parent.child_result.as_ref().filter(|_| matches!(state.work, StateBody::Parallel(_)));
         fork.running_branches.remove(&at);
         let frame = finished.frames.into_iter().next();
@@ -51,11 +53,11 @@ impl Machine {
             JoinDecision::GoOn => self.fill_places(),
             JoinDecision::Enough => {
                 self.stop_branches();
-                self.join_branches();
+                self.join_branches()
             }
             JoinDecision::Failed => {
                 self.stop_branches();
-                self.fail_fork(&state);
+                self.fail_fork(&state)
             }
         }
     }
@@ -81,14 +83,14 @@ impl Machine {
         self.emit_event(RunEvent::BranchFinished { state: owner, branch, index: at, output, error });
     }
 
-    fn fail_fork(&mut self, state: &StateSpec) {
-        let Some(fork) = self.branch.fork.take() else { return };
+    fn fail_fork(&mut self, state: &StateSpec) -> Next {
+        let Some(fork) = self.branch.fork.take() else { return Next::Wait };
         self.record_files_touched(fork.files_touched);
         self.emit_joined(&fork);
-        let Some((at, cause)) = fork.first_failure else { return };
+        let Some((at, cause)) = fork.first_failure else { return Next::Wait };
         let branch = branch_name(&state.work, at);
         let failure = branch_failure(cause, &state.work, &branch, &self.state_name());
-        self.fail_state(failure);
+        Next::fail(failure)
     }
 
     pub(super) fn record_files_touched(&mut self, touched: bool) {
@@ -104,9 +106,9 @@ impl Machine {
     }
 
     /// All that counts is there: what the branches wrote becomes the parent's, and the state has its result.
-    pub(super) fn join_branches(&mut self) {
-        let Some((_, state)) = self.current_state() else { return };
-        let Some(mut fork) = self.branch.fork.take() else { return };
+    pub(super) fn join_branches(&mut self) -> Next {
+        let Some((_, state)) = self.current_state() else { return Next::Wait };
+        let Some(mut fork) = self.branch.fork.take() else { return Next::Wait };
         self.record_files_touched(fork.files_touched);
         let left = std::mem::take(&mut fork.branch_writes);
         let merged = if let StateBody::Parallel(spec) = &state.work {
@@ -116,7 +118,7 @@ impl Machine {
         };
         self.emit_joined(&fork);
         if let Err(conflict) = merged {
-            return self.fail_state(*conflict);
+            return Next::fail(*conflict);
         }
         if let Some((frame, (_, output))) = self.frame_mut().zip(fork.child.take()) {
             frame.child_result = Some(output);
@@ -129,7 +131,7 @@ impl Machine {
         } else {
             Value::Array(fork.outputs.into_iter().map(Option::unwrap_or_default).collect())
         };
-        self.work_done(success, value);
+        Next::WorkDone(success, value)
     }
 
     fn merge_branches(

@@ -1,7 +1,8 @@
 //! Limits of visits and calls: reaching one follows `on_limit`, else a `catch` that names it, else asks the user, else
 //! pauses. Without a user, a branch or item fails alone if that is tolerated.
 
-use super::{Branch, CallFrame, Machine, PendingQuestion, WaitState};
+use super::next::LimitReached;
+use super::{Branch, CallFrame, Machine, Next, PendingQuestion, WaitState};
 use crate::branch::BudgetScope;
 use crate::conversation::LiveConversation;
 use crate::effect::UserQuestion;
@@ -22,26 +23,21 @@ enum LimitExit {
 }
 
 impl Machine {
-    pub(super) fn within_limits(&mut self, target: StateIx, state: &StateSpec) -> bool {
+    /// `Err`: a limit is reached, and what follows.
+    pub(super) fn check_limits(&self, target: StateIx, state: &StateSpec) -> Result<(), Next> {
         let root = self.spec.program.workflows.first().map(|root| root.limits).unwrap_or_default();
         let most = root.max_steps.saturating_add(self.branch.extra_steps);
         if self.branch.steps >= most {
-            self.on_limit_reached(
-                PendingQuestion::Steps,
-                "max_steps",
-                most,
-                format!("the run has visited {most} states"),
-            );
-            return false;
+            let text = format!("the run has visited {most} states");
+            return Err(Next::limit(PendingQuestion::Steps, "max_steps", most, text));
         }
         if self.output.events.len() >= RESTLESS {
             let steps = self.branch.steps;
             let text =
                 format!("the run has visited {steps} states, the last ones without any work in between");
-            self.on_limit_reached(PendingQuestion::Steps, "max_steps", steps, text);
-            return false;
+            return Err(Next::limit(PendingQuestion::Steps, "max_steps", steps, text));
         }
-        let Some((frame, workflow)) = self.frame().zip(self.workflow()) else { return false };
+        let Some((frame, workflow)) = self.frame().zip(self.workflow()) else { return Err(Next::Wait) };
         let at = target.0;
         let visits = frame.visits.get(at).copied().unwrap_or(0);
         let visits = visits.saturating_sub(u32::from(may_continue(frame, &workflow, state)));
@@ -49,18 +45,18 @@ impl Machine {
         let most = state.max_visits.unwrap_or(workflow.limits.max_visits).saturating_add(granted);
         if visits >= most && !state.terminal {
             let text = format!("state `{}` has been visited {most} times", frame.path_name(state));
-            self.on_limit_reached(PendingQuestion::Visits(target), "max_visits", most, text);
-            return false;
+            return Err(Next::limit(PendingQuestion::Visits(target), "max_visits", most, text));
         }
-        true
+        Ok(())
     }
 
     /// A limit was reached: the workflow handles it, else the user, else the run pauses.
-    pub(super) fn on_limit_reached(&mut self, asked: PendingQuestion, limit: &str, value: u32, text: String) {
+    pub(super) fn on_limit_reached(&mut self, reached: LimitReached) -> Next {
+        let LimitReached { question, limit, value, text } = reached;
         if !self.is_chat() {
-            let failure = self.with_location(limit_failure(limit, &text));
-            if self.take_exit(asked, limit, failure) {
-                return;
+            let failure = self.with_location(limit_failure(&limit, &text));
+            if let Some(next) = self.take_exit(question, &limit, failure) {
+                return next;
             }
         }
         if self.is_chat() && !self.user_present {
@@ -70,12 +66,12 @@ impl Machine {
             return self.ask_user(PendingQuestion::Message, UserQuestion::Message);
         }
         // without a user the run is suspended: its results stay
-        self.ask_user(asked, UserQuestion::Limit { limit: limit.to_owned(), value, text });
+        self.ask_user(question, UserQuestion::Limit { limit, value, text })
     }
 
     /// Follows `on_limit` or a `catch`; the innermost counts. A state's budget concerns that state and what lies
     /// around it, not what it has started.
-    fn take_exit(&mut self, asked: PendingQuestion, limit: &str, failure: RunError) -> bool {
+    fn take_exit(&mut self, asked: PendingQuestion, limit: &str, failure: RunError) -> Option<Next> {
         let (id, from) = match asked {
             PendingQuestion::Budget(BudgetScope::State { branch_id: lane, frame_id: frame }, _) => {
                 (lane, frame)
@@ -93,13 +89,11 @@ impl Machine {
             | PendingQuestion::Request
             | PendingQuestion::Break(_) => (self.branch.id, self.branch.frames.len().saturating_sub(1)),
         };
-        let Some((lane, at, exit)) = self.find_exit(id, from, asked, limit, &failure.code) else {
-            return false;
-        };
+        let (lane, at, exit) = self.find_exit(id, from, asked, limit, &failure.code)?;
         // the call that this branch waited for has just been answered
         self.branch.phase = WaitState::New;
         if !self.switch_branch(lane) {
-            return false;
+            return None;
         }
         self.unwind_to(at);
         self.drop_visit();
@@ -109,17 +103,16 @@ impl Machine {
         if let Some(frame) = self.frame_mut() {
             frame.taken_limit_exits.insert(limit_exit_key(asked, limit, frame.state));
         }
-        match exit {
+        Some(match exit {
             LimitExit::Catch(rule) => self.catch_error(rule, failure),
             LimitExit::OnLimit(target) => {
-                let Some((_, state)) = self.current_state() else { return false };
+                let (_, state) = self.current_state()?;
                 let name = self.state_path(target);
                 self.emit_caught(failure, "on_limit", Some(name));
-                self.follow_transition(state.transitions.len(), target, Vec::new());
+                Next::follow(state.transitions.len(), target, Vec::new())
             }
             LimitExit::Fail => self.end_failed(failure),
-        }
-        true
+        })
     }
 
     fn find_exit(

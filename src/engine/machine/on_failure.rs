@@ -3,7 +3,7 @@
 //! `error_recovery` decides how a single state handles an error; this file decides which state does, and what happens
 //! to an unhandled error.
 
-use super::{Machine, PendingQuestion, RunEvent, WaitState};
+use super::{Machine, Next, PendingQuestion, RunEvent, WaitState};
 use crate::effect::UserQuestion;
 use synthdev_domain::run_error::RunError;
 use synthdev_domain::workflow::StateBody;
@@ -13,14 +13,14 @@ pub(super) const CHILD_FAILED: &str = "sub_workflow_failed";
 
 impl Machine {
     /// The current state fails. A chat shows the error and waits for the next message.
-    pub(super) fn fail_state(&mut self, failure: RunError) {
+    pub(super) fn fail_state(&mut self, failure: RunError) -> Next {
         let failure = self.with_location(failure);
         self.drop_visit();
         if self.is_chat() {
             self.emit_warning(&failure.code.clone(), error_text(&failure));
             return self.ask_user(PendingQuestion::Message, UserQuestion::Message);
         }
-        self.handle_error(failure);
+        self.handle_error(failure)
     }
 
     /// The run is a conversation, which continues until the user ends it.
@@ -40,7 +40,7 @@ impl Machine {
     }
 
     /// The workflow as a whole ran out of time: no rule of a single state counts any more, `on_error` once.
-    pub(super) fn fail_workflow(&mut self, failure: RunError) {
+    pub(super) fn fail_workflow(&mut self, failure: RunError) -> Next {
         let failure = self.with_location(failure);
         self.drop_visit();
         match self.workflow_error_target() {
@@ -50,7 +50,7 @@ impl Machine {
     }
 
     /// The innermost state that deals with an error does so.
-    fn handle_error(&mut self, failure: RunError) {
+    fn handle_error(&mut self, failure: RunError) -> Next {
         let top = self.branch.frames.len().saturating_sub(1);
         match self.error_remedy(top, &failure.code) {
             Some(remedy) => self.apply_remedy(remedy, failure),
@@ -60,7 +60,7 @@ impl Machine {
 
     /// The current state does not handle the error. The user is asked where it happened, so that the work of a child is
     /// not lost, unless an outer state handles it, or the workflow itself fails on purpose.
-    fn on_unhandled_error(&mut self, failure: RunError) {
+    fn on_unhandled_error(&mut self, failure: RunError) -> Next {
         let top = self.branch.frames.len().saturating_sub(1);
         let declared =
             self.current_state().is_some_and(|(_, state)| matches!(state.work, StateBody::Fail { .. }));
@@ -71,24 +71,24 @@ impl Machine {
             return self.end_failed(failure);
         }
         let failure = self.abandon_child_workflow(failure);
-        self.handle_error(failure);
+        self.handle_error(failure)
     }
 
     /// Without a user the run is suspended as failed, and can be retried later.
-    fn ask_about_failure(&mut self, failure: RunError) {
+    fn ask_about_failure(&mut self, failure: RunError) -> Next {
         self.stop_visit_timers();
         let question = UserQuestion::Failed { failure: Box::new(failure) };
         if let Some(frame) = self.frame_mut() {
             frame.visit.question = Some(question.clone());
         }
-        self.ask_user(PendingQuestion::Failed, question);
+        self.ask_user(PendingQuestion::Failed, question)
     }
 
     /// The user retries the state: with new retries and a new time limit.
-    pub(super) fn retry_failed_state(&mut self) {
+    pub(super) fn retry_failed_state(&mut self) -> Next {
         let speaks =
             self.current_state().is_some_and(|(_, state)| matches!(state.work, StateBody::Agent { .. }));
-        let Some(frame) = self.frame_mut() else { return };
+        let Some(frame) = self.frame_mut() else { return Next::Wait };
         let stay = &mut frame.visit;
         // the same answer would lead nowhere again; anything else that is done must not be done twice
         let unmatched = matches!(&stay.question, Some(UserQuestion::Failed { failure }) if failure.code == "no_transition");
@@ -96,7 +96,7 @@ impl Machine {
         stay.attempts.clear();
         (stay.error_caught, stay.fallback_used, stay.continued, stay.question) = (false, false, false, None);
         self.arm_workflow_timer();
-        self.retry_state_work();
+        self.retry_state_work()
     }
 
     /// Ends a child workflow; returns its error as its parent's state sees it.
@@ -109,17 +109,17 @@ impl Machine {
     }
 
     /// No state of this branch handles the error.
-    pub(super) fn end_failed(&mut self, failure: RunError) {
+    pub(super) fn end_failed(&mut self, failure: RunError) -> Next {
         if self.branch.parent.is_some() {
             self.stop_timers();
             self.branch.result = Some(Err(Box::new(failure)));
-            return;
+            return Next::Wait;
         }
-        self.end_run(failure);
+        self.end_run(failure)
     }
 
     /// Ends the run at once: nothing may deal with this error.
-    pub(super) fn abort_run(&mut self, failure: RunError) {
+    pub(super) fn abort_run(&mut self, failure: RunError) -> Next {
         if self.is_chat() {
             return self.fail_state(failure);
         }
@@ -127,7 +127,7 @@ impl Machine {
         self.drop_visit();
         self.branch.phase = WaitState::New;
         self.stop_all();
-        self.end_run(failure);
+        self.end_run(failure)
     }
 
     /// The error was dealt with; `target` is where the run goes.

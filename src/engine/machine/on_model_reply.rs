@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{CallId, Machine, PendingQuestion, RunEvent, WaitState};
+use super::{CallId, Machine, Next, PendingQuestion, RunEvent, WaitState};
 use crate::agent_turn::{OpenReply, with_unique_ids};
 use crate::model_caller::ModelCaller;
 use synthdev_domain::agent::AgentSpec;
@@ -16,11 +16,11 @@ use synthdev_domain::tool::ParsingTool;
 const MAX_REPAIRS: u32 = 2;
 
 impl Machine {
-    pub(super) fn on_replied(&mut self, call: CallId, mut reply: ModelReply) {
+    pub(super) fn on_replied(&mut self, call: CallId, mut reply: ModelReply) -> Next {
         if self.branch.phase != WaitState::Model(call) {
-            return;
+            return Next::Wait;
         }
-        let Some(agent) = self.current_caller() else { return };
+        let Some(agent) = self.current_caller() else { return Next::Wait };
         if let Some(covering) = self.pending_summary_coverage() {
             return self.on_summary(call, &agent, covering, &reply);
         }
@@ -37,18 +37,16 @@ impl Machine {
         let has_ordinary = !ordinary.is_empty();
         self.remember_last_response(&reply.text, &reply.tool_calls, &parsing);
         if has_ordinary {
-            self.open_reply(&agent, reply);
+            self.open_reply(&agent, reply)
         } else if !parsing.is_empty() {
-            self.decide_next_step(&agent, reply.text, reply.finish, parsing, reply.sealed);
+            self.decide_next_step(&agent, reply.text, reply.finish, parsing, reply.sealed)
         } else if reply.text.trim().is_empty() {
             let detail =
                 format!("`{}` answered with neither text nor a tool call", agent.model_choice().model);
             let hint = ModelError::Empty { detail: String::new() }.hint();
-            self.fail_state(
-                RunError::new("model.empty", "The model answered nothing", detail).with_hint(hint),
-            );
+            Next::fail(RunError::new("model.empty", "The model answered nothing", detail).with_hint(hint))
         } else {
-            self.final_text(&agent, reply.text);
+            self.final_text(&agent, reply.text)
         }
     }
 
@@ -82,8 +80,10 @@ impl Machine {
     }
 
     /// Ordinary calls run first; a parsing call beside them is put off, except in the last round.
-    fn open_reply(&mut self, agent: &AgentSpec, reply: ModelReply) {
-        let Some(turn) = self.frame_mut().and_then(|frame| frame.agent_turn.as_mut()) else { return };
+    fn open_reply(&mut self, agent: &AgentSpec, reply: ModelReply) -> Next {
+        let Some(turn) = self.frame_mut().and_then(|frame| frame.agent_turn.as_mut()) else {
+            return Next::Wait;
+        };
         let last_round = turn.rounds + 1 >= turn.allowed;
         let mut open = OpenReply {
             text: reply.text,
@@ -113,9 +113,9 @@ impl Machine {
         if turn.rounds >= turn.allowed {
             let allowed = turn.allowed;
             let text = format!("`{}` has used tools in {allowed} rounds of this visit", agent.id);
-            return self.on_limit_reached(PendingQuestion::ToolRounds, "max_tool_rounds", allowed, text);
+            return Next::limit(PendingQuestion::ToolRounds, "max_tool_rounds", allowed, text);
         }
-        self.next_tool();
+        Next::NextTool
     }
 
     /// Only parsing calls: a decision if all are valid, otherwise the model may repair it twice.
@@ -126,7 +126,7 @@ impl Machine {
         finish: FinishReason,
         calls: Vec<ToolCall>,
         sealed: Vec<OpaqueBlock>,
-    ) {
+    ) -> Next {
         let problems: Vec<Option<String>> = calls
             .iter()
             .map(|call| {
@@ -136,14 +136,16 @@ impl Machine {
             .collect();
         let valid = problems.iter().all(Option::is_none);
         let answered = answer_decisions(&calls, &problems);
-        let Some(turn) = self.frame_mut().and_then(|frame| frame.agent_turn.as_mut()) else { return };
+        let Some(turn) = self.frame_mut().and_then(|frame| frame.agent_turn.as_mut()) else {
+            return Next::Wait;
+        };
         turn.add_reply(text.clone(), answered, sealed);
         if valid {
             return self.accept_decision(agent, &text, calls);
         }
         turn.repair_count += 1;
         if turn.repair_count <= MAX_REPAIRS {
-            return self.call_model();
+            return Next::CallModel;
         }
         let detail = calls
             .iter()
@@ -158,10 +160,10 @@ impl Machine {
             "the model was told twice; simplify the tool's schema or use a stronger model"
         };
         let failure = RunError::new("parsing_tool_invalid", "The decision does not fit its schema", detail);
-        self.fail_state(failure.with_hint(hint));
+        Next::fail(failure.with_hint(hint))
     }
 
-    pub(super) fn accept_decision(&mut self, agent: &AgentSpec, text: &str, decision: Vec<ToolCall>) {
+    pub(super) fn accept_decision(&mut self, agent: &AgentSpec, text: &str, decision: Vec<ToolCall>) -> Next {
         for call in &decision {
             let arguments = serde_json::from_str(&call.arguments).unwrap_or(Value::Null);
             self.emit_event(RunEvent::Decided {
@@ -175,23 +177,25 @@ impl Machine {
             let text = format!("`{}` decided more than once in one answer: {}", agent.id, names.join(", "));
             self.emit_warning("several_decisions", text);
         }
-        self.end_visit(text.to_owned(), decision.clone(), decision);
+        Next::end_visit(text.to_owned(), decision.clone(), decision)
     }
 
     /// A text where a decision is needed: one nudge with a forced choice, then an error.
-    fn final_text(&mut self, agent: &AgentSpec, text: String) {
-        let Some((_, state)) = self.current_state() else { return };
+    fn final_text(&mut self, agent: &AgentSpec, text: String) -> Next {
+        let Some((_, state)) = self.current_state() else { return Next::Wait };
         let offered = |name: &&String| parsing_tool(agent, name).is_some();
         let expected: Vec<String> = state.expects.iter().filter(offered).cloned().collect();
-        let Some(turn) = self.frame_mut().and_then(|frame| frame.agent_turn.as_mut()) else { return };
+        let Some(turn) = self.frame_mut().and_then(|frame| frame.agent_turn.as_mut()) else {
+            return Next::Wait;
+        };
         turn.add_reply(text.clone(), Vec::new(), Vec::new());
         if expected.is_empty() {
-            return self.end_visit(text, Vec::new(), Vec::new());
+            return Next::end_visit(text, Vec::new(), Vec::new());
         }
         if turn.was_nudged {
             let detail =
                 format!("`{}` answered in words twice and never called {}", agent.id, expected.join(" or "));
-            return self.fail_state(
+            return Next::fail(
                 RunError::new("parsing_tool_missing", "The decision is missing", detail).with_hint(
                     "say in the role's systemMessage that this tool must be called, or use another model",
                 ),
@@ -203,7 +207,7 @@ impl Machine {
             _ => ToolChoice::Required,
         };
         turn.push_private_note(&format!("Now give your decision by calling {}.", expected.join(" or ")));
-        self.call_model();
+        Next::CallModel
     }
 
     pub(super) fn on_model_failed(
@@ -213,11 +217,11 @@ impl Machine {
         attempts: u32,
         used: &[AttemptUsage],
         again: bool,
-    ) {
+    ) -> Next {
         if self.branch.phase != WaitState::Model(call) {
-            return;
+            return Next::Wait;
         }
-        let Some(agent) = self.current_caller() else { return };
+        let Some(agent) = self.current_caller() else { return Next::Wait };
         let spent = self.charge_attempts(&agent, used).entries;
         self.emit_event(RunEvent::ModelFailed {
             call,
@@ -233,18 +237,18 @@ impl Machine {
         // A script that does not fit the run is no failure of a model.
         if self.pending_summary_coverage().is_some() && !matches!(error, ModelError::Drift { .. }) {
             return if self.try_fallback_model(&agent, error) {
-                self.call_model()
+                Next::CallModel
             } else {
                 self.on_summary_failed(&agent, error)
             };
         }
         if self.try_fallback_model(&agent, error) {
-            return self.call_model();
+            return Next::CallModel;
         }
         let tries = if attempts > 1 { format!(" (after {attempts} attempts)") } else { String::new() };
         let failure = RunError::new(error.code(), "The model call failed", format!("{error}{tries}"))
             .with_hint(error.hint());
-        self.fail_state(failure);
+        Next::fail(failure)
     }
 }
 

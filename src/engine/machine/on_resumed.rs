@@ -4,7 +4,7 @@
 
 use serde_json::Value;
 
-use super::{CallId, Effect, Input, Machine, PendingQuestion, RunEvent, WaitState, ask_user};
+use super::{CallId, Effect, Input, Machine, Next, PendingQuestion, RunEvent, WaitState, ask_user};
 use crate::answer_validation::{self, UncertainCallResolution, parse_resolution};
 use crate::effect::UserQuestion;
 use crate::input::{ResumeInput, UserAnswer};
@@ -81,7 +81,8 @@ impl Machine {
             }
         }
         self.run_ready_branches();
-        self.wake_waiting_branches();
+        let next = self.wake_waiting_branches();
+        self.advance(next);
     }
 
     /// Checks an answer against an open question, before it is applied.
@@ -195,11 +196,11 @@ impl Machine {
     }
 
     /// The user has checked whether the tool took effect.
-    pub(super) fn on_certain(&mut self, answer: UserAnswer) {
-        let Some(UserQuestion::Uncertain { began, .. }) = self.branch.question else { return };
-        let Some((invocation, risk)) = self.current_invocation() else { return };
+    pub(super) fn on_certain(&mut self, answer: UserAnswer) -> Next {
+        let Some(UserQuestion::Uncertain { began, .. }) = self.branch.question else { return Next::Wait };
+        let Some((invocation, risk)) = self.current_invocation() else { return Next::Wait };
         let outcome = match parse_resolution(&answer) {
-            Ok(UncertainCallResolution::Repeat) => return self.run_tool(invocation, risk),
+            Ok(UncertainCallResolution::Repeat) => return Next::run_tool(invocation, risk),
             Ok(UncertainCallResolution::Skip) if self.is_step() => return self.skip_step(),
             Ok(UncertainCallResolution::Skip) => ToolOutcome {
                 content: "interrupted: it is not known whether this took effect, and it was not repeated"
@@ -210,11 +211,11 @@ impl Machine {
             Ok(UncertainCallResolution::Done(value)) => claimed_outcome(value),
             Err(problem) => {
                 self.emit_warning("answer", problem);
-                let Some(question) = self.branch.question.take() else { return };
+                let Some(question) = self.branch.question.take() else { return Next::Wait };
                 return self.ask_user(PendingQuestion::Uncertain, question);
             }
         };
-        self.finish_tool(began, outcome);
+        Next::finish_tool(began, outcome)
     }
 }
 

@@ -35,7 +35,8 @@ impl Machine {
         let state = self.branch.next_state.map(|target| self.state_path(target)).unwrap_or_default();
         self.emit_event(RunEvent::Returned { step, state, fork_of: fork_of.clone(), files });
         if let Some((call, info)) = self.pending_snapshot().zip(taken) {
-            self.on_snapshot_taken(call, info);
+            let next = self.on_snapshot_taken(call, info);
+            self.advance(next);
         }
         self.set_data_paths(set);
         if fork_of.is_some() {

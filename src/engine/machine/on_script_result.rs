@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{BranchContinuation, CallId, Machine, RunEvent, WaitState};
+use super::{BranchContinuation, CallId, Machine, Next, RunEvent, WaitState};
 use crate::script_scope;
 use synthdev_domain::ids::{ScriptIx, StateIx};
 use synthdev_domain::run_error::RunError;
@@ -14,10 +14,10 @@ use synthdev_domain::source_location::SourceLocation;
 use synthdev_domain::workflow::{NoMatch, StateBody, StateSpec, ValueSource, Workflow, plain_text};
 
 impl Machine {
-    pub(super) fn on_evaluated(&mut self, call: CallId, outcome: ScriptOutcome) {
+    pub(super) fn on_evaluated(&mut self, call: CallId, outcome: ScriptOutcome) -> Next {
         let expected = [WaitState::Script(call), WaitState::Values(call), WaitState::Choice(call)];
         if !expected.contains(&self.branch.phase) {
-            return;
+            return Next::Wait;
         }
         let state = self.state_name();
         for text in outcome.logs {
@@ -26,7 +26,7 @@ impl Machine {
         let applied = self.apply_scope_patch(call, outcome.patch);
         self.release_offer(call);
         if let Err(problem) = applied {
-            return self.fail_state(RunError::new("script", "A script broke a conversation", problem));
+            return Next::fail(RunError::new("script", "A script broke a conversation", problem));
         }
         match self.branch.phase {
             WaitState::Script(_) => self.after_run(),
@@ -42,19 +42,19 @@ impl Machine {
             | WaitState::Fork
             | WaitState::Timer(_)
             | WaitState::Ending
-            | WaitState::Over => {}
+            | WaitState::Over => Next::Wait,
         }
     }
 
     /// `action.script`, or the `before` of a `catch`, is done.
-    fn after_run(&mut self) {
+    fn after_run(&mut self) -> Next {
         if let BranchContinuation::Catch(rule) = self.branch.continuation {
             return self.after_catch(rule);
         }
         if let Some(frame) = self.frame_mut() {
             frame.visit.script_succeeded = true;
         }
-        self.after_script();
+        Next::DoWork
     }
 
     /// Changes count only now that the whole script has succeeded.
@@ -88,10 +88,10 @@ impl Machine {
         Ok(())
     }
 
-    fn after_values(&mut self, values: &[Option<Value>]) {
-        let Some((_, state)) = self.current_state() else { return };
+    fn after_values(&mut self, values: &[Option<Value>]) -> Next {
+        let Some((_, state)) = self.current_state() else { return Next::Wait };
         if state.terminal {
-            return self.finish_frame(values.first().cloned().flatten());
+            return Next::FinishFrame(values.first().cloned().flatten());
         }
         match &state.work {
             StateBody::Agent { agent, function, .. } => {
@@ -100,7 +100,7 @@ impl Machine {
                     Some(text) => self.begin_agent_turn(*agent, *function, Some(text)),
                     None => {
                         let failure = self.undefined_input(&state);
-                        self.fail_state(failure);
+                        Next::fail(failure)
                     }
                 }
             }
@@ -109,10 +109,8 @@ impl Machine {
             work @ (StateBody::ForEach(_)
             | StateBody::Pause(_)
             | StateBody::Wait(_)
-            | StateBody::Fail { .. }) => {
-                self.with_value(work, values.first().cloned().flatten());
-            }
-            StateBody::None | StateBody::Parallel(_) => {}
+            | StateBody::Fail { .. }) => self.with_value(work, values.first().cloned().flatten()),
+            StateBody::None | StateBody::Parallel(_) => Next::Wait,
         }
     }
 
@@ -141,33 +139,34 @@ impl Machine {
     }
 
     /// Judges the transitions of the current state. One that holds always and does nothing needs no script.
-    pub(super) fn choose_transition(&mut self) {
+    pub(super) fn choose_transition(&mut self) -> Next {
         if let Some(frame) = self.frame_mut() {
             frame.visit.work_done = true;
         }
-        let Some((workflow, state)) = self.current_state() else { return };
+        let Some((workflow, state)) = self.current_state() else { return Next::Wait };
         match state.transitions.first() {
             None => self.no_match(&workflow, &state, &[]),
             Some(first) if first.condition.is_none() && first.before.is_none() => {
-                self.follow_transition(0, first.target, Vec::new());
+                self.follow_transition(0, first.target, Vec::new())
             }
             Some(_) => {
                 let guards = state.transitions.iter();
                 let guards =
                     guards.map(|t| TransitionGuard { condition: t.condition, before: t.before }).collect();
-                self.judge_transitions(&workflow, guards);
+                self.judge_transitions(&workflow, guards)
             }
         }
     }
 
-    fn judge_transitions(&mut self, workflow: &Workflow, guards: Vec<TransitionGuard>) {
+    fn judge_transitions(&mut self, workflow: &Workflow, guards: Vec<TransitionGuard>) -> Next {
         let errors_are_false = workflow.condition_errors_are_false || workflow.lenient;
         let call = self.evaluate_script(ScriptTask::Choose { guards, errors_are_false });
         self.branch.phase = WaitState::Choice(call);
+        Next::Wait
     }
 
-    fn after_choice(&mut self, chosen: Option<usize>, tried: Vec<TriedGuard>) {
-        let Some((workflow, state)) = self.current_state() else { return };
+    fn after_choice(&mut self, chosen: Option<usize>, tried: Vec<TriedGuard>) -> Next {
+        let Some((workflow, state)) = self.current_state() else { return Next::Wait };
         match chosen.and_then(|at| state.transitions.get(at).map(|transition| (at, transition.target))) {
             Some((at, target)) => self.follow_transition(at, target, tried),
             None => self.no_match(&workflow, &state, &tried),
@@ -175,7 +174,12 @@ impl Machine {
     }
 
     /// Leaves the current state. What the person said meanwhile leads to `resume` instead.
-    pub(super) fn follow_transition(&mut self, guard: usize, target: StateIx, tried: Vec<TriedGuard>) {
+    pub(super) fn follow_transition(
+        &mut self,
+        guard: usize,
+        target: StateIx,
+        tried: Vec<TriedGuard>,
+    ) -> Next {
         let from = self.state_name();
         let (guard, target) = match self.take_resume() {
             Some(resume) => {
@@ -187,10 +191,11 @@ impl Machine {
         self.snapshot_after_state();
         self.emit_event(RunEvent::Transitioned { from, to, guard, tried });
         self.branch.next_state = Some(target);
+        Next::Wait
     }
 
     /// A list of which nothing holds is an error that shows every value, never a silent end.
-    fn no_match(&mut self, workflow: &Workflow, state: &StateSpec, tried: &[TriedGuard]) {
+    fn no_match(&mut self, workflow: &Workflow, state: &StateSpec, tried: &[TriedGuard]) -> Next {
         // a branch cannot go on in a state of the whole workflow; for `stop` a body has its own
         let branch = self.branch.frames.len() <= 1 && self.branch.parent.is_some();
         if let (NoMatch::Go(target), false) = (workflow.no_match, branch) {
@@ -211,51 +216,47 @@ impl Machine {
             |name| format!("the agent did not call `{name}`: its decision is missing"),
         );
         let detail = format!("no condition of state `{}` holds:\n{}", self.state_name(), lines.join("\n"));
-        self.fail_state(
+        Next::fail(
             RunError::new("no_transition", "No transition matches", detail)
                 .with_hint(hint)
                 .with_location(state.place.clone()),
-        );
+        )
     }
 
     fn has_decision(&self, name: &str) -> bool {
         self.frame().is_some_and(|frame| frame.last_parsing_calls.iter().any(|call| call.name == name))
     }
 
-    pub(super) fn on_script_failed(&mut self, call: CallId, error: &ScriptError) {
+    pub(super) fn on_script_failed(&mut self, call: CallId, error: &ScriptError) -> Next {
         if ![WaitState::Script(call), WaitState::Values(call), WaitState::Choice(call)]
             .contains(&self.branch.phase)
         {
-            return;
+            return Next::Wait;
         }
         self.release_offer(call);
         let failure = self.script_failure(error);
-        if !self.tolerate_script_error(error, &failure) {
-            self.fail_state(failure);
-        }
+        self.tolerate_script_error(error, &failure).unwrap_or_else(|| Next::fail(failure))
     }
 
     /// `lenient`: a script that throws is logged and passed over, its changes are dropped. A throwing
     /// condition has counted as false already.
-    fn tolerate_script_error(&mut self, error: &ScriptError, failure: &RunError) -> bool {
-        let Some((workflow, state)) = self.current_state().filter(|(workflow, _)| workflow.lenient) else {
-            return false;
-        };
+    /// `None`: the error counts.
+    fn tolerate_script_error(&mut self, error: &ScriptError, failure: &RunError) -> Option<Next> {
+        let (workflow, state) = self.current_state().filter(|(workflow, _)| workflow.lenient)?;
         let before = self.script(error.script).is_some_and(|script| script.kind == ScriptKind::Before);
         let judged = matches!(self.branch.phase, WaitState::Choice(_)) && before;
         if !judged && !matches!(self.branch.phase, WaitState::Script(_)) {
-            return false;
+            return None;
         }
         let at = failure.place.as_ref().map_or_else(String::new, |place| format!("{place}: "));
         self.emit_warning("script_passed_over", format!("{at}{}: {}", failure.title, failure.detail));
         if judged {
             let guards = state.transitions.iter();
             let guards = guards.map(|t| TransitionGuard { condition: t.condition, before: None }).collect();
-            self.judge_transitions(&workflow, guards);
+            Some(self.judge_transitions(&workflow, guards))
         } else {
-            self.after_run();
+            Some(self.after_run())
         }
-        true
     }
 
     fn script(&self, at: ScriptIx) -> Option<WorkflowScript> {

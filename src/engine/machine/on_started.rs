@@ -1,16 +1,16 @@
 //! `Input::Started`: the first frame, the snapshot, the start state.
 
-use super::{BudgetUsage, CallFrame, Machine, RunEvent, WaitState};
+use super::{BudgetUsage, CallFrame, Machine, Next, RunEvent, WaitState};
 use synthdev_domain::ids::WorkflowIx;
 use synthdev_domain::workflow::{SnapshotPolicy, plain_text};
 
 impl Machine {
-    pub(super) fn on_started(&mut self, seed: u64) {
+    pub(super) fn on_started(&mut self, seed: u64) -> Next {
         if self.branch.phase != WaitState::New {
-            return;
+            return Next::Wait;
         }
         self.seed = seed;
-        let Some(root) = self.spec.program.workflows.first().cloned() else { return };
+        let Some(root) = self.spec.program.workflows.first().cloned() else { return Next::Wait };
         let inputs = self.spec.inputs.clone();
         self.emit_event(RunEvent::RunStarted {
             workflow: root.name.clone(),
@@ -30,6 +30,7 @@ impl Machine {
         self.budget_usage = BudgetUsage::open(self.now);
         self.arm_workflow_timer();
         self.branch.next_state = Some(root.start);
+        Next::Wait
     }
 
     /// What the run is undone to.

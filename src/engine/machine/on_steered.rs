@@ -6,7 +6,7 @@
 
 use serde_json::Value;
 
-use super::{CallId, Effect, Machine, PendingQuestion, RunEvent, WaitState};
+use super::{CallId, Effect, Machine, Next, PendingQuestion, RunEvent, WaitState};
 use crate::branch::BreakSite;
 use crate::effect::UserQuestion;
 use crate::steering::{Breakpoint, BreakpointSet, SteeringAction};
@@ -14,7 +14,7 @@ use synthdev_domain::ids::StateIx;
 use synthdev_domain::run_error::RunError;
 
 impl Machine {
-    pub(super) fn on_steered(&mut self, steering: SteeringAction) {
+    pub(super) fn on_steered(&mut self, steering: SteeringAction) -> Next {
         match steering {
             SteeringAction::Pause => self.step_mode = true,
             SteeringAction::Park => self.suspend_for_handover(),
@@ -48,9 +48,10 @@ impl Machine {
                 }
             }
             SteeringAction::Keep { lane, name } => self.on_checkpoint(lane, name),
-            SteeringAction::GoBack { lane, name } => self.on_restore_checkpoint(lane, &name),
+            SteeringAction::GoBack { lane, name } => return self.on_restore_checkpoint(lane, &name),
             SteeringAction::Set { call, set } => self.on_set(call, set),
         }
+        Next::Wait
     }
 
     /// Adds breakpoints to the present ones.
@@ -86,27 +87,36 @@ impl Machine {
                     self.branch.was_shown = false;
                 }
                 self.emit_event(RunEvent::PersonAnswered { call });
-                self.continue_from_breakpoint();
+                let next = self.continue_from_breakpoint();
+                self.advance(next);
             }
         }
     }
 
     /// The current branch continues from its breakpoint.
-    pub(super) fn continue_from_breakpoint(&mut self) {
-        let WaitState::Person(_, PendingQuestion::Break(place)) = self.branch.phase else { return };
+    pub(super) fn continue_from_breakpoint(&mut self) -> Next {
+        let WaitState::Person(_, PendingQuestion::Break(place)) = self.branch.phase else {
+            return Next::Wait;
+        };
         self.branch.phase = WaitState::New;
         self.ready_branches.push_back(self.branch.id);
         match place {
-            BreakSite::State => self.branch.breakpoint_passed = true,
-            BreakSite::Model => self.branch.phase = WaitState::Held,
+            BreakSite::State => {
+                self.branch.breakpoint_passed = true;
+                Next::Wait
+            }
+            BreakSite::Model => {
+                self.branch.phase = WaitState::Held;
+                Next::Wait
+            }
             BreakSite::Tool if self.is_step() => {
                 // a step does not look at it again: it would count for the next state
                 self.branch.breakpoint_passed = !self.offers_each_once();
-                self.permit_step();
+                Next::PermitStep
             }
             BreakSite::Tool => {
                 self.branch.breakpoint_passed = true;
-                self.next_tool();
+                Next::NextTool
             }
         }
     }
@@ -188,7 +198,7 @@ impl Machine {
 
     pub(super) fn stop_at_breakpoint(&mut self, place: BreakSite, state: String, point: Option<Breakpoint>) {
         self.step_mode = true;
-        self.ask_user(PendingQuestion::Break(place), UserQuestion::Break { state, point });
+        let _ = self.ask_user(PendingQuestion::Break(place), UserQuestion::Break { state, point });
     }
 
     /// Changes data only where a branch waits for the user; elsewhere a script may be about to change it.

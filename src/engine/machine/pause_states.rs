@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::delegated_tasks::for_sub_agents;
-use super::{BranchContinuation, CallId, Effect, Machine, PendingQuestion, RunEvent, WaitState};
+use super::{BranchContinuation, CallId, Effect, Machine, Next, PendingQuestion, RunEvent, WaitState};
 use crate::answer_validation;
 use crate::effect::UserQuestion;
 use crate::input::UserAnswer;
@@ -13,14 +13,17 @@ use synthdev_domain::run_error::RunError;
 use synthdev_domain::workflow::{PauseKind, PauseSpec, StateBody, plain_text};
 
 impl Machine {
-    pub(super) fn begin_pause(&mut self, pause: &PauseSpec, message: Option<Value>) {
+    pub(super) fn begin_pause(&mut self, pause: &PauseSpec, message: Option<Value>) -> Next {
         let state = self.state_name();
         let message = message.filter(|message| !message.is_null()).map(|message| plain_text(&message));
         let message = message.unwrap_or_else(|| format!("state `{state}` waits for you"));
         let can_be_answered = self.user_present || self.is_task_branch(&self.branch) && for_sub_agents(pause);
         let waits = pause.request.as_ref().is_some_and(|request| request.waits);
-        if !can_be_answered && !waits && self.continue_without_answer(pause) {
-            return;
+        if !can_be_answered
+            && !waits
+            && let Some(next) = self.continue_without_answer(pause)
+        {
+            return next;
         }
         self.stop_ttl();
         let until = pause.ttl_ms.filter(|_| can_be_answered).map(|ttl| {
@@ -42,20 +45,21 @@ impl Machine {
             problem: None,
         };
         let said = if pause.kind == PauseKind::Text { self.take_said() } else { None };
-        self.ask_pause_question(question);
-        if let (Some(text), WaitState::Person(call, _)) = (said, self.branch.phase.clone()) {
-            if self.branch.was_shown {
-                self.push_effect(Effect::Abort { call });
-            }
-            self.on_answered(call, UserAnswer::Text { text });
+        let asked = self.ask_pause_question(question);
+        let (Some(text), WaitState::Person(call, _)) = (said, self.branch.phase.clone()) else {
+            return asked;
+        };
+        if self.branch.was_shown {
+            self.push_effect(Effect::Abort { call });
         }
+        Next::Answer(call, UserAnswer::Text { text })
     }
 
-    pub(super) fn ask_pause_question(&mut self, question: UserQuestion) {
+    pub(super) fn ask_pause_question(&mut self, question: UserQuestion) -> Next {
         if let Some(frame) = self.frame_mut() {
             frame.visit.question = Some(question.clone());
         }
-        self.ask_user(PendingQuestion::Pause, question);
+        self.ask_user(PendingQuestion::Pause, question)
     }
 
     /// A queued message, if the workflow has no state `resume` for it.
@@ -64,37 +68,32 @@ impl Machine {
         if resumes { None } else { self.next_available_message() }
     }
 
-    /// Without a user: the default counts at once, `on_timeout` when its time has come; else the run waits.
-    fn continue_without_answer(&mut self, pause: &PauseSpec) -> bool {
+    /// Without a user: the default counts at once, `on_timeout` when its time has come. `None`: the run waits.
+    fn continue_without_answer(&mut self, pause: &PauseSpec) -> Option<Next> {
         if let Some(value) = &pause.default {
             self.store_pause_default(pause, value);
-            self.work_done(true, value.clone());
-            return true;
+            return Some(Next::WorkDone(true, value.clone()));
         }
-        let Some(ttl) = pause.ttl_ms.filter(|_| pause.on_timeout.is_some()) else { return false };
+        let ttl = pause.ttl_ms.filter(|_| pause.on_timeout.is_some())?;
         let until = self.time_after(ttl);
         self.emit_event(RunEvent::Waiting { state: self.state_name(), until });
         let call = self.set_timer(ttl, true);
         self.branch.continuation = BranchContinuation::Unanswered;
         self.branch.phase = WaitState::Timer(call);
-        true
+        Some(Next::Wait)
     }
 
     pub(super) fn time_after(&self, ms: u64) -> Timestamp {
         Timestamp(self.now.0.saturating_add(i64::try_from(ms).unwrap_or(i64::MAX)))
     }
 
-    pub(super) fn on_pause_answered(&mut self, given: UserAnswer) {
-        let Some((_, state)) = self.current_state() else { return };
-        let StateBody::Pause(pause) = &state.work else { return };
+    pub(super) fn on_pause_answered(&mut self, given: UserAnswer) -> Next {
+        let Some((_, state)) = self.current_state() else { return Next::Wait };
+        let StateBody::Pause(pause) = &state.work else { return Next::Wait };
         if let UserAnswer::Unfit { detail } = given {
             self.stop_ttl();
             self.branch.phase = WaitState::New;
-            return self.fail_state(RunError::new(
-                "validation",
-                "No answer fits what the state asks for",
-                detail,
-            ));
+            return Next::fail(RunError::new("validation", "No answer fits what the state asks for", detail));
         }
         match answer_validation::validate_answer(pause, given) {
             Ok(value) => {
@@ -102,15 +101,15 @@ impl Machine {
                 if pause.kind == PauseKind::Outputs && state.store.is_none() {
                     self.store_pause_outputs(&value);
                 }
-                self.work_done(true, value);
+                Next::WorkDone(true, value)
             }
             Err(why) => {
                 let asked = self.frame_mut().and_then(|frame| frame.visit.question.take());
-                let Some(mut question) = asked else { return };
+                let Some(mut question) = asked else { return Next::Wait };
                 if let UserQuestion::Pause { problem, .. } = &mut question {
                     *problem = Some(why);
                 }
-                self.ask_pause_question(question);
+                self.ask_pause_question(question)
             }
         }
     }
@@ -137,26 +136,26 @@ impl Machine {
     }
 
     /// The time for an answer is up: the default, another state, or an error.
-    pub(super) fn on_pause_deadline(&mut self) {
+    pub(super) fn on_pause_deadline(&mut self) -> Next {
         if let WaitState::Approval(call) = self.branch.phase {
             return self.on_approval_timeout(call);
         }
         if !matches!(self.branch.phase, WaitState::Person(_, PendingQuestion::Pause)) {
-            return;
+            return Next::Wait;
         }
         self.withdraw_wait(&self.branch.phase.clone(), self.branch.was_shown);
         self.branch.phase = WaitState::New;
-        self.continue_after_timeout();
+        self.continue_after_timeout()
     }
 
-    pub(super) fn continue_after_timeout(&mut self) {
-        let Some((_, state)) = self.current_state() else { return };
-        let StateBody::Pause(pause) = &state.work else { return };
+    pub(super) fn continue_after_timeout(&mut self) -> Next {
+        let Some((_, state)) = self.current_state() else { return Next::Wait };
+        let StateBody::Pause(pause) = &state.work else { return Next::Wait };
         let detail = format!("nobody answered state `{}` in time", self.state_name());
         if let Some(value) = &pause.default {
             self.emit_warning("pause_timeout", format!("{detail}: its default counts"));
             self.store_pause_default(pause, value);
-            return self.work_done(true, value.clone());
+            return Next::WorkDone(true, value.clone());
         }
         let failure = RunError::new("timeout", "Nobody answered in time", detail)
             .with_hint("give the pause a \"default\" or \"on_timeout\", or more time: \"ttl\"");
@@ -165,9 +164,9 @@ impl Machine {
                 let failure = self.with_location(failure);
                 let name = self.state_path(target);
                 self.emit_caught(failure, "on_timeout", Some(name));
-                self.follow_transition(state.transitions.len(), target, Vec::new());
+                Next::follow(state.transitions.len(), target, Vec::new())
             }
-            None => self.fail_state(failure),
+            None => Next::fail(failure),
         }
     }
 
@@ -178,7 +177,7 @@ impl Machine {
     }
 
     /// A message of the user answers the first branch that waits for text; else it is queued.
-    pub(super) fn on_user_message(&mut self, text: String) {
+    pub(super) fn on_user_message(&mut self, text: String) -> Next {
         if let Some((lane, call)) = self.branch_awaiting_text()
             && self.switch_branch(lane)
         {
@@ -189,6 +188,7 @@ impl Machine {
         }
         self.emit_event(RunEvent::Queued { text: text.clone() });
         self.queue_message(text);
+        Next::Wait
     }
 
     fn branch_awaiting_text(&self) -> Option<(u64, CallId)> {

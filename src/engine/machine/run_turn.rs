@@ -5,7 +5,8 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::build_prompt::{PromptBuilder, WindowUpdate};
-use super::{CallFrame, CallId, Effect, Machine, RunEvent, WaitState};
+use super::next::VisitEnd;
+use super::{CallFrame, CallId, Effect, Machine, Next, RunEvent, WaitState};
 use crate::agent_turn::{AgentTurn, SummarizationState, TurnEntry};
 use crate::call_frame::{TurnContinuation, WorkResult, workflow_author};
 use crate::conversation::LiveConversation;
@@ -21,10 +22,10 @@ use synthdev_domain::run_error::RunError;
 use synthdev_domain::workflow::{AgentFunction, StateBody};
 
 impl Machine {
-    pub(super) fn begin_turn(&mut self, ix: AgentIx, input: Option<String>) {
-        let Some(workflow) = self.workflow() else { return };
-        let Some(agent) = workflow.agent(ix) else { return };
-        let Some(frame) = self.frame_mut() else { return };
+    pub(super) fn begin_turn(&mut self, ix: AgentIx, input: Option<String>) -> Next {
+        let Some(workflow) = self.workflow() else { return Next::Wait };
+        let Some(agent) = workflow.agent(ix) else { return Next::Wait };
+        let Some(frame) = self.frame_mut() else { return Next::Wait };
         let length = frame.conversations.get(agent.context.0).map_or(0, LiveConversation::length);
         let continues =
             frame.agent_memory(ix).and_then(|memory| memory.continuation.take()).is_some_and(|earlier| {
@@ -74,13 +75,13 @@ impl Machine {
                 private,
             });
         }
-        self.call_model();
+        self.call_model()
     }
 
     /// One shared entry, no model call; what the agents said last stays as it is.
-    pub(super) fn add_message(&mut self, ix: AgentIx, text: String) {
-        let Some(workflow) = self.workflow() else { return };
-        let Some(agent) = workflow.agent(ix) else { return };
+    pub(super) fn add_message(&mut self, ix: AgentIx, text: String) -> Next {
+        let Some(workflow) = self.workflow() else { return Next::Wait };
+        let Some(agent) = workflow.agent(ix) else { return Next::Wait };
         let author = match agent.side {
             ConversationSide::User => MessageAuthor::Agent(agent.id.clone()),
             ConversationSide::Assistant => workflow_author(&workflow),
@@ -97,21 +98,21 @@ impl Machine {
             private: false,
         });
         self.set_result(None, Some(&agent.id), Vec::new());
-        self.choose_transition();
+        Next::ChooseTransition
     }
 
     /// The whole context, for everyone in it, back to its starting messages.
-    pub(super) fn clear_conversation(&mut self, ix: AgentIx) {
-        let Some(workflow) = self.workflow() else { return };
-        let Some(agent) = workflow.agent(ix) else { return };
-        let Some(frame) = self.frame_mut() else { return };
+    pub(super) fn clear_conversation(&mut self, ix: AgentIx) -> Next {
+        let Some(workflow) = self.workflow() else { return Next::Wait };
+        let Some(agent) = workflow.agent(ix) else { return Next::Wait };
+        let Some(frame) = self.frame_mut() else { return Next::Wait };
         if let Some((thread, spec)) =
             frame.conversation_mut(agent.context).zip(workflow.contexts.get(agent.context.0))
         {
             thread.reset_to_start(spec);
         }
         self.set_result(None, Some(&agent.id), Vec::new());
-        self.choose_transition();
+        Next::ChooseTransition
     }
 
     fn warn_about_shortening(&mut self, trimmed: Option<String>, shortened: Option<String>) {
@@ -121,20 +122,23 @@ impl Machine {
     }
 
     /// Asks the agent of the current visit, with its view as of now.
-    pub(super) fn call_model(&mut self) {
-        if self.breaks_before_call() || !self.may_call_model() {
-            return;
+    pub(super) fn call_model(&mut self) -> Next {
+        if self.breaks_before_call() {
+            return Next::Wait;
         }
-        let Some(workflow) = self.workflow() else { return };
+        if let Err(next) = self.check_model_call() {
+            return next;
+        }
+        let Some(workflow) = self.workflow() else { return Next::Wait };
         let state = self.state_name();
         let spared = self.replay_skips.skips_call(CallId(self.calls + 1), SkippedCallKind::Model);
         let spec = Arc::clone(&self.spec);
         let Some(CallFrame { agent_turn: Some(turn), conversations: threads, .. }) = self.frame_mut() else {
-            return;
+            return Next::Wait;
         };
-        let Some(agent) = workflow.agent(turn.agent) else { return };
+        let Some(agent) = workflow.agent(turn.agent) else { return Next::Wait };
         let places = workflow.contexts.get(agent.context.0).zip(threads.get_mut(agent.context.0));
-        let Some((context, thread)) = places else { return };
+        let Some((context, thread)) = places else { return Next::Wait };
         let seats = PromptBuilder {
             workflow: &workflow,
             agent,
@@ -149,15 +153,15 @@ impl Machine {
         };
         let (messages, outline) = match seats.build_messages(thread, turn, spared) {
             Ok(seen) => seen,
-            Err(overflow) => return self.fail_state(too_long(&overflow, context, &agent.choice)),
+            Err(overflow) => return Next::fail(too_long(&overflow, context, &agent.choice)),
         };
         turn.requested_model = (!agent.choice.fallback.is_empty()).then(|| Box::new(agent.choice.clone()));
         let cut = seats.new_shortening_warning(thread, turn, outline.shortened_count);
         let tool_choice = turn.choice.clone();
         self.warn_about_shortening(moved, cut);
         let mut request = messages.map(|messages| model_request(agent, state.clone(), messages, tool_choice));
-        if !self.fits_budgets(agent, request.as_mut()) {
-            return;
+        if let Err(next) = self.fit_budgets(agent, request.as_mut()) {
+            return next;
         }
         self.reserve_budget(request.as_ref());
         let call = self.next_call();
@@ -175,17 +179,19 @@ impl Machine {
             self.push_effect(Effect::CallModel { call, request: Box::new(request) });
         }
         self.branch.phase = WaitState::Model(call);
+        Next::Wait
     }
 
     /// Ends the visit: what was said enters the context, scripts can read it, the transitions are judged.
     /// A user seat's decision stays private.
-    pub(super) fn end_visit(&mut self, text: String, calls: Vec<ToolCall>, decision: Vec<ToolCall>) {
-        let Some(workflow) = self.workflow() else { return };
+    pub(super) fn end_visit(&mut self, end: VisitEnd) -> Next {
+        let VisitEnd { text, calls, decision } = end;
+        let Some(workflow) = self.workflow() else { return Next::Wait };
         let asked = self.excludes_from_context();
         let stores = self.current_state().is_some_and(|(_, state)| state.store.is_some());
-        let Some(frame) = self.frame_mut() else { return };
-        let Some(turn) = frame.agent_turn.take() else { return };
-        let Some(agent) = workflow.agent(turn.agent) else { return };
+        let Some(frame) = self.frame_mut() else { return Next::Wait };
+        let Some(turn) = frame.agent_turn.take() else { return Next::Wait };
+        let Some(agent) = workflow.agent(turn.agent) else { return Next::Wait };
         let (ix, side) = (turn.agent, turn.side);
         let private = asked || (side == ConversationSide::User && !decision.is_empty());
         let ran_tools = decision.is_empty() && !calls.is_empty();
@@ -215,7 +221,7 @@ impl Machine {
             });
         }
         self.set_result(Some(said), Some(&agent.id), calls);
-        self.store_result(result);
+        Next::StoreResult(result)
     }
 
     pub(super) fn set_result(&mut self, text: Option<Arc<str>>, agent: Option<&str>, calls: Vec<ToolCall>) {

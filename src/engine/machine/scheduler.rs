@@ -1,7 +1,7 @@
 //! Which branch an input is for, and running every branch as far as it can go.
 
 use super::snapshot_progress::SnapshotProgress;
-use super::{Branch, Effect, Input, Machine, PendingQuestion, WaitState};
+use super::{Branch, Effect, Input, Machine, Next, PendingQuestion, WaitState};
 use synthdev_domain::ids::StateIx;
 
 impl Machine {
@@ -53,11 +53,13 @@ impl Machine {
                     break;
                 }
                 if !self.breaks_before_state(target) {
-                    self.enter_state(target);
+                    let next = self.enter_state(target);
+                    self.advance(next);
                 }
             }
             if let Some(ended) = self.branch.result.take() {
-                self.on_branch_ended(ended);
+                let next = self.on_branch_ended(ended);
+                self.advance(next);
                 continue;
             }
             let next = self.ready_branches.pop_front().or_else(|| self.released_branch());
@@ -66,9 +68,9 @@ impl Machine {
                 continue;
             }
             if self.branch.phase == WaitState::ToolHeld {
-                self.run_waiting_tool();
+                self.advance(Next::RunWaitingTool);
             } else if self.branch.phase == WaitState::Held {
-                self.call_model();
+                self.advance(Next::CallModel);
             }
         }
     }
@@ -83,13 +85,11 @@ impl Machine {
     }
 
     /// Lets everything that waits for the snapshot try again.
-    pub(super) fn wake_waiting_branches(&mut self) {
+    pub(super) fn wake_waiting_branches(&mut self) -> Next {
         let held =
             self.branches.values().filter(|lane| lane.phase == WaitState::ToolHeld).map(|lane| lane.id);
         self.ready_branches.extend(held);
-        if self.branch.phase == WaitState::ToolHeld {
-            self.run_waiting_tool();
-        }
+        if self.branch.phase == WaitState::ToolHeld { Next::RunWaitingTool } else { Next::Wait }
     }
 
     /// Stops everything but the call that the current branch waits for: the current input has answered that one.

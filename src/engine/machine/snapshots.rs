@@ -1,7 +1,7 @@
 //! Snapshots are taken beside the work; only a tool that changes files waits for them.
 
 use super::snapshot_progress::SnapshotProgress;
-use super::{Branch, CallId, Effect, Machine, PendingQuestion, RunEvent, WaitState};
+use super::{Branch, CallId, Effect, Machine, Next, PendingQuestion, RunEvent, WaitState};
 use crate::effect::UserQuestion;
 use synthdev_domain::run_error::RunError;
 use synthdev_domain::snapshot::{SkippedPath, SnapshotInfo};
@@ -70,9 +70,9 @@ impl Machine {
             && self.all_branches().any(held)
     }
 
-    pub(super) fn on_snapshot_taken(&mut self, call: CallId, info: SnapshotInfo) {
+    pub(super) fn on_snapshot_taken(&mut self, call: CallId, info: SnapshotInfo) -> Next {
         if self.snapshot != SnapshotProgress::Pending(call) {
-            return;
+            return Next::Wait;
         }
         let lacks = if self.initial_snapshot.is_none() { skipped_files_text(&info.skipped) } else { None };
         self.snapshot = SnapshotProgress::Taken;
@@ -95,7 +95,7 @@ impl Machine {
             }
             self.emit_warning("snapshot_partial", format!("going back will not bring back {lacks}"));
         }
-        self.after_snapshot();
+        self.after_snapshot()
     }
 
     fn requires_snapshot(&self) -> bool {
@@ -103,21 +103,21 @@ impl Machine {
     }
 
     /// Ends the run: a snapshot is required, and it is missing or incomplete.
-    fn refuse_without(&mut self, reason: String, hint: &str) {
+    fn refuse_without(&mut self, reason: String, hint: &str) -> Next {
         self.stop_all();
         let mut failure = RunError::new("snapshot", "No snapshot could be taken", reason).with_hint(hint);
         if self.spec.program.workflows.first().is_some_and(|root| root.conversational) {
-            return self.fail_state(failure);
+            return Next::fail(failure);
         }
         // no `catch` applies: nothing may continue without it
         failure.state = Some(self.state_name());
         self.drop_visit();
-        self.end_run(failure);
+        self.end_run(failure)
     }
 
-    pub(super) fn on_snapshot_failed(&mut self, call: CallId, reason: String) {
+    pub(super) fn on_snapshot_failed(&mut self, call: CallId, reason: String) -> Next {
         if self.snapshot != SnapshotProgress::Pending(call) {
-            return;
+            return Next::Wait;
         }
         self.emit_event(RunEvent::SnapshotFailed { reason: reason.clone() });
         if self.initial_snapshot.is_some() {
@@ -130,32 +130,31 @@ impl Machine {
             return self.after_snapshot();
         }
         let hint = "mend the cause, or allow the run without one: \"snapshot\": \"auto\" in the workflow";
-        self.refuse_without(reason, hint);
+        self.refuse_without(reason, hint)
     }
 
-    fn after_snapshot(&mut self) {
+    fn after_snapshot(&mut self) -> Next {
         if self.branch.phase == WaitState::Ending {
             return self.emit_run_finished();
         }
-        self.wake_waiting_branches();
+        self.wake_waiting_branches()
     }
 
-    /// Whether a tool that changes files may run now; otherwise the phase has what the branch waits for.
-    pub(super) fn snapshot_allows(&mut self) -> bool {
+    /// Whether a tool that changes files may run now. `Err`: the branch waits, as its phase says.
+    pub(super) fn await_snapshot(&mut self) -> Result<(), Next> {
         match self.snapshot.clone() {
-            SnapshotProgress::None | SnapshotProgress::Taken => true,
+            SnapshotProgress::None | SnapshotProgress::Taken => Ok(()),
             SnapshotProgress::Pending(_) => {
                 self.branch.phase = WaitState::ToolHeld;
-                false
+                Err(Next::Wait)
             }
             SnapshotProgress::Failed(reason) if self.user_present => {
-                self.ask_user(PendingQuestion::NoSnapshot, UserQuestion::NoSnapshot { reason });
-                false
+                Err(self.ask_user(PendingQuestion::NoSnapshot, UserQuestion::NoSnapshot { reason }))
             }
             SnapshotProgress::Failed(reason) => {
                 self.snapshot = SnapshotProgress::None;
                 self.emit_warning("no_snapshot", format!("this run cannot be undone: {reason}"));
-                true
+                Ok(())
             }
         }
     }

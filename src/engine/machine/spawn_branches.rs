@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use super::{Branch, Machine, RunEvent, WaitState};
+use super::{Branch, Machine, Next, RunEvent, WaitState};
 use crate::call_frame::CallFrame;
 use crate::parallel::{ParallelKind, ParallelProgress};
 use synthdev_domain::ids::StateIx;
@@ -13,12 +13,12 @@ use synthdev_domain::script::LOOPS;
 use synthdev_domain::workflow::{ForEachSpec, ParallelSpec, StateBody, value_kind};
 
 impl Machine {
-    pub(super) fn begin_parallel(&mut self, spec: &ParallelSpec) {
+    pub(super) fn begin_parallel(&mut self, spec: &ParallelSpec) -> Next {
         let names = spec.branches.iter().map(|branch| branch.name.clone()).collect();
-        self.start_parallel(ParallelKind::Branches, spec.branches.len(), spec.max_concurrency, names);
+        self.start_parallel(ParallelKind::Branches, spec.branches.len(), spec.max_concurrency, names)
     }
 
-    pub(super) fn begin_for_each(&mut self, spec: &ForEachSpec, items: Option<Value>) {
+    pub(super) fn begin_for_each(&mut self, spec: &ForEachSpec, items: Option<Value>) -> Next {
         match items {
             Some(Value::Array(items)) => {
                 let total = items.len();
@@ -27,23 +27,27 @@ impl Machine {
                     total,
                     spec.max_concurrency,
                     Vec::new(),
-                );
+                )
             }
             other => {
                 let found = other.as_ref().map_or("undefined", value_kind);
                 let detail =
                     format!("`in` of state `{}` must give an array, it gives {found}", self.state_name());
-                self.fail_state(
-                    RunError::new("validation", "There is nothing to loop over", detail).with_hint(
-                        "write an expression that gives an array, for example `common_data.files ?? []`",
-                    ),
-                );
+                Next::fail(RunError::new("validation", "There is nothing to loop over", detail).with_hint(
+                    "write an expression that gives an array, for example `common_data.files ?? []`",
+                ))
             }
         }
     }
 
-    fn start_parallel(&mut self, kind: ParallelKind, total: usize, most: Option<u32>, branches: Vec<String>) {
-        let Some(workflow) = self.workflow() else { return };
+    fn start_parallel(
+        &mut self,
+        kind: ParallelKind,
+        total: usize,
+        most: Option<u32>,
+        branches: Vec<String>,
+    ) -> Next {
+        let Some(workflow) = self.workflow() else { return Next::Wait };
         let depth = self.branch.depth + self.branch.frames.len();
         if depth > workflow.limits.max_depth as usize {
             let detail = format!(
@@ -51,7 +55,7 @@ impl Machine {
                 self.state_name(),
                 workflow.limits.max_depth
             );
-            return self.fail_state(
+            return Next::fail(
                 RunError::new("limit", "Branches are nested too deep", detail)
                     .with_hint("raise \"limits\": {\"max_depth\": …}, or nest less"),
             );
@@ -61,17 +65,18 @@ impl Machine {
         self.emit_event(RunEvent::Forked { state: self.state_name(), branches, total });
         self.branch.fork = Some(ParallelProgress::new(kind, total, places as usize));
         self.branch.phase = WaitState::Fork;
-        self.fill_places();
+        self.fill_places()
     }
 
     /// Begins what there is room for; joins when nothing is left.
-    pub(super) fn fill_places(&mut self) {
+    pub(super) fn fill_places(&mut self) -> Next {
         while let Some(at) = self.branch.fork.as_mut().and_then(ParallelProgress::start_next) {
             self.spawn_branch(at);
         }
         if self.branch.fork.as_ref().is_some_and(ParallelProgress::is_done) {
-            self.join_branches();
+            return Next::JoinBranches;
         }
+        Next::Wait
     }
 
     fn spawn_branch(&mut self, at: usize) {

@@ -2,38 +2,38 @@
 
 use serde_json::{Value, json};
 
-use super::{Machine, RunEvent};
+use super::{Machine, Next, RunEvent};
 use crate::call_frame::WorkResult;
 use synthdev_domain::run_error::RunError;
 use synthdev_domain::workflow::StateOutputSpec;
 
 impl Machine {
     /// Work without an agent is done.
-    pub(super) fn work_done(&mut self, success: bool, value: Value) {
+    pub(super) fn work_done(&mut self, success: bool, value: Value) -> Next {
         if let Some(frame) = self.frame_mut() {
             frame.result = Some(WorkResult::Value(
                 json!({"success": success, "result": value, "agent": null, "toolCalls": []}),
             ));
         }
-        self.store_result(value);
+        self.store_result(value)
     }
 
     /// Checks and stores the result by the rules of `output`, then evaluates the transitions.
-    pub(super) fn store_result(&mut self, value: Value) {
-        let Some((_, state)) = self.current_state() else { return };
+    pub(super) fn store_result(&mut self, value: Value) -> Next {
+        let Some((_, state)) = self.current_state() else { return Next::Wait };
         if let Some(store) = &state.store {
             match fit_output(store, value) {
                 Ok(value) => self.store_output(store, value),
                 Err(problem) => {
                     let detail = format!("the result of state `{}`: {problem}", self.state_name());
-                    return self.fail_state(
+                    return Next::fail(
                         RunError::new("validation", "A result does not fit its schema", detail)
                             .with_hint("see \"output\" of the state; \"retry\": [{\"errors\": [\"validation\"]}] asks again"),
                     );
                 }
             }
         }
-        self.choose_transition();
+        Next::ChooseTransition
     }
 
     fn store_output(&mut self, store: &StateOutputSpec, value: Value) {

@@ -10,7 +10,7 @@ use super::on_failure::child_failure;
 use super::on_steered::{breakpoint_failure, breakpoint_text};
 use super::snapshot_progress::SnapshotProgress;
 use super::spawn_branches::branch_name;
-use super::{Branch, Effect, Input, Machine, PendingQuestion, RunEvent, WaitState};
+use super::{Branch, Effect, Input, Machine, Next, PendingQuestion, RunEvent, WaitState};
 use crate::effect::UserQuestion;
 use synthdev_domain::delegation::DelegationRequest;
 use synthdev_domain::ids::{CallId, StateIx, Timestamp};
@@ -105,19 +105,19 @@ impl Machine {
     }
 
     /// The user leaves a question open: a chat waits again, a workflow is suspended.
-    pub(super) fn suspend_for_user(&mut self) {
+    pub(super) fn suspend_for_user(&mut self) -> Next {
         if !self.is_chat() {
             self.is_stopping = true;
             // it is open under a name of its own: a second answer to the old one comes too late
             if let WaitState::Person(_, asked) = self.branch.phase {
                 self.branch.phase = WaitState::Person(self.next_call(), asked);
             }
-            return;
+            return Next::Wait;
         }
         // A conversation outlives its answers: this answer ends, with the results of its tools.
         self.drop_visit();
         self.emit_warning("limit", BY_YOU);
-        self.ask_user(PendingQuestion::Message, UserQuestion::Message);
+        self.ask_user(PendingQuestion::Message, UserQuestion::Message)
     }
 
     /// Another process wants to resume the run.

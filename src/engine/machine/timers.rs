@@ -1,16 +1,16 @@
 //! Timers: those that fired, and stopping those that are no longer needed. A late one finds no branch that waits.
 
-use super::{BranchContinuation, CallId, Effect, Machine, PendingQuestion, RunEvent, WaitState};
+use super::{BranchContinuation, CallId, Effect, Machine, Next, PendingQuestion, RunEvent, WaitState};
 use crate::time_limit::TimeLimit;
 use synthdev_domain::run_error::RunError;
 use synthdev_domain::workflow::StateSpec;
 
 impl Machine {
-    pub(super) fn on_elapsed(&mut self, call: CallId) {
+    pub(super) fn on_elapsed(&mut self, call: CallId) -> Next {
         if self.branch.phase == WaitState::Timer(call) {
             return match self.branch.continuation {
                 BranchContinuation::Work => self.retry_state_work(),
-                BranchContinuation::Done => self.work_done(true, serde_json::Value::Null),
+                BranchContinuation::Done => Next::WorkDone(true, serde_json::Value::Null),
                 BranchContinuation::Catch(rule) => self.after_catch(rule),
                 BranchContinuation::Unanswered => self.continue_after_timeout(),
             };
@@ -21,9 +21,9 @@ impl Machine {
         }
         let Some(at) = self.branch.frames.iter().position(|frame| frame.timers().any(|timer| timer == call))
         else {
-            return;
+            return Next::Wait;
         };
-        let Some(frame) = self.branch.frames.get_mut(at) else { return };
+        let Some(frame) = self.branch.frames.get_mut(at) else { return Next::Wait };
         if frame.visit.pause_timer == Some(call) {
             frame.visit.pause_timer = None;
             return self.on_pause_deadline();
@@ -36,21 +36,21 @@ impl Machine {
         };
         self.stop_pending();
         self.unwind_to(at);
-        let Some((workflow, state)) = self.current_state() else { return };
+        let Some((workflow, state)) = self.current_state() else { return Next::Wait };
         if whole {
             let detail =
                 format!("`{}` took longer than {}", workflow.name, seconds_text(workflow.timeout_ms));
             self.fail_workflow(
                 RunError::new("timeout", "A workflow ran out of time", detail)
                     .with_hint("raise \"timeout\" of the workflow, or give it an \"on_error\" state"),
-            );
+            )
         } else {
             let detail =
                 format!("state `{}` took longer than {}", self.state_name(), seconds_text(state.timeout_ms));
-            self.fail_state(
+            Next::fail(
                 RunError::new("timeout", "A state ran out of time", detail)
                     .with_hint("raise \"timeout\" of the state, or say what follows: \"catch\": [{\"errors\": [\"timeout\"], …}]"),
-            );
+            )
         }
     }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::guidance_files::UNASKED;
-use super::{Branch, CallId, Effect, Machine, RunEvent, WaitState};
+use super::{Branch, CallId, Effect, Machine, Next, RunEvent, WaitState};
 use synthdev_domain::agent::{AgentSpec, ToolLoop};
 use synthdev_domain::approval::{ApprovalDecision, ToolPermission};
 use synthdev_domain::ids::Timestamp;
@@ -15,7 +15,7 @@ use synthdev_domain::tool::{ASK_PERSON, ToolInvocation, ToolOutcome, ToolRisk, T
 
 impl Machine {
     /// Continues with the next waiting call, or with the turn when none is left.
-    pub(super) fn next_tool(&mut self) {
+    pub(super) fn next_tool(&mut self) -> Next {
         while let Some((agent, call)) = self.pending_tool_call(&self.branch) {
             let (agent_id, name, original) = (agent.id.clone(), call.name.clone(), call.original.clone());
             let network = agent.network;
@@ -23,7 +23,7 @@ impl Machine {
                 .map(|(spec, arguments)| (spec.risk, arguments))
             {
                 Err(reason) => self.refuse_tool_call(&agent_id, &name, &reason),
-                Ok(_) if self.breaks_before_tool(&name) => return,
+                Ok(_) if self.breaks_before_tool(&name) => return Next::Wait,
                 Ok((_, arguments)) if name == ASK_PERSON => {
                     return self.show_agent_question(&agent_id, &arguments);
                 }
@@ -46,11 +46,11 @@ impl Machine {
                 }
             }
         }
-        self.after_tools();
+        self.after_tools()
     }
 
     /// Without a user, and if the workflow itself handles a refusal, the call is refused at once.
-    pub(super) fn ask_approval(&mut self, invocation: ToolInvocation, risk: ToolRisk) {
+    pub(super) fn ask_approval(&mut self, invocation: ToolInvocation, risk: ToolRisk) -> Next {
         if !self.user_present && self.is_dealt_with("tool.denied") {
             return self.not_approved(&invocation);
         }
@@ -63,6 +63,7 @@ impl Machine {
             let state = self.state_name();
             self.push_effect(Effect::AskApproval { call, state, invocation, risk, deadline: until });
         }
+        Next::Wait
     }
 
     /// Sets the deadline of an approval, if the policy has one.
@@ -91,25 +92,25 @@ impl Machine {
     }
 
     /// The deadline has passed without an answer: the call is denied.
-    pub(super) fn on_approval_timeout(&mut self, call: CallId) {
+    pub(super) fn on_approval_timeout(&mut self, call: CallId) -> Next {
         if self.branch.was_shown {
             self.push_effect(Effect::Abort { call });
             self.branch.was_shown = false;
         }
         let reason = Some("nobody answered in time".to_owned());
-        self.on_approved(call, ApprovalDecision::Deny { reason });
+        self.on_approved(call, ApprovalDecision::Deny { reason })
     }
 
-    fn not_approved(&mut self, invocation: &ToolInvocation) {
+    fn not_approved(&mut self, invocation: &ToolInvocation) -> Next {
         if self.is_step() {
-            return self.step_denied("nobody is there to approve it");
+            return Next::step_denied("nobody is there to approve it");
         }
         let ToolInvocation { agent, tool, .. } = invocation;
         let detail = format!("`{agent}` wants to use `{tool}` and nobody is there to approve it");
-        self.fail_state(
+        Next::fail(
             RunError::new("tool.denied", "A tool needs approval", detail)
                 .with_hint("approve tools with --yes, or allow this one in settings: \"approvals\""),
-        );
+        )
     }
 
     /// The first unanswered call of a branch's reply, and the agent that made it.
@@ -166,14 +167,14 @@ impl Machine {
         }
     }
 
-    pub(super) fn run_tool(&mut self, invocation: ToolInvocation, risk: ToolRisk) {
+    pub(super) fn run_tool(&mut self, invocation: ToolInvocation, risk: ToolRisk) -> Next {
         if self.starts_nothing_new() {
             self.branch.phase = WaitState::ToolHeld;
-            return;
+            return Next::Wait;
         }
         if risk != ToolRisk::Read {
-            if !self.snapshot_allows() {
-                return;
+            if let Err(next) = self.await_snapshot() {
+                return next;
             }
             if let Some(frame) = self.frame_mut() {
                 frame.files_touched = true;
@@ -192,20 +193,20 @@ impl Machine {
         });
         self.branch.phase = WaitState::Tool(call);
         self.push_effect(Effect::RunTool { call, invocation, risk });
+        Next::Wait
     }
 
     /// The snapshot that a tool waited for is done, or the user agreed to continue without it.
-    pub(super) fn run_waiting_tool(&mut self) {
-        if let Some((invocation, risk)) = self.current_invocation() {
-            self.run_tool(invocation, risk);
-        }
+    pub(super) fn run_waiting_tool(&mut self) -> Next {
+        let Some((invocation, risk)) = self.current_invocation() else { return Next::Wait };
+        self.run_tool(invocation, risk)
     }
 
-    pub(super) fn on_approved(&mut self, call: CallId, decision: ApprovalDecision) {
+    pub(super) fn on_approved(&mut self, call: CallId, decision: ApprovalDecision) -> Next {
         if self.branch.phase != WaitState::Approval(call) {
-            return;
+            return Next::Wait;
         }
-        let Some((invocation, risk)) = self.current_invocation() else { return };
+        let Some((invocation, risk)) = self.current_invocation() else { return Next::Wait };
         self.stop_ttl();
         let tool = invocation.tool.clone();
         self.emit_event(RunEvent::ApprovalAnswered { call, tool: tool.clone(), decision: decision.clone() });
@@ -213,36 +214,34 @@ impl Machine {
             ApprovalDecision::Allow => self.run_tool(invocation, risk),
             ApprovalDecision::AllowTool => {
                 self.approvals.tools.insert(self.approval_name(&tool), ToolPermission::Allow);
-                self.run_tool(invocation, risk);
+                self.run_tool(invocation, risk)
             }
             ApprovalDecision::Deny { reason } => {
                 let why = reason.map_or_else(String::new, |reason| format!(": {reason}"));
                 if self.is_step() {
-                    return self.step_denied(&format!("you denied it{why}"));
+                    return Next::step_denied(&format!("you denied it{why}"));
                 }
                 self.refuse_tool_call(&invocation.agent, &tool, &format!("the user denied this call{why}"));
-                self.next_tool();
+                self.next_tool()
             }
             ApprovalDecision::Refuse { reason } if self.is_step() => {
                 let (content, summary) = (reason.clone(), reason);
-                self.on_step_done(ToolOutcome { content, summary, ..ToolOutcome::default() });
+                Next::step_done(ToolOutcome { content, summary, ..ToolOutcome::default() })
             }
             ApprovalDecision::Refuse { reason } => {
                 self.refuse_tool_call(&invocation.agent, &tool, &reason);
-                self.next_tool();
+                self.next_tool()
             }
             ApprovalDecision::Stop => self.not_approved(&invocation),
         }
     }
 
-    pub(super) fn on_tool_done(&mut self, call: CallId, outcome: ToolOutcome) {
-        if self.branch.phase == WaitState::Tool(call) {
-            self.finish_tool(call, outcome);
-        }
+    pub(super) fn on_tool_done(&mut self, call: CallId, outcome: ToolOutcome) -> Next {
+        if self.branch.phase == WaitState::Tool(call) { self.finish_tool(call, outcome) } else { Next::Wait }
     }
 
-    pub(super) fn finish_tool(&mut self, call: CallId, outcome: ToolOutcome) {
-        let Some((invocation, _)) = self.current_invocation() else { return };
+    pub(super) fn finish_tool(&mut self, call: CallId, outcome: ToolOutcome) -> Next {
+        let Some((invocation, _)) = self.current_invocation() else { return Next::Wait };
         self.emit_event(RunEvent::ToolFinished {
             call,
             agent: invocation.agent,
@@ -256,40 +255,42 @@ impl Machine {
             return self.not_sandboxed(outcome.summary);
         }
         if self.is_step() {
-            return self.on_step_done(outcome);
+            return Next::step_done(outcome);
         }
         self.answer_call(outcome.content, outcome.ok);
-        self.next_tool();
+        self.next_tool()
     }
 
     /// No sandbox works for a command: where no user can allow it, the run does not continue as if it had been tried.
-    fn not_sandboxed(&mut self, why: String) {
+    fn not_sandboxed(&mut self, why: String) -> Next {
         if let Some(frame) = self.frame_mut() {
             frame.visit.step = None;
         }
-        self.fail_state(
+        Next::fail(
             RunError::new("tool.denied", "A command needs a sandbox, and none works", why)
                 .with_hint(synthdev_domain::sandbox::WITHOUT_LAYER),
-        );
+        )
     }
 
     /// All calls are answered: the round is complete and the model continues, its decision counts, or the workflow
     /// continues.
-    fn after_tools(&mut self) {
-        let Some(turn) = self.frame_mut().and_then(|frame| frame.agent_turn.as_mut()) else { return };
-        let Some(open) = turn.open_reply.take() else { return };
+    fn after_tools(&mut self) -> Next {
+        let Some(turn) = self.frame_mut().and_then(|frame| frame.agent_turn.as_mut()) else {
+            return Next::Wait;
+        };
+        let Some(open) = turn.open_reply.take() else { return Next::Wait };
         turn.rounds += 1;
         let calls: Vec<ToolCall> = open.calls.iter().map(|answered| answered.call.clone()).collect();
         turn.add_reply(open.text.clone(), open.calls, open.opaque_blocks);
         let ix = turn.agent;
-        let Some(workflow) = self.workflow() else { return };
-        let Some(agent) = workflow.agent(ix) else { return };
+        let Some(workflow) = self.workflow() else { return Next::Wait };
+        let Some(agent) = workflow.agent(ix) else { return Next::Wait };
         if !open.decision.is_empty() {
             return self.accept_decision(agent, &open.text, open.decision);
         }
         match agent.tool_loop {
-            ToolLoop::Auto => self.call_model(),
-            ToolLoop::Step => self.end_visit(open.text, calls, Vec::new()),
+            ToolLoop::Auto => Next::CallModel,
+            ToolLoop::Step => Next::end_visit(open.text, calls, Vec::new()),
         }
     }
 }

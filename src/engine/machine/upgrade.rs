@@ -18,7 +18,7 @@ use serde_json::Map;
 
 use self::migrate::ProgramMigration;
 use self::position_map::PositionMap;
-use super::{Branch, BranchContinuation, Effect, Machine, PendingQuestion, RunEvent, WaitState};
+use super::{Branch, BranchContinuation, Effect, Machine, Next, PendingQuestion, RunEvent, WaitState};
 use crate::agent_turn::SummarizationState;
 use crate::effect::UserQuestion;
 use crate::parallel::ParallelKind;
@@ -122,14 +122,15 @@ impl Machine {
         let open: Vec<u64> = self.branches_by_id().into_iter().filter(asks).map(|lane| lane.id).collect();
         for id in open {
             if self.switch_branch(id) {
-                self.reissue_branch_call();
+                let next = self.reissue_branch_call();
+                self.advance(next);
             }
         }
         self.switch_branch(current);
     }
 
-    fn reissue_branch_call(&mut self) {
-        let Some((_, state)) = self.current_state() else { return };
+    fn reissue_branch_call(&mut self) -> Next {
+        let Some((_, state)) = self.current_state() else { return Next::Wait };
         let phase = std::mem::replace(&mut self.branch.phase, WaitState::New);
         if let Some(call) = phase.pending_call() {
             self.push_effect(Effect::Abort { call });
@@ -140,6 +141,7 @@ impl Machine {
                     Some(script) => {
                         let call = self.evaluate_script(ScriptTask::Run { script });
                         self.branch.phase = WaitState::Script(call);
+                        Next::Wait
                     }
                     None => self.after_catch(at),
                 }
@@ -147,21 +149,24 @@ impl Machine {
             (
                 WaitState::Script(_),
                 BranchContinuation::Work | BranchContinuation::Done | BranchContinuation::Unanswered,
-            ) => self.begin_state(&state),
-            (WaitState::Values(_), _) => self.after_script(),
-            (WaitState::Choice(_), _) => self.choose_transition(),
+            ) => Next::BeginState,
+            (WaitState::Values(_), _) => Next::DoWork,
+            (WaitState::Choice(_), _) => Next::ChooseTransition,
             (WaitState::Model(_), _) => self.reissue_model_call(),
-            (other, _) => self.branch.phase = other,
+            (other, _) => {
+                self.branch.phase = other;
+                Next::Wait
+            }
         }
     }
 
     /// The same call, as the agent is now: it was counted already.
-    fn reissue_model_call(&mut self) {
+    fn reissue_model_call(&mut self) -> Next {
         self.model_calls = self.model_calls.saturating_sub(1);
         if let Some(turn) = self.frame_mut().and_then(|frame| frame.agent_turn.as_mut()) {
             turn.summarization = SummarizationState::Free;
         }
-        self.call_model();
+        Next::CallModel
     }
 }
 

@@ -1,6 +1,6 @@
 //! Questions to the user, their answers, and cancelling.
 
-use super::{Branch, CallId, Effect, Machine, PendingQuestion, RunEvent, WaitState};
+use super::{Branch, CallId, Effect, Machine, Next, PendingQuestion, RunEvent, WaitState};
 use crate::agent_turn::TurnEntry;
 use crate::answer_validation;
 use crate::effect::UserQuestion;
@@ -12,7 +12,8 @@ use synthdev_domain::run_error::RunError;
 use synthdev_domain::workflow::StateBody;
 
 impl Machine {
-    pub(super) fn ask_user(&mut self, asked: PendingQuestion, question: UserQuestion) {
+    /// The branch waits for the user's answer.
+    pub(super) fn ask_user(&mut self, asked: PendingQuestion, question: UserQuestion) -> Next {
         let call = self.next_call();
         self.branch.phase = WaitState::Person(call, asked);
         self.branch.question = Some(question.clone());
@@ -23,12 +24,13 @@ impl Machine {
             self.emit_event(RunEvent::PersonAsked { call, question: question.clone() });
             self.push_effect(Effect::AskPerson { call, question });
         }
+        Next::Wait
     }
 
-    pub(super) fn on_answered(&mut self, call: CallId, answer: UserAnswer) {
-        let WaitState::Person(asked_call, asked) = self.branch.phase else { return };
+    pub(super) fn on_answered(&mut self, call: CallId, answer: UserAnswer) -> Next {
+        let WaitState::Person(asked_call, asked) = self.branch.phase else { return Next::Wait };
         if asked_call != call {
-            return;
+            return Next::Wait;
         }
         self.emit_event(RunEvent::PersonAnswered { call });
         self.branch.was_shown = false;
@@ -42,9 +44,7 @@ impl Machine {
                 | UserAnswer::Value { .. }
                 | UserAnswer::Continue
                 | UserAnswer::Stop
-                | UserAnswer::Unfit { .. } => {
-                    self.ask_user(PendingQuestion::Message, UserQuestion::Message);
-                }
+                | UserAnswer::Unfit { .. } => self.ask_user(PendingQuestion::Message, UserQuestion::Message),
             },
             PendingQuestion::Pause => self.on_pause_answered(answer),
             PendingQuestion::Failed => self.retry_failed_state(),
@@ -53,11 +53,12 @@ impl Machine {
             PendingQuestion::Break(place) => {
                 self.branch.phase = WaitState::Person(call, asked);
                 self.continue_with_guidance(place, answer);
-                self.continue_from_breakpoint();
+                let next = self.continue_from_breakpoint();
                 let stands =
                     |lane: &Branch| matches!(lane.phase, WaitState::Person(_, PendingQuestion::Break(_)));
                 let still = self.all_branches().any(stands);
                 self.step_mode = still;
+                next
             }
             PendingQuestion::Steps => self.grant_steps(),
             PendingQuestion::Visits(target) => self.grant_visits(target),
@@ -68,26 +69,24 @@ impl Machine {
                     Some(more) => self.grant_more(scope, kind, more),
                     None => self.grant_same_amount(scope, kind),
                 }
-                self.continue_after_budget();
+                self.continue_after_budget()
             }
             PendingQuestion::NoSnapshot => {
                 self.snapshot = super::snapshot_progress::SnapshotProgress::None;
-                self.run_waiting_tool();
+                Next::RunWaitingTool
             }
         }
     }
 
     /// The run is suspended: the question stays open, and its results stay.
-    fn on_stopped(&mut self, asked: PendingQuestion) {
+    fn on_stopped(&mut self, asked: PendingQuestion) -> Next {
         match asked {
             PendingQuestion::Message => self.finish_run(RunStatus::Completed, None),
-            PendingQuestion::NoSnapshot => {
-                self.abort_run(RunError::new(
-                    "snapshot",
-                    "No snapshot could be taken",
-                    "you chose not to go on without one",
-                ));
-            }
+            PendingQuestion::NoSnapshot => self.abort_run(RunError::new(
+                "snapshot",
+                "No snapshot could be taken",
+                "you chose not to go on without one",
+            )),
             PendingQuestion::Steps
             | PendingQuestion::Visits(_)
             | PendingQuestion::ToolRounds
@@ -102,62 +101,63 @@ impl Machine {
     }
 
     /// The question about a budget comes before a model call, or before a state is entered.
-    fn continue_after_budget(&mut self) {
+    fn continue_after_budget(&mut self) -> Next {
         match self.frame() {
             Some(frame) if frame.agent_turn.is_none() => self.enter_after_all(frame.state),
-            _ => self.call_model(),
+            _ => Next::CallModel,
         }
     }
 
-    fn on_message(&mut self, text: String) {
-        let Some((_, state)) = self.current_state() else { return };
-        if let StateBody::Agent { agent, function, .. } = state.work {
-            self.begin_agent_turn(agent, function, Some(text));
-        }
+    fn on_message(&mut self, text: String) -> Next {
+        let Some((_, state)) = self.current_state() else { return Next::Wait };
+        let StateBody::Agent { agent, function, .. } = state.work else { return Next::Wait };
+        self.begin_agent_turn(agent, function, Some(text))
     }
 
-    fn grant_steps(&mut self) {
+    fn grant_steps(&mut self) -> Next {
         let more = self.spec.program.workflows.first().map_or(0, |root| root.limits.max_steps);
         self.branch.extra_steps = self.branch.extra_steps.saturating_add(more);
-        if let Some(state) = self.frame().map(|frame| frame.state) {
-            self.enter_after_all(state);
-        }
+        let Some(state) = self.frame().map(|frame| frame.state) else { return Next::Wait };
+        self.enter_after_all(state)
     }
 
     /// The limit is raised; the branch that reached it enters the state without another check.
-    fn enter_after_all(&mut self, state: StateIx) {
+    fn enter_after_all(&mut self, state: StateIx) -> Next {
         (self.branch.next_state, self.branch.breakpoint_passed) = (Some(state), true);
+        Next::Wait
     }
 
-    fn grant_visits(&mut self, target: StateIx) {
+    fn grant_visits(&mut self, target: StateIx) -> Next {
         let own = self.workflow().and_then(|workflow| workflow.state(target)?.max_visits);
         let more = own.or_else(|| Some(self.workflow()?.limits.max_visits)).unwrap_or(0).max(1);
         if let Some(granted) = self.frame_mut().and_then(|frame| frame.extra_visits.get_mut(target.0)) {
             *granted = granted.saturating_add(more);
         }
-        self.enter_after_all(target);
+        self.enter_after_all(target)
     }
 
-    fn grant_calls(&mut self) {
+    fn grant_calls(&mut self) -> Next {
         let most = self.spec.program.workflows.first().and_then(|root| root.limits.max_model_calls);
         let most = most.unwrap_or(0);
         // another branch that asked the same may have been answered already
         if self.model_calls >= most.saturating_add(self.extra_model_calls) {
             self.extra_model_calls = self.extra_model_calls.saturating_add(most.max(1));
         }
-        self.call_model();
+        Next::CallModel
     }
 
-    fn grant_rounds(&mut self) {
-        let Some(workflow) = self.workflow() else { return };
-        let Some(turn) = self.frame_mut().and_then(|frame| frame.agent_turn.as_mut()) else { return };
+    fn grant_rounds(&mut self) -> Next {
+        let Some(workflow) = self.workflow() else { return Next::Wait };
+        let Some(turn) = self.frame_mut().and_then(|frame| frame.agent_turn.as_mut()) else {
+            return Next::Wait;
+        };
         let more = workflow.agent(turn.agent).map_or(1, |agent| agent.max_tool_rounds.max(1));
         turn.allowed = turn.allowed.saturating_add(more);
-        self.next_tool();
+        Next::NextTool
     }
 
     /// Esc: a chat waits again, any other run ends. Open calls are closed with an answer, partial text stays, marked.
-    pub(super) fn on_cancelled(&mut self, partial: Vec<(CallId, String)>, end: bool) {
+    pub(super) fn on_cancelled(&mut self, partial: Vec<(CallId, String)>, end: bool) -> Next {
         (self.is_suspended, self.is_halted) = (false, false);
         if self.branch.phase == WaitState::Ending {
             // The work is done; only a snapshot was still on its way.
@@ -165,7 +165,7 @@ impl Machine {
         }
         let chat = self.spec.program.workflows.first().is_some_and(|root| root.conversational);
         if chat && !end && matches!(self.branch.phase, WaitState::Person(_, PendingQuestion::Message)) {
-            return;
+            return Next::Wait;
         }
         self.store_partial_replies(partial);
         self.stop_all();
@@ -174,7 +174,7 @@ impl Machine {
             return self.ask_user(PendingQuestion::Message, UserQuestion::Message);
         }
         let idle_chat = chat && end;
-        self.finish_run(if idle_chat { RunStatus::Completed } else { RunStatus::Cancelled }, None);
+        self.finish_run(if idle_chat { RunStatus::Completed } else { RunStatus::Cancelled }, None)
     }
 
     pub(super) fn store_partial_replies(&mut self, partial: Vec<(CallId, String)>) {

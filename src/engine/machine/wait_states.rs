@@ -2,14 +2,14 @@
 
 use serde_json::Value;
 
-use super::{BranchContinuation, Machine, RunEvent, WaitState};
+use super::{BranchContinuation, Machine, Next, RunEvent, WaitState};
 use synthdev_domain::duration;
 use synthdev_domain::ids::Timestamp;
 use synthdev_domain::run_error::RunError;
 use synthdev_domain::workflow::{WaitSpec, plain_text};
 
 impl Machine {
-    pub(super) fn begin_wait_state(&mut self, wait: &WaitSpec, value: Option<Value>) {
+    pub(super) fn begin_wait_state(&mut self, wait: &WaitSpec, value: Option<Value>) -> Next {
         let value = value.unwrap_or_default();
         let delay = match wait {
             WaitSpec::For(_) => duration::duration_ms(&value),
@@ -20,11 +20,7 @@ impl Machine {
             Ok(delay_ms) => delay_ms,
             Err(problem) => {
                 let detail = format!("state `{}`: {problem}", self.state_name());
-                return self.fail_state(RunError::new(
-                    "validation",
-                    "It is not clear how long to wait",
-                    detail,
-                ));
+                return Next::fail(RunError::new("validation", "It is not clear how long to wait", detail));
             }
         };
         let until = Timestamp(self.now.0.saturating_add(i64::try_from(delay_ms).unwrap_or(i64::MAX)));
@@ -32,12 +28,13 @@ impl Machine {
         let call = self.set_timer(delay_ms, true);
         self.branch.continuation = BranchContinuation::Done;
         self.branch.phase = WaitState::Timer(call);
+        Next::Wait
     }
 
     /// The author's own error.
-    pub(super) fn begin_fail_state(&mut self, error: &str, cause: Option<Value>) {
+    pub(super) fn begin_fail_state(&mut self, error: &str, cause: Option<Value>) -> Next {
         let detail = cause.filter(|cause| !cause.is_null()).map(|cause| plain_text(&cause));
         let detail = detail.unwrap_or_else(|| format!("state `{}` says so", self.state_name()));
-        self.fail_state(RunError::new(error, format!("The workflow failed with `{error}`"), detail));
+        Next::fail(RunError::new(error, format!("The workflow failed with `{error}`"), detail))
     }
 }

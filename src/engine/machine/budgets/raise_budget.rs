@@ -3,12 +3,14 @@
 use crate::branch::{BudgetScope, PendingQuestion};
 use crate::budget_usage::BudgetUnit;
 use crate::event::RunEvent;
-use crate::machine::Machine;
+use crate::machine::{Machine, Next};
 
 impl Machine {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "shown to people, saturates")]
-    pub(super) fn on_budget_exceeded(&mut self, scope: BudgetScope, kind: BudgetUnit) {
-        let Some((budget, purse)) = self.budget_for(scope).zip(self.budget_usage(scope)) else { return };
+    pub(super) fn budget_exceeded(&self, scope: BudgetScope, kind: BudgetUnit) -> Next {
+        let Some((budget, purse)) = self.budget_for(scope).zip(self.budget_usage(scope)) else {
+            return Next::Wait;
+        };
         let end = purse.hard_limit(kind, &budget).unwrap_or_default();
         let owner = match scope {
             BudgetScope::Run => "the run".to_owned(),
@@ -25,7 +27,7 @@ impl Machine {
                 kind.format_amount(next)
             ));
         }
-        self.on_limit_reached(PendingQuestion::Budget(scope, kind), kind.limit(), end.ceil() as u32, text);
+        Next::limit(PendingQuestion::Budget(scope, kind), kind.limit(), end.ceil() as u32, text)
     }
 
     /// So that what `on_limit` leads to can run: a tenth more than is used.

@@ -1,0 +1,140 @@
+//! What the current branch does next. A handler returns it, and [`Machine::advance`] acts on it until the branch waits.
+//!
+//! So no handler calls another one that could call it back, and long chains of states need no stack.
+
+use serde_json::Value;
+
+use super::{CallId, Machine, PendingQuestion};
+use crate::input::UserAnswer;
+use synthdev_domain::ids::StateIx;
+use synthdev_domain::message::ToolCall;
+use synthdev_domain::run_error::RunError;
+use synthdev_domain::script::TriedGuard;
+use synthdev_domain::tool::{ToolInvocation, ToolOutcome, ToolRisk};
+
+/// The continuation of the current branch.
+#[derive(Debug)]
+#[must_use]
+pub(super) enum Next {
+    /// The branch waits as its phase says, has a state to enter, or is over.
+    Wait,
+    /// The current state's script, else its work.
+    BeginState,
+    /// The current state's work, after its script.
+    DoWork,
+    CallModel,
+    /// The next call of the reply, or the end of the round.
+    NextTool,
+    RunTool(Box<ToolInvocation>, ToolRisk),
+    /// The tool that the branch was kept from.
+    RunWaitingTool,
+    FinishTool(CallId, Box<ToolOutcome>),
+    /// The action of the current state: run it, ask, or deny it.
+    PermitStep,
+    StepDenied(String),
+    StepDone(Box<ToolOutcome>),
+    /// The agent's turn ends with this text, these calls and this decision.
+    EndVisit(Box<VisitEnd>),
+    /// Work without an agent is done: whether it succeeded, and its result.
+    WorkDone(bool, Value),
+    StoreResult(Value),
+    ChooseTransition,
+    Follow {
+        guard: usize,
+        target: StateIx,
+        tried: Vec<TriedGuard>,
+    },
+    JoinBranches,
+    /// The innermost workflow ends with this output.
+    FinishFrame(Option<Value>),
+    /// An answer is known without asking the user.
+    Answer(CallId, UserAnswer),
+    ReachLimit(Box<LimitReached>),
+    /// The current state fails.
+    Fail(Box<RunError>),
+}
+
+/// How an agent's turn ended.
+#[derive(Debug)]
+pub(super) struct VisitEnd {
+    pub(super) text: String,
+    pub(super) calls: Vec<ToolCall>,
+    pub(super) decision: Vec<ToolCall>,
+}
+
+/// A limit or budget that was reached.
+#[derive(Debug)]
+pub(super) struct LimitReached {
+    /// What the user is asked unless the workflow handles it.
+    pub(super) question: PendingQuestion,
+    /// The key in the workflow.
+    pub(super) limit: String,
+    pub(super) value: u32,
+    /// What has happened, for the user.
+    pub(super) text: String,
+}
+
+impl Next {
+    pub(super) fn fail(failure: RunError) -> Self {
+        Self::Fail(Box::new(failure))
+    }
+
+    pub(super) fn run_tool(invocation: ToolInvocation, risk: ToolRisk) -> Self {
+        Self::RunTool(Box::new(invocation), risk)
+    }
+
+    pub(super) fn finish_tool(call: CallId, outcome: ToolOutcome) -> Self {
+        Self::FinishTool(call, Box::new(outcome))
+    }
+
+    pub(super) fn step_denied(reason: &str) -> Self {
+        Self::StepDenied(reason.to_owned())
+    }
+
+    pub(super) fn step_done(outcome: ToolOutcome) -> Self {
+        Self::StepDone(Box::new(outcome))
+    }
+
+    pub(super) fn follow(guard: usize, target: StateIx, tried: Vec<TriedGuard>) -> Self {
+        Self::Follow { guard, target, tried }
+    }
+
+    pub(super) fn end_visit(text: String, calls: Vec<ToolCall>, decision: Vec<ToolCall>) -> Self {
+        Self::EndVisit(Box::new(VisitEnd { text, calls, decision }))
+    }
+
+    pub(super) fn limit(question: PendingQuestion, limit: &str, value: u32, text: String) -> Self {
+        Self::ReachLimit(Box::new(LimitReached { question, limit: limit.to_owned(), value, text }))
+    }
+}
+
+impl Machine {
+    /// Runs handlers one after the other until the current branch waits.
+    pub(super) fn advance(&mut self, mut next: Next) {
+        loop {
+            next = match next {
+                Next::Wait => return,
+                Next::BeginState => self.begin_state(),
+                Next::DoWork => self.begin_work(),
+                Next::CallModel => self.call_model(),
+                Next::NextTool => self.next_tool(),
+                Next::RunTool(invocation, risk) => self.run_tool(*invocation, risk),
+                Next::RunWaitingTool => self.run_waiting_tool(),
+                Next::FinishTool(call, outcome) => self.finish_tool(call, *outcome),
+                Next::PermitStep => self.permit_step(),
+                Next::StepDenied(reason) => self.step_denied(&reason),
+                Next::StepDone(outcome) => self.on_step_done(*outcome),
+                Next::EndVisit(end) => self.end_visit(*end),
+                Next::WorkDone(success, value) => self.work_done(success, value),
+                Next::StoreResult(value) => self.store_result(value),
+                Next::ChooseTransition => self.choose_transition(),
+                Next::Follow { guard, target, tried } => self.follow_transition(guard, target, tried),
+                Next::JoinBranches => self.join_branches(),
+                Next::FinishFrame(output) => self.finish_frame(output),
+                Next::Answer(call, answer) => self.on_answered(call, answer),
+                Next::ReachLimit(reached) => self.on_limit_reached(*reached),
+                Next::Fail(failure) => self.fail_state(*failure),
+            }
+        }
+    }
+}
