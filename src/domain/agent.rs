@@ -40,7 +40,7 @@ pub struct AgentSpec {
     pub budget: Budget,
     /// Said to it after every round of tools.
     pub reminder: Option<String>,
-    /// What of the run's brief it is not told.
+    /// Parts of the run's system context that this agent does not get.
     #[serde(default, skip_serializing_if = "SystemContextExclusions::is_empty")]
     pub without: SystemContextExclusions,
     /// Whether its commands reach the network; absent: as the settings say.

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::message::{ChatRole, OpaqueBlock, ToolCall};
 use super::model::ModelChoice;
 
-/// Where an agent sits in its context: `assistant` answers, `user` plays the person (the seed's `role`).
+/// Where an agent sits in its context: `assistant` answers, `user` takes the user's part (the seed's `role`).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ConversationSide {
@@ -40,7 +40,7 @@ pub enum MessageAuthor {
     Start,
     /// The workflow itself: an input sent by a state.
     Workflow,
-    /// The person at the terminal.
+    /// The user at the terminal.
     Human,
     /// An agent, by id.
     Agent(String),

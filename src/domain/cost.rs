@@ -77,7 +77,7 @@ impl TokenPrice {
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct AttemptUsage {
     pub usage: TokenUsage,
-    /// At least a part of it was reckoned from the length of texts: the server has not told.
+    /// At least a part of it is estimated from text lengths, because the server did not report it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub estimated: bool,
     /// The model that the server says has answered.
@@ -104,7 +104,7 @@ pub struct CostEntry {
     /// When the answer came; 0 in runs of before it was noted.
     #[serde(default)]
     pub at: Timestamp,
-    /// A part of `usage` was reckoned from the length of texts: the server has not told.
+    /// A part of `usage` is estimated from text lengths, because the server did not report it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub estimated: bool,
 }

@@ -29,7 +29,7 @@ pub struct ModelChoice {
     /// A provider's name in the catalogue, or `scripted`.
     pub provider: String,
     pub base_url: String,
-    /// How that server is spoken to; runs of before there were several are chat completions.
+    /// The API of that server. Older runs have no such field: they used chat completions only.
     #[serde(default, skip_serializing_if = "ModelProtocol::is_chat")]
     pub protocol: ModelProtocol,
     pub model: String,
@@ -73,7 +73,7 @@ impl ModelChoice {
         if self.is_substituted_by(used.model.as_deref()) { used.price } else { self.price.or(used.price) }
     }
 
-    /// The next one takes its place; it stands last in the row then. `false`: there is none.
+    /// Replaces this choice by the next fallback and moves it to the end of the list. `false`: there is no fallback.
     pub fn switch_to_fallback(&mut self) -> bool {
         if self.fallback.is_empty() {
             return false;
@@ -92,7 +92,7 @@ impl ModelChoice {
         self.parameters.max_output_tokens.unwrap_or_else(usual)
     }
 
-    /// Whether a model is known to answer at greater length than [`Self::answer_tokens`] unless its server is told.
+    /// Whether the model can answer at greater length than [`Self::answer_tokens`] unless the request limits it.
     pub fn may_exceed_default_answer(&self) -> bool {
         self.parameters.max_output_tokens.is_none()
             && self.max_output.is_some_and(|most| most > ANSWER_TOKENS)
@@ -231,10 +231,10 @@ pub enum ModelError {
     /// The model says the same again and again.
     #[error("{detail}")]
     Repetition { detail: String },
-    /// The client that makes the call for us told an error. `transient`: it may be gone a little later.
+    /// The client that makes the call for us reported an error. `transient`: a later attempt may succeed.
     #[error("{detail}")]
     Delegated { transient: bool, detail: String },
-    /// The client, or a sub-agent, answered again and again, and nothing of it fits what was asked for.
+    /// The client, or a sub-agent, answered several times, and no answer had the requested form.
     #[error("{detail}")]
     Unfit { detail: String },
     /// The scripted model was asked something its script does not hold.

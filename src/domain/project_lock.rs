@@ -1,4 +1,4 @@
-//! Who works in a project, and in what way: what a second run is told.
+//! Which run holds a project's files, and whether a second run may work beside it.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! How a model's server is spoken to.
+//! The API protocol of a model server.
 
 use serde::{Deserialize, Serialize};
 

@@ -12,7 +12,7 @@ use super::command_preview::command_preview;
 use super::terminal_safe;
 use super::tool::{ASKED_BY, ToolPreview};
 
-/// Stands at the left of every row that others wrote.
+/// Marks every row that others wrote, at its left.
 pub const MARK: &str = "┃ ";
 /// Columns of a row where the width of the screen is not known.
 pub const COLUMNS: usize = 76;
@@ -20,7 +20,7 @@ pub const COLUMNS: usize = 76;
 /// So many blank lines in a row, and so many spaces, are counted instead of shown.
 const BLANK_LINES: usize = 3;
 const SPACES: usize = 80;
-/// A path or a directory up to this width stands in a line of ours.
+/// A path or a directory up to this width is shown inside a sentence.
 const SHORT: usize = 40;
 
 /// A line of a question, by who wrote it. Nothing invisible is in it, and no newline.

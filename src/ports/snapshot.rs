@@ -89,9 +89,9 @@ pub trait SnapshotPort: Send + Sync {
     /// See the trait.
     fn delete(&self, id: &SnapshotId) -> Result<(), SnapshotError>;
 
-    /// Deletes old snapshots, or with `dry` only tells which; returns them, newest first. Their content goes from a
-    /// private store at once, from a repository of the user's when git next collects garbage there.
-    /// # Errors
-    /// See the trait; those before the failing one are gone.
+    /// Deletes old snapshots, or with `dry` only lists them; returns them, newest first. A private store drops their
+    /// content at once, a repository of the user drops it when git next collects garbage there.
+    ///
+    /// # Errors See the trait; the snapshots before the failing one are deleted.
     fn delete_old(&self, sweep: &SnapshotRetention) -> Result<Vec<SnapshotInfo>, SnapshotError>;
 }

@@ -1,7 +1,7 @@
-//! What a JSON file is: one of ours, told by its content and its place, or of another program.
+//! Whether a JSON file is one of ours, by its content and its path, or belongs to another program.
 //!
-//! `check DIRECTORY` meets every file of a project. What is not ours is not judged. A file in one of our own directories
-//! is always ours, however broken it is.
+//! `check DIRECTORY` meets every file of a project. Files of other programs are not judged. A file in one of our own
+//! directories is always ours, however broken it is.
 
 use super::role_file;
 use crate::layers::rules::RULES;

@@ -78,7 +78,7 @@ impl ModelRequest {
     }
 }
 
-/// What stands together in a token.
+/// Characters of one class can share a token.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum TokenCharClass {
     Small,

@@ -96,7 +96,7 @@ impl IndexReport {
     }
 }
 
-/// What a person is asked about, a line each.
+/// The question whether to make the index, as lines.
 pub fn proposal_lines(plan: &IndexPlan, model: &str, estimate: &IndexCostEstimate) -> Vec<String> {
     let files = format_count(plan.to_describe.len() as u64, "file");
     let (of, directories) = (format_thousands(plan.files as u64), plan.directories.len());

@@ -8,7 +8,7 @@ use crate::terminal_safe;
 
 /// Who asks, in the ledger.
 pub const ASKER: &str = "/index";
-/// Tokens, for estimates: what stands around a text, a summary of something in a directory, and an answer.
+/// Token counts for estimates: the prompt around a text, the summary of one entry of a directory, and an answer.
 pub(super) const AROUND: u64 = 180;
 pub(super) const CHILD: u64 = 90;
 pub(super) const SUMMARY: u64 = 110;

@@ -58,7 +58,7 @@ pub struct SettingSource {
 /// Explains a setting by its path, an environment name or an option.
 ///
 /// # Errors
-/// There is none of that name: what may be meant, or what stands below a part of a path.
+/// No setting has that name: the error suggests similar names, or lists the settings below a part of a path.
 pub fn explain_setting(
     settings: &EffectiveSettings,
     diagnostics: &[Diagnostic],

@@ -76,7 +76,7 @@ impl CatalogProvider {
         self.models.iter().find(|model| model.name == name)
     }
 
-    /// How one of its models is spoken to: as the model says, else as the provider does, else chat completions.
+    /// The protocol of one of its models: as the model says, else as the provider does, else chat completions.
     pub fn protocol(&self, model: Option<&CatalogModel>) -> ModelProtocol {
         model.and_then(|model| model.protocol).or(self.protocol).unwrap_or_default()
     }

@@ -12,7 +12,7 @@ use synthdev_language::did_you_mean;
 use synthdev_language::fields::SpannedField;
 use synthdev_language::tool_patterns::{ToolPattern, unknown_tool};
 
-/// What tells a role from all others.
+/// Identifies a role.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct RoleKey {
     pub group: String,
