@@ -104,7 +104,7 @@ impl ParallelProgress {
     }
 }
 
-/// How a failed branch or item stands in a collected result.
+/// A failed branch or item in a collected result.
 pub fn failed_output(failure: &RunError) -> Value {
     json!({"error": {"name": failure.code, "title": failure.title, "detail": failure.detail, "state": failure.state}})
 }

@@ -1,8 +1,8 @@
-//! What one agent is shown of its context: projected to its perspective, trimmed by whole groups.
+//! Builds what one agent sees of its context: projected to its perspective, trimmed by whole groups.
 //!
-//! Recomputed before every model call, never stored but for where it begins. Two views of one agent, one after the
-//! other, begin with the same messages from one trim to the next, so that providers can cache them. At the end of the
-//! earlier one stands what is gone with its visit: a directive, words that stay private.
+//! Recomputed before every model call; only the start position is stored. Between two trims, consecutive prompts of one
+//! agent begin with the same messages, so that providers can cache them. What belongs to one visit only, such as a
+//! directive or a private message, comes at the end of a prompt and is gone from the next.
 
 mod limits;
 mod prompt_unit;
@@ -37,7 +37,7 @@ pub struct PromptMessages {
     pub shortened_count: usize,
 }
 
-/// What is told of a view, without its messages.
+/// Counts of a prompt, without its messages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PromptOutline {
     pub messages: usize,

@@ -85,7 +85,7 @@ impl Machine {
         );
     }
 
-    /// Left out by the person, who does not know whether it took effect.
+    /// The user skips the step without knowing whether it took effect.
     pub(super) fn skip_step(&mut self) {
         if let Some(frame) = self.frame_mut() {
             frame.visit.step = None;

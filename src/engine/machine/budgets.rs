@@ -20,7 +20,7 @@ use synthdev_domain::workflow::Budget;
 
 /// Tokens of an answer, where nothing says how long it may be: what runs of before reckoned with.
 const ANSWER_TOKENS: u64 = 4_096;
-/// An answer that a budget makes shorter than this is told of.
+/// A warning reports an answer that a budget limits to fewer tokens than this.
 const SHORT: u64 = 4_096;
 /// From prompts of so many tokens it is learned how a model counts, in thousandths, up to so much.
 const TELLING: u64 = 1_000;
@@ -31,7 +31,7 @@ const DENSEST: u64 = 2_000;
 enum BudgetDecision {
     /// For an answer of so many tokens at most.
     Free(u64),
-    /// Not before a call that runs beside it has told what it used.
+    /// Wait until a call that runs beside it reports its usage.
     Wait,
     Over(BudgetScope, BudgetUnit),
 }
@@ -67,8 +67,8 @@ impl Machine {
         self.apply_decision(self.budget_decision(&self.branch)).is_some()
     }
 
-    /// Asked before every model call is made. The request is told how long its answer may be; if it must not be
-    /// made, the phase says what is waited for.
+    /// Checked before every model call. Limits the length of the answer in the request; if the call must not be made,
+    /// the phase says what the branch waits for.
     pub(super) fn fits_budgets(&mut self, agent: &AgentSpec, request: Option<&mut ModelRequest>) -> bool {
         let budgets = self.budget_scopes(&self.branch);
         let Some(request) = request.filter(|_| self.checks_budgets_ahead() && !budgets.is_empty()) else {
@@ -127,7 +127,7 @@ impl Machine {
         };
     }
 
-    /// A model call has told what it used, or it is known from what had come of it.
+    /// A model call has reported its usage, or the usage is estimated from what arrived.
     #[expect(clippy::cast_precision_loss, reason = "token counts stay far below 2^53")]
     pub(super) fn spend_budgets(&mut self, agent: &ModelCaller, usage: &TokenUsage, cost_usd: Option<f64>) {
         self.largest_call.tokens = self.largest_call.tokens.max(usage.total() as f64);

@@ -69,7 +69,7 @@ impl PromptBuilder<'_> {
         settled
     }
 
-    /// The messages of the view, unless they are not needed, and what is told of it.
+    /// The messages of the prompt, unless the caller skips them, and their outline.
     ///
     /// # Errors
     /// What must be shown whole is longer than the limit.

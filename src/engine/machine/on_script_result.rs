@@ -174,7 +174,7 @@ impl Machine {
         }
     }
 
-    /// Leaves the current state. What the person said meanwhile leads to `resume` instead.
+    /// Leaves the current state. A queued user message leads to `resume` instead.
     pub(super) fn follow_transition(&mut self, guard: usize, target: StateIx, tried: Vec<TriedGuard>) {
         let from = self.state_name();
         let (guard, target) = match self.take_resume() {
@@ -299,7 +299,7 @@ fn script_hint(kind: ScriptErrorKind) -> &'static str {
     }
 }
 
-/// A JSON string stands on one line of its file, whatever line breaks it spells; a library is a file of its own.
+/// A JSON string is on one line of its file, whatever line breaks it encodes; a library is a file of its own.
 fn offset_location(mut place: SourceLocation, error: &ScriptError) -> SourceLocation {
     if error.library.is_some() && error.line > 0 {
         place.line += error.line - 1;

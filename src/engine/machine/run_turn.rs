@@ -250,7 +250,7 @@ impl Machine {
                 memory.continuation = Some(TurnContinuation { input, context_length });
             }
         } else {
-            // what a person said to it is not lost with a call that failed
+            // a failed call does not lose the user's guidance
             frame.visit.rounds = turn.entries.into_iter().filter(is_guidance).collect();
         }
         frame.clear_last_answer();
@@ -263,7 +263,7 @@ impl Machine {
     }
 }
 
-/// What was said up to the last executed tool call, and what a person said to it since.
+/// The entries up to the last executed tool call, and the user's guidance after it.
 fn executed_rounds(mut entries: Vec<TurnEntry>, agent: &AgentSpec) -> Vec<TurnEntry> {
     let decides = |name: &str| agent.parsing_tools.iter().any(|tool| tool.name == name);
     let acted = |turn: &TurnEntry| turn.entry.calls.iter().any(|answered| !decides(&answered.call.name));

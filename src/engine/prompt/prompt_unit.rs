@@ -36,9 +36,9 @@ pub(super) struct PromptUnit<'a> {
     pub(super) is_directive: bool,
     /// Stands for what is left out already: the last to be cut, the first to be cut short.
     pub(super) summary: bool,
-    /// Where it stands, for what a summary can speak for.
+    /// Its position, to look up whether a summary covers it.
     pub(super) summary_position: Option<(SummaryPart, usize)>,
-    /// The agent's reminder stands behind it: it used tools.
+    /// The agent's reminder follows it, because it used tools.
     pub(super) has_reminder: bool,
     /// Characters as shown to this agent.
     pub(super) length: usize,

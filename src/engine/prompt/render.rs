@@ -35,7 +35,7 @@ fn system_parts<'a>(scene: &PromptSources<'a>) -> impl Iterator<Item = &'a str> 
 fn speaker_name(author: &MessageAuthor) -> Option<&str> {
     match author {
         MessageAuthor::Agent(id) => Some(id),
-        // The workflow speaks for the person: naming it would only disturb the cached prefix.
+        // The workflow speaks for the user: naming it would only disturb the cached prefix.
         MessageAuthor::Workflow | MessageAuthor::Human | MessageAuthor::Start | MessageAuthor::Script => None,
     }
 }

@@ -20,7 +20,7 @@ pub struct PromptSources<'a> {
     pub context: &'a ContextSpec,
     pub conversation: &'a LiveConversation,
     pub agent_turn: &'a AgentTurn,
-    /// What the agent is told beside its role.
+    /// What the agent gets beside its role.
     pub system_context: &'a SystemContext,
     /// How many other agents have a seat in the context.
     pub other_agent_count: usize,

@@ -89,7 +89,7 @@ fn conversation_of(entries: &[ContextEntry]) -> LiveConversation {
     thread
 }
 
-/// The view, which is the same whatever is known of the agent's sight, and what is told of it without its messages.
+/// The prompt, which is the same with and without the agent's context index, and its outline.
 fn shown_messages(
     agent: &AgentSpec,
     context: &ContextSpec,
@@ -617,7 +617,7 @@ fn what_sums_up_is_given_what_its_own_window_takes() {
         })
         .collect();
     let visit = turn(&seat, None);
-    // 2,000 tokens, of which 400 are for the answer: 6,400 characters, 1,000 of them for what stands around
+    // 2,000 tokens, of which 400 are for the answer: 6,400 characters, 1,000 of them for the surrounding text
     let small = ModelChoice { context_size: Some(2_000), ..ModelChoice::default() };
     for (summary, version, most, calls) in [
         (Some(small.clone()), MACHINE_VERSION, 6_400, 5),
@@ -808,7 +808,8 @@ fn an_input_is_heard_as_its_visibility_says() {
         assert_eq!(lines(&view)[1..], [last]);
         visit.commit_to(&mut thread, false, false);
         assert_eq!(thread.log.entries.len(), usize::from(stored));
-        // It stays what it was; to another user seat it is the person's word, as any other of the workflow.
+        // It stays what it was; another agent on the user side sees it as the user's message, as any other of the
+        // workflow.
         let later = shown_messages(&agent, &context(1_000), &thread, &turn(&agent, None)).unwrap();
         assert_eq!(lines(&later)[1..], [last][usize::from(!stored)..]);
         let other = AgentSpec { id: "review2".into(), ..agent.clone() };

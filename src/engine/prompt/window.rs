@@ -120,7 +120,7 @@ pub fn dropped_between(scene: &PromptSources<'_>, from: WindowStart, to: WindowS
 }
 
 impl DroppedEntries {
-    /// Entries go oldest first. Of those in between nothing is told.
+    /// Expects entries oldest first. Keeps previews of the first and the last only.
     fn record_entry<'a>(&mut self, entry: Option<&'a ContextEntry>, last: &mut Option<&'a ContextEntry>) {
         let Some(entry) = entry else { return };
         if self.first_preview.is_empty() {

@@ -119,7 +119,7 @@ impl<'a> CompatibilityCheck<'a> {
         }
     }
 
-    /// A child workflow lies on this state.
+    /// This state runs a child workflow.
     fn check_child(&mut self, at: &OccupiedState<'_>) {
         let called = |program: &'a WorkflowProgram, state: &StateSpec| {
             let StateBody::Child { workflow, .. } = &state.work else { return None };
