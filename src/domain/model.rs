@@ -85,8 +85,7 @@ impl ModelChoice {
         true
     }
 
-    /// The longest answer that is waited and paid for: as set, else what the model can give up to 32,000 tokens
-    ///.
+    /// The longest answer that a run waits and pays for: as set, else what the model can give up to 32,000 tokens.
     pub fn answer_tokens(&self) -> u64 {
         let usual = || self.max_output.unwrap_or(ANSWER_TOKENS).min(ANSWER_TOKENS);
         self.parameters.max_output_tokens.unwrap_or_else(usual)

@@ -6,7 +6,7 @@ use super::did_you_mean;
 use super::json::{JsonMember, JsonNode, JsonNodeKind};
 use super::source::FileDiagnostics;
 
-/// A value with the bytes it stands at.
+/// A value with its byte range.
 #[derive(Clone, PartialEq, Debug)]
 pub struct SpannedField<T> {
     pub value: T,

@@ -47,7 +47,7 @@ pub struct ParsedScript {
     pub kind: ScriptKind,
     pub text: SpannedText,
     pub facts: ScriptFacts,
-    /// Where the text stands if that is another file; places in `facts` then mean nothing.
+    /// Position of the text if it is in another file; positions in `facts` then mean nothing.
     pub place: Option<SourceLocation>,
 }
 

@@ -16,7 +16,7 @@ pub(super) enum SchemaPathTarget<'s> {
         name: ScriptName,
         known_keys: Vec<&'s str>,
     },
-    /// What stands there is no object.
+    /// The value at this path is no object.
     NoMembers {
         name: ScriptName,
         kind: &'static str,

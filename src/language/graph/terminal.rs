@@ -26,8 +26,8 @@ pub fn draw_terminal(graph: &WorkflowGraph, width: usize) -> Vec<GraphLine> {
     (0..sheet.len()).map(|at| sheet.line(graph, at, look)).collect()
 }
 
-/// The lines of a drawing in order, laid out once however often they are painted: where a run has been only changes
-/// what stands in them.
+/// The lines of a drawing in order. The layout is made once, however often the lines are painted: the progress of a run
+/// changes only their content.
 #[derive(Clone, Debug)]
 pub struct GraphSheet {
     /// The workflow's name, its description, an empty line.
@@ -152,7 +152,7 @@ impl GraphLineBuilder {
         }
     }
 
-    /// Blanks up to a column; they belong to what stands before.
+    /// Pads with blanks up to a column; the blanks extend the last span.
     fn pad_to_column(&mut self, column: usize) {
         let blanks = " ".repeat(column.saturating_sub(self.column));
         match self.line.last_mut() {

@@ -1,4 +1,4 @@
-//! What stands in for the world: results of tools and steps, answers of people, prices, the clock.
+//! Mocks of a test: results of tools and steps, answers of users, prices, the clock.
 
 use serde_json::{Map, Value, json};
 
@@ -98,7 +98,8 @@ fn is_bare(tool: &str, node: &JsonNode) -> bool {
     STEPS.iter().any(|(step, keys)| *step == tool && has_any(node, keys))
 }
 
-/// A text is what a model is told; anything else is data as well. What a step always gives need not be written down.
+/// A text is the result that the model gets; any other value is data as well. Fields of a step's result that the file
+/// leaves out have defaults.
 fn read_mock_result(tool: &str, node: &JsonNode, findings: &mut FileDiagnostics<'_>) -> MockToolResult {
     let value = node.to_value();
     let Some((_, keys)) = STEPS.iter().find(|(step, _)| *step == tool) else {

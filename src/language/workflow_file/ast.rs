@@ -33,7 +33,7 @@ pub struct WorkflowHead {
 pub enum StartCondition {
     #[default]
     Immediate,
-    /// Waits for what the person types.
+    /// Waits for the user's input.
     OnUserInput,
 }
 

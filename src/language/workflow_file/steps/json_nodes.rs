@@ -24,12 +24,12 @@ pub(super) fn object_node(members: Vec<JsonMember>, span: &Range<usize>) -> Json
     JsonNode { span: span.clone(), kind: JsonNodeKind::Object(members) }
 }
 
-/// A member whose key stands where its value stands.
+/// A member whose key has the span of its value.
 pub(super) fn json_member(key: &str, value: JsonNode) -> JsonMember {
     JsonMember { key: key.to_owned(), key_span: value.span.clone(), value }
 }
 
-/// A value as it stands in the file, under another key.
+/// A value unchanged from the file, under another key.
 pub(super) fn rename_member(key: &str, from: &JsonMember) -> JsonMember {
     JsonMember { key: key.to_owned(), key_span: from.key_span.clone(), value: from.value.clone() }
 }

@@ -11,7 +11,7 @@ use super::json_nodes::{
 };
 use super::keys::{ALIASES, StepType, TYPES};
 
-/// Where a list stands: what its steps are named after, and where its end leads.
+/// The scope of a list: the prefix of its steps' names, and the state after its end.
 #[derive(Clone)]
 pub(super) struct StepListScope {
     /// Before the names of steps without an `id`: `poll.` for the steps of the loop `poll`.
