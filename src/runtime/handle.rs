@@ -127,7 +127,7 @@ impl RuntimeHandle {
         self.with_ports(RuntimePorts { models, ..self.context.ports.clone() })
     }
 
-    /// Keeps the record of another one, with what tells who drives a run.
+    /// Uses the store of another handle, with the lock that says which process drives a run.
     #[must_use]
     pub fn with_store_from(&self, other: &Self) -> Self {
         let RuntimePorts { store, lock, clock, ids, .. } = other.context.ports.clone();
@@ -342,7 +342,7 @@ impl RuntimeHandle {
     }
 
     /// Keeps others from changing the project's files while this run may. A conversation changes them only when its
-    /// person says so, and shares them.
+    /// user says so, and shares them.
     pub(super) fn lock(&self, run: &RunId, spec: &RunSpec) -> Result<Option<ProjectLockGuard>, StoreError> {
         let Some(root) = spec.program.workflows.first() else { return Ok(None) };
         let Some(lock) = self.context.ports.lock.as_ref().filter(|_| spec.program.changes_files()) else {

@@ -36,7 +36,7 @@ impl RuntimeHandle {
         (restoring.safety == *safety).then_some((run, restoring))
     }
 
-    /// What was cut off is over, because a person has said otherwise what the files are to be.
+    /// Marks an interrupted restore as settled, because the user has decided otherwise what the files are to be.
     ///
     /// # Errors
     /// The store cannot be written.

@@ -154,7 +154,7 @@ impl JournaledRun {
         self.play_on(tape, self.entries.len(), |_, _, _| true)
     }
 
-    /// Feeds the first inputs; `told` sees each with the events that it led to, and may stop it.
+    /// Feeds the first inputs; `told` gets each with the events that it caused, and may stop the replay.
     pub(super) fn replay_until(
         &self,
         end: usize,
@@ -184,7 +184,7 @@ impl JournaledRun {
     pub(super) fn first_divergence(&self) -> Option<ReplayDivergence> {
         let mut found = None;
         self.replay_until(self.entries.len(), |at, entry, events| {
-            // a run that went back stands still in the middle of the input before
+            // a rewound run stops in the middle of the input before
             let cut = matches!(self.entries.get(at + 1).map(|next| &next.input), Some(Input::Returned(_)));
             let now: Vec<RunEvent> = events.iter().map(|(_, event)| event.clone()).collect();
             if !cut && entry.digest.is_some_and(|recorded| recorded != event_digest::digest_events(&now)) {

@@ -1,8 +1,8 @@
-//! What a reader sees of a long run first: its last events, kept while it is driven and stored now and then and when it
-//! stands still, so that opening it need not wait for its journal.
+//! The last events of a long run, recorded while it is driven and stored from time to time and when it pauses, so that
+//! opening the run need not wait for its journal.
 //!
-//! Owns what is kept, how much and how often. Refuses to be the truth: a glance that is missing, too old or damaged is
-//! not there, and the journal is read as ever.
+//! Owns what is stored, how much and how often. Refuses to be the truth: a preview that is missing, too old or damaged
+//! is ignored, and the journal is read instead.
 
 use std::collections::VecDeque;
 
@@ -82,7 +82,7 @@ pub struct RecentEvents {
 }
 
 impl RecentEvents {
-    /// As if it had heard all events of a run from its start.
+    /// As if it had received all events of a run from its start.
     pub fn from_events(events: impl IntoIterator<Item = (Timestamp, RunEvent)>) -> Self {
         let mut ring = Self::default();
         events.into_iter().for_each(|(at, event)| ring.push(at, event));
@@ -106,7 +106,7 @@ impl RecentEvents {
         let mut room = BYTES;
         for event in self.events.iter().rev() {
             let text = serde_json::to_string(event).ok()?;
-            // the comma, and what stands around all of it
+            // the comma, and the rest of the surrounding JSON
             let Some(left) = room.checked_sub(text.len() + 1) else { break };
             room = left;
             texts.push(text);

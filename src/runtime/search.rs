@@ -1,6 +1,6 @@
-//! Words in what was said and done in all runs, with the place where they stand.
+//! Full-text search over messages and actions of all runs, with the position of each hit.
 //!
-//! Where something happened is told as far as its row says it: nothing is replayed for a list of hits.
+//! A hit names its state only as far as its row does: nothing is replayed for a list of hits.
 
 mod snippet;
 

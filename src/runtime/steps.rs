@@ -20,7 +20,7 @@ pub struct RunStep {
     pub at: Timestamp,
     /// Path name.
     pub state: String,
-    /// How often the state had been entered, this time included; 0: the run stands before it, having gone back.
+    /// How often the state had been entered, this time included; 0: the run rewound to before it.
     pub visit: u32,
     pub agent: Option<String>,
     /// Inputs up to and with the one that entered it.
