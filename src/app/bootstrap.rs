@@ -80,7 +80,7 @@ fn tool_settings(project: &Path, data: &Path, catalog: &ConfigCatalog) -> ToolSe
     }
 }
 
-/// A worktree lies among our own files; tools do not leave it.
+/// Hides our data directory from tools, unless the project is a worktree inside of it: tools do not leave a worktree.
 fn hidden_paths(project: &Path, data: &Path) -> Vec<PathBuf> {
     if project.starts_with(data) { Vec::new() } else { vec![data.to_owned()] }
 }

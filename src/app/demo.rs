@@ -74,7 +74,7 @@ fn run_headless(world: &CliContext, project: &Path) -> Result<u8> {
     let parameters = program.workflows.first().map(|root| root.inputs.clone()).unwrap_or_default();
     let values = inputs::from_text(&parameters, TASK)?;
     let wired = bootstrap::wire_runtime(&world.project, &world.dirs.data, &catalog, Some(demo_script()?));
-    // The person started the demo to see tools at work in a directory made for it: they are approved.
+    // The user started the demo to see tools at work in a directory made for it: they are approved.
     let spec = run_spec(&catalog, &world.project, program, values, true, false);
     let report = drive_spec(&wired, spec, HeadlessOutput { progress: true, ..HeadlessOutput::default() })?;
     write!(TerminalSafeWriter(&mut std::io::stdout().lock()), "{}", ending_text(&report, project))?;

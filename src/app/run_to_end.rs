@@ -107,7 +107,7 @@ pub(super) fn interrupt_receiver() -> headless::InterruptReceiver {
     from
 }
 
-/// Whether an undo would do anything. Where that cannot be told it is offered.
+/// Whether an undo would change anything. Undo is offered if that is unknown.
 fn files_changed(wired: &WiredRuntime, report: &FinalReport) -> bool {
     let store = &wired.ports.snapshots;
     let before = report.snapshot.as_ref().filter(|_| report.worktree.is_none());

@@ -85,7 +85,7 @@ fn list_losses(saved: &SalvageReport, out: &mut impl Write) -> Result<()> {
     Ok(())
 }
 
-/// What was cut off before had told already what was lost.
+/// A report without losses: the salvage that was cut off has reported them already.
 fn report_salvage(history: &Path, away: &Path, json: bool) -> Result<u8> {
     let mut out = std::io::stdout().lock();
     if json {

@@ -1,4 +1,5 @@
-//! `models` as text and as data: each server with what it has, what the catalogue knows of it, and who uses it.
+//! `models` as text and as data: each server with its models, what the catalogue knows of them, and which levels use
+//! it.
 
 use std::collections::BTreeSet;
 

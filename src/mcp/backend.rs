@@ -22,7 +22,7 @@ pub struct OfferedWorkflow {
     pub inputs: Vec<WorkflowParameter>,
     /// The file that defines it.
     pub file: String,
-    /// Said in the answer that tells of its start, a line each.
+    /// Warnings for the answer that reports its start, a line each.
     pub start_warnings: Vec<String>,
 }
 
@@ -44,7 +44,7 @@ pub struct McpBackendError {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct DelegationOptions {
     pub sub_agents: SubAgents,
-    /// They are told of what the run does itself, and acknowledge it.
+    /// Sub-agents get a report of each step that the run does itself, and acknowledge it.
     pub ack_steps: bool,
 }
 
@@ -80,7 +80,7 @@ pub trait McpBackend: Send + Sync {
     /// The canonical path of the project: runs of other projects are none of this server's.
     fn project(&self) -> &str;
 
-    /// Whether a client may answer what otherwise a person must.
+    /// Whether a client may answer questions that otherwise only a user may answer.
     fn remote_approvals(&self) -> bool;
 
     /// Watches the runs that are started from here.

@@ -25,7 +25,7 @@ pub(super) fn token_lifetime_seconds(pause: &OpenPause, now: Timestamp) -> u64 {
     }
 }
 
-/// Seconds from one time to another as they are told: whole ones, at least one.
+/// Seconds from one time to another for messages: whole seconds, at least one.
 pub(super) fn whole_seconds(now: Timestamp, end: Timestamp) -> u64 {
     (remaining_ms(now, end).saturating_add(500) / 1_000).max(1)
 }

@@ -1,4 +1,4 @@
-//! What the person typed in this project, kept between sessions (no secret of ours is in it).
+//! The user's input in this project, kept between sessions (without any of our secrets).
 
 use std::sync::atomic::Ordering;
 

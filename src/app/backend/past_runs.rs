@@ -44,7 +44,7 @@ pub(super) fn load_past_run(
     Ok(with_location(folding.into_past_run(record.ledger), &summary))
 }
 
-/// The end of that, if it was stored. Why it cannot be taken up is told by `past`.
+/// The stored end of a past run, if there is one. `past` reports why a run cannot be resumed.
 pub(super) fn load_preview(
     wired: &WiredRuntime,
     here: &str,
@@ -105,7 +105,7 @@ pub(super) async fn control_run(
     told.map(|text| to_slash_commands(&text)).map_err(|error| to_slash_commands(&store_error_text(&error)))
 }
 
-/// Takes a run up with the person at the screen. `retry`: what failed is tried again without a question.
+/// Resumes a run with the user at the screen. `retry`: the failed state is tried again without a question.
 pub(super) fn resume_run(elsewhere: &IsolatedRuns, run: &RunId, retry: bool) -> Result<(), String> {
     let summary =
         elsewhere.current_runtime().handle.summary(run.as_str()).map_err(|error| store_error_text(&error))?;

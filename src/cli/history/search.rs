@@ -1,4 +1,4 @@
-//! `runs search`: two lines a hit, where it is and what stands there.
+//! `runs search`: two lines a hit, its position and its text.
 
 use std::fmt::Write as _;
 use std::io::{self, Write};

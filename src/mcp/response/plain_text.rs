@@ -7,7 +7,7 @@ use synthdev_domain::workflow::plain_text;
 /// The status of a run whose tasks are for sub-agents.
 pub(crate) const SUB_AGENTS: &str = "awaiting_sub_agents";
 
-/// Everything that is needed to go on stands in it.
+/// The answer as text. It has everything that the client needs to continue.
 pub(super) fn readable_text(answer: &Value) -> String {
     let mut answer = answer.clone();
     let warnings = answer.as_object_mut().and_then(|fields| fields.remove("warnings")).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What a sub-agent is told when it is started: five parts, and nothing of what is around its task.
+//! The prompt of a new sub-agent: five parts, and nothing about the work around its task.
 
 use std::collections::BTreeSet;
 
