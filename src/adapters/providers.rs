@@ -105,7 +105,7 @@ impl ModelProviders {
         self
     }
 
-    /// What tells how long ago a server kept silent.
+    /// The clock that measures how long ago a server did not respond.
     #[must_use]
     pub fn with_clock(mut self, clock: Arc<dyn ClockPort>) -> Self {
         self.windows = ServerWindows::with_clock(clock);
@@ -136,13 +136,13 @@ impl ModelProviders {
         answer.map_err(|error| api_keys::explain_missing_key(error, choice))
     }
 
-    /// The window of a model, without asking: what is set, else what its server has told. `None`: its server is to be
-    /// asked.
+    /// The window of a model, without a request: the setting, else what its server has reported. `None`: the server
+    /// should be asked.
     pub fn known_window(&self, choice: &ModelChoice) -> Option<Option<u64>> {
         self.windows.known_window(choice)
     }
 
-    /// The same; a server near by that has told nothing yet is asked.
+    /// The same, but asks a local server that has reported nothing yet.
     pub async fn window(&self, choice: &ModelChoice) -> Option<u64> {
         self.windows.load_window(&self.http, choice).await
     }

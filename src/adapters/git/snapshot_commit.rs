@@ -1,5 +1,5 @@
-//! Snapshots as commits without parents under refs of our own; what people are told lies in the message.
-//! Touches no branch, no HEAD, no reflog.
+//! Snapshots as commits without parents under refs of our own; the commit message describes them for the user. Touches
+//! no branch, no HEAD, no reflog.
 
 use git2::{Commit, ErrorCode, Oid, Signature, Time};
 use serde::{Deserialize, Serialize};

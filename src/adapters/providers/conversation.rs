@@ -115,7 +115,7 @@ fn with_speaker(name: &str, text: &str) -> String {
     if text.trim().is_empty() { String::new() } else { format!("[{name}]: {text}") }
 }
 
-/// The ids of calls that are made at once, as they came where that tells them apart.
+/// Unique ids for calls of one reply; keeps the ids that are unique already.
 fn distinct_call_ids(calls: &[ToolCall]) -> Vec<String> {
     let mut ids: Vec<String> = Vec::with_capacity(calls.len());
     for call in calls {

@@ -30,7 +30,7 @@ pub struct ReplyBuilder {
     pub was_cut: bool,
     /// Bytes that are kept beside what can be read: seals, refusals.
     pub extra_bytes: usize,
-    /// What follows stands apart from what was said or thought before.
+    /// Separate the next piece from the text or the reasoning before it.
     text_needs_gap: bool,
     thought_needs_gap: bool,
     streamed_text: usize,

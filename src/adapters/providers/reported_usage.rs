@@ -1,6 +1,6 @@
-//! Token counts as servers report them, and an estimate where they do not: as OpenAI and those who follow it do, in both
-//! of its protocols, and as Anthropic does, where what was read from the cache and what was written into it stands beside
-//! the fresh tokens, not among them.
+//! Token counts as servers report them, and an estimate where they do not. In both of OpenAI's protocols, and in those
+//! of compatible servers, cached tokens are part of the prompt tokens; Anthropic reports tokens read from the cache and
+//! written into it beside the fresh tokens.
 
 use serde_json::Value;
 

@@ -136,7 +136,7 @@ pub fn wrap_command(
     })
 }
 
-/// Shortest paths first: what is mounted later lies over what was mounted before.
+/// Shortest paths first: a later mount covers an earlier one.
 fn mount_policy(line: &mut Vec<OsString>, launch: &SandboxLaunch<'_>) -> io::Result<()> {
     let unreadable = launch.private.unreadable_file()?;
     let mut held = launch.policy.directories_to_pin(&launch.rules);

@@ -1,6 +1,6 @@
-//! Lists of runs: newest first, narrowed down by whatever a person asks.
+//! Lists of runs: newest first, filtered by the user's query.
 //!
-//! Two steps: a walk over narrow columns finds which runs are shown, then only those are read as a whole.
+//! Two steps: a scan over narrow columns finds the runs to show, then only those are read as a whole.
 
 use rusqlite::types::Value;
 use rusqlite::{Connection, params_from_iter};

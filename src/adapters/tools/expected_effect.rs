@@ -17,7 +17,7 @@ use super::path_guard::{ProjectPath, ProjectPathGuard};
 use super::planned_change::PlannedFileChange;
 use super::tool_answer::ToolAnswer;
 
-/// `told`: what the tool will answer once the change is made.
+/// `told`: the tool's answer once the change is made.
 pub(super) fn from_change(
     change: &PlannedFileChange,
     told: ToolAnswer,

@@ -147,7 +147,7 @@ impl ProjectPathGuard {
 
     fn judge_writing(&self, spot: &ProjectPath, path: &str) -> Result<(), PathError> {
         let in_git = |part: &OsStr| part.to_str().is_some_and(|name| name.eq_ignore_ascii_case(".git"));
-        // The whole path: a project that lies in git's directory is no project.
+        // The whole path: a project inside git's directory is no project.
         if spot.absolute.iter().any(in_git) {
             return Err(PathError::Git(spot.relative.clone()));
         }

@@ -183,7 +183,7 @@ fn push_part_difference(text: &mut String, title: &str, recorded: &str, now: &st
     let _ = write!(text, "{title}\n{marked}");
 }
 
-/// A part that only one side has: its beginning tells which it is.
+/// A part that only one side has: its first lines identify it.
 fn mark_all_lines(text: &str, mark: char) -> String {
     let lines = break_long_lines(text);
     let mut marked: String = lines.lines().take(4).map(|line| format!("{mark} {line}\n")).collect();
