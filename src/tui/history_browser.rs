@@ -19,7 +19,7 @@ pub use run_action::RunAction;
 pub use run_list::{HistoryRunFilter, HistoryRunList, RunListCursor, RunRow};
 use step_list::StepLine;
 
-/// The whole view. What lies on top is what has the keys: a question, a page, a run, the list.
+/// The whole view. The topmost part has the keys: a question, a page, a run, the list.
 #[derive(Clone, Debug, Default)]
 pub struct HistoryBrowser {
     pub list: HistoryRunList,

@@ -62,7 +62,7 @@ pub enum KeyAction {
     Back,
     /// Of the text in the input box.
     Edit(ComposerEdit),
-    /// The text goes into the person's own editor.
+    /// Opens the text in the user's own editor.
     EditElsewhere,
     /// In the editor of workflows and roles.
     Editor(EditorAction),

@@ -1,4 +1,4 @@
-//! What the screen knows of one run, folded from its events.
+//! The state of one run on the screen, folded from its events.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -23,7 +23,7 @@ pub mod tool_calls;
 use pane_data::RunPaneData;
 use run_costs::RunCostView;
 
-/// One agent that has spoken.
+/// An agent that has answered.
 #[derive(Clone, PartialEq, Debug)]
 pub struct AgentLine {
     pub name: String,

@@ -13,7 +13,7 @@ pub struct ColorTheme {
     pub background: ThemeBackground,
 }
 
-/// What the text stands on.
+/// Background and palette of the terminal.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum ThemeBackground {
     /// The sixteen colours of the terminal, as they look good on black.
@@ -94,7 +94,7 @@ impl ColorTheme {
         self.colour([Color::Cyan, Color::Indexed(30), Color::Blue])
     }
 
-    /// The person at the terminal.
+    /// Marks what needs the user at the terminal.
     pub fn user_attention(self) -> Style {
         self.colour([Color::Magenta, Color::Indexed(90), Color::Magenta]).add_modifier(Modifier::BOLD)
     }

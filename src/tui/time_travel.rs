@@ -15,7 +15,7 @@ pub enum TimeTravelRequest {
     Fork { run: Option<String>, step: u32, set: Vec<(Vec<String>, Value)> },
 }
 
-/// What a journey would do, for the person to agree to.
+/// The effects of a rewind, an undo or a fork, for the user to confirm.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TimeTravelPreview {
     /// With the run's whole id.

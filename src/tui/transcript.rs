@@ -36,7 +36,7 @@ enum TranscriptScroll {
 #[derive(Clone, Debug)]
 struct TranscriptEntry {
     item: TranscriptItem,
-    /// An empty row stands before it.
+    /// An empty row comes before it.
     gap_before: bool,
     rows: Vec<Line<'static>>,
     /// What `rows` were made with; `None`: they must be made again.
@@ -414,7 +414,8 @@ impl TranscriptList {
         if entry.row_layout.is_none() {
             self.arranged.push(at);
         }
-        // a position is a row of all rows; at the end only the last ones count, and keys are heard between the pieces
+        // a scroll position counts all rows; at the end only the last ones count, and keys are handled between the
+        // pieces
         let most = if self.scroll == TranscriptScroll::Follow { AT_ONCE } else { usize::MAX };
         let mut known = entry.row_layout == Some(look);
         if known && (entry.has_grown || entry.is_behind()) {

@@ -98,7 +98,7 @@ impl<'a> SchemaLookup<'a> {
         fits
     }
 
-    /// What stands here, and which types it may have.
+    /// The description of the value here, with the values that it may have.
     pub fn description(&self) -> Option<String> {
         let text =
             self.own_schemas.iter().map(|one| self.describe_schema(one)).find(|text| !text.is_empty())?;

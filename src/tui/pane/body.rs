@@ -19,7 +19,7 @@ pub type PaneGraphLayout = Vec<GraphSheetColumns>;
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct PaneRow {
     pub line: Line<'static>,
-    /// What is copied, if not the line as it stands.
+    /// What is copied, if not the line itself.
     pub copied: Option<PaneRowCopy>,
     /// What Enter opens or closes.
     pub key: Option<String>,

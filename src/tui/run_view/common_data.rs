@@ -54,7 +54,7 @@ impl RunCommonData {
         }
     }
 
-    /// What the workflow begins with, told once it is known.
+    /// The workflow's initial data, set once it is known.
     pub fn set_initial(&mut self, variables: &Map<String, Value>) {
         if std::mem::replace(&mut self.is_seeded, true) {
             return;
@@ -135,7 +135,7 @@ pub fn child_pointer(pointer: &str, key: &str) -> String {
     format!("{pointer}/{}", key.replace('~', "~0").replace('/', "~1"))
 }
 
-/// Notes every value that is another than before, and what it stands in.
+/// Notes the pointer of every changed value and of the values around it.
 fn collect_differences(old: Option<&Value>, new: &Value, pointer: String, into: &mut Vec<String>) {
     if old == Some(new) {
         return;

@@ -280,7 +280,7 @@ impl RunTimeline {
         ended.iter().for_each(|key| self.end_row(at, key, false));
     }
 
-    /// The run stands still: a state lasted until now, an answer that is missing will not come.
+    /// The run has stopped: open states end now, and missing answers will not come.
     fn close_all(&mut self, at: Timestamp) {
         for (key, number) in std::mem::take(&mut self.open_rows) {
             match key {

@@ -1,6 +1,6 @@
-//! `/cmd`: commands of the person for the shell, also those that a model writes.
+//! `/cmd`: the user's shell commands, also those that a model writes.
 
-/// What stands behind `/cmd`.
+/// The argument of `/cmd`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ShellLine {
     /// The last ones.

@@ -29,7 +29,7 @@ pub enum SlashArgument {
     /// 0 to 5.
     Level,
     Pane,
-    /// Of the person, for the shell.
+    /// Shell commands of the user.
     Shell,
     Task,
     /// Of files.

@@ -1,4 +1,4 @@
-//! `/task`: the person's list of what is to be done in this project.
+//! `/task`: the user's list of tasks in this project.
 
 use super::arguments::{split_word, strip_quotes};
 use super::command::{SlashAction, SlashArgument, SlashCommand};

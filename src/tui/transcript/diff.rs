@@ -42,7 +42,7 @@ pub fn layout_diff<'a>(
     }
 }
 
-/// Where a diff that is laid out line by line stands.
+/// Current line numbers of a diff that is laid out line by line.
 #[derive(Clone, Copy, Default)]
 pub struct LineNumbers {
     hunk_position: DiffHunkPosition,

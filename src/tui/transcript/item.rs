@@ -1,4 +1,4 @@
-//! What stands in a transcript. Texts are cleaned here, once, so that nothing unclean can be laid out.
+//! Entries of a transcript. Texts are cleaned here, once, so that nothing unclean can be laid out.
 
 use std::time::Duration;
 
@@ -87,7 +87,7 @@ pub struct ToolItem {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct ToolFileDiff {
     pub diff: String,
-    /// Where its first line stands in the file; 1 until that is known.
+    /// Line number of its first line in the file; 1 until that is known.
     pub first_line: usize,
 }
 

@@ -21,7 +21,7 @@ pub struct TextLayoutOptions {
     pub theme: ColorTheme,
 }
 
-/// What stands at the left of a line's first row, and of its others.
+/// Prefixes of a line's first row and of its other rows.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct LinePrefix<'a> {
     pub style: Style,

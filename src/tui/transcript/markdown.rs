@@ -320,7 +320,7 @@ impl<'a> MarkdownLayouter<'a, '_> {
     }
 }
 
-/// How many quotes a line stands in, at most so many, and what is left of it.
+/// How many quotes enclose a line, at most so many, and the rest of the line.
 fn count_quotes(line: &str, most: usize) -> (usize, &str) {
     let (mut depth, mut rest) = (0, line);
     while depth < most {

@@ -50,7 +50,7 @@ fn run_slash_action(model: &mut UiModel, action: SlashAction) -> Vec<UiCommand> 
             vec![history::list_runs_command(statuses, words)]
         }
         SlashAction::Search(words) => vec![UiCommand::Search(words)],
-        // typed twice while a run is being taken up, it does not let it go on from where it stands
+        // typed twice while a run is being resumed, the second does not continue the run from its position
         SlashAction::Resume(None) if model.is_workflow_stopped() && model.resuming_runs.is_empty() => {
             steering::continue_run(model)
         }

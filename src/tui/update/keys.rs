@@ -185,7 +185,7 @@ fn can_grant_more(model: &UiModel) -> bool {
     front.is_some_and(|dialog| dialog.is_approval() && !dialog.is_step() && dialog.reason.is_none())
 }
 
-/// What lies in front of everything has all keys. `None`: nothing does.
+/// The view in front of everything takes all keys. `None`: there is none.
 fn in_front(model: &mut UiModel, key: KeyEvent, at: Timestamp, typing: bool) -> Option<Vec<UiCommand>> {
     if model.setup.is_some() {
         return Some(in_setup(model, key, at));

@@ -172,7 +172,7 @@ fn body_height(dialog: &QuestionDialog, height: u16) -> usize {
     inside.saturating_sub(1 + usize::from(told))
 }
 
-/// Before the first key, what stands in the input box is the beginning of something else.
+/// Before the first key, the text in the input box is the beginning of something else.
 fn dialog_keys(model: &UiModel, dialog: &QuestionDialog) -> &'static str {
     match &dialog.kind {
         DialogKind::Write { form: AnswerForm { draft: None, .. }, .. } if !model.composer.is_empty() => {

@@ -25,7 +25,7 @@ struct ReasoningTail {
     tail: markdown::MarkdownTail,
 }
 
-/// The row that tells of the reasoning; the name stands above it.
+/// The row of the reasoning's summary, below the name.
 const THOUGHT: usize = 1;
 
 impl ReplyLayoutTail {
@@ -76,7 +76,7 @@ pub fn extend_reply(
     let (before, begun) = (thought.as_ref().map_or(0, |thought| thought.length), rows.len() > text.row);
     let mut tail = ReplyLayoutTail { reasoning_tail: thought, text };
     if before < reply.reasoning.len() {
-        // it thinks on after it has spoken, or begins to
+        // reasoning arrives after the text, or for the first time
         if begun || before == 0 {
             return None;
         }

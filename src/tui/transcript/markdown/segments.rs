@@ -1,6 +1,6 @@
 //! A text in lines, and lines that are too long in parts, so that the open end of a stream is never large.
 //!
-//! Where a line is cut depends on what stands before the cut only: text that comes later moves no cut.
+//! Where a line is cut depends on the text before the cut only: later text moves no cut.
 
 /// From here on a line is cut after the next space, and at the latest where it is `HARD` bytes long.
 const SOFT: usize = 4_000;

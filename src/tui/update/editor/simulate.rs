@@ -1,4 +1,4 @@
-//! Simulating the text as it stands.
+//! Simulates the text as it is now.
 
 use crate::editor::simulation_result::{EditorSimulatedRun, EditorSimulation};
 use crate::editor::{DefinitionEditor, EditFileKind, EditorRequest};

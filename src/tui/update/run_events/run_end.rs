@@ -81,7 +81,7 @@ pub fn on_run_finished(
     path: Vec<String>,
     snapshot: Option<SnapshotId>,
 ) -> Vec<UiCommand> {
-    // of a run that only stands still, the branches are still there when it goes on
+    // a run that only paused still has its branches when it continues
     let branches = model.run_mut(run).map(|view| view.branches.clone()).unwrap_or_default();
     close_open(model, run);
     let now = model.now;
