@@ -11,8 +11,7 @@ use super::sandbox::RoleNetwork;
 use super::system_context::SystemContextExclusions;
 use super::tool::{ParsingTool, ToolSpec};
 
-/// Everything the engine needs to let an agent speak. Decided once while loading; two agents of one role
-/// differ by `id`.
+/// Everything the engine needs to run an agent. Resolved once while loading; two agents of one role differ by `id`.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct AgentSpec {
     pub id: String,
@@ -70,7 +69,7 @@ pub enum ToolLoop {
     Step,
 }
 
-/// Who sees what a state's `input` says.
+/// Which agents see the `input` of a state.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum InputVisibility {

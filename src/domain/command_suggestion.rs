@@ -5,7 +5,7 @@ use super::message::{ChatMessage, ChatRole};
 use super::model::{FinishReason, ModelChoice, ModelReply, ModelRequest, ToolChoice};
 use super::terminal_safe;
 
-/// Who asks, in the ledger.
+/// The caller's name in the ledger.
 pub const ASKER: &str = "/cmd";
 /// Longer commands are refused: the user would not read them before running them.
 const LONGEST: usize = 2_000;

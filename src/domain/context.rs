@@ -32,7 +32,7 @@ impl ConversationSide {
     }
 }
 
-/// Who wrote an entry.
+/// The author of an entry.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MessageAuthor {

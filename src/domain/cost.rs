@@ -73,7 +73,7 @@ impl TokenPrice {
     }
 }
 
-/// What one attempt at a model call used, whether an answer came of it or not.
+/// What one attempt at a model call used, whether it gave an answer or not.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct AttemptUsage {
     pub usage: TokenUsage,

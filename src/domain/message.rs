@@ -43,7 +43,7 @@ pub struct ToolCall {
 /// back, unchanged, as long as the calls beside it are in the conversation.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct OpaqueBlock {
-    /// How many readable parts stand before it: the text, then each call.
+    /// How many readable parts come before it: the text, then each call.
     #[serde(default)]
     pub after: usize,
     /// As the provider sent it.

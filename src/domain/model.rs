@@ -21,7 +21,7 @@ pub use token_estimate::LEAST_ANSWER;
 /// for their models, and this is taken by most.
 const UNKNOWN_ANSWER: u64 = 8_192;
 
-/// Which model speaks, decided once while loading, with where that was decided.
+/// The model of an agent, resolved once while loading, with the setting that chose it.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct ModelChoice {
     /// base, smart or fast.
@@ -47,7 +47,7 @@ pub struct ModelChoice {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub uncapped: bool,
     pub price: Option<TokenPrice>,
-    /// For people: `level smart: SYNTHDEV_SMART_MODEL (environment)`.
+    /// For display: `level smart: SYNTHDEV_SMART_MODEL (environment)`.
     pub provenance: String,
     /// Asked instead while its server stays down, in this order; they have none of their own.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

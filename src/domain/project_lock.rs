@@ -29,7 +29,7 @@ impl LockMode {
     }
 }
 
-/// Who holds a project's lock.
+/// The holder of a project's lock.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct LockHolder {
     /// Empty where files are brought back for no run.

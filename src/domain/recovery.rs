@@ -60,7 +60,7 @@ pub enum OnError {
     /// Interactive runs ask, others fail.
     #[default]
     Fail,
-    /// Tell it and go on to the transitions, with no last answer.
+    /// Report it and continue with the transitions, with no last answer.
     Continue,
     Go(StateIx),
 }

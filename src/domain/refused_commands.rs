@@ -34,7 +34,7 @@ pub fn refusal_reason(command: &RefusedCommandInput<'_>) -> Option<String> {
     Some(format!("[sandbox] refused: {what}. No setting allows this; the user can run it with /cmd"))
 }
 
-/// What to tell the user who is asked, if the command can destroy more than a snapshot brings back.
+/// A warning for the approval prompt, if the command can destroy more than a snapshot brings back.
 pub fn risk_warning(command: CommandText<'_>) -> Option<String> {
     // what a command risks does not depend on where it is
     let place = std::path::Path::new("/project");

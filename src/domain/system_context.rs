@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Stands behind the prompt of every agent that does not leave it out.
+/// Follows the prompt of every agent that does not leave it out.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct SystemContext {
     /// The environment block as it was rendered; empty for none.

@@ -1,5 +1,5 @@
-//! Text files that a workflow file names: script files, prompts. They stand in the workflow file's own directory or
-//! below it, and are written with `/` on every system. Never reads a file.
+//! Text files that a workflow file names: script files, prompts. They are in the workflow file's own directory or below
+//! it, and are written with `/` on every system. Never reads a file.
 
 use std::fmt;
 use std::sync::Arc;

@@ -142,7 +142,7 @@ impl<'n> ObjectFields<'n> {
     }
 }
 
-/// Keys that everybody may add: `$schema` and `x_…`.
+/// Keys that any file may add: `$schema` and `x_…`.
 pub fn is_free(key: &str) -> bool {
     key == "$schema" || key.starts_with("x_")
 }

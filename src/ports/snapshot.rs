@@ -13,8 +13,8 @@ pub struct SnapshotError {
     pub hint: Option<String>,
 }
 
-/// Told the snapshot that undoes it: of the present, or of what was there before an earlier attempt that was cut off.
-/// `None`: the files are as they should be, none will change.
+/// Gets the snapshot that undoes the restore: of the present, or of the files before an earlier attempt that was cut
+/// off. `None`: the files are as they should be, none will change.
 pub type RestoreStartHook<'a> = &'a mut dyn FnMut(Option<&SnapshotId>) -> Result<(), SnapshotError>;
 
 /// Blocking: callers use a blocking thread. One store serves one project directory.

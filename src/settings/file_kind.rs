@@ -32,7 +32,7 @@ const MARKS: [&str; 4] =
     ["\"workflow_name\"", "\"systemMessage\"", "\"system_message\"", "\"includedTools\""];
 
 impl FileKind {
-    /// `None`: nothing speaks for one of ours.
+    /// `None`: neither path nor content identifies one of ours.
     pub fn from_file(file: &SourceFile) -> Option<Self> {
         if let Some(kind) = Self::by_place(&file.name) {
             return Some(kind);

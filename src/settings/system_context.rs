@@ -74,7 +74,7 @@ pub fn guidance_excerpts(guidance: &[SourceFile], limit: usize) -> Vec<GuidanceE
     order_guidance(guidance).into_iter().map(given).collect()
 }
 
-/// Names in a template that stand for nothing (C18).
+/// Names in a template that have no value (C18).
 pub fn check_template(template: &SourceFile) -> Vec<Diagnostic> {
     let mut findings = FileDiagnostics::new(template);
     let mut from = 0;

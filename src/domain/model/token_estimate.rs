@@ -84,7 +84,7 @@ enum TokenCharClass {
     Small,
     Capital,
     Blank,
-    /// Digits, signs, and letters of other alphabets: nothing that is sure to stand together.
+    /// Digits, signs, and letters of other alphabets: none of them is certain to share a token.
     Alone,
 }
 

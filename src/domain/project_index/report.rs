@@ -20,7 +20,7 @@ pub enum IndexOutcome {
     Broken(String),
 }
 
-/// What came of a plan.
+/// The result of a plan.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct IndexReport {
     /// Files that were described.

@@ -6,7 +6,7 @@ use crate::message::{ChatMessage, ChatRole};
 use crate::model::{FinishReason, ModelChoice, ModelReply, ModelRequest, ToolChoice};
 use crate::terminal_safe;
 
-/// Who asks, in the ledger.
+/// The caller's name in the ledger.
 pub const ASKER: &str = "/index";
 /// Token counts for estimates: the prompt around a text, the summary of one entry of a directory, and an answer.
 pub(super) const AROUND: u64 = 180;

@@ -178,7 +178,7 @@ fn is_unknown_character(letter: char) -> bool {
     letter == UNKNOWN || letter == DOWNLOADED
 }
 
-/// For people.
+/// For display.
 fn display_path(path: &str) -> String {
     path.chars()
         .map(|letter| match letter {

@@ -33,7 +33,7 @@ pub(super) fn in_background(node: Node<'_>) -> bool {
     node.next_sibling().is_some_and(|next| next.kind() == "&")
 }
 
-/// Nested deeper than people write; what goes through it recurses.
+/// Deeper than any real script; the code that walks the tree recurses.
 const DEEPEST: usize = 300;
 
 pub(super) fn is_too_deep(tree: &Tree) -> bool {

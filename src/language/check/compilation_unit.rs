@@ -34,7 +34,7 @@ pub struct ScriptFile {
     pub library: ScriptLibrary,
 }
 
-/// Who plays an agent: its role with its model and tools resolved.
+/// An agent's role with its model and tools resolved.
 #[derive(Clone)]
 pub struct ResolvedAgent {
     pub role: Role,
@@ -122,7 +122,7 @@ impl CompilationUnit {
         Some((at, self.form.agents.get(at)?))
     }
 
-    /// The agent whose model answers in a state: it is then the one that spoke last.
+    /// The agent whose model answers in a state: it is then the last speaker.
     pub fn speaker(&self, state: &StateForm) -> Option<usize> {
         let sends = match &state.function {
             None => true,

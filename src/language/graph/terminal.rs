@@ -65,7 +65,7 @@ impl GraphSheet {
         self.len() == 0
     }
 
-    /// The columns for the numbers that stand in the graph now.
+    /// The columns for the present numbers of the graph.
     pub fn layout_columns(&self, graph: &WorkflowGraph, width: usize) -> GraphSheetColumns {
         let width = width.max(NARROWEST);
         let numbers = self

@@ -1,4 +1,4 @@
-//! `expect`: what must come of a run. What is not mentioned is not judged, except that a run completes and uses
+//! `expect`: the expected result of a run. What is not mentioned is not judged, except that a run completes and uses
 //! everything that was scripted for it.
 
 use serde_json::Value;

@@ -19,8 +19,8 @@ pub const ANY_TOOL: &str = "*";
 pub(super) const RESULT_KEYS: &[&str] = &["match", "result", "error", "data", "delay_ms", "repeat"];
 pub(super) const ANSWER_KEYS: &[&str] = &["state", "match", "answer", "timeout"];
 pub(super) const PRICE_KEYS: &[&str] = &["input", "output", "cached", "written"];
-/// Steps whose structured result may stand by itself, with its keys; the first says whether it went well, the second
-/// is what a text means.
+/// Steps whose structured result may be given directly, with its keys; the first says whether the step succeeded, the
+/// second is the meaning of a plain text.
 const STEPS: [(&str, &[&str]); 2] = [
     ("shell", &["exit_code", "stdout", "stderr", "timed_out", "duration_ms"]),
     ("http_request", &["status", "body", "headers", "timed_out", "duration_ms"]),

@@ -50,7 +50,7 @@ pub enum WorkflowDialect {
 }
 
 impl WorkflowDialect {
-    /// For people: what a file was read as.
+    /// For display: what a file was read as.
     pub fn word(self) -> &'static str {
         match self {
             Self::Seed => "states",

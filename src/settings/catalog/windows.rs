@@ -22,7 +22,7 @@ fn all_model_choices(program: &WorkflowProgram) -> impl Iterator<Item = &ModelCh
     program.workflows.iter().flat_map(|workflow| workflow_model_choices(workflow))
 }
 
-/// With those that stand in for others.
+/// Includes fallbacks.
 fn workflow_model_choices(workflow: &Workflow) -> impl Iterator<Item = &ModelChoice> {
     let agents = workflow.agents.iter().map(|agent| &agent.choice);
     let summaries = workflow.contexts.iter().filter_map(|context| context.summary.as_deref());

@@ -95,8 +95,8 @@ fn combine_fragments(parts: &[RoleFragment]) -> Role {
     role
 }
 
-/// A file of a project makes it stricter, and takes from what the user's own files say that it may loosen: who says what
-/// the role does must not have what the user gave to another role.
+/// A project's file may only make the access stricter, and removes the permission of the user's own files to loosen it:
+/// a role that a project redefines must not keep a permission that the user gave to another role.
 fn merge_network(before: Option<RoleNetwork>, part: &RoleFragment) -> Option<RoleNetwork> {
     let layer = part.source.layer;
     if layer == ConfigLayer::Project {

@@ -1,10 +1,10 @@
-//! Just enough of JavaScript's lexer to tell code from text. Never fails: an unfinished token ends at the end.
+//! Just enough of JavaScript's lexer to distinguish code from text. Never fails: an unfinished token ends at the end.
 
 use std::borrow::Cow;
 
 use super::rewritten_script::{FunctionRead, LOOKUP, NameRead, RewriteEdit, RewrittenScript};
 
-/// What stood before, as far as it decides whether `/` divides and whether `{` opens a block.
+/// The previous token, as far as it decides whether `/` divides and whether `{` opens a block.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum PreviousToken {
     /// The beginning of a statement: after `;`, after a block, at the start, after `else` …

@@ -1,4 +1,4 @@
-//! Limits that many items or children reach: a failing item gives nothing, and `on_limit` raises a limit once for each
+//! Limits that many items or children reach: a failing item raises no limit, and `on_limit` raises a limit once for each
 //! workflow, even if each branch counts by its own sums.
 
 use super::*;
