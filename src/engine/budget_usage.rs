@@ -35,7 +35,7 @@ impl BudgetUnit {
         }
     }
 
-    /// What one is counted in, of what people write: dollars, tokens, seconds.
+    /// How many counted units make one unit of the file: dollars, tokens, seconds.
     pub fn divisor(self) -> f64 {
         match self {
             Self::Tokens | Self::Cost => 1.0,
@@ -43,7 +43,7 @@ impl BudgetUnit {
         }
     }
 
-    /// An amount for people.
+    /// An amount for display.
     pub fn format_amount(self, amount: f64) -> String {
         match self {
             Self::Tokens => format!("{amount:.0} tokens"),

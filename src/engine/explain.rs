@@ -1,7 +1,7 @@
-//! Why a run went into a state: the conditions that were tried, what they read, and who had supplied that. Plain data,
-//! from a replay of the run's inputs; nothing is evaluated again.
+//! Why a run went into a state: the conditions that were tried, what they read, and the source of each value. Plain
+//! data, from a replay of the run's inputs; nothing is evaluated again.
 //!
-//! Refuses: guessing. What cannot be traced has no source.
+//! Refuses: guessing. A value that cannot be traced has no source.
 
 mod explanation;
 mod provenance;

@@ -181,7 +181,7 @@ pub fn merge_conversations(
     Ok(all)
 }
 
-/// The last branch in which an agent spoke says what it said last.
+/// An agent's memory comes from the last branch in which it answered.
 pub fn merge_memories(base: &[AgentMemory], branches: &[(&str, &BranchWrites)]) -> Vec<AgentMemory> {
     base.iter()
         .enumerate()

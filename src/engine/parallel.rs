@@ -17,7 +17,7 @@ pub struct ParallelProgress {
     /// The next branch or item to begin.
     pub next_position: usize,
     pub total: usize,
-    /// Lanes that run, by position.
+    /// Running branches, by position.
     pub running_branches: BTreeMap<usize, u64>,
     pub max_running: usize,
     /// By position; `None` while it has not ended.

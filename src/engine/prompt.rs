@@ -45,17 +45,16 @@ pub struct PromptOutline {
     pub shortened_count: usize,
 }
 
-/// Brings the sight of the scene's agent up to date. It belongs into the thread before the view is computed: a view
-/// without it looks at every entry there ever was.
+/// Brings the context index of the agent up to date. The caller stores it in the conversation before the prompt is
+/// computed: without it, the computation reads every entry.
 pub fn update_index(mut sight: ContextIndex, scene: &PromptSources<'_>) -> ContextIndex {
     size::extend_index(&mut sight, scene);
     sight
 }
 
-/// Computes the view of the scene's agent, from where it begins: see `window`.
+/// Computes the agent's prompt, from its start position: see `window`.
 ///
-/// # Errors
-/// What must be shown whole is longer than the limit; with `trim: "error"`, the whole view is.
+/// # Errors What must be shown whole is longer than the limit; with `trim: "error"`, the whole prompt is.
 pub fn build_messages(scene: &PromptSources<'_>) -> Result<PromptMessages, ContextOverflow> {
     let said = TurnInput::from_turn(scene.agent_turn);
     let sight = current_index(scene);
@@ -69,10 +68,9 @@ pub fn build_messages(scene: &PromptSources<'_>) -> Result<PromptMessages, Conte
     Ok(PromptMessages { messages, dropped: fit.dropped, shortened_count: shortened_count(&fit, &groups) })
 }
 
-/// What [`build_messages`] would tell of the view; mostly without a look at any entry.
+/// The outline of what [`build_messages`] would return; mostly without reading any entry.
 ///
-/// # Errors
-/// As there.
+/// # Errors As there.
 pub fn outline_messages(scene: &PromptSources<'_>) -> Result<PromptOutline, ContextOverflow> {
     let said = TurnInput::from_turn(scene.agent_turn);
     let sight = current_index(scene);

@@ -40,8 +40,8 @@ pub const KEEPS_SINCE: u32 = 7;
 /// over.
 pub const RESTS_SINCE: u32 = 8;
 
-/// Since this version a tool that was allowed and held is judged again where those are gone who were to run it, or where
-/// the run has arrived from elsewhere.
+/// Since this version a tool that was allowed and held is judged again if its executors are gone, or if the run was
+/// imported from elsewhere.
 pub const JUDGES_HELD_SINCE: u32 = 9;
 
 /// Since this version a tool that writes AGENTS.md needs the user's approval whatever the policy says, and is refused

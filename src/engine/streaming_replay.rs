@@ -14,7 +14,7 @@ use super::replay_skips::ReplaySkips;
 use super::run_spec::RunSpec;
 use synthdev_domain::ids::Timestamp;
 
-/// Hears the events as they come.
+/// Gets the events as they come.
 pub type ReplayEventSink<'a> = &'a mut dyn FnMut(Timestamp, RunEvent);
 
 /// Inputs go in one by one; the events are those of a whole replay. None of them is kept.

@@ -1,4 +1,4 @@
-//! A run read back from its rows: the machine as it stood, and what was asked for and never answered.
+//! A run read back from its rows: the machine in its last state, and the effects that were never answered.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -47,13 +47,13 @@ pub(super) struct JournaledRun {
     pub(super) attempts: BTreeMap<CallId, u32>,
     /// Effects with consequences that had begun.
     pub(super) begun_effects: BTreeMap<CallId, Option<PlannedFileEdit>>,
-    /// Intents as they were written, for people.
+    /// Intents as they were written, for display.
     pub(super) intents: Vec<(CallId, String)>,
     /// Files that were on their way back and never arrived.
     pub(super) pending_restore: Option<PendingRestore>,
 }
 
-/// The machine at the end of a story.
+/// The machine at the end of a replay.
 pub(super) struct ReplayedState {
     pub(super) machine: synthdev_engine::machine::Machine,
     pub(super) events: Vec<(Timestamp, RunEvent)>,

@@ -14,16 +14,16 @@ use synthdev_domain::cost::{CostEntry, TokenUsage};
 use synthdev_domain::ids::{SnapshotId, Timestamp};
 use synthdev_engine::event::RunEvent;
 
-/// Inputs of a driven run from one stored glance to the next: the most that a killed run's glance does not know of. One
+/// Inputs of a driven run from one stored preview to the next: the most that the preview of a killed run misses. One
 /// costs as much as about twenty inputs.
 pub const INPUTS: u32 = 500;
-/// Rows since then that a glance may not know of: more, and it is too old.
+/// Rows since then that a preview may miss: with more, it is too old.
 const OLDEST: u64 = 4_000;
 /// Events that are kept.
 pub const EVENTS: usize = 200;
 /// Bytes of the stored text, at most.
 pub const BYTES: usize = 256 << 10;
-/// Bytes of one text in it, at most: more is not seen at a glance.
+/// Bytes of one text in it, at most: a preview shows no more.
 const TEXT: usize = 4 << 10;
 
 /// What is stored.
@@ -46,7 +46,7 @@ pub struct OmittedEvents {
     /// In the order in which they first answered.
     pub agents: Vec<AgentTotals>,
     pub snapshot: Option<SnapshotId>,
-    /// When it was taken up last, if it did not stand still since.
+    /// When the run was last resumed, if it has not paused since.
     pub since: Option<Timestamp>,
     /// Milliseconds of work before that.
     pub worked_ms: u64,
@@ -77,7 +77,7 @@ pub struct AgentTotals {
 pub struct RecentEvents {
     omitted: OmittedEvents,
     events: VecDeque<(Timestamp, RunEvent)>,
-    /// Inputs since the last glance that became due.
+    /// Inputs since the last preview that became due.
     inputs: u32,
 }
 
@@ -94,7 +94,7 @@ impl RecentEvents {
         events.iter().for_each(|event| self.push(at, without_path(event)));
     }
 
-    /// Counts an input; whether it is time to store a glance.
+    /// Counts an input; returns whether it is time to store a preview.
     pub fn is_due(&mut self) -> bool {
         self.inputs = (self.inputs + 1) % INPUTS;
         self.inputs == 0

@@ -48,7 +48,7 @@ pub struct TaskTimeouts {
     pub begin_seconds: Option<u64>,
 }
 
-/// How an errand came to its end.
+/// The final result of a task.
 #[derive(Clone, PartialEq, Debug)]
 pub enum TaskOutcome {
     Complete(Value),

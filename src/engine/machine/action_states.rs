@@ -53,7 +53,7 @@ impl Machine {
         let rule = own.unwrap_or_else(|| self.approvals.permission_for(&invocation.tool, risk));
         match self.guarded_permission(rule, &invocation, risk) {
             ToolPermission::Allow => self.run_tool(invocation, risk),
-            // who does it asks its own people
+            // the client that runs it asks its own users
             ToolPermission::Ask if self.is_delegated_call(&invocation) => self.run_tool(invocation, risk),
             ToolPermission::Ask => self.ask_approval(invocation, risk),
             ToolPermission::Deny if rule == ToolPermission::Allow => self.step_denied(UNASKED),

@@ -154,7 +154,7 @@ impl Machine {
         self.warn_budgets();
     }
 
-    /// A lane whose held call may go on.
+    /// A branch whose held call may continue.
     pub(super) fn released_branch(&self) -> Option<u64> {
         if self.starts_nothing_new() {
             return None;

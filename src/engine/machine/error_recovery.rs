@@ -25,7 +25,7 @@ pub(super) enum ErrorRemedy {
 }
 
 impl Machine {
-    /// How the state in which a frame of this lane is deals with an error.
+    /// How the state of a frame of this branch handles an error.
     pub(super) fn error_remedy(&self, at: usize, code: &str) -> Option<ErrorRemedy> {
         self.error_remedy_in(&self.branch, at, code)
     }

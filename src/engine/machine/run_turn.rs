@@ -100,7 +100,7 @@ impl Machine {
         self.choose_transition();
     }
 
-    /// The whole context, for everyone in it, back to its starting messages.
+    /// Resets the whole context, for all its agents, to its starting messages.
     pub(super) fn clear_conversation(&mut self, ix: AgentIx) {
         let Some(workflow) = self.workflow() else { return };
         let Some(agent) = workflow.agent(ix) else { return };

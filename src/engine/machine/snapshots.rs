@@ -161,7 +161,7 @@ impl Machine {
     }
 }
 
-/// The project's own files that a snapshot could not take, in words. Snapshots of earlier versions do not tell.
+/// The project's own files that a snapshot could not take, as text. Snapshots of earlier versions do not list them.
 fn skipped_files_text(skipped: &[SkippedPath]) -> Option<String> {
     let lost: Vec<&SkippedPath> =
         skipped.iter().filter(|skipped| !skipped.lack.is_outside_project()).collect();

@@ -83,7 +83,7 @@ impl Machine {
             added.extend(moving.migrate_branch(lane, branches.contains(&lane.id)));
         }
         self.spec = spec;
-        // points of errands name states of the old one
+        // checkpoints of tasks name states of the old definition
         self.checkpoints.clear();
         if !added.is_empty() {
             let state = self.state_name();
@@ -115,7 +115,7 @@ impl Machine {
                 lane.phase,
                 WaitState::Script(_) | WaitState::Values(_) | WaitState::Choice(_) | WaitState::Model(_)
             );
-            // a lane that is about to enter a state, or is over, waits for nothing
+            // a branch that is about to enter a state, or is over, waits for nothing
             open && lane.next_state.is_none() && lane.result.is_none()
         };
         let open: Vec<u64> = self.branches_by_id().into_iter().filter(asks).map(|lane| lane.id).collect();

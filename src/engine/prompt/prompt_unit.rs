@@ -34,7 +34,7 @@ pub(super) struct PromptUnit<'a> {
     pub(super) is_pinned: bool,
     /// Said to the agent by the workflow: needs no name.
     pub(super) is_directive: bool,
-    /// Stands for what is left out already: the last to be cut, the first to be cut short.
+    /// Replaces entries that were left out: the last to be cut, the first to be shortened.
     pub(super) summary: bool,
     /// Its position, to look up whether a summary covers it.
     pub(super) summary_position: Option<(SummaryPart, usize)>,
@@ -92,7 +92,7 @@ impl<'a> PromptUnit<'a> {
         Self { is_pinned: keep, ..self }
     }
 
-    /// Speaks to the agent: never its own word.
+    /// Addressed to the agent: never its own message.
     fn into_directive(self) -> Self {
         Self { is_directive: true, ..self }
     }

@@ -40,8 +40,8 @@ fn speaker_name(author: &MessageAuthor) -> Option<&str> {
     }
 }
 
-/// Texts of others get their names where the agent hears more than one: in a context with three seats from the first
-/// request on, as a name that came later would change what was said before it.
+/// Texts of others get their names if the agent sees more than one author: in a context with three seats from the first
+/// request on, as a name that came later would change the earlier messages.
 pub(super) fn project_entry(
     scene: &PromptSources<'_>,
     group: &PromptUnit<'_>,

@@ -9,7 +9,7 @@ use synthdev_domain::context::{CHARACTERS_A_TOKEN, ContextSpec, ConversationSide
 use synthdev_domain::model::ModelChoice;
 use synthdev_domain::system_context::SystemContext;
 
-/// As the limit is called to people.
+/// The name of the limit in messages.
 pub const WINDOW: &str = "the model's window";
 /// Where nothing says how long an answer may be, this part of the window is for it.
 const ANSWER: u64 = 5;

@@ -114,7 +114,7 @@ fn shown_messages(
     view
 }
 
-/// The scene of a context in which everybody who spoke has a seat.
+/// Prompt sources for a context in which every author has a seat.
 fn scene<'a>(
     agent: &'a AgentSpec,
     context: &'a ContextSpec,
@@ -1016,7 +1016,7 @@ mod properties {
         Ok(())
     }
 
-    /// One visit: who, the input, a text or a decision, and how many tool rounds before it.
+    /// One visit: the agent, the input, a text or a decision, and how many tool rounds before it.
     fn visit() -> impl Strategy<Value = (bool, bool, bool, usize, usize)> {
         (any::<bool>(), any::<bool>(), any::<bool>(), 0..3_usize, 1..60_usize)
     }

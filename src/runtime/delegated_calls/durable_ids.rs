@@ -15,7 +15,7 @@ use synthdev_ports::run_store::{JournalRowRef, RunReader, RunStore};
 
 /// How long an answer is waited for.
 pub const TTL: Duration = Duration::from_secs(15 * 60);
-/// Hexadecimal digits of its parts: whose it is, what was asked, when, luck, and the proof.
+/// Hexadecimal digits of its parts: run, request, time, random number, and the proof.
 const TAG: usize = 16;
 const WHAT: usize = 16;
 const SECONDS: usize = 8;

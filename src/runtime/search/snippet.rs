@@ -1,4 +1,4 @@
-//! One line around the words that were searched for, and where in it they stand.
+//! One line around the words that were searched for, and their positions in it.
 
 use serde::Serialize;
 
@@ -105,8 +105,8 @@ impl SearchTerm {
     }
 }
 
-/// Letters and digits in a row, in small letters, with their places in characters. Characters that are words
-/// stand alone, as in the index.
+/// Runs of letters and digits, in small letters, with their positions in characters. Characters that are words count
+/// alone, as in the index.
 fn tokens(text: &str) -> impl Iterator<Item = ((usize, usize), String)> + '_ {
     let mut chars = text.chars().enumerate().peekable();
     std::iter::from_fn(move || {
