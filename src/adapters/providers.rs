@@ -1,10 +1,9 @@
-//! Models: the one `ModelPort` of the program, which sends each request to where its `choice` points.
+//! Models: the one `ModelPort` of the program, which sends each request to the server of its `choice`.
 //!
-//! `scripted` is answered from a file (`scripted.rs`); every other provider speaks the protocol of its choice at its
-//! base URL: chat completions (`openai.rs`), OpenAI's Responses (`responses.rs`) or Anthropic's messages
-//! (`anthropic.rs`). All share one way to a server (`transport.rs`), one reader of bodies (`reply_stream.rs`) and one list of
-//! errors (`errors.rs`).
-//! Refuses: retries (the runtime's), keys in any text.
+//! `scripted` is answered from a file (`scripted.rs`); every other provider uses the protocol of its choice at its base
+//! URL: chat completions (`openai.rs`), OpenAI's Responses (`responses.rs`) or Anthropic's messages (`anthropic.rs`).
+//! All share one HTTP transport (`transport.rs`), one reader of bodies (`reply_stream.rs`) and one list of errors
+//! (`errors.rs`). Refuses: retries (the runtime's), keys in any text.
 
 mod address;
 pub mod anthropic;

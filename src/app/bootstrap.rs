@@ -203,7 +203,7 @@ pub fn wire_beside(
     let providers = Arc::clone(&old.providers);
     let options = RuntimeOptions { project: place.project.display().to_string(), ..options };
     let tools = worktree_tools(place, data, catalog);
-    // one store for all runs of this process: it has one name, under which others find who drives them
+    // one store for all runs of this process: its name identifies the driver to other processes
     let store = Arc::clone(&old.ports.store);
     let ports = RuntimePorts { lock: None, models: providers.clone(), tools, store, ..ports };
     let handle = old.handle.with_replaced_ports(ports.clone(), options);

@@ -191,7 +191,7 @@ impl CheckOutcome {
     }
 }
 
-/// The models that stood in while checking cost nothing: that must not be taken for a price.
+/// The scripted models of `check` cost nothing: that must not be taken for a price.
 fn without_models(mut program: WorkflowProgram) -> WorkflowProgram {
     for workflow in &mut program.workflows {
         for agent in &mut Arc::make_mut(workflow).agents {

@@ -15,7 +15,7 @@ use synthdev_cli::output::{TerminalSafeWriter, safe_name};
 use synthdev_cli::{exit, json_output};
 use synthdev_ports::clock::ClockPort;
 
-/// Lines of what was lost that people are shown; JSON has all.
+/// Lines about losses that are shown; JSON has all.
 const SHOWN: usize = 20;
 
 pub(super) fn run_salvage_command(world: &CliContext, replace: bool, json: bool) -> Result<u8> {

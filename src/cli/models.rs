@@ -132,7 +132,7 @@ fn configuration_hint(server: &ConfiguredServer) -> String {
     }
 }
 
-/// For people. `named`: one provider was asked for, and everything is shown.
+/// For display. `named`: one provider was asked for, and everything is shown.
 pub fn report_text(report: &ModelsReport, named: bool) -> String {
     let (mut text, mut keyless, mut absent) = (String::new(), Vec::new(), Vec::new());
     for offer in &report.providers {

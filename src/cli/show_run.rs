@@ -13,7 +13,7 @@ use synthdev_domain::journal::{RunOriginKind, RunStatus, RunSummary};
 use synthdev_domain::workflow::plain_text;
 use synthdev_runtime::history::RunRecord;
 
-/// How the files of a run stand now.
+/// The present state of a run's files.
 pub struct RunFilesStatus {
     pub worktree_gone: bool,
     /// There is something to undo it to.

@@ -1,4 +1,4 @@
-//! What the server needs of the program around it: workflows, ways to start and to take up runs.
+//! What the server needs of the program around it: workflows, and how to start and resume runs.
 
 use std::sync::Arc;
 
@@ -71,7 +71,7 @@ pub trait McpBackend: Send + Sync {
     /// What was left out when the configuration was read, a line each.
     fn config_notes(&self) -> Arc<[String]>;
 
-    /// Tells when workflows were read again and are others.
+    /// Signals that workflows were read again and have changed.
     fn workflow_changes(&self) -> watch::Receiver<u64>;
 
     /// The text of a workflow's file, fit to be shown.
@@ -89,7 +89,7 @@ pub trait McpBackend: Send + Sync {
     /// Model calls that clients make.
     fn interactions(&self) -> &DelegatedCalls;
 
-    /// Who is reminded that a run waits.
+    /// Which clients are reminded that a run waits.
     fn reminders(&self) -> &Arc<PauseReminders>;
 
     /// Items are handed out one at a time, to look for what is wrong.

@@ -1,8 +1,8 @@
-//! What a snapshot leaves out, kept beside it: private copies of the files that the settings exclude, and a list of what
-//! was there and was not stored. So a restore brings back the first and can tell what else has changed.
+//! What a snapshot leaves out, stored beside it: private copies of the files that the settings exclude, and a list of
+//! other existing files that were not stored. So a restore brings back the first and can report what else has changed.
 //!
-//! Lies in the data directory, for the user alone. Never in a git repository, which others read and push. Keeps no file
-//! that git ignores, and no more than its limits.
+//! Stored in the data directory, for the user alone. Never in a git repository, which others read and push. Keeps no
+//! file that git ignores, and no more than its limits.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -60,7 +60,7 @@ pub struct WorkingTreeScan {
     /// More paths were skipped than `skipped` lists.
     pub is_partial: bool,
     pub empty_dirs: Vec<RelPath>,
-    /// Files standing where a wanted path needs a directory.
+    /// Files at a path where a wanted path needs a directory.
     pub blocking_files: BTreeSet<RelPath>,
     /// Paths that are neither file nor link.
     pub opaque: BTreeSet<RelPath>,

@@ -124,7 +124,7 @@ impl RawScriptError {
     }
 }
 
-/// A value as a short text for people.
+/// A value as a short text for display.
 pub(super) fn short_text(value: &Value<'_>) -> String {
     let ctx = value.ctx();
     let text = if let Some(text) = value.as_string().and_then(|text| text.to_string().ok()) {

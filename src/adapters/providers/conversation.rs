@@ -81,7 +81,7 @@ fn push(out: &mut Vec<ChatMessage>, role: ChatRole, text: &str) {
     }
 }
 
-/// Appends calls with their results, wherever after the call those stand.
+/// Appends calls with their results, wherever after the call these are.
 fn push_calls(out: &mut Vec<ChatMessage>, messages: &[ChatMessage], at: usize, used: &mut HashSet<usize>) {
     let calls = &messages[at].tool_calls;
     let carrier = match out.last_mut() {

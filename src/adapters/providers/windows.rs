@@ -18,7 +18,7 @@ use super::address::is_local;
 use super::model_listing;
 use super::transport::ProviderTransport;
 
-/// What a server has answered; inside, nothing: it does not tell.
+/// What a server has answered; inside, `None`: it reports no window.
 type WindowCell = Arc<OnceCell<Option<u64>>>;
 
 /// For so long, in milliseconds, a server that gave no answer in time is not asked again: each run would wait for it.

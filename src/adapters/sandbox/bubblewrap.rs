@@ -15,7 +15,7 @@ use super::policy::{PathAccess, PathRule};
 use super::port_listener;
 use super::syscall_filter::{self, SocketPolicy};
 
-/// Never looked for in `PATH`: a project's directory could stand there.
+/// Never looked up in `PATH`: a project's directory could be in it.
 const PLACES: [&str; 4] =
     ["/usr/bin/bwrap", "/usr/local/bin/bwrap", "/bin/bwrap", "/run/current-system/sw/bin/bwrap"];
 

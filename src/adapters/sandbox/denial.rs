@@ -1,4 +1,5 @@
-//! What a command printed, read for denials: programs tell of them in words of their own, and a model takes them for bugs.
+//! Searches the output of a command for denials: programs report them in their own words, and a model takes them for
+//! bugs.
 
 use std::collections::BTreeSet;
 use std::fmt;

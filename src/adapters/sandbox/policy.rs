@@ -309,7 +309,7 @@ impl SandboxPolicy {
         held
     }
 
-    /// The whole policy, for people. `closed`: why the layer opens no port.
+    /// The whole policy, for display. `closed`: why the layer opens no port.
     pub(super) fn description_text(&self, places: &'static [LayerPlace], closed: Option<&str>) -> String {
         let mut text = format!("mode: {}\nnetwork: {}\n", self.mode.as_str(), self.network.as_str());
         if self.network != NetworkAccess::On {

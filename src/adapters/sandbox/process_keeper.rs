@@ -32,7 +32,7 @@ pub(super) fn drop_capabilities() -> io::Result<()> {
 /// # Errors
 /// The keeper cannot be started.
 pub(super) fn start_keeper() -> io::Result<Option<ProcessKeeper>> {
-    // who started us is outside, and must be out of reach from here on: without that proof all of the user's processes
+    // our parent is outside, and must be out of reach from here on: without that proof all of the user's processes
     // would be ended
     let Some(outside) = getppid().filter(|outside| test_kill_process(*outside).is_ok()) else {
         return Ok(None);

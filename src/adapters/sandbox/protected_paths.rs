@@ -135,7 +135,7 @@ impl ProtectedState {
 }
 
 impl ProtectedPaths {
-    /// Those that lie in something that may be written: nothing else can be reached.
+    /// Those inside of a writable directory: a command can change nothing else.
     pub fn from_policy(policy: &SandboxPolicy, aside: PathBuf, held_by_layer: bool) -> Self {
         let within =
             |path: &Path| path.parent().is_some_and(|parent| policy.access_to(parent).0 == PathAccess::Write);

@@ -32,7 +32,7 @@ pub(super) fn from_change(
     }
 }
 
-/// What became of a call that was begun. Removes what it left half written.
+/// The status of a call that was begun. Removes what it left half written.
 pub(super) fn examine_outcome(
     fence: &ProjectPathGuard,
     invocation: &ToolInvocation,

@@ -1,7 +1,7 @@
-//! Which paths a file tool may touch: those that lie in the project once every link is followed, as far as the
-//! policy of the sandbox allows them to commands.
-//! Refuses without saying what is on the other side. A command that swaps a directory for a link between the check and
-//! the use gains nothing: files are used through a handle of their directory, and it is judged where that handle is.
+//! Which paths a file tool may touch: those inside the project once every link is resolved, as far as the policy of the
+//! sandbox allows them to commands. Refuses without saying what is on the other side. A command that swaps a directory
+//! for a link between the check and the use gains nothing: files are used through a handle of their directory, and the
+//! handle's real path is checked.
 
 use std::ffi::OsStr;
 use std::fs::File;

@@ -37,7 +37,7 @@ const OUTPUT_END: Duration = Duration::from_millis(50);
 /// What runs on after its group was killed is ended by another process, where there is no namespace.
 const STRAGGLERS_END: Duration = Duration::from_millis(20);
 
-/// What came of it.
+/// The result of a process.
 pub(super) struct EndedProcess {
     pub(super) exit: ProcessExit,
     /// Kept within the project's cap.
@@ -148,7 +148,7 @@ struct RunningProcess {
     errors: ProcessStream,
 }
 
-/// One of the command's streams, and what came of it so far.
+/// One of the command's streams, with its output so far.
 struct ProcessStream {
     /// `None` once it is closed.
     receiver: Option<Receiver>,

@@ -45,7 +45,7 @@ pub fn merge_trees(
     Ok(ThreeWayMerge { merged, conflicts })
 }
 
-/// What has to change in the project, for the disk and for people.
+/// What has to change in the project, for the disk and for display.
 pub fn merge_changes(
     ours: &WorkingTreeScan,
     merged: &FlatTree,

@@ -31,7 +31,7 @@ impl TuiBackend {
         })
     }
 
-    /// Says once what is in the way. At once: who leaves with the next key has it kept.
+    /// Reports an error once. Saves at once, so that a user who leaves with the next key loses nothing.
     pub(super) fn save_to_input_history(&self, text: &str) -> Result<(), String> {
         if self.context.shipped_only || self.current_runtime().handle.without_keys(text.to_owned()) != text {
             return Ok(());

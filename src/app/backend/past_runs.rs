@@ -29,7 +29,7 @@ pub(super) fn list_runs(
     handle.find_runs(&query).map_err(|error| store_error_text(&error))
 }
 
-/// What had happened in a run that can be taken up here.
+/// The past of a run that can be resumed here.
 pub(super) fn load_past_run(
     wired: &WiredRuntime,
     here: &str,
@@ -62,7 +62,7 @@ fn with_location(mut past: PastRun, summary: &RunSummary) -> PastRun {
     past
 }
 
-/// The run, if it can be taken up here.
+/// The run, if it can be resumed here.
 fn find_resumable_run(
     wired: &WiredRuntime,
     here: &str,

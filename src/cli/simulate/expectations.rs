@@ -19,7 +19,7 @@ pub struct ExpectationFailure {
     pub what: String,
     pub expected: Value,
     pub actual: Value,
-    /// For people: a title, and below it lines that begin with a blank, `-` (expected) or `+` (came).
+    /// For display: a title, and below it lines that begin with a blank, `-` (expected) or `+` (actual).
     pub text: String,
 }
 

@@ -33,7 +33,7 @@ pub(super) async fn workflow_status(mut call: McpToolCall<'_>) -> Result<Value, 
     Ok(status_json(call.backend, &run))
 }
 
-/// A run that another process drives is looked at until something comes of it, or the client waits no longer.
+/// Polls a run that another process drives until it pauses or ends, or the client waits no longer.
 async fn await_other_process(
     call: &McpToolCall<'_>,
     mut run: RunSummary,

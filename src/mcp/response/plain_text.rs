@@ -1,4 +1,4 @@
-//! An answer in words: for clients that show texts only, and for people who look over a client's shoulder.
+//! An answer as text: for clients that show texts only, and for users who read a client's log.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! A request that is not in the recording: who asks, and how it differs from the nearest one that is.
+//! A request that is not in the recording: its agent, and how it differs from the nearest recorded one.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ const LONG_LINE: usize = 120;
 /// Requests that are compared line by line; the others are further away already.
 const CLOSEST: usize = 4;
 
-/// What is played, for people.
+/// The recording that is played, for display.
 #[derive(Clone, Debug, Default)]
 pub struct PlayedRecording {
     /// The file as it was named.

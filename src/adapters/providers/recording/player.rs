@@ -50,7 +50,7 @@ impl ModelCallPlayer {
         }
     }
 
-    /// For simulated time: the answers' own times tell their order, and no answer waits.
+    /// For simulated time: the recorded times give the order of the answers, and no answer waits.
     #[must_use]
     pub fn without_delays(self) -> Self {
         Self { skips_delays: true, ..self }

@@ -13,7 +13,7 @@ use synthdev_domain::model::{DeltaKind, ModelChoice, ModelError, ModelReply, Mod
 use synthdev_domain::tool::{ParsingTool, ToolRisk, ToolSpec};
 use synthdev_ports::model::{DeltaSink, ModelPort};
 
-/// Hears every piece.
+/// Collects every piece.
 #[derive(Default)]
 struct PlayedTextSink(Mutex<String>);
 
