@@ -116,7 +116,7 @@ pub fn wrap_hanging(line: &str, first: usize, others: usize) -> Vec<Range<usize>
     if line.is_ascii() { wrap_bytes(line.as_bytes(), first, others) } else { wrap_cells(line, first, others) }
 }
 
-/// One byte is one column. Spaces at the end of a row may stand beyond the edge.
+/// One byte is one column. Spaces at the end of a row may exceed the edge.
 fn wrap_bytes(line: &[u8], first: usize, others: usize) -> Vec<Range<usize>> {
     let mut rows = Vec::new();
     let (mut columns, mut start) = (first, 0);
@@ -174,7 +174,7 @@ pub fn short_number(number: u64) -> String {
     }
 }
 
-/// Milliseconds for people: `0.4 s`, `12 s`, `3 min 05 s`, `2 h 07 min`.
+/// Milliseconds for display: `0.4 s`, `12 s`, `3 min 05 s`, `2 h 07 min`.
 #[expect(clippy::cast_precision_loss, reason = "one decimal is shown")]
 pub fn format_duration(ms: u64) -> String {
     match ms {

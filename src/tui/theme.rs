@@ -56,7 +56,7 @@ impl ColorTheme {
         Some(Self { is_plain: terminal.no_color || name == "plain", background: ground })
     }
 
-    /// Its name, for people.
+    /// Its name, for display.
     pub fn name(self) -> &'static str {
         match self.background {
             _ if self.is_plain => "plain",

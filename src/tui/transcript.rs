@@ -277,7 +277,8 @@ impl TranscriptList {
         self.scroll = TranscriptScroll::Follow;
     }
 
-    /// Puts an item at the top, unless everything from there on fits the screen. Who has scrolled away stays there.
+    /// Scrolls an item to the top, unless everything from there on fits the screen. A user who has scrolled away stays
+    /// there.
     pub fn read_from(&mut self, item: usize) {
         if self.is_following() {
             let gap = self.entries.get(item).is_some_and(|entry| entry.gap_before);
@@ -442,7 +443,7 @@ fn estimate_bytes(item: &TranscriptItem) -> usize {
     item.bytes() + size_of::<TranscriptEntry>() + 96
 }
 
-/// An empty open reply of an agent; `branch` is where it speaks, if others may speak at the same time.
+/// An empty open reply of an agent; `branch` is its branch, if other branches may run at the same time.
 pub fn open_reply(
     agent: &str,
     side: synthdev_domain::context::ConversationSide,

@@ -1,4 +1,4 @@
-//! An answer as text: for clients that show texts only, and for users who read a client's log.
+//! An answer as text: for clients that show texts only, and for users who watch a client.
 
 use serde_json::Value;
 

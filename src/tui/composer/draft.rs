@@ -336,7 +336,7 @@ fn new_area(text: &str) -> TextArea<'static> {
     // The terminal's own cursor is used: input methods and screen readers look for it.
     area.set_cursor_style(Style::new());
     area.set_selection_style(Style::new().add_modifier(Modifier::REVERSED));
-    // undone is what people take for one change, not every letter
+    // undo works by changes as users see them, not by letters
     area.set_max_histories(0);
     area
 }

@@ -1,4 +1,4 @@
-//! An entry of the conversation as lines: who, where, what. `None` while it is not finished.
+//! An entry of the conversation as lines: author, state, text. `None` while it is not finished.
 
 use crate::text::{format_count, format_duration};
 use crate::transcript::item::{AgentReplyItem, ToolItem, ToolStatus, TranscriptBlock, TranscriptItem};

@@ -73,8 +73,8 @@ pub fn waiting_runs_text(list: &[RunSummary], now: Timestamp) -> String {
     align_table(&rows)
 }
 
-/// Everything that waits for an answer: what is `asked` on screen, then each question of runs that stand still, with
-/// what it wants. `None`: nothing does.
+/// Everything that waits for an answer: what is `asked` on screen, then each question of paused runs, with its request.
+/// `None`: nothing waits.
 pub fn pending_text<'a>(
     asked: impl Iterator<Item = &'a str>,
     list: &[RunSummary],

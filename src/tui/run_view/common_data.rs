@@ -1,7 +1,7 @@
-//! `common_data` of a run as it is now, and what changed in it last: folded from the changes that events tell.
+//! `common_data` of a run as it is now, and what changed in it last: folded from the changes that events report.
 //!
-//! Long texts are cut, so that a run that stores a book does not hold it twice. Branches, items and called workflows have
-//! data of their own while they run; they stand apart.
+//! Long texts are cut, so that a run that stores a book does not hold it twice. Branches, items and called workflows
+//! have data of their own while they run; it is kept apart.
 
 use std::collections::{BTreeMap, HashMap};
 

@@ -14,7 +14,7 @@ pub enum ShellLine {
     Run(String),
 }
 
-/// Words that may stand behind it, and what they do.
+/// Words that may follow the command, with their effects.
 pub const SHELL_WORDS: [(&str, &str); 2] =
     [("???", "a model writes the command"), ("add", "the last answer into the input box")];
 

@@ -17,7 +17,7 @@ pub(super) const TASK: SlashCommand = SlashCommand {
     parse_arguments: |rest| Ok(SlashAction::Task(parse_task_command(rest)?)),
 };
 
-/// Words that stand behind it, and what they do.
+/// Words that follow the command, with their effects.
 pub const TASK_WORDS: [(&str, &str); 6] = [
     ("add", "one more"),
     ("list", "all of them"),

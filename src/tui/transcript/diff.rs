@@ -19,7 +19,7 @@ pub fn diff_style(line: &str, theme: ColorTheme) -> Style {
 /// No file has so many lines.
 const LONGEST: usize = 1 << 30;
 
-/// Where the next lines of a part stand in both files, and how many it still has.
+/// Line numbers of the next lines of a hunk in both files, and how many lines the hunk still has.
 #[derive(Clone, Copy, Default)]
 struct DiffHunkPosition {
     old_line: usize,

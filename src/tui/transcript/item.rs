@@ -48,7 +48,7 @@ pub struct AgentReplyItem {
     pub agent: String,
     pub side: ConversationSide,
     pub model: String,
-    /// Where it speaks, if others may speak at the same time; else empty.
+    /// Its branch, if other branches may run at the same time; else empty.
     pub branch: String,
     /// Shown apart, folded to a line.
     pub reasoning: String,

@@ -366,7 +366,7 @@ fn parse_heading(body: &str) -> Option<(usize, &str)> {
     }
     let title = rest.trim();
     let bare = title.trim_end_matches('#');
-    // hashes that close it stand apart
+    // closing hashes are set apart by a space
     Some((level, if bare.ends_with(' ') || bare.is_empty() { bare.trim_end() } else { title }))
 }
 

@@ -165,7 +165,7 @@ fn clear_conversation(model: &mut UiModel) -> Vec<UiCommand> {
         opening.preview_range = None;
     }
     model.transcript.clear_items();
-    // the line that named who spoke last is gone, too
+    // the line that named the last run is gone, too
     model.last_speaking_run = None;
     model.shell.discard_pending_output();
     // what still grows goes on below

@@ -43,7 +43,7 @@ pub fn handle_reply(model: &mut UiModel, number: u64, told: IndexingReply, at: T
                 );
                 aside.activity_text = format!("the index is made: {done} of {of}");
             }
-            // also for who has stopped it: the end says what it came to
+            // also after a stop: the last reply has the cost
             return vec![UiCommand::Index(number, IndexingRequest::More)];
         }
         IndexingReply::Proposal(lines) if model.finish_side_query(number) => {

@@ -15,10 +15,10 @@ use synthdev_domain::ids::RunId;
 /// What entries may weigh, in bytes: as much again is needed around them.
 const KEPT_BYTES: usize = 8 << 20;
 
-/// Below a glance that does not know the end.
+/// Shown below a preview that lacks the end of the run.
 const LATER: &str = "… what came later is being read …";
 
-/// A run shall be taken up: from now on it is being read. `name` may be the beginning of its id.
+/// Starts to read a run that is to be resumed. `name` may be the beginning of its id.
 pub fn start_opening(model: &mut UiModel, name: String) -> Vec<UiCommand> {
     if !busy::is_busy(model) {
         model.opening_run = Some(OpeningRun {
@@ -91,7 +91,7 @@ fn is_too_early(model: &UiModel, steer: &SteerAction) -> bool {
     }
 }
 
-/// It is not taken up: what is shown stays, as all that is known here. Texts come back.
+/// The run is not resumed: the screen keeps what is known of it. Typed texts come back.
 pub fn abort_opening(model: &mut UiModel, opening: OpeningRun) {
     model.hint = None;
     model.queued.extend(opening.lines.into_iter().filter(|line| !slash::is_command(line)));

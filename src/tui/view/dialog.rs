@@ -135,7 +135,8 @@ fn dialog_height(rows: usize, choices: usize, room: Rect) -> u16 {
     u16::try_from(body + 4).unwrap_or(u16::MAX).min(room.height)
 }
 
-/// What of the rows is for the text, and what for the choices below it: they never push its beginning out of sight.
+/// How many rows the text gets, and how many the choices below it: they never push the beginning of the text off the
+/// screen.
 struct DialogRowShare {
     text: usize,
     gap_rows: usize,

@@ -11,7 +11,7 @@ use crate::setup::{SetupChoice, SetupDialog, SetupStep};
 use crate::text::{display_width, fit_to_columns, wrap_line};
 use synthdev_domain::terminal_safe;
 
-/// Dots that stand for a key, however long it is.
+/// Dots that hide a key, however long it is.
 const DOTS: usize = 24;
 
 pub fn draw_setup(model: &UiModel, setup: &SetupDialog, room: Rect, frame: &mut Frame<'_>) {

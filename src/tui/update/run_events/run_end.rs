@@ -101,7 +101,7 @@ pub fn on_run_finished(
         view.path = path;
     }
     let chat = view.chat;
-    // what waits for a run that is taken up again is read then, and only then
+    // messages that wait for a paused run are read when it is resumed, and only then
     let kept = stands && !chat;
     let outbox = if kept { VecDeque::new() } else { std::mem::take(&mut view.outbox) };
     view.withdrawals.clear();

@@ -1,5 +1,5 @@
-//! While more than one workflow goes on: a line names the run whenever another one begins to speak, so that everything
-//! below it is of that run. Replies that go on grow where they began.
+//! While more than one workflow runs, a line names the run whenever the output switches to another one, so that
+//! everything below it is of that run. Replies in progress grow where they began.
 
 use crate::model::UiModel;
 use crate::transcript::item::{ItemTone, TranscriptItem};
@@ -18,7 +18,7 @@ pub fn announce_run(model: &mut UiModel, run: &RunId) -> usize {
     said
 }
 
-/// Remembers who spoke.
+/// Remembers the run that wrote last.
 pub fn record_speaker(model: &mut UiModel, run: &RunId, before: usize) {
     model.transcript.announce_before_next(None);
     let said = model.transcript.shown_count();
