@@ -54,7 +54,8 @@ pub fn update_index(mut sight: ContextIndex, scene: &PromptSources<'_>) -> Conte
 
 /// Computes the agent's prompt, from its start position: see `window`.
 ///
-/// # Errors What must be shown whole is longer than the limit; with `trim: "error"`, the whole prompt is.
+/// # Errors
+/// What must be shown whole is longer than the limit; with `trim: "error"`, the whole prompt is.
 pub fn build_messages(scene: &PromptSources<'_>) -> Result<PromptMessages, ContextOverflow> {
     let said = TurnInput::from_turn(scene.agent_turn);
     let sight = current_index(scene);
@@ -70,7 +71,8 @@ pub fn build_messages(scene: &PromptSources<'_>) -> Result<PromptMessages, Conte
 
 /// The outline of what [`build_messages`] would return; mostly without reading any entry.
 ///
-/// # Errors As there.
+/// # Errors
+/// As there.
 pub fn outline_messages(scene: &PromptSources<'_>) -> Result<PromptOutline, ContextOverflow> {
     let said = TurnInput::from_turn(scene.agent_turn);
     let sight = current_index(scene);

@@ -100,7 +100,8 @@ pub trait RunStore: Send + Sync {
     /// ones stay, so that a repeated answer gets its reply, except those that answered a call of `void`: a rewind
     /// discarded these. It discards the preview too: without a new `glance` the run has none.
     ///
-    /// # Errors As `append`.
+    /// # Errors
+    /// As `append`.
     fn append_and_end_tokens(
         &self,
         run: &RunId,

@@ -92,6 +92,7 @@ pub trait SnapshotPort: Send + Sync {
     /// Deletes old snapshots, or with `dry` only lists them; returns them, newest first. A private store drops their
     /// content at once, a repository of the user drops it when git next collects garbage there.
     ///
-    /// # Errors See the trait; the snapshots before the failing one are deleted.
+    /// # Errors
+    /// See the trait; the snapshots before the failing one are deleted.
     fn delete_old(&self, sweep: &SnapshotRetention) -> Result<Vec<SnapshotInfo>, SnapshotError>;
 }

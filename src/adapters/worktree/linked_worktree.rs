@@ -84,7 +84,8 @@ impl LinkedWorktree {
 
     /// Opens the worktree.
     ///
-    /// # Errors It is gone, or the directory is not the worktree that was made for the run.
+    /// # Errors
+    /// It is gone, or the directory is not the worktree that was made for the run.
     pub fn open_snapshots(
         &self,
         snapshots: &GitSnapshots,

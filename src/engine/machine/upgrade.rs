@@ -31,7 +31,8 @@ impl Machine {
     /// and costs stay. Scripts and model calls under way are given up and started again under new ids; that leaves the
     /// machine with the output of the input at hand.
     ///
-    /// # Errors Every reason why the run cannot continue under this definition; nothing was changed.
+    /// # Errors
+    /// Every reason why the run cannot continue under this definition; nothing was changed.
     pub fn upgrade_program(&mut self, program: WorkflowProgram) -> Result<Vec<String>, Vec<String>> {
         let old = Arc::clone(&self.spec);
         let names = PositionMap::new(&old.program, &program);

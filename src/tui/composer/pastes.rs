@@ -57,7 +57,8 @@ impl FoldedPastes {
 
     /// The text behind a placeholder: the one at this byte, else the last; with its position.
     ///
-    /// # Errors There is none, or its text is too long for the box.
+    /// # Errors
+    /// There is none, or its text is too long for the box.
     pub fn placeholder_at(&self, text: &str, byte: usize) -> Result<(usize, &str, &str), String> {
         let places = self.list.iter().filter_map(|(name, whole)| Some((text.rfind(name)?, name, whole)));
         let places: Vec<(usize, &String, &String)> = places.collect();

@@ -36,7 +36,8 @@ pub(super) fn answer_hint(dialog: &QuestionDialog) -> String {
 
 /// The keys of the dialog for a line of input.
 ///
-/// # Errors It is no choice.
+/// # Errors
+/// It is no choice.
 pub(super) fn parse_choice(dialog: &QuestionDialog, text: &str) -> Result<Vec<KeyCode>, String> {
     let text = text.trim();
     if text.is_empty() && matches!(dialog.kind, DialogKind::Decide { default: Some(_), .. }) {

@@ -131,7 +131,8 @@ impl ModelCallRecorder {
 
     /// Moves the file to its place; returns the number of calls in it.
     ///
-    /// # Errors Something could not be written: the incomplete file stays beside its place.
+    /// # Errors
+    /// Something could not be written: the incomplete file stays beside its place.
     pub fn finish_recording(&self) -> Result<u64, RecordingError> {
         let mut tape = self.lock_writer();
         tape.is_over = true;
