@@ -104,7 +104,7 @@ fn in_block(text: &str) -> Option<(Vec<&str>, bool)> {
     Some((block, false))
 }
 
-/// Without blank lines and remarks; lines that go on are one.
+/// Drops blank lines and comments, and joins continued lines.
 fn join_continued_lines(block: &[&str]) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     let mut goes_on = false;

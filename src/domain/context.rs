@@ -75,7 +75,7 @@ pub struct ContextEntry {
     /// Cut off by a cancel.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub interrupted: bool,
-    /// The agent that this was said to: never that agent's own word, whatever its seat.
+    /// The agent that this was sent to: never that agent's own message, whatever its seat.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<String>,
 }

@@ -88,7 +88,7 @@ pub struct AttemptUsage {
     pub price: Option<TokenPrice>,
 }
 
-/// One line of the ledger: what one model call used, for whom.
+/// One line of the ledger: the usage of one model call, with its agent.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct CostEntry {
     pub agent: String,

@@ -51,7 +51,7 @@ pub struct OpaqueBlock {
 }
 
 impl OpaqueBlock {
-    /// Whether it goes back to servers of this protocol.
+    /// Whether it is sent back to servers of this protocol.
     pub fn is_for(&self, protocol: ModelProtocol) -> bool {
         self.block["type"].as_str().is_some_and(|kind| protocol.opaque_block_types().contains(&kind))
     }

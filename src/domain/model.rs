@@ -163,7 +163,7 @@ pub struct ModelReply {
     pub reasoning: String,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tool_calls: Vec<ToolCall>,
-    /// What goes back with these calls, unread.
+    /// Opaque blocks that are sent back with these calls.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sealed: Vec<OpaqueBlock>,
     pub usage: TokenUsage,

@@ -12,7 +12,7 @@ use super::run_error::error_pattern_matches;
 pub struct RecoveryPolicy {
     pub retry: Vec<RetryRule>,
     pub catch: Vec<CatchRule>,
-    /// Becomes the result of the state, which then goes on to its transitions.
+    /// Becomes the result of the state, which then continues with its transitions.
     pub fallback: Option<Value>,
     /// `None`: as the workflow says.
     pub on_error: Option<OnError>,

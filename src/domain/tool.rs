@@ -150,7 +150,7 @@ fn has_redaction_mark(value: &Value) -> bool {
     }
 }
 
-/// What a tool did. A failure is a normal outcome: its text goes back to the model.
+/// What a tool did. A failure is a normal outcome: its text is sent to the model.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct ToolOutcome {
     pub ok: bool,

@@ -188,12 +188,12 @@ impl BudgetUsage {
         self.started_at.0 = self.started_at.0.saturating_add(gap);
     }
 
-    /// Its time does not go on.
+    /// Stops its clock.
     pub fn pause_clock(&mut self, now: Timestamp) {
         self.stopped_at.get_or_insert(now);
     }
 
-    /// Its time goes on where it was stopped.
+    /// Continues its clock where it stopped.
     pub fn resume_clock(&mut self, now: Timestamp) {
         if let Some(since) = self.stopped_at.take() {
             self.exclude_time(now.0.saturating_sub(since.0));

@@ -35,7 +35,7 @@ pub const OFFERS_SINCE: u32 = 6;
 pub const KEEPS_SINCE: u32 = 7;
 
 /// Since this version time limits of states are suspended while their branch is stopped, a question that times out
-/// continues no branch that is stopped elsewhere, a task that goes back to a checkpoint has all its time limits again
+/// continues no branch that is stopped elsewhere, a task that is restored to a checkpoint has all its time limits again
 /// and keeps the spending of its states, and opaque blocks are counted again when a server with another protocol takes
 /// over.
 pub const RESTS_SINCE: u32 = 8;

@@ -72,7 +72,7 @@ pub struct CostEstimate {
     pub notes: Vec<String>,
 }
 
-/// What can be said of the models of all states that are listed.
+/// What is known of the models of all listed states.
 #[derive(Clone, Copy)]
 struct KnownFigures {
     answers: bool,

@@ -183,7 +183,7 @@ impl RuntimeHandle {
         self.context.bus.subscribe(deltas)
     }
 
-    /// Records and starts a run. It goes on in the background; watch it through `subscribe`.
+    /// Records and starts a run. It continues in the background; watch it through `subscribe`.
     ///
     /// # Errors
     /// The run cannot be recorded, another run works in this project, or a change of its files as a whole was cut off:
@@ -303,7 +303,7 @@ impl RuntimeHandle {
             files,
         };
         tokio::spawn(async move {
-            // A bug in one run ends that run only; the others and the screen go on.
+            // A bug in one run ends that run only; the others and the screen continue.
             if !AssertUnwindSafe(driver.run(opening)).catch_unwind().await.unwrap_or(false) {
                 let last = last.lock().unwrap_or_else(PoisonError::into_inner).take();
                 shared.fail_crashed_run(&run, last);
@@ -314,7 +314,7 @@ impl RuntimeHandle {
         });
     }
 
-    /// The project's files, for a run that starts or goes on.
+    /// Locks the project's files for a run that starts or resumes.
     pub(super) fn lock_for_run(
         &self,
         run: &RunId,

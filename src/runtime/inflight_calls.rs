@@ -66,7 +66,7 @@ impl InflightCalls {
 }
 
 impl JournaledRun {
-    /// What a call was answered before the run went back behind the answer.
+    /// The answer to a call before a rewind discarded it.
     pub(super) fn answer_before_rewind(&self, call: CallId) -> Option<&Input> {
         let returned = self.entries.iter().filter_map(|entry| match &entry.input {
             Input::Returned(returned) => Some(&returned.answers),

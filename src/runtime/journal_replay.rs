@@ -41,7 +41,7 @@ pub(super) struct ReplayDivergence {
 pub(super) struct JournaledRun {
     pub(super) header: RunHeader,
     pub(super) spec: Arc<RunSpec>,
-    /// Without what the run went back behind.
+    /// Without the inputs that a rewind discarded.
     pub(super) entries: Vec<JournalEntry>,
     /// How often each call was asked for.
     pub(super) attempts: BTreeMap<CallId, u32>,

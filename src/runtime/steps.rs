@@ -32,7 +32,7 @@ pub struct RunStep {
     pub exact: bool,
     /// For a step of a branch: the state that forked. Files are stored before and after that, not between.
     pub within: Option<String>,
-    /// The step of that state: where a run can go back to with its files.
+    /// The step of that state: a run can be rewound to it with its files.
     pub forked: Option<u32>,
 }
 

@@ -1,4 +1,4 @@
-//! What is said of an index: before anything is paid, and in the end.
+//! Reports about an index: before it costs anything, and in the end.
 
 use super::estimate::IndexCostEstimate;
 use super::{IndexPlan, UnindexedFiles};
@@ -72,7 +72,7 @@ impl IndexReport {
         )
     }
 
-    /// What else is to be said, a line each.
+    /// Further notes, a line each.
     pub fn notes(&self) -> Vec<String> {
         let mut notes = left_out_lines(&self.left_out);
         for (path, why) in self.failures.iter().take(NAMED) {

@@ -17,7 +17,7 @@ pub(super) struct ProvenanceLog {
     data_writes: BTreeMap<(String, String), DataWrite>,
     /// What each workflow in progress was given, by the prefix of its states.
     workflow_inputs: BTreeMap<String, WorkflowInputs>,
-    /// What the agents said and decided, the last of each agent and body.
+    /// Replies and decisions of the agents, the last of each agent and body.
     utterances: Vec<AgentUtterance>,
     /// The workflows' own tools, the last call of each.
     last_tool_runs: BTreeMap<String, Value>,
@@ -239,7 +239,7 @@ impl ProvenanceLog {
         None
     }
 
-    /// The last that an agent said in the same workflow, where it can be seen from a state.
+    /// The last reply of an agent in the same workflow that a state can see.
     fn last_reply_origin(
         &self,
         program: &WorkflowProgram,

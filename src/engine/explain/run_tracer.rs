@@ -33,7 +33,7 @@ pub(super) struct RunTracer {
     speakers: BTreeMap<String, String>,
     /// Ways into states that have not been entered yet.
     pending_entries: Vec<PendingEntry>,
-    /// The state that a run which went back is about to enter.
+    /// The state that a rewound run is about to enter.
     pending_rewind: Option<(String, RewindNote)>,
 }
 

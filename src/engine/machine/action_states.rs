@@ -141,7 +141,7 @@ fn result_code(data: &Value) -> Option<i64> {
 const LINES: usize = 20;
 const CHARACTERS: usize = 2_000;
 
-/// The end of what the action said: the error output if there is any.
+/// The end of the action's output: of the error output if there is any.
 fn last_lines(outcome: &ToolOutcome) -> String {
     let data = outcome.data.as_ref();
     let part = |key: &str| data.and_then(|data| data[key].as_str()).filter(|text| !text.trim().is_empty());

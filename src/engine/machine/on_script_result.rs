@@ -191,7 +191,7 @@ impl Machine {
 
     /// A list of which nothing holds is an error that shows every value, never a silent end.
     fn no_match(&mut self, workflow: &Workflow, state: &StateSpec, tried: &[TriedGuard]) {
-        // a branch cannot go on in a state of the whole workflow; for `stop` a body has its own
+        // a branch cannot continue in a state of the whole workflow; for `stop` a body has its own
         let branch = self.branch.frames.len() <= 1 && self.branch.parent.is_some();
         if let (NoMatch::Go(target), false) = (workflow.no_match, branch) {
             return self.follow_transition(state.transitions.len(), target, tried.to_vec());

@@ -22,8 +22,8 @@ impl Machine {
         if let SnapshotProgress::Pending(call) = self.snapshot { Some(call) } else { None }
     }
 
-    /// The state that ends changed files: what it left behind becomes a point to go back to.
-    /// Branches run beside others, so their changes count for the state that forked.
+    /// A state that may have changed files ends: takes a snapshot to which a rewind can return. Branches run beside
+    /// others, so their changes count for the state that forked.
     pub(super) fn snapshot_after_state(&mut self) {
         if self.branch.parent.is_some() {
             return;

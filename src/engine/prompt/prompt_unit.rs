@@ -32,7 +32,7 @@ pub(super) struct PromptUnit<'a> {
     pub(super) is_own: bool,
     /// Never left out.
     pub(super) is_pinned: bool,
-    /// Said to the agent by the workflow: needs no name.
+    /// A message of the workflow to the agent: needs no name.
     pub(super) is_directive: bool,
     /// Replaces entries that were left out: the last to be cut, the first to be shortened.
     pub(super) summary: bool,
@@ -113,7 +113,7 @@ fn used_tools(entry: &ContextEntry, agent: &AgentSpec) -> bool {
     entry.calls.iter().any(|answered| !decides(&answered.call.name))
 }
 
-/// Characters that go back to the model's server unread with the calls that they led to.
+/// Characters that are sent back to the model's server, unread, with the calls that they led to.
 pub(super) fn sealed_length(entry: &ContextEntry, scene: &PromptSources<'_>) -> usize {
     if entry.calls.is_empty() || !scene.measures_everything() {
         return 0;
@@ -199,8 +199,8 @@ pub(super) fn turn_units<'a>(scene: &PromptSources<'a>, said: &'a TurnInput) -> 
     groups
 }
 
-/// An entry by the agent is its own; for a user seat so is every canonical `user` entry that no other
-/// user-seat agent wrote and that was not said to it.
+/// An entry by the agent is its own; for a user seat so is every canonical `user` entry that no other user-seat agent
+/// wrote and that was not addressed to it.
 pub(super) fn is_own_entry(
     agent: &AgentSpec,
     entry: &ContextEntry,

@@ -60,12 +60,12 @@ impl<'a> PromptSources<'a> {
         self.version >= MEASURES_SINCE
     }
 
-    /// Whether sealed thoughts are counted for the server that is asked now, not for the one that said them.
+    /// Whether opaque reasoning is counted for the server that is called now, not for the one that made it.
     pub(super) fn recounts_reasoning(&self) -> bool {
         self.version >= RESTS_SINCE
     }
 
-    /// What the role wants said after each tool round.
+    /// The role's reminder after each tool round.
     pub(super) fn reminder_text(&self) -> Option<&'a str> {
         self.agent.reminder.as_deref().filter(|text| !text.trim().is_empty())
     }

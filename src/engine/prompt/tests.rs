@@ -576,7 +576,7 @@ fn thoughts_that_another_server_cannot_read_leave_its_views_alone() {
         thread.context_indexes = known.context_indexes;
         thread.context_indexes.get_mut(&AgentIx(0)).unwrap().set_start(0);
     }
-    // a run of before goes on as it went
+    // a run of an older version continues as before
     let seat = seat(ModelProtocol::Chat);
     let before = PromptSources { version: RESTS_SINCE - 1, ..scene(&seat, &context, &thread, &visit) };
     assert_eq!(current_index(&before).range(0, 0).removable_totals_from(0).reasoning_chars, 6_400);
@@ -1021,7 +1021,7 @@ mod properties {
         (any::<bool>(), any::<bool>(), any::<bool>(), 0..3_usize, 1..60_usize)
     }
 
-    /// Entries that come to nothing, are said by a script, or were cut off, too.
+    /// Entries without content, from a script, or cut off, too.
     fn odd_entry() -> impl Strategy<Value = ContextEntry> {
         (entry(), 0..7_u8).prop_map(|(mut entry, odd)| {
             match odd {

@@ -9,7 +9,7 @@ use super::super::script_analysis::{ScriptLiteral, ScriptName, ValuePathSegment}
 /// Where a path into a value leads.
 pub(super) enum SchemaPathTarget<'s> {
     To(&'s Value),
-    /// Nothing can be said.
+    /// Unknown.
     Anywhere,
     /// The object has no such member; its members, for a suggestion.
     Nowhere {

@@ -1,4 +1,4 @@
-//! Commands that a shell reads: what an agent said must not become a part of them (W11).
+//! Commands that a shell reads: an agent's text must not become a part of them (W11).
 
 use std::collections::HashSet;
 

@@ -87,7 +87,7 @@ fn open_end(
 /// What is known of the values that the transitions of a state read: what its work came to, and the same where
 /// `output` keeps it.
 fn known_schemas(state: &StateForm) -> Vec<(String, Value)> {
-    // nothing is kept of a state that failed and goes on
+    // a failed state that continues stores nothing
     if state.on_error == Some(OnErrorForm::Continue) {
         return Vec::new();
     }

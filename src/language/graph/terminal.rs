@@ -1,8 +1,8 @@
-//! The drawing for a terminal: one list from top to bottom, ways that go on downwards are the line at its left, ways
-//! that jump are arrows with a name. Nothing crosses, whatever the workflow is.
+//! The drawing for a terminal: one list from top to bottom; edges to the next state are the line at its left, other
+//! edges are arrows with a name. Nothing crosses, whatever the workflow is.
 //!
 //! Lines are spans with a tone, so that the command line and the screen paint the same drawing. Refuses to be wider
-//! than asked for: what is too long is cut.
+//! than requested: what is too long is cut.
 
 mod rows;
 mod tone;

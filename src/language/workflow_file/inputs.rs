@@ -185,7 +185,7 @@ impl StepArguments {
         self.names.push(name);
     }
 
-    /// Takes what is not said here from the usual arguments.
+    /// Fills missing arguments from the defaults.
     pub(super) fn fill_from_defaults(&mut self, usual: &Self) {
         for name in &usual.names {
             if self.literal.contains_key(&name.value) {

@@ -17,7 +17,7 @@ pub struct SearchSnippet {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct SearchTerm {
     words: Vec<String>,
-    /// The last word may go on.
+    /// The last word matches as a prefix.
     is_prefix: bool,
 }
 

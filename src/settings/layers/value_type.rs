@@ -35,7 +35,7 @@ pub enum SettingValue {
     Plain(Value),
     Secret {
         key: SecretText,
-        /// The server that it was saved for: scheme, host and port. `None`: nothing is said.
+        /// The server that it was saved for: scheme, host and port. `None`: unspecified.
         home: Option<String>,
     },
 }

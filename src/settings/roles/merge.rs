@@ -110,7 +110,7 @@ fn merge_network(before: Option<RoleNetwork>, part: &RoleFragment) -> Option<Rol
     part.network.map(|access| RoleNetwork { access, may_loosen: layer == ConfigLayer::User }).or(before)
 }
 
-/// Two files of one layer that set the same field: the later file name wins, and that is said.
+/// Two files of one layer that set the same field: the later file name wins, and a warning says so.
 fn check_conflicts(earlier: &RoleFragment, later: &RoleFragment, diagnostics: &mut Vec<Diagnostic>) {
     if earlier.source.layer != later.source.layer {
         return;

@@ -1,6 +1,6 @@
-//! What a project's own files can do, in words: what they run, whom they reach, what they read and change, and whom they
-//! steer. Shown before a project is trusted, so nothing that acts may be missing; a file that cannot be read as what
-//! it should be is said to be one. Never says a key.
+//! What a project's own files can do, as text: what they run, which servers they reach, what they read and change, and
+//! which agents they steer. Shown before a project is trusted, so nothing that acts may be missing; a file that cannot
+//! be read as what it should be is reported as such. Never shows a key.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

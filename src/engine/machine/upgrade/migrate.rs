@@ -151,7 +151,7 @@ impl ProgramMigration<'_> {
                 }
                 None => false,
             });
-            // agents of the new definition look at all that was said
+            // agents of the new definition read the whole conversation
             thread.restore_compressed();
             thread.context_indexes.clear();
             *slot = Some(thread);
