@@ -28,8 +28,8 @@ impl ClockPort for SystemClock {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SystemIds;
 
-/// The last id of this process as a number: the next one is larger even within a millisecond or when the
-/// clock goes back.
+/// The last id of this process as a number: the next one is larger even within a millisecond or when the clock is set
+/// back.
 static LAST: AtomicU64 = AtomicU64::new(0);
 
 const LETTERS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";

@@ -21,7 +21,7 @@ const WORKFLOW: &str = "coder_reviewer";
 const TASK: &str = "Make slug.sh turn any title into a file name: lower case, words joined by single dashes. \
                     sh test.sh must pass.";
 
-/// What is scripted and what is not: said before anything happens.
+/// What is scripted and what is real: shown before anything happens.
 const HONEST: [&str; 2] = [
     "Demo: the model's words are scripted. The workflow, the tools, the files and the git snapshot are real.",
     "For a real model set SYNTHDEV_API_KEY and SYNTHDEV_BASE_MODEL, or point SYNTHDEV_BASE_URL at a local server.",

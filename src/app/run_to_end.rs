@@ -22,7 +22,7 @@ pub(super) fn drive_spec(wired: &WiredRuntime, spec: RunSpec, show: HeadlessOutp
     follow_run(wired, show, async |handle| handle.start(spec).map_err(store_error))
 }
 
-/// Sets a run going on a runtime of its own and stays with it to its end, with Ctrl+C as cancel.
+/// Starts a run on a runtime of its own and follows it to its end, with Ctrl+C as cancel.
 pub(super) fn follow_run(
     wired: &WiredRuntime,
     show: HeadlessOutput,

@@ -133,7 +133,7 @@ fn write_heading(run: &RunSummary, ground: &RunFilesStatus, out: &mut dyn Write)
     Ok(())
 }
 
-/// What it waits for, and how it goes on.
+/// What the run waits for, and the commands that continue it.
 fn write_next_commands(run: &RunSummary, out: &mut dyn Write) -> io::Result<()> {
     let pauses = &run.progress.pauses;
     if !pauses.is_empty() {

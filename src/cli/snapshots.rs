@@ -129,7 +129,7 @@ pub fn unrestored_text(found: &UnrestoredChanges) -> String {
     found.notes().join("\n")
 }
 
-/// What to add where the files are said to be as they were.
+/// Added to the message that the files are restored.
 pub fn unrestored_suffix(found: &UnrestoredChanges) -> &'static str {
     if found.is_empty() { "" } else { ", but for what is noted" }
 }

@@ -1,4 +1,4 @@
-//! `runs steps`, `fork`, `rewind`, `replay`: what is said about going back.
+//! Output of `runs steps`, `fork`, `rewind` and `replay`.
 
 mod replay_verdict;
 

@@ -104,9 +104,9 @@ pub trait McpBackend: Send + Sync {
         beside: FileSharingMode,
     ) -> BoxFuture<'static, Result<RunId, McpBackendError>>;
 
-    /// Where a run goes on, and under what.
+    /// The runtime and the request to resume a run with.
     ///
     /// # Errors
-    /// Its files are gone, or it asks for models that are not set here.
+    /// Its files are gone, or it needs models that are not set here.
     fn prepare_resume(&self, run: &RunSummary) -> Result<(RuntimeHandle, ResumeRequest), McpBackendError>;
 }

@@ -161,7 +161,7 @@ impl PaneSet {
         }
     }
 
-    /// The conversation is seen again: something is said in it.
+    /// Shows the conversation again, because it has a new message.
     pub fn to_conversation(&mut self) {
         self.focus_input();
         self.front_pane = None;

@@ -9,7 +9,7 @@ use synthdev_domain::ids::RunId;
 /// Entries of a run's past that are shown; it may have a hundred thousand.
 pub const SHOWN: usize = 200;
 
-/// A run before it goes on.
+/// A run before it is resumed.
 #[derive(Clone, Debug)]
 pub struct PastRun {
     /// Its positions count from the first of `items`.

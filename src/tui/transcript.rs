@@ -263,7 +263,7 @@ impl TranscriptList {
         self.selected.or(self.found_item).and_then(|at| self.get(at)).or(whole).or_else(|| shown().next())
     }
 
-    /// Everything as it was said, without line breaks of the screen.
+    /// The whole text, without line breaks of the screen.
     pub fn text(&self) -> String {
         self.plain_text(0..self.len())
     }

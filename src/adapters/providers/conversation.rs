@@ -18,9 +18,9 @@ use serde_json::{Value, json};
 
 use synthdev_domain::message::{ChatMessage, ChatRole, ToolCall};
 
-/// Said by the user where a conversation would start with the assistant.
+/// User message for a conversation that would start with the assistant.
 pub const BEGIN: &str = "Begin.";
-/// Said by the user where a conversation would end with the assistant.
+/// User message for a conversation that would end with the assistant.
 pub const CONTINUE: &str = "Continue.";
 const NO_OUTPUT: &str = "(no output)";
 const NO_RESULT: &str = "(the tool call was interrupted; it has no result)";

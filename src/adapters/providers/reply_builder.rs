@@ -1,4 +1,4 @@
-//! What a model has said so far in one answer, whatever the protocol: text, thoughts and tool calls.
+//! One answer of a model so far, whatever the protocol: text, thoughts and tool calls.
 //!
 //! Refuses: deciding what an answer means; that is each protocol's.
 

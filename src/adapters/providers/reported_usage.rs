@@ -42,8 +42,8 @@ impl ReportedUsage {
         self.reasoning = count(&reasoning).or(self.reasoning);
     }
 
-    /// Takes what a usage object of Anthropic's holds. Reports count from the start of the answer, and later ones may
-    /// leave out or set to nothing what an earlier one said: the largest counts.
+    /// Takes a usage object of Anthropic's. Reports count from the start of the answer, and later ones may leave out or
+    /// reset what an earlier one had: the largest counts.
     pub fn absorb_apart(&mut self, usage: &Value) {
         let count = |key: &str| usage.get(key).and_then(parse_count);
         self.uncached = self.uncached.max(count("input_tokens"));

@@ -18,10 +18,10 @@ pub(super) struct ProcessKeeper {
     _alive: PipeWriter,
 }
 
-/// Root's rights over the machine are no command's. Other users have none.
+/// Drops root's rights over the machine: no command may have them. Other users have none.
 ///
 /// # Errors
-/// They cannot be given up.
+/// They cannot be dropped.
 pub(super) fn drop_capabilities() -> io::Result<()> {
     let none = CapabilitySet::empty();
     Ok(set_capabilities(None, CapabilitySets { effective: none, permitted: none, inheritable: none })?)

@@ -33,7 +33,7 @@ pub(super) struct ProjectPathGuard {
 pub(super) struct HiddenPaths {
     /// Of this program.
     own_paths: Vec<PathBuf>,
-    /// What commands can reach; `None`: the user asks, whom no policy holds.
+    /// What commands can reach; `None`: the call is the user's own, which no policy restricts.
     sandbox: Option<Arc<CommandSandbox>>,
 }
 
@@ -287,7 +287,7 @@ impl ProjectPathGuard {
     }
 }
 
-/// Why the system said no, in words that name no path.
+/// The system's reason for a failure, in words that name no path.
 pub(super) fn error_reason(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::NotFound => "it does not exist".to_owned(),

@@ -1,4 +1,4 @@
-//! Past runs for the screen: lists, words, and runs that go on. Blocking: on a thread of its own.
+//! Past runs for the screen: lists, searches, and resuming. Blocking: on a thread of its own.
 
 use super::error_text::to_slash_commands;
 pub(super) use super::error_text::{store_error_text, with_hint};
@@ -132,7 +132,7 @@ pub(super) fn resume_run(elsewhere: &IsolatedRuns, run: &RunId, retry: bool) -> 
     })
 }
 
-/// What failed, or ran into a limit, goes on.
+/// Answers that retry a failed state and continue past a limit.
 fn retry_answers(handle: &RuntimeHandle, run: &RunId) -> Result<Vec<(CallId, UserAnswer)>, String> {
     let open = handle.open_pauses(run, None).map_err(|error| error.to_string())?;
     let again = |pause: &OpenPause| matches!(pause.reason, PauseReason::Error | PauseReason::Limit);

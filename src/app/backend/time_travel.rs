@@ -91,7 +91,7 @@ pub(super) fn plan_travel(
     }
 }
 
-/// What becomes of the files when a run goes back to a step.
+/// What happens to the files when a run is rewound to a step.
 fn rewound_files(wired: &WiredRuntime, run: &RunSummary, place: &RunStep) -> Result<String, String> {
     let Some(snapshot) = &place.files else {
         return Ok("No files were stored by then: they stay as they are.".to_owned());

@@ -28,7 +28,7 @@ pub(crate) fn is_recordings_path(path: &Path) -> bool {
     path.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.to_lowercase().ends_with(ENDS))
 }
 
-/// Writes what models were asked and answered in a run, as `run --record` would have; what is to be said of it, a line
+/// Writes the model calls of a run with their answers, as `run --record` would have; returns notes about it, a line
 /// each.
 ///
 /// # Errors

@@ -1,4 +1,4 @@
-//! What is said of runs that were exported and imported.
+//! Output about exported and imported runs.
 
 use super::columns::{bytes_text, count_text};
 use super::list::origin_text;

@@ -241,7 +241,7 @@ impl ComposerDraft {
         self.undo.merge_next_change();
     }
 
-    /// What brings back what is there now, when that has brought back what was there before.
+    /// The record that redoes a change after `held` has undone it.
     fn undo_record_against(&self, held: &UndoRecord) -> UndoRecord {
         let UndoRecord::Lines(ReplacedLines { first_line: from, line_count: over, lines_before: before }, _) =
             held

@@ -10,7 +10,7 @@ use crate::text::{display_width, fit_to_columns, format_dollars, format_thousand
 use synthdev_domain::ids::Timestamp;
 use synthdev_domain::journal::{OpenPause, PauseReason, RunStatus, RunSummary};
 
-/// `just now`, `5 min ago`, `3 h ago`, `2 days ago`. A clock that went back counts as no time.
+/// `just now`, `5 min ago`, `3 h ago`, `2 days ago`. A clock that was set back counts as no time.
 pub fn format_age(then: Timestamp, now: Timestamp) -> String {
     let seconds = now.0.saturating_sub(then.0).max(0) / 1_000;
     match seconds {
@@ -194,7 +194,7 @@ pub fn search_hits_text(lines: &[SearchHitLine], now: Timestamp) -> String {
     lines.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// The steps of a run, and how to go back to one.
+/// The steps of a run, and how to rewind to one.
 pub fn steps_text(steps: &RunStepList) -> String {
     if steps.steps.is_empty() {
         return "it has entered no state yet".to_owned();

@@ -47,7 +47,7 @@ pub struct TreeLine {
     /// What joins it to the one above.
     pub connector: String,
     pub text: String,
-    /// Something goes on there.
+    /// It is active.
     pub is_working: bool,
 }
 

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::backend::LookupPage;
 
-/// Where to go back to; without a step the steps are shown.
+/// The target of a rewind; without a step the steps are listed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RunStepArgument<'a> {
     pub run: Option<String>,

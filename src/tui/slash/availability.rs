@@ -13,7 +13,7 @@ pub struct SlashCommandContext {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum SlashCommandNeed {
-    /// Nothing else goes on.
+    /// No other activity.
     Quiet,
     Run,
     Screen,

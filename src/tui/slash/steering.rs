@@ -27,7 +27,7 @@ pub enum SteerAction {
         force: bool,
     },
     Pending(PendingTextAction),
-    /// Everything that waits for an answer, or what is said to one of them.
+    /// Everything that waits for an answer, or an action on one of them.
     Approvals(Option<(usize, ApprovalAction)>),
 }
 

@@ -107,7 +107,7 @@ pub enum TranscriptItem {
 }
 
 impl ToolItem {
-    /// It ended: how, and what it said.
+    /// The call has ended: its status and its output.
     pub fn finish_call(&mut self, ok: bool, summary: &str, content: &str, took_ms: u64) {
         self.status = if ok { ToolStatus::Done } else { ToolStatus::Failed };
         self.summary = one_line(summary);
@@ -194,7 +194,7 @@ impl TranscriptItem {
         Self::Block(TranscriptBlock::new(ItemTone::Bad, &format!("✗ {title}"), body))
     }
 
-    /// What it says, as it was said.
+    /// Its text, unformatted.
     pub fn text(&self) -> String {
         match self {
             Self::Block(block) => {

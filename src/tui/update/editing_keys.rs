@@ -14,7 +14,7 @@ pub const ELSEWHERE: u64 = 0;
 /// Larger texts come back folded, as if they had been pasted.
 const LARGEST: usize = 64_000;
 
-/// Keys that mean something else than the table says: a search goes on, or they are vi's.
+/// Keys that do not mean what the table says: a search is in progress, or they are vi's.
 pub fn handle_special_key(model: &mut UiModel, key: KeyEvent) -> bool {
     let taken = if model.composer.is_searching() {
         model.composer.search_key(key)

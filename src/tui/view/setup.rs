@@ -154,7 +154,7 @@ fn choice_text(setup: &SetupDialog, choice: &SetupChoice) -> (String, String) {
     }
 }
 
-/// What goes on, or went wrong.
+/// The activity in progress, or what went wrong.
 fn footer_lines(model: &UiModel, setup: &SetupDialog, columns: usize) -> Vec<(String, Style)> {
     let theme = model.theme;
     let (text, style) = match (&setup.waiting_for, &setup.problem, &setup.outcome) {

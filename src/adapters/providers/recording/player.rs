@@ -182,7 +182,7 @@ impl ModelPort for ModelCallPlayer {
     }
 }
 
-/// A call that is being answered; answered or given up, the next one may come.
+/// A call that is being answered; once it is answered or cancelled, the next one may start.
 struct PlaybackTurn<'a> {
     player: &'a ModelCallPlayer,
     call_index: usize,

@@ -66,7 +66,7 @@ struct RecordingWriter {
     /// Those of them that were made while it was recorded.
     own_calls: u64,
     write_error: Option<String>,
-    /// It has its place, or was given up.
+    /// It is in its place, or was abandoned.
     is_over: bool,
 }
 

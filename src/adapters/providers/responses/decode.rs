@@ -23,7 +23,7 @@ pub struct ResponsesDecoder {
     items: Vec<ResponsesItem>,
     opaque_blocks: Vec<OpaqueBlock>,
     refusal: String,
-    /// The last that the server said of itself: `completed`, `incomplete` …
+    /// The last status that the server reported: `completed`, `incomplete` …
     status: String,
     /// Why it is incomplete.
     reason: String,
@@ -278,8 +278,8 @@ fn joined_texts(parts: &Value, key: &str) -> String {
     parts.filter_map(|part| part.get(key)?.as_str()).collect::<Vec<_>>().join("\n\n")
 }
 
-/// A thought as it goes back: without its id, which the server would look up among what it keeps. One that came
-/// unsealed can only be looked up.
+/// A reasoning item for sending back: without its id, which the server would look up among its stored items. An item
+/// that came unsealed could only be looked up.
 fn opaque_reasoning_item(after: usize, item: &Value) -> Option<OpaqueBlock> {
     let content = item.get("encrypted_content").and_then(Value::as_str).filter(|text| !text.is_empty())?;
     let summary = item.get("summary").filter(|summary| summary.is_array()).cloned();

@@ -7,7 +7,7 @@ use crate::transcript::item::AgentReplyItem;
 use crate::transcript::layout_options::{INDENT, ItemLayoutOptions, layout_plain};
 use crate::transcript::markdown;
 
-/// Where a streamed reply goes on.
+/// The position from which the layout of a streamed reply continues.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ReplyLayoutTail {
     reasoning_tail: Option<ReasoningTail>,

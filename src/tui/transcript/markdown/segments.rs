@@ -10,7 +10,7 @@ const HARD: usize = 4_400;
 pub struct LineSegment<'a> {
     /// Without the newline.
     pub text: &'a str,
-    /// The line goes on with the next segment.
+    /// The line continues in the next segment.
     pub is_continued: bool,
     /// Where the next one begins; `None`: the text ends here, and what comes may still be added to this segment.
     pub next_start: Option<usize>,

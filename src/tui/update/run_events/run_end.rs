@@ -67,7 +67,7 @@ pub fn close_open(model: &mut UiModel, run: &RunId) {
     let asked = model.dialogs.len();
     model.dialogs.retain(|dialog| dialog.run_id() != Some(run));
     if stopped || model.dialogs.len() < asked {
-        // "stopping …" and "it waits" are over; what is said of another run is not
+        // "stopping …" and "it waits" are over; a hint about another run is not
         model.hint = None;
     }
 }
@@ -116,7 +116,7 @@ pub fn on_run_finished(
         }
     }
     if !chat && model.workflow.is_none() {
-        // another one that goes on comes in front
+        // another running one becomes the front run
         model.workflow = model.live_runs().last().map(|other| other.id.clone());
     }
     if stands {

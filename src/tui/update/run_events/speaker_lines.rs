@@ -5,7 +5,7 @@ use crate::model::UiModel;
 use crate::transcript::item::{ItemTone, TranscriptItem};
 use synthdev_domain::ids::RunId;
 
-/// Prepares the line that comes before what the run says next; gives how much was said before.
+/// Prepares the line before the next output of the run; returns how much was shown before.
 pub fn announce_run(model: &mut UiModel, run: &RunId) -> usize {
     let said = model.transcript.shown_count();
     // lines are named where they are printed: they come when they are finished
