@@ -192,7 +192,7 @@ mod tests {
                     assert_eq!(text, "who?");
                     words.iter().for_each(|word| answers.send((*word).to_owned()).unwrap());
                 }
-                // who no longer waits is not waited for
+                // the server does not wait for a client that no longer waits
                 let DriverRequest { answers, .. } = asked.next().await.unwrap();
                 answers.send("wait".to_owned()).unwrap();
                 answers.closed().await;

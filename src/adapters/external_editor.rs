@@ -1,4 +1,4 @@
-//! The person's own editor: gets a text in a file that only the user can read, and the terminal.
+//! Runs the user's own editor on a text in a file that only the user can read, and hands it the terminal.
 
 use std::fs;
 use std::io;
@@ -24,7 +24,7 @@ pub fn edit_text(command: &str, name: &str, text: &str, runtime: Option<&Path>) 
             }
         },
     );
-    // best effort: what the person wrote is in our hands by now
+    // best effort: the user's text is read already
     let _ = fs::remove_dir_all(&directory);
     done
 }
@@ -65,7 +65,7 @@ mod tests {
         assert_eq!(fs::read_dir(runtime.path()).unwrap().count(), 0, "nothing is left");
     }
 
-    /// The editor tells where its file is and who may see it.
+    /// The fake editor reports the path and the mode of its file.
     #[test]
     fn its_file_is_new_and_private() {
         let runtime = tempfile::tempdir().unwrap();

@@ -27,8 +27,8 @@ impl GitEntry {
     }
 }
 
-/// Whether every program reads the same lines in it: values that go on in the next line, and bytes that are no text, are
-/// read in different ways.
+/// Whether every program reads the same lines in it: programs differ in how they read continued lines and bytes that
+/// are no text.
 pub fn is_unambiguous(text: &str) -> bool {
     let goes_on = |line: &str| line.trim_end_matches(is_blank).ends_with('\\');
     !text.contains(['\0', char::REPLACEMENT_CHARACTER]) && !text.split('\n').any(goes_on)

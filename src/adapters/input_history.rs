@@ -87,7 +87,7 @@ impl InputHistoryFile {
             ensure_private_directory(directory)?;
         }
         let line = serde_json::to_string(&InputHistoryLine { text: text.to_owned() })?;
-        // held while the file is written: who makes it smaller puts another in its place
+        // held while the file is written: a process that shortens the file replaces it
         let gate = open_private(&self.file.with_extension("lock"))?;
         gate.lock()?;
         let mut file = open_private(&self.file)?;

@@ -56,7 +56,7 @@ impl DirectoryHandle {
         PathBuf::from(format!("/proc/self/fd/{}", self.handle.as_raw_fd()))
     }
 
-    /// Where it really is now; `None`: the system does not tell.
+    /// Where it really is now; `None`: the system does not say.
     pub fn real_path(&self) -> Option<PathBuf> {
         fs::read_link(self.by_handle()).ok()
     }
@@ -94,7 +94,7 @@ impl DirectoryHandle {
         Ok(Self { named: self.named.clone() })
     }
 
-    /// Where it really is now; `None`: the system does not tell.
+    /// Where it really is now; `None`: the system does not say.
     pub fn real_path(&self) -> Option<PathBuf> {
         None
     }
@@ -124,7 +124,7 @@ impl AnchoredPath {
         self.directory.stable_path().join(&self.name)
     }
 
-    /// Where the name really is now; `None`: the system does not tell.
+    /// Where the name really is now; `None`: the system does not say.
     pub fn real_path(&self) -> Option<PathBuf> {
         self.directory.real_path().map(|directory| directory.join(&self.name))
     }

@@ -1,10 +1,9 @@
-//! Models: the one `ModelPort` of the program, which sends each request to where its `choice` points.
+//! Models: the one `ModelPort` of the program, which sends each request to the server of its `choice`.
 //!
-//! `scripted` is answered from a file (`scripted.rs`); every other provider speaks the protocol of its choice at its
-//! base URL: chat completions (`openai.rs`), OpenAI's Responses (`responses.rs`) or Anthropic's messages
-//! (`anthropic.rs`). All share one way to a server (`transport.rs`), one reader of bodies (`reply_stream.rs`) and one list of
-//! errors (`errors.rs`).
-//! Refuses: retries (the runtime's), keys in any text.
+//! `scripted` is answered from a file (`scripted.rs`); every other provider uses the protocol of its choice at its base
+//! URL: chat completions (`openai.rs`), OpenAI's Responses (`responses.rs`) or Anthropic's messages (`anthropic.rs`).
+//! All share one HTTP transport (`transport.rs`), one reader of bodies (`reply_stream.rs`) and one list of errors
+//! (`errors.rs`). Refuses: retries (the runtime's), keys in any text.
 
 mod address;
 pub mod anthropic;
@@ -105,7 +104,7 @@ impl ModelProviders {
         self
     }
 
-    /// What tells how long ago a server kept silent.
+    /// The clock that measures how long ago a server did not respond.
     #[must_use]
     pub fn with_clock(mut self, clock: Arc<dyn ClockPort>) -> Self {
         self.windows = ServerWindows::with_clock(clock);
@@ -136,13 +135,13 @@ impl ModelProviders {
         answer.map_err(|error| api_keys::explain_missing_key(error, choice))
     }
 
-    /// The window of a model, without asking: what is set, else what its server has told. `None`: its server is to be
-    /// asked.
+    /// The window of a model, without a request: the setting, else what its server has reported. `None`: the server
+    /// should be asked.
     pub fn known_window(&self, choice: &ModelChoice) -> Option<Option<u64>> {
         self.windows.known_window(choice)
     }
 
-    /// The same; a server near by that has told nothing yet is asked.
+    /// The same, but asks a local server that has reported nothing yet.
     pub async fn window(&self, choice: &ModelChoice) -> Option<u64> {
         self.windows.load_window(&self.http, choice).await
     }

@@ -56,10 +56,10 @@ pub struct LinkedDirectory {
     pub common_directory: PathBuf,
 }
 
-/// Git's own directory where it does not lie in `root`: `root` is a linked worktree or a submodule.
+/// Git's own directory if it is not in `root`: `root` is a linked worktree or a submodule.
 ///
-/// A project's `.git` file may name any directory, and what is named here may be read and written. So the directory must be
-/// where git makes such ones, and name the project, too: a project's files cannot make it do that.
+/// A project's `.git` file may name any directory, and what is named here may be read and written. So the directory
+/// must be where git makes such ones, and name the project, too: a project's files cannot forge that.
 pub fn linked_directory(root: &Path) -> Option<LinkedDirectory> {
     let root = root.canonicalize().ok()?;
     let link = root.join(".git");

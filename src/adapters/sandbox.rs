@@ -130,7 +130,7 @@ impl CommandSandbox {
     /// submodule, worktree or directory of hooks is protected. `None`: there is no sandbox.
     ///
     /// # Errors
-    /// Nothing on this machine can hold the policy: what to tell.
+    /// Nothing on this machine can enforce the policy: the message for the user.
     pub fn prepare_current(&self) -> Result<Option<Arc<ReadySandbox>>, String> {
         if self.is_disabled() {
             return Ok(None);
@@ -141,7 +141,7 @@ impl CommandSandbox {
     /// The same, with what a command must not change held until it has ended.
     ///
     /// # Errors
-    /// Nothing on this machine can hold the policy: what to tell.
+    /// Nothing on this machine can enforce the policy: the message for the user.
     pub fn begin_command(&self) -> Result<Option<(Arc<ReadySandbox>, ProtectedCommand)>, String> {
         if self.is_disabled() {
             return Ok(None);
@@ -196,7 +196,7 @@ impl CommandSandbox {
         self.policy().access_with_layer(path, self.layer_places())
     }
 
-    /// The whole policy, for people.
+    /// The whole policy, for display.
     pub fn description_text(&self) -> String {
         self.policy().description_text(self.layer_places(), self.why_ports_are_closed())
     }

@@ -1,4 +1,4 @@
-//! The clock and the source of ids. The only place that asks the system for time or luck.
+//! The clock and the source of ids. The only place that asks the system for time or random numbers.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -19,17 +19,17 @@ impl ClockPort for SystemClock {
     }
 }
 
-/// Draws run ids such as `6s1c9rk2m4tz`: twelve characters that sort by start time.
+/// Generates run ids such as `6s1c9rk2m4tz`: twelve characters that sort by start time.
 ///
-/// Eight characters are the milliseconds since 2020 (good until 2054), four are luck, so ids of several
-/// processes do not meet. The letters are Crockford's: lower case without i, l, o and u, so nothing is
-/// mistaken when read aloud. The first five characters already tell runs apart that began half a minute
-/// apart, so a prefix is quick to type.
+/// Eight characters are the milliseconds since 2020 (good until 2054), four are random, so that ids of several
+/// processes do not collide. The letters are Crockford's: lower case without i, l, o and u, so nothing is mistaken when
+/// read aloud. The first five characters already differ for runs that began half a minute apart, so a prefix is quick
+/// to type.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SystemIds;
 
-/// The last id of this process as a number: the next one is larger even within a millisecond or when the
-/// clock goes back.
+/// The last id of this process as a number: the next one is larger even within a millisecond or when the clock is set
+/// back.
 static LAST: AtomicU64 = AtomicU64::new(0);
 
 const LETTERS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";

@@ -1,11 +1,11 @@
 //! Tools that run in the project.
 //!
-//! Owns: which tools there are, checking a call's arguments, running it, and the one shape of every answer.
-//! Refuses: deciding who may call what (the engine's business) and asking the user (the front-ends').
+//! Owns: which tools there are, checking a call's arguments, running it, and the one shape of every answer. Refuses:
+//! deciding which agent may call what (the engine's business) and asking the user (the front-ends').
 //!
-//! An answer's text is one line of JSON — `success`, `tool`, `time_ms`, `error` when there is one, then what
-//! the tool reports about itself — followed, where there is more, by plain text exactly as found: a file's lines
-//! are not escaped, so that a model can quote them back.
+//! An answer's text is one line of JSON — `success`, `tool`, `time_ms`, `error` when there is one, then what the tool
+//! reports about itself — followed, where there is more, by plain text exactly as found: a file's lines are not
+//! escaped, so that a model can quote them back.
 
 mod arguments;
 mod atomic_replace;

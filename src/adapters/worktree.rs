@@ -144,7 +144,7 @@ impl GitWorktrees {
         Ok(done)
     }
 
-    /// The project's part of what the worktree has; nothing of it is stored but in memory that `store` has.
+    /// The project's part of the worktree's files; new objects are stored in the memory of `store` only.
     fn worktree_part(
         &self,
         linked: &LinkedWorktree,

@@ -1,4 +1,4 @@
-//! What stands between a run and its models while they are recorded, or instead of them.
+//! The recorder between a run and its models, or the recording that replaces them.
 
 use std::sync::Arc;
 

@@ -105,7 +105,7 @@ struct TuiBackend {
     breakpoints: PendingBreakpoints,
     /// A model was set up in this session.
     setup_saved: Arc<AtomicBool>,
-    /// A notice has said that the input history cannot be written.
+    /// A notice has reported that the input history cannot be written.
     history_failure_reported: AtomicBool,
     /// The files as they were when they were read last.
     read_stamps: Mutex<Vec<FileStamp>>,

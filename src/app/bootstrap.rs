@@ -80,7 +80,7 @@ fn tool_settings(project: &Path, data: &Path, catalog: &ConfigCatalog) -> ToolSe
     }
 }
 
-/// A worktree lies among our own files; tools do not leave it.
+/// Hides our data directory from tools, unless the project is a worktree inside of it: tools do not leave a worktree.
 fn hidden_paths(project: &Path, data: &Path) -> Vec<PathBuf> {
     if project.starts_with(data) { Vec::new() } else { vec![data.to_owned()] }
 }
@@ -203,7 +203,7 @@ pub fn wire_beside(
     let providers = Arc::clone(&old.providers);
     let options = RuntimeOptions { project: place.project.display().to_string(), ..options };
     let tools = worktree_tools(place, data, catalog);
-    // one store for all runs of this process: it has one name, under which others find who drives them
+    // one store for all runs of this process: its name identifies the driver to other processes
     let store = Arc::clone(&old.ports.store);
     let ports = RuntimePorts { lock: None, models: providers.clone(), tools, store, ..ports };
     let handle = old.handle.with_replaced_ports(ports.clone(), options);

@@ -41,7 +41,7 @@ enum CheckSubject {
     Other(SourceFile, FileKind),
     /// A file that cannot be read as text: name and reason.
     Unreadable(String, String),
-    /// A file of a directory that is none of ours, as far as it can be told.
+    /// A file of a directory that, by its content and path, is not one of ours.
     Foreign,
 }
 
@@ -65,14 +65,14 @@ struct CheckOutcome {
 
 pub(super) fn run_check_command(world: &CliContext, args: &CheckArgs) -> Result<u8> {
     let (settings, _) = load_catalog(world, world.overrides.clone(), None)?;
-    // A workflow is right or wrong whatever models this machine has: missing ones are told apart.
+    // Whether a workflow is correct does not depend on the models of this machine: missing ones are reported apart.
     let (catalog, gathered) = super::run_command::load_quietly(world, world.scripted_overrides("check"))?;
     let mut subjects = check_subjects(&catalog, &args.paths)?;
     let costs = args.cost || matches!(args.paths.as_slice(), [one] if !one.is_dir());
     let mut checked = CheckOutcome::default();
     if args.paths.is_empty() {
         subjects.extend(gathered.tests.into_iter().map(CheckSubject::Test));
-        // what is configured and could not be read is not in use: that is an error here, and was told above
+        // a configured file that cannot be read is not in use: that is an error here, and was reported above
         subjects.extend(
             gathered.unreadable_files.into_iter().map(|(file, why)| CheckSubject::Unreadable(file, why)),
         );
@@ -140,7 +140,7 @@ impl CheckOutcome {
         }
     }
 
-    /// `brief`: what agents are told here; without it no costs are shown.
+    /// `brief`: the system context of agents here; without it no costs are shown.
     fn print_outcome(
         &self,
         catalog: &ConfigCatalog,
@@ -191,7 +191,7 @@ impl CheckOutcome {
     }
 }
 
-/// The models that stood in while checking cost nothing: that must not be taken for a price.
+/// The scripted models of `check` cost nothing: that must not be taken for a price.
 fn without_models(mut program: WorkflowProgram) -> WorkflowProgram {
     for workflow in &mut program.workflows {
         for agent in &mut Arc::make_mut(workflow).agents {

@@ -211,7 +211,7 @@ impl GatheredSources {
             }
         }
         for FileReadResult { name, text } in file_io::read_text_tree(&directory.join("workflows")) {
-            // a directory that cannot be read was told once already
+            // a directory that cannot be read was reported once already
             if text.is_err() && name.ends_with('.') {
                 continue;
             }
@@ -241,7 +241,7 @@ impl GatheredSources {
         }
     }
 
-    /// A file that cannot be read is told and hides nothing else.
+    /// Records a file that cannot be read; the other files are still loaded.
     fn read_text(&mut self, read: std::io::Result<Option<String>>, label: &str) -> Option<String> {
         read.unwrap_or_else(|error| {
             self.unreadable_files.push((label.to_owned(), error.to_string()));

@@ -62,7 +62,7 @@ pub(super) fn run_configure_command(world: CliContext, args: &ConfigureArgs) -> 
     Ok(exit::COMPLETED)
 }
 
-/// Asks each level that changes for a word; says what came of it.
+/// Sends a short request to each changed level and reports the result.
 fn try_levels(candidate: &ConfigCandidate, setups: &[LevelSetup]) -> Result<bool> {
     let runtime = build_runtime()?;
     let mut stdout = std::io::stdout().lock();

@@ -21,7 +21,7 @@ const WORKFLOW: &str = "coder_reviewer";
 const TASK: &str = "Make slug.sh turn any title into a file name: lower case, words joined by single dashes. \
                     sh test.sh must pass.";
 
-/// What is scripted and what is not: said before anything happens.
+/// What is scripted and what is real: shown before anything happens.
 const HONEST: [&str; 2] = [
     "Demo: the model's words are scripted. The workflow, the tools, the files and the git snapshot are real.",
     "For a real model set SYNTHDEV_API_KEY and SYNTHDEV_BASE_MODEL, or point SYNTHDEV_BASE_URL at a local server.",
@@ -74,7 +74,7 @@ fn run_headless(world: &CliContext, project: &Path) -> Result<u8> {
     let parameters = program.workflows.first().map(|root| root.inputs.clone()).unwrap_or_default();
     let values = inputs::from_text(&parameters, TASK)?;
     let wired = bootstrap::wire_runtime(&world.project, &world.dirs.data, &catalog, Some(demo_script()?));
-    // The person started the demo to see tools at work in a directory made for it: they are approved.
+    // The user started the demo to see tools at work in a directory made for it: they are approved.
     let spec = run_spec(&catalog, &world.project, program, values, true, false);
     let report = drive_spec(&wired, spec, HeadlessOutput { progress: true, ..HeadlessOutput::default() })?;
     write!(TerminalSafeWriter(&mut std::io::stdout().lock()), "{}", ending_text(&report, project))?;

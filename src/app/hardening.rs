@@ -10,7 +10,7 @@ use synthdev_cli::output::{print_stderr, safe_name};
 pub(super) fn close_data(data: &Path) {
     let closed = file_io::restrict_to_owner(data);
     if let Err(error) = closed
-        // a directory that cannot be written holds nothing of ours; inside of a sandbox it is like that
+        // a directory that cannot be written has nothing of ours to protect; inside of a sandbox it is read-only
         && error.kind() != std::io::ErrorKind::ReadOnlyFilesystem
     {
         print_stderr(format_args!(
@@ -21,10 +21,10 @@ pub(super) fn close_data(data: &Path) {
     }
 }
 
-/// Makes this process unreadable for others of the same user: without it, `cat /proc/$PPID/environ` in a command
-/// shows every key of our environment, and a debugger shows our memory. What any user may read stays readable:
-/// `/proc/PID/stat`, from which `runs list` tells living runs, and `/proc/PID/cmdline`. Commands themselves are not
-/// touched: starting a program resets the mark.
+/// Makes this process unreadable for other processes of the same user: without it, `cat /proc/$PPID/environ` in a
+/// command shows every key of our environment, and a debugger shows our memory. What any user may read stays readable:
+/// `/proc/PID/stat`, by which `runs list` recognises running processes, and `/proc/PID/cmdline`. Commands are not
+/// affected: starting a program resets the flag.
 #[cfg(target_os = "linux")]
 pub(super) fn forbid_process_inspection() {
     use rustix::process::{DumpableBehavior, set_dumpable_behavior};
@@ -36,9 +36,9 @@ pub(super) fn forbid_process_inspection() {
 #[cfg(not(target_os = "linux"))]
 pub(super) fn forbid_process_inspection() {}
 
-/// A limit on the size of files (`ulimit -f`) ends a program by a signal unless it listens for it. Once it listens,
-/// the write fails with "File too large" and is told as every failed write is. Programs that are started from here do not
-/// inherit it.
+/// A limit on the size of files (`ulimit -f`) ends a program by a signal unless it handles the signal. With a handler,
+/// the write fails with "File too large" and is reported like every failed write. Programs that are started from here
+/// do not inherit the handler.
 #[cfg(unix)]
 pub(super) fn outlive_file_limits() {
     use rustix::process::Signal;

@@ -154,7 +154,7 @@ pub(super) fn export_run(
     Ok(exit::COMPLETED)
 }
 
-/// Writes a run into a new file; what is to be said of it, a line each.
+/// Writes a run into a new file; returns notes about it, a line each.
 ///
 /// # Errors
 /// There is no such run, the file exists or cannot be written.

@@ -10,12 +10,12 @@ use synthdev_domain::workflow::WorkflowProgram;
 use synthdev_runtime::resume::ResumeRequest;
 use synthdev_settings::catalog::ConfigCatalog;
 
-/// Goes on under the approvals of this place, and asks the models of this place. `stored` is the definition that the
-/// run has now; one that was given with `going` stays. `windows` asks the servers of this place how much their models
-/// take.
+/// Prepares a run to continue under the approvals and with the models of this place. `stored` is the definition that
+/// the run has now; one that was given with `going` stays. `windows` asks the servers of this place for the windows of
+/// their models.
 ///
 /// # Errors
-/// No model is set here for a level that an agent of the run asks.
+/// No model is set here for a level that an agent of the run uses.
 pub(super) fn adapt_imported_run(
     catalog: &ConfigCatalog,
     summary: &RunSummary,

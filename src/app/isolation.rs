@@ -303,7 +303,7 @@ pub(super) fn ask_confirmation(question: &str) -> Result<bool> {
     Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
 }
 
-/// How the run's files stand now, for `runs show`.
+/// The present state of the run's files, for `runs show`.
 pub(super) fn run_files_status(world: &CliContext, wired: &WiredRuntime, run: &RunSummary) -> RunFilesStatus {
     let gone = |tree: &RunWorktree| tree.is_known() && !Path::new(&tree.path).is_dir();
     let foreign = run.origin.as_ref().is_some_and(RunOrigin::is_imported);

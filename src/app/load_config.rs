@@ -11,7 +11,7 @@ use synthdev_language::source::{NOT_TAKEN, SourceFile};
 use synthdev_settings::catalog::ConfigCatalog;
 use synthdev_settings::layers::read_layers::SettingOverrides;
 
-/// The configuration of this start; broken settings are told and end the program.
+/// The configuration of this start; broken settings are reported and end the program.
 pub(super) fn load_catalog(
     world: &CliContext,
     overrides: SettingOverrides,

@@ -85,7 +85,7 @@ impl Write for LogFile {
     }
 }
 
-/// For the owner's eyes: a log tells what was worked on. A file from an earlier version is closed to others as well.
+/// Readable by the owner only: a log shows what was worked on. Closes a file from an earlier version to others as well.
 fn open_log_file(path: &Path) -> io::Result<File> {
     let mut options = File::options();
     options.create(true).append(true);

@@ -1,4 +1,4 @@
-//! `models`: what can be had, from whom, at which price.
+//! `models`: the available models, their servers and their prices.
 
 use std::io::Write;
 

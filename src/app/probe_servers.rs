@@ -21,7 +21,7 @@ pub(super) enum ProbeScope {
     Nobody,
     /// Those that levels use.
     Used,
-    /// Everyone who can be asked.
+    /// Every server that can be asked.
     Usable,
 }
 

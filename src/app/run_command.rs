@@ -167,7 +167,7 @@ fn name_and_input(
     }
 }
 
-/// Nothing was started: a person, or the caller, has to give the input first.
+/// Nothing was started: the user, or the caller, has to give the input first.
 fn input_required(workflow: &str, missing: inputs::InputError) -> FinalReport {
     let mut error =
         RunError::new("input_required", missing.message, format!("`{}` has no value", missing.parameter));

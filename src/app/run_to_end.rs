@@ -22,7 +22,7 @@ pub(super) fn drive_spec(wired: &WiredRuntime, spec: RunSpec, show: HeadlessOutp
     follow_run(wired, show, async |handle| handle.start(spec).map_err(store_error))
 }
 
-/// Sets a run going on a runtime of its own and stays with it to its end, with Ctrl+C as cancel.
+/// Starts a run on a runtime of its own and follows it to its end, with Ctrl+C as cancel.
 pub(super) fn follow_run(
     wired: &WiredRuntime,
     show: HeadlessOutput,
@@ -107,7 +107,7 @@ pub(super) fn interrupt_receiver() -> headless::InterruptReceiver {
     from
 }
 
-/// Whether an undo would do anything. Where that cannot be told it is offered.
+/// Whether an undo would change anything. Undo is offered if that is unknown.
 fn files_changed(wired: &WiredRuntime, report: &FinalReport) -> bool {
     let store = &wired.ports.snapshots;
     let before = report.snapshot.as_ref().filter(|_| report.worktree.is_none());

@@ -15,7 +15,7 @@ use synthdev_cli::output::{TerminalSafeWriter, safe_name};
 use synthdev_cli::{exit, json_output};
 use synthdev_ports::clock::ClockPort;
 
-/// Lines of what was lost that people are shown; JSON has all.
+/// Lines about losses that are shown; JSON has all.
 const SHOWN: usize = 20;
 
 pub(super) fn run_salvage_command(world: &CliContext, replace: bool, json: bool) -> Result<u8> {
@@ -85,7 +85,7 @@ fn list_losses(saved: &SalvageReport, out: &mut impl Write) -> Result<()> {
     Ok(())
 }
 
-/// What was cut off before had told already what was lost.
+/// A report without losses: the salvage that was cut off has reported them already.
 fn report_salvage(history: &Path, away: &Path, json: bool) -> Result<u8> {
     let mut out = std::io::stdout().lock();
     if json {

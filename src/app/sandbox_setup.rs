@@ -1,4 +1,4 @@
-//! The sandbox of a project: what this start knows of the places that its policy speaks of, and how the policy is shown.
+//! The sandbox of a project: the paths of this start that its policy refers to, and how the policy is shown.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

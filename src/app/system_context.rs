@@ -1,4 +1,4 @@
-//! What is true where and when a run starts, for what its agents are told beside their roles.
+//! Facts about where and when a run starts, for the system context of its agents.
 
 use std::path::Path;
 

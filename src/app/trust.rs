@@ -77,7 +77,7 @@ impl ProjectFiles {
         self.links.extend(link);
     }
 
-    /// The project brings nothing of its own.
+    /// The project has no definitions or settings.
     pub(super) fn is_empty(&self) -> bool {
         self.all_texts().is_empty()
     }

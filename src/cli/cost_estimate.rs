@@ -1,4 +1,4 @@
-//! The cost envelope as people read it: what a run can cost at most, then state by state.
+//! The cost estimate as text: what a run can cost at most, then state by state.
 
 use std::io::{self, Write};
 
@@ -57,7 +57,7 @@ fn write_table(envelope: &CostEstimate, out: &mut dyn Write) -> io::Result<()> {
         let mut line = String::from(" ");
         for (at, (cell, width)) in row.iter().zip(widths).enumerate() {
             let blanks = " ".repeat(width - cell.chars().count());
-            // names stand on the left, numbers on the right
+            // names are aligned left, numbers right
             line.push_str(&if at < 2 { format!(" {cell}{blanks} ") } else { format!(" {blanks}{cell} ") });
         }
         writeln!(out, "{}", line.trim_end())?;

@@ -65,7 +65,7 @@ pub fn report_text(report: &DoctorReport) -> String {
             DoctorStatus::Warning => "!",
             DoctorStatus::Problem => "✗",
         };
-        // what is told of a file may have several lines
+        // a finding about a file may have several lines
         let told = terminal_safe(&line.text).replace('\n', "\n    ");
         text.push_str(&format!("  {mark} {told}\n"));
         if let Some(fix) = &line.fix {

@@ -59,7 +59,7 @@ pub fn event_line(event: &RunEvent) -> Option<String> {
     })
 }
 
-/// `stands still before every state, at state review`
+/// `breakpoints: before every state, state review`
 fn breakpoints_text(step: bool, points: &[Breakpoint]) -> String {
     let every = step.then(|| "before every state".to_owned());
     let at: Vec<String> = every.into_iter().chain(points.iter().map(Breakpoint::to_string)).collect();

@@ -7,7 +7,7 @@ pub const COMPLETED: u8 = 0;
 pub const FAILED: u8 = 1;
 /// Wrong arguments, broken settings or workflows.
 pub const USAGE: u8 = 2;
-/// Paused, or a person's input is required.
+/// Paused, or the user's input is required.
 pub const PAUSED: u8 = 3;
 pub const LIMIT: u8 = 4;
 /// A tool needed approval and got none.

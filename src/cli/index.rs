@@ -1,4 +1,4 @@
-//! What `index` tells: scripts get one object.
+//! The JSON object that `index` prints for scripts.
 
 use serde::Serialize;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! One request to a model with its answer, for people and as data.
+//! One request to a model with its answer, as text and as data.
 
 use std::fmt::Write as _;
 

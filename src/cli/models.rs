@@ -1,4 +1,5 @@
-//! `models` as text and as data: each server with what it has, what the catalogue knows of it, and who uses it.
+//! `models` as text and as data: each server with its models, what the catalogue knows of them, and which levels use
+//! it.
 
 use std::collections::BTreeSet;
 
@@ -131,7 +132,7 @@ fn configuration_hint(server: &ConfiguredServer) -> String {
     }
 }
 
-/// For people. `named`: one provider was asked for, and everything is shown.
+/// For display. `named`: one provider was asked for, and everything is shown.
 pub fn report_text(report: &ModelsReport, named: bool) -> String {
     let (mut text, mut keyless, mut absent) = (String::new(), Vec::new(), Vec::new());
     for offer in &report.providers {

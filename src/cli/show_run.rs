@@ -13,7 +13,7 @@ use synthdev_domain::journal::{RunOriginKind, RunStatus, RunSummary};
 use synthdev_domain::workflow::plain_text;
 use synthdev_runtime::history::RunRecord;
 
-/// How the files of a run stand now.
+/// The present state of a run's files.
 pub struct RunFilesStatus {
     pub worktree_gone: bool,
     /// There is something to undo it to.
@@ -133,7 +133,7 @@ fn write_heading(run: &RunSummary, ground: &RunFilesStatus, out: &mut dyn Write)
     Ok(())
 }
 
-/// What it waits for, and how it goes on.
+/// What the run waits for, and the commands that continue it.
 fn write_next_commands(run: &RunSummary, out: &mut dyn Write) -> io::Result<()> {
     let pauses = &run.progress.pauses;
     if !pauses.is_empty() {

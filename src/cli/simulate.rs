@@ -1,7 +1,7 @@
-//! `simulate` and `test`: what a scripted run did, judged by what was expected of it, and told.
+//! `simulate` and `test`: compares the events of a scripted run with the expectations, and reports the result.
 //!
-//! `facts` folds events into what can be asserted, `judge` compares, `diff` shows differences. Refuses to run
-//! anything: it reads the events of a run that is over.
+//! `run_facts` folds events into what can be asserted, `expectations` compares, `diff` shows differences. Refuses to
+//! run anything: it reads the events of a finished run.
 
 pub mod diff;
 pub mod expectations;

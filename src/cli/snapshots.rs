@@ -106,8 +106,8 @@ pub fn conflict_lines(conflicts: &[MergeConflict]) -> String {
     text
 }
 
-/// A line each; of many files the first, how many more, and what becomes of all. `made` and `gone` tell which changes
-/// create and delete.
+/// A line each; of many files only the first, with the number of the others and the totals. `made` and `gone` are the
+/// changes that create and delete.
 fn change_lines(
     changes: &[ChangedFile],
     line: impl Fn(&ChangedFile) -> String,
@@ -129,7 +129,7 @@ pub fn unrestored_text(found: &UnrestoredChanges) -> String {
     found.notes().join("\n")
 }
 
-/// What to add where the files are said to be as they were.
+/// Added to the message that the files are restored.
 pub fn unrestored_suffix(found: &UnrestoredChanges) -> &'static str {
     if found.is_empty() { "" } else { ", but for what is noted" }
 }

@@ -1,4 +1,4 @@
-//! `runs steps`, `fork`, `rewind`, `replay`: what is said about going back.
+//! Output of `runs steps`, `fork`, `rewind` and `replay`.
 
 mod replay_verdict;
 
@@ -21,13 +21,13 @@ pub struct ForkReport<'a> {
     pub forked_from: &'a RunId,
     pub step: &'a RunStep,
     pub restored: Option<&'a SnapshotRestoreResult>,
-    /// What the person should know.
+    /// Notes for the user.
     pub notes: &'a [String],
     /// Where `resume` has to be started, if that is not here.
     pub other_project: Option<&'a str>,
 }
 
-/// Every step with where the run stands.
+/// Every step, with a mark for the run's position.
 ///
 /// # Errors
 /// stdout cannot be written.
@@ -74,7 +74,7 @@ fn step_json(run: &RunSummary, steps: &[RunStep], step: &RunStep) -> Value {
     row
 }
 
-/// Where the run stands: `next` before the step, else how it stands in it.
+/// The run's position: `next` before the step, else its status in it.
 fn position_mark(run: &RunSummary, steps: &[RunStep], step: &RunStep) -> Option<&'static str> {
     if step.visit == 0 {
         return Some(if run.progress.status == RunStatus::Cancelled { "cancelled" } else { "next" });

@@ -11,8 +11,7 @@ use super::sandbox::RoleNetwork;
 use super::system_context::SystemContextExclusions;
 use super::tool::{ParsingTool, ToolSpec};
 
-/// Everything the engine needs to let an agent speak. Decided once while loading; two agents of one role
-/// differ by `id`.
+/// Everything the engine needs to run an agent. Resolved once while loading; two agents of one role differ by `id`.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct AgentSpec {
     pub id: String,
@@ -26,7 +25,7 @@ pub struct AgentSpec {
     /// Exactly the tools this agent may call; anything else is refused at execution too.
     pub tools: Vec<ToolSpec>,
     pub parsing_tools: Vec<ParsingTool>,
-    /// Model rounds with tools per visit before asking to go on.
+    /// Model rounds with tools per visit before the user is asked to continue.
     pub max_tool_rounds: u32,
     #[serde(default)]
     pub tool_loop: ToolLoop,
@@ -38,9 +37,9 @@ pub struct AgentSpec {
     /// What its calls may use in one run, wherever it is asked.
     #[serde(default, skip_serializing_if = "Budget::is_unbounded")]
     pub budget: Budget,
-    /// Said to it after every round of tools.
+    /// Sent to the agent after every round of tools.
     pub reminder: Option<String>,
-    /// What of the run's brief it is not told.
+    /// Parts of the run's system context that this agent does not get.
     #[serde(default, skip_serializing_if = "SystemContextExclusions::is_empty")]
     pub without: SystemContextExclusions,
     /// Whether its commands reach the network; absent: as the settings say.
@@ -66,17 +65,17 @@ pub enum ToolLoop {
     /// Model and tools take turns until the model has answered.
     #[default]
     Auto,
-    /// One answer per visit, its calls executed: the workflow decides whether it goes on.
+    /// One answer per visit, with its calls executed: the workflow decides whether the agent continues.
     Step,
 }
 
-/// Who sees what a state's `input` says.
+/// Which agents see the `input` of a state.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum InputVisibility {
-    /// An entry of the conversation, said by the workflow.
+    /// A message of the conversation, from the workflow.
     Shared,
-    /// The last word of the agent's own view; never stored in the conversation.
+    /// The last message of the agent's own prompt; never stored in the conversation.
     Private,
 }
 

@@ -1,4 +1,4 @@
-//! Who may do what without being asked.
+//! Approval rules: which tools may run without a question.
 
 use std::collections::BTreeMap;
 

@@ -1,13 +1,13 @@
-//! One shell command that a model writes for a person: what it is asked, and what is taken of its answer. The answer is
-//! data: nothing is run here, and what is no single line of plain characters is refused.
+//! A shell command that a model writes for the user: the request, and the checks of the reply. The reply is data:
+//! nothing runs here, and a reply that is not a single line of plain characters is refused.
 
 use super::message::{ChatMessage, ChatRole};
 use super::model::{FinishReason, ModelChoice, ModelReply, ModelRequest, ToolChoice};
 use super::terminal_safe;
 
-/// Who asks, in the ledger.
+/// The caller's name in the ledger.
 pub const ASKER: &str = "/cmd";
-/// Longer ones are none that a person reads before running them.
+/// Longer commands are refused: the user would not read them before running them.
 const LONGEST: usize = 2_000;
 /// Tokens: a command is short, but some models think first.
 const ANSWER: u64 = 4_096;
@@ -19,7 +19,7 @@ with that command in one code block, in one line, and nothing else: no explanati
 Prefer commands that only read, unless something else is wanted. If no command can do it, answer with an empty code \
 block.";
 
-/// What the model is asked. `system`: the person's, such as `linux (x86_64)`.
+/// `system` is the user's platform, such as `linux (x86_64)`.
 pub fn suggestion_request(mut choice: ModelChoice, system: &str, wanted: &str) -> ModelRequest {
     let answer = choice.answer_tokens().min(ANSWER);
     choice.parameters.max_output_tokens = Some(answer);
@@ -50,7 +50,7 @@ pub fn parse_command(reply: &ModelReply) -> Result<String, String> {
                 "a filter of the server ended the answer: say in other words what it shall do".to_owned()
             );
         }
-        // what stands in a whole block was said before that
+        // a closed block is complete even if the reply was cut off after it
         FinishReason::Length | FinishReason::ToolCalls | FinishReason::Other
             if block.as_ref().is_none_or(|(_, closed)| !closed) =>
         {
@@ -104,7 +104,7 @@ fn in_block(text: &str) -> Option<(Vec<&str>, bool)> {
     Some((block, false))
 }
 
-/// Without blank lines and remarks; lines that go on are one.
+/// Drops blank lines and comments, and joins continued lines.
 fn join_continued_lines(block: &[&str]) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     let mut goes_on = false;
@@ -152,7 +152,7 @@ fn is_sentence(line: &str) -> bool {
     !rest.is_empty() && (opens.contains(&first) || ends)
 }
 
-/// Letters only, but for what stands behind them.
+/// Letters only; punctuation may follow.
 fn is_word(word: &str) -> bool {
     let letters = word.trim_end_matches(['.', ',', '!', '?', ':']);
     !letters.is_empty() && letters.chars().all(|letter| letter.is_alphabetic() || letter == '\'')

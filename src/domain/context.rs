@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::message::{ChatRole, OpaqueBlock, ToolCall};
 use super::model::ModelChoice;
 
-/// Where an agent sits in its context: `assistant` answers, `user` plays the person (the seed's `role`).
+/// Where an agent sits in its context: `assistant` answers, `user` takes the user's part (the seed's `role`).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ConversationSide {
@@ -32,7 +32,7 @@ impl ConversationSide {
     }
 }
 
-/// Who wrote an entry.
+/// The author of an entry.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MessageAuthor {
@@ -40,7 +40,7 @@ pub enum MessageAuthor {
     Start,
     /// The workflow itself: an input sent by a state.
     Workflow,
-    /// The person at the terminal.
+    /// The user at the terminal.
     Human,
     /// An agent, by id.
     Agent(String),
@@ -75,7 +75,7 @@ pub struct ContextEntry {
     /// Cut off by a cancel.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub interrupted: bool,
-    /// The agent that this was said to: never that agent's own word, whatever its seat.
+    /// The agent that this was sent to: never that agent's own message, whatever its seat.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<String>,
 }

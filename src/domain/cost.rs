@@ -73,11 +73,11 @@ impl TokenPrice {
     }
 }
 
-/// What one attempt at a model call used, whether an answer came of it or not.
+/// What one attempt at a model call used, whether it gave an answer or not.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct AttemptUsage {
     pub usage: TokenUsage,
-    /// At least a part of it was reckoned from the length of texts: the server has not told.
+    /// At least a part of it is estimated from text lengths, because the server did not report it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub estimated: bool,
     /// The model that the server says has answered.
@@ -88,7 +88,7 @@ pub struct AttemptUsage {
     pub price: Option<TokenPrice>,
 }
 
-/// One line of the ledger: what one model call used, for whom.
+/// One line of the ledger: the usage of one model call, with its agent.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct CostEntry {
     pub agent: String,
@@ -104,7 +104,7 @@ pub struct CostEntry {
     /// When the answer came; 0 in runs of before it was noted.
     #[serde(default)]
     pub at: Timestamp,
-    /// A part of `usage` was reckoned from the length of texts: the server has not told.
+    /// A part of `usage` is estimated from text lengths, because the server did not report it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub estimated: bool,
 }

@@ -93,7 +93,7 @@ impl fmt::Display for CallId {
 pub struct Timestamp(pub i64);
 
 impl Timestamp {
-    /// For people, in UTC to the second: `2026-01-31 12:00:00`. What is no time is shown as its number.
+    /// For display, in UTC to the second: `2026-01-31 12:00:00`. A value that is no time is shown as its number.
     pub fn format_utc(self) -> String {
         jiff::Timestamp::from_millisecond(self.0)
             .map_or_else(|_| self.0.to_string(), |time| time.strftime("%Y-%m-%d %H:%M:%S").to_string())

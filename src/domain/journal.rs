@@ -174,7 +174,7 @@ pub struct RunHeader {
     /// Canonical path of the project.
     pub project: String,
     pub started: Timestamp,
-    /// Process that drives the run, to tell running from interrupted.
+    /// Process that drives the run, to distinguish running from interrupted.
     pub pid: u32,
     /// The run that it came from.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -22,7 +22,7 @@ pub struct WorkflowLimits {
     pub declared: DeclaredLimits,
 }
 
-/// Which limits stand in the file.
+/// Which limits the file sets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct DeclaredLimits {
@@ -72,7 +72,8 @@ pub struct Budget {
     pub tokens: BudgetCap<u64>,
     /// US dollars. A call without a known price counts as nothing and is warned about once.
     pub cost_usd: BudgetCap<f64>,
-    /// Milliseconds since the run or the visit began, or the agent was first asked, waiting for people included.
+    /// Milliseconds since the start of the run or the visit, or since the agent's first call; waiting for the user
+    /// counts.
     pub duration_ms: BudgetCap<u64>,
 }
 

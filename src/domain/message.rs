@@ -43,7 +43,7 @@ pub struct ToolCall {
 /// back, unchanged, as long as the calls beside it are in the conversation.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct OpaqueBlock {
-    /// How many readable parts stand before it: the text, then each call.
+    /// How many readable parts come before it: the text, then each call.
     #[serde(default)]
     pub after: usize,
     /// As the provider sent it.
@@ -51,7 +51,7 @@ pub struct OpaqueBlock {
 }
 
 impl OpaqueBlock {
-    /// Whether it goes back to servers of this protocol.
+    /// Whether it is sent back to servers of this protocol.
     pub fn is_for(&self, protocol: ModelProtocol) -> bool {
         self.block["type"].as_str().is_some_and(|kind| protocol.opaque_block_types().contains(&kind))
     }

@@ -21,7 +21,7 @@ pub use token_estimate::LEAST_ANSWER;
 /// for their models, and this is taken by most.
 const UNKNOWN_ANSWER: u64 = 8_192;
 
-/// Which model speaks, decided once while loading, with where that was decided.
+/// The model of an agent, resolved once while loading, with the setting that chose it.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct ModelChoice {
     /// base, smart or fast.
@@ -29,7 +29,7 @@ pub struct ModelChoice {
     /// A provider's name in the catalogue, or `scripted`.
     pub provider: String,
     pub base_url: String,
-    /// How that server is spoken to; runs of before there were several are chat completions.
+    /// The API of that server. Older runs have no such field: they used chat completions only.
     #[serde(default, skip_serializing_if = "ModelProtocol::is_chat")]
     pub protocol: ModelProtocol,
     pub model: String,
@@ -47,7 +47,7 @@ pub struct ModelChoice {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub uncapped: bool,
     pub price: Option<TokenPrice>,
-    /// For people: `level smart: SYNTHDEV_SMART_MODEL (environment)`.
+    /// For display: `level smart: SYNTHDEV_SMART_MODEL (environment)`.
     pub provenance: String,
     /// Asked instead while its server stays down, in this order; they have none of their own.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -73,7 +73,7 @@ impl ModelChoice {
         if self.is_substituted_by(used.model.as_deref()) { used.price } else { self.price.or(used.price) }
     }
 
-    /// The next one takes its place; it stands last in the row then. `false`: there is none.
+    /// Replaces this choice by the next fallback and moves it to the end of the list. `false`: there is no fallback.
     pub fn switch_to_fallback(&mut self) -> bool {
         if self.fallback.is_empty() {
             return false;
@@ -85,14 +85,13 @@ impl ModelChoice {
         true
     }
 
-    /// The longest answer that is waited and paid for: as set, else what the model can give up to 32,000 tokens
-    ///.
+    /// The longest answer that a run waits and pays for: as set, else what the model can give up to 32,000 tokens.
     pub fn answer_tokens(&self) -> u64 {
         let usual = || self.max_output.unwrap_or(ANSWER_TOKENS).min(ANSWER_TOKENS);
         self.parameters.max_output_tokens.unwrap_or_else(usual)
     }
 
-    /// Whether a model is known to answer at greater length than [`Self::answer_tokens`] unless its server is told.
+    /// Whether the model can answer at greater length than [`Self::answer_tokens`] unless the request limits it.
     pub fn may_exceed_default_answer(&self) -> bool {
         self.parameters.max_output_tokens.is_none()
             && self.max_output.is_some_and(|most| most > ANSWER_TOKENS)
@@ -164,7 +163,7 @@ pub struct ModelReply {
     pub reasoning: String,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tool_calls: Vec<ToolCall>,
-    /// What goes back with these calls, unread.
+    /// Opaque blocks that are sent back with these calls.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sealed: Vec<OpaqueBlock>,
     pub usage: TokenUsage,
@@ -231,10 +230,10 @@ pub enum ModelError {
     /// The model says the same again and again.
     #[error("{detail}")]
     Repetition { detail: String },
-    /// The client that makes the call for us told an error. `transient`: it may be gone a little later.
+    /// The client that makes the call for us reported an error. `transient`: a later attempt may succeed.
     #[error("{detail}")]
     Delegated { transient: bool, detail: String },
-    /// The client, or a sub-agent, answered again and again, and nothing of it fits what was asked for.
+    /// The client, or a sub-agent, answered several times, and no answer had the requested form.
     #[error("{detail}")]
     Unfit { detail: String },
     /// The scripted model was asked something its script does not hold.

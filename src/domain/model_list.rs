@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-/// One model as its server lists it. Most servers tell a name and nothing else.
+/// One model as its server lists it. Most servers report a name and nothing else.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct ListedModel {
     pub name: String,

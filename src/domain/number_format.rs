@@ -1,4 +1,4 @@
-//! Numbers as people read them, the same on the screen and on the command line.
+//! Numbers for display, the same on the screen and on the command line.
 
 /// `1234567` → `1,234,567`.
 pub fn format_thousands(number: u64) -> String {

@@ -1,4 +1,4 @@
-//! Who works in a project, and in what way: what a second run is told.
+//! Which run holds a project's files, and whether a second run may work beside it.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::ids::{RunId, Timestamp};
 
-/// What a holder does with a project's files, and beside whom it may.
+/// What a holder does with a project's files, and which other holders it allows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LockMode {
@@ -15,7 +15,7 @@ pub enum LockMode {
     Run,
     /// A run that works beside other runs knowingly (`--share`).
     Share,
-    /// Files are brought back or merged: no run works meanwhile, sharing or not.
+    /// Files are restored or merged: no run works meanwhile, sharing or not.
     Files,
 }
 
@@ -29,10 +29,10 @@ impl LockMode {
     }
 }
 
-/// Who holds a project's lock.
+/// The holder of a project's lock.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct LockHolder {
-    /// Empty where files are brought back for no run.
+    /// Empty if files are restored for no run.
     pub run: RunId,
     pub workflow: String,
     /// The process that drives it.

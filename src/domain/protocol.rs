@@ -1,4 +1,4 @@
-//! How a model's server is spoken to.
+//! The API protocol of a model server.
 
 use serde::{Deserialize, Serialize};
 
@@ -50,7 +50,7 @@ impl ModelProtocol {
         }
     }
 
-    /// The types of opaque blocks that go back to its servers; those of other protocols are left out.
+    /// The types of opaque blocks that are sent back to its servers; those of other protocols are left out.
     pub fn opaque_block_types(self) -> &'static [&'static str] {
         match self {
             Self::Chat => &[],

@@ -12,7 +12,7 @@ use super::command_preview::command_preview;
 use super::terminal_safe;
 use super::tool::{ASKED_BY, ToolPreview};
 
-/// Stands at the left of every row that others wrote.
+/// Marks every row that others wrote, at its left.
 pub const MARK: &str = "┃ ";
 /// Columns of a row where the width of the screen is not known.
 pub const COLUMNS: usize = 76;
@@ -20,10 +20,10 @@ pub const COLUMNS: usize = 76;
 /// So many blank lines in a row, and so many spaces, are counted instead of shown.
 const BLANK_LINES: usize = 3;
 const SPACES: usize = 80;
-/// A path or a directory up to this width stands in a line of ours.
+/// A path or a directory up to this width is shown inside a sentence.
 const SHORT: usize = 40;
 
-/// A line of a question, by who wrote it. Nothing invisible is in it, and no newline.
+/// A line of a question, by its author. It has no invisible characters and no newline.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum QuestionLine {
     /// Ours.
@@ -128,7 +128,7 @@ fn reached_ports(ports: &BTreeSet<u16>) -> Option<String> {
     (!ports.is_empty()).then(|| format!("it reaches {what} {} of this machine", named.join(", ")))
 }
 
-/// The same where there is no dialog: who asks, then the rows.
+/// The same without a dialog: the caller, then the rows.
 pub fn approval_message(agent: &str, tool: &str, arguments: &Value) -> String {
     let who = match agent {
         ASKED_BY => "the workflow".to_owned(),
@@ -149,7 +149,7 @@ pub fn uncertain_message(tool: &str, arguments: &Value, reason: &str) -> String 
     plain_rows(&lines, COLUMNS).join("\n")
 }
 
-/// Arguments, one after the other; those of several lines stand below their name, set in.
+/// Arguments, one after the other; values of several lines are below their name, indented.
 pub fn argument_lines(arguments: &Value) -> Vec<QuestionLine> {
     let Value::Object(map) = arguments else { return quoted_lines(&arguments.to_string()) };
     let mut lines = Vec::new();

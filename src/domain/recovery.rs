@@ -12,7 +12,7 @@ use super::run_error::error_pattern_matches;
 pub struct RecoveryPolicy {
     pub retry: Vec<RetryRule>,
     pub catch: Vec<CatchRule>,
-    /// Becomes the result of the state, which then goes on to its transitions.
+    /// Becomes the result of the state, which then continues with its transitions.
     pub fallback: Option<Value>,
     /// `None`: as the workflow says.
     pub on_error: Option<OnError>,
@@ -60,7 +60,7 @@ pub enum OnError {
     /// Interactive runs ask, others fail.
     #[default]
     Fail,
-    /// Tell it and go on to the transitions, with no last answer.
+    /// Report it and continue with the transitions, with no last answer.
     Continue,
     Go(StateIx),
 }

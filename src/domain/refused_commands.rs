@@ -1,9 +1,9 @@
-//! Command lines that no policy, approval or `--yes` lifts, because no user means them, and what is told of a line
-//! before it runs. Decided on the parsed line, never on its text.
+//! Command lines that no policy, approval or `--yes` allows, because no user means them, and warnings that are shown
+//! before a line runs. Decides on the parsed line, never on its text.
 //!
-//! Owns: looking through quotes, wrappers, nested shells, functions, variables set on the line and `cd`.
-//! Refuses to guess: a part that is known only when the line runs, or that does not parse, is no reason to refuse. The
-//! sandbox is the cage; this is the seat belt, and it is pure: nothing is looked up on the disk.
+//! Owns: looking through quotes, wrappers, nested shells, functions, variables set on the line and `cd`. Refuses to
+//! guess: a part that is known only when the line runs, or that does not parse, is no reason to refuse. The sandbox is
+//! the real protection; this check only catches mistakes early, and it is pure: it reads nothing from disk.
 
 mod command_line_walker;
 mod fork_bombs;
@@ -28,13 +28,13 @@ use risks::CommandFindings;
 /// A longer line is not read.
 const LONGEST: usize = 128 * 1024;
 
-/// Why this command is never run; what a model is told.
+/// Why this command is never run. The model gets this text as the tool's result.
 pub fn refusal_reason(command: &RefusedCommandInput<'_>) -> Option<String> {
     let what = analyze_command(command).refusal?;
     Some(format!("[sandbox] refused: {what}. No setting allows this; the user can run it with /cmd"))
 }
 
-/// What to tell the user who is asked, if the command can destroy more than a snapshot brings back.
+/// A warning for the approval prompt, if the command can destroy more than a snapshot brings back.
 pub fn risk_warning(command: CommandText<'_>) -> Option<String> {
     // what a command risks does not depend on where it is
     let place = std::path::Path::new("/project");

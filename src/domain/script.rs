@@ -192,7 +192,7 @@ pub struct ScopePatch {
     /// New whole message lists of the contexts that were changed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub contexts: Vec<(String, Vec<ScriptMessage>)>,
-    /// How many of `said` the script read: these are removed from the queue.
+    /// How many queued messages (`said`) the script read: these are removed from the queue.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub heard: usize,
 }

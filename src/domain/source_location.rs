@@ -1,10 +1,10 @@
-//! Where in which file something stands.
+//! A position in a source file.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// A position a person can jump to. Lines and columns count from 1, columns in characters.
+/// A position that an editor can jump to. Lines and columns count from 1, columns in characters.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct SourceLocation {
     /// As shown to the user: relative to the project where possible, `built-in:NAME` for shipped files.

@@ -1,9 +1,9 @@
-//! What agents are told beside their roles: where they work, and how this project wants work to be done. Fixed when a
-//! run starts and stored with it, so that later requests begin as earlier ones did.
+//! What agents get beside their roles: where they work, and how this project wants work to be done. Fixed when a run
+//! starts and stored with it, so that later requests begin as earlier ones did.
 
 use serde::{Deserialize, Serialize};
 
-/// Stands behind the prompt of every agent that does not leave it out.
+/// Follows the prompt of every agent that does not leave it out.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct SystemContext {
     /// The environment block as it was rendered; empty for none.
@@ -14,7 +14,7 @@ pub struct SystemContext {
     pub guidance: String,
 }
 
-/// What a role is not told.
+/// The parts that a role does not get.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct SystemContextExclusions {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -28,7 +28,7 @@ impl SystemContext {
         self.environment.is_empty() && self.guidance.is_empty()
     }
 
-    /// The parts for an agent, in the order in which they are told: what changes least comes first.
+    /// The parts for an agent, in prompt order: what changes least comes first, so that providers can cache it.
     pub fn included_parts(&self, without: SystemContextExclusions) -> impl Iterator<Item = &str> {
         let guidance = (!without.guidance).then_some(self.guidance.as_str());
         let environment = (!without.environment).then_some(self.environment.as_str());
@@ -37,13 +37,13 @@ impl SystemContext {
 }
 
 impl SystemContextExclusions {
-    /// Everything is told.
+    /// Nothing is excluded.
     pub fn is_empty(&self) -> bool {
         !self.environment && !self.guidance
     }
 }
 
-/// The file that tells agents how to work in a project.
+/// The file that says how agents work in a project.
 pub const GUIDANCE: &str = "AGENTS.md";
 
 /// Whether a path names such a file, in whatever directory; case does not count on every disk.

@@ -106,7 +106,7 @@ pub const ASKED_BY: &str = "workflow";
 /// One execution of a tool that has been permitted, checked and approved.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct ToolInvocation {
-    /// Who asked: for logs and for tools that keep per-agent state.
+    /// The caller: for logs and for tools that keep per-agent state.
     pub agent: String,
     pub tool: String,
     pub arguments: Value,
@@ -150,7 +150,7 @@ fn has_redaction_mark(value: &Value) -> bool {
     }
 }
 
-/// What a tool did. A failure is a normal outcome: its text goes back to the model.
+/// What a tool did. A failure is a normal outcome: its text is sent to the model.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct ToolOutcome {
     pub ok: bool,
@@ -203,7 +203,7 @@ pub struct PlannedFileEdit {
     pub outcome: ToolOutcome,
 }
 
-/// What became of a call that was begun and whose result is missing.
+/// The status of a call that was begun and has no result.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum InterruptedCallStatus {

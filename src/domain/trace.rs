@@ -12,7 +12,7 @@ pub struct RunTrace {
     exits: BTreeMap<(String, StateExit), TraceCounts>,
     /// Entered and not left yet, in order of entry, with the numbers of items.
     active_states: Vec<String>,
-    /// Who speaks in the states that are active.
+    /// The agents of the active states.
     speakers: Vec<(String, String)>,
     /// Open calls of workflows: the calling state, the workflow.
     calls: Vec<(String, String)>,

@@ -102,7 +102,7 @@ pub struct Workflow {
     /// that it calls: each has its own.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub loopback_ports: BTreeSet<u16>,
-    /// Whether sub-agents do work of the run, and how much. Only of the root, set by who can reach them.
+    /// Whether sub-agents do work of the run, and how much. Only of the root, set by the client that starts sub-agents.
     #[serde(default, skip_serializing_if = "SubAgents::is_none")]
     pub sub_agents: SubAgents,
     /// Sub-agents get a notice of what the run does itself, and acknowledge it. Only the value of the root counts.

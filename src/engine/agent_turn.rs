@@ -56,7 +56,7 @@ pub enum SummarizationState {
     GivenUp,
 }
 
-/// What a summary speaks for.
+/// The entries that a summary replaces.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SummaryCoverage {
     pub part: SummaryPart,

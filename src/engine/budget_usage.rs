@@ -35,7 +35,7 @@ impl BudgetUnit {
         }
     }
 
-    /// What one is counted in, of what people write: dollars, tokens, seconds.
+    /// How many counted units make one unit of the file: dollars, tokens, seconds.
     pub fn divisor(self) -> f64 {
         match self {
             Self::Tokens | Self::Cost => 1.0,
@@ -43,7 +43,7 @@ impl BudgetUnit {
         }
     }
 
-    /// An amount for people.
+    /// An amount for display.
     pub fn format_amount(self, amount: f64) -> String {
         match self {
             Self::Tokens => format!("{amount:.0} tokens"),
@@ -188,12 +188,12 @@ impl BudgetUsage {
         self.started_at.0 = self.started_at.0.saturating_add(gap);
     }
 
-    /// Its time does not go on.
+    /// Stops its clock.
     pub fn pause_clock(&mut self, now: Timestamp) {
         self.stopped_at.get_or_insert(now);
     }
 
-    /// Its time goes on where it was stopped.
+    /// Continues its clock where it stopped.
     pub fn resume_clock(&mut self, now: Timestamp) {
         if let Some(since) = self.stopped_at.take() {
             self.exclude_time(now.0.saturating_sub(since.0));

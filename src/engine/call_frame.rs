@@ -1,4 +1,4 @@
-//! One workflow in progress: its own data, contexts and agents. A child's frame lies on its parent's.
+//! One workflow in progress: its own data, contexts and agents. A child's frame is on top of its parent's.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -232,8 +232,8 @@ impl ContextIndex {
         Some((item.entry_ref(), item.entry_metrics(), self.entries_before(place)))
     }
 
-    /// The items as views take them: `covered` entries, from the first, are spoken for by a summary; `pin_first`
-    /// entries after those that are pinned are never left out.
+    /// The items as prompts take them: a summary replaces the first `covered` entries; the pinned entries and the
+    /// `pin_first` entries after them are never left out.
     pub fn range(&self, covered: usize, pin_first: usize) -> ContextRange<'_> {
         let mut kept: Vec<usize> = self.unpinned_items().take(pin_first).collect();
         kept.extend(&self.pinned_positions);

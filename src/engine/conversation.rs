@@ -112,7 +112,7 @@ impl LiveConversation {
         ContextMessages::new(self.compressed.clone(), Arc::clone(&self.script_messages))
     }
 
-    /// Takes so many first entries out of the log. `pack`: they can be brought back, if all before them can.
+    /// Removes so many of the oldest entries from the log. `pack`: they can be restored, if all before them can.
     pub fn drop_oldest(&mut self, count: usize, pack: bool) -> Vec<ContextEntry> {
         let old: Vec<ContextEntry> = self.log.entries.drain(..count.min(self.log.entries.len())).collect();
         if pack && self.compressed.len() == self.dropped_count {

@@ -1,7 +1,7 @@
-//! Why a run went into a state: the conditions that were tried, what they read, and who had supplied that. Plain data,
-//! from a replay of the run's inputs; nothing is evaluated again.
+//! Why a run went into a state: the conditions that were tried, what they read, and the source of each value. Plain
+//! data, from a replay of the run's inputs; nothing is evaluated again.
 //!
-//! Refuses: guessing. What cannot be traced has no source.
+//! Refuses: guessing. A value that cannot be traced has no source.
 
 mod explanation;
 mod provenance;
@@ -23,8 +23,8 @@ pub use explanation::{
 };
 pub use report_lines::report_lines;
 
-/// Why the run entered its `step`-th state (from 1); `None` if it entered fewer. What the run went back behind does
-/// not count.
+/// Explains why the run entered its `step`-th state (from 1); `None` if it entered fewer. Steps that a rewind discarded
+/// do not count.
 pub fn explain_step(spec: Arc<RunSpec>, inputs: &[(Timestamp, Input)], step: u32) -> Option<StepExplanation> {
     let mut walk = run_tracer::RunTracer::new(spec, step);
     let inputs = drop_rewound(inputs, |(_, input)| input);

@@ -119,7 +119,7 @@ pub struct Machine {
     substitute_prices: BTreeMap<String, TokenPrice>,
     /// Calls that the last input stopped, each with the caller to charge.
     stopped_calls: BTreeMap<CallId, ModelCaller>,
-    /// A warning has said that a budget in dollars cannot count calls without a price.
+    /// A warning has reported that a budget in dollars cannot count calls without a price.
     unknown_price_reported: bool,
     /// Requested models with those that answered in their place; reported once each.
     reported_substitutions: BTreeSet<(String, String)>,
@@ -155,7 +155,7 @@ pub struct Machine {
     is_halted: bool,
     /// The run was rewound to a step: it takes a snapshot of its own before it continues.
     needs_step_snapshot: bool,
-    /// Checkpoints of delegated tasks, by branch and name, and how often each task went back.
+    /// Checkpoints of delegated tasks, by branch and name, and how often each task was restored.
     checkpoints: BTreeMap<(u64, String), Arc<Branch>>,
     restored: BTreeMap<u64, u64>,
     /// Time limits of states are suspended, because a branch is stopped.

@@ -27,7 +27,7 @@ type KeyChanges = (Map<String, Value>, Vec<String>);
 /// Keys to set and to remove.
 ///
 /// # Errors
-/// Two branches wrote a key that `rules` says nothing of.
+/// Two branches wrote a key that `rules` does not name.
 pub fn merge_data(
     base: &Map<String, Value>,
     branches: &[(&str, &BranchWrites)],
@@ -134,7 +134,8 @@ fn sum_values(base: Option<&Value>, values: &[&Value]) -> Value {
     )
 }
 
-/// What each branch said follows what all of them had before; a branch that rewrote a context stands alone.
+/// The new messages of each branch follow what all of them had before; a branch that rewrote a context is the only one
+/// that may have changed it.
 ///
 /// # Errors
 /// A context was rewritten by one branch and changed by another.
@@ -180,7 +181,7 @@ pub fn merge_conversations(
     Ok(all)
 }
 
-/// The last branch in which an agent spoke says what it said last.
+/// An agent's memory comes from the last branch in which it answered.
 pub fn merge_memories(base: &[AgentMemory], branches: &[(&str, &BranchWrites)]) -> Vec<AgentMemory> {
     base.iter()
         .enumerate()

@@ -1,4 +1,4 @@
-//! Who speaks in a lane, and pays for what it asks of a model. The agent's prompt and tools are not copied.
+//! The agent that makes a model call in a branch, and the scopes that are charged. Does not copy its prompt and tools.
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -8,13 +8,13 @@ use synthdev_domain::ids::AgentIx;
 use synthdev_domain::model::ModelChoice;
 use synthdev_domain::workflow::Workflow;
 
-/// An agent that is there, in the lane in which it speaks.
+/// An existing agent, in the branch in which it runs.
 #[derive(Clone, Debug)]
 pub struct ModelCaller {
     pub workflow: Arc<Workflow>,
     pub agent_ix: AgentIx,
     pub state: String,
-    /// The stays in states that pay, from the lane in which it speaks outwards.
+    /// The visits of states that are charged, from its branch outwards.
     pub charged_visits: Vec<StateVisitRef>,
     /// The call under way sums its context up.
     pub sums: bool,

@@ -17,7 +17,7 @@ pub struct ParallelProgress {
     /// The next branch or item to begin.
     pub next_position: usize,
     pub total: usize,
-    /// Lanes that run, by position.
+    /// Running branches, by position.
     pub running_branches: BTreeMap<usize, u64>,
     pub max_running: usize,
     /// By position; `None` while it has not ended.
@@ -104,7 +104,7 @@ impl ParallelProgress {
     }
 }
 
-/// How a failed branch or item stands in a collected result.
+/// A failed branch or item in a collected result.
 pub fn failed_output(failure: &RunError) -> Value {
     json!({"error": {"name": failure.code, "title": failure.title, "detail": failure.detail, "state": failure.state}})
 }

@@ -1,8 +1,8 @@
-//! What one agent is shown of its context: projected to its perspective, trimmed by whole groups.
+//! Builds what one agent sees of its context: projected to its perspective, trimmed by whole groups.
 //!
-//! Recomputed before every model call, never stored but for where it begins. Two views of one agent, one after the
-//! other, begin with the same messages from one trim to the next, so that providers can cache them. At the end of the
-//! earlier one stands what is gone with its visit: a directive, words that stay private.
+//! Recomputed before every model call; only the start position is stored. Between two trims, consecutive prompts of one
+//! agent begin with the same messages, so that providers can cache them. What belongs to one visit only, such as a
+//! directive or a private message, comes at the end of a prompt and is gone from the next.
 
 mod limits;
 mod prompt_unit;
@@ -37,7 +37,7 @@ pub struct PromptMessages {
     pub shortened_count: usize,
 }
 
-/// What is told of a view, without its messages.
+/// Counts of a prompt, without its messages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PromptOutline {
     pub messages: usize,
@@ -45,17 +45,17 @@ pub struct PromptOutline {
     pub shortened_count: usize,
 }
 
-/// Brings the sight of the scene's agent up to date. It belongs into the thread before the view is computed: a view
-/// without it looks at every entry there ever was.
+/// Brings the context index of the agent up to date. The caller stores it in the conversation before the prompt is
+/// computed: without it, the computation reads every entry.
 pub fn update_index(mut sight: ContextIndex, scene: &PromptSources<'_>) -> ContextIndex {
     size::extend_index(&mut sight, scene);
     sight
 }
 
-/// Computes the view of the scene's agent, from where it begins: see `window`.
+/// Computes the agent's prompt, from its start position: see `window`.
 ///
 /// # Errors
-/// What must be shown whole is longer than the limit; with `trim: "error"`, the whole view is.
+/// What must be shown whole is longer than the limit; with `trim: "error"`, the whole prompt is.
 pub fn build_messages(scene: &PromptSources<'_>) -> Result<PromptMessages, ContextOverflow> {
     let said = TurnInput::from_turn(scene.agent_turn);
     let sight = current_index(scene);
@@ -69,7 +69,7 @@ pub fn build_messages(scene: &PromptSources<'_>) -> Result<PromptMessages, Conte
     Ok(PromptMessages { messages, dropped: fit.dropped, shortened_count: shortened_count(&fit, &groups) })
 }
 
-/// What [`build_messages`] would tell of the view; mostly without a look at any entry.
+/// The outline of what [`build_messages`] would return; mostly without reading any entry.
 ///
 /// # Errors
 /// As there.

@@ -35,13 +35,13 @@ pub const OFFERS_SINCE: u32 = 6;
 pub const KEEPS_SINCE: u32 = 7;
 
 /// Since this version time limits of states are suspended while their branch is stopped, a question that times out
-/// continues no branch that is stopped elsewhere, a task that goes back to a checkpoint has all its time limits again
+/// continues no branch that is stopped elsewhere, a task that is restored to a checkpoint has all its time limits again
 /// and keeps the spending of its states, and opaque blocks are counted again when a server with another protocol takes
 /// over.
 pub const RESTS_SINCE: u32 = 8;
 
-/// Since this version a tool that was allowed and held is judged again where those are gone who were to run it, or where
-/// the run has arrived from elsewhere.
+/// Since this version a tool that was allowed and held is judged again if its executors are gone, or if the run was
+/// imported from elsewhere.
 pub const JUDGES_HELD_SINCE: u32 = 9;
 
 /// Since this version a tool that writes AGENTS.md needs the user's approval whatever the policy says, and is refused

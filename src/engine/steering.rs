@@ -114,7 +114,7 @@ pub enum SteeringAction {
         lane: u64,
         name: String,
     },
-    /// A task goes back to its checkpoint.
+    /// Restores a task to its checkpoint.
     GoBack {
         lane: u64,
         name: String,

@@ -1,8 +1,8 @@
 //! A replay for readers: events, costs, and the state of the run. It need not know the next inputs, so a journal can be
 //! fed while it is still being read.
 //!
-//! Refuses what only a replay with the whole journal at hand can do: leaving out what a run went back behind, and
-//! budgets that appear in the middle of a run.
+//! Refuses what needs the whole journal: leaving out what a rewind discarded, and budgets that appear in the middle of
+//! a run.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use super::replay_skips::ReplaySkips;
 use super::run_spec::RunSpec;
 use synthdev_domain::ids::Timestamp;
 
-/// Hears the events as they come.
+/// Gets the events as they come.
 pub type ReplayEventSink<'a> = &'a mut dyn FnMut(Timestamp, RunEvent);
 
 /// Inputs go in one by one; the events are those of a whole replay. None of them is kept.

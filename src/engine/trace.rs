@@ -1,4 +1,4 @@
-//! The trail of a run, read from its events: for drawings of a run that is over and of one that goes on.
+//! The trace of a run, read from its events: for drawings of finished and running runs.
 
 use super::event::RunEvent;
 use synthdev_domain::trace::{RunTrace, StateExit};

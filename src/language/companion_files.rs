@@ -1,5 +1,5 @@
-//! Text files that a workflow file names: script files, prompts. They stand in the workflow file's own directory or
-//! below it, and are written with `/` on every system. Never reads a file.
+//! Text files that a workflow file names: script files, prompts. They are in the workflow file's own directory or below
+//! it, and are written with `/` on every system. Never reads a file.
 
 use std::fmt;
 use std::sync::Arc;
@@ -40,7 +40,7 @@ pub fn companion_path(file: &SourceFile, path: &str) -> Result<String, Companion
     Ok(name)
 }
 
-/// Where a workflow's functions stand if it names no script file: `NAME/script.js` for `NAME.json`.
+/// The file of a workflow's functions if it names no script file: `NAME/script.js` for `NAME.json`.
 pub fn default_script_path(file: &SourceFile) -> String {
     let own = &file.name[directory_part(&file.name).len()..];
     format!("{}/script.js", own.strip_suffix(".json").unwrap_or(own))
@@ -52,8 +52,8 @@ fn directory_part(name: &str) -> &str {
     &name[..end]
 }
 
-/// Reads what stands beside files that were named on the command line: given the workflow file and a path that
-/// [`name`] accepted. `Ok(None)`: there is no such file.
+/// Reads files beside a workflow file that the command line names. Takes the workflow file and a path that
+/// [`companion_path`] accepted. `Ok(None)`: there is no such file.
 #[derive(Clone)]
 pub struct CompanionReader(Arc<CompanionReadFn>);
 

@@ -72,15 +72,15 @@ pub struct CostEstimate {
     pub notes: Vec<String>,
 }
 
-/// What can be said of the models of all states that are listed.
+/// What is known of the models of all listed states.
 #[derive(Clone, Copy)]
 struct KnownFigures {
     answers: bool,
     prices: bool,
 }
 
-/// The worst case of a run of `program`, whose agents are told `brief` beside their roles. Prices are those of the
-/// agents' models.
+/// The worst case of a run of `program`, whose agents get `brief` beside their roles. Uses the prices of the agents'
+/// models.
 pub fn estimate_cost(program: &WorkflowProgram, brief: &SystemContext) -> CostEstimate {
     let program = &with_system_context(program, brief);
     let declared = EstimateTotals::new(program, VisitLimitSource::Declared);
@@ -104,7 +104,7 @@ pub fn estimate_cost(program: &WorkflowProgram, brief: &SystemContext) -> CostEs
     }
 }
 
-/// The program with what its agents are told as a part of their prompts.
+/// The program with the system context added to the prompts of its agents.
 fn with_system_context(program: &WorkflowProgram, brief: &SystemContext) -> WorkflowProgram {
     let mut program = program.clone();
     for workflow in program.workflows.iter_mut().filter(|_| !brief.is_empty()) {

@@ -6,7 +6,7 @@ use super::did_you_mean;
 use super::json::{JsonMember, JsonNode, JsonNodeKind};
 use super::source::FileDiagnostics;
 
-/// A value with the bytes it stands at.
+/// A value with its byte range.
 #[derive(Clone, PartialEq, Debug)]
 pub struct SpannedField<T> {
     pub value: T,
@@ -142,7 +142,7 @@ impl<'n> ObjectFields<'n> {
     }
 }
 
-/// Keys that everybody may add: `$schema` and `x_…`.
+/// Keys that any file may add: `$schema` and `x_…`.
 pub fn is_free(key: &str) -> bool {
     key == "$schema" || key.starts_with("x_")
 }

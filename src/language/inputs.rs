@@ -1,4 +1,4 @@
-//! What a person or caller gives a workflow, checked against its declared inputs and converted.
+//! Inputs of a workflow from the user or a caller, checked against the declared inputs and converted.
 
 use serde_json::{Map, Value};
 

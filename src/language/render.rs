@@ -14,7 +14,7 @@ use synthdev_domain::terminal_safe;
 
 pub use json_diagnostics::{DiagnosticRecord, diagnostic_records};
 
-/// Columns behind which a line is not shown: one that long is no text for people.
+/// Columns after which a line is not shown: one that long is not meant to be read.
 const FARTHEST: usize = 2_000;
 /// Bytes of a line that are marked, and that follow the mark.
 const MARKED: usize = 200;

@@ -1,4 +1,4 @@
-//! Scripted runs and what must come of them: test files (`NAME.test.json` beside a workflow) and replies files with
+//! Scripted runs and their expected results: test files (`NAME.test.json` beside a workflow) and replies files with
 //! `expect`. Text in, values and findings out.
 //!
 //! ```json

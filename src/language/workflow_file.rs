@@ -1,7 +1,7 @@
-//! The file form of a workflow: what stands in the JSON, with places, before any name is resolved.
+//! The file form of a workflow: the content of the JSON with positions, before any name is resolved.
 //!
-//! A file holds one workflow or an array of them. Every unknown key, wrong type and missing field is found
-//! in one pass; scripts are not looked at here.
+//! A file holds one workflow or an array of them. One pass finds every unknown key, wrong type and missing field;
+//! scripts are checked elsewhere.
 
 mod actions;
 mod agent;

@@ -1,4 +1,4 @@
-//! What the server needs of the program around it: workflows, ways to start and to take up runs.
+//! What the server needs of the program around it: workflows, and how to start and resume runs.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ pub struct OfferedWorkflow {
     pub inputs: Vec<WorkflowParameter>,
     /// The file that defines it.
     pub file: String,
-    /// Said in the answer that tells of its start, a line each.
+    /// Warnings for the answer that reports its start, a line each.
     pub start_warnings: Vec<String>,
 }
 
@@ -44,7 +44,7 @@ pub struct McpBackendError {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct DelegationOptions {
     pub sub_agents: SubAgents,
-    /// They are told of what the run does itself, and acknowledge it.
+    /// Sub-agents get a report of each step that the run does itself, and acknowledge it.
     pub ack_steps: bool,
 }
 
@@ -71,7 +71,7 @@ pub trait McpBackend: Send + Sync {
     /// What was left out when the configuration was read, a line each.
     fn config_notes(&self) -> Arc<[String]>;
 
-    /// Tells when workflows were read again and are others.
+    /// Signals that workflows were read again and have changed.
     fn workflow_changes(&self) -> watch::Receiver<u64>;
 
     /// The text of a workflow's file, fit to be shown.
@@ -80,7 +80,7 @@ pub trait McpBackend: Send + Sync {
     /// The canonical path of the project: runs of other projects are none of this server's.
     fn project(&self) -> &str;
 
-    /// Whether a client may answer what otherwise a person must.
+    /// Whether a client may answer questions that otherwise only a user may answer.
     fn remote_approvals(&self) -> bool;
 
     /// Watches the runs that are started from here.
@@ -89,7 +89,7 @@ pub trait McpBackend: Send + Sync {
     /// Model calls that clients make.
     fn interactions(&self) -> &DelegatedCalls;
 
-    /// Who is reminded that a run waits.
+    /// Which clients are reminded that a run waits.
     fn reminders(&self) -> &Arc<PauseReminders>;
 
     /// Items are handed out one at a time, to look for what is wrong.
@@ -104,9 +104,9 @@ pub trait McpBackend: Send + Sync {
         beside: FileSharingMode,
     ) -> BoxFuture<'static, Result<RunId, McpBackendError>>;
 
-    /// Where a run goes on, and under what.
+    /// The runtime and the request to resume a run with.
     ///
     /// # Errors
-    /// Its files are gone, or it asks for models that are not set here.
+    /// Its files are gone, or it needs models that are not set here.
     fn prepare_resume(&self, run: &RunSummary) -> Result<(RuntimeHandle, ResumeRequest), McpBackendError>;
 }

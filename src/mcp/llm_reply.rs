@@ -8,8 +8,8 @@ use synthdev_domain::message::ToolCall;
 use synthdev_domain::model::{FinishReason, ModelError, ModelReply, ModelRequest};
 use synthdev_domain::tool::ParsingTool;
 
-/// An error that the client's call ended in, under a name of its own, so that the rules of the state decide.
-/// What does not fit the model's window is told as by any model: the conversation can be cut.
+/// An error of the client's call, under a name of its own, so that the rules of the state decide. A prompt that does
+/// not fit the model's window is reported as for any model, so that the conversation can be cut.
 pub(super) fn parse_error(details: &Map<String, Value>) -> ModelError {
     let text = |name: &str| details.get(name).and_then(Value::as_str).unwrap_or_default();
     let detail = match (text("message"), text("type")) {

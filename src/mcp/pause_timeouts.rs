@@ -14,7 +14,7 @@ use synthdev_runtime::resume_tokens::DEFAULT_TTL_SECONDS;
 
 /// How often it is looked.
 const LOOK: Duration = Duration::from_millis(500);
-/// A run that could not go on is tried again after this time.
+/// A run that could not be resumed is tried again after this time.
 const AGAIN_MS: i64 = 60_000;
 
 /// How long a token for a pause is to last, in seconds.
@@ -25,7 +25,7 @@ pub(super) fn token_lifetime_seconds(pause: &OpenPause, now: Timestamp) -> u64 {
     }
 }
 
-/// Seconds from one time to another as they are told: whole ones, at least one.
+/// Seconds from one time to another for messages: whole seconds, at least one.
 pub(super) fn whole_seconds(now: Timestamp, end: Timestamp) -> u64 {
     (remaining_ms(now, end).saturating_add(500) / 1_000).max(1)
 }
@@ -34,7 +34,7 @@ fn remaining_ms(now: Timestamp, end: Timestamp) -> u64 {
     u64::try_from(end.0.saturating_sub(now.0)).unwrap_or(0)
 }
 
-/// When the run goes on without an answer, if it ever does.
+/// When the run continues without an answer, if it ever does.
 fn timeout_at(pause: &OpenPause) -> Option<Timestamp> {
     let ttl = i64::try_from(ttl_ms(pause)).unwrap_or(i64::MAX);
     let moves = pause.action.as_ref().is_some_and(|asked| asked.moves_on);
@@ -46,7 +46,7 @@ fn ttl_ms(pause: &OpenPause) -> u64 {
     declared.unwrap_or(DEFAULT_TTL_SECONDS * 1_000)
 }
 
-/// Lets runs go on whose time is up, as long as the server is there.
+/// Resumes runs whose pause has timed out, as long as the server runs.
 pub(super) async fn run_timeout_loop(backend: Arc<dyn McpBackend>) {
     let (mut seen, mut waiting) = (None, Vec::new());
     let mut tried: HashMap<(RunId, CallId), Timestamp> = HashMap::new();

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use synthdev_domain::ids::{CallId, RunId, Timestamp};
 use synthdev_runtime::resume_tokens::ResumeToken;
 
-/// What tells a pause from all others.
+/// Identifies a pause.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct PauseKey {
     pub(super) run: RunId,

@@ -39,7 +39,7 @@ const INSTRUCTIONS: &str = "Each tool that is named after a workflow runs it unt
 const KNOWN: [&str; 5] =
     ["tools/call", "tools/list", "resources/list", "resources/read", "resources/templates/list"];
 
-/// Serves one client until it goes away or `stop` is ready. Its runs are left as they are, to be taken up again.
+/// Serves one client until it goes away or `stop` is ready. Its runs are left as they are, to be resumed later.
 ///
 /// # Errors
 /// The handshake failed, with what was wrong.
@@ -133,7 +133,7 @@ impl ServerHandler for McpServer {
         ready(self.negotiate_initialize(&request))
     }
 
-    /// Tells the client whenever workflows were changed.
+    /// Notifies the client whenever workflows have changed.
     fn on_initialized(
         &self,
         context: NotificationContext<RoleServer>,

@@ -1,7 +1,7 @@
-//! What sub-agents and those who start them are told, message by message.
+//! Messages to sub-agents and to the clients that start them.
 //!
-//! Owns the form of steps, their results and the prompts of sub-agents. Who gets which step and whether a result counts
-//! is the runtime's.
+//! Owns the form of steps, their results and the prompts of sub-agents. The runtime decides which sub-agent gets which
+//! step and whether a result counts.
 
 mod prompt;
 mod results;

@@ -53,7 +53,7 @@ impl ClientPresence {
     /// Waits until that happens.
     pub(super) async fn wait_gone(&self) {
         let mut gone = self.gone_sender.subscribe();
-        // who could still say so is this very value
+        // this value is the only one that could still signal it
         let _ = gone.wait_for(|gone| *gone).await;
     }
 }

@@ -1,4 +1,4 @@
-//! Time and luck for the driver; the machine gets both as inputs.
+//! Time and random numbers for the driver; the machine gets both as inputs.
 
 use synthdev_domain::ids::{RunId, Timestamp};
 

@@ -1,4 +1,4 @@
-//! Tools of servers that speak the model context protocol.
+//! Tools of servers that implement the model context protocol.
 
 use futures_util::future::BoxFuture;
 use serde_json::Value;

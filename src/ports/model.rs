@@ -11,7 +11,7 @@ use synthdev_domain::model::{DeltaKind, ModelError, ModelReply, ModelRequest};
 pub trait DeltaSink: Send + Sync {
     fn delta(&self, kind: DeltaKind, text: &str);
 
-    /// What the attempt under way has used by now, as far as it is known: it is paid for even if no answer comes of it.
+    /// What the attempt under way has used so far, as far as it is known: it is paid for even if it gives no answer.
     /// Later reports replace earlier ones.
     fn report_usage(&self, _used: AttemptUsage) {}
 }

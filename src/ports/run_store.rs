@@ -24,7 +24,7 @@ pub struct StoreError {
 /// Gives the words of a row: the store does not know what bodies mean. Must not call the store.
 pub type SearchTextOfRow<'a> = &'a dyn Fn(&JournalRow) -> Option<String>;
 
-/// A row where it lies: a long journal is read without a copy of its texts.
+/// A borrowed row: a long journal is read without a copy of its texts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct JournalRowRef<'a> {
     pub kind: JournalRowKind,

@@ -13,8 +13,8 @@ pub struct SnapshotError {
     pub hint: Option<String>,
 }
 
-/// Told the snapshot that undoes it: of the present, or of what was there before an earlier attempt that was cut off.
-/// `None`: the files are as they should be, none will change.
+/// Gets the snapshot that undoes the restore: of the present, or of the files before an earlier attempt that was cut
+/// off. `None`: the files are as they should be, none will change.
 pub type RestoreStartHook<'a> = &'a mut dyn FnMut(Option<&SnapshotId>) -> Result<(), SnapshotError>;
 
 /// Blocking: callers use a blocking thread. One store serves one project directory.
@@ -89,9 +89,10 @@ pub trait SnapshotPort: Send + Sync {
     /// See the trait.
     fn delete(&self, id: &SnapshotId) -> Result<(), SnapshotError>;
 
-    /// Deletes old snapshots, or with `dry` only tells which; returns them, newest first. Their content goes from a
-    /// private store at once, from a repository of the user's when git next collects garbage there.
+    /// Deletes old snapshots, or with `dry` only lists them; returns them, newest first. A private store drops their
+    /// content at once, a repository of the user drops it when git next collects garbage there.
+    ///
     /// # Errors
-    /// See the trait; those before the failing one are gone.
+    /// See the trait; the snapshots before the failing one are deleted.
     fn delete_old(&self, sweep: &SnapshotRetention) -> Result<Vec<SnapshotInfo>, SnapshotError>;
 }

@@ -24,8 +24,8 @@ pub trait ToolPort: Send + Sync {
     fn plan_file_edit<'a>(&'a self, invocation: &'a ToolInvocation)
     -> BoxFuture<'a, Option<PlannedFileEdit>>;
 
-    /// What became of a call whose result is missing. Also clears away what the killed call left half written, so it
-    /// is worth asking even when the call will not be repeated.
+    /// The status of a call without a result. Also removes what the killed call left half written, so the check is
+    /// worthwhile even if the call will not be repeated.
     fn check_interrupted_call<'a>(
         &'a self,
         invocation: &'a ToolInvocation,

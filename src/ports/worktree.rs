@@ -48,16 +48,18 @@ pub trait WorktreePort: Send + Sync {
     /// As `changes`.
     fn diff(&self, worktree: &RunWorktree) -> Result<String, SnapshotError>;
 
-    /// Commits the worktree's files to its branch, then brings what `unmerged` tells into the project's files by a
-    /// three-way merge. The project is snapshotted first. The worktree and its branch stay. Doing it again finishes one
-    /// that was cut off.
+    /// Commits the worktree's files to its branch, then merges the changes that `unmerged` lists into the project's
+    /// files by a three-way merge. The project is snapshotted first. The worktree and its branch stay. Calling it again
+    /// finishes a merge that was cut off.
+    ///
     /// # Errors
     /// Conflicts, or another change of the project's files was cut off (nothing was changed); or as `changes`.
     fn merge(&self, worktree: &RunWorktree) -> Result<WorktreeMergeResult, MergeError>;
 
-    /// Removes the worktree with its files, its branch, its snapshots and what git knows of it. What is already gone is
-    /// no error. Files that were not merged are gone, too: callers ask first (`unmerged`). Without `force`, refuses if
-    /// commits that others made on the branch are neither merged nor on another.
+    /// Removes the worktree with its files, its branch, its snapshots and git's records of it. What is already gone is
+    /// no error. Files that were not merged are lost, too: callers ask first (`unmerged`). Without `force`, refuses if
+    /// commits that others made on the branch are neither merged nor on another branch.
+    ///
     /// # Errors
     /// Such commits; a locked worktree; a branch that is checked out elsewhere; see the trait.
     fn discard(&self, worktree: &RunWorktree, force: bool) -> Result<(), SnapshotError>;

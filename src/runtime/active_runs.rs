@@ -78,7 +78,7 @@ impl ActiveRuns {
         self.lock_waiting_runs().get(run).cloned()
     }
 
-    /// The way to who drives it now.
+    /// The channel to the driver of the run.
     pub(super) fn outbox_for(&self, run: &RunId) -> Option<UnboundedSender<DriverMessage>> {
         self.lock_outboxes().get(run).cloned()
     }

@@ -55,7 +55,7 @@ enum ControlReply {
     Done,
     /// It was not driven there when that was asked.
     NotDriven,
-    /// It is a conversation: that belongs to who talks in it.
+    /// It is a conversation: only its own user controls it.
     Conversation,
     /// It is not understood there: that program is an older one.
     #[serde(other)]

@@ -54,7 +54,7 @@ pub(super) type PartialReplies = Arc<Mutex<BTreeMap<CallId, PartialReply>>>;
 /// kept text is redacted, recorded and shown to the model first.
 pub(super) const MOST_KEPT: usize = 256 << 10;
 
-/// What has come of one model call by now.
+/// The partial result of one model call.
 #[derive(Default, Debug)]
 pub(super) struct PartialReply {
     /// Of the attempt under way, its beginning.

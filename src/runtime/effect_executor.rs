@@ -119,7 +119,7 @@ impl EffectExecutor {
         });
     }
 
-    /// What has come of a call by now; nothing where it was stopped.
+    /// Accesses the partial result of a call; `None` if the call was stopped.
     fn with_partial_reply<T>(&self, call: CallId, look: impl FnOnce(&mut PartialReply) -> T) -> Option<T> {
         self.partial_replies.lock().unwrap_or_else(PoisonError::into_inner).get_mut(&call).map(look)
     }

@@ -48,7 +48,7 @@ impl EventBus {
         EventReceiver { queue }
     }
 
-    /// Whether anyone wants streamed pieces: headless runs without `--events` save that work.
+    /// Whether a subscriber wants streamed pieces: headless runs without `--events` save that work.
     pub(super) fn has_delta_subscribers(&self) -> bool {
         self.watchers.lock().unwrap_or_else(PoisonError::into_inner).iter().any(|watcher| watcher.deltas)
     }

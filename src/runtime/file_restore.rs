@@ -83,10 +83,10 @@ impl RuntimeHandle {
         Ok(restored)
     }
 
-    /// Keeps runs from working in the project while its files are brought back or merged, those that share them, too.
+    /// Keeps all runs, sharing ones too, from working in the project while its files are restored or merged.
     ///
     /// # Errors
-    /// One works there.
+    /// A run works there.
     pub fn lock_files(&self, run: &RunId, workflow: &str) -> Result<Option<ProjectLockGuard>, StoreError> {
         let Some(lock) = &self.ports().lock else { return Ok(None) };
         lock.try_lock(&self.lock_holder(run, workflow, LockMode::Files)).map(Some).map_err(
@@ -153,10 +153,10 @@ impl RuntimeHandle {
         Ok(done)
     }
 
-    /// All of them are there.
+    /// Records that all files are restored.
     ///
     /// # Errors
-    /// The store cannot be written. They will be brought back once more, which changes nothing.
+    /// The store cannot be written. The files will be restored once more, which changes nothing.
     pub(super) fn record_restored(
         &self,
         run: &RunId,

@@ -127,7 +127,7 @@ impl RuntimeHandle {
         self.with_ports(RuntimePorts { models, ..self.context.ports.clone() })
     }
 
-    /// Keeps the record of another one, with what tells who drives a run.
+    /// Uses the store of another handle, with the lock that says which process drives a run.
     #[must_use]
     pub fn with_store_from(&self, other: &Self) -> Self {
         let RuntimePorts { store, lock, clock, ids, .. } = other.context.ports.clone();
@@ -183,7 +183,7 @@ impl RuntimeHandle {
         self.context.bus.subscribe(deltas)
     }
 
-    /// Records and starts a run. It goes on in the background; watch it through `subscribe`.
+    /// Records and starts a run. It continues in the background; watch it through `subscribe`.
     ///
     /// # Errors
     /// The run cannot be recorded, another run works in this project, or a change of its files as a whole was cut off:
@@ -303,7 +303,7 @@ impl RuntimeHandle {
             files,
         };
         tokio::spawn(async move {
-            // A bug in one run ends that run only; the others and the screen go on.
+            // A bug in one run ends that run only; the others and the screen continue.
             if !AssertUnwindSafe(driver.run(opening)).catch_unwind().await.unwrap_or(false) {
                 let last = last.lock().unwrap_or_else(PoisonError::into_inner).take();
                 shared.fail_crashed_run(&run, last);
@@ -314,7 +314,7 @@ impl RuntimeHandle {
         });
     }
 
-    /// The project's files, for a run that starts or goes on.
+    /// Locks the project's files for a run that starts or resumes.
     pub(super) fn lock_for_run(
         &self,
         run: &RunId,
@@ -342,7 +342,7 @@ impl RuntimeHandle {
     }
 
     /// Keeps others from changing the project's files while this run may. A conversation changes them only when its
-    /// person says so, and shares them.
+    /// user says so, and shares them.
     pub(super) fn lock(&self, run: &RunId, spec: &RunSpec) -> Result<Option<ProjectLockGuard>, StoreError> {
         let Some(root) = spec.program.workflows.first() else { return Ok(None) };
         let Some(lock) = self.context.ports.lock.as_ref().filter(|_| spec.program.changes_files()) else {

@@ -1,7 +1,7 @@
-//! What other branches had under way when a step of one began: a run that goes back there takes it along.
+//! Calls that other branches had in flight when a step of one began: a run that rewinds to the step keeps them.
 //!
-//! A command that had begun is not begun again because the run went back: what it gave is given again, and of one that
-//! never answered a person is asked, as after a crash. What other branches began later is later than the step.
+//! A rewind does not start a command again that had already started: its recorded result is used again, and if there is
+//! none, the user is asked, as after a crash. Calls that other branches began after the step are dropped.
 
 use super::journal_replay::JournaledRun;
 use synthdev_domain::cost::TokenUsage;
@@ -20,11 +20,11 @@ pub(super) struct InflightCalls {
     pub(super) answers: Vec<Input>,
 }
 
-/// Of the moment at which a tape stands that was fed the first inputs of a story.
+/// The calls in flight at the position of a replay that has consumed the first `kept` inputs.
 pub(super) fn inflight_calls_at(story: &JournaledRun, kept: usize, tape: &StepwiseReplay) -> InflightCalls {
     let asked = tape.open_effects().filter(|effect| is_carried(effect));
     let mut open: Vec<CallId> = asked.filter_map(Effect::call).collect();
-    // the answer that led to the step was taken, although its branch stands still in the middle of it
+    // the answer that led to the step counts as taken, although its branch is still in the middle of the step
     let answered = story.entries.iter().take(kept).filter_map(|entry| entry.input.answered_call());
     answered.for_each(|answered| open.retain(|call| *call != answered));
     let answers = open.iter().filter_map(|call| recorded_answer(story, *call).cloned()).collect();
@@ -66,7 +66,7 @@ impl InflightCalls {
 }
 
 impl JournaledRun {
-    /// What a call was answered before the run went back behind the answer.
+    /// The answer to a call before a rewind discarded it.
     pub(super) fn answer_before_rewind(&self, call: CallId) -> Option<&Input> {
         let returned = self.entries.iter().filter_map(|entry| match &entry.input {
             Input::Returned(returned) => Some(&returned.answers),

@@ -1,5 +1,5 @@
-//! A change of the project's files as a whole that was cut off: what it was, what finishes it, and that no run begins or
-//! goes on over files of two moments. The run that went back knows it from its journal; see `restoring`.
+//! A change of the project's files as a whole that was cut off: what it was, what finishes it, and that no run starts
+//! or resumes while the files are a mix of two states. The rewound run knows it from its journal; see `restoring`.
 
 use super::file_restore::{PendingRestore, restore_command_text, restored_row};
 use super::handle::RuntimeHandle;
@@ -20,7 +20,7 @@ impl RuntimeHandle {
         Some((found, finish))
     }
 
-    /// The run that goes back knows better than the snapshot what has to be done.
+    /// The rewound run knows better than the snapshot what has to be done.
     fn finish_command_for(&self, to: &SnapshotId, safety: &SnapshotId) -> String {
         match self.restoring_run(to, safety) {
             Some((run, restoring)) => restore_command_text(&run, &restoring),
@@ -36,7 +36,7 @@ impl RuntimeHandle {
         (restoring.safety == *safety).then_some((run, restoring))
     }
 
-    /// What was cut off is over, because a person has said otherwise what the files are to be.
+    /// Marks an interrupted restore as settled, because the user has decided otherwise what the files are to be.
     ///
     /// # Errors
     /// The store cannot be written.
@@ -67,7 +67,7 @@ impl RuntimeHandle {
         self.settle_interrupted_restore(&found).map_err(snapshot_error)
     }
 
-    /// The same, said by this run, which settles its own.
+    /// Settles the restore of another run; `own` is the run that settles its own restore by itself.
     pub(super) fn settle_other_run_restore(
         &self,
         found: &InterruptedRestore,
@@ -88,7 +88,7 @@ impl RuntimeHandle {
         written
     }
 
-    /// No run begins, or goes on, over files that are of two moments.
+    /// No run starts, or resumes, while the files are a mix of two states.
     ///
     /// # Errors
     /// They are.

@@ -1,4 +1,4 @@
-//! A run read back from its rows: the machine as it stood, and what was asked for and never answered.
+//! A run read back from its rows: the machine in its last state, and the effects that were never answered.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -41,19 +41,19 @@ pub(super) struct ReplayDivergence {
 pub(super) struct JournaledRun {
     pub(super) header: RunHeader,
     pub(super) spec: Arc<RunSpec>,
-    /// Without what the run went back behind.
+    /// Without the inputs that a rewind discarded.
     pub(super) entries: Vec<JournalEntry>,
     /// How often each call was asked for.
     pub(super) attempts: BTreeMap<CallId, u32>,
     /// Effects with consequences that had begun.
     pub(super) begun_effects: BTreeMap<CallId, Option<PlannedFileEdit>>,
-    /// Intents as they were written, for people.
+    /// Intents as they were written, for display.
     pub(super) intents: Vec<(CallId, String)>,
     /// Files that were on their way back and never arrived.
     pub(super) pending_restore: Option<PendingRestore>,
 }
 
-/// The machine at the end of a story.
+/// The machine at the end of a replay.
 pub(super) struct ReplayedState {
     pub(super) machine: synthdev_engine::machine::Machine,
     pub(super) events: Vec<(Timestamp, RunEvent)>,
@@ -154,7 +154,7 @@ impl JournaledRun {
         self.play_on(tape, self.entries.len(), |_, _, _| true)
     }
 
-    /// Feeds the first inputs; `told` sees each with the events that it led to, and may stop it.
+    /// Feeds the first inputs; `told` gets each with the events that it caused, and may stop the replay.
     pub(super) fn replay_until(
         &self,
         end: usize,
@@ -184,7 +184,7 @@ impl JournaledRun {
     pub(super) fn first_divergence(&self) -> Option<ReplayDivergence> {
         let mut found = None;
         self.replay_until(self.entries.len(), |at, entry, events| {
-            // a run that went back stands still in the middle of the input before
+            // a rewound run stops in the middle of the input before
             let cut = matches!(self.entries.get(at + 1).map(|next| &next.input), Some(Input::Returned(_)));
             let now: Vec<RunEvent> = events.iter().map(|(_, event)| event.clone()).collect();
             if !cut && entry.digest.is_some_and(|recorded| recorded != event_digest::digest_events(&now)) {

@@ -1,4 +1,4 @@
-//! What models were asked in a run so far, and what they answered: for those who record or play it from there on.
+//! Model calls of a run so far with their answers: for recording or playing the run from there on.
 
 use std::collections::BTreeMap;
 use std::mem::{Discriminant, discriminant};
@@ -119,7 +119,7 @@ fn call_ends<'a>(
             let failed = || ModelCallEnd::Failed(error.clone());
             (0..(*attempts).max(1) as usize).map(|attempt| (failed(), used.get(attempt).cloned())).collect()
         }
-        // whatever was asked then is not asked by who begins anew
+        // calls that were open then have no end here: the resumed run makes new ones
         Input::Resumed(_) | Input::Returned(_) => Vec::new(),
         _ => {
             let after_ms = u64::try_from(after_ms).unwrap_or_default();

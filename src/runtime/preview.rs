@@ -1,8 +1,8 @@
-//! What a reader sees of a long run first: its last events, kept while it is driven and stored now and then and when it
-//! stands still, so that opening it need not wait for its journal.
+//! The last events of a long run, recorded while it is driven and stored from time to time and when it pauses, so that
+//! opening the run need not wait for its journal.
 //!
-//! Owns what is kept, how much and how often. Refuses to be the truth: a glance that is missing, too old or damaged is
-//! not there, and the journal is read as ever.
+//! Owns what is stored, how much and how often. Refuses to be the truth: a preview that is missing, too old or damaged
+//! is ignored, and the journal is read instead.
 
 use std::collections::VecDeque;
 
@@ -14,16 +14,16 @@ use synthdev_domain::cost::{CostEntry, TokenUsage};
 use synthdev_domain::ids::{SnapshotId, Timestamp};
 use synthdev_engine::event::RunEvent;
 
-/// Inputs of a driven run from one stored glance to the next: the most that a killed run's glance does not know of. One
+/// Inputs of a driven run from one stored preview to the next: the most that the preview of a killed run misses. One
 /// costs as much as about twenty inputs.
 pub const INPUTS: u32 = 500;
-/// Rows since then that a glance may not know of: more, and it is too old.
+/// Rows since then that a preview may miss: with more, it is too old.
 const OLDEST: u64 = 4_000;
 /// Events that are kept.
 pub const EVENTS: usize = 200;
 /// Bytes of the stored text, at most.
 pub const BYTES: usize = 256 << 10;
-/// Bytes of one text in it, at most: more is not seen at a glance.
+/// Bytes of one text in it, at most: a preview shows no more.
 const TEXT: usize = 4 << 10;
 
 /// What is stored.
@@ -46,7 +46,7 @@ pub struct OmittedEvents {
     /// In the order in which they first answered.
     pub agents: Vec<AgentTotals>,
     pub snapshot: Option<SnapshotId>,
-    /// When it was taken up last, if it did not stand still since.
+    /// When the run was last resumed, if it has not paused since.
     pub since: Option<Timestamp>,
     /// Milliseconds of work before that.
     pub worked_ms: u64,
@@ -77,12 +77,12 @@ pub struct AgentTotals {
 pub struct RecentEvents {
     omitted: OmittedEvents,
     events: VecDeque<(Timestamp, RunEvent)>,
-    /// Inputs since the last glance that became due.
+    /// Inputs since the last preview that became due.
     inputs: u32,
 }
 
 impl RecentEvents {
-    /// As if it had heard all events of a run from its start.
+    /// As if it had received all events of a run from its start.
     pub fn from_events(events: impl IntoIterator<Item = (Timestamp, RunEvent)>) -> Self {
         let mut ring = Self::default();
         events.into_iter().for_each(|(at, event)| ring.push(at, event));
@@ -94,7 +94,7 @@ impl RecentEvents {
         events.iter().for_each(|event| self.push(at, without_path(event)));
     }
 
-    /// Counts an input; whether it is time to store a glance.
+    /// Counts an input; returns whether it is time to store a preview.
     pub fn is_due(&mut self) -> bool {
         self.inputs = (self.inputs + 1) % INPUTS;
         self.inputs == 0
@@ -106,7 +106,7 @@ impl RecentEvents {
         let mut room = BYTES;
         for event in self.events.iter().rev() {
             let text = serde_json::to_string(event).ok()?;
-            // the comma, and what stands around all of it
+            // the comma, and the rest of the surrounding JSON
             let Some(left) = room.checked_sub(text.len() + 1) else { break };
             room = left;
             texts.push(text);

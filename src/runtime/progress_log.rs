@@ -30,7 +30,7 @@ pub(super) fn changed_progress(
 /// Milliseconds after which the summary row is written although only sums have changed.
 const STALE_MS: i64 = 1_000;
 
-/// A person is asked something, or no longer.
+/// Whether a question to the user opens or closes.
 pub(super) fn changes_questions(output: &MachineOutput) -> bool {
     let asks = |effect: &Effect| matches!(effect, Effect::AskApproval { .. } | Effect::AskPerson { .. });
     let answered = |event: &RunEvent| {
@@ -50,7 +50,7 @@ pub(super) fn is_boundary(event: &RunEvent) -> bool {
     )
 }
 
-/// The log file tells what happened and when, never what was said.
+/// The log file says what happened and when, never the content of messages.
 pub(super) fn log_event(run: &RunId, event: &RunEvent) {
     match event {
         RunEvent::RunStarted { workflow, .. } => tracing::info!(%run, workflow, "started"),

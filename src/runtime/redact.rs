@@ -26,7 +26,7 @@ use key_form::{CUT, KeyForm, KeyFormMatch, is_break};
 pub struct SecretRedactor {
     /// The longest first, so that none leaves a part of another behind.
     key_forms: Vec<KeyForm>,
-    /// The first two bytes of every form, as a set: one look tells that nothing begins here.
+    /// The first two bytes of every form, as a bit set: one lookup shows that no key begins here.
     start_pairs: Vec<u64>,
     /// The most bytes that one of them takes in a text.
     max_length: usize,
@@ -46,7 +46,7 @@ impl SecretRedactor {
             .filter(|secret| secret.len() >= SHORTEST && !placeholder_key::is_placeholder_key(secret))
             .flat_map(|secret| key_forms(secret))
             .collect();
-        // one that may be wrapped stands before the same one that may not
+        // of two equal forms, the one that may be wrapped comes first
         forms.sort_by(|one, other| other.text.len().cmp(&one.text.len()).then_with(|| other.cmp(one)));
         forms.dedup_by(|next, kept| next.text == kept.text);
         let mut starts = if forms.is_empty() { Vec::new() } else { vec![0; 1024] };
@@ -99,7 +99,7 @@ impl SecretRedactor {
         reply
     }
 
-    /// Whether a key stands in it, in whichever form.
+    /// Whether it contains a key, in any form.
     pub(super) fn contains_key<T: Serialize>(&self, value: &T) -> bool {
         !self.key_forms.is_empty()
             && serde_json::to_string(value).is_ok_and(|text| self.find_key(text.as_bytes(), 0).is_some())
@@ -253,7 +253,7 @@ fn hex_pattern(bytes: &[u8], capital: bool) -> String {
     bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
 }
 
-/// As it stands between the quotes of a JSON text.
+/// As it is written between the quotes of a JSON text.
 fn escape_json_text(text: &str) -> String {
     let quoted = Value::from(text).to_string();
     quoted[1..quoted.len() - 1].to_owned()

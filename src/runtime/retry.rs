@@ -49,8 +49,8 @@ pub(super) struct RetryOutcome {
     pub(super) would_retry: bool,
 }
 
-/// Calls until an answer, a lasting error or the last attempt, or until `allowed` forbids another one. `waiting` is told
-/// (attempt, delay, error) before each wait.
+/// Calls until an answer, a permanent error or the last attempt, or until `allowed` forbids another one. Calls
+/// `waiting` with (attempt, delay, error) before each wait.
 pub(super) async fn call_with_retries(
     model: &dyn ModelPort,
     request: &ModelRequest,

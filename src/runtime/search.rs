@@ -1,6 +1,6 @@
-//! Words in what was said and done in all runs, with the place where they stand.
+//! Full-text search over messages and actions of all runs, with the position of each hit.
 //!
-//! Where something happened is told as far as its row says it: nothing is replayed for a list of hits.
+//! A hit names its state only as far as its row does: nothing is replayed for a list of hits.
 
 mod snippet;
 
@@ -23,7 +23,7 @@ pub struct SearchMatch {
     pub run: RunId,
     pub workflow: String,
     pub started: Timestamp,
-    /// When it was said or done.
+    /// Time of the message or action.
     pub at: Timestamp,
     /// The row's number in its run, from 1; 0 is what the run was started with.
     pub row: u64,
@@ -31,7 +31,7 @@ pub struct SearchMatch {
     /// Of the tool that was called or the variable that was set.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The model that said it, as the server called itself.
+    /// The model that wrote it, as the server names it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     #[serde(flatten)]

@@ -19,7 +19,7 @@ pub enum SearchTextKind {
     ToolCall,
     ToolResult,
     Variable,
-    /// What a person said or answered.
+    /// What the user sent or answered.
     Person,
     Error,
 }
@@ -32,12 +32,12 @@ pub(super) struct SearchText {
     pub(super) text: String,
 }
 
-/// `None`: nothing that a person would look for.
+/// `None`: the input has no text worth searching.
 pub(super) fn input_search_text(input: &Input) -> Option<String> {
     join_texts(&input_texts(input))
 }
 
-/// The same of what a state calls itself: a command, a request, a tool. What an agent calls stands in its reply.
+/// The same for what a state itself calls: a command, a request, a tool. An agent's calls are in its reply.
 pub(super) fn call_search_text(invocation: &ToolInvocation) -> Option<String> {
     let ToolInvocation { agent, tool, arguments, .. } = invocation;
     (agent == ASKED_BY)
@@ -81,7 +81,8 @@ fn tool_call_text(tool: &str, arguments: String) -> SearchText {
     SearchText { kind: SearchTextKind::ToolCall, name: Some(tool.to_owned()), text: arguments }
 }
 
-/// JSON as it was meant: `\n` in it is the end of a line and no `n` before the next word. Other texts as they are.
+/// Decodes the escapes of JSON: `\n` becomes a line break, not an `n` before the next word. Other texts stay as they
+/// are.
 fn unescape_json_text(text: &str) -> String {
     // most have nothing that JSON spells in a way of its own
     let parsed = text.contains('\\').then(|| serde_json::from_str::<Value>(text).ok()).flatten();

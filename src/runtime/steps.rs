@@ -1,4 +1,4 @@
-//! The steps of a run: every state that it entered, where its inputs stand then, and which files were stored.
+//! The steps of a run: every state that it entered, the number of its inputs at that time, and the stored files.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ pub struct RunStep {
     pub at: Timestamp,
     /// Path name.
     pub state: String,
-    /// How often the state had been entered, this time included; 0: the run stands before it, having gone back.
+    /// How often the state had been entered, this time included; 0: the run rewound to before it.
     pub visit: u32,
     pub agent: Option<String>,
     /// Inputs up to and with the one that entered it.
@@ -32,7 +32,7 @@ pub struct RunStep {
     pub exact: bool,
     /// For a step of a branch: the state that forked. Files are stored before and after that, not between.
     pub within: Option<String>,
-    /// The step of that state: where a run can go back to with its files.
+    /// The step of that state: a run can be rewound to it with its files.
     pub forked: Option<u32>,
 }
 
@@ -44,13 +44,13 @@ struct StepCollector {
     pending_snapshot: Option<CallId>,
     /// States whose branches or items run.
     forked_states: Vec<String>,
-    /// Where it stood when it went back, if it did not go on from there.
+    /// The position of a rewind, if the run did not continue from there.
     rewound_from: Option<(Timestamp, String, usize)>,
 }
 
 impl JournaledRun {
-    /// Every state that was entered, in order: the n-th is step n. After those, the one before which the run stood when
-    /// it went back, if it did not go on from there.
+    /// Every state that was entered, in order: the n-th is step n. After those, the state before which a rewind
+    /// stopped, if the run did not continue from there.
     pub(super) fn steps(&self) -> Vec<RunStep> {
         let mut tape = StepwiseReplay::new(Arc::clone(&self.spec));
         let mut walk = StepCollector::default();
@@ -152,7 +152,7 @@ impl StepCollector {
             RunStep { files: files.map(|(_, id)| id.clone()), exact, ..place }
         };
         let mut steps: Vec<RunStep> = self.steps.into_iter().map(filled).collect();
-        // a run that stood still inside of branches has stored what some of them had done: that is no step's
+        // a run that paused inside of branches has stored what some of them had done: that belongs to no step
         for at in 0..steps.len() {
             let owner = steps[at].forked.and_then(|step| steps.get(step as usize - 1));
             if let Some(owner) = owner {

@@ -1,8 +1,8 @@
 //! Steps of runs that sub-agents do, one at a time or in batches of one kind, under leases.
 //!
-//! Owns which errands there are, whose step is whose, and what becomes of a sub-agent that falls silent. What was done
-//! stands in the run's journal and nowhere else: a process that takes the run up again knows every id and every result;
-//! only leases begin anew. Refuses to know how steps look on the wire.
+//! Owns which tasks there are, which sub-agent has which step, and what happens when a sub-agent stops responding.
+//! Results are in the run's journal and nowhere else: a process that resumes the run knows every id and every result;
+//! only leases start anew. Refuses to know the wire format of steps.
 
 mod acknowledgements;
 mod broker;
@@ -28,7 +28,7 @@ use synthdev_engine::machine::Machine;
 
 /// How long a step is leased, in seconds.
 pub const LEASE_SECONDS: u64 = 300;
-/// How long a task waits for a sub-agent that begins it, in seconds, while none of its run is heard of.
+/// How long a task waits for a sub-agent to start it, in seconds, while no sub-agent of its run sends anything.
 pub const BEGIN_SECONDS: u64 = 1_800;
 /// Answers that do not fit before a step fails.
 pub const TRIES: u32 = 5;
@@ -48,14 +48,14 @@ pub struct TaskTimeouts {
     pub begin_seconds: Option<u64>,
 }
 
-/// How an errand came to its end.
+/// The final result of a task.
 #[derive(Clone, PartialEq, Debug)]
 pub enum TaskOutcome {
     Complete(Value),
     Failed { code: String, text: String },
 }
 
-/// The id of an errand: the same in every process, not to be guessed, and telling nothing of the run.
+/// The id of a task: the same in every process, not guessable, and without information about the run.
 pub(super) fn task_id(run: &RunId, seed: u64, lane: u64) -> String {
     let mac = hex_digits(&format!("errand {seed:016x} {run} {lane}"), MAC);
     format!("{BEGINNING}{}{mac}", run_tag(run))

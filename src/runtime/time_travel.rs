@@ -31,7 +31,7 @@ pub struct StepChanges {
     /// `common_data` by path.
     pub set: Vec<(Vec<String>, Value)>,
     pub program: Option<WorkflowProgram>,
-    /// The snapshot to which the files were brought back.
+    /// The snapshot from which the files were restored.
     pub files: Option<SnapshotId>,
 }
 

@@ -11,7 +11,7 @@ use super::pending_questions::PendingQuestions;
 use synthdev_domain::ids::{CallId, RunId};
 use synthdev_domain::tool::ToolInvocation;
 
-/// What users have said to commands that the sandbox cannot hold, or keeps from the network.
+/// The user's permissions for commands that the sandbox cannot confine, or keeps from the network.
 #[derive(Default)]
 pub(super) struct SandboxExceptions {
     pub(super) network: NetworkGrants,

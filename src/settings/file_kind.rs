@@ -1,7 +1,7 @@
-//! What a JSON file is: one of ours, told by its content and its place, or of another program.
+//! Whether a JSON file is one of ours, by its content and its path, or belongs to another program.
 //!
-//! `check DIRECTORY` meets every file of a project. What is not ours is not judged. A file in one of our own directories
-//! is always ours, however broken it is.
+//! `check DIRECTORY` meets every file of a project. Files of other programs are not judged. A file in one of our own
+//! directories is always ours, however broken it is.
 
 use super::role_file;
 use crate::layers::rules::RULES;
@@ -32,7 +32,7 @@ const MARKS: [&str; 4] =
     ["\"workflow_name\"", "\"systemMessage\"", "\"system_message\"", "\"includedTools\""];
 
 impl FileKind {
-    /// `None`: nothing speaks for one of ours.
+    /// `None`: neither path nor content identifies one of ours.
     pub fn from_file(file: &SourceFile) -> Option<Self> {
         if let Some(kind) = Self::by_place(&file.name) {
             return Some(kind);

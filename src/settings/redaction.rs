@@ -57,7 +57,7 @@ pub fn mask_dotenv(text: &str, holds_key: &dyn Fn(&str, &str) -> bool) -> String
         let raw = &text[one.value_range.clone()];
         let shown =
             if holds_key(&one.name, &one.value) { mask_text(raw) } else { mask_user(&mask_urls(raw)) };
-        // no program reads what stands behind a closing quote
+        // no program reads what follows a closing quote
         parts.push((one.value_range.start..end, shown + &mask_text(&text[one.value_range.end..end])));
     }
     parts.sort_by_key(|(place, _)| place.start);
@@ -86,7 +86,8 @@ pub fn mask_urls(text: &str) -> String {
     masked_urls(text, &|place| if unclear(place) { mask_text(place) } else { without_key(place) })
 }
 
-/// What stands behind the `://` of a URL. A server's name ends where programs think so, which read a backslash as a slash.
+/// Masks keys after the `://` of a URL. The server's name ends where URL parsers end it: they read a backslash as a
+/// slash.
 fn without_key(place: &str) -> String {
     let end = place.find(['/', '?', '#', '\\']).unwrap_or(place.len());
     let (server, rest) = place.split_at(end);

@@ -70,7 +70,7 @@ pub(super) const KEYS: &[&str] = &[
     "canCreateTasksFor",
 ];
 
-/// Keys that only a role has: by them its file is told from others.
+/// Keys that only a role has: they identify its file.
 pub(super) const DISTINCTIVE: [&str; 8] = [
     "systemMessage",
     "system_message",

@@ -1,8 +1,8 @@
-//! JSON Schemas of the files that people write, so that an editor completes and checks them while they type.
+//! JSON Schemas of the files that users write, so that an editor completes and checks them while they type.
 //!
 //! Each object of a file is one table: key, shape, meaning. Keys that the readers do not take are left out here, and a
-//! key that they take but no table explains fails a test: what an editor offers is what the program reads. Owns no
-//! rule of its own: what a schema cannot say (names that must exist, scripts) is for `check`.
+//! key that they take but no table explains fails a test: what an editor offers is what the program reads. Owns no rule
+//! of its own: what a schema cannot say (names that must exist, scripts) is for `check`.
 
 mod replies;
 mod role;
@@ -101,7 +101,7 @@ impl FileSchema {
     }
 }
 
-/// One object, or a list of them. `if` instead of `anyOf`, so that editors tell what is wrong inside.
+/// One object, or a list of them. `if` instead of `anyOf`, so that editors report errors inside the object.
 fn one_or_list(name: &str) -> Value {
     let one = json!({"$ref": format!("#/$defs/{name}")});
     json!({"if": {"type": "array"}, "then": {"items": one}, "else": one})

@@ -1,5 +1,5 @@
-//! What agents are told beside their roles, put together from its files: the environment block from its template
-//!, and the guidance of `AGENTS.md` files. Never reads a file, never asks for the time.
+//! Builds what agents get beside their roles: the environment block from its template, and the guidance of `AGENTS.md`
+//! files. Never reads a file or the clock.
 
 use synthdev_domain::diagnostic::Diagnostic;
 use synthdev_domain::source_location::ConfigLayer;
@@ -65,7 +65,7 @@ pub fn build_system_context(
     }
 }
 
-/// What is given of each guidance file, in the order in which they are told.
+/// The excerpt of each guidance file that agents get, in prompt order.
 pub fn guidance_excerpts(guidance: &[SourceFile], limit: usize) -> Vec<GuidanceExcerpt<'_>> {
     let given = |file| {
         let (shown, whole) = cut_at_line(file, limit);
@@ -74,7 +74,7 @@ pub fn guidance_excerpts(guidance: &[SourceFile], limit: usize) -> Vec<GuidanceE
     order_guidance(guidance).into_iter().map(given).collect()
 }
 
-/// Names in a template that stand for nothing (C18).
+/// Names in a template that have no value (C18).
 pub fn check_template(template: &SourceFile) -> Vec<Diagnostic> {
     let mut findings = FileDiagnostics::new(template);
     let mut from = 0;
@@ -94,7 +94,7 @@ pub fn check_template(template: &SourceFile) -> Vec<Diagnostic> {
     findings.list
 }
 
-/// A line is left out if a name in it stands for nothing at present.
+/// Leaves out a line if a name in it has no value.
 fn render_template(template: &str, facts: &SystemContextFacts) -> String {
     let lines = template.lines().filter_map(|line| render_line(line, facts));
     lines.collect::<Vec<_>>().join("\n").trim().to_owned()

@@ -105,7 +105,7 @@ pub fn fingerprint_files(files: &[(String, String)]) -> TrustDecision {
     TrustDecision { hash: sha256_hex(all.as_bytes()), files, texts }
 }
 
-/// Long files that have little in common are told apart roughly after that.
+/// After this time the diff of long files with little in common is only approximate.
 const DIFF_TIME: Duration = Duration::from_millis(500);
 
 /// The files that are new, or say something else than was allowed.

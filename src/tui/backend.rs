@@ -155,7 +155,7 @@ pub enum ShellOutcome {
 pub struct ShellSuggestionReply {
     /// Why there is none, in one line.
     pub suggestion: Result<ShellSuggestion, String>,
-    /// What asking came to, also where nothing came of it.
+    /// The cost of the request, even if it gave no command.
     pub costs: Vec<CostEntry>,
 }
 
@@ -165,7 +165,7 @@ pub struct ShellSuggestion {
     pub command: String,
     /// It looks dangerous, and why.
     pub warning: Option<String>,
-    /// Who wrote it.
+    /// The model that wrote it.
     pub model: String,
 }
 
@@ -448,7 +448,7 @@ pub trait SessionBackend: Send + Sync {
 
     fn steps(&self, run: Option<String>) -> BoxFuture<'static, Result<RunStepList, String>>;
 
-    /// What a journey would do. Changes nothing; there being nothing to do is an error.
+    /// The effects of a rewind, an undo or a fork. Changes nothing; an error if there is nothing to do.
     fn preview_time_travel(
         &self,
         travel: TimeTravelRequest,

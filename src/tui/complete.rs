@@ -18,13 +18,13 @@ pub struct CompletionNames {
     pub workflows: Vec<(String, String)>,
     pub roles: Vec<(String, String)>,
     pub groups: Vec<String>,
-    /// Ids of runs, and where each stands.
+    /// Ids of runs, with their status.
     pub runs: Vec<(String, String)>,
     /// Files of the project, as tools take them.
     pub files: Vec<String>,
     /// Agents of the run that is shown, and their models.
     pub agents: Vec<(String, String)>,
-    /// Commands of the person, the newest first.
+    /// The user's commands, the newest first.
     pub commands: Vec<String>,
 }
 
@@ -48,7 +48,7 @@ pub struct CompletionPopup {
     pub moved_by_hand: bool,
 }
 
-/// The candidates for what stands before the cursor; `None`: nothing to complete.
+/// The candidates for the word before the cursor; `None`: nothing to complete.
 pub fn complete_input(before: &str, names: &CompletionNames) -> Option<CompletionPopup> {
     if !slash::is_command(before) {
         return None;

@@ -65,7 +65,7 @@ pub struct AnswerForm {
 pub struct QuestionDialog {
     pub kind: DialogKind,
     pub title: String,
-    /// By who wrote each line; nothing is hidden.
+    /// Lines by their author; nothing is hidden.
     pub body: Vec<QuestionLine>,
     /// The workflow itself asks, for one of its steps: "always" means that step.
     step: bool,

@@ -271,7 +271,7 @@ impl DefinitionEditor {
         }
     }
 
-    /// A file that is not there yet: nothing of it is saved.
+    /// A file that does not exist yet: none of it is saved.
     pub fn for_new_file(number: u64, begun: NewEditFile) -> Self {
         let mut editor = Self::new(number, begun.file);
         (editor.base, editor.saved_version) = (None, u64::MAX);

@@ -19,7 +19,7 @@ pub use run_action::RunAction;
 pub use run_list::{HistoryRunFilter, HistoryRunList, RunListCursor, RunRow};
 use step_list::StepLine;
 
-/// The whole view. What lies on top is what has the keys: a question, a page, a run, the list.
+/// The whole view. The topmost part has the keys: a question, a page, a run, the list.
 #[derive(Clone, Debug, Default)]
 pub struct HistoryBrowser {
     pub list: HistoryRunList,
@@ -27,7 +27,7 @@ pub struct HistoryBrowser {
     pub page: Option<Box<HistoryTextView>>,
     pub question: Option<HistoryPrompt>,
     pub pending_wait: Option<HistoryWait>,
-    /// What came of the last key, or why nothing did.
+    /// The result of the last key, or why it had none.
     pub status_note: Option<(ItemTone, String)>,
     /// Words that are looked for in a run or a page.
     pub search: Option<PaneSearch>,
@@ -103,10 +103,10 @@ pub struct HistoryWait {
 pub enum HistoryWaitKind {
     /// Under this number.
     Answer(u64),
-    /// What a journey would do.
+    /// The effects of a rewind, an undo or a fork.
     Plan,
     Travel,
-    /// The run is taken up, and the history is left.
+    /// The run is resumed, and the history closes.
     TakeUp(RunId),
 }
 

@@ -1,10 +1,10 @@
-//! JSON values as people read them.
+//! JSON values for display.
 
 use serde_json::Value;
 
 use crate::text::{fit_to_columns, one_line};
 
-/// A value for people: texts as they are, anything else as JSON.
+/// A value for display: texts as they are, anything else as JSON.
 pub fn value_text(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),

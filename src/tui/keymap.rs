@@ -62,7 +62,7 @@ pub enum KeyAction {
     Back,
     /// Of the text in the input box.
     Edit(ComposerEdit),
-    /// The text goes into the person's own editor.
+    /// Opens the text in the user's own editor.
     EditElsewhere,
     /// In the editor of workflows and roles.
     Editor(EditorAction),
@@ -171,7 +171,7 @@ pub struct KeyActionRow {
     pub description: &'static str,
     pub binding_scope: KeyBindingScope,
     pub keys: &'static [&'static str],
-    /// Its keys cannot be changed: the way to stop, to leave and to answer stays where people look for it.
+    /// Its keys cannot be changed: the user must always find the keys to stop, to leave and to answer.
     pub is_fixed: bool,
 }
 

@@ -1,11 +1,12 @@
-//! Which panes are on screen and where: a pure function of the size and of what the person opened.
+//! Which panes are on screen and where: a pure function of the size and of the panes that the user opened.
 //!
-//! 80×24 shows one pane at a time over the whole width; from 100 columns on one column stands beside the conversation,
-//! from 160 on with two panes in it, from 240 on two such columns. Refuses: what is in a pane, and who has the keys.
+//! 80×24 shows one pane at a time over the whole width; from 100 columns on there is one column beside the
+//! conversation, from 160 on with two panes in it, from 240 on two such columns. Refuses: what is in a pane, and which
+//! one has the keys.
 
 use ratatui::layout::Rect;
 
-/// From this width on a column stands beside the conversation.
+/// From this width on there is a column beside the conversation.
 pub const WIDE: u16 = 100;
 /// From here on it holds two panes.
 const WIDER: u16 = 160;
@@ -44,15 +45,15 @@ impl PaneKind {
     }
 }
 
-/// What stands in a place.
+/// What is shown in a slot.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LayoutSlot {
     Pane(PaneKind),
-    /// Path, agents and cost in short: what stands beside the conversation while no pane is open.
+    /// Path, agents and cost in short, beside the conversation while no pane is open.
     Digest,
 }
 
-/// What the person wants to see.
+/// The user's choice of panes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct LayoutRequest<'a> {
     /// Panes beside the conversation, the one opened last at the end.

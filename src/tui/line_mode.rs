@@ -145,7 +145,7 @@ impl LineModeSession {
                     None => self.on_end_of_input(),
                 },
             }
-            // a flood leaves its turn to who would stop it
+            // after a batch of events, input gets its turn: a flood of events must not keep the user from stopping it
             for event in std::iter::from_fn(|| events.try_recv()).take(BATCH) {
                 self.apply_message(UiMessage::Run(event));
             }

@@ -68,7 +68,7 @@ pub struct UiModel {
     pub breakpoints: BreakpointSet,
     /// Tools that need no approval until the user leaves.
     pub allowed: BTreeSet<String>,
-    /// The run that was left or brought back last: what `/resume` means without an id.
+    /// The run that was left or rewound last: the default of `/resume` without an id.
     pub last_left_run: Option<RunId>,
     /// A run that is being read, and resumed afterwards.
     pub opening_run: Option<OpeningRun>,

@@ -1,4 +1,4 @@
-//! The panes: which are open, who has the keys, and where each is scrolled to.
+//! The panes: which are open, which one has the keys, and where each is scrolled to.
 //!
 //! Refuses: drawing, and what is in them (`body` reads that from a run).
 
@@ -26,7 +26,7 @@ pub struct PaneSet {
     pub open_panes: Vec<PaneKind>,
     /// What a narrow screen shows; `None`: the conversation.
     pub front_pane: Option<PaneKind>,
-    /// Who has the keys; `None`: the input box.
+    /// The pane that has the keys; `None`: the input box.
     pub focus: Option<PaneKind>,
     pub zoomed_pane: Option<PaneKind>,
     pub search: Option<PaneSearch>,
@@ -109,8 +109,8 @@ impl PaneSet {
         }
     }
 
-    /// Shows a pane and gives it the keys; one that has them goes away. From another pane the way back to the
-    /// conversation is the way back to the input box: who goes there means to type.
+    /// Shows a pane and gives it the keys; hides it if it has them already. Switching to the conversation from another
+    /// pane goes to the input box, because the user then means to type.
     pub fn show_pane(&mut self, pane: PaneKind) {
         let elsewhere =
             self.front_pane.is_some() || self.focus.is_some_and(|focus| focus != PaneKind::Conversation);
@@ -161,7 +161,7 @@ impl PaneSet {
         }
     }
 
-    /// The conversation is seen again: something is said in it.
+    /// Shows the conversation again, because it has a new message.
     pub fn to_conversation(&mut self) {
         self.focus_input();
         self.front_pane = None;

@@ -9,7 +9,7 @@ use synthdev_domain::ids::RunId;
 /// Entries of a run's past that are shown; it may have a hundred thousand.
 pub const SHOWN: usize = 200;
 
-/// A run before it goes on.
+/// A run before it is resumed.
 #[derive(Clone, Debug)]
 pub struct PastRun {
     /// Its positions count from the first of `items`.
@@ -21,15 +21,15 @@ pub struct PastRun {
     pub is_outdated: bool,
 }
 
-/// A run that is being read to be taken up.
+/// A run that is being read to be resumed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct OpeningRun {
     /// Or the beginning of its id, as it was typed.
     pub run: RunId,
-    /// What a glance knew of it: its entries in the transcript, a line about it first; `None`: there was none, or the
-    /// screen was cleared.
+    /// The entries of its preview in the transcript, a line about it first; `None`: there was no preview, or the screen
+    /// was cleared.
     pub preview_range: Option<Range<usize>>,
-    /// Its view came with the glance, and goes with it.
+    /// Its view came with the preview, and is dropped with it.
     pub view_from_preview: bool,
     /// Lines that were typed for it meanwhile.
     pub lines: Vec<String>,

@@ -49,7 +49,7 @@ const TICK: Duration = Duration::from_secs(1);
 /// There is no terminal, or it cannot be drawn on.
 pub async fn run_screen(session: SessionOptions) -> io::Result<Option<ExternalShutdown>> {
     let facts = session.backend.status_line();
-    // who starts a workflow at once wants nothing else
+    // a session that starts a workflow at once needs no offer
     let offer = if session.start.is_none() { vec![history::offer_command()] } else { Vec::new() };
     let (mut model, first) =
         initial_model(facts, session.start, session.trust, &session.banner_lines, session.theme);

@@ -150,14 +150,14 @@ pub fn tool_list(list: &[ToolLine]) -> String {
     text
 }
 
-/// Descriptions are written for models; a person wants to know what it is.
+/// Descriptions are written for models; their first sentence is enough for the user.
 fn first_sentence(text: &str) -> String {
     let text = one_line(text);
     let end = text.find(". ").map_or(text.len(), |at| at + 1);
     text[..end].to_owned()
 }
 
-/// A cell that is wider stands out of its column.
+/// A wider cell is not aligned.
 const CELL: usize = 32;
 
 /// Columns aligned by their widest cell; the last one flows.

@@ -1,4 +1,4 @@
-//! What the screen knows of one run, folded from its events.
+//! The state of one run on the screen, folded from its events.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -23,7 +23,7 @@ pub mod tool_calls;
 use pane_data::RunPaneData;
 use run_costs::RunCostView;
 
-/// One agent that has spoken.
+/// An agent that has answered.
 #[derive(Clone, PartialEq, Debug)]
 pub struct AgentLine {
     pub name: String,
@@ -48,7 +48,7 @@ pub enum AgentActivity {
     WaitsFor(String),
 }
 
-/// Who speaks in a call.
+/// The agent of a model call.
 #[derive(Clone, PartialEq, Debug)]
 pub struct CallSpeaker {
     pub agent: String,
@@ -162,7 +162,7 @@ pub struct RunView {
     pub withdrawals: Vec<MessageWithdrawal>,
     /// The agent of the last call: name, seat, model.
     pub speaker: Option<CallSpeaker>,
-    /// Whose text streams, by call: several may speak at once.
+    /// The agents whose text is streaming, by call: several may stream at once.
     pub speakers: HashMap<CallId, CallSpeaker>,
     /// What runs at the same time, in the order in which it began.
     pub branches: Vec<BranchLine>,

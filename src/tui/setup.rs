@@ -14,7 +14,7 @@ pub struct SetupServer {
     /// A provider's name in the catalogue; empty for an address.
     pub provider: String,
     pub base_url: String,
-    /// For people: `3 models`, `key set: OPENAI_API_KEY`, `wants a key`.
+    /// For display: `3 models`, `key set: OPENAI_API_KEY`, `wants a key`.
     pub note: String,
     pub needs_key: bool,
     /// Where its key is set already.
@@ -25,7 +25,7 @@ pub struct SetupServer {
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct SetupModel {
     pub name: String,
-    /// Window and price, for people.
+    /// Window and price, for display.
     pub note: String,
 }
 
@@ -93,7 +93,7 @@ pub enum SetupChoice {
 
 #[derive(Clone, PartialEq, Eq)]
 pub struct SetupDialog {
-    /// Tells answers to this dialog from late ones to another.
+    /// Distinguishes replies for this dialog from late ones for another.
     pub number: u64,
     /// The level that is set up: base, smart or fast.
     pub level: String,

@@ -1,5 +1,5 @@
-//! What the screen knows of the person's own commands: the last ones, what the last one printed, and what goes along
-//! with the next text of the conversation.
+//! The user's own shell commands on the screen: the last ones, the output of the last one, and the outputs that are
+//! sent with the next message of the conversation.
 
 use crate::slash::ShellLine;
 use crate::text::clean_text;

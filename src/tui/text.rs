@@ -22,7 +22,7 @@ pub fn clean_first(text: &str, end: usize) -> Cow<'_, str> {
     expand_tabs(terminal_safe::strip_escape_sequences_to(text, end))
 }
 
-/// Hides nothing: escape sequences become visible. For texts that a person is asked to approve.
+/// Hides nothing: escape sequences become visible. For texts that the user is asked to approve.
 pub fn reveal_controls(text: &str) -> Cow<'_, str> {
     expand_tabs(terminal_safe::escape_controls(line_end_dropped(text)))
 }
@@ -37,8 +37,8 @@ pub fn display_width(text: &str) -> usize {
     if text.is_ascii() { text.len() } else { display_cells(text).map(|(_, _, wide)| wide).sum() }
 }
 
-/// What stands in one cell or two: where it starts, the text, its columns. Marks that belong to a letter stay with it;
-/// what would be wider than two columns (a row of half-letters) is taken apart.
+/// The parts of a text that take one cell or two: start, text, columns. Combining marks stay with their letter; a
+/// grapheme wider than two columns (a row of half-letters) is taken apart.
 pub fn display_cells(text: &str) -> impl Iterator<Item = (usize, &str, usize)> {
     let mut at = 0;
     std::iter::from_fn(move || {
@@ -87,7 +87,7 @@ pub fn fit_to_columns(text: &str, columns: usize) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// The end of a line that is being typed, with room for the cursor behind it; `…` stands for what is before it.
+/// The end of a line that is being typed, with room for the cursor after it; `…` replaces the text before it.
 pub fn visible_tail(line: &str, columns: usize) -> Cow<'_, str> {
     let room = columns.saturating_sub(1);
     let all = display_width(line);
@@ -116,7 +116,7 @@ pub fn wrap_hanging(line: &str, first: usize, others: usize) -> Vec<Range<usize>
     if line.is_ascii() { wrap_bytes(line.as_bytes(), first, others) } else { wrap_cells(line, first, others) }
 }
 
-/// One byte is one column. Spaces at the end of a row may stand beyond the edge.
+/// One byte is one column. Spaces at the end of a row may exceed the edge.
 fn wrap_bytes(line: &[u8], first: usize, others: usize) -> Vec<Range<usize>> {
     let mut rows = Vec::new();
     let (mut columns, mut start) = (first, 0);
@@ -174,7 +174,7 @@ pub fn short_number(number: u64) -> String {
     }
 }
 
-/// Milliseconds for people: `0.4 s`, `12 s`, `3 min 05 s`, `2 h 07 min`.
+/// Milliseconds for display: `0.4 s`, `12 s`, `3 min 05 s`, `2 h 07 min`.
 #[expect(clippy::cast_precision_loss, reason = "one decimal is shown")]
 pub fn format_duration(ms: u64) -> String {
     match ms {

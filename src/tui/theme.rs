@@ -13,7 +13,7 @@ pub struct ColorTheme {
     pub background: ThemeBackground,
 }
 
-/// What the text stands on.
+/// Background and palette of the terminal.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum ThemeBackground {
     /// The sixteen colours of the terminal, as they look good on black.
@@ -56,7 +56,7 @@ impl ColorTheme {
         Some(Self { is_plain: terminal.no_color || name == "plain", background: ground })
     }
 
-    /// Its name, for people.
+    /// Its name, for display.
     pub fn name(self) -> &'static str {
         match self.background {
             _ if self.is_plain => "plain",
@@ -94,7 +94,7 @@ impl ColorTheme {
         self.colour([Color::Cyan, Color::Indexed(30), Color::Blue])
     }
 
-    /// The person at the terminal.
+    /// Marks what needs the user at the terminal.
     pub fn user_attention(self) -> Style {
         self.colour([Color::Magenta, Color::Indexed(90), Color::Magenta]).add_modifier(Modifier::BOLD)
     }

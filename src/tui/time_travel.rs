@@ -1,4 +1,4 @@
-//! Going back, as the screen asks for it: where to, what it would do, what came of it.
+//! Rewind, undo and fork as the screen requests them: the target, the effects, the result.
 
 use serde_json::Value;
 
@@ -15,7 +15,7 @@ pub enum TimeTravelRequest {
     Fork { run: Option<String>, step: u32, set: Vec<(Vec<String>, Value)> },
 }
 
-/// What a journey would do, for the person to agree to.
+/// The effects of a rewind, an undo or a fork, for the user to confirm.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TimeTravelPreview {
     /// With the run's whole id.
@@ -24,10 +24,10 @@ pub struct TimeTravelPreview {
     pub body: String,
 }
 
-/// What came of a journey.
+/// The result of a rewind, an undo or a fork.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TimeTravelOutcome {
     pub text: String,
-    /// The run that `/resume` takes up from there.
+    /// The run that `/resume` continues from there.
     pub resumable_run: Option<RunId>,
 }

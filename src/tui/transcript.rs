@@ -36,7 +36,7 @@ enum TranscriptScroll {
 #[derive(Clone, Debug)]
 struct TranscriptEntry {
     item: TranscriptItem,
-    /// An empty row stands before it.
+    /// An empty row comes before it.
     gap_before: bool,
     rows: Vec<Line<'static>>,
     /// What `rows` were made with; `None`: they must be made again.
@@ -263,7 +263,7 @@ impl TranscriptList {
         self.selected.or(self.found_item).and_then(|at| self.get(at)).or(whole).or_else(|| shown().next())
     }
 
-    /// Everything as it was said, without line breaks of the screen.
+    /// The whole text, without line breaks of the screen.
     pub fn text(&self) -> String {
         self.plain_text(0..self.len())
     }
@@ -277,7 +277,8 @@ impl TranscriptList {
         self.scroll = TranscriptScroll::Follow;
     }
 
-    /// Puts an item at the top, unless everything from there on fits the screen. Who has scrolled away stays there.
+    /// Scrolls an item to the top, unless everything from there on fits the screen. A user who has scrolled away stays
+    /// there.
     pub fn read_from(&mut self, item: usize) {
         if self.is_following() {
             let gap = self.entries.get(item).is_some_and(|entry| entry.gap_before);
@@ -414,7 +415,8 @@ impl TranscriptList {
         if entry.row_layout.is_none() {
             self.arranged.push(at);
         }
-        // a position is a row of all rows; at the end only the last ones count, and keys are heard between the pieces
+        // a scroll position counts all rows; at the end only the last ones count, and keys are handled between the
+        // pieces
         let most = if self.scroll == TranscriptScroll::Follow { AT_ONCE } else { usize::MAX };
         let mut known = entry.row_layout == Some(look);
         if known && (entry.has_grown || entry.is_behind()) {
@@ -441,7 +443,7 @@ fn estimate_bytes(item: &TranscriptItem) -> usize {
     item.bytes() + size_of::<TranscriptEntry>() + 96
 }
 
-/// An empty open reply of an agent; `branch` is where it speaks, if others may speak at the same time.
+/// An empty open reply of an agent; `branch` is its branch, if other branches may run at the same time.
 pub fn open_reply(
     agent: &str,
     side: synthdev_domain::context::ConversationSide,

@@ -102,7 +102,7 @@ fn apply_message(model: &mut UiModel, msg: UiMessage) -> Vec<UiCommand> {
     }
 }
 
-/// Leaves: conversations end, a workflow is left as it is and can be taken up again.
+/// Leaves: conversations end, a workflow stays as it is and can be resumed.
 pub fn leave_program(model: &mut UiModel) -> Vec<UiCommand> {
     model.is_leaving = true;
     let open: Vec<&RunView> = model.runs.iter().filter(|run| !run.is_over).collect();

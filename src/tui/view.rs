@@ -119,7 +119,7 @@ fn draw_setup(model: &UiModel, areas: &ScreenAreas, frame: &mut Frame<'_>) {
     }
 }
 
-/// What stands at a cell of the screen, and where it begins.
+/// The slot at a cell of the screen, and its area.
 pub fn slot_at(model: &UiModel, column: u16, row: u16) -> Option<(LayoutSlot, Rect)> {
     screen_areas(model).slots.into_iter().find(|(_, area)| area.contains(Position { x: column, y: row }))
 }
@@ -301,7 +301,7 @@ fn status_parts(model: &UiModel, columns: usize) -> Vec<(String, ratatui::style:
     parts.into_iter().flatten().collect()
 }
 
-/// What goes on, and for how long. While a question is open nothing does: the person is waited for.
+/// The current activity, and its duration. While a question is open, the program waits for the user.
 fn activity_text(model: &UiModel) -> Option<String> {
     let Some(run) = model.busy_run() else {
         let aside = model.side_query.as_ref()?;

@@ -7,8 +7,8 @@
 //! one), `results` (`{tool: [{ok, content, data}]}` of tools that are not run), `answers`, `expect`. `@web` in a
 //! workflow is the address of a server that answers `/status/404` with that status, anything else with the request.
 //!
-//! With `answers` a person is there, who answers each question with the next of them: `{"text"}`, `{"value"}`,
-//! `"continue"`, `"stop"`, `"silence"` (no answer to this one). `{"say"}` is said unasked while the question is open,
+//! With `answers` a user is present and answers each question with the next of them: `{"text"}`, `{"value"}`,
+//! `"continue"`, `"stop"`, `"silence"` (no answer to this one). `{"say"}` is a message sent while the question is open,
 //! before the answer that follows it, or is the answer itself with `"answers": true`.
 //!
 //! Of `expect`, every field that is there must hold: `status`, `path`, `output`, error `code` and its innermost
@@ -99,7 +99,7 @@ files! {
 /// What cases have that do not say otherwise.
 const SHARED: &str = include_str!("../data/conformance/shared.json");
 
-/// Plays all cases of a file and tells every one that fails.
+/// Plays all cases of a file and reports every one that fails.
 fn run_cases(text: &str) {
     let cases: Vec<Case> = serde_json::from_str(text).unwrap();
     assert!(!cases.is_empty());

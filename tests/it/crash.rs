@@ -1,9 +1,9 @@
-//! The program killed at any moment, by a signal that it cannot see: every run goes on to the same result, and nothing
-//! that was done is done twice.
+//! The program killed at any moment, by a signal that it cannot see: every run continues to the same result, and no
+//! action is done twice.
 //!
-//! The real binary plays a real workflow against a real server, in a real repository with a real store. It is killed
-//! at random times and at every place where an effect begins or ends; what was killed is resumed, and some of that is
-//! killed as well; where the program asks, a person answers who looks at what has really happened.
+//! The real binary plays a real workflow against a real server, in a real repository with a real store. It is killed at
+//! random times and at every place where an effect begins or ends; what was killed is resumed, and some of that is
+//! killed as well; where the program asks, a simulated user answers after looking at what has really happened.
 //!
 //! `cargo test --test it crash` kills 18 times. `CRASH_POINTS=300` kills at 300 random times and at every boundary,
 //! `CRASH_SEED` repeats the times of an earlier run, `CRASH_SECONDS=60` is how long three processes share a store.

@@ -120,14 +120,14 @@ fn the_example_of_a_test_file_can_be_used() {
 
 const LANGUAGE: &str = include_str!("../../docs/workflows.md");
 
-/// What stands between fences of this kind on the page of the language, in order.
+/// The contents of fences of this kind on the page of the language, in order.
 fn fenced_blocks(kind: &str) -> Vec<&'static str> {
     let fence = format!("```{kind}\n");
     let blocks = LANGUAGE.split(fence.as_str()).skip(1);
     blocks.map(|rest| rest.split("```").next().unwrap()).collect()
 }
 
-/// Every key of the schema of workflows, and every word that stands for itself in it.
+/// Every key of the schema of workflows, and every constant word in it.
 fn schema_words() -> (BTreeSet<String>, BTreeSet<String>) {
     fn walk_schema(schema: &Value, keys: &mut BTreeSet<String>, words: &mut BTreeSet<String>) {
         if let Some(known) = schema["properties"].as_object() {

@@ -1,4 +1,4 @@
-//! Runs with a person at hand, through the runtime's handle: what is asked, and what each answer does.
+//! Runs with a user present, through the runtime's handle: the questions, and the effect of each answer.
 //!
 //! Nothing here waits for time: every test waits for an event.
 
@@ -61,7 +61,7 @@ fn run_spec(stage: &Stage) -> RunSpec {
     spec(program, Map::from_iter([("task".to_owned(), json!("t"))]))
 }
 
-/// A person is there, and the policy is the default one: writes are asked for.
+/// A user is present, and the policy is the default one: writes need approval.
 fn with_default_approvals(spec: RunSpec) -> RunSpec {
     RunSpec { approvals: ApprovalPolicy::default(), interactive: true, ..spec }
 }

@@ -1,5 +1,5 @@
-//! The pure machine, played by hand: what happens when something fails, takes too long, costs too much or needs a
-//! person. A story is a list of what the world does; what must come of it is a list of lines.
+//! The pure machine, driven by hand: what happens when something fails, takes too long, costs too much or needs a user.
+//! A story is a list of inputs from outside; the expected result is a list of lines.
 
 mod budgets;
 mod errors;
@@ -63,7 +63,7 @@ enum Act {
     Answers(UserAnswer),
     Said(&'static str),
     Steers(SteeringAction),
-    /// The next timer runs out, and the clock stands there.
+    /// The next timer expires, and the clock is set to its time.
     Time,
     /// The clock goes on, and nothing happens.
     Passes(i64),
@@ -209,7 +209,7 @@ impl Play {
         self.feed_input(input);
     }
 
-    /// A replay tells the same, and nothing is left open at the end.
+    /// A replay gives the same lines, and nothing is left open at the end.
     fn finish_and_replay(self) -> Vec<String> {
         let ReplayResult { machine, events, .. } = replay_inputs(Arc::clone(&self.spec), self.inputs.clone());
         let told: Vec<String> = events.iter().filter_map(|(_, event)| line(event)).collect();
@@ -229,7 +229,7 @@ impl Play {
     }
 }
 
-/// Plays a story and compares what is told; lines that begin with `set` only where they are expected.
+/// Plays a story and compares its lines; lines that begin with `set` only where they are expected.
 fn check_story(about: &str, workflows: Vec<Workflow>, interactive: bool, acts: Vec<Act>, expected: &[&str]) {
     let mut play = Play::new(workflows, interactive);
     for act in acts {

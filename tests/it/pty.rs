@@ -113,7 +113,7 @@ fn a_theme_that_is_none_is_told_and_another_is_used() {
     terminal.wait_for("theme plain");
     terminal.press_keys("/mouse on\r");
     terminal.wait_for("the mouse scrolls");
-    // the wheel, as the terminal tells it
+    // the wheel, as the terminal reports it
     terminal.press_keys("\x1b[<64;10;5M");
     terminal.press_keys("/exit\r");
     assert!(terminal.wait_end().contains("exit=0"));
@@ -394,7 +394,7 @@ fn what_was_typed_is_there_in_the_next_session() {
     terminal.press_keys("/exit\r");
     assert!(terminal.wait_end().contains("exit=0"));
     assert!(std::fs::read_to_string(&file).unwrap().ends_with("{\"text\":\"/exit\"}\n"));
-    // a line that cannot be read is told, and costs nothing else
+    // a line that cannot be read is reported, and costs nothing else
     std::fs::write(&file, text.clone() + "{broken\n").unwrap();
     let mut terminal = terminal.start_in_same_home();
     editor::without_setup(&mut terminal);

@@ -405,7 +405,7 @@ async fn what_is_said_early_answers_the_next_question() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_no_answer_allows_is_not_asked() {
     let mut world = World::new();
-    // harmless if it ran: `rm` stands behind `false`
+    // harmless if it ran: `rm` comes after `false`
     let mut workflow = two_branches([StateBody::None, StateBody::None]);
     let changed = Arc::get_mut(&mut workflow).unwrap();
     changed.output = Some(result(ParameterType::String));

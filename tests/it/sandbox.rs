@@ -1,7 +1,7 @@
-//! Attempts to get out of the sandbox, through the real program, in a root that can be lost.
+//! Attempts to get out of the sandbox, through the real program, in a throw-away root.
 //!
-//! Each row is a command of a scripted model. It runs in namespaces of their own with a file system that holds nothing of
-//! this machine but programs, and with an outside that can be changed: what escapes is seen, and hurts nothing.
+//! Each row is a command of a scripted model. It runs in namespaces of its own with a file system that holds nothing of
+//! this machine but programs, and with an outside that can be changed: an escape is noticed, and does no harm.
 
 mod files;
 mod processes;

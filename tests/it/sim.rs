@@ -275,7 +275,7 @@ impl Weather {
         self.spec.program.workflows[0].conversational
     }
 
-    /// Only what the policy or a person allows runs, and nothing changes files while a snapshot is being taken.
+    /// Only tools that the policy or the user allows run, and nothing changes files while a snapshot is being taken.
     fn may_run(&mut self, invocation: &ToolInvocation, risk: ToolRisk) {
         let tool = &invocation.tool;
         assert!(risk == ToolRisk::Read || self.snapshot.is_none(), "`{tool}` runs beside a snapshot");
@@ -314,7 +314,7 @@ impl Weather {
         }
     }
 
-    /// Every branch and item that began ended once, or was stopped; a join tells how many. Not checked where two
+    /// Every branch and item that began ended once, or was stopped; a join reports how many. Not checked where two
     /// forks of one name may run beside each other: in children that several branches start.
     fn check_forks(&self) -> usize {
         let mut open: BTreeMap<&str, [usize; 3]> = BTreeMap::new();
@@ -354,7 +354,7 @@ impl Weather {
     }
 }
 
-/// What sort of trouble an event tells of.
+/// The kind of error in an event.
 fn kind(event: &RunEvent) -> Option<String> {
     Some(match event {
         RunEvent::Caught { by, .. } => format!("caught by {by}"),

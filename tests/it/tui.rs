@@ -1000,7 +1000,7 @@ fn stopping_and_leaving() {
     assert!(desk.model.is_leaving);
     assert_eq!(desk.model.runs_left, [], "a cancelled run is not taken up again");
 
-    // a question of a workflow stays open for whoever leaves
+    // a question of a workflow stays open when the user leaves
     let limit = || UserQuestion::Limit { limit: "max_steps".into(), value: 3, text: "3 steps".into() };
     let mut asked = Desk::new();
     asked.workflow().run_event("r1", user_question(20, limit())).press_control('c');

@@ -33,7 +33,7 @@ pub fn create_large<T, E: From<io::Error>>(
         Ok(done)
     });
     if written.is_err() {
-        // best effort: the first error is the one to tell
+        // best effort: the first error is the one to report
         let _ = fs::remove_file(path);
     }
     written

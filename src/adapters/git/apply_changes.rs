@@ -28,7 +28,7 @@ pub struct FileChangeApplier<'a> {
     pub empty_dirs: &'a BTreeSet<RelPath>,
     /// Empty now; they go unless the snapshot had them.
     pub emptied_now: &'a [RelPath],
-    /// What people call this, for hints: `restore`, `merge`.
+    /// The user's word for this, for hints: `restore`, `merge`.
     pub action_name: &'static str,
 }
 

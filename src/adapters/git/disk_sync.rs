@@ -31,7 +31,7 @@ pub fn sync_files(root: &Path, files: &[PathBuf]) -> io::Result<()> {
     dirs.iter().try_for_each(|dir| sync_path(dir).map(drop))
 }
 
-/// Objects of a repository, with what names them; those that lie in packs are there already.
+/// Objects of a repository, with their directories; objects in packs are on disk already.
 ///
 /// # Errors
 /// The disk cannot take it.
@@ -109,7 +109,7 @@ mod tests {
         static LISTENER: RefCell<Option<SyncListener>> = const { RefCell::new(None) };
     }
 
-    /// Told of each place right after it was synced; `whole`: with all below it.
+    /// Called for each path right after it was synced; `whole`: with everything below it.
     pub(super) fn on_synced(place: &Path, whole: bool) {
         LISTENER.with_borrow(|listener| {
             if let Some(listener) = listener {

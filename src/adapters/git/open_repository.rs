@@ -1,10 +1,10 @@
-//! The one place where repositories of projects are opened. Before libgit2 reads anything, the files that it would read
-//! are looked at: it opens whatever stands there, waits for ever for the writer of a pipe, and follows the configuration of
-//! a repository to every file that this names.
+//! The only place where repositories of projects are opened. It checks the files of a repository before libgit2 reads
+//! them: libgit2 opens a file of any type, waits forever for the writer of a pipe, and follows the configuration of a
+//! repository to every file that it names.
 //!
-//! Owns that look, which opens nothing but files of the repository. Refuses a repository in which a pipe, a device or a
-//! socket takes the place of a file, or a link that of a file which is written, and, unless its user has seen what, one
-//! that leads out of itself. What the user's own configuration names is the user's.
+//! Owns that check, which opens nothing but files of the repository. Refuses a repository in which a pipe, a device or
+//! a socket replaces a file, or a link replaces a file that git writes, and, unless the user has seen its targets, one
+//! that leads out of itself. Files that the user's own configuration names are allowed.
 
 use std::collections::BTreeSet;
 use std::fs::{self, DirEntry, FileType};

@@ -37,8 +37,8 @@ pub struct WalkedPaths {
     pub truncated_directories: Vec<RelPath>,
 }
 
-/// Lists a project; `is_submodule` names directories that the user's index knows as submodules,
-/// `fenced` is a directory to leave out (our own data), if it lies inside.
+/// Lists a project; `is_submodule` names directories that the user's index knows as submodules, `fenced` is a directory
+/// to leave out (our own data), if it is inside the project.
 pub fn walk_project(
     root: &Path,
     rules: &IgnoreRules,

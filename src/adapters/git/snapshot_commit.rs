@@ -1,5 +1,5 @@
-//! Snapshots as commits without parents under refs of our own; what people are told lies in the message.
-//! Touches no branch, no HEAD, no reflog.
+//! Snapshots as commits without parents under refs of our own; the commit message describes them for the user. Touches
+//! no branch, no HEAD, no reflog.
 
 use git2::{Commit, ErrorCode, Oid, Signature, Time};
 use serde::{Deserialize, Serialize};
@@ -13,7 +13,7 @@ use synthdev_ports::snapshot::SnapshotError;
 
 /// Where our refs are.
 pub const NAMESPACE: &str = "refs/synthdev/snapshots/";
-/// Tells our commits from those of people and their programs.
+/// Distinguishes our commits from those of users and their programs.
 pub const ADDRESS: &str = "synthdev@localhost";
 /// Crockford's: no letters that look like digits; its order is the order of bytes.
 const DIGITS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
@@ -70,7 +70,7 @@ pub fn reference_name(id: &str) -> String {
     format!("{NAMESPACE}{id}")
 }
 
-/// Who our commits are by.
+/// The author of our commits.
 pub fn commit_signature(at: Timestamp) -> Result<Signature<'static>, git2::Error> {
     Signature::new("synthdev", ADDRESS, &Time::new(at.0.div_euclid(1000), 0))
 }

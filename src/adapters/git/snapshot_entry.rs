@@ -111,7 +111,7 @@ pub fn to_bytes(path: &Path) -> RelPath {
     path.as_os_str().as_bytes().to_vec()
 }
 
-/// For people; bytes that are not text are replaced.
+/// For display; bytes that are not text are replaced.
 pub fn display_path(path: &[u8]) -> String {
     String::from_utf8_lossy(path).into_owned()
 }

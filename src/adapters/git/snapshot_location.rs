@@ -37,7 +37,7 @@ pub struct SnapshotLocation {
     pub project: PathBuf,
     /// `<data>/snapshots/<hash of the project's path>`: private index, lock, private repository.
     pub project_data: PathBuf,
-    /// The data directory, when it lies inside the project.
+    /// The data directory, if it is inside the project.
     pub data_inside_project: Option<PathBuf>,
     /// What the project's repository may open outside of itself.
     pub outside_files: OutsideFiles,

@@ -1,5 +1,5 @@
-//! Two snapshots beside each other, also when git came to the project between them and they lie in two stores.
-//! Reads only; what has to be carried from one store to the other is carried in memory.
+//! Two snapshots beside each other, also if git came to the project between them and they are in two stores. Reads
+//! only; objects that one store lacks are copied in memory.
 
 use git2::{Commit, Oid, Repository};
 

@@ -61,7 +61,7 @@ fn write_below(
             rest = &rest[1..];
             continue;
         };
-        // Paths are sorted as bytes, so all that share `name/` stand together.
+        // Paths are sorted as bytes, so all that share `name/` are adjacent.
         let dir = &first.path[..=depth + end];
         let count = rest.iter().take_while(|entry| entry.path.starts_with(dir)).count();
         items.push((&name[..end], 0o40_000, write_below(odb, &rest[..count], dir.len(), new)?));

@@ -28,7 +28,7 @@ pub fn diff_trees(old: &FlatTree, new: &FlatTree) -> Vec<(RelPath, FileChange)> 
     differing.collect()
 }
 
-/// For people and protocols.
+/// For display and protocols.
 pub fn to_changed_files(changes: &[(RelPath, FileChange)]) -> Vec<ChangedFile> {
     changes.iter().map(|(path, change)| ChangedFile { path: display_path(path), change: *change }).collect()
 }

@@ -159,7 +159,7 @@ impl UncoveredChangeScan<'_> {
         let now = path_stamp(&place);
         match seen {
             Some(seen) if seen.stamp != now => true,
-            // what is in a directory shows in nothing of its own
+            // a directory's own stamp does not show changes of its content
             Some(_) => place.is_dir() && self.is_newer(&place),
             // a list that is whole knows what is new, whatever its times say
             None => {
@@ -169,7 +169,7 @@ impl UncoveredChangeScan<'_> {
         }
     }
 
-    /// Whether it was written, or something in it was. A directory's own time tells what came and went.
+    /// Whether it, or something in it, was written since. A directory's own time shows added and removed entries.
     fn is_newer(&mut self, place: &Path) -> bool {
         self.remaining = self.remaining.saturating_sub(1);
         let Ok(meta) = fs::symlink_metadata(place) else { return false };

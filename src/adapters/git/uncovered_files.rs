@@ -1,8 +1,8 @@
-//! What a snapshot leaves out, kept beside it: private copies of the files that the settings exclude, and a list of what
-//! was there and was not stored. So a restore brings back the first and can tell what else has changed.
+//! What a snapshot leaves out, stored beside it: private copies of the files that the settings exclude, and a list of
+//! other existing files that were not stored. So a restore brings back the first and can report what else has changed.
 //!
-//! Lies in the data directory, for the user alone. Never in a git repository, which others read and push. Keeps no file
-//! that git ignores, and no more than its limits.
+//! Stored in the data directory, for the user alone. Never in a git repository, which others read and push. Keeps no
+//! file that git ignores, and no more than its limits.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -76,7 +76,7 @@ impl UncoveredFiles {
     }
 }
 
-/// What is told of the file is told of the one that is read: a command can swap it, or its directory, meanwhile.
+/// Metadata and content come from the same open file: a command can replace the file, or its directory, meanwhile.
 fn read_excluded_file(root: &Path, path: &Path, most: u64) -> io::Result<ExcludedFile> {
     let parent = open_parent(root, &root.join(path), false)?;
     let place = parent.entry();
@@ -130,7 +130,7 @@ pub type UncoveredPathStamp = (u32, u64, i64, i64, i64, i64, u64);
 pub fn path_stamp(place: &Path) -> Option<UncoveredPathStamp> {
     let meta = fs::symlink_metadata(place).ok()?;
     let (modified, changed) = ((meta.mtime(), meta.mtime_nsec()), (meta.ctime(), meta.ctime_nsec()));
-    // a directory's size and times tell nothing of what is in it
+    // a directory's size and times say nothing about its content
     let flat = meta.is_dir();
     let size = if flat { 0 } else { meta.size() };
     let times = if flat { ((0, 0), (0, 0)) } else { (modified, changed) };
@@ -156,7 +156,7 @@ impl UncoveredRecord {
 
 #[derive(Serialize, Deserialize)]
 struct UncoveredManifest {
-    /// Whether the snapshot lies in the private store.
+    /// Whether the snapshot is in the private store.
     private: bool,
     copies: Vec<(ManifestPath, u32, u32, String)>,
     seen: Vec<(ManifestPath, UncoveredReason, Option<UncoveredPathStamp>)>,

@@ -23,7 +23,7 @@ pub struct ProjectFileChange {
     pub change: FileChange,
     /// What the snapshot holds; `None` for `EnqueueRow`.
     pub stored: Option<(TreeEntryKind, Oid)>,
-    /// What stood there when the present was saved.
+    /// The file that was there when the present was saved.
     pub present_stat: Option<FileStat>,
     /// The content is a private copy, with these permissions.
     pub private: Option<u32>,

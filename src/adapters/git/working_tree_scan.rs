@@ -24,7 +24,7 @@ use synthdev_domain::snapshot::{SkipReason, SkippedPath};
 
 const MAX_NEW_BYTES: u64 = 2 * 1024 * 1024 * 1024;
 const MAX_FILES: usize = 200_000;
-/// A longer list of skipped paths is cut; the cut is said.
+/// A longer list of skipped paths is cut; the list says so.
 const MAX_LISTED: usize = 1_000;
 /// Below this many paths a second thread costs more than it saves.
 const WORTH_A_THREAD: usize = 512;
@@ -60,7 +60,7 @@ pub struct WorkingTreeScan {
     /// More paths were skipped than `skipped` lists.
     pub is_partial: bool,
     pub empty_dirs: Vec<RelPath>,
-    /// Files standing where a wanted path needs a directory.
+    /// Files at a path where a wanted path needs a directory.
     pub blocking_files: BTreeSet<RelPath>,
     /// Paths that are neither file nor link.
     pub opaque: BTreeSet<RelPath>,

@@ -18,7 +18,7 @@ const DEPTH: usize = 100;
 const VALUE_COST: usize = 16;
 const SAFE_INTEGER: f64 = 9_007_199_254_740_992.0;
 
-/// What tells plain objects from others.
+/// Distinguishes plain objects from others.
 pub(super) struct ObjectShapes<'js> {
     /// Names the kind of an object that JSON cannot hold.
     pub(super) foreign_kind: Function<'js>,

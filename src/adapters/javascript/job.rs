@@ -19,7 +19,7 @@ use synthdev_domain::script::{
     WorkflowScript,
 };
 
-/// What the prelude is told of the journal's time and luck.
+/// Time and random seed of the journal, for the prelude.
 #[derive(Clone, Copy)]
 pub(super) struct ScriptJobInputs {
     frame_id: u64,

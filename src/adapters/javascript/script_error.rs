@@ -1,4 +1,4 @@
-//! From a JavaScript exception to a `ScriptError` that a person can act on.
+//! Turns a JavaScript exception into a `ScriptError` that a user can act on.
 //!
 //! Owns: the kind of a failure and its position in the script's own lines and columns.
 
@@ -124,7 +124,7 @@ impl RawScriptError {
     }
 }
 
-/// A value as a short text for people.
+/// A value as a short text for display.
 pub(super) fn short_text(value: &Value<'_>) -> String {
     let ctx = value.ctx();
     let text = if let Some(text) = value.as_string().and_then(|text| text.to_string().ok()) {
@@ -148,7 +148,7 @@ fn clip_text(text: &str, max: usize) -> String {
     }
 }
 
-/// The innermost frame of a stack trace that lies in a script or the library: `    at f (workflow-script:3:12)`.
+/// The innermost frame of a stack trace that is in a script or the library: `    at f (workflow-script:3:12)`.
 fn script_position(stack: &str) -> Option<(bool, (usize, usize))> {
     stack.lines().find_map(|line| {
         let own = line.split_once(FILE).map(|(_, after)| (false, after));
@@ -188,7 +188,7 @@ fn align_column(prepared: &[char], source: &[char], column: usize) -> usize {
             back += tail;
             if prepared.get(at) == Some(&'?') && source.get(back) != Some(&'?') {
                 at += 1;
-                // `?.[` stands for `[`, `?.x` for `.x`
+                // `?.[` replaces `[`, `?.x` replaces `.x`
                 if prepared.get(at) == Some(&'.') && source.get(back) != Some(&'.') {
                     at += 1;
                 }

@@ -1,4 +1,4 @@
-//! Where a provider lives: its URL for the wire, and for people.
+//! The address of a provider: its URL for requests, and for display.
 
 use std::net::IpAddr;
 
@@ -20,7 +20,8 @@ pub struct ProviderAddress {
 }
 
 impl ProviderAddress {
-    /// Reads a base URL. `tails`: what people copy along with it and a protocol adds itself, last part first.
+    /// Reads a base URL. `tails`: path parts that users often copy along and that the protocol adds itself, last part
+    /// first.
     ///
     /// # Errors
     /// Not a URL with http or https; one that holds a secret, which is not repeated.

@@ -1,8 +1,8 @@
-//! Anthropic's messages, natively: what chat completions cannot say, said as the protocol wants it.
+//! Anthropic's messages, natively: uses what the protocol has and chat completions lack.
 //!
-//! System text apart, user and assistant strictly by turns, every tool use answered first thing in the next turn,
-//! signed thoughts sent back as they came, the prefix of the conversation marked for the cache, an answer's longest
-//! length always named.
+//! The system text is separate, user and assistant take strict turns, every tool use is answered first in the next
+//! turn, signed thoughts are sent back unchanged, the prefix of the conversation is marked for the cache, and the
+//! length limit of an answer is always set.
 //!
 //! Refuses: retries (the runtime's), redirects, a key in any text.
 

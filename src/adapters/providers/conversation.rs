@@ -18,9 +18,9 @@ use serde_json::{Value, json};
 
 use synthdev_domain::message::{ChatMessage, ChatRole, ToolCall};
 
-/// Said by the user where a conversation would start with the assistant.
+/// User message for a conversation that would start with the assistant.
 pub const BEGIN: &str = "Begin.";
-/// Said by the user where a conversation would end with the assistant.
+/// User message for a conversation that would end with the assistant.
 pub const CONTINUE: &str = "Continue.";
 const NO_OUTPUT: &str = "(no output)";
 const NO_RESULT: &str = "(the tool call was interrupted; it has no result)";
@@ -81,7 +81,7 @@ fn push(out: &mut Vec<ChatMessage>, role: ChatRole, text: &str) {
     }
 }
 
-/// Appends calls with their results, wherever after the call those stand.
+/// Appends calls with their results, wherever after the call these are.
 fn push_calls(out: &mut Vec<ChatMessage>, messages: &[ChatMessage], at: usize, used: &mut HashSet<usize>) {
     let calls = &messages[at].tool_calls;
     let carrier = match out.last_mut() {
@@ -115,7 +115,7 @@ fn with_speaker(name: &str, text: &str) -> String {
     if text.trim().is_empty() { String::new() } else { format!("[{name}]: {text}") }
 }
 
-/// The ids of calls that are made at once, as they came where that tells them apart.
+/// Unique ids for calls of one reply; keeps the ids that are unique already.
 fn distinct_call_ids(calls: &[ToolCall]) -> Vec<String> {
     let mut ids: Vec<String> = Vec::with_capacity(calls.len());
     for call in calls {

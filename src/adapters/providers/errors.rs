@@ -55,7 +55,7 @@ const OVERLOADED: [&str; 9] = [
 const AUTH: [&str; 4] = ["invalid_api_key", "authentication", "unauthorized", "invalid api key"];
 /// A key that is known, for something else.
 const NOT_ALLOWED: &str = "permission_error";
-/// An account without money, for a server whose status does not tell.
+/// Part of the message for an account without money, for a server whose status does not say so.
 const EMPTY_ACCOUNT: &str = "credit balance is too low";
 
 /// An answer with a status other than 2xx. `now` is only used for dates in `Retry-After`.

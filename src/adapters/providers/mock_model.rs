@@ -17,7 +17,7 @@ use synthdev_ports::model::{DeltaSink, ModelPort};
 
 #[derive(Debug, Default)]
 pub struct MockModel {
-    /// How often an agent has spoken, or called a tool.
+    /// How often an agent has answered, or called a tool.
     answer_counts: Mutex<BTreeMap<(String, String), usize>>,
 }
 

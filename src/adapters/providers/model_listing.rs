@@ -44,8 +44,8 @@ pub async fn list_models(
     Ok(list.models)
 }
 
-/// The window that a server gives to the model of a choice; `None`: it does not tell. What the model was made for is
-/// more than its server may take, and does not count.
+/// The window that a server gives to the model of a choice; `None`: it does not report one. The window that the model
+/// was trained for does not count: the server may allow less.
 ///
 /// # Errors
 /// As [`list_models`].

@@ -39,8 +39,8 @@ pub enum ToolChoiceBinding<'a> {
     Named(&'a str),
 }
 
-/// What is offered in OpenAI's protocols, and how binding that is. A server that ignores a named choice is offered
-/// nothing else and told `required`, which it does enforce; all others keep their list, and with it the cached prefix.
+/// The tools for OpenAI's protocols, and how binding the choice is. A server that ignores a named choice gets only that
+/// tool and `required`, which it does enforce; all others get the whole list, which keeps the cached prefix.
 pub fn tools_with_binding(request: &ModelRequest) -> (Vec<OfferedTool<'_>>, ToolChoiceBinding<'_>) {
     let mut offered = offered_tools(request);
     let binding = match &request.tool_choice {

@@ -1,5 +1,5 @@
-//! Parts of answers that only their provider can read, put back where they stood. A conversation may hold those of
-//! several providers, because an agent's model can change: each is sent its own only.
+//! Parts of answers that only their provider can read, put back in their original positions. A conversation may hold
+//! those of several providers, because an agent's model can change: each provider gets only its own.
 
 use serde_json::Value;
 

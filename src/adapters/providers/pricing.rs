@@ -36,12 +36,12 @@ pub fn served_price(
     listed.map(|(_, price)| *price).or(list.default_price)
 }
 
-/// Adds to what is told of an attempt what its model costs.
+/// Adds the model's price to each usage report of an attempt.
 pub struct PricingSink<'a> {
     sink: &'a dyn DeltaSink,
     prices: &'a ProviderPriceLists,
     requested_model: &'a ModelChoice,
-    /// The model that was looked up last: it is told of with every piece.
+    /// The model of the last lookup: every chunk reports its model.
     last_lookup: Mutex<Option<(String, Option<TokenPrice>)>>,
 }
 

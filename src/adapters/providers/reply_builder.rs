@@ -1,4 +1,4 @@
-//! What a model has said so far in one answer, whatever the protocol: text, thoughts and tool calls.
+//! One answer of a model so far, whatever the protocol: text, thoughts and tool calls.
 //!
 //! Refuses: deciding what an answer means; that is each protocol's.
 
@@ -30,7 +30,7 @@ pub struct ReplyBuilder {
     pub was_cut: bool,
     /// Bytes that are kept beside what can be read: seals, refusals.
     pub extra_bytes: usize,
-    /// What follows stands apart from what was said or thought before.
+    /// Separate the next piece from the text or the reasoning before it.
     text_needs_gap: bool,
     thought_needs_gap: bool,
     streamed_text: usize,

@@ -73,7 +73,7 @@ pub trait ReplyDecoder: Default + Send {
     /// A refusal, a failure in place of an end.
     fn finish_reason(&self) -> Result<FinishReason, ModelError>;
 
-    /// What has to go back with its calls, unread.
+    /// Opaque blocks that have to be sent back with its calls.
     fn take_opaque_blocks(&mut self) -> Vec<OpaqueBlock> {
         Vec::new()
     }
@@ -101,7 +101,7 @@ pub trait ReplyDecoder: Default + Send {
         let told = || self.reply().token_usage(prompt_bytes);
         let so_far = self.usage_so_far(prompt_bytes).filter(|_| cut).map(|used| (used.usage, used.estimated));
         let (usage, usage_estimated) = so_far.unwrap_or_else(told);
-        // Only beside calls do thoughts have to go back.
+        // Thoughts have to be sent back only with calls.
         let sealed = if self.reply().calls.is_empty() { Vec::new() } else { self.take_opaque_blocks() };
         let spoken = std::mem::take(self.reply_mut());
         Ok(ModelReply { usage, usage_estimated, sealed, ..spoken.into_reply(finish, turn)? })
@@ -130,7 +130,7 @@ pub fn content_filter_error(spoken: &ReplyBuilder) -> ModelError {
     ModelError::Refused { detail }
 }
 
-/// The provider has ended it with a failure; `said` in its own words.
+/// The provider has ended the answer with a failure; `said` is its message.
 pub fn provider_failure(spoken: &ReplyBuilder, said: &str) -> ModelError {
     let detail = format!("the provider gave up{} ({said})", spoken.received_note());
     ModelError::Overloaded { retry_after_ms: None, detail }

@@ -27,8 +27,8 @@ const BODY_LIMIT: usize = 32 * 1024 * 1024;
 const BURST: usize = 64 * 1024;
 /// Kept of a stream for the case that it turns out to be none.
 const START: usize = 2048;
-/// After the last event the end of the body is read as well, because only then can the connection be used again
-///. It comes with the last bytes; a server that never sends it costs this once.
+/// After the last event the rest of the body is read as well, because only then can the connection be reused. It comes
+/// with the last bytes; a server that never sends it costs this delay once.
 const FAREWELL: Duration = Duration::from_millis(250);
 
 /// Where an answer comes from and how long silence is borne.

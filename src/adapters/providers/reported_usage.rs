@@ -1,6 +1,6 @@
-//! Token counts as servers report them, and an estimate where they do not: as OpenAI and those who follow it do, in both
-//! of its protocols, and as Anthropic does, where what was read from the cache and what was written into it stands beside
-//! the fresh tokens, not among them.
+//! Token counts as servers report them, and an estimate where they do not. In both of OpenAI's protocols, and in those
+//! of compatible servers, cached tokens are part of the prompt tokens; Anthropic reports tokens read from the cache and
+//! written into it beside the fresh tokens.
 
 use serde_json::Value;
 
@@ -42,8 +42,8 @@ impl ReportedUsage {
         self.reasoning = count(&reasoning).or(self.reasoning);
     }
 
-    /// Takes what a usage object of Anthropic's holds. Reports count from the start of the answer, and later ones may
-    /// leave out or set to nothing what an earlier one said: the largest counts.
+    /// Takes a usage object of Anthropic's. Reports count from the start of the answer, and later ones may leave out or
+    /// reset what an earlier one had: the largest counts.
     pub fn absorb_apart(&mut self, usage: &Value) {
         let count = |key: &str| usage.get(key).and_then(parse_count);
         self.uncached = self.uncached.max(count("input_tokens"));

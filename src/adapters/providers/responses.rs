@@ -1,5 +1,5 @@
-//! OpenAI's Responses, with nothing kept at the server: every request holds the whole conversation, and what
-//! a model thought between its calls goes back sealed.
+//! OpenAI's Responses, with nothing stored at the server: every request holds the whole conversation, and the model's
+//! reasoning between its calls is sent back sealed.
 //!
 //! Refuses: retries (the runtime's), redirects, a key in any text, the server's own tools and memory.
 

@@ -72,7 +72,7 @@ impl ToolCallAssembler {
         }
     }
 
-    /// Says what the arguments of an index's newest call are, whatever came of them in pieces.
+    /// Sets the arguments of an index's newest call, whatever pieces arrived before.
     pub fn set_arguments(&mut self, index: u64, arguments: &str) {
         if let Some(call) = self.list.iter_mut().rev().find(|call| call.index == Some(index)) {
             arguments.clone_into(&mut call.arguments);

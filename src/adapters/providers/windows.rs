@@ -1,7 +1,7 @@
-//! The windows of models that neither settings nor the catalogue know, as the servers near by tell them.
+//! Context windows that neither settings nor the catalogue know, as local servers report them.
 //!
 //! Owns: asking each server once for each model, however many runs start at once. Refuses: asking servers outside of
-//! this machine and its private network, waiting for long, and failing: a window that is not told stays unknown.
+//! this machine and its private network, waiting for long, and failing: a window that no server reports stays unknown.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -18,7 +18,7 @@ use super::address::is_local;
 use super::model_listing;
 use super::transport::ProviderTransport;
 
-/// What a server has answered; inside, nothing: it does not tell.
+/// What a server has answered; inside, `None`: it reports no window.
 type WindowCell = Arc<OnceCell<Option<u64>>>;
 
 /// For so long, in milliseconds, a server that gave no answer in time is not asked again: each run would wait for it.
@@ -52,8 +52,8 @@ impl ServerWindows {
         Self { windows: Mutex::default(), unresponsive_since: Mutex::default(), clock }
     }
 
-    /// Without asking: what is set, else what the server has told, else nothing where it has just kept silent. `None`: it is
-    /// to be asked.
+    /// Without a request: the setting, else what the server has reported, else nothing if it has just not responded.
+    /// `None`: the server should be asked.
     pub fn known_window(&self, choice: &ModelChoice) -> Option<Option<u64>> {
         if choice.context_size.is_some() || !is_local(&choice.base_url) {
             return Some(choice.context_size);
@@ -61,8 +61,8 @@ impl ServerWindows {
         self.window_cell(choice).get().copied().or_else(|| self.is_silent(choice).then_some(None))
     }
 
-    /// The same; a server that has told nothing yet is asked. One that refuses connections, or is busy, is asked again the
-    /// next time: that costs no time.
+    /// The same, but asks a server that has reported nothing yet. One that refuses connections, or is busy, is asked
+    /// again the next time: that costs no time.
     pub async fn load_window(&self, http: &ProviderTransport, choice: &ModelChoice) -> Option<u64> {
         if let Some(known) = self.known_window(choice) {
             return known;

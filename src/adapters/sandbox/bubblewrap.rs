@@ -15,7 +15,7 @@ use super::policy::{PathAccess, PathRule};
 use super::port_listener;
 use super::syscall_filter::{self, SocketPolicy};
 
-/// Never looked for in `PATH`: a project's directory could stand there.
+/// Never looked up in `PATH`: a project's directory could be in it.
 const PLACES: [&str; 4] =
     ["/usr/bin/bwrap", "/usr/local/bin/bwrap", "/bin/bwrap", "/run/current-system/sw/bin/bwrap"];
 
@@ -136,7 +136,7 @@ pub fn wrap_command(
     })
 }
 
-/// Shortest paths first: what is mounted later lies over what was mounted before.
+/// Shortest paths first: a later mount covers an earlier one.
 fn mount_policy(line: &mut Vec<OsString>, launch: &SandboxLaunch<'_>) -> io::Result<()> {
     let unreadable = launch.private.unreadable_file()?;
     let mut held = launch.policy.directories_to_pin(&launch.rules);

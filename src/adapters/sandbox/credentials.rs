@@ -213,7 +213,7 @@ pub struct CredentialWatch {
     files: Vec<(CredentialFile, Mutex<CredentialFileState>)>,
 }
 
-/// What tells one state of a file from another, and whether it held a token.
+/// Identifies one state of a file, with whether it held a token.
 type CredentialFileState = (Option<(u64, u64, i64, i64)>, bool);
 
 impl CredentialWatch {

@@ -1,4 +1,5 @@
-//! What a command printed, read for denials: programs tell of them in words of their own, and a model takes them for bugs.
+//! Searches the output of a command for denials: programs report them in their own words, and a model takes them for
+//! bugs.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -173,7 +174,7 @@ fn is_system_path(path: &Path) -> bool {
     ["/proc", "/dev", "/sys"].iter().any(|place| path.starts_with(place))
 }
 
-/// How programs say that a limit is reached, told only where there is one.
+/// Matches messages of programs that reach a limit, only for limits that are set.
 fn limits_reached(limits: ProcessLimits, printed: &str) -> Vec<String> {
     let rows: [(u64, &str, &str, &[&str]); 3] = [
         (

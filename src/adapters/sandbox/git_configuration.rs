@@ -48,7 +48,7 @@ const HOOKS: [&str; 28] = [
 /// A configuration with all that it includes.
 #[derive(Default)]
 pub(super) struct GitConfiguration<'a> {
-    /// What lies outside of this is named, and not looked at.
+    /// Paths outside of this are listed, but not opened.
     within: Option<&'a RepositoryBounds>,
     /// Also those that are not there: git reads them once they are made.
     pub(super) files: Vec<PathBuf>,
@@ -56,7 +56,7 @@ pub(super) struct GitConfiguration<'a> {
 }
 
 impl<'a> GitConfiguration<'a> {
-    /// `within`: what lies outside of this is named, and not looked at: that alone can mount something.
+    /// `within`: paths outside of this are listed, but not opened or looked up: a lookup alone can trigger a mount.
     pub(super) fn read_file(file: &Path, home: Option<&Path>, within: Option<&'a RepositoryBounds>) -> Self {
         let mut found = Self { within, ..Self::default() };
         let mut open = vec![file.to_owned()];

@@ -114,7 +114,7 @@ fn user_files(places: &SandboxPlaces, root: &Path) -> Vec<PathBuf> {
 /// How configurations are read.
 struct GitFileReading<'a> {
     home: Option<&'a Path>,
-    /// What lies outside of this is not looked at.
+    /// Paths outside of this are not looked up.
     within_bounds: Option<&'a RepositoryBounds>,
 }
 

@@ -1,4 +1,4 @@
-//! What a layer is told of one command, and what it makes of it.
+//! Input of a sandbox layer for one command, and the command line that the layer makes of it.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;

@@ -98,7 +98,7 @@ impl WorkingLayer {
 }
 
 /// # Errors
-/// None of those that were asked for works: what to tell.
+/// None of the requested layers works: the message for the user.
 pub fn select_layer(wanted: SandboxLayer, helper: &Path) -> Result<WorkingLayer, String> {
     let mut reasons = Vec::new();
     for layer in layer_candidates(wanted) {

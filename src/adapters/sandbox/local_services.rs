@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::policy::{PathAccess, SandboxPolicy};
 
-/// Where a command has directories of its own: nothing of the outside is there but what a rule names.
+/// Directories that a sandboxed command has for itself: of the host's content only what a rule names is visible.
 const OWN: [&str; 5] = ["/tmp", "/var/tmp", "/run", "/dev", "/proc"];
 
 /// More of them would make each command slow.

@@ -28,7 +28,8 @@ pub(super) fn links_along(path: &Path) -> Vec<PathBuf> {
     places_of(walk_links(path, |_| PlaceLook::Follow))
 }
 
-/// The same, as a path is written and as the system goes it; only what lies in these places, or leads to them, is looked at.
+/// The same for the path as written and as the system resolves it; looks up only paths inside these places or leading
+/// to them.
 pub(super) fn way_within(path: &Path, known: &[PathBuf]) -> Vec<PathBuf> {
     let look = |place: &Path| {
         let is_known = known.iter().any(|known| place.starts_with(known) || known.starts_with(place));

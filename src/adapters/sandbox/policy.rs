@@ -175,7 +175,8 @@ impl SandboxPolicy {
         }
     }
 
-    /// What names programs that run later outside of the sandbox is not written, although it lies in what may be.
+    /// Makes files read-only that name programs which later run outside of the sandbox, although their directory is
+    /// writable.
     fn add_protected_rules(
         &mut self,
         settings: &SandboxSettings,
@@ -196,7 +197,7 @@ impl SandboxPolicy {
             }
         }
         protected.extend(named(&settings.read_only).into_iter().map(|path| (path, "sandbox.read_only")));
-        // a link that is put in the place of another one leads to what a command has written
+        // a command can replace a link, so that the path leads to a file that the command has written
         let known = self.known_places(places, named(&settings.writable));
         for (path, reason) in of_project {
             let way = if places.outside_files { full_way(&path) } else { way_within(&path, &known) };
@@ -229,7 +230,7 @@ impl SandboxPolicy {
         self.rules.push(PathRule { path, access, reason, empty: false });
     }
 
-    /// The directory that stands for `/tmp`.
+    /// The directory that replaces `/tmp`.
     pub(super) fn allow_private(&mut self, temporary: &Path) {
         self.add_rule(temporary.to_owned(), PathAccess::Write, "the private temporary directory");
     }
@@ -246,8 +247,8 @@ impl SandboxPolicy {
         strongest.map_or((PathAccess::Read, "outside of the project"), |rule| (rule.access, rule.reason))
     }
 
-    /// The same with what a layer puts in the place of other directories. A rule for a directory around one lies over it, but
-    /// for one of the whole file system, which is mounted first.
+    /// The same with the directories that a layer mounts itself. A rule for a directory around such a mount covers it,
+    /// except a rule for the whole file system, which is mounted first.
     pub(super) fn access_with_layer(
         &self,
         path: &Path,
@@ -275,10 +276,10 @@ impl SandboxPolicy {
         self.rules.iter().filter(move |rule| rule.access == access)
     }
 
-    /// The rules of what is there, shortest paths first: what is mounted later lies over what was mounted before.
+    /// The rules of existing paths, shortest paths first: a later mount covers an earlier one.
     ///
-    /// A path that leads elsewhere by now has no rule: a command may have put a link there, and the rule would open what
-    /// the link names. `known` tells of a protected path whether it was there before the commands that run now.
+    /// A path that leads elsewhere by now has no rule: a command may have put a link there, and the rule would open
+    /// what the link names. `known` returns whether a protected path existed before the commands that run now.
     pub(super) fn in_mount_order(&self, known: impl Fn(&Path) -> bool) -> Vec<&PathRule> {
         let in_place = |rule: &&PathRule| match rule.access {
             PathAccess::Hidden => rule.path.exists(),
@@ -308,7 +309,7 @@ impl SandboxPolicy {
         held
     }
 
-    /// The whole policy, for people. `closed`: why the layer opens no port.
+    /// The whole policy, for display. `closed`: why the layer opens no port.
     pub(super) fn description_text(&self, places: &'static [LayerPlace], closed: Option<&str>) -> String {
         let mut text = format!("mode: {}\nnetwork: {}\n", self.mode.as_str(), self.network.as_str());
         if self.network != NetworkAccess::On {

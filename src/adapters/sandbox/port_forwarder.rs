@@ -117,7 +117,7 @@ impl PortForwarder {
         Ok(Self { task, unanswered_ports: unanswered })
     }
 
-    /// One line for ports at which nothing of this machine has answered.
+    /// One line that names the ports at which no server of this machine answered.
     pub fn unanswered_line(&self) -> Option<String> {
         super::denial::unanswered_ports_line(&lock_ports(&self.unanswered_ports))
     }
@@ -226,7 +226,7 @@ async fn relay_connection(mut inside: TcpStream, port: u16, unanswered: &Mutex<B
     }
     let Ok(mut outside) = outside else {
         lock_ports(unanswered).insert(port);
-        // the command is told of an error, not of an end
+        // the command gets an error, not an end of file
         let _ = inside.set_zero_linger();
         return;
     };
@@ -271,7 +271,7 @@ mod tests {
 
     #[tokio::test]
     async fn only_listeners_at_declared_ports_of_a_loopback_are_served() {
-        // the same network stands for both: the one side has the addresses of 127.0.0.2, the other the true ones
+        // both sides share one network here: the inside has the addresses of 127.0.0.2, the outside the real ones
         let server = TokioListener::bind("127.0.0.1:0").await.unwrap();
         let declared = server.local_addr().unwrap().port();
         let (inside, other) = (listen(&format!("127.0.0.2:{declared}")), listen("127.0.0.2:0"));

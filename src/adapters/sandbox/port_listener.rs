@@ -1,8 +1,9 @@
 //! The inside of declared ports: this program, started once more within the sandbox, listens at them, sends the listening
 //! sockets to the process outside, and becomes the command.
 //!
-//! Nothing of it stays in the sandbox: who connects there is served from the outside, through sockets that no command can
-//! take, close or exchange. Nor do the command's variables reach it: with some of them its own libraries would be loaded here.
+//! Nothing of it stays in the sandbox: the outside serves every connection, through sockets that no command can take,
+//! close or exchange. The command's variables do not reach it either: with some of them its own libraries would be
+//! loaded here.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -17,7 +18,7 @@ use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg}
 
 use super::port_forwarder::MOST_LISTENERS;
 
-/// Stands between the variables and the program.
+/// Separates the variables from the program.
 const END_OF_VARIABLES: &str = "--";
 
 /// What [`become_command`] is to be given.

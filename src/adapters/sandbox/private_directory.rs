@@ -88,14 +88,15 @@ impl PrivateDirectory {
         Ok(path)
     }
 
-    /// To lie over files that programs read whenever they start. A device would not do: mounts have none.
+    /// An empty file to mount over files that programs read whenever they start. A device would not work: mounts have
+    /// none.
     pub fn empty_file(&self, over: &Path) -> PathBuf {
         // an empty text is no JSON: a program that reads it ends
         let is_json = over.extension().is_some_and(|extension| extension == "json");
         self.path.join(if is_json { "layer/empty.json" } else { "layer/empty" })
     }
 
-    /// A file without permissions, to lie over hidden ones.
+    /// A file without permissions, to mount over hidden ones.
     ///
     /// # Errors
     /// It cannot be made.

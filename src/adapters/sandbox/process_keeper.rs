@@ -18,10 +18,10 @@ pub(super) struct ProcessKeeper {
     _alive: PipeWriter,
 }
 
-/// Root's rights over the machine are no command's. Other users have none.
+/// Drops root's rights over the machine: no command may have them. Other users have none.
 ///
 /// # Errors
-/// They cannot be given up.
+/// They cannot be dropped.
 pub(super) fn drop_capabilities() -> io::Result<()> {
     let none = CapabilitySet::empty();
     Ok(set_capabilities(None, CapabilitySets { effective: none, permitted: none, inheritable: none })?)
@@ -32,7 +32,7 @@ pub(super) fn drop_capabilities() -> io::Result<()> {
 /// # Errors
 /// The keeper cannot be started.
 pub(super) fn start_keeper() -> io::Result<Option<ProcessKeeper>> {
-    // who started us is outside, and must be out of reach from here on: without that proof all of the user's processes
+    // our parent is outside, and must be out of reach from here on: without that proof all of the user's processes
     // would be ended
     let Some(outside) = getppid().filter(|outside| test_kill_process(*outside).is_ok()) else {
         return Ok(None);

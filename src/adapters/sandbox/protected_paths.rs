@@ -27,7 +27,7 @@ const DEEPEST: usize = 100;
 /// Lines about them that one command is answered with.
 const MOST_TOLD: usize = 10;
 
-/// What tells one state of a file from another.
+/// Identifies one state of a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct ProtectedFileStamp {
     inode: u64,
@@ -90,7 +90,7 @@ pub struct ProtectedCommand {
 }
 
 impl ProtectedCommand {
-    /// Puts back what is different, and tells each in a line. The command and all that it started have ended.
+    /// Restores what has changed and returns a line for each change. The command and all that it started have ended.
     pub fn finish_command(mut self) -> Vec<String> {
         self.restore_changes()
     }
@@ -135,7 +135,7 @@ impl ProtectedState {
 }
 
 impl ProtectedPaths {
-    /// Those that lie in something that may be written: nothing else can be reached.
+    /// Those inside of a writable directory: a command can change nothing else.
     pub fn from_policy(policy: &SandboxPolicy, aside: PathBuf, held_by_layer: bool) -> Self {
         let within =
             |path: &Path| path.parent().is_some_and(|parent| policy.access_to(parent).0 == PathAccess::Write);
@@ -188,7 +188,7 @@ impl ProtectedPaths {
         ProtectedState { entries: now, parent_inodes: parents }
     }
 
-    /// Puts back what is different, and tells each in a line.
+    /// Restores what has changed and returns a line for each change.
     fn restore_state(&self, before: &ProtectedState) -> Vec<String> {
         let mut told = Vec::new();
         for path in &self.paths {
@@ -211,7 +211,7 @@ impl ProtectedPaths {
         let kept: Vec<(&PathBuf, &ProtectedEntry)> = kept.collect();
         let mut refilled = false;
         if count > MOST_FILES && kept.len() < MOST_FILES {
-            // more than is looked at: what is in it cannot be told one by one
+            // too many entries to examine: they cannot be reported one by one
             told.push(describe_restore(
                 path,
                 self.move_aside(path),
@@ -453,7 +453,7 @@ impl ProtectedPathScan<'_> {
     }
 }
 
-/// What is told and what is kept of a file are of the same one.
+/// The stamp and the stored content are of the same open file.
 fn read_protected_file(place: &Path) -> io::Result<ProtectedEntry> {
     let file = open_unfollowed(place)?;
     let identity = ProtectedFileStamp::from_metadata(&file.metadata()?);

@@ -1,13 +1,13 @@
-//! Where the things are that a policy speaks of.
+//! Paths that a sandbox policy refers to.
 
 use std::path::{Path, PathBuf};
 
-/// Where the things are that a policy speaks of.
+/// Paths that a sandbox policy refers to.
 #[derive(Clone, Debug, Default)]
 pub struct SandboxPlaces {
     /// The project or the run's worktree.
     pub root: PathBuf,
-    /// Git's directory where it lies outside of `root`, as for a worktree.
+    /// Git's directory if it is outside of `root`, as for a worktree.
     pub repository: Option<PathBuf>,
     /// What the repository's own configuration includes outside of it may be opened: the user has seen it.
     pub outside_files: bool,

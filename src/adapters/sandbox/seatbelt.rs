@@ -24,7 +24,7 @@ pub fn wrap_command(launch: &SandboxLaunch<'_>, arguments: &[OsString]) -> Sandb
     }
 }
 
-/// What is said later wins.
+/// The last matching rule wins.
 fn seatbelt_profile(launch: &SandboxLaunch<'_>) -> String {
     let mut text = String::from("(version 1)\n(allow default)\n(deny file-write*)\n");
     for device in ["/dev/null", "/dev/zero", "/dev/tty", "/dev/ptmx"] {

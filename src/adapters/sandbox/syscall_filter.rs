@@ -77,8 +77,8 @@ const DENIED: &[i64] = &[
     libc::SYS_vhangup,
 ];
 
-/// Told to be missing, so that programs take another way: `clone3` hides its flags from filters, and a ring of requests
-/// makes system calls that no filter sees.
+/// Reported as missing, so that programs use another call: `clone3` hides its flags from filters, and a ring of
+/// requests makes system calls that no filter sees.
 const MISSING: &[i64] =
     &[libc::SYS_clone3, libc::SYS_io_uring_setup, libc::SYS_io_uring_enter, libc::SYS_io_uring_register];
 
@@ -137,7 +137,7 @@ pub fn no_network() -> io::Result<BpfProgram> {
     compile_filter(BTreeMap::from([(libc::SYS_socket, rules)]), libc::ENETUNREACH)
 }
 
-/// All processes of the user at once. Only where the kernel cannot tell those of the command from others.
+/// All processes of the user at once. Only if the kernel cannot distinguish those of the command from others.
 ///
 /// # Errors
 /// As `denying_filter`.

@@ -93,7 +93,7 @@ fn cache_home(places: &SandboxPlaces) -> Option<PathBuf> {
     places.cache_home.clone().or_else(|| Some(places.home.as_ref()?.join(".cache")))
 }
 
-/// Those that there are, links followed. A cache that lies in a directory of programs, or holds one, is none.
+/// The caches that exist, links resolved. Excludes a cache inside a directory of programs, or around one.
 pub fn existing_caches(places: &SandboxPlaces) -> Vec<PathBuf> {
     let found = known_caches(places).into_iter().filter_map(|(path, _)| path.canonicalize().ok());
     found.filter(|path| !places.search_path.iter().any(|programs| path.starts_with(programs))).collect()

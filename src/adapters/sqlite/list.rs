@@ -1,6 +1,6 @@
-//! Lists of runs: newest first, narrowed down by whatever a person asks.
+//! Lists of runs: newest first, filtered by the user's query.
 //!
-//! Two steps: a walk over narrow columns finds which runs are shown, then only those are read as a whole.
+//! Two steps: a scan over narrow columns finds the runs to show, then only those are read as a whole.
 
 use rusqlite::types::Value;
 use rusqlite::{Connection, params_from_iter};
@@ -80,8 +80,8 @@ impl RunListFilter {
     }
 }
 
-/// A dead `running` is shown as interrupted, so both names stand for both; who lives is decided later. Many runs are
-/// over and few are not: the index is asked only for those.
+/// A dead `running` is shown as interrupted, so a filter for one selects both; which process is alive is decided later.
+/// Many runs are over and few are not: the index is asked only for those.
 fn stored_statuses(wanted: &[RunStatus]) -> String {
     let open = |status: &RunStatus| matches!(status, RunStatus::Running | RunStatus::Interrupted);
     let mut names: Vec<String> =

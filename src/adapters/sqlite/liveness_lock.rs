@@ -66,7 +66,7 @@ pub(super) fn is_lock_held(place: &Path, name: &str) -> Option<bool> {
     match File::open(place.join(name)) {
         Err(error) if error.kind() == ErrorKind::NotFound => Some(false),
         Err(_) => None,
-        // shared: those who ask do not take each other for the driver
+        // shared: processes that check do not take each other for the driver
         Ok(file) => match file.try_lock_shared() {
             Ok(()) => Some(false),
             Err(TryLockError::WouldBlock) => Some(true),

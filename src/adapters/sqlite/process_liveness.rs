@@ -1,8 +1,8 @@
-//! Whether the process that drives a run still lives.
+//! Whether the process that drives a run is still alive.
 //!
-//! A driver holds a lock that tells it, and its name is kept with the run. Where no lock can be had, the process id
-//! decides: it alone is reused by the system, so the time the process began is kept with it, and a process of
-//! another host or container is not visible and counts as dead.
+//! A driver holds a lock as long as it lives, and the lock's name is stored with the run. Without a lock the process id
+//! decides: the system reuses ids, so the start time of the process is stored as well, and a process of another host or
+//! container is not visible and counts as dead.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use super::liveness_lock::{self, LivenessLock};
 /// Between what the system says of a process and the name of its lock.
 const LOCK: char = '|';
 
-/// Identity of a process beyond its id: boot and start time. Empty when it cannot be told.
+/// Identity of a process beyond its id: boot and start time. Empty when it is unknown.
 pub(super) fn process_identity(pid: u32) -> String {
     if Path::new("/proc/self/stat").exists() {
         return start_time_from_proc(pid).unwrap_or_default();
@@ -33,7 +33,7 @@ pub(super) fn lock_name(process: &str) -> &str {
     process.split_once(LOCK).map_or("", |(_, lock)| lock)
 }
 
-/// Answers for one listing; a process is looked up once. The default one knows of no locks.
+/// Cached answers for one listing; a process is looked up once. The default one has no locks.
 #[derive(Default)]
 pub(super) struct ProcessLivenessCache {
     identities: HashMap<u32, String>,

@@ -1,4 +1,4 @@
-//! Who drives a run: one process at a time.
+//! Ownership of a run: one process drives it at a time.
 
 use rusqlite::{Connection, Transaction, params};
 
@@ -53,7 +53,7 @@ impl StoreWriter {
     }
 }
 
-/// Who wrote a run's progress last.
+/// The last writer of a run's progress.
 pub(super) struct RunOwner {
     pub(super) key: i64,
     pub(super) claim: i64,

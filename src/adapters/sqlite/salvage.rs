@@ -61,7 +61,7 @@ pub fn salvage_store(path: &Path, to: &Path) -> Result<SalvageReport, StoreError
     let saved = fill_new_store(to, |connection| rebuild::write_rescued(connection, &damaged));
     if saved.is_err() {
         for file in [to.to_owned(), wal_sync::wal_path(to), wal_sync::with_suffix(to, "-shm")] {
-            // best effort: the first error is the one to tell
+            // best effort: the first error is the one to report
             let _ = std::fs::remove_file(file);
         }
     }

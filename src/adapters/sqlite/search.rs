@@ -9,9 +9,9 @@ use synthdev_domain::ids::{RunId, Timestamp};
 use synthdev_domain::journal::{JournalRow, JournalRowKind, SearchHit, SearchQuery};
 use synthdev_ports::run_store::SearchTextOfRow;
 
-/// What a person typed, as the index understands it; `None` if there is no word in it. Every part is quoted, so
-/// nothing in it is an operator: words are all wanted, a phrase is wanted as it is, and the last part may go on.
-/// One Latin letter is a word of its own: as a beginning it would be in nearly every row.
+/// The user's query in the syntax of the index; `None` if there is no word in it. Every part is quoted, so nothing in
+/// it is an operator: all words must match, a phrase must match as it is, and the last part matches as a prefix. One
+/// Latin letter must match as a whole word: as a prefix it would match nearly every row.
 pub(super) fn match_expression(typed: &str) -> Option<String> {
     let mut parts: Vec<String> = Vec::new();
     let mut whole = true;

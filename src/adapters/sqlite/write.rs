@@ -218,7 +218,7 @@ pub(super) fn next_seq(transaction: &Transaction<'_>, key: i64) -> rusqlite::Res
         .query_row([key], |row| row.get(0))
 }
 
-/// Inside a transaction: rows and progress, if the desk's claim still holds; `false` if not.
+/// Inside a transaction: rows and progress, if the driver's claim still holds; `false` if not.
 pub(super) fn write_rows(
     transaction: &Transaction<'_>,
     desk: &DrivenRun,
@@ -254,7 +254,7 @@ pub(super) fn write_rows(
     }
 }
 
-/// Whether the run exists and has not been claimed since `desk` was taken.
+/// Whether the run exists and no other process has claimed it since.
 pub(super) fn claim_holds(connection: &Connection, desk: &DrivenRun) -> rusqlite::Result<bool> {
     connection
         .prepare_cached("SELECT 1 FROM progress WHERE run = ?1 AND claim = ?2")?
@@ -341,7 +341,7 @@ fn insert_progress(
     Ok(())
 }
 
-/// `false` if the desk's claim no longer holds.
+/// `false` if the driver's claim no longer holds.
 fn update_progress(
     transaction: &Transaction<'_>,
     desk: &DrivenRun,

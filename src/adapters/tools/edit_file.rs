@@ -1,6 +1,6 @@
-//! `edit_file`: changes one place of one file, named by an exact text or by the two texts it lies between.
-//! Refuses to guess: a text that is missing or stands there more than once is an error, and the file stays untouched.
-//! Line ends follow the file: in a file with CRLF, texts given with plain line feeds mean CRLF.
+//! `edit_file`: changes one place of one file, named by an exact text or by the two texts around it. Refuses to guess:
+//! a text that is missing or not unique is an error, and the file stays untouched. Line ends follow the file: in a file
+//! with CRLF, texts given with plain line feeds mean CRLF.
 
 use serde::Deserialize;
 use serde_json::json;

@@ -49,7 +49,7 @@ impl FileEncoding {
         }
     }
 
-    /// The bytes a text stands for.
+    /// Encodes a text.
     pub(super) fn bytes(self, text: &str) -> Result<Vec<u8>, String> {
         match self {
             Self::Utf8 => Ok(text.as_bytes().to_vec()),

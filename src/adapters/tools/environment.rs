@@ -1,4 +1,4 @@
-//! What a command sees of our environment: everything but secrets, and nothing that would wait for a person.
+//! Finds the secrets among our environment variables: commands do not get them.
 
 use std::ffi::OsString;
 

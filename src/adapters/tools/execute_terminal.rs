@@ -1,6 +1,6 @@
 //! `execute_terminal`: one shell command in the project's directory.
 //!
-//! Owns what an agent is told of it. How it is started, limited and stopped is `process`'s business.
+//! Owns the result for the agent. `process` starts, limits and stops the command.
 
 use std::process::ExitStatus;
 use std::time::Duration;

@@ -17,7 +17,7 @@ use super::path_guard::{ProjectPath, ProjectPathGuard};
 use super::planned_change::PlannedFileChange;
 use super::tool_answer::ToolAnswer;
 
-/// `told`: what the tool will answer once the change is made.
+/// `told`: the tool's answer once the change is made.
 pub(super) fn from_change(
     change: &PlannedFileChange,
     told: ToolAnswer,
@@ -32,7 +32,7 @@ pub(super) fn from_change(
     }
 }
 
-/// What became of a call that was begun. Removes what it left half written.
+/// The status of a call that was begun. Removes what it left half written.
 pub(super) fn examine_outcome(
     fence: &ProjectPathGuard,
     invocation: &ToolInvocation,

@@ -1,7 +1,7 @@
-//! Which paths a file tool may touch: those that lie in the project once every link is followed, as far as the
-//! policy of the sandbox allows them to commands.
-//! Refuses without saying what is on the other side. A command that swaps a directory for a link between the check and
-//! the use gains nothing: files are used through a handle of their directory, and it is judged where that handle is.
+//! Which paths a file tool may touch: those inside the project once every link is resolved, as far as the policy of the
+//! sandbox allows them to commands. Refuses without saying what is on the other side. A command that swaps a directory
+//! for a link between the check and the use gains nothing: files are used through a handle of their directory, and the
+//! handle's real path is checked.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -33,7 +33,7 @@ pub(super) struct ProjectPathGuard {
 pub(super) struct HiddenPaths {
     /// Of this program.
     own_paths: Vec<PathBuf>,
-    /// What commands can reach; `None`: the user asks, whom no policy holds.
+    /// What commands can reach; `None`: the call is the user's own, which no policy restricts.
     sandbox: Option<Arc<CommandSandbox>>,
 }
 
@@ -147,7 +147,7 @@ impl ProjectPathGuard {
 
     fn judge_writing(&self, spot: &ProjectPath, path: &str) -> Result<(), PathError> {
         let in_git = |part: &OsStr| part.to_str().is_some_and(|name| name.eq_ignore_ascii_case(".git"));
-        // The whole path: a project that lies in git's directory is no project.
+        // The whole path: a project inside git's directory is no project.
         if spot.absolute.iter().any(in_git) {
             return Err(PathError::Git(spot.relative.clone()));
         }
@@ -287,7 +287,7 @@ impl ProjectPathGuard {
     }
 }
 
-/// Why the system said no, in words that name no path.
+/// The system's reason for a failure, in words that name no path.
 pub(super) fn error_reason(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::NotFound => "it does not exist".to_owned(),

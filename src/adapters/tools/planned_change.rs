@@ -1,5 +1,5 @@
-//! A change to one file, worked out but not yet made: shown to a person, then carried out in one step.
-//! Refuses to write a file that a person made read-only.
+//! A change to one file, prepared but not yet made: shown to the user, then carried out in one step. Refuses to write a
+//! file that the user made read-only.
 
 use std::fs;
 use std::path::Path;

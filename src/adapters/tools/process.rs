@@ -1,10 +1,9 @@
 //! One command with its whole process group: it is killed when the command ends, when its time is up, when the future
 //! is dropped, and, through a small watcher, when this program itself is killed.
 //!
-//! The command leads a session of its own: it has no terminal, so that it can neither read the person's keys from
-//! `/dev/tty` nor write across the screen.
-//! Refuses input (there is none), secrets in the environment, and output without end.
-//! A process that leaves the group on purpose (`setsid`) is not followed.
+//! The command leads a session of its own: it has no terminal, so that it can neither read the user's keys from
+//! `/dev/tty` nor write across the screen. Refuses input (there is none), secrets in the environment, and output
+//! without end. A process that leaves the group on purpose (`setsid`) is not followed.
 
 mod job;
 mod prestart;
@@ -38,7 +37,7 @@ const OUTPUT_END: Duration = Duration::from_millis(50);
 /// What runs on after its group was killed is ended by another process, where there is no namespace.
 const STRAGGLERS_END: Duration = Duration::from_millis(20);
 
-/// What came of it.
+/// The result of a process.
 pub(super) struct EndedProcess {
     pub(super) exit: ProcessExit,
     /// Kept within the project's cap.
@@ -149,7 +148,7 @@ struct RunningProcess {
     errors: ProcessStream,
 }
 
-/// One of the command's streams, and what came of it so far.
+/// One of the command's streams, with its output so far.
 struct ProcessStream {
     /// `None` once it is closed.
     receiver: Option<Receiver>,
@@ -184,9 +183,10 @@ impl RunningProcess {
         }
     }
 
-    /// Kills what is left of the group and collects the last output; tells what was left.
+    /// Kills the remaining processes of the group and collects the last output; returns what remained.
     async fn finish_process(&mut self) -> LeftoverProcesses {
-        // the end of the output may be heard a little after that of the command, most of all where a namespace ends with it
+        // the end of the output may arrive a little after that of the command, most of all when a namespace ends with
+        // it
         let rest = async { tokio::join!(self.output.read_all(), self.errors.read_all()) };
         let _ = timeout(OUTPUT_END, rest).await;
         let open = [self.output.read_ready(), self.errors.read_ready()];
@@ -222,8 +222,8 @@ impl ProcessStream {
         }
     }
 
-    /// Takes what is there without waiting; tells whether a process still holds the stream open. One that prints without
-    /// an end is not read to its end: no more than a pipe can hold was there.
+    /// Reads what is available without waiting; returns whether a process still holds the stream open. A process that
+    /// prints without end is not read to its end: at most the content of a full pipe is read.
     fn read_ready(&mut self) -> bool {
         let mut chunk = vec![0; 64 * 1024];
         for _ in 0..MOST_READY {

@@ -20,7 +20,7 @@ pub(super) const NAME: &str = "read_files";
 /// Up to this many bytes are read where the call runs: handing over to another thread would cost more than reading.
 const AT_ONCE: u64 = 512 * 1024;
 
-/// Most failures named in one answer; `total_read` still tells how many there were.
+/// Most failures listed in one answer; `total_read` still counts all files that were read.
 const FAILURES: usize = 50;
 
 #[derive(Deserialize)]

@@ -16,7 +16,7 @@ use synthdev_ports::tool::ToolPort;
 
 use super::arguments;
 
-/// Who asks for a step: no agent does.
+/// The caller of a step: it has no agent.
 const WORKFLOW: &str = "workflow";
 
 /// The results of one run.
@@ -35,8 +35,8 @@ struct ScriptedToolsState {
 }
 
 impl ScriptedTools {
-    /// `specs`: the real tools, whose arguments are checked as ever. `any` is the name under which `results` holds
-    /// what is answered for tools without results of their own.
+    /// `specs`: the real tools, whose arguments are checked as usual. `any` is the name under which `results` holds the
+    /// answers for tools without results of their own.
     pub fn new(specs: Vec<ToolSpec>, results: Vec<(String, Vec<MockToolResult>)>, any: &str) -> Self {
         let used = results.iter().map(|(_, list)| vec![false; list.len()]).collect();
         Self {

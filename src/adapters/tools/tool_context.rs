@@ -1,4 +1,4 @@
-//! What every tool knows of the project it works in.
+//! The project's context that every tool shares.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

@@ -1,10 +1,10 @@
-//! Finds the one place a text stands at in a file.
-//! Refuses to choose: no hit or several are errors that say how many and on which lines.
+//! Finds the only match of a text in a file. Refuses to choose: no match or several are errors that say how many and on
+//! which lines.
 
 /// Byte range of a hit.
 pub(super) type ByteSpan = std::ops::Range<usize>;
 
-/// Where `wanted` stands, provided it stands there once. `name` is the argument, for the error.
+/// Position of `wanted`, provided that it occurs once. `name` is the argument, for the error.
 pub(super) fn only_place(name: &str, content: &[u8], wanted: &[u8]) -> Result<ByteSpan, String> {
     if wanted.is_empty() {
         return Err(format!("`{name}` must not be empty"));

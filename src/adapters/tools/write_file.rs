@@ -1,5 +1,5 @@
-//! `write_file`: makes or replaces one file.
-//! Refuses to overwrite when told not to, to write through links that lead outside, and into git's own directory.
+//! `write_file`: makes or replaces one file. Refuses to overwrite if the call forbids it, to write through links that
+//! lead outside, and to write into git's directory.
 
 use serde::Deserialize;
 use serde_json::json;

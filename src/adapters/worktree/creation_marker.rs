@@ -1,5 +1,5 @@
-//! Word of a worktree that is being made. One whose maker was killed is taken away by the next that is made for the
-//! project: git would complain about it, and no run knows of it. Refuses to name what was there before.
+//! A marker file for a worktree that is being created. If its process is killed, the next creation for the project
+//! removes the worktree: git would complain about it, and no run refers to it. Refuses to name what existed before.
 
 use std::fs;
 use std::io::Write;

@@ -83,8 +83,9 @@ impl LinkedWorktree {
     }
 
     /// Opens the worktree.
+    ///
     /// # Errors
-    /// It is gone, or what stands there is not the worktree that was made for the run.
+    /// It is gone, or the directory is not the worktree that was made for the run.
     pub fn open_snapshots(
         &self,
         snapshots: &GitSnapshots,

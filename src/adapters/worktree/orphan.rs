@@ -37,7 +37,7 @@ pub fn newest_remains(
         tip.as_ref().is_none_or(|tip| {
             let (committed, taken) =
                 (tip.committer().when().seconds(), found.record.created.0.div_euclid(1000));
-            // ours are made when the run stands still, after its last snapshot
+            // our commits are made when the run pauses, after its last snapshot
             let ours = tip.committer().email_bytes() == ADDRESS.as_bytes();
             tip.id() == linked.base || committed < taken || (committed == taken && !ours)
         })

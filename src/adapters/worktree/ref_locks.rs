@@ -74,7 +74,7 @@ pub fn begin_ref_change(
             let _ = fs::remove_file(lock);
         }
     }
-    // everybody's: only if ours died meanwhile, and git would be done with it
+    // shared with git: only if our process died meanwhile, and git would be done with it
     if let Some(held) = lock("packed-refs".to_owned()) {
         let packed = held.entry();
         if died.is_some_and(|died| is_since(&packed, died)) && is_old(&packed) {

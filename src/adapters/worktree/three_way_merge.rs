@@ -45,7 +45,7 @@ pub fn merge_trees(
     Ok(ThreeWayMerge { merged, conflicts })
 }
 
-/// What has to change in the project, for the disk and for people.
+/// What has to change in the project, for the disk and for display.
 pub fn merge_changes(
     ours: &WorkingTreeScan,
     merged: &FlatTree,
@@ -66,7 +66,7 @@ pub fn merge_changes(
     (found.into_iter().map(change).collect(), files)
 }
 
-/// Paths that the merge would write, where something stands that no snapshot can hold.
+/// Paths that the merge would write, but where the project has something that no snapshot can hold.
 pub fn in_the_way(ours: &WorkingTreeScan, changes: &[ProjectFileChange]) -> Vec<MergeConflict> {
     let taken: BTreeSet<&RelPath> = ours.opaque.union(&ours.unreadable_paths).collect();
     let hit = changes.iter().filter(|change| {

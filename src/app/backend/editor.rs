@@ -1,4 +1,4 @@
-//! What the editor of workflows and roles asks, away from the screen; and the person's own editor.
+//! Requests of the definition editor that need more than the screen; and the user's own editor.
 
 use std::path::Path;
 use std::sync::Arc;

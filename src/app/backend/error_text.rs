@@ -11,7 +11,7 @@ pub(super) fn store_error_text(error: &StoreError) -> String {
     with_hint(&error.message, error.hint.as_deref())
 }
 
-/// What to set before the start; said wherever a model is missing.
+/// How to set up a model; shown wherever a model is missing.
 pub(super) const HOW_TO_SET: &str = "/configure sets up a model, and so does `synthdev configure`. Or set SYNTHDEV_API_KEY and \
     SYNTHDEV_BASE_MODEL, for a server of your own SYNTHDEV_BASE_URL (Ollama: http://127.0.0.1:11434/v1), and start again.";
 
@@ -20,7 +20,7 @@ pub(super) fn no_model(missing: &str) -> String {
     format!("{missing}: nothing can be asked yet\n{HOW_TO_SET}\nTo see it work without one: `synthdev demo`.")
 }
 
-/// What is said for the command line as it is typed here.
+/// Rewrites hints for the command line as slash commands.
 pub(super) fn to_slash_commands(text: &str) -> String {
     const TYPED: [(&str, &str); 5] = [
         ("`synthdev runs pause`", "/pause with its id"),

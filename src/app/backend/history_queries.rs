@@ -115,8 +115,8 @@ impl TuiHistoryReader {
         })
     }
 
-    /// Runs with the words in their names or inputs, and in what was said and done; newest first, and whether there are
-    /// others behind them. `known`: so many of the first ones may be known already.
+    /// Runs with the words in their names, inputs, messages or actions; newest first, and whether there are others
+    /// after them. `known`: so many of the first ones may be known already.
     fn search_runs(
         &self,
         words: &str,

@@ -1,4 +1,4 @@
-//! An index between being proposed and being told of.
+//! The index of a session: proposed, being made, and reported.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,12 +8,12 @@ use tokio::sync::watch;
 use synthdev_runtime::indexing::IndexingJob;
 use synthdev_tui::backend::IndexingReply;
 
-/// What was shown to the person, and the one that is being made.
+/// The job that the user was shown, and the one that is running.
 #[derive(Default)]
 pub(super) struct IndexingSession {
     pub(super) proposed_job: Mutex<Option<IndexingJob>>,
     pub(super) running_job: tokio::sync::Mutex<Option<watch::Receiver<IndexingReply>>>,
-    /// The end of one was not told yet.
+    /// The result of the running job is not reported yet.
     pub(super) is_running: AtomicBool,
 }
 

@@ -1,4 +1,4 @@
-//! What the person typed in this project, kept between sessions (no secret of ours is in it).
+//! The user's input in this project, kept between sessions (without any of our secrets).
 
 use std::sync::atomic::Ordering;
 
@@ -31,7 +31,7 @@ impl TuiBackend {
         })
     }
 
-    /// Says once what is in the way. At once: who leaves with the next key has it kept.
+    /// Reports an error once. Saves at once, so that a user who leaves with the next key loses nothing.
     pub(super) fn save_to_input_history(&self, text: &str) -> Result<(), String> {
         if self.context.shipped_only || self.current_runtime().handle.without_keys(text.to_owned()) != text {
             return Ok(());

@@ -73,7 +73,7 @@ impl IsolatedRuns {
         Ok((id, begun?.into_iter().chain([place]).collect::<Vec<_>>().join("\n")))
     }
 
-    /// Where a run that is taken up finds its files.
+    /// The runtime with the files of a run that is resumed.
     pub(crate) fn runtime_for_run(&self, summary: &RunSummary) -> Result<Arc<WiredRuntime>, String> {
         match &summary.worktree {
             None => Ok(Arc::clone(&self.runtime)),

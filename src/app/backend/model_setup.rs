@@ -76,7 +76,7 @@ impl TuiBackend {
         }
     }
 
-    /// What the person can go on with comes first: it is told behind the dialog.
+    /// Runs that the user can resume come first: they are offered instead of the setup dialog.
     fn unless_offered(&self, opened: SetupReply) -> BoxFuture<'static, SetupReply> {
         let UiCommand::Runs(filter, _) = offer_command() else { return ready_reply(opened) };
         let runs = self.runs(filter);

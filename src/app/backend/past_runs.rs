@@ -1,4 +1,4 @@
-//! Past runs for the screen: lists, words, and runs that go on. Blocking: on a thread of its own.
+//! Past runs for the screen: lists, searches, and resuming. Blocking: on a thread of its own.
 
 use super::error_text::to_slash_commands;
 pub(super) use super::error_text::{store_error_text, with_hint};
@@ -29,7 +29,7 @@ pub(super) fn list_runs(
     handle.find_runs(&query).map_err(|error| store_error_text(&error))
 }
 
-/// What had happened in a run that can be taken up here.
+/// The past of a run that can be resumed here.
 pub(super) fn load_past_run(
     wired: &WiredRuntime,
     here: &str,
@@ -44,7 +44,7 @@ pub(super) fn load_past_run(
     Ok(with_location(folding.into_past_run(record.ledger), &summary))
 }
 
-/// The end of that, if it was stored. Why it cannot be taken up is told by `past`.
+/// The stored end of a past run, if there is one. `past` reports why a run cannot be resumed.
 pub(super) fn load_preview(
     wired: &WiredRuntime,
     here: &str,
@@ -62,7 +62,7 @@ fn with_location(mut past: PastRun, summary: &RunSummary) -> PastRun {
     past
 }
 
-/// The run, if it can be taken up here.
+/// The run, if it can be resumed here.
 fn find_resumable_run(
     wired: &WiredRuntime,
     here: &str,
@@ -105,7 +105,7 @@ pub(super) async fn control_run(
     told.map(|text| to_slash_commands(&text)).map_err(|error| to_slash_commands(&store_error_text(&error)))
 }
 
-/// Takes a run up with the person at the screen. `retry`: what failed is tried again without a question.
+/// Resumes a run with the user at the screen. `retry`: the failed state is tried again without a question.
 pub(super) fn resume_run(elsewhere: &IsolatedRuns, run: &RunId, retry: bool) -> Result<(), String> {
     let summary =
         elsewhere.current_runtime().handle.summary(run.as_str()).map_err(|error| store_error_text(&error))?;
@@ -132,7 +132,7 @@ pub(super) fn resume_run(elsewhere: &IsolatedRuns, run: &RunId, retry: bool) -> 
     })
 }
 
-/// What failed, or ran into a limit, goes on.
+/// Answers that retry a failed state and continue past a limit.
 fn retry_answers(handle: &RuntimeHandle, run: &RunId) -> Result<Vec<(CallId, UserAnswer)>, String> {
     let open = handle.open_pauses(run, None).map_err(|error| error.to_string())?;
     let again = |pause: &OpenPause| matches!(pause.reason, PauseReason::Error | PauseReason::Limit);

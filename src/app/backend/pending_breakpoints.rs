@@ -1,4 +1,4 @@
-//! Where the next workflow of the screen stands still.
+//! Breakpoints for the workflow that the screen starts next.
 
 use std::sync::{Arc, Mutex, PoisonError};
 

@@ -1,4 +1,4 @@
-//! What the screen looks up as a text: graphs, models, settings, an exported run; a command of the person; trust.
+//! Texts that the screen requests: graphs, models, settings, an exported run; a command of the user; trust.
 
 use std::path::Path;
 use std::sync::PoisonError;

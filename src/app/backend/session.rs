@@ -28,7 +28,7 @@ pub(super) async fn play_session(
     } else {
         synthdev_tui::run_screen(session).await
     };
-    // Runs that were told to end get a moment to write their last row.
+    // Runs that were cancelled get a moment to write their last row.
     let patience = std::time::Duration::from_millis(500);
     let _ = tokio::time::timeout(patience, wait_for_runs(handle)).await;
     ended

@@ -19,7 +19,7 @@ use synthdev_settings::setup::{SettingChange, SetupChanges};
 use synthdev_tui::backend::{ConcurrentRunMode, StandingPermission, StartPreparation, WorkflowStart};
 
 impl TuiBackend {
-    /// Starts a workflow; what is wrong with its file or its input is told.
+    /// Starts a workflow; reports errors of its file or its input.
     pub(super) fn start_workflow_run(
         &self,
         name: &str,
@@ -67,8 +67,8 @@ impl TuiBackend {
         }
     }
 
-    /// Writes `"approvals": {"tools": {NAME: "allow"}}` or `"sandbox": {"network": "on"}` into the user's settings; what
-    /// starts next reads them again. The demo changes nothing of the user's.
+    /// Writes `"approvals": {"tools": {NAME: "allow"}}` or `"sandbox": {"network": "on"}` into the user's settings;
+    /// what starts next reads them again. The demo does not change the user's settings.
     pub(super) fn save_allowed(
         &self,
         permission: StandingPermission,

@@ -22,7 +22,7 @@ use synthdev_tui::{FirstAction, SessionOptions};
 /// How the screen begins.
 #[derive(Debug, Default)]
 pub(crate) struct TuiStartup {
-    /// Answers instead of a model, and who says so.
+    /// Answers instead of a model, with the option that named them.
     pub(crate) script: Option<(ScriptedModel, &'static str)>,
     /// A workflow with its input, started at once.
     pub(crate) start: Option<(String, String)>,

@@ -1,4 +1,5 @@
-//! A shell command that a model writes for the person (`/cmd ???`): asked beside the runs, shown, never run from here.
+//! A shell command that a model writes for the user (`/cmd ???`): requested beside the runs, shown, never run from
+//! here.
 
 use futures_util::future::BoxFuture;
 

@@ -1,4 +1,4 @@
-//! The person's tasks of this project (`/task`).
+//! The user's tasks of this project (`/task`).
 
 use futures_util::future::BoxFuture;
 

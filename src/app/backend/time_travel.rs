@@ -91,7 +91,7 @@ pub(super) fn plan_travel(
     }
 }
 
-/// What becomes of the files when a run goes back to a step.
+/// What happens to the files when a run is rewound to a step.
 fn rewound_files(wired: &WiredRuntime, run: &RunSummary, place: &RunStep) -> Result<String, String> {
     let Some(snapshot) = &place.files else {
         return Ok("No files were stored by then: they stay as they are.".to_owned());
@@ -279,7 +279,7 @@ fn unrestored_lines(wired: &WiredRuntime, snapshot: &SnapshotId) -> Result<Strin
     Ok(if lines.is_empty() { lines } else { format!("\n\n{lines}") })
 }
 
-/// What the person should know of the files of a step.
+/// A note for the user if a step has no snapshot of its own.
 fn step_files_note(place: &RunStep) -> Option<String> {
     (!place.exact)
         .then(|| "the snapshot of that step could not be taken: they go back to an earlier one".to_owned())

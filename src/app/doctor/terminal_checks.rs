@@ -1,4 +1,4 @@
-//! The terminal as it can be told without asking it anything.
+//! Checks of the terminal that send it no queries.
 
 use std::io::IsTerminal;
 

@@ -62,7 +62,7 @@ fn run_cost_report(handle: &RuntimeHandle, id: &str) -> Result<RunsCostReport> {
     })
 }
 
-/// A run that cannot be read is told of, and the others are counted.
+/// Reports a run that cannot be read and counts the others.
 fn all_costs_report(handle: &RuntimeHandle, runs: &[RunSummary]) -> RunsCostReport {
     let (mut entries, mut counted, mut replayed) = (Vec::new(), 0, 0);
     for run in runs {

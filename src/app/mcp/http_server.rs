@@ -1,4 +1,4 @@
-//! `mcp --http`: where the token is, and what a person is told.
+//! `mcp --http`: where the token is stored, and the start message for the user.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};

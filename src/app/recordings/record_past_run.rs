@@ -28,7 +28,7 @@ pub(crate) fn is_recordings_path(path: &Path) -> bool {
     path.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.to_lowercase().ends_with(ENDS))
 }
 
-/// Writes what models were asked and answered in a run, as `run --record` would have; what is to be said of it, a line
+/// Writes the model calls of a run with their answers, as `run --record` would have; returns notes about it, a line
 /// each.
 ///
 /// # Errors
@@ -65,7 +65,8 @@ pub(crate) fn write_recording(
              hint: synthdev check; or record a new run: synthdev run --workflow-file … --record {file}"
         );
     };
-    // of another definition than the present one, as far as that can be seen: then that is told when it is played
+    // a run of a different definition keeps that definition's hash, so that playing the recording reports the
+    // difference
     let present = catalog.check_workflow(name).is_ok_and(|(present, _)| present.hash == program.hash)
         || hash_with_models(&plain, &program) == plain.hash;
     let mut header = recording_header(&plain, &program);

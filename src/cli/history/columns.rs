@@ -31,7 +31,7 @@ pub(super) fn fit_to_columns(text: &str, columns: usize) -> String {
     text + &" ".repeat(missing)
 }
 
-/// At most four columns: `now`, `45s`, `12m`, `3h`, `9d`, `2y`. A clock that went back makes no future.
+/// At most four columns: `now`, `45s`, `12m`, `3h`, `9d`, `2y`. A clock that was set back gives no negative age.
 pub(super) fn format_age(at: Timestamp, now: Timestamp) -> String {
     let seconds = now.0.saturating_sub(at.0) / 1000;
     match seconds {

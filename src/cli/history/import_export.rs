@@ -1,4 +1,4 @@
-//! What is said of runs that were exported and imported.
+//! Output about exported and imported runs.
 
 use super::columns::{bytes_text, count_text};
 use super::list::origin_text;
@@ -6,7 +6,7 @@ use crate::output::safe_name;
 use synthdev_domain::journal::RunStatus;
 use synthdev_runtime::export_import::{ExportedRun, ImportedRun, LARGEST};
 
-/// Lines for people, beside the file.
+/// Lines for display, beside the file.
 pub fn export_lines(done: &ExportedRun, to: Option<&str>) -> Vec<String> {
     let place = to.map_or_else(|| "stdout".to_owned(), safe_name);
     let rows = count_text(done.rows, "row");

@@ -1,6 +1,6 @@
-//! A run as Markdown: facts, every step with what was said and done, decisions, cost, result.
+//! A run as Markdown: facts, every step with its messages and actions, decisions, cost, result.
 //!
-//! Everything foreign stands in a fence that it cannot close, or is escaped.
+//! All foreign text is in a fence that it cannot close, or is escaped.
 
 mod escape;
 mod steps;

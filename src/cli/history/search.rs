@@ -1,4 +1,4 @@
-//! `runs search`: two lines a hit, where it is and what stands there.
+//! `runs search`: two lines a hit, its position and its text.
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -10,20 +10,18 @@ use synthdev_runtime::search::{SearchMatch, SearchSnippet, SearchTextKind};
 /// Characters of a snippet.
 pub const WIDTH: usize = 76;
 
-/// `painted`: the words stand out, on a terminal. `limit` is how many were asked for.
-///
-/// # Errors
-/// stdout cannot be written.
-/// How hits are written.
+/// Output options for hits.
 #[derive(Clone, Copy)]
 pub struct SearchOutputOptions {
     pub json: bool,
-    /// The words stand out.
+    /// Highlights the words, on a terminal.
     pub is_painted: bool,
-    /// So many were asked for.
+    /// The number of hits that were requested.
     pub limit: usize,
 }
 
+/// # Errors
+/// stdout cannot be written.
 pub fn write_hits(
     found: &[SearchMatch],
     options: SearchOutputOptions,

@@ -6,7 +6,7 @@ use jiff::tz::TimeZone;
 
 use synthdev_domain::ids::Timestamp;
 
-/// Which end of a day a date stands for.
+/// Which end of a day a date means.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum DayBoundary {
     Begin,

@@ -80,7 +80,7 @@ fn question_line(question: &UserQuestion) -> Option<String> {
     Some(format!("  ? {}", first_line(&text, 160)))
 }
 
-/// `stands before review: breakpoint state review`
+/// `stands still at review: breakpoint state review`
 fn stopped_text(state: &str, point: Option<&Breakpoint>) -> String {
     let why = point.map_or_else(|| "step mode, or paused".to_owned(), |point| format!("breakpoint {point}"));
     format!("stands still at {state}: {why}")

@@ -1,4 +1,4 @@
-//! Facts against expectations. Every one that does not hold is told, with what was expected and what came.
+//! Compares facts with expectations. Reports every mismatch with the expected and the actual value.
 
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -19,7 +19,7 @@ pub struct ExpectationFailure {
     pub what: String,
     pub expected: Value,
     pub actual: Value,
-    /// For people: a title, and below it lines that begin with a blank, `-` (expected) or `+` (came).
+    /// For display: a title, and below it lines that begin with a blank, `-` (expected) or `+` (actual).
     pub text: String,
 }
 
@@ -38,7 +38,7 @@ pub struct UnusedScriptParts {
     pub unused_replies: Vec<String>,
 }
 
-/// Everything that does not hold. After a gap the run was stopped, so only the gap and the way to it are told.
+/// Every mismatch. After a gap the run was stopped, so only the gap and the way to it are reported.
 pub fn check_expectations(
     expect: &TestExpectation,
     facts: &SimulationFacts,
@@ -184,7 +184,7 @@ fn describe_message(wanted: &MessageExpected) -> String {
     format!("{context}{author}{private}: {text}")
 }
 
-/// `null` stands for a variable that is null or not set.
+/// `null` means a variable that is null or not set.
 fn check_data(expect: &TestExpectation, facts: &SimulationFacts, found: &mut Vec<ExpectationFailure>) {
     let (mut expected, mut actual) = (Map::new(), Map::new());
     for (key, wanted) in &expect.data {

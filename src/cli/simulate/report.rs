@@ -1,4 +1,4 @@
-//! What is printed of simulated runs: lines for people, objects for programs. stdout, as it is what was asked for.
+//! Output for simulated runs: lines for users, objects for programs. On stdout, as it is the requested result.
 
 use std::io::{self, Write};
 

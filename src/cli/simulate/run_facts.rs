@@ -1,4 +1,4 @@
-//! What a run did, as far as tests can speak of it: a fold over its events.
+//! The facts of a run that tests can check: a fold over its events.
 
 use serde_json::{Map, Value};
 

@@ -35,7 +35,7 @@ impl RunQuery {
     }
 }
 
-/// A search through everything that was said and done.
+/// A search through all messages and actions.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct SearchQuery {
     /// Every word must be there; `"a phrase"` in quotes must be there as it is; of the last word the beginning is

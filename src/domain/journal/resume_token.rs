@@ -26,7 +26,7 @@ pub struct TokenRecord {
     pub answer: Option<String>,
 }
 
-/// What came of using a token.
+/// The result of using a token.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum TokenRedeemOutcome {
     /// It is used up, and the rows are in the journal.

@@ -30,7 +30,7 @@ fn bare_model_name(name: &str) -> String {
     }
 }
 
-/// Without a version that stands at the end: `-2024-08-06`, `-20241022`, `-0613`, `-001`, `@20240620`, `-latest`,
+/// The name without a version suffix: `-2024-08-06`, `-20241022`, `-0613`, `-001`, `@20240620`, `-latest`,
 /// `-preview-05-20`.
 fn without_date(name: &str) -> &str {
     let mut rest = name;

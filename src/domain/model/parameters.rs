@@ -1,4 +1,4 @@
-//! Sampling and length of an answer, and what of them may stand together.
+//! Sampling and length of an answer, and which of them can be combined.
 
 use serde::{Deserialize, Serialize};
 
@@ -52,7 +52,7 @@ impl ModelParameters {
         !["", "none", "off"].iter().any(|nothing| effort.eq_ignore_ascii_case(nothing))
     }
 
-    /// Takes out what the protocol refuses beside the rest; what and why, for people.
+    /// Removes the parameters that the protocol refuses beside the others; returns each with the reason, for display.
     pub fn drop_incompatible(&mut self, protocol: ModelProtocol) -> Vec<&'static str> {
         match protocol {
             ModelProtocol::Chat => Vec::new(),

@@ -50,7 +50,7 @@ impl ModelRequest {
         bytes.saturating_add(parts * WRAPPING).saturating_add(TOOLS)
     }
 
-    /// What goes back to the server unread.
+    /// Opaque blocks that are sent back to the server.
     fn each_sealed(&self, tell: &mut dyn FnMut(&str, bool)) {
         let sealed = self.messages.iter().flat_map(|message| &message.sealed);
         sealed.filter(|one| one.is_for(self.choice.protocol)).for_each(|one| one.for_each_text(tell));
@@ -78,13 +78,13 @@ impl ModelRequest {
     }
 }
 
-/// What stands together in a token.
+/// Characters of one class can share a token.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum TokenCharClass {
     Small,
     Capital,
     Blank,
-    /// Digits, signs, and letters of other alphabets: nothing that is sure to stand together.
+    /// Digits, signs, and letters of other alphabets: none of them is certain to share a token.
     Alone,
 }
 
@@ -137,7 +137,7 @@ mod tests {
     use crate::model::{ModelChoice, ToolChoice};
     use crate::protocol::ModelProtocol;
 
-    /// What goes back to a server counts there, and nowhere else.
+    /// What is sent back to a server counts there, and nowhere else.
     #[test]
     fn sealed_thoughts_count_where_they_are_sent() {
         let thought =
@@ -173,7 +173,7 @@ mod tests {
         }
     }
 
-    /// What usual tokenizers make of a text, about, and the most that is said of it.
+    /// Rows: a text, its token count with usual tokenizers, and the highest estimate that is acceptable.
     #[test]
     fn texts_have_no_more_tokens_than_that() {
         let rows = [

@@ -1,4 +1,4 @@
-//! What is said of an index: before anything is paid, and in the end.
+//! Reports about an index: before it costs anything, and in the end.
 
 use super::estimate::IndexCostEstimate;
 use super::{IndexPlan, UnindexedFiles};
@@ -20,7 +20,7 @@ pub enum IndexOutcome {
     Broken(String),
 }
 
-/// What came of a plan.
+/// The result of a plan.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct IndexReport {
     /// Files that were described.
@@ -72,7 +72,7 @@ impl IndexReport {
         )
     }
 
-    /// What else is to be said, a line each.
+    /// Further notes, a line each.
     pub fn notes(&self) -> Vec<String> {
         let mut notes = left_out_lines(&self.left_out);
         for (path, why) in self.failures.iter().take(NAMED) {
@@ -96,7 +96,7 @@ impl IndexReport {
     }
 }
 
-/// What a person is asked about, a line each.
+/// The question whether to make the index, as lines.
 pub fn proposal_lines(plan: &IndexPlan, model: &str, estimate: &IndexCostEstimate) -> Vec<String> {
     let files = format_count(plan.to_describe.len() as u64, "file");
     let (of, directories) = (format_thousands(plan.files as u64), plan.directories.len());

@@ -6,9 +6,9 @@ use crate::message::{ChatMessage, ChatRole};
 use crate::model::{FinishReason, ModelChoice, ModelReply, ModelRequest, ToolChoice};
 use crate::terminal_safe;
 
-/// Who asks, in the ledger.
+/// The caller's name in the ledger.
 pub const ASKER: &str = "/index";
-/// Tokens, for estimates: what stands around a text, a summary of something in a directory, and an answer.
+/// Token counts for estimates: the prompt around a text, the summary of one entry of a directory, and an answer.
 pub(super) const AROUND: u64 = 180;
 pub(super) const CHILD: u64 = 90;
 pub(super) const SUMMARY: u64 = 110;

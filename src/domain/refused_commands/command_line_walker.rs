@@ -163,7 +163,7 @@ impl<'a> CommandLineWalker<'a> {
         let mut flow = PipeContent::Unknown;
         for (at, part) in parts.into_iter().filter(|part| part.is_named()).enumerate() {
             let given = if at == 0 { input.clone() } else { PipeContent::Unknown };
-            // what stands behind `||` runs where the first command has failed
+            // the right side of `||` runs after the first command has failed
             let after = shell.directory.clone();
             if either && at > 0 {
                 shell.directory.clone_from(&before);
@@ -455,6 +455,6 @@ struct RedirectedCommand<'t> {
     input: PipeContent,
     /// Words that belong to the command.
     command_words: Vec<String>,
-    /// What stands behind the beginning of a heredoc.
+    /// Nodes that follow the start of a heredoc on its line.
     nodes_after_heredoc: Vec<Node<'t>>,
 }

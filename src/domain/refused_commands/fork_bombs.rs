@@ -43,7 +43,7 @@ impl FunctionRecursion<'_> {
         false
     }
 
-    /// Calls itself in the background where no condition stands before it.
+    /// Whether the body calls itself in the background without a condition before the call.
     fn restarts_in_background(&self, body: Node<'_>) -> bool {
         named_children(body).into_iter().any(|child| match child.kind() {
             "command" => self.calls(child) && in_background(child),

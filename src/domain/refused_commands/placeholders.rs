@@ -1,8 +1,9 @@
-//! Letters that stand for what has no letter of its own while a line is read. A line that holds one has it replaced.
+//! Private-use characters that represent unknown parts of a line while it is read. The same characters in a line are
+//! replaced first.
 
-/// Stands for text that is known only when the line runs.
+/// Text that is known only when the line runs.
 pub const UNKNOWN: char = '\u{f8f0}';
-/// Stands for text that came over the network.
+/// Text that came over the network.
 pub const DOWNLOADED: char = '\u{f8f1}';
 /// `*` of a pattern.
 pub const ANY: char = '\u{f8f2}';
@@ -13,7 +14,7 @@ pub const SPLIT: char = '\u{f8f4}';
 pub const OPEN: char = '\u{f8f5}';
 pub const COMMA: char = '\u{f8f6}';
 pub const CLOSE: char = '\u{f8f7}';
-/// The ends of `[…]`, which may lie in several parts of a word.
+/// The ends of `[…]`, which may be in several parts of a word.
 pub const FROM: char = '\u{f8f8}';
 pub const TO: char = '\u{f8f9}';
 

@@ -69,7 +69,7 @@ const DISKS: [&str; 20] = [
 /// What is neither a disk nor can be written without harm.
 const MEMORY: [&str; 5] = ["/dev/mem", "/dev/kmem", "/dev/port", "/proc/sysrq-trigger", "/proc/kcore"];
 
-/// Where a command stands.
+/// What paths of a command are resolved against.
 #[derive(Clone, Copy)]
 pub(super) struct CommandLocation<'a> {
     pub(super) input: &'a RefusedCommandInput<'a>,
@@ -178,7 +178,7 @@ fn is_unknown_character(letter: char) -> bool {
     letter == UNKNOWN || letter == DOWNLOADED
 }
 
-/// For people.
+/// For display.
 fn display_path(path: &str) -> String {
     path.chars()
         .map(|letter| match letter {

@@ -1,4 +1,4 @@
-//! What is said of a command: what the user is warned of, and why it is never run.
+//! The verdicts on a command: warnings for the user, and reasons why it is never run.
 
 use std::collections::BTreeSet;
 

@@ -28,12 +28,12 @@ pub(super) fn field_nodes<'t>(node: Node<'t>, name: &str) -> Vec<Node<'t>> {
     node.children_by_field_name(name, &mut cursor).filter(Node::is_named).collect()
 }
 
-/// Whether `&` stands behind a statement.
+/// Whether `&` follows the statement.
 pub(super) fn in_background(node: Node<'_>) -> bool {
     node.next_sibling().is_some_and(|next| next.kind() == "&")
 }
 
-/// Nested deeper than people write; what goes through it recurses.
+/// Deeper than any real script; the code that walks the tree recurses.
 const DEEPEST: usize = 300;
 
 pub(super) fn is_too_deep(tree: &Tree) -> bool {

@@ -1,4 +1,4 @@
-//! Only the pure functions are called here: nothing of this ever runs.
+//! These tests call pure functions only: none of these commands ever runs.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! What a word of a line stands for once the shell has expanded it.
+//! Expands a word of a command line as the shell does.
 //!
 //! Owns quotes, escapes, `~`, braces, patterns and variables. What is known only when the line runs is [`UNKNOWN`].
 
@@ -345,7 +345,7 @@ fn braces_as_written(value: &str) -> String {
     value.replace(OPEN, "{").replace(COMMA, ",").replace(CLOSE, "}")
 }
 
-/// `[…]` stands for one letter.
+/// `[…]` matches one character.
 fn replace_bracket_patterns(value: &str) -> String {
     let mut found = String::new();
     let mut rest = value;

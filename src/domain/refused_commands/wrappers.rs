@@ -17,7 +17,7 @@ pub(super) enum WrappedCommand {
     File(String),
 }
 
-/// Name, options that take a value, and how many words stand before the command.
+/// Name, options that take a value, and how many words come before the command.
 const WRAPPERS: [(&str, &[&str], usize); 44] = [
     ("sudo", &["-u", "-g", "-h", "-p", "-C", "-D", "-R", "-T", "-U", "-r", "-t", "--user", "--group"], 0),
     ("doas", &["-u", "-C"], 0),

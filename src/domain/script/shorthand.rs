@@ -24,8 +24,8 @@ pub fn rewrite_script(source: &str) -> RewrittenScript<'_> {
     lexer::ScriptLexer::new(source).rewrite_source()
 }
 
-/// The names in the code of a script, in order: not what stands in strings, comments and regular expressions, no members
-/// and no keys of objects. Words of the language are among them.
+/// The names in the code of a script, in order: without strings, comments, regular expressions, members and keys of
+/// objects. Keywords are among them.
 pub fn read_names(source: &str) -> Vec<NameRead> {
     lexer::ScriptLexer::new(source).read_names()
 }

@@ -96,7 +96,7 @@ pub struct ConditionRead {
     pub from: Option<ValueOrigin>,
 }
 
-/// Who supplied a value.
+/// The source of a value.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct ValueOrigin {
     pub by: ValueOriginKind,

@@ -1,4 +1,4 @@
-//! The book of who supplied what, as the events of a run tell it.
+//! Records the source of every value, from the events of a run.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ pub(super) struct ProvenanceLog {
     data_writes: BTreeMap<(String, String), DataWrite>,
     /// What each workflow in progress was given, by the prefix of its states.
     workflow_inputs: BTreeMap<String, WorkflowInputs>,
-    /// What the agents said and decided, the last of each agent and body.
+    /// Replies and decisions of the agents, the last of each agent and body.
     utterances: Vec<AgentUtterance>,
     /// The workflows' own tools, the last call of each.
     last_tool_runs: BTreeMap<String, Value>,
@@ -131,7 +131,7 @@ impl ProvenanceLog {
         let source = ValueOrigin { agent: Some(agent.to_owned()), call, ..self.source(by, state) };
         self.utterances.retain(|old| {
             let same = old.state == state && old.source.agent == source.agent;
-            // several decisions of one answer stand beside each other
+            // several decisions of one answer are kept beside each other
             !same
                 || (by == ValueOriginKind::Decision
                     && old.source.by == ValueOriginKind::Decision
@@ -144,7 +144,7 @@ impl ProvenanceLog {
         self.last_tool_runs.insert(tool.to_owned(), arguments.clone());
     }
 
-    /// Who supplied the result of a state's work.
+    /// The source of a state's result.
     pub(super) fn result_origin(&self, program: &WorkflowProgram, state: &str) -> ValueOrigin {
         let plain = |by| self.source(by, state);
         let Some(found) = find_state(program, state) else { return plain(ValueOriginKind::Workflow) };
@@ -167,7 +167,7 @@ impl ProvenanceLog {
         }
     }
 
-    /// Who supplied what is read in a state.
+    /// The source of a value that a state reads.
     pub(super) fn read_origin(
         &self,
         program: &WorkflowProgram,
@@ -183,7 +183,7 @@ impl ProvenanceLog {
             ReadTarget::Last => self.last_reply_origin(program, state, |_| true),
             ReadTarget::Decision(tool) => {
                 let made = |source: &ValueOrigin| source.call.as_ref().is_some_and(|call| call.tool == *tool);
-                // not called: who spoke instead says why
+                // not called: the agent that answered instead is the reason
                 let made = self.last_reply_origin(program, state, made).filter(|_| named.value.is_some());
                 made.or_else(|| self.last_reply_origin(program, state, |_| true))
             }
@@ -239,7 +239,7 @@ impl ProvenanceLog {
         None
     }
 
-    /// The last that an agent said in the same workflow, where it can be seen from a state.
+    /// The last reply of an agent in the same workflow that a state can see.
     fn last_reply_origin(
         &self,
         program: &WorkflowProgram,

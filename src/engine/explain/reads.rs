@@ -22,7 +22,7 @@ pub(super) enum ReadTarget {
     Loop,
     /// `context`: the result of the state's own work.
     Result,
-    /// What the last agent said or called.
+    /// The last reply or call of an agent.
     Last,
     /// `function.NAME`
     Decision(String),
@@ -133,7 +133,7 @@ fn loop_value(scope: &ScopeView) -> Option<Value> {
     )
 }
 
-/// `getAgent('coder')` is read for what the agent said, `getToolCalls('coder')` for what it called.
+/// `getAgent('coder')` is read for the agent's reply, `getToolCalls('coder')` for its calls.
 fn resolve_agent_read(id: &str, root: &str, scope: &ScopeView) -> Option<ResolvedRead> {
     let view = scope.agents.iter().find(|view| view.id == id)?;
     let value = match root {

@@ -157,7 +157,8 @@ fn add_script(out: &mut Vec<String>, indent: usize, source: &str) {
     }
 }
 
-/// Breaks a text between words, or inside one that is wider than the line; what follows stands two further in.
+/// Wraps a text between words, or inside a word that is wider than the line; continuation lines are indented by two
+/// more.
 fn add_wrapped(out: &mut Vec<String>, indent: usize, text: &str) {
     let mut line = " ".repeat(indent);
     let mut empty = true;

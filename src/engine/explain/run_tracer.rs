@@ -33,7 +33,7 @@ pub(super) struct RunTracer {
     speakers: BTreeMap<String, String>,
     /// Ways into states that have not been entered yet.
     pending_entries: Vec<PendingEntry>,
-    /// The state that a run which went back is about to enter.
+    /// The state that a rewound run is about to enter.
     pending_rewind: Option<(String, RewindNote)>,
 }
 
@@ -332,7 +332,7 @@ impl RunTracer {
         }
     }
 
-    /// Who set keys of `common_data`: the event stands at `at`.
+    /// Which source wrote keys of `common_data`; `at` is the index of the event.
     fn data_writer(
         &self,
         moment: &TracedInput<'_>,
@@ -354,7 +354,7 @@ impl RunTracer {
             return self.provenance.source(ValueOriginKind::Person, state);
         }
         let judged = moment.evaluated_guards.map(|judged| &judged.job.task);
-        // a run that is moved to another definition tells afterwards that it has been taken up
+        // a run that moves to another definition emits `Resumed` after these events
         let resumed = |event: &RunEvent| matches!(event, RunEvent::Resumed { .. });
         let moved = matches!(moment.input, Input::Resumed(_)) && events.iter().skip(at).any(resumed);
         let by = if moved || matches!(moment.input, Input::Returned(_)) {
@@ -374,7 +374,7 @@ impl RunTracer {
         self.provenance.source(by, state)
     }
 
-    /// Whether the event keeps what a person had said unasked, on the way to the state `resume`.
+    /// Whether the event stores a queued user message on the way to the state `resume`.
     fn is_resume(&self, moment: &TracedInput<'_>, events: &[RunEvent], at: usize) -> bool {
         let Some(RunEvent::DataChanged { state, set, .. }) = events.get(at) else { return false };
         let left = events.iter().skip(at).find_map(|event| {

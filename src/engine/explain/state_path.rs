@@ -1,11 +1,11 @@
-//! Which state a path name means: its workflow, and what stands in front of its name.
+//! Resolves a state's path name to its workflow and to the prefix of its name.
 
 use synthdev_domain::workflow::{StateSpec, Workflow, WorkflowProgram, without_item_index};
 
 pub(super) struct LocatedState<'p> {
     pub(super) workflow: &'p Workflow,
     pub(super) state: &'p StateSpec,
-    /// What stands in front of the names of its workflow's states: `""`, or `each[2]/child/`.
+    /// Prefix of its workflow's state names: `""`, or `each[2]/child/`.
     pub(super) prefix: String,
 }
 
@@ -32,7 +32,7 @@ fn find_state_in<'w>(workflow: &'w Workflow, path: &str) -> Option<&'w StateSpec
     workflow.states.iter().find(|state| state.name == name)
 }
 
-/// Where a state stands: what its path has in front of the last name.
+/// The body that contains a state: its path without the last name.
 pub(super) fn body_of_path(path: &str) -> &str {
     path.rfind('/').map_or("", |at| &path[..=at])
 }

@@ -51,7 +51,7 @@ impl Machine {
         let rule = own.unwrap_or_else(|| self.approvals.permission_for(&invocation.tool, risk));
         match self.guarded_permission(rule, &invocation, risk) {
             ToolPermission::Allow => Next::run_tool(invocation, risk),
-            // who does it asks its own people
+            // the client that runs it asks its own users
             ToolPermission::Ask if self.is_delegated_call(&invocation) => Next::run_tool(invocation, risk),
             ToolPermission::Ask => self.ask_approval(invocation, risk),
             ToolPermission::Deny if rule == ToolPermission::Allow => self.step_denied(UNASKED),
@@ -83,7 +83,7 @@ impl Machine {
         )
     }
 
-    /// Left out by the person, who does not know whether it took effect.
+    /// The user skips the step without knowing whether it took effect.
     pub(super) fn skip_step(&mut self) -> Next {
         if let Some(frame) = self.frame_mut() {
             frame.visit.step = None;
@@ -139,7 +139,7 @@ fn result_code(data: &Value) -> Option<i64> {
 const LINES: usize = 20;
 const CHARACTERS: usize = 2_000;
 
-/// The end of what the action said: the error output if there is any.
+/// The end of the action's output: of the error output if there is any.
 fn last_lines(outcome: &ToolOutcome) -> String {
     let data = outcome.data.as_ref();
     let part = |key: &str| data.and_then(|data| data[key].as_str()).filter(|text| !text.trim().is_empty());

@@ -1,4 +1,4 @@
-//! `request_users_input`: an agent asks the person, and the answer is the tool's result.
+//! `request_users_input`: an agent asks the user, and the answer is the tool's result.
 
 use serde_json::Value;
 

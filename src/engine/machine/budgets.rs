@@ -20,7 +20,7 @@ use synthdev_domain::workflow::Budget;
 
 /// Tokens of an answer, where nothing says how long it may be: what runs of before reckoned with.
 const ANSWER_TOKENS: u64 = 4_096;
-/// An answer that a budget makes shorter than this is told of.
+/// A warning reports an answer that a budget limits to fewer tokens than this.
 const SHORT: u64 = 4_096;
 /// From prompts of so many tokens it is learned how a model counts, in thousandths, up to so much.
 const TELLING: u64 = 1_000;
@@ -31,7 +31,7 @@ const DENSEST: u64 = 2_000;
 enum BudgetDecision {
     /// For an answer of so many tokens at most.
     Free(u64),
-    /// Not before a call that runs beside it has told what it used.
+    /// Wait until a call that runs beside it reports its usage.
     Wait,
     Over(BudgetScope, BudgetUnit),
 }
@@ -132,7 +132,7 @@ impl Machine {
         };
     }
 
-    /// A model call has told what it used, or it is known from what had come of it.
+    /// A model call has reported its usage, or the usage is estimated from what arrived.
     #[expect(clippy::cast_precision_loss, reason = "token counts stay far below 2^53")]
     pub(super) fn spend_budgets(&mut self, agent: &ModelCaller, usage: &TokenUsage, cost_usd: Option<f64>) {
         self.largest_call.tokens = self.largest_call.tokens.max(usage.total() as f64);
@@ -159,7 +159,7 @@ impl Machine {
         self.warn_budgets();
     }
 
-    /// A lane whose held call may go on.
+    /// A branch whose held call may continue.
     pub(super) fn released_branch(&self) -> Option<u64> {
         if self.starts_nothing_new() {
             return None;

@@ -33,8 +33,8 @@ pub(super) enum WindowUpdate {
 }
 
 impl PromptBuilder<'_> {
-    /// Brings the agent's sight up to date, and finds where its view begins from now on.
-    /// `spared`: what it asks for a summary need not be put together.
+    /// Updates the agent's context index, and computes where its prompt starts from now on. `spared`: the request for a
+    /// summary need not be built.
     pub(super) fn update_window(
         &self,
         thread: &mut LiveConversation,
@@ -69,7 +69,7 @@ impl PromptBuilder<'_> {
         settled
     }
 
-    /// The messages of the view, unless they are not needed, and what is told of it.
+    /// The messages of the prompt, unless the caller skips them, and their outline.
     ///
     /// # Errors
     /// What must be shown whole is longer than the limit.

@@ -27,7 +27,7 @@ impl Machine {
             .map(|((_, name), _)| name.as_str())
     }
 
-    /// How often a task went back.
+    /// How often a task was restored to a checkpoint.
     pub fn restore_count(&self, lane: u64) -> u64 {
         self.restored.get(&lane).copied().unwrap_or(0)
     }

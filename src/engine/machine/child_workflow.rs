@@ -44,7 +44,7 @@ impl Machine {
         Next::Wait
     }
 
-    /// What stands in front of a child's name in paths: also the branch or item in which it is started.
+    /// Prefix of a child's name in paths, including the branch or item that starts it.
     fn child_path_prefix(&self) -> String {
         let branch = self.branch.parent.is_some() && self.branch.frames.len() == 1;
         let own = self.state_name();

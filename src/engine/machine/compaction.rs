@@ -42,12 +42,12 @@ impl Machine {
         self.sort_out(None)
     }
 
-    /// The same, but it can be brought back.
+    /// The same, but the entries can be restored.
     pub fn pack_old(&mut self) {
         self.sort_out(Some(1));
     }
 
-    /// `pack`: what can be brought back, if there are so many entries at least.
+    /// `pack`: compresses entries that can be restored, if there are so many at least.
     fn sort_out(&mut self, pack: Option<usize>) -> bool {
         let program = &self.spec.program;
         let lanes = std::iter::once(&mut self.branch).chain(self.branches.values_mut());

@@ -59,7 +59,7 @@ impl Machine {
         if self.checks_budgets_ahead() { agent.role.clone() } else { String::new() }
     }
 
-    /// The part that the pending model call sums up; `None` where it speaks for the agent.
+    /// The part that the pending model call summarizes; `None` if the call is the agent's own.
     pub(super) fn pending_summary_coverage(&self) -> Option<SummaryCoverage> {
         match self.frame()?.agent_turn.as_ref()?.summarization {
             SummarizationState::Asked(covering) => Some(covering),

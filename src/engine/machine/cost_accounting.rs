@@ -84,7 +84,8 @@ impl Machine {
         for used in attempts {
             let price = self.attempt_price(agent.model_choice(), used);
             let cost_usd = price.map(|price| price.cost_usd(&used.usage));
-            // what a stand-in costs may stay unknown, but a budget must end: it counts what was reckoned with
+            // the cost of a substitute model may be unknown, but a budget must end: it counts the price of the
+            // requested model
             let counted = price.or(agent.model_choice().price).map(|price| price.cost_usd(&used.usage));
             self.spend_budgets(agent, &used.usage, counted);
             let attempt = CostEntry {
@@ -139,8 +140,9 @@ impl Machine {
         }
     }
 
-    /// `Input::Stopped`: lanes and stays that were to pay may be gone by now; those that are still there pay, as the run
-    /// and the agent do. A call that is still waited for is made once more: it pays for what it used until now.
+    /// `Input::Stopped`: branches and visits that were to be charged may be gone by now; those that still exist are
+    /// charged, as the run and the agent are. A call that is still waited for is made once more: it is charged for its
+    /// usage until now.
     pub(super) fn on_stopped_call(&mut self, call: CallId, used: &[AttemptUsage]) {
         let Some(agent) = self.stopped_calls.remove(&call).or_else(|| self.caller_waiting_for(call)) else {
             return;
@@ -148,7 +150,7 @@ impl Machine {
         self.emit_model_stopped(call, &agent, used);
     }
 
-    /// Who waits for that answer of a model.
+    /// The agent that waits for that answer of a model.
     fn caller_waiting_for(&self, call: CallId) -> Option<ModelCaller> {
         self.caller_in(self.all_branches().find(|lane| lane.phase == WaitState::Model(call))?)
     }
@@ -175,13 +177,13 @@ impl Machine {
         Next::CallModel
     }
 
-    /// The current lane's call is about to be stopped.
+    /// The current branch's call is about to be stopped.
     pub(super) fn note_stopped_call(&mut self) {
         self.stopped_calls.extend(self.stopped_call(&self.branch));
     }
 
-    /// The calls of all lanes below the current one, or of all others, are about to be stopped. Noted before any of
-    /// them is gone: who pays is found through those between.
+    /// The calls of all branches below the current one, or of all others, are about to be stopped. Recorded before any
+    /// of them is gone, because the charged scopes are found through the branches between.
     pub(super) fn note_stopped_calls(&mut self, all: bool) {
         let below = BudgetScope::State { branch_id: self.branch.id, frame_id: 0 };
         let lanes = self.branches.values().filter(|lane| matches!(lane.phase, WaitState::Model(_)));
@@ -192,7 +194,7 @@ impl Machine {
         }
     }
 
-    /// The call of a lane that is stopped, and who pays for it, should it have used something.
+    /// The call of a branch that is stopped, and the agent that is charged if the call has used something.
     fn stopped_call(&self, lane: &Branch) -> Option<(CallId, ModelCaller)> {
         let WaitState::Model(call) = lane.phase else { return None };
         Some((call, self.caller_in(lane)?))

@@ -1,7 +1,7 @@
 //! Delegated tasks: items of loops, or a whole run, whose work sub-agents do (`agent: "@task"`).
 //!
-//! The machine emits the same effects, and marks each with its task; the driver decides who performs them. Approvals
-//! never go to a sub-agent.
+//! The machine emits the same effects, and marks each with its task; the driver decides where they run. Approvals never
+//! go to a sub-agent.
 
 use serde_json::{Map, Value};
 

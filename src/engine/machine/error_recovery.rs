@@ -25,7 +25,7 @@ pub(super) enum ErrorRemedy {
 }
 
 impl Machine {
-    /// How the state in which a frame of this lane is deals with an error.
+    /// How the state of a frame of this branch handles an error.
     pub(super) fn error_remedy(&self, at: usize, code: &str) -> Option<ErrorRemedy> {
         self.error_remedy_in(&self.branch, at, code)
     }
@@ -72,8 +72,8 @@ impl Machine {
         self.error_remedy(top, code).is_some() || self.is_dealt_with_outside(top)
     }
 
-    /// The same for what lies around a frame of the current lane: the workflows that started it, and the states
-    /// that forked, which may also tolerate it.
+    /// The same for what encloses a frame of the current branch: the workflows that started it, and the states that
+    /// forked, which may also tolerate the error.
     pub(super) fn is_dealt_with_outside(&self, top: usize) -> bool {
         let (mut lane, mut inside) = (&self.branch, top);
         loop {

@@ -87,7 +87,7 @@ impl Machine {
         if status == RunStatus::Completed {
             self.snapshot_after_state();
         }
-        // A cancel does not wait; any other end is told with the id of its snapshot.
+        // A cancel does not wait; any other end reports the id of its snapshot.
         if matches!(self.snapshot, SnapshotProgress::Pending(_)) && status != RunStatus::Cancelled {
             self.branch.phase = WaitState::Ending;
             return Next::Wait;

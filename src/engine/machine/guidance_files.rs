@@ -1,5 +1,5 @@
-//! Files that steer agents: a change of them is a person's decision, whatever approvals say. An agent that may write
-//! would else steer every later run.
+//! Files that steer agents: only the user may approve a change of them, whatever the approval settings say. Otherwise
+//! an agent that may write files could steer every later run.
 
 use super::Machine;
 use crate::run_spec::GUARDS_GUIDANCE_SINCE;

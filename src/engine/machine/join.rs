@@ -21,7 +21,7 @@ enum JoinDecision {
 }
 
 impl Machine {
-    /// The current lane is over: back to the one that forked.
+    /// The current branch is over: returns to the one that forked.
     pub(super) fn on_branch_ended(&mut self, ended: BranchResult) -> Next {
         let Some((parent, at)) = self.branch.parent else { return Next::Wait };
         let Some(finished) = self.switch_and_discard(parent) else { return Next::Wait };
@@ -62,7 +62,7 @@ impl Machine {
         }
     }
 
-    /// Whether the state that forked can go on although this lane, one more than so far, has failed.
+    /// Whether the state that forked can continue although this branch, one more than so far, has failed.
     pub(super) fn tolerates_another(&self, lane: &Branch) -> bool {
         let forked = lane.parent.and_then(|(id, _)| self.branch_by_id(id));
         let tolerates = forked.and_then(|lane| {

@@ -69,8 +69,8 @@ impl Machine {
         self.ask_user(question, UserQuestion::Limit { limit, value, text })
     }
 
-    /// Follows `on_limit` or a `catch`; the innermost counts. A state's budget concerns that state and what lies
-    /// around it, not what it has started.
+    /// Follows `on_limit` or a `catch`; the innermost counts. A state's budget concerns that state and what encloses
+    /// it, not what it has started.
     fn take_exit(&mut self, asked: PendingQuestion, limit: &str, failure: RunError) -> Option<Next> {
         let (id, from) = match asked {
             PendingQuestion::Budget(BudgetScope::State { branch_id: lane, frame_id: frame }, _) => {

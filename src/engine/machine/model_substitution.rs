@@ -1,4 +1,4 @@
-//! The model that a server says has answered: another one than was asked for is told, once.
+//! The model that a server says has answered: reports, once, that it is not the requested one.
 
 use super::Machine;
 use synthdev_domain::model::{ModelChoice, ModelReply};

@@ -1,4 +1,4 @@
-//! A state failed: who handles it, from the innermost workflow outwards.
+//! A state failed: finds the state that handles it, from the innermost workflow outwards.
 //!
 //! `error_recovery` decides how a single state handles an error; this file decides which state does, and what happens
 //! to an unhandled error.

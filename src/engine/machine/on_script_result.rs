@@ -173,7 +173,7 @@ impl Machine {
         }
     }
 
-    /// Leaves the current state. What the person said meanwhile leads to `resume` instead.
+    /// Leaves the current state. A queued user message leads to `resume` instead.
     pub(super) fn follow_transition(
         &mut self,
         guard: usize,
@@ -196,7 +196,7 @@ impl Machine {
 
     /// A list of which nothing holds is an error that shows every value, never a silent end.
     fn no_match(&mut self, workflow: &Workflow, state: &StateSpec, tried: &[TriedGuard]) -> Next {
-        // a branch cannot go on in a state of the whole workflow; for `stop` a body has its own
+        // a branch cannot continue in a state of the whole workflow; for `stop` a body has its own
         let branch = self.branch.frames.len() <= 1 && self.branch.parent.is_some();
         if let (NoMatch::Go(target), false) = (workflow.no_match, branch) {
             return self.follow_transition(state.transitions.len(), target, tried.to_vec());
@@ -300,7 +300,7 @@ fn script_hint(kind: ScriptErrorKind) -> &'static str {
     }
 }
 
-/// A JSON string stands on one line of its file, whatever line breaks it spells; a library is a file of its own.
+/// A JSON string is on one line of its file, whatever line breaks it encodes; a library is a file of its own.
 fn offset_location(mut place: SourceLocation, error: &ScriptError) -> SourceLocation {
     if error.library.is_some() && error.line > 0 {
         place.line += error.line - 1;

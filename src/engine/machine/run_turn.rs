@@ -40,7 +40,7 @@ impl Machine {
         }
         let private = agent.receives_input_privately();
         let stores_input = !private && !continues && input.is_some();
-        // What an agent remembers need not be said to it again.
+        // An agent does not need a message again that it remembers.
         let directive = private && input.is_some() && !(continues && agent.memory == MemoryPolicy::Private);
         let forced = agent.parsing_tools.iter().find(|tool| tool.parsing_only);
         let turn = AgentTurn {
@@ -78,7 +78,7 @@ impl Machine {
         self.call_model()
     }
 
-    /// One shared entry, no model call; what the agents said last stays as it is.
+    /// One shared entry, no model call; the last replies of the agents stay as they are.
     pub(super) fn add_message(&mut self, ix: AgentIx, text: String) -> Next {
         let Some(workflow) = self.workflow() else { return Next::Wait };
         let Some(agent) = workflow.agent(ix) else { return Next::Wait };
@@ -101,7 +101,7 @@ impl Machine {
         Next::ChooseTransition
     }
 
-    /// The whole context, for everyone in it, back to its starting messages.
+    /// Resets the whole context, for all its agents, to its starting messages.
     pub(super) fn clear_conversation(&mut self, ix: AgentIx) -> Next {
         let Some(workflow) = self.workflow() else { return Next::Wait };
         let Some(agent) = workflow.agent(ix) else { return Next::Wait };
@@ -182,8 +182,8 @@ impl Machine {
         Next::Wait
     }
 
-    /// Ends the visit: what was said enters the context, scripts can read it, the transitions are judged.
-    /// A user seat's decision stays private.
+    /// Ends the visit: the reply enters the context, scripts can read it, the transitions are evaluated. A user seat's
+    /// decision stays private.
     pub(super) fn end_visit(&mut self, end: VisitEnd) -> Next {
         let VisitEnd { text, calls, decision } = end;
         let Some(workflow) = self.workflow() else { return Next::Wait };
@@ -204,7 +204,7 @@ impl Machine {
             memory.continuation = ran_tools.then_some(TurnContinuation { input, context_length });
         }
         frame.agent_replied = true;
-        // mostly what the agent is known to have said last
+        // mostly the agent's last known reply
         let known = frame.agent_memory(ix).and_then(|memory| memory.last_response.clone());
         let said = known.filter(|known| **known == *text).unwrap_or_else(|| text.as_str().into());
         frame.last_response = Some(Arc::clone(&said));
@@ -231,9 +231,9 @@ impl Machine {
         }
     }
 
-    /// A visit that cannot go on: turns that were completed stay in the context (their tools have acted),
-    /// a call that failed at once leaves no trace. Work that stays private is kept for the next attempt
-    /// alone, so that it does not do again what its tools have done.
+    /// A visit that cannot continue: completed turns stay in the context (their tools have acted), a call that failed
+    /// at once leaves no trace. Private work is kept for the next attempt alone, so that it does not repeat what its
+    /// tools have done.
     pub(super) fn drop_visit(&mut self) {
         let Some(workflow) = self.workflow() else { return };
         let asked = self.excludes_from_context();
@@ -249,14 +249,14 @@ impl Machine {
             && let Some(thread) = frame.conversation_mut(agent.context)
         {
             turn.commit_to(thread, false, agent.memory == MemoryPolicy::Private);
-            // the same input again goes on from here
+            // the same input continues from here
             let ran_tools = thread.log.entries.last().is_some_and(|entry| !entry.calls.is_empty());
             let context_length = thread.length();
             if let Some(memory) = frame.agent_memory(ix).filter(|_| ran_tools && !workflow.conversational) {
                 memory.continuation = Some(TurnContinuation { input, context_length });
             }
         } else {
-            // what a person said to it is not lost with a call that failed
+            // a failed call does not lose the user's guidance
             frame.visit.rounds = turn.entries.into_iter().filter(is_guidance).collect();
         }
         frame.clear_last_answer();
@@ -269,7 +269,7 @@ impl Machine {
     }
 }
 
-/// What was said up to the last executed tool call, and what a person said to it since.
+/// The entries up to the last executed tool call, and the user's guidance after it.
 fn executed_rounds(mut entries: Vec<TurnEntry>, agent: &AgentSpec) -> Vec<TurnEntry> {
     let decides = |name: &str| agent.parsing_tools.iter().any(|tool| tool.name == name);
     let acted = |turn: &TurnEntry| turn.entry.calls.iter().any(|answered| !decides(&answered.call.name));

@@ -4,7 +4,7 @@ use synthdev_domain::ids::CallId;
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum SnapshotProgress {
-    /// None asked for, or the person agreed to go on without.
+    /// None requested, or the user agreed to continue without one.
     None,
     Pending(CallId),
     Taken,

@@ -22,8 +22,8 @@ impl Machine {
         if let SnapshotProgress::Pending(call) = self.snapshot { Some(call) } else { None }
     }
 
-    /// The state that ends changed files: what it left behind becomes a point to go back to.
-    /// Branches run beside others, so their changes count for the state that forked.
+    /// A state that may have changed files ends: takes a snapshot to which a rewind can return. Branches run beside
+    /// others, so their changes count for the state that forked.
     pub(super) fn snapshot_after_state(&mut self) {
         if self.branch.parent.is_some() {
             return;
@@ -160,7 +160,7 @@ impl Machine {
     }
 }
 
-/// The project's own files that a snapshot could not take, in words. Snapshots of earlier versions do not tell.
+/// The project's own files that a snapshot could not take, as text. Snapshots of earlier versions do not list them.
 fn skipped_files_text(skipped: &[SkippedPath]) -> Option<String> {
     let lost: Vec<&SkippedPath> =
         skipped.iter().filter(|skipped| !skipped.lack.is_outside_project()).collect();

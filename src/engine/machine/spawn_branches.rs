@@ -1,4 +1,4 @@
-//! `parallel` and `foreach` begin: one lane per branch or item, as many at once as there are places.
+//! Starts `parallel` and `foreach`: one branch per branch or item, as many at once as are allowed.
 
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
-//! A run that stands somewhere moves to a changed definition: `resume --upgrade`, `fork --definition`.
+//! Moves a run in progress to a changed definition: `resume --upgrade`, `fork --definition`.
 //!
 //! Owns: finding everything that a run holds by position again by its name, and asking anew what was asked under the
-//! old definition. Refuses: half a move. What stands in the way is found before anything is changed.
+//! old definition. Refuses: half a move. Everything that prevents the move is found before anything is changed.
 
 mod agent_differences;
 mod compatibility;
@@ -27,12 +27,12 @@ use synthdev_domain::script::ScriptTask;
 use synthdev_domain::workflow::WorkflowProgram;
 
 impl Machine {
-    /// Moves the run to another definition: `Ok` tells what is different, for people. What was said, stored, counted
-    /// and spent stays. Scripts and model calls under way are given up and asked for anew, under new ids; that leaves
-    /// the machine with the output of the input at hand.
+    /// Moves the run to another definition: `Ok` lists the differences for the user. Messages, stored values, counts
+    /// and costs stay. Scripts and model calls under way are given up and started again under new ids; that leaves the
+    /// machine with the output of the input at hand.
     ///
     /// # Errors
-    /// Every reason why the run cannot go on under this definition; nothing was changed.
+    /// Every reason why the run cannot continue under this definition; nothing was changed.
     pub fn upgrade_program(&mut self, program: WorkflowProgram) -> Result<Vec<String>, Vec<String>> {
         let old = Arc::clone(&self.spec);
         let names = PositionMap::new(&old.program, &program);
@@ -64,7 +64,7 @@ impl Machine {
         Ok(notes)
     }
 
-    /// What is different between two definitions, in the words of `upgrade_program`; no run stands anywhere.
+    /// The differences between two definitions, in the words of `upgrade_program`, without a run in progress.
     pub fn program_differences(old: &WorkflowProgram, new: &WorkflowProgram) -> Vec<String> {
         let mut notes = differences::program_differences(old, new, &PositionMap::new(old, new));
         remove_duplicate_lines(&mut notes);
@@ -84,7 +84,7 @@ impl Machine {
             added.extend(moving.migrate_branch(lane, branches.contains(&lane.id)));
         }
         self.spec = spec;
-        // points of errands name states of the old one
+        // checkpoints of tasks name states of the old definition
         self.checkpoints.clear();
         if !added.is_empty() {
             let state = self.state_name();
@@ -116,7 +116,7 @@ impl Machine {
                 lane.phase,
                 WaitState::Script(_) | WaitState::Values(_) | WaitState::Choice(_) | WaitState::Model(_)
             );
-            // a lane that is about to enter a state, or is over, waits for nothing
+            // a branch that is about to enter a state, or is over, waits for nothing
             open && lane.next_state.is_none() && lane.result.is_none()
         };
         let open: Vec<u64> = self.branches_by_id().into_iter().filter(asks).map(|lane| lane.id).collect();

@@ -1,5 +1,5 @@
-//! How long a view may be, by what people could read of it and by all that is sent: thoughts that go back to the model's
-//! server sealed take room in its window, and are none of the conversation that the context limits.
+//! Length limits of a prompt, by its readable part and by all that is sent: sealed reasoning that goes back to the
+//! model's server takes room in the model's window, but does not count for the context's own limit.
 
 use super::sources::PromptSources;
 use crate::context_index::SpanTotals;

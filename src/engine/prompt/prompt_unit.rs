@@ -32,13 +32,13 @@ pub(super) struct PromptUnit<'a> {
     pub(super) is_own: bool,
     /// Never left out.
     pub(super) is_pinned: bool,
-    /// Said to the agent by the workflow: needs no name.
+    /// A message of the workflow to the agent: needs no name.
     pub(super) is_directive: bool,
-    /// Stands for what is left out already: the last to be cut, the first to be cut short.
+    /// Replaces entries that were left out: the last to be cut, the first to be shortened.
     pub(super) summary: bool,
-    /// Where it stands, for what a summary can speak for.
+    /// Its position, to look up whether a summary covers it.
     pub(super) summary_position: Option<(SummaryPart, usize)>,
-    /// The agent's reminder stands behind it: it used tools.
+    /// The agent's reminder follows it, because it used tools.
     pub(super) has_reminder: bool,
     /// Characters as shown to this agent.
     pub(super) length: usize,
@@ -92,7 +92,7 @@ impl<'a> PromptUnit<'a> {
         Self { is_pinned: keep, ..self }
     }
 
-    /// Speaks to the agent: never its own word.
+    /// Addressed to the agent: never its own message.
     fn into_directive(self) -> Self {
         Self { is_directive: true, ..self }
     }
@@ -113,7 +113,7 @@ fn used_tools(entry: &ContextEntry, agent: &AgentSpec) -> bool {
     entry.calls.iter().any(|answered| !decides(&answered.call.name))
 }
 
-/// Characters that go back to the model's server unread with the calls that they led to.
+/// Characters that are sent back to the model's server, unread, with the calls that they led to.
 pub(super) fn sealed_length(entry: &ContextEntry, scene: &PromptSources<'_>) -> usize {
     if entry.calls.is_empty() || !scene.measures_everything() {
         return 0;
@@ -199,8 +199,8 @@ pub(super) fn turn_units<'a>(scene: &PromptSources<'a>, said: &'a TurnInput) -> 
     groups
 }
 
-/// An entry by the agent is its own; for a user seat so is every canonical `user` entry that no other
-/// user-seat agent wrote and that was not said to it.
+/// An entry by the agent is its own; for a user seat so is every canonical `user` entry that no other user-seat agent
+/// wrote and that was not addressed to it.
 pub(super) fn is_own_entry(
     agent: &AgentSpec,
     entry: &ContextEntry,

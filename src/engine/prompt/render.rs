@@ -35,13 +35,13 @@ fn system_parts<'a>(scene: &PromptSources<'a>) -> impl Iterator<Item = &'a str> 
 fn speaker_name(author: &MessageAuthor) -> Option<&str> {
     match author {
         MessageAuthor::Agent(id) => Some(id),
-        // The workflow speaks for the person: naming it would only disturb the cached prefix.
+        // The workflow speaks for the user: naming it would only disturb the cached prefix.
         MessageAuthor::Workflow | MessageAuthor::Human | MessageAuthor::Start | MessageAuthor::Script => None,
     }
 }
 
-/// Texts of others get their names where the agent hears more than one: in a context with three seats from the first
-/// request on, as a name that came later would change what was said before it.
+/// Texts of others get their names if the agent sees more than one author: in a context with three seats from the first
+/// request on, as a name that came later would change the earlier messages.
 pub(super) fn project_entry(
     scene: &PromptSources<'_>,
     group: &PromptUnit<'_>,

@@ -9,7 +9,7 @@ use crate::context_index::{ContextIndex, EntryMetrics, EntryRef, SpanTotals};
 use crate::conversation::LiveConversation;
 use synthdev_domain::context::ContextEntry;
 
-/// Brings what is known of the agent's sight up to the present end of its thread.
+/// Extends the agent's context index to the present end of its conversation.
 pub(super) fn extend_index(sight: &mut ContextIndex, scene: &PromptSources<'_>) {
     if sight.overhead_chars().is_none() && scene.agent.choice.context_size.is_some() {
         sight.set_overhead(overhead_chars(scene));

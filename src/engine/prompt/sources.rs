@@ -9,7 +9,7 @@ use synthdev_domain::context::{CHARACTERS_A_TOKEN, ContextSpec, ConversationSide
 use synthdev_domain::model::ModelChoice;
 use synthdev_domain::system_context::SystemContext;
 
-/// As the limit is called to people.
+/// The name of the limit in messages.
 pub const WINDOW: &str = "the model's window";
 /// Where nothing says how long an answer may be, this part of the window is for it.
 const ANSWER: u64 = 5;
@@ -20,7 +20,7 @@ pub struct PromptSources<'a> {
     pub context: &'a ContextSpec,
     pub conversation: &'a LiveConversation,
     pub agent_turn: &'a AgentTurn,
-    /// What the agent is told beside its role.
+    /// What the agent gets beside its role.
     pub system_context: &'a SystemContext,
     /// How many other agents have a seat in the context.
     pub other_agent_count: usize,
@@ -60,12 +60,12 @@ impl<'a> PromptSources<'a> {
         self.version >= MEASURES_SINCE
     }
 
-    /// Whether sealed thoughts are counted for the server that is asked now, not for the one that said them.
+    /// Whether opaque reasoning is counted for the server that is called now, not for the one that made it.
     pub(super) fn recounts_reasoning(&self) -> bool {
         self.version >= RESTS_SINCE
     }
 
-    /// What the role wants said after each tool round.
+    /// The role's reminder after each tool round.
     pub(super) fn reminder_text(&self) -> Option<&'a str> {
         self.agent.reminder.as_deref().filter(|text| !text.trim().is_empty())
     }

@@ -1,9 +1,8 @@
-//! Summing up the oldest part of a conversation instead of leaving it out (`trim: "summarize"`).
+//! Summarizes the oldest part of a conversation instead of leaving it out (`trim: "summarize"`).
 //!
-//! A summary of the log belongs to the context: it is made of what everyone in it was shown, never of an agent's
-//! private words. A visit that grows too long has a record of its own, for its agent and until it ends. Both change
-//! views only. It is made for more than has to go, so that the views after it grow for a
-//! while from the same beginning.
+//! A summary of the log belongs to the context: it is made of what all its agents see, never of an agent's private
+//! messages. A visit that grows too long has a record of its own, for its agent and until it ends. Both change prompts
+//! only. A summary covers more than has to go, so that the next prompts share a prefix for a while.
 
 use super::limits::PromptBounds;
 use super::prompt_unit::{TurnInput, log_units, sum_units};
@@ -21,9 +20,9 @@ const MATERIAL: usize = 4_000;
 /// Characters around the material, at most.
 const AROUND: usize = 1_000;
 
-/// What should be summed up before the scene's agent is asked; `None` where nothing that a summary can speak for
-/// has to go, or the context does not want summaries. It is no more than the model that sums up can take at once: what
-/// else has to go is asked for next.
+/// The entries to summarize before the agent is called; `None` if nothing that a summary can cover has to go, or the
+/// context does not want summaries. At most as much as the summarizing model can take at once: the rest is summarized
+/// next.
 pub fn summary_coverage(scene: &PromptSources<'_>) -> Option<SummaryCoverage> {
     if scene.context.trim != TrimPolicy::Summarize {
         return None;
@@ -104,7 +103,7 @@ fn summary_source_room(scene: &PromptSources<'_>) -> Option<usize> {
     Some(prompt.saturating_sub(AROUND).max(AROUND))
 }
 
-/// A summary as it may stand in a view.
+/// A summary, shortened for a prompt.
 pub fn truncate_summary(text: &str, covering: SummaryCoverage) -> String {
     elide_middle(text.trim(), Some(covering.length))
 }

@@ -89,7 +89,7 @@ fn conversation_of(entries: &[ContextEntry]) -> LiveConversation {
     thread
 }
 
-/// The view, which is the same whatever is known of the agent's sight, and what is told of it without its messages.
+/// The prompt, which is the same with and without the agent's context index, and its outline.
 fn shown_messages(
     agent: &AgentSpec,
     context: &ContextSpec,
@@ -114,7 +114,7 @@ fn shown_messages(
     view
 }
 
-/// The scene of a context in which everybody who spoke has a seat.
+/// Prompt sources for a context in which every author has a seat.
 fn scene<'a>(
     agent: &'a AgentSpec,
     context: &'a ContextSpec,
@@ -576,7 +576,7 @@ fn thoughts_that_another_server_cannot_read_leave_its_views_alone() {
         thread.context_indexes = known.context_indexes;
         thread.context_indexes.get_mut(&AgentIx(0)).unwrap().set_start(0);
     }
-    // a run of before goes on as it went
+    // a run of an older version continues as before
     let seat = seat(ModelProtocol::Chat);
     let before = PromptSources { version: RESTS_SINCE - 1, ..scene(&seat, &context, &thread, &visit) };
     assert_eq!(current_index(&before).range(0, 0).removable_totals_from(0).reasoning_chars, 6_400);
@@ -617,7 +617,7 @@ fn what_sums_up_is_given_what_its_own_window_takes() {
         })
         .collect();
     let visit = turn(&seat, None);
-    // 2,000 tokens, of which 400 are for the answer: 6,400 characters, 1,000 of them for what stands around
+    // 2,000 tokens, of which 400 are for the answer: 6,400 characters, 1,000 of them for the surrounding text
     let small = ModelChoice { context_size: Some(2_000), ..ModelChoice::default() };
     for (summary, version, most, calls) in [
         (Some(small.clone()), MACHINE_VERSION, 6_400, 5),
@@ -808,7 +808,8 @@ fn an_input_is_heard_as_its_visibility_says() {
         assert_eq!(lines(&view)[1..], [last]);
         visit.commit_to(&mut thread, false, false);
         assert_eq!(thread.log.entries.len(), usize::from(stored));
-        // It stays what it was; to another user seat it is the person's word, as any other of the workflow.
+        // It stays what it was; another agent on the user side sees it as the user's message, as any other of the
+        // workflow.
         let later = shown_messages(&agent, &context(1_000), &thread, &turn(&agent, None)).unwrap();
         assert_eq!(lines(&later)[1..], [last][usize::from(!stored)..]);
         let other = AgentSpec { id: "review2".into(), ..agent.clone() };
@@ -1015,12 +1016,12 @@ mod properties {
         Ok(())
     }
 
-    /// One visit: who, the input, a text or a decision, and how many tool rounds before it.
+    /// One visit: the agent, the input, a text or a decision, and how many tool rounds before it.
     fn visit() -> impl Strategy<Value = (bool, bool, bool, usize, usize)> {
         (any::<bool>(), any::<bool>(), any::<bool>(), 0..3_usize, 1..60_usize)
     }
 
-    /// Entries that come to nothing, are said by a script, or were cut off, too.
+    /// Entries without content, from a script, or cut off, too.
     fn odd_entry() -> impl Strategy<Value = ContextEntry> {
         (entry(), 0..7_u8).prop_map(|(mut entry, odd)| {
             match odd {

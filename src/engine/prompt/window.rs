@@ -20,13 +20,13 @@ const KEPT: usize = 70;
 /// In smaller views a few messages fill what is free again: more is left out, less often.
 const SMALL: usize = 30_000;
 const KEPT_OF_SMALL: usize = 50;
-/// Characters of a text that tell which one it was.
+/// Characters of a text that identify it.
 const MARK: usize = 40;
 
 /// What of a log and of a visit is not in a view any more, unless it is never left out.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct WindowStart {
-    /// Place in the agent's sight.
+    /// Position in the agent's context index.
     pub log: usize,
     /// Entries of the visit.
     pub visit: usize,
@@ -43,7 +43,7 @@ pub struct DroppedEntries {
     pub last_preview: String,
 }
 
-/// Where the view of the scene's agent begins so far.
+/// Where the agent's prompt starts so far.
 pub fn current_start(scene: &PromptSources<'_>) -> WindowStart {
     WindowStart { log: current_index(scene).start(), visit: scene.agent_turn.window_start }
 }
@@ -120,7 +120,7 @@ pub fn dropped_between(scene: &PromptSources<'_>, from: WindowStart, to: WindowS
 }
 
 impl DroppedEntries {
-    /// Entries go oldest first. Of those in between nothing is told.
+    /// Expects entries oldest first. Keeps previews of the first and the last only.
     fn record_entry<'a>(&mut self, entry: Option<&'a ContextEntry>, last: &mut Option<&'a ContextEntry>) {
         let Some(entry) = entry else { return };
         if self.first_preview.is_empty() {

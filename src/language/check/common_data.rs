@@ -1,4 +1,5 @@
-//! `common_data`: an output that nothing writes (W08), names that hide the host's (W10), who counts rounds (I01).
+//! `common_data`: an output that nothing writes (W08), names that hide the host's (W10), a `max_iterations` that no
+//! script reads (I01).
 
 use super::super::source::FileDiagnostics;
 use super::super::workflow_file::{WorkflowForm, offset_in_string};
@@ -70,7 +71,7 @@ fn check_shadowed_names(unit: &CompilationUnit, findings: &mut FileDiagnostics<'
     }
 }
 
-/// Who sees to it that `max_iterations` is kept.
+/// Reports a `max_iterations` that no script reads: it limits the visits of each state.
 fn check_rounds(unit: &CompilationUnit, findings: &mut FileDiagnostics<'_>) {
     if let Some(limit) = unit.counted_rounds() {
         let Some((name, _)) = unit.form.variables.iter().find(|(name, _)| name.value == "max_iterations")

@@ -34,7 +34,7 @@ pub struct ScriptFile {
     pub library: ScriptLibrary,
 }
 
-/// Who plays an agent: its role with its model and tools resolved.
+/// An agent's role with its model and tools resolved.
 #[derive(Clone)]
 pub struct ResolvedAgent {
     pub role: Role,
@@ -47,7 +47,7 @@ pub struct ParsedScript {
     pub kind: ScriptKind,
     pub text: SpannedText,
     pub facts: ScriptFacts,
-    /// Where the text stands if that is another file; places in `facts` then mean nothing.
+    /// Position of the text if it is in another file; positions in `facts` then mean nothing.
     pub place: Option<SourceLocation>,
 }
 
@@ -122,7 +122,7 @@ impl CompilationUnit {
         Some((at, self.form.agents.get(at)?))
     }
 
-    /// The agent whose model answers in a state: it is then the one that spoke last.
+    /// The agent whose model answers in a state: it is then the last speaker.
     pub fn speaker(&self, state: &StateForm) -> Option<usize> {
         let sends = match &state.function {
             None => true,

@@ -1,4 +1,4 @@
-//! Scripts of a workflow: parsed, their names judged (E05–E07), inputs told apart from text (W07).
+//! Scripts of a workflow: parses them, checks their names (E05–E07), and separates scripts from text in inputs (W07).
 
 use std::cell::RefCell;
 use std::collections::HashMap;

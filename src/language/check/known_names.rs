@@ -84,7 +84,7 @@ impl<'f> KnownNames<'f> {
         }
     }
 
-    /// Targets of a state stand in its own body, and so do the names that are suggested.
+    /// Targets of a state are in its own body, and so are the suggested names.
     pub(super) fn check_targets(&self, state: &StateForm, findings: &mut FileDiagnostics<'_>) {
         let transitions = state.transitions.iter().flatten().map(|one| &one.target);
         for target in transitions.chain(state.error_targets()) {

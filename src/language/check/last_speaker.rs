@@ -1,4 +1,4 @@
-//! Who can have spoken last when a state is entered, and when it is left.
+//! Which agents can be the last speaker when a state is entered, and when it is left.
 
 use std::collections::{HashMap, VecDeque};
 

@@ -9,14 +9,14 @@ use super::super::script_analysis::{ScriptLiteral, ScriptName, ValuePathSegment}
 /// Where a path into a value leads.
 pub(super) enum SchemaPathTarget<'s> {
     To(&'s Value),
-    /// Nothing can be said.
+    /// Unknown.
     Anywhere,
     /// The object has no such member; its members, for a suggestion.
     Nowhere {
         name: ScriptName,
         known_keys: Vec<&'s str>,
     },
-    /// What stands there is no object.
+    /// The value at this path is no object.
     NoMembers {
         name: ScriptName,
         kind: &'static str,

@@ -1,4 +1,4 @@
-//! Commands that a shell reads: what an agent said must not become a part of them (W11).
+//! Commands that a shell reads: an agent's text must not become a part of them (W11).
 
 use std::collections::HashSet;
 
@@ -36,7 +36,7 @@ fn computed_command<'u>(state: &StateForm, scripts: &'u StateScripts) -> Option<
     scripts.work.get(at)?.script()
 }
 
-/// What the person who started the run gave, or what stands in the file: keys that nothing writes.
+/// Keys that nothing writes: their values come from the file or from the user who started the run.
 struct TrustedCommandKeys<'u> {
     keys: HashSet<&'u str>,
     /// A script may write any key.

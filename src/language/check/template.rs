@@ -64,7 +64,7 @@ pub(super) fn wrap_expression(before: &str, facts: ScriptFacts, source: &str, af
     for_generated_script(ScriptFacts { prepared: code.finish_code(), ..facts })
 }
 
-/// What only holds for the expression itself is not said of the whole.
+/// Drops facts that only hold for the expression itself, not for the whole script.
 fn for_generated_script(facts: ScriptFacts) -> ScriptFacts {
     ScriptFacts {
         form: ScriptForm::Expression,

@@ -87,11 +87,11 @@ fn open_end(
 /// What is known of the values that the transitions of a state read: what its work came to, and the same where
 /// `output` keeps it.
 fn known_schemas(state: &StateForm) -> Vec<(String, Value)> {
-    // nothing is kept of a state that failed and goes on
+    // a failed state that continues stores nothing
     if state.on_error == Some(OnErrorForm::Continue) {
         return Vec::new();
     }
-    // a fallback may stand in the place of an answer; it fits the schema of `output`, if there is one
+    // a fallback may replace an answer; it fits the schema of `output`, if there is one
     let answer = answer_schema(state).filter(|_| state.fallback.is_none());
     let kept = state.store.as_ref().and_then(|store| {
         let schema = answer.clone().or_else(|| store.schema.clone())?;
@@ -105,7 +105,7 @@ fn known_schemas(state: &StateForm) -> Vec<(String, Value)> {
     result.into_iter().chain(kept).collect()
 }
 
-/// What can come of a question, as a schema.
+/// The possible results of a question, as a schema.
 fn answer_schema(state: &StateForm) -> Option<Value> {
     let WorkForm::Pause(pause) = &state.work else { return None };
     match pause.kind {

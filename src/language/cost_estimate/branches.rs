@@ -74,7 +74,7 @@ impl<'p> BranchEstimator<'p> {
         }
     }
 
-    /// What a run uses in all, how often it visits each state, and what is to be said of that.
+    /// The usage of a run in all, the number of visits of each state, and notes about both.
     pub(super) fn estimate_run(&mut self) -> (UsageAmount, BTreeMap<ProgramStateKey, u64>, Vec<String>) {
         let Some(root) = self.program.workflows.first() else { return Default::default() };
         let entry = BranchEntry { depth: 0, workflow: 0, start: root.start.0 };

@@ -222,7 +222,7 @@ fn a_circle_turns_as_often_as_its_limits_say() {
     let found = estimate_workflows(vec![most]);
     assert_eq!(found.spending.calls, WorstCaseCount { declared: Some(5), default: Some(5) });
     assert_eq!(found.spending.prompt_tokens.declared, Some(500));
-    // going on after tools is no new visit: only steps bound it
+    // continuing after tools is no new visit: only steps bound it
     let step = workflow("w", LOOP).with(|w| w.agents[0].tool_loop = ToolLoop::Step);
     assert_eq!(calls(vec![step]), (None, Some(200)));
 }

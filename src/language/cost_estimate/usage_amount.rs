@@ -7,7 +7,7 @@ use synthdev_domain::context::{CHARACTERS_A_TOKEN, TrimPolicy};
 use synthdev_domain::cost::{TokenPrice, TokenUsage};
 use synthdev_domain::workflow::{AgentFunction, StateBody, StateSpec, Workflow};
 
-/// Stands for "without end".
+/// Means "without end".
 pub(super) const UNBOUNDED: u64 = u64::MAX;
 /// A decision that does not fit its schema may be repaired twice, a missing one is asked for once.
 const REPAIRS: u64 = 2;

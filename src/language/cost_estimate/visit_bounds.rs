@@ -57,7 +57,7 @@ pub(super) fn max_visits(workflow: &Workflow, start: usize, limited: VisitLimitS
 }
 
 fn visit_limit(workflow: &Workflow, state: &StateSpec, limited: VisitLimitSource) -> u64 {
-    // going on after tools is no new visit: only the steps of the run bound it
+    // continuing after tools is no new visit: only the steps of the run bound it
     if let StateBody::Agent { agent, .. } = &state.work
         && workflow.agent(*agent).is_some_and(|agent| agent.tool_loop == ToolLoop::Step)
     {

@@ -1,5 +1,5 @@
-//! Which states are the body of which branch or loop. Bodies stand flat in the list of states; their names begin
-//! with the name of the owner.
+//! Which states are the body of which branch or loop. The list of states is flat; the names of a body begin with the
+//! name of its owner.
 
 use std::collections::HashMap;
 

@@ -24,7 +24,7 @@ impl<'g> DrawingOrder<'g> {
         }
     }
 
-    /// The states of a body as they stand in the file.
+    /// The states of a body in the order of the file.
     pub(super) fn states(&self, group: Option<usize>) -> &[usize] {
         self.states.states_in(group)
     }

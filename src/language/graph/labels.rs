@@ -153,7 +153,7 @@ fn expression_label(source: &str) -> String {
     without_ceremony(text)
 }
 
-/// Drops words that say only where a value lies. Not inside of string literals.
+/// Drops prefixes that only say which scope a value is in. Not inside of string literals.
 fn without_ceremony(text: &str) -> String {
     const DROPPED: [&str; 4] = ["this.", "common_data.", "variables.", "function."];
     let mut out = String::with_capacity(text.len());

@@ -89,7 +89,7 @@ impl MermaidWriter<'_> {
         }
     }
 
-    /// A state with bodies is a composite one: its branches stand beside each other.
+    /// A state with bodies is a composite one: its branches are beside each other.
     fn write_state(
         &mut self,
         at: usize,

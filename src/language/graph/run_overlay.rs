@@ -30,7 +30,7 @@ impl WorkflowGraph {
         tally_visits(trail.exit_counts(part, &self.nodes[edge.from].name, &way), GraphVisitStatus::Done)
     }
 
-    /// An owner's cost holds that of its bodies. Inner bodies first: their owners stand in outer ones.
+    /// An owner's cost includes that of its bodies. Inner bodies first: their owners are in outer ones.
     fn add_body_costs_to_owners(&mut self) {
         let mut order: Vec<usize> = (0..self.groups.len()).collect();
         order.sort_by_key(|at| std::cmp::Reverse(self.depth(*at)));

@@ -1,8 +1,8 @@
-//! The drawing for a terminal: one list from top to bottom, ways that go on downwards are the line at its left, ways
-//! that jump are arrows with a name. Nothing crosses, whatever the workflow is.
+//! The drawing for a terminal: one list from top to bottom; edges to the next state are the line at its left, other
+//! edges are arrows with a name. Nothing crosses, whatever the workflow is.
 //!
 //! Lines are spans with a tone, so that the command line and the screen paint the same drawing. Refuses to be wider
-//! than asked for: what is too long is cut.
+//! than requested: what is too long is cut.
 
 mod rows;
 mod tone;
@@ -26,8 +26,8 @@ pub fn draw_terminal(graph: &WorkflowGraph, width: usize) -> Vec<GraphLine> {
     (0..sheet.len()).map(|at| sheet.line(graph, at, look)).collect()
 }
 
-/// The lines of a drawing in order, laid out once however often they are painted: where a run has been only changes
-/// what stands in them.
+/// The lines of a drawing in order. The layout is made once, however often the lines are painted: the progress of a run
+/// changes only their content.
 #[derive(Clone, Debug)]
 pub struct GraphSheet {
     /// The workflow's name, its description, an empty line.
@@ -65,7 +65,7 @@ impl GraphSheet {
         self.len() == 0
     }
 
-    /// The columns for the numbers that stand in the graph now.
+    /// The columns for the present numbers of the graph.
     pub fn layout_columns(&self, graph: &WorkflowGraph, width: usize) -> GraphSheetColumns {
         let width = width.max(NARROWEST);
         let numbers = self
@@ -152,7 +152,7 @@ impl GraphLineBuilder {
         }
     }
 
-    /// Blanks up to a column; they belong to what stands before.
+    /// Pads with blanks up to a column; the blanks extend the last span.
     fn pad_to_column(&mut self, column: usize) {
         let blanks = " ".repeat(column.saturating_sub(self.column));
         match self.line.last_mut() {

@@ -1,4 +1,4 @@
-//! Single-agent mode as a workflow: one state that waits for the person, speaks, and waits again.
+//! Single-agent mode as a workflow: one state that waits for the user, answers, and waits again.
 
 use super::assemble_program;
 use synthdev_domain::agent::{AgentSpec, DEFAULT_TOOL_ROUNDS, MemoryPolicy, ToolLoop};
@@ -63,7 +63,7 @@ pub fn chat_program(role: Role, choice: ModelChoice, tools: Vec<ToolSpec>) -> Wo
         states: vec![state(NAME, speak, vec![again]), state("stop", StateBody::None, Vec::new())],
         start: StateIx(0),
         stop: StateIx(1),
-        // a conversation has no natural end: only the person ends it
+        // a conversation has no natural end: only the user ends it
         limits: WorkflowLimits { max_steps: u32::MAX, max_visits: u32::MAX, ..WorkflowLimits::default() },
         conversational: true,
         layer: ConfigLayer::BuiltIn,

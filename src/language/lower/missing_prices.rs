@@ -7,7 +7,7 @@ use super::super::source::FileDiagnostics;
 use super::super::workflow_file::WorkflowForm;
 use synthdev_domain::workflow::{Budget, BudgetCap};
 
-/// `whole`: the run has a budget in dollars, which is for everybody.
+/// `whole`: the run has a budget in dollars, which covers all agents.
 pub(super) fn check_missing_prices(
     form: &WorkflowForm,
     cast: &[Option<ResolvedAgent>],

@@ -54,7 +54,7 @@ fn model_selector(agent: &AgentForm, role: &Role) -> ModelSelector {
     }
 }
 
-/// Where it is said what cannot be had.
+/// The position of the name that cannot be resolved.
 fn model_span(agent: &AgentForm) -> &Range<usize> {
     let bad_level = agent.level.as_ref().filter(|level| !LEVELS.contains(&level.value.as_str()));
     let said = [bad_level, agent.provider.as_ref(), agent.model.as_ref(), agent.level.as_ref()];

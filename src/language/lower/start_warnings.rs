@@ -1,11 +1,11 @@
-//! The findings that a user is told when a run starts, before anything is paid for: text that goes to a model as it
-//! stands, and work that is held back.
+//! Findings that a run shows the user at its start, before it costs anything: text that goes to a model unchanged, and
+//! work that is held back.
 
 use super::super::render::remark_line;
 use synthdev_domain::diagnostic::{Diagnostic, DiagnosticSeverity};
 
 const AT_START: [&str; 2] = ["W07", "W12"];
-/// Of more of them only the number is told.
+/// Beyond this many, only the number of the others is shown.
 const MOST: usize = 5;
 
 pub(super) fn start_warnings(found: &[Diagnostic]) -> Vec<String> {

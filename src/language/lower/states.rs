@@ -321,7 +321,7 @@ impl<'b> WorkflowStateBuilder<'b> {
             };
             let operation = update.operation.word();
             shown.push(format!("{operation} {}: {written}", update.path.value));
-            // the value stands on lines of its own: it may end in a comment
+            // the value has its own lines, because it may end in a line comment
             entries.push(format!("[{},\"{operation}\",(\n{prepared}\n)]", quote_js(&update.path.value)));
         }
         let place = form.updates.first().map_or(form.name.span.start, |first| first.path.span.start);

@@ -17,7 +17,7 @@ pub(super) struct DefinitionRef {
 
 pub(super) struct WorkflowLibrary<'a> {
     files: Vec<(&'a SourceFile, OnceCell<ParsedWorkflowFile>)>,
-    /// The first file stands above all layers: the one that was named on the command line.
+    /// The first file, the one that the command line names, wins over all layers.
     first_file_wins: bool,
     /// What was looked up before: a large workflow calls the same few thousands of times.
     lookup_cache: RefCell<HashMap<String, Vec<DefinitionRef>>>,

@@ -9,8 +9,8 @@ use synthdev_domain::source_location::ConfigLayer;
 
 use super::super::source::{LineStarts, SourceFile};
 
-/// One finding. Lines and columns count from 1, columns in characters; the end stands behind the last character.
-/// Line 0: the finding is about no place in a file.
+/// One finding. Lines and columns count from 1, columns in characters; the end is after the last character. Line 0: the
+/// finding has no position in a file.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct DiagnosticRecord {
     pub code: String,

@@ -13,7 +13,7 @@ use super::{ConditionFormula, ConditionTerm, OrderOperator, ScriptLiteral};
 /// Operators inside each other that are looked through; what is deeper counts as a whole.
 const DEEPEST: usize = 48;
 
-/// The formula of a whole script; a function stands for what it returns.
+/// The formula of a whole script; a function counts as its return value.
 pub(super) fn condition_formula(root: &Expression<'_>, text: &str) -> ConditionFormula {
     FormulaBuilder { text }.build_formula(returned_expression(root), DEEPEST)
 }

@@ -60,7 +60,7 @@ pub enum ComparisonKind {
     Order,
 }
 
-/// A comparison with a constant, wherever it stands in a script.
+/// A comparison with a constant, anywhere in a script.
 #[derive(Clone, PartialEq, Debug)]
 pub struct LiteralComparison {
     pub subject: ComparisonSubject,

@@ -1,9 +1,9 @@
-//! How long and how deeply nested a script may be, and the stack that reading it gets.
+//! How long and how deeply nested a script may be, and the stack that parsing it gets.
 //!
-//! The parser and everything that walks its tree recurse, and a stack that runs out ends the program instead of
-//! giving a finding. Two things stand against that: texts that no person writes are refused by name, and whatever is
-//! left gets a stack that is large enough for its longest possible nesting. The first is a courtesy that may be
-//! fooled (it does not know regular expressions); the second is not.
+//! The parser and everything that walks its tree recurse, and a stack overflow ends the program instead of giving a
+//! finding. Two measures prevent that: a text nested deeper than any real script is refused with an error that names
+//! the cause, and every other text gets a stack that is large enough for its longest possible nesting. The first gives
+//! a clear error but can be fooled (it does not know regular expressions); the second cannot.
 
 use super::SyntaxError;
 
@@ -60,7 +60,7 @@ fn count_tokens(text: &str) -> usize {
     found
 }
 
-/// What there is too much of, and where the first of it too many stands.
+/// What is nested too deeply, and the offset where the limit is passed.
 fn too_deep(bytes: &[u8]) -> Option<(&'static str, usize)> {
     let mut open = 0_usize;
     let mut prefixes = 0_usize;

@@ -81,7 +81,7 @@ fn single_expression<'p, 'a>(program: &'p Program<'a>) -> Option<&'p Expression<
     }
 }
 
-/// `shift`: how many bytes of the parsed text stand before the script.
+/// `shift`: how many bytes of the parsed text come before the script.
 fn collect_facts(
     program: &Program<'_>,
     shift: usize,

@@ -1,4 +1,4 @@
-//! `function.TOOL.arguments.A.B` in the tree of a script, where it stands as `__call("TOOL")?.arguments.A.B`.
+//! `function.TOOL.arguments.A.B` in the tree of a script, after it was rewritten to `__call("TOOL")?.arguments.A.B`.
 
 use oxc_ast::ast::{
     CallExpression, ChainElement, ComputedMemberExpression, Expression, StaticMemberExpression,

@@ -28,10 +28,10 @@ const MAP_MEMBERS: [&str; 4] = ["get", "has", "keys", "size"];
 /// Members of the host that are also usual names of variables.
 const LOCAL: [&str; 3] = ["state", "inputs", "loop"];
 
-/// Members that may stand between a name and what it stands for: `this.common_data.variables` has two.
+/// Most members between a name and the value it refers to: `this.common_data.variables` has two.
 const MEMBERS: usize = 8;
 
-/// What an expression stands for, as far as it can be seen.
+/// What an expression refers to, as far as static analysis can see.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ExpressionMeaning {
     /// `this`, or the first parameter of the script's own function.

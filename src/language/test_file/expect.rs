@@ -1,4 +1,4 @@
-//! `expect`: what must come of a run. What is not mentioned is not judged, except that a run completes and uses
+//! `expect`: the expected result of a run. What is not mentioned is not judged, except that a run completes and uses
 //! everything that was scripted for it.
 
 use serde_json::Value;
@@ -19,7 +19,7 @@ pub struct TestExpectation {
     pub visits: Vec<(SpannedField<String>, u64)>,
     pub visited_states: Vec<SpannedField<String>>,
     pub not_visited_states: Vec<SpannedField<String>>,
-    /// Said in this order, with anything between them.
+    /// Messages in this order, with anything between them.
     pub messages: Vec<MessageExpected>,
     /// Variables of the workflow at its end.
     pub data: Vec<(String, Value)>,
@@ -39,7 +39,7 @@ pub struct MessageExpected {
     /// An agent, or `workflow`, `human`, `script`.
     pub author: Option<String>,
     pub text: Option<TextPattern>,
-    /// Said to one agent only, not in the context; `None`: in the context.
+    /// Sent to one agent only, not in the context; `None`: in the context.
     pub private: Option<bool>,
 }
 
@@ -107,7 +107,7 @@ impl Default for TestExpectation {
 }
 
 impl TestExpectation {
-    /// Every state that something is said about.
+    /// Every state that an expectation names.
     pub fn states(&self) -> impl Iterator<Item = &SpannedField<String>> {
         let path = self.path.iter().flatten();
         path.chain(self.visits.iter().map(|(state, _)| state))

@@ -1,4 +1,4 @@
-//! What stands in for the world: results of tools and steps, answers of people, prices, the clock.
+//! Mocks of a test: results of tools and steps, answers of users, prices, the clock.
 
 use serde_json::{Map, Value, json};
 
@@ -19,8 +19,8 @@ pub const ANY_TOOL: &str = "*";
 pub(super) const RESULT_KEYS: &[&str] = &["match", "result", "error", "data", "delay_ms", "repeat"];
 pub(super) const ANSWER_KEYS: &[&str] = &["state", "match", "answer", "timeout"];
 pub(super) const PRICE_KEYS: &[&str] = &["input", "output", "cached", "written"];
-/// Steps whose structured result may stand by itself, with its keys; the first says whether it went well, the second
-/// is what a text means.
+/// Steps whose structured result may be given directly, with its keys; the first says whether the step succeeded, the
+/// second is the meaning of a plain text.
 const STEPS: [(&str, &[&str]); 2] = [
     ("shell", &["exit_code", "stdout", "stderr", "timed_out", "duration_ms"]),
     ("http_request", &["status", "body", "headers", "timed_out", "duration_ms"]),
@@ -98,7 +98,8 @@ fn is_bare(tool: &str, node: &JsonNode) -> bool {
     STEPS.iter().any(|(step, keys)| *step == tool && has_any(node, keys))
 }
 
-/// A text is what a model is told; anything else is data as well. What a step always gives need not be written down.
+/// A text is the result that the model gets; any other value is data as well. Fields of a step's result that the file
+/// leaves out have defaults.
 fn read_mock_result(tool: &str, node: &JsonNode, findings: &mut FileDiagnostics<'_>) -> MockToolResult {
     let value = node.to_value();
     let Some((_, keys)) = STEPS.iter().find(|(step, _)| *step == tool) else {

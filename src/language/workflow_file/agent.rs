@@ -1,4 +1,4 @@
-//! The object of an agent: who speaks, as what, with which model and tools. Names are resolved later.
+//! The object of an agent: its role, its side, its model and tools. Names are resolved later.
 
 use super::super::json::{JsonNode, JsonNodeKind};
 use super::super::source::FileDiagnostics;

@@ -33,7 +33,7 @@ pub struct WorkflowHead {
 pub enum StartCondition {
     #[default]
     Immediate,
-    /// Waits for what the person types.
+    /// Waits for the user's input.
     OnUserInput,
 }
 
@@ -50,7 +50,7 @@ pub enum WorkflowDialect {
 }
 
 impl WorkflowDialect {
-    /// For people: what a file was read as.
+    /// For display: what a file was read as.
     pub fn word(self) -> &'static str {
         match self {
             Self::Seed => "states",

@@ -13,7 +13,7 @@ pub(super) fn read_context(node: &JsonNode, findings: &mut FileDiagnostics<'_>) 
     let messages = read_list(node, "starting_messages", findings, read_message);
     let max_length = read_count(node, "max_length", findings).map(|length| length as usize);
     let max_tokens = read_count(node, "max_tokens", findings).map(|tokens| tokens as usize);
-    // The default is for those who say nothing: it does not narrow a limit that is given in tokens.
+    // The default applies only if the file sets no limit: it does not narrow a limit that is given in tokens.
     let usual = max_tokens.map_or(DEFAULT_MAX_LENGTH, |tokens| tokens.saturating_mul(CHARACTERS_A_TOKEN));
     let ways = [
         ("drop_oldest", TrimPolicy::DropOldest),

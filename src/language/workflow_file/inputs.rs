@@ -147,7 +147,7 @@ pub(super) fn sub_inputs(
         .collect()
 }
 
-/// An object of arguments: every text in it is looked at, however deep it stands.
+/// An object of arguments: texts are read at every depth.
 pub(super) fn read_arguments(
     node: &JsonNode,
     key: &str,
@@ -185,7 +185,7 @@ impl StepArguments {
         self.names.push(name);
     }
 
-    /// Takes what is not said here from the usual arguments.
+    /// Fills missing arguments from the defaults.
     pub(super) fn fill_from_defaults(&mut self, usual: &Self) {
         for name in &usual.names {
             if self.literal.contains_key(&name.value) {
@@ -251,8 +251,8 @@ fn is_form(node: &JsonNode) -> bool {
     }
 }
 
-/// Texts by name. With `secrets` some may come from the environment when they are needed: `{"env": "NAME"}` is passed
-/// on as it stands, so that the value itself is in no journal.
+/// Texts by name. With `secrets`, some may come from the environment when they are needed: `{"env": "NAME"}` is passed
+/// on unchanged, so that no journal holds the value itself.
 pub(super) fn texts_by_name(
     node: &JsonNode,
     key: &str,

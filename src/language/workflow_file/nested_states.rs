@@ -157,7 +157,7 @@ impl BodyReader<'_> {
         findings: &mut FileDiagnostics<'_>,
     ) -> Vec<StateForm> {
         let ways = ["states", "sub_workflow", "agent"];
-        // that names who does the work, not what it is
+        // that names the sub-agent, not the kind of work
         let handed_out = what == LOOP && is_task(node);
         let ways = if handed_out { &ways[..2] } else { &ways[..] };
         let named: Vec<&JsonNode> = ways.iter().filter_map(|key| non_null_member(node, key)).collect();

@@ -32,7 +32,7 @@ pub enum InputForm {
     Request(Box<RequestForm>),
 }
 
-/// What a `delegate` state asks for, as a message: `prompt` between what stands before and after it.
+/// What a `delegate` state asks for, as a message: `prompt` between a text before and a text after it.
 #[derive(Clone, PartialEq, Debug)]
 pub struct RequestForm {
     pub text_before: String,
@@ -41,7 +41,7 @@ pub struct RequestForm {
 }
 
 impl InputForm {
-    /// Where the value stands.
+    /// Byte range of the value.
     pub fn span(&self) -> Range<usize> {
         match self {
             Self::Auto(text)

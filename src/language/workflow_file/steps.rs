@@ -1,9 +1,9 @@
-//! Step-list workflows: `steps` in the place of `states`.
+//! Step-list workflows: `steps` instead of `states`.
 //!
 //! A list of steps is rewritten as a list of states before it is read, so that there is one engine, one checker, one
 //! drawing. A step becomes a state of its `id` (or `step_3`), followed by the steps inside it; what a loop needs in
-//! addition is named after it (`poll.again`). Each piece keeps the place of the step that it was made from. Keys that
-//! every state may have (`retry`, `catch`, `timeout`, …) are passed on as they stand.
+//! addition is named after it (`poll.again`). Each piece keeps the position of the step that it was made from. Keys
+//! that every state may have (`retry`, `catch`, `timeout`, …) are passed on unchanged.
 
 mod action_steps;
 mod json_nodes;

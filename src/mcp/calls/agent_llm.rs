@@ -73,7 +73,7 @@ pub(super) async fn respond_to_call(mut call: McpToolCall<'_>) -> Result<Value, 
     Ok(told)
 }
 
-/// The id and what is said under it.
+/// The id of the interaction, and the model's response.
 fn parse_arguments(call: &mut McpToolCall<'_>) -> Result<(String, Map<String, Value>), McpCallError> {
     let given = call.arguments.take();
     if given.as_ref().is_some_and(|given| given.contains_key("delegatedCallDetails")) {

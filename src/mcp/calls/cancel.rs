@@ -21,7 +21,7 @@ pub(super) async fn cancel_workflow(mut call: McpToolCall<'_>) -> Result<Value, 
         return call.current_status(&run);
     }
     let told = call.follow_run(&run, events).await?;
-    // it may have paused in that moment, before it could read that it was told
+    // it may have paused at that moment, before it read the cancellation
     let missed = |status: RunStatus| matches!(status, RunStatus::Paused | RunStatus::Interrupted);
     let stands = handle.summary(run.as_str()).is_ok_and(|stands| missed(stands.progress.status));
     if stands && handle.cancel(&run).await == Ok(CancelOutcome::Done) {

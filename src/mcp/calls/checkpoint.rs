@@ -1,4 +1,4 @@
-//! `checkpoint_workflow` and `restore_workflow`: the state of a task is kept, and brought back.
+//! `checkpoint_workflow` and `restore_workflow`: stores the state of a task, and restores it.
 
 use std::time::Duration;
 

@@ -10,7 +10,7 @@ use synthdev_domain::ids::RunId;
 use synthdev_domain::journal::{RunQuery, RunStatus, RunSummary};
 use synthdev_runtime::task_queue::may_belong_to_run;
 
-/// Who takes the same run up at the same moment is waited for: how long each time, and how often.
+/// Waits for another process that resumes the same run at the same time: how long each time, and how often.
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
 const LOOKS: usize = 200;
 

@@ -15,7 +15,7 @@ use synthdev_runtime::task_queue::{NextAssignment, TaskOutcome};
 /// What the run does itself between two steps mostly takes less.
 const SOON: Duration = Duration::from_millis(1_000);
 const RETRY_AFTER_MS: u64 = 1_000;
-/// Where a person must decide something first.
+/// Retry delay while the user must decide something first.
 const LATER_MS: u64 = 10_000;
 
 pub(super) async fn next_step(mut call: McpToolCall<'_>) -> Result<Value, McpCallError> {

@@ -1,4 +1,4 @@
-//! `get_workflow_status`: how a run stands; for one that waits with its token.
+//! `get_workflow_status`: the status of a run, with its token if the run waits.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ pub(super) async fn workflow_status(mut call: McpToolCall<'_>) -> Result<Value, 
     let wait = arguments.flag("wait", false)?;
     let handle = call.backend.handle();
     let events = handle.subscribe(false);
-    // read after that: a run that works by then tells its end
+    // read after the subscription: a run that is running by then also sends its end
     let run = find_run(call.backend, &id)?;
     let works = run.progress.status == RunStatus::Running && handle.running_runs().contains(&run.id);
     if wait && works {
@@ -33,7 +33,7 @@ pub(super) async fn workflow_status(mut call: McpToolCall<'_>) -> Result<Value, 
     Ok(status_json(call.backend, &run))
 }
 
-/// A run that another process drives is looked at until something comes of it, or the client waits no longer.
+/// Polls a run that another process drives until it pauses or ends, or the client waits no longer.
 async fn await_other_process(
     call: &McpToolCall<'_>,
     mut run: RunSummary,

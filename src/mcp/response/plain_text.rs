@@ -1,4 +1,4 @@
-//! An answer in words: for clients that show texts only, and for people who look over a client's shoulder.
+//! An answer as text: for clients that show texts only, and for users who watch a client.
 
 use serde_json::Value;
 
@@ -7,7 +7,7 @@ use synthdev_domain::workflow::plain_text;
 /// The status of a run whose tasks are for sub-agents.
 pub(crate) const SUB_AGENTS: &str = "awaiting_sub_agents";
 
-/// Everything that is needed to go on stands in it.
+/// The answer as text. It has everything that the client needs to continue.
 pub(super) fn readable_text(answer: &Value) -> String {
     let mut answer = answer.clone();
     let warnings = answer.as_object_mut().and_then(|fields| fields.remove("warnings")).unwrap_or_default();

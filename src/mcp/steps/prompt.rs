@@ -1,4 +1,4 @@
-//! What a sub-agent is told when it is started: five parts, and nothing of what is around its task.
+//! The prompt of a new sub-agent: five parts, and nothing about the work around its task.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use synthdev_domain::workflow::{
 use synthdev_engine::machine::DelegatedTask;
 use synthdev_runtime::task_queue::DelegatedTaskInfo;
 
-/// Facts of an item that stand elsewhere in the prompt.
+/// Facts of an item that are elsewhere in the prompt.
 const FACTS: [&str; 5] = ["item", "index", "total", "is_first", "is_last"];
 
 pub(super) fn task_prompt(task: &DelegatedTaskInfo, program: &WorkflowProgram, debug: bool) -> String {

@@ -36,7 +36,7 @@ pub(crate) fn as_input(step: &TaskStep, result: &Value) -> Result<Input, String>
             Some(_) => Err("`error` must be an object with `message` and `type`".to_owned()),
             None => parse_reply(&answer_id(call), request, result)
                 .map(|reply| Input::Replied { call, reply })
-                // it is told of its own fields
+                // the sub-agent knows its fields without the `data.` prefix
                 .map_err(|why| why.replace("`data.", "`").replace("`data`", "the result")),
         },
     }

@@ -8,8 +8,8 @@ use synthdev_runtime::task_queue::{
     AckedAction, AssignedAck, AssignedStep, TaskStepKind, TaskStepWork, step_id,
 };
 
-/// `task` is the name under which the sub-agent knows its work, `id` its workflow id: nothing else of what is around it
-/// is told.
+/// `task` is the name under which the sub-agent knows its work, `id` its workflow id: the message has nothing else
+/// about the work around it.
 pub(crate) fn step_json(handed: &AssignedStep, id: &str, task: &str) -> Value {
     let step = &handed.step;
     let kind = step.work.kind();

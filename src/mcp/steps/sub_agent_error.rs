@@ -1,4 +1,4 @@
-//! What goes wrong between a sub-agent and the server, as its tools tell it.
+//! Errors between a sub-agent and the server, as the sub-agent's tools report them.
 
 use serde_json::{Value, json};
 

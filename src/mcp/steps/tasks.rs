@@ -12,7 +12,7 @@ const MESSAGE: &str = "Start a sub-agent for each of subAgents that is not `star
     get_next_step and submit_step_result. get_workflow_status with \"wait\": true answers when the workflow has ended, \
     waits for you, or has new tasks.";
 
-/// `debug`: tells sub-agents how to diagnose a task.
+/// `debug`: adds instructions for sub-agents on how to diagnose a task.
 pub(crate) fn add_task_fields(
     run: &RunSummary,
     tasks: &[DelegatedTaskInfo],

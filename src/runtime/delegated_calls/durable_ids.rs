@@ -1,5 +1,5 @@
-//! Ids of interactions that outlive the process that gave them out: an id tells its run and what was asked, and cannot
-//! be made by who does not know the run's seed. Kept nowhere: the journal has all that is needed to know one again.
+//! Ids of interactions that outlive the process that created them: an id names its run and its call, and cannot be made
+//! without the run's seed. Nothing stores them: the journal has all that is needed to verify one.
 
 use std::ops::ControlFlow;
 use std::sync::OnceLock;
@@ -15,7 +15,7 @@ use synthdev_ports::run_store::{JournalRowRef, RunReader, RunStore};
 
 /// How long an answer is waited for.
 pub const TTL: Duration = Duration::from_secs(15 * 60);
-/// Hexadecimal digits of its parts: whose it is, what was asked, when, luck, and the proof.
+/// Hexadecimal digits of its parts: run, request, time, random number, and the proof.
 const TAG: usize = 16;
 const WHAT: usize = 16;
 const SECONDS: usize = 8;
@@ -75,7 +75,7 @@ pub(super) fn recorded_replies(store: &dyn RunStore, run: &RunId) -> Vec<ModelRe
 pub(super) struct RunSeedCache(OnceLock<u64>);
 
 impl RunSeedCache {
-    /// `luck` stands in for one that cannot be read: the id then counts in this process only.
+    /// `luck` replaces a seed that cannot be read: the id is then valid in this process only.
     pub(super) fn get_or_load(&self, store: &dyn RunStore, run: &RunId, luck: u64) -> u64 {
         *self.0.get_or_init(|| load_seed(store, run).unwrap_or(luck))
     }

@@ -1,4 +1,4 @@
-//! One of the texts as which a key appears, and where it stands in another text.
+//! One form in which a key appears, and finding it in another text.
 
 /// One of the texts as which a key appears.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -18,7 +18,7 @@ pub(super) enum KeyFormMatch {
     Other,
 }
 
-/// What stands where a text was cut.
+/// Marks where a text was cut.
 pub(super) const CUT: char = '…';
 
 /// The most bytes of a line's end, with the blanks at the beginning of the next one.

@@ -25,7 +25,7 @@ fn keys_disappear_in_every_form() {
         ("?key=sk%2Fte%22st%2B12%5C34%205&x".to_owned(), "?key=[redacted:key]&x"),
         ("?key=sk%2fte%22st%2b12%5c34%205&x".to_owned(), "?key=[redacted:key]&x"),
         ("736B2F7465227374".to_owned() + "2B31325C33342035", "[redacted:key]"),
-        // what stands at the seams has bits of both, and stays
+        // characters at the edges hold bits of both the key and its neighbours, and stay
         ("c2svdGUic3QrMTJcMzQgNQ==".to_owned(), "[redacted:key]Q=="),
         ("dTpzay90ZSJzdCsxMlwzNCA1".to_owned(), "dTp[redacted:key]"),
         ("dTpz ay90ZSJzdCsxMlwzNCA1".to_owned(), "dTpz ay90ZSJzdCsxMlwzNCA1"),

@@ -1,4 +1,4 @@
-//! One line around the words that were searched for, and where in it they stand.
+//! One line around the words that were searched for, and their positions in it.
 
 use serde::Serialize;
 
@@ -17,7 +17,7 @@ pub struct SearchSnippet {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct SearchTerm {
     words: Vec<String>,
-    /// The last word may go on.
+    /// The last word matches as a prefix.
     is_prefix: bool,
 }
 
@@ -105,8 +105,8 @@ impl SearchTerm {
     }
 }
 
-/// Letters and digits in a row, in small letters, with their places in characters. Characters that are words
-/// stand alone, as in the index.
+/// Runs of letters and digits, in small letters, with their positions in characters. Characters that are words count
+/// alone, as in the index.
 fn tokens(text: &str) -> impl Iterator<Item = ((usize, usize), String)> + '_ {
     let mut chars = text.chars().enumerate().peekable();
     std::iter::from_fn(move || {

@@ -58,7 +58,7 @@ pub struct DelegatedTaskStatus {
     pub branch_id: u64,
     /// Steps that are done.
     pub version: u64,
-    /// How often it went back to a checkpoint.
+    /// How often it was restored to a checkpoint.
     pub restore_count: u64,
     pub outcome: Option<TaskOutcome>,
 }

@@ -77,7 +77,7 @@ pub(super) struct QueuedTask {
     pub(super) acks: PendingAcks,
     /// Names of its checkpoints.
     pub(super) points: Vec<String>,
-    /// How often it went back to a checkpoint.
+    /// How often it was restored to a checkpoint.
     pub(super) restore_count: u64,
     /// When a sub-agent last asked or answered, or when the task began.
     pub(super) last_contact: Timestamp,

@@ -17,7 +17,7 @@ use synthdev_language::lower::{LinkContext, LookupFailure, chat_program, lower_f
 use synthdev_language::model_selector::ModelSelector;
 use synthdev_language::source::SourceFile;
 
-/// A program with its warnings and notes, or everything that stands in its way.
+/// A program with its warnings and notes, or the errors that keep it from running.
 pub type ProgramCheckResult = Result<(WorkflowProgram, Vec<Diagnostic>), Vec<Diagnostic>>;
 
 impl ConfigCatalog {
@@ -114,8 +114,8 @@ impl ConfigCatalog {
         })
     }
 
-    /// A text file beside a workflow file. Files of the layers were all read before; what stands beside a file of
-    /// the command line is read now.
+    /// A text file beside a workflow file. The files of the layers are loaded already; a companion of a file that the
+    /// command line names is read now.
     ///
     /// # Errors
     /// The path leaves the directory, or the file cannot be read.

@@ -1,5 +1,5 @@
-//! Windows that neither settings nor the catalogue know: which of a program's models they are of, and where they go
-//! once the models' servers have told them.
+//! Context windows that neither settings nor the catalogue know: which of a program's models lack one, and how windows
+//! that the models' servers report are filled in.
 
 use std::sync::Arc;
 
@@ -22,21 +22,22 @@ fn all_model_choices(program: &WorkflowProgram) -> impl Iterator<Item = &ModelCh
     program.workflows.iter().flat_map(|workflow| workflow_model_choices(workflow))
 }
 
-/// With those that stand in for others.
+/// Includes fallbacks.
 fn workflow_model_choices(workflow: &Workflow) -> impl Iterator<Item = &ModelChoice> {
     let agents = workflow.agents.iter().map(|agent| &agent.choice);
     let summaries = workflow.contexts.iter().filter_map(|context| context.summary.as_deref());
     agents.chain(summaries).flat_map(|first| std::iter::once(first).chain(&first.fallback))
 }
 
-/// Models whose windows are not known keep those that another program knows of the same models of the same servers.
+/// Models without a known window take it from the same models of the same servers in another program.
 pub fn copy_known_windows(program: &mut WorkflowProgram, other: &WorkflowProgram) {
     let known: Vec<&ModelChoice> =
         all_model_choices(other).filter(|choice| choice.context_size.is_some()).collect();
     set_windows(program, &|choice| known.iter().find(|one| one.is_same_endpoint(choice))?.context_size);
 }
 
-/// Gives each of these models the window that `told` knows, as if it were set. The hash stays: it pins what was written.
+/// Gives each of these models the window that `told` returns, as if it were set. The hash does not change: it covers
+/// the written definition.
 pub fn set_windows(program: &mut WorkflowProgram, told: &dyn Fn(&ModelChoice) -> Option<u64>) {
     for workflow in &mut program.workflows {
         if workflow_model_choices(workflow)

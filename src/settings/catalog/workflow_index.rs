@@ -17,7 +17,7 @@ pub struct WorkflowEntry {
     pub inputs: Vec<WorkflowParameter>,
     pub start: StartCondition,
     pub layer: ConfigLayer,
-    /// Where its name stands.
+    /// Position of the name.
     pub place: SourceLocation,
 }
 

@@ -8,7 +8,7 @@ use synthdev_domain::diagnostic::Diagnostic;
 use synthdev_domain::source_location::ConfigLayer;
 use synthdev_language::source::{FileDiagnostics, SourceFile};
 
-/// Names with their text and where it stands. Empty texts are kept out: `NAME=` means "not set".
+/// Names with their values and origins. Empty values are left out: `NAME=` means "not set".
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct EnvironmentVars {
     entries: BTreeMap<String, (String, SettingOrigin)>,

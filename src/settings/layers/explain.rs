@@ -46,7 +46,7 @@ pub struct ShadowedSetting {
 /// Where a value was set.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct SettingSource {
-    /// In one line, for people.
+    /// In one line, for display.
     pub text: String,
     pub layer: String,
     /// Environment name or option.
@@ -58,7 +58,7 @@ pub struct SettingSource {
 /// Explains a setting by its path, an environment name or an option.
 ///
 /// # Errors
-/// There is none of that name: what may be meant, or what stands below a part of a path.
+/// No setting has that name: the error suggests similar names, or lists the settings below a part of a path.
 pub fn explain_setting(
     settings: &EffectiveSettings,
     diagnostics: &[Diagnostic],
@@ -174,7 +174,7 @@ fn unknown_setting_text(path: &str) -> String {
     let paths = RULES.iter().map(|rule| rule.path);
     let names = environment_names().map(|(name, _)| name);
     let flags = RULES.iter().flat_map(|rule| rule.flags.iter().copied());
-    // the last part alone is what people remember
+    // users remember the last part of a path
     let last = path.rsplit('.').next().unwrap_or(path);
     let ending = RULES.iter().map(|rule| rule.path).find(|known| known.rsplit('.').next() == Some(last));
     let hint = did_you_mean::suggestion_hint(path, paths.chain(names).chain(flags))

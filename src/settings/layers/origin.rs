@@ -15,7 +15,7 @@ pub struct SettingOrigin {
     pub place: Option<SourceLocation>,
     /// Bytes of the name in that file.
     pub span: Range<usize>,
-    /// It stands in a file of the project, which the person who runs it need not have written.
+    /// It is in a file of the project, which the user who runs it need not have written.
     pub is_from_project: bool,
 }
 

@@ -34,10 +34,10 @@ impl<'a> UserValues<'a> {
         Self { values: plain.collect() }
     }
 
-    /// What counts of a value: all of what the user says, and of a project what it may say.
+    /// The part of a value that counts: all of a user's value, and of a project's value the part that it may set.
     ///
     /// # Errors
-    /// It may not be taken: what to tell.
+    /// It must not be set: the diagnostic for the user.
     pub fn apply_restriction(&self, given: LayerSetting) -> Result<LayerSetting, Box<Diagnostic>> {
         let rule = find_rule(&given.path).filter(|_| given.origin.is_from_project);
         let Some(rule) = rule else { return Ok(given) };

@@ -26,7 +26,7 @@ pub struct SettingOverrides {
     pub values: Vec<SettingOverride>,
 }
 
-/// `flag` is shown to people; `path` is the setting.
+/// `flag` is the name for display; `path` is the setting.
 #[derive(Clone, PartialEq, Eq)]
 pub struct SettingOverride {
     pub path: String,

@@ -3,7 +3,7 @@
 use super::project_restriction::ProjectRestriction;
 use super::value_type::SettingValueType;
 
-/// One setting. A path ending in `.*` stands for a family with free last parts.
+/// One setting. A path that ends in `.*` means a family with free last parts.
 #[derive(Clone, Copy, Debug)]
 pub struct SettingRule {
     /// Dotted path in settings.json.

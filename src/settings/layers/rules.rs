@@ -452,7 +452,7 @@ pub fn find_rule_by_flag(flag: &str) -> Option<&'static SettingRule> {
     RULES.iter().find(|rule| rule.flags.contains(&flag))
 }
 
-/// Names that may stand directly below a dotted prefix (empty: top level); none if it is no object.
+/// Possible names directly below a dotted prefix (empty: top level); none if it is no object.
 pub fn child_names(prefix: &str) -> Vec<&'static str> {
     let mut names = Vec::new();
     for rule in RULES {

@@ -35,7 +35,7 @@ pub enum SettingValue {
     Plain(Value),
     Secret {
         key: SecretText,
-        /// The server that it was saved for: scheme, host and port. `None`: nothing is said.
+        /// The server that it was saved for: scheme, host and port. `None`: unspecified.
         home: Option<String>,
     },
 }
@@ -51,7 +51,7 @@ const BROKEN_KEY: &str = "holds a line break or another control character: set t
 pub type SettingValueError = (&'static str, String);
 
 impl SettingValueType {
-    /// What is allowed, for people.
+    /// The allowed values, for display.
     pub fn allowed_values_text(self) -> String {
         match self {
             Self::Text => "any text".to_owned(),

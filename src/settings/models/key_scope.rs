@@ -7,7 +7,7 @@ use super::base_url::same_origin;
 /// Every key of the ring by its name.
 pub type KeyScopes = BTreeMap<String, KeyScope>;
 
-/// Where a key was set, for people, and the URLs whose servers may have it.
+/// Where a key was set, for display, and the URLs whose servers may have it.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct KeyScope {
     pub origin: String,

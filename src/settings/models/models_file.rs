@@ -77,7 +77,7 @@ fn read_models_file(root: &JsonNode, findings: &mut FileDiagnostics<'_>) -> Vec<
     named.filter_map(|member| read_provider(&member.key, &member.value, findings)).collect()
 }
 
-/// A price that lacks one half after all files are read is unknown: a finding tells the author of the other half.
+/// A price that lacks one half after all files are read is unknown: a finding names the missing half.
 fn half_prices(root: &JsonNode, models: &ProviderCatalog, findings: &mut FileDiagnostics<'_>) {
     for member in root.get("providers").and_then(JsonNode::members).into_iter().flatten() {
         let Some(provider) = models.provider(&member.key) else { continue };

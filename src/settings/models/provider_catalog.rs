@@ -11,12 +11,12 @@ pub struct ProviderCatalog {
     pub providers: Vec<CatalogProvider>,
 }
 
-/// One provider. `None` and empty mean "not said", so that a later file can fill it.
+/// One provider. `None` and empty mean "not set", so that a later file can set it.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct CatalogProvider {
     pub name: String,
     pub base_url: Option<String>,
-    /// Chat completions where nothing is said.
+    /// `None`: chat completions.
     pub protocol: Option<ModelProtocol>,
     /// Environment names that hold its key, the strongest first.
     pub key_env: Option<Vec<String>>,
@@ -35,7 +35,7 @@ pub struct CatalogProvider {
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct CatalogModel {
     pub name: String,
-    /// Its provider's where nothing is said.
+    /// `None`: its provider's.
     pub protocol: Option<ModelProtocol>,
     /// Tokens.
     pub context_size: Option<u64>,
@@ -76,7 +76,7 @@ impl CatalogProvider {
         self.models.iter().find(|model| model.name == name)
     }
 
-    /// How one of its models is spoken to: as the model says, else as the provider does, else chat completions.
+    /// The protocol of one of its models: as the model says, else as the provider does, else chat completions.
     pub fn protocol(&self, model: Option<&CatalogModel>) -> ModelProtocol {
         model.and_then(|model| model.protocol).or(self.protocol).unwrap_or_default()
     }
@@ -89,7 +89,7 @@ impl CatalogProvider {
         Some(TokenPrice { input: input?, output: output?, cached, written })
     }
 
-    /// What is missing of a price of which something is said.
+    /// The missing half of a price that is set in part.
     pub fn missing_price(&self, model: Option<&CatalogModel>) -> Option<&'static str> {
         let prices = model.map(|model| model.prices).unwrap_or_default().prefer_over(self.prices);
         let said = prices != CatalogPrices::default();

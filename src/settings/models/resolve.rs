@@ -365,7 +365,7 @@ impl ModelResolver<'_> {
         stronger && before.and_then(EffectiveSetting::as_str) != Some(pick.name.as_str())
     }
 
-    /// The level's URL was set above its provider's name: it is another server that speaks as this provider does.
+    /// The level's URL was set above its provider's name: it is another server with the API of this provider.
     fn uses_foreign_url(&self, level: &str, pick: &ProviderChoice<'_>) -> bool {
         let Some(path) = self.provider_path(level).filter(|_| has_address(pick)) else { return false };
         let Some(url) = self.level_url(level, pick) else { return false };

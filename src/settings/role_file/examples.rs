@@ -117,8 +117,7 @@ fn read_tool_answer(
     }
 }
 
-/// A `function` message: a result. Without a call before it, the call is added, with the `arguments` that stand beside
-/// the result.
+/// A `function` message: a result. Without a call before it, the call is added, with the `arguments` beside the result.
 fn read_function_message(
     message: &ObjectFields<'_>,
     content: String,

@@ -12,7 +12,7 @@ use synthdev_language::did_you_mean;
 use synthdev_language::fields::SpannedField;
 use synthdev_language::tool_patterns::{ToolPattern, unknown_tool};
 
-/// What tells a role from all others.
+/// Identifies a role.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct RoleKey {
     pub group: String,
@@ -95,8 +95,8 @@ fn combine_fragments(parts: &[RoleFragment]) -> Role {
     role
 }
 
-/// A file of a project makes it stricter, and takes from what the user's own files say that it may loosen: who says what
-/// the role does must not have what the user gave to another role.
+/// A project's file may only make the access stricter, and removes the permission of the user's own files to loosen it:
+/// a role that a project redefines must not keep a permission that the user gave to another role.
 fn merge_network(before: Option<RoleNetwork>, part: &RoleFragment) -> Option<RoleNetwork> {
     let layer = part.source.layer;
     if layer == ConfigLayer::Project {
@@ -110,7 +110,7 @@ fn merge_network(before: Option<RoleNetwork>, part: &RoleFragment) -> Option<Rol
     part.network.map(|access| RoleNetwork { access, may_loosen: layer == ConfigLayer::User }).or(before)
 }
 
-/// Two files of one layer that set the same field: the later file name wins, and that is said.
+/// Two files of one layer that set the same field: the later file name wins, and a warning says so.
 fn check_conflicts(earlier: &RoleFragment, later: &RoleFragment, diagnostics: &mut Vec<Diagnostic>) {
     if earlier.source.layer != later.source.layer {
         return;

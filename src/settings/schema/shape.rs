@@ -24,7 +24,7 @@ pub(super) struct SchemaTaggedUnion {
     pub(super) description: &'static str,
     pub(super) key: &'static str,
     pub(super) key_description: &'static str,
-    /// Each word with its meaning and the table of its object; the same table may stand behind several words.
+    /// Each word with its meaning and the table of its object; several words may share a table.
     pub(super) variants: Vec<(&'static str, &'static str, String)>,
     /// The table of objects without that key; `None`: it must be there.
     pub(super) default_table: Option<String>,
@@ -133,7 +133,7 @@ impl SchemaObject {
 }
 
 impl SchemaTaggedUnion {
-    /// One `if` a table: editors then tell what is wrong with the object that is meant.
+    /// One `if` per table: editors then report what is wrong with the object that is meant.
     fn schema(&self) -> Value {
         let mut tables: Vec<&str> = self.variants.iter().map(|(_, _, table)| table.as_str()).collect();
         tables.dedup();

@@ -1,4 +1,4 @@
-//! A test file: scripted runs of a workflow, and what must come of them.
+//! A test file: scripted runs of a workflow, and their expected results.
 
 use serde_json::{Value, json};
 

@@ -67,7 +67,7 @@ fn state_object(word: &'static str, keys: &[&str]) -> SchemaObject {
             fields.push(*shared);
         }
     }
-    // the name stands first, as everybody writes it
+    // the name comes first, as authors usually write it
     fields.sort_by_key(|field| field.key != "name" && field.key != "type");
     SchemaObject::new(table_name(word), about, &fields).retain_keys(keys).require_keys(required)
 }

@@ -1,6 +1,6 @@
-//! What a project's own files can do, in words: what they run, whom they reach, what they read and change, and whom they
-//! steer. Shown before a project is trusted, so nothing that acts may be missing; a file that cannot be read as what
-//! it should be is said to be one. Never says a key.
+//! What a project's own files can do, as text: what they run, which servers they reach, what they read and change, and
+//! which agents they steer. Shown before a project is trusted, so nothing that acts may be missing; a file that cannot
+//! be read as what it should be is reported as such. Never shows a key.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -20,7 +20,7 @@ use synthdev_domain::terminal_safe;
 use synthdev_language::json::{JsonNode, JsonNodeKind};
 use synthdev_language::source::{FileDiagnostics, SourceFile};
 
-/// The name under which a repository stands that leads out of the project; its text has a line for each way.
+/// The name under which a repository that leads out of the project is listed; its text has a line for each way out.
 pub const REPOSITORY: &str = ".git";
 
 /// Lines of one file that are shown; the rest is in the file.
@@ -59,7 +59,7 @@ struct CapabilityReport<'a> {
 }
 
 impl CapabilityReport<'_> {
-    /// Whether what stands here has no effect, which is then said in the place of what it wants.
+    /// Whether what this part wants has no effect; reports that instead of the wish.
     fn is_in_vain(&mut self, path: &str, span: &Range<usize>) -> bool {
         let here = |found: &&Diagnostic| {
             let (from, to) = (found.span.start, found.span.end);
@@ -118,7 +118,7 @@ pub fn file_contents_text(files: &[(String, String)]) -> String {
     parts.collect::<Vec<_>>().join("\n\n")
 }
 
-/// What one file says, under its name. Nothing of it stands at the beginning of a line.
+/// The content of one file, under its name. Each line is indented, so that none can look like a line of ours.
 pub fn file_content_text(path: &str, text: &str) -> String {
     let text = printable_text(path, text);
     let path = terminal_safe::escape_name(path);
@@ -290,7 +290,7 @@ fn join_names(names: &Value) -> String {
     }
 }
 
-/// Every object of a workflow, whatever it stands in: what acts is known by its keys.
+/// Reports every object of a workflow at any depth: the keys of an object say what it does.
 fn report_steps(path: &str, label: &str, node: &JsonNode, found: &mut CapabilityReport<'_>) {
     let Some(members) = node.members() else {
         for item in node.items().into_iter().flatten() {

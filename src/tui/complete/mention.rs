@@ -79,7 +79,7 @@ impl<'a> MentionSearch<'a> {
     fn add_match(&mut self, kind: &'static str, name: &'a str, about: &'a str) {
         let score = self.pattern.score(Utf32Str::new(name, &mut self.buffer), &mut self.matcher);
         let Some(score) = score else { return };
-        // who types the beginning of a file's name wants that file
+        // the beginning of a file's name ranks that file first
         let last = name.rsplit('/').next().unwrap_or(name);
         let starts = !self.search_text.is_empty() && last.to_lowercase().starts_with(&self.search_text);
         self.matches.push(MentionMatch { rank: (starts, score), kind, name, description: about });

@@ -1,5 +1,5 @@
-//! The text in the box and the place in it. Places count characters of the whole text, newlines included; the cursor
-//! never stands inside of what is one letter for people.
+//! The text of the input box and the cursor in it. Positions count characters of the whole text, newlines included; the
+//! cursor is never inside of a grapheme.
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent};
 use ratatui::style::{Modifier, Style};
@@ -60,7 +60,7 @@ impl ComposerDraft {
         &self.area.lines()[self.cursor().0][self.line_before().len()..]
     }
 
-    /// Another text, with the cursor at its end; nothing of before can be brought back.
+    /// Replaces the text and puts the cursor at its end; the old text cannot be restored.
     pub fn set_text(&mut self, text: &str) {
         self.area = new_area(text);
         self.area.move_cursor(CursorMove::Bottom);
@@ -118,7 +118,7 @@ impl ComposerDraft {
         self.cursor() == (row, column)
     }
 
-    /// Takes out what stands between two places; gives it.
+    /// Removes the text between two positions and returns it.
     pub fn cut_range(&mut self, from: usize, to: usize) -> String {
         let taken: String = self.text().chars().skip(from).take(to.saturating_sub(from)).collect();
         if taken.is_empty() {
@@ -241,7 +241,7 @@ impl ComposerDraft {
         self.undo.merge_next_change();
     }
 
-    /// What brings back what is there now, when that has brought back what was there before.
+    /// The record that redoes a change after `held` has undone it.
     fn undo_record_against(&self, held: &UndoRecord) -> UndoRecord {
         let UndoRecord::Lines(ReplacedLines { first_line: from, line_count: over, lines_before: before }, _) =
             held
@@ -336,7 +336,7 @@ fn new_area(text: &str) -> TextArea<'static> {
     // The terminal's own cursor is used: input methods and screen readers look for it.
     area.set_cursor_style(Style::new());
     area.set_selection_style(Style::new().add_modifier(Modifier::REVERSED));
-    // undone is what people take for one change, not every letter
+    // undo works by changes as users see them, not by letters
     area.set_max_histories(0);
     area
 }

@@ -27,7 +27,7 @@ enum InputRecallState {
     Known,
 }
 
-/// A search that goes on.
+/// A search in progress.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ComposerHistorySearch {
     pub search_words: String,
@@ -46,7 +46,7 @@ impl ComposerHistory {
         self.sent.is_empty() && self.recall_state == InputRecallState::Known
     }
 
-    /// What was sent in earlier sessions is wanted now; said once.
+    /// Whether the input of earlier sessions is requested now; returns `true` once.
     pub fn take_recall_request(&mut self) -> bool {
         let wants = self.recall_state == InputRecallState::Wanted;
         if wants {

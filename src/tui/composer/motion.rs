@@ -59,7 +59,7 @@ impl VimMotion {
 
     fn find_after(self, text: &[char], at: usize, times: usize) -> Option<usize> {
         let end = line_end(text, at);
-        // `t` stands before one already: that one does not count
+        // after `t` the cursor is already before a match: that one does not count
         let from = (at + if self.key == 't' { 2 } else { 1 }).min(end);
         let mut hits = (from..end).filter(|place| text[*place] == self.target_char);
         let hit = hits.nth(times - 1)?;

@@ -13,7 +13,7 @@ const KEPT_BYTES: usize = 32 << 20;
 
 #[derive(Clone, Debug, Default)]
 pub struct FoldedPastes {
-    /// Placeholder and what it stands for, the oldest first.
+    /// Placeholders with their texts, the oldest first.
     list: Vec<(String, String)>,
     fold_count: usize,
 }
@@ -55,9 +55,10 @@ impl FoldedPastes {
         self.list.iter().map(|(name, _)| name.as_str()).find(|name| before.ends_with(name))
     }
 
-    /// The placeholder to be shown as what it stands for: the one at this byte, else the last; with its place.
+    /// The text behind a placeholder: the one at this byte, else the last; with its position.
+    ///
     /// # Errors
-    /// There is none, or it is too long for the box.
+    /// There is none, or its text is too long for the box.
     pub fn placeholder_at(&self, text: &str, byte: usize) -> Result<(usize, &str, &str), String> {
         let places = self.list.iter().filter_map(|(name, whole)| Some((text.rfind(name)?, name, whole)));
         let places: Vec<(usize, &String, &String)> = places.collect();

@@ -12,7 +12,7 @@ pub enum UndoRecord {
     Lines(ReplacedLines, DraftCursor),
 }
 
-/// What stood in the place of some lines.
+/// The text before some lines were replaced.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ReplacedLines {
     pub first_line: usize,

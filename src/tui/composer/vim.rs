@@ -114,7 +114,7 @@ impl VimState {
         }
     }
 
-    /// The cursor of the normal mode stands on a letter, not behind the last one.
+    /// In normal mode the cursor is on a letter, not after the last one.
     pub fn settle_cursor(&self, draft: &mut ComposerDraft) {
         match self.mode {
             VimMode::Insert => {}

@@ -5,7 +5,7 @@ pub enum EditorAction {
     Leave,
     Help,
     Save,
-    /// The person's own editor.
+    /// Open the user's own editor.
     External,
     Undo,
     Redo,

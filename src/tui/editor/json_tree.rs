@@ -292,7 +292,7 @@ impl EditorJsonParser<'_> {
     }
 }
 
-/// What stands between the quotes.
+/// The text between the quotes.
 fn unquote_text(text: &str) -> String {
     let Some(inner) = text.strip_prefix('"') else { return text.to_owned() };
     let inner = inner.strip_suffix('"').unwrap_or(inner);

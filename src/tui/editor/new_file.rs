@@ -67,7 +67,7 @@ impl NewFilePicker {
         if self.patterns.project { ConfigLayer::Project } else { ConfigLayer::User }
     }
 
-    /// The file that comes of it.
+    /// The name of the resulting file.
     pub fn file(&self) -> Option<String> {
         let naming = self.naming_step.as_ref()?;
         Some(file_name(naming.pattern.file_kind, self.selected_layer(), &naming.name))

@@ -98,7 +98,7 @@ impl<'a> SchemaLookup<'a> {
         fits
     }
 
-    /// What stands here, and which types it may have.
+    /// The description of the value here, with the values that it may have.
     pub fn description(&self) -> Option<String> {
         let text =
             self.own_schemas.iter().map(|one| self.describe_schema(one)).find(|text| !text.is_empty())?;
@@ -165,7 +165,7 @@ fn property_schema<'a>(schema: &'a Value, key: &str) -> Option<&'a Value> {
         return Some(known);
     }
     let patterns = schema.get("patternProperties").and_then(Value::as_object).into_iter().flatten();
-    // names of people's own: what begins with `x_` is a note
+    // keys of the user's own: what begins with `x_` is a note
     let own = patterns.map(|(_, value)| value).find(|value| value.is_object());
     own.or_else(|| schema.get("additionalProperties").filter(|value| value.is_object()))
         .filter(|_| !key.starts_with("x_") && !key.starts_with('$'))

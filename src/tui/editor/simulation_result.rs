@@ -60,7 +60,7 @@ impl EditorSimulation {
     }
 }
 
-/// What the runs came to: a title, the path, visits and what is to be said, for each.
+/// The results of the runs: a title, the path, visits and notes, for each.
 pub fn result_lines(all: &[EditorSimulatedRun]) -> Vec<(ItemTone, String)> {
     let mut lines = Vec::new();
     let failed = all.iter().filter(|one| !one.problems.is_empty()).count();

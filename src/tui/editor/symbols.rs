@@ -1,4 +1,4 @@
-//! What completion knows of the catalogue: names, each with a word about it.
+//! Names of the catalogue for completion, each with a short description.
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum EditFileKind {

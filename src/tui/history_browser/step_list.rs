@@ -147,7 +147,7 @@ impl StepListBuilder {
         let Some(line) = (step as usize).checked_sub(1).and_then(|at| self.steps.get_mut(at)) else { return };
         match event {
             RunEvent::Transitioned { .. } | RunEvent::Caught { target: Some(_), .. } => line.record_left(at),
-            // a run that was taken back stands before the state
+            // after a rewind the run is before the state
             RunEvent::DataChanged { set, removed, .. } => {
                 line.changed_variables = line
                     .changed_variables

@@ -1,4 +1,4 @@
-//! One key press with its modifiers: read from text, compared with what the terminal sends, shown to people.
+//! One key press with its modifiers: read from text, compared with what the terminal sends, formatted for display.
 
 use std::fmt;
 

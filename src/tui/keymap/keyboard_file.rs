@@ -130,7 +130,7 @@ fn without_conflicts(
     free
 }
 
-/// A key that the file gives away is missing at the action that had it; that is said.
+/// A key that the file assigns elsewhere is removed from its built-in action; a note says so.
 fn take_from_built_in(
     keymap: &mut KeyBindings,
     free: &mut [KeyBindingOverride],

@@ -1,9 +1,9 @@
-//! An entry of the conversation as lines: who, where, what. `None` while it is not finished.
+//! An entry of the conversation as lines: author, state, text. `None` while it is not finished.
 
 use crate::text::{format_count, format_duration};
 use crate::transcript::item::{AgentReplyItem, ToolItem, ToolStatus, TranscriptBlock, TranscriptItem};
 
-/// Lines of a tool's result that are told; the rest is counted.
+/// Lines of a tool's result that are shown; the rest is counted.
 const RESULT: usize = 20;
 
 /// `state`: where the run is; `details`: results and data as well.

@@ -1,4 +1,4 @@
-//! Questions as numbered choices, and which keys of the dialog a number stands for.
+//! Questions as numbered choices, and the keys of the dialog for each number.
 
 use ratatui::crossterm::event::KeyCode;
 
@@ -34,7 +34,8 @@ pub(super) fn answer_hint(dialog: &QuestionDialog) -> String {
     }
 }
 
-/// The keys that a line stands for.
+/// The keys of the dialog for a line of input.
+///
 /// # Errors
 /// It is no choice.
 pub(super) fn parse_choice(dialog: &QuestionDialog, text: &str) -> Result<Vec<KeyCode>, String> {

@@ -1,4 +1,4 @@
-//! Who takes part: name, seat, model, what it used and what it does now.
+//! The agents of a run: name, seat, model, usage and current activity.
 
 use ratatui::text::{Line, Span};
 

@@ -19,11 +19,11 @@ pub type PaneGraphLayout = Vec<GraphSheetColumns>;
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct PaneRow {
     pub line: Line<'static>,
-    /// What is copied, if not the line as it stands.
+    /// What is copied, if not the line itself.
     pub copied: Option<PaneRowCopy>,
     /// What Enter opens or closes.
     pub key: Option<String>,
-    /// The text above goes on here: it is not copied twice.
+    /// Continues the text of the row above: it is not copied twice.
     pub is_continuation: bool,
 }
 
@@ -97,7 +97,7 @@ impl PaneBody<'_> {
         }
     }
 
-    /// Rows as text, those that only go on left out.
+    /// Rows as text, without continuation rows.
     pub fn texts(&self, rows: impl Iterator<Item = usize>) -> String {
         let goes_on = |at: usize| match self {
             Self::Rows(rows) => rows.get(at).is_some_and(|row| row.is_continuation),

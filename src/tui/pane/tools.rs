@@ -1,4 +1,4 @@
-//! Calls of tools: how each stands, how long it took, what was asked about it; opened, its arguments and result.
+//! Tool calls with their status, duration and approval; opened, their arguments and result.
 
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};

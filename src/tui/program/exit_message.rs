@@ -1,4 +1,4 @@
-//! What is said when the session is over.
+//! The message when the session is over.
 
 use std::io::{self, Write as _};
 

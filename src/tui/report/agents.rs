@@ -41,7 +41,7 @@ pub fn all_agents_text(runs: &[RunView]) -> String {
     text
 }
 
-/// What an agent is and what it said last; `None`: the run has no such agent.
+/// An agent with its last reply; `None`: the run has no such agent.
 pub fn agent_text<'a>(
     run: &RunView,
     name: &str,

@@ -109,7 +109,7 @@ fn token_parts(usage: &TokenUsage, price: Option<TokenPrice>) -> String {
     let row = |name: &str, count: u64, cost: String, note: &str| {
         vec![format!("  {name}"), format_thousands(count), cost, note.to_owned()]
     };
-    // most servers say nothing of what they put into a cache
+    // most servers do not report cache writes
     let told = rows.iter().enumerate().filter(|(_, (name, count, _))| *name != "written" || *count > 0);
     let mut lines: Vec<Vec<String>> =
         told.map(|(at, (name, count, note))| row(name, *count, cost(at), note)).collect();

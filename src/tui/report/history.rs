@@ -10,7 +10,7 @@ use crate::text::{display_width, fit_to_columns, format_dollars, format_thousand
 use synthdev_domain::ids::Timestamp;
 use synthdev_domain::journal::{OpenPause, PauseReason, RunStatus, RunSummary};
 
-/// `just now`, `5 min ago`, `3 h ago`, `2 days ago`. A clock that went back tells nothing.
+/// `just now`, `5 min ago`, `3 h ago`, `2 days ago`. A clock that was set back counts as no time.
 pub fn format_age(then: Timestamp, now: Timestamp) -> String {
     let seconds = now.0.saturating_sub(then.0).max(0) / 1_000;
     match seconds {
@@ -57,7 +57,7 @@ pub fn runs_text(list: &[RunSummary], now: Timestamp) -> String {
     text + &format!("run, status, workflow, age, tokens, cost{unknown}, input")
 }
 
-/// One line a run: id, workflow, how long ago it stopped, where it stands.
+/// One line a run: id, workflow, how long ago it stopped, its status.
 pub fn waiting_runs_text(list: &[RunSummary], now: Timestamp) -> String {
     let rows: Vec<Vec<String>> = list
         .iter()
@@ -73,8 +73,8 @@ pub fn waiting_runs_text(list: &[RunSummary], now: Timestamp) -> String {
     align_table(&rows)
 }
 
-/// Everything that waits for an answer: what is `asked` on screen, then each question of runs that stand still, with
-/// what it wants. `None`: nothing does.
+/// Everything that waits for an answer: what is `asked` on screen, then each question of paused runs, with its request.
+/// `None`: nothing waits.
 pub fn pending_text<'a>(
     asked: impl Iterator<Item = &'a str>,
     list: &[RunSummary],
@@ -136,7 +136,7 @@ fn status_text(run: &RunSummary) -> String {
     }
 }
 
-/// A run for the list of the history. `here` is this project; `text` what stands in the place of the input.
+/// A run for the list of the history. `here` is this project; `text` replaces the input.
 pub fn history_run_row(run: RunSummary, here: &str, text: Option<String>) -> RunRow {
     /// Characters that are kept of a text.
     const KEPT: usize = 240;
@@ -181,7 +181,7 @@ fn expected_answer(pause: &OpenPause) -> &'static str {
     }
 }
 
-/// Two lines a hit: where it is, and what stands there.
+/// Two lines a hit: its position, and its text.
 pub fn search_hits_text(lines: &[SearchHitLine], now: Timestamp) -> String {
     if lines.is_empty() {
         return "nothing".to_owned();
@@ -194,7 +194,7 @@ pub fn search_hits_text(lines: &[SearchHitLine], now: Timestamp) -> String {
     lines.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// The steps of a run, and how to go back to one.
+/// The steps of a run, and how to rewind to one.
 pub fn steps_text(steps: &RunStepList) -> String {
     if steps.steps.is_empty() {
         return "it has entered no state yet".to_owned();

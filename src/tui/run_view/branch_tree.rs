@@ -1,6 +1,6 @@
-//! Called workflows, branches and items of a run, each with who works in it: folded from events, drawn as a tree.
+//! Called workflows, branches and items of a run, each with its agent: folded from events, drawn as a tree.
 //!
-//! Keeps what runs and the last of what is over; how much was left out is counted.
+//! Keeps what runs and the last of what is over; the rest is only counted.
 
 use std::collections::HashMap;
 
@@ -47,7 +47,7 @@ pub struct TreeLine {
     /// What joins it to the one above.
     pub connector: String,
     pub text: String,
-    /// Something goes on there.
+    /// It is active.
     pub is_working: bool,
 }
 

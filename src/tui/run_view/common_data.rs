@@ -1,7 +1,7 @@
-//! `common_data` of a run as it is now, and what changed in it last: folded from the changes that events tell.
+//! `common_data` of a run as it is now, and what changed in it last: folded from the changes that events report.
 //!
-//! Long texts are cut, so that a run that stores a book does not hold it twice. Branches, items and called workflows have
-//! data of their own while they run; they stand apart.
+//! Long texts are cut, so that a run that stores a book does not hold it twice. Branches, items and called workflows
+//! have data of their own while they run; it is kept apart.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -54,7 +54,7 @@ impl RunCommonData {
         }
     }
 
-    /// What the workflow begins with, told once it is known.
+    /// The workflow's initial data, set once it is known.
     pub fn set_initial(&mut self, variables: &Map<String, Value>) {
         if std::mem::replace(&mut self.is_seeded, true) {
             return;
@@ -135,7 +135,7 @@ pub fn child_pointer(pointer: &str, key: &str) -> String {
     format!("{pointer}/{}", key.replace('~', "~0").replace('/', "~1"))
 }
 
-/// Notes every value that is another than before, and what it stands in.
+/// Notes the pointer of every changed value and of the values around it.
 fn collect_differences(old: Option<&Value>, new: &Value, pointer: String, into: &mut Vec<String>) {
     if old == Some(new) {
         return;

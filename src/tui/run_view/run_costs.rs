@@ -10,7 +10,7 @@ use synthdev_domain::ids::Timestamp;
 
 /// Points of the curve that are kept; twice as far apart when there are more.
 const POINTS: usize = 128;
-/// Names that are told apart; further ones are summed up together.
+/// Most names with a row of their own; further ones are summed up together.
 const NAMES: usize = 500;
 
 #[derive(Clone, PartialEq, Debug)]

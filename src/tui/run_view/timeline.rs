@@ -56,7 +56,7 @@ impl TimelineKind {
 pub enum TimelineDuration {
     /// It has no length.
     Moment,
-    /// It goes on.
+    /// In progress.
     Open,
     /// Milliseconds.
     Ms(u64),
@@ -85,7 +85,7 @@ pub struct RunTimeline {
     rows: VecDeque<TimelineRow>,
     /// Rows before the first of `rows`.
     dropped_rows: u64,
-    /// Number of the row of everything that goes on.
+    /// Row numbers of everything in progress.
     open_rows: HashMap<TimelineKey, u64>,
     texts: HashSet<Arc<str>>,
     /// When the first event came: times are shown from there.
@@ -273,14 +273,14 @@ impl RunTimeline {
         }
     }
 
-    /// States that began with a path are over; only what goes on is looked through.
+    /// States whose path begins with this are over; checks only those in progress.
     fn close_below(&mut self, at: Timestamp, path: &str) {
         let inside = |key: &TimelineKey| matches!(key, TimelineKey::State(state) if state.starts_with(path));
         let ended: Vec<TimelineKey> = self.open_rows.keys().filter(|key| inside(key)).cloned().collect();
         ended.iter().for_each(|key| self.end_row(at, key, false));
     }
 
-    /// The run stands still: a state lasted until now, an answer that is missing will not come.
+    /// The run has stopped: open states end now, and missing answers will not come.
     fn close_all(&mut self, at: Timestamp) {
         for (key, number) in std::mem::take(&mut self.open_rows) {
             match key {

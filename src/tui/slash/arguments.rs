@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::backend::LookupPage;
 
-/// Where to go back to; without a step the steps are shown.
+/// The target of a rewind; without a step the steps are listed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RunStepArgument<'a> {
     pub run: Option<String>,
@@ -15,7 +15,7 @@ pub struct RunStepArgument<'a> {
 /// `[RUN] [STEP] …`: a number is a step, anything else a run's id.
 ///
 /// # Errors
-/// What stands after the run is no number of a step.
+/// The word after the run is no number of a step.
 pub fn parse_run_step(text: &str) -> Result<RunStepArgument<'_>, String> {
     let (first, rest) = split_word(text);
     if first.is_empty() {
@@ -40,7 +40,7 @@ pub fn parse_run_step(text: &str) -> Result<RunStepArgument<'_>, String> {
 /// What is to be edited.
 pub struct EditArgument {
     pub name: Option<String>,
-    /// In the person's own editor.
+    /// In the user's own editor.
     pub in_external_editor: bool,
     /// It is not there yet.
     pub is_new: bool,

@@ -1,6 +1,6 @@
 //! What a command needs before it can do anything: the list of commands shows it beforehand, with the reason.
 
-/// Where the session stands.
+/// The state of the session.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct SlashCommandContext {
     /// Something runs, is being read or copied.
@@ -13,7 +13,7 @@ pub struct SlashCommandContext {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum SlashCommandNeed {
-    /// Nothing else goes on.
+    /// No other activity.
     Quiet,
     Run,
     Screen,

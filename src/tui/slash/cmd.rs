@@ -1,6 +1,6 @@
-//! `/cmd`: commands of the person for the shell, also those that a model writes.
+//! `/cmd`: the user's shell commands, also those that a model writes.
 
-/// What stands behind `/cmd`.
+/// The argument of `/cmd`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ShellLine {
     /// The last ones.
@@ -14,7 +14,7 @@ pub enum ShellLine {
     Run(String),
 }
 
-/// Words that may stand behind it, and what they do.
+/// Words that may follow the command, with their effects.
 pub const SHELL_WORDS: [(&str, &str); 2] =
     [("???", "a model writes the command"), ("add", "the last answer into the input box")];
 

@@ -29,7 +29,7 @@ pub enum SlashArgument {
     /// 0 to 5.
     Level,
     Pane,
-    /// Of the person, for the shell.
+    /// Shell commands of the user.
     Shell,
     Task,
     /// Of files.
@@ -59,7 +59,7 @@ pub enum SlashAction {
     },
     Search(String),
     Resume(Option<String>),
-    /// Of a run, to go back to.
+    /// Steps of a run, for rewinds.
     Steps(Option<String>),
     Travel(TimeTravelRequest),
     Snapshot(SnapshotOperation),
@@ -81,7 +81,7 @@ pub enum SlashAction {
     },
     /// A new workflow or role, with its name if one is wanted.
     EditNew(Option<String>),
-    /// The runs, to look into and to go back to.
+    /// Opens the history of runs, to inspect and rewind them.
     History,
     Clear,
     Quit,

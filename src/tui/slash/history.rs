@@ -1,4 +1,4 @@
-//! Commands about runs of before and stored files: to find them, to go on, to go back.
+//! Commands about past runs and stored files: search, resume, rewind.
 
 use super::arguments::{self, split_word, strip_quotes};
 use super::command::{SlashAction, SlashArgument, SlashCommand};

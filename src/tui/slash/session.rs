@@ -1,4 +1,4 @@
-//! Commands about this session: help, the screen, what is edited, commands of the person, leaving.
+//! Commands about this session: help, the screen, editors, the user's shell commands, leaving.
 
 use super::arguments;
 use super::cmd;

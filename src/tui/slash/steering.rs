@@ -1,4 +1,4 @@
-//! Commands that steer a run which goes on: where it stands still, what it goes on with, what waits in it.
+//! Commands that steer a run in progress: breakpoints, how it continues, the messages that wait in it.
 
 use serde_json::Value;
 
@@ -23,11 +23,11 @@ pub enum SteerAction {
     Set {
         path: Vec<String>,
         value: Value,
-        /// Also if it is of another kind than what stands there.
+        /// Replaces also a value of another type.
         force: bool,
     },
     Pending(PendingTextAction),
-    /// Everything that waits for an answer, or what is said to one of them.
+    /// Everything that waits for an answer, or an action on one of them.
     Approvals(Option<(usize, ApprovalAction)>),
 }
 

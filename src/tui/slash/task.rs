@@ -1,4 +1,4 @@
-//! `/task`: the person's list of what is to be done in this project.
+//! `/task`: the user's list of tasks in this project.
 
 use super::arguments::{split_word, strip_quotes};
 use super::command::{SlashAction, SlashArgument, SlashCommand};
@@ -17,7 +17,7 @@ pub(super) const TASK: SlashCommand = SlashCommand {
     parse_arguments: |rest| Ok(SlashAction::Task(parse_task_command(rest)?)),
 };
 
-/// Words that stand behind it, and what they do.
+/// Words that follow the command, with their effects.
 pub const TASK_WORDS: [(&str, &str); 6] = [
     ("add", "one more"),
     ("list", "all of them"),

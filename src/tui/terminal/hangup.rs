@@ -1,5 +1,5 @@
-//! A terminal that is gone. The kernel tells the leader of its session with a signal; who only has it open is told by
-//! `poll`, while every read ends at once.
+//! Detects that the terminal is gone. The kernel signals the leader of its session; a process that only has it open
+//! sees it by `poll`, while every read returns at once.
 
 use std::future::Future;
 
@@ -69,7 +69,7 @@ mod linux {
         is_hung_up(io::stdin(), Some(&Timespec { tv_sec: 0, tv_nsec: 0 }))
     }
 
-    /// Asks for no event: only the end of the other side is told then.
+    /// Requests no events: then `poll` reports only a hangup.
     fn is_hung_up(terminal: impl AsFd, patience: Option<&Timespec>) -> bool {
         loop {
             let mut polled = [PollFd::new(&terminal, PollFlags::empty())];

@@ -19,7 +19,7 @@ pub fn diff_style(line: &str, theme: ColorTheme) -> Style {
 /// No file has so many lines.
 const LONGEST: usize = 1 << 30;
 
-/// Where the next lines of a part stand in both files, and how many it still has.
+/// Line numbers of the next lines of a hunk in both files, and how many lines the hunk still has.
 #[derive(Clone, Copy, Default)]
 struct DiffHunkPosition {
     old_line: usize,
@@ -42,7 +42,7 @@ pub fn layout_diff<'a>(
     }
 }
 
-/// Where a diff that is laid out line by line stands.
+/// Current line numbers of a diff that is laid out line by line.
 #[derive(Clone, Copy, Default)]
 pub struct LineNumbers {
     hunk_position: DiffHunkPosition,

@@ -174,7 +174,7 @@ fn find_closing_mark(text: &str, mark: &str) -> Option<usize> {
 mod tests {
     use super::*;
 
-    /// Pieces that stand out, with the sign of their kind.
+    /// Highlighted pieces, with the sign of their kind.
     fn check(name: &str, lines: &[(&str, &[(&str, HighlightKind)])]) {
         let theme = ColorTheme::default();
         let language = find_language(name).unwrap();

@@ -1,4 +1,4 @@
-//! What stands in a transcript. Texts are cleaned here, once, so that nothing unclean can be laid out.
+//! Entries of a transcript. Texts are cleaned here, once, so that nothing unclean can be laid out.
 
 use std::time::Duration;
 
@@ -48,7 +48,7 @@ pub struct AgentReplyItem {
     pub agent: String,
     pub side: ConversationSide,
     pub model: String,
-    /// Where it speaks, if others may speak at the same time; else empty.
+    /// Its branch, if other branches may run at the same time; else empty.
     pub branch: String,
     /// Shown apart, folded to a line.
     pub reasoning: String,
@@ -87,7 +87,7 @@ pub struct ToolItem {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct ToolFileDiff {
     pub diff: String,
-    /// Where its first line stands in the file; 1 until that is known.
+    /// Line number of its first line in the file; 1 until that is known.
     pub first_line: usize,
 }
 
@@ -107,7 +107,7 @@ pub enum TranscriptItem {
 }
 
 impl ToolItem {
-    /// It ended: how, and what it said.
+    /// The call has ended: its status and its output.
     pub fn finish_call(&mut self, ok: bool, summary: &str, content: &str, took_ms: u64) {
         self.status = if ok { ToolStatus::Done } else { ToolStatus::Failed };
         self.summary = one_line(summary);
@@ -194,7 +194,7 @@ impl TranscriptItem {
         Self::Block(TranscriptBlock::new(ItemTone::Bad, &format!("✗ {title}"), body))
     }
 
-    /// What it says, as it was said.
+    /// Its text, unformatted.
     pub fn text(&self) -> String {
         match self {
             Self::Block(block) => {

@@ -21,7 +21,7 @@ pub struct TextLayoutOptions {
     pub theme: ColorTheme,
 }
 
-/// What stands at the left of a line's first row, and of its others.
+/// Prefixes of a line's first row and of its other rows.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct LinePrefix<'a> {
     pub style: Style,
@@ -107,7 +107,7 @@ fn narrow_lead(lead: &str, columns: usize) -> &str {
     if wide * 2 > columns || wide + 2 > columns { "" } else { lead }
 }
 
-/// Spaces that stand beyond the edge are not drawn.
+/// Spaces beyond the edge are not drawn.
 fn without_overhang(row: &str, room: usize) -> &str {
     let text = row.trim_end_matches(' ');
     let spaces = (row.len() - text.len()).min(room.saturating_sub(display_width(text)));

@@ -1,8 +1,8 @@
 //! Markdown for answers: headings, lists, tasks, quotes, tables, rules, fenced code, and marks inside of lines.
 //!
-//! Works line by line and says where it can go on: while an answer streams, what can no longer change is laid out once,
-//! however long it becomes. Line breaks stay as they are written. A line of more than some thousand bytes is cut, so
-//! that the open end is always small. Refuses: HTML (shown as it is), marks across lines.
+//! Works line by line and returns where it can continue: while an answer streams, what can no longer change is laid out
+//! once, however long it becomes. Line breaks stay as they are written. A line of more than some thousand bytes is cut,
+//! so that the open end is always small. Refuses: HTML (shown as it is), marks across lines.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ mod inline;
 mod segments;
 mod table;
 
-/// Where a text goes on: everything before is final.
+/// The position from which the layout of a text continues: everything before it is final.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct MarkdownTail {
     pub row: usize,
@@ -37,7 +37,7 @@ struct MarkdownState {
     open_fence: Option<CodeFence>,
     /// With the quotes around it.
     table: Option<(Arc<MarkdownTable>, usize)>,
-    /// The next segment goes on with a line.
+    /// The next segment continues a line.
     continues_line: bool,
 }
 
@@ -320,7 +320,7 @@ impl<'a> MarkdownLayouter<'a, '_> {
     }
 }
 
-/// How many quotes a line stands in, at most so many, and what is left of it.
+/// How many quotes enclose a line, at most so many, and the rest of the line.
 fn count_quotes(line: &str, most: usize) -> (usize, &str) {
     let (mut depth, mut rest) = (0, line);
     while depth < most {
@@ -366,7 +366,7 @@ fn parse_heading(body: &str) -> Option<(usize, &str)> {
     }
     let title = rest.trim();
     let bare = title.trim_end_matches('#');
-    // hashes that close it stand apart
+    // closing hashes are set apart by a space
     Some((level, if bare.ends_with(' ') || bare.is_empty() { bare.trim_end() } else { title }))
 }
 

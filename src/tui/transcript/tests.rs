@@ -65,7 +65,7 @@ fn what_takes_the_place_of_other_items_moves_nothing_on_screen() {
         }
     }
     for (up, whole, expected) in [
-        // the line is gone, what stands below it stays
+        // the line is gone, what is below it stays
         (10, 0..20, ["  n9", "  n10", "  n11"]),
         (11, 0..20, ["  n8", "  n9", "  n10"]),
         (10, 10..20, ["  n1", "  n10", "  n11"]),

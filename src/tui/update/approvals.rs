@@ -1,4 +1,4 @@
-//! Everything that waits for the person, in every run and branch: one list in the order in which it was asked.
+//! Everything that waits for the user, in every run and branch: one list in the order of the requests.
 
 use std::fmt::Write as _;
 
@@ -113,7 +113,7 @@ pub fn decide_approval(model: &mut UiModel, number: usize, verdict: ApprovalActi
     dialog_keys::decide_tool_call(model, allowed)
 }
 
-/// Also every later call of this tool, in whatever run, until the person leaves.
+/// Also every later call of this tool, in any run, until the user leaves.
 pub fn allow_for_session(model: &mut UiModel) -> Vec<UiCommand> {
     let Some(tool) = front_tool(model) else { return Vec::new() };
     model.add_item(TranscriptItem::note_item(&format!("{} is allowed until you leave", one_line(&tool))));
@@ -155,7 +155,7 @@ fn settle_allowed_tool(model: &mut UiModel, tool: &str) -> Vec<UiCommand> {
     cmds
 }
 
-/// A tool that the person allowed for the session is not asked about.
+/// A tool that the user allowed for the session needs no question.
 pub fn queue_question(model: &mut UiModel, dialog: QuestionDialog) -> Vec<UiCommand> {
     let known = !dialog.is_step() && model.allowed.contains(&dialog.tool);
     if let Some((run, call)) = dialog.call_to_approve().filter(|_| known) {

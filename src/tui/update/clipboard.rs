@@ -1,4 +1,4 @@
-//! What goes into the terminal's clipboard, and what is said of it.
+//! Copies into the terminal's clipboard, and the notes about it.
 
 use crate::msg::UiCommand;
 use crate::text::format_count;

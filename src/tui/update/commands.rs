@@ -50,7 +50,7 @@ fn run_slash_action(model: &mut UiModel, action: SlashAction) -> Vec<UiCommand> 
             vec![history::list_runs_command(statuses, words)]
         }
         SlashAction::Search(words) => vec![UiCommand::Search(words)],
-        // typed twice while a run is being taken up, it does not let it go on from where it stands
+        // typed twice while a run is being resumed, the second does not continue the run from its position
         SlashAction::Resume(None) if model.is_workflow_stopped() && model.resuming_runs.is_empty() => {
             steering::continue_run(model)
         }
@@ -112,7 +112,7 @@ fn show_help(model: &mut UiModel, name: Option<&str>) -> Vec<UiCommand> {
     Vec::new()
 }
 
-/// A workflow may begin while others go on; the backend says if it would change their files.
+/// A workflow may start while others run; the backend reports if it would change their files.
 fn start_workflow(
     model: &mut UiModel,
     name: String,
@@ -154,7 +154,7 @@ fn run_snapshot_command(model: &mut UiModel, command: SnapshotOperation) -> Vec<
     }
 }
 
-/// The screen is emptied and the conversation starts anew; the role stays. A workflow goes on.
+/// Empties the screen and starts the conversation anew; the role stays. A running workflow continues.
 fn clear_conversation(model: &mut UiModel) -> Vec<UiCommand> {
     for run in &mut model.runs {
         run.replies.clear();
@@ -165,10 +165,10 @@ fn clear_conversation(model: &mut UiModel) -> Vec<UiCommand> {
         opening.preview_range = None;
     }
     model.transcript.clear_items();
-    // the line that named who spoke last is gone, too
+    // the line that named the last run is gone, too
     model.last_speaking_run = None;
     model.shell.discard_pending_output();
-    // what still grows goes on below
+    // open entries continue below
     model.runs.iter_mut().for_each(|view| view.remap_positions(|_| None));
     if model.workflow.is_some() {
         return Vec::new();

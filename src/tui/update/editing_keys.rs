@@ -1,5 +1,5 @@
 //! Keys of the input box that are in the table of keys, keys as in vi, the search of what was sent, and the text in the
-//! person's own editor.
+//! user's own editor.
 
 use ratatui::crossterm::event::KeyEvent;
 
@@ -14,7 +14,7 @@ pub const ELSEWHERE: u64 = 0;
 /// Larger texts come back folded, as if they had been pasted.
 const LARGEST: usize = 64_000;
 
-/// Keys that mean something else than the table says: a search goes on, or they are vi's.
+/// Keys that do not mean what the table says: a search is in progress, or they are vi's.
 pub fn handle_special_key(model: &mut UiModel, key: KeyEvent) -> bool {
     let taken = if model.composer.is_searching() {
         model.composer.search_key(key)
@@ -33,14 +33,14 @@ pub fn apply_edit(model: &mut UiModel, edit: ComposerEdit) {
     }
 }
 
-/// The text goes into the person's own editor.
+/// Opens the text in the user's own editor.
 pub fn open_external_editor(model: &mut UiModel) -> Vec<UiCommand> {
     model.popup = None;
     let text = model.composer.expanded_text().into();
     vec![UiCommand::External { number: ELSEWHERE, name: "message.md".to_owned(), text }]
 }
 
-/// The text as the person's own editor left it.
+/// Takes the text from the user's own editor.
 pub fn apply_external_text(model: &mut UiModel, result: Result<String, String>) {
     model.needs_repaint = true;
     match result {

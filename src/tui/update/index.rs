@@ -1,4 +1,4 @@
-//! `/index`: the person sees what it will cost, agrees, and sees how far it is.
+//! `/index`: shows the user the cost, asks for consent, and shows the progress.
 
 use super::shell_commands;
 use crate::backend::{IndexingReply, IndexingRequest};
@@ -15,7 +15,7 @@ pub fn propose_indexing(model: &mut UiModel, limit: SizeLimit) -> Vec<UiCommand>
     start_indexing(model, "the project is looked at", IndexingRequest::Look(limit))
 }
 
-/// What a person agreed to is done; making the index has a number from now on.
+/// Runs what the user agreed to; making the index gets a number from now on.
 pub fn start_agreed_indexing(model: &mut UiModel, cmd: UiCommand) -> Vec<UiCommand> {
     match cmd {
         UiCommand::Index(_, asked) => start_indexing(model, "the index is made", asked),
@@ -43,7 +43,7 @@ pub fn handle_reply(model: &mut UiModel, number: u64, told: IndexingReply, at: T
                 );
                 aside.activity_text = format!("the index is made: {done} of {of}");
             }
-            // also for who has stopped it: the end says what it came to
+            // also after a stop: the last reply has the cost
             return vec![UiCommand::Index(number, IndexingRequest::More)];
         }
         IndexingReply::Proposal(lines) if model.finish_side_query(number) => {

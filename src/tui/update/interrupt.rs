@@ -1,4 +1,4 @@
-//! Esc in a workflow: the models are stopped in the middle of a word, and the person says how it goes on.
+//! Esc in a workflow: stops the models in the middle of an answer, and the user decides how it continues.
 
 use crate::dialog::QuestionDialog;
 use crate::model::UiModel;
@@ -32,7 +32,7 @@ pub(super) fn cancel_run(model: &mut UiModel, run: RunId) -> Vec<UiCommand> {
     vec![UiCommand::Send(run, RunCommand::Cancel)]
 }
 
-/// Esc where it stands still already: shall it end?
+/// Esc in a run that is already stopped: asks whether to end it.
 pub(super) fn confirm_cancel(model: &mut UiModel) -> Vec<UiCommand> {
     let front = model.workflow.as_ref().and_then(|id| model.find_run(id));
     let Some((run, name)) = front.map(|run| (run.id.clone(), run.workflow.clone())) else {
@@ -45,8 +45,8 @@ pub(super) fn confirm_cancel(model: &mut UiModel) -> Vec<UiCommand> {
     Vec::new()
 }
 
-/// A text while models were interrupted: they are told it when they are asked again. `None`: none was, or they were told
-/// already.
+/// A message while models are interrupted: it answers each of them, and they read it when they are called again.
+/// `None`: no model is interrupted, or each has an answer already.
 pub(super) fn send_guidance(model: &mut UiModel, run: &RunId, text: &str) -> Option<Vec<UiCommand>> {
     let view = model.run_mut(run)?;
     let now = |stand: &mut StoppedAt| stand.breakpoint == Some(Breakpoint::Now);

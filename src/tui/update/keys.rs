@@ -19,7 +19,7 @@ use synthdev_runtime::command::RunCommand;
 
 /// Two interrupts within this time leave the program.
 const TWICE_MS: i64 = 3_000;
-/// Who pressed a key this short ago is typing; a question that appears then is not answered by the next key.
+/// A key this short ago means that the user is typing; a question that appears then is not answered by the next key.
 const TYPING_MS: i64 = 700;
 
 pub fn on_key(model: &mut UiModel, key: KeyEvent, at: Timestamp) -> Vec<UiCommand> {
@@ -138,7 +138,7 @@ fn in_question(model: &mut UiModel, key: KeyEvent, typing: bool, beside: bool) -
     }
     let dialog = model.dialogs.front_mut()?;
     if !surprised {
-        // who only looks has not begun to answer
+        // scrolling alone does not begin an answer
         dialog.is_armed |= !is_scroll_key(dialog, key);
         if dialog_keys::is_yes_key(dialog, key) && dialog.scroll_before_yes() {
             return Some(Vec::new());
@@ -185,7 +185,7 @@ fn can_grant_more(model: &UiModel) -> bool {
     front.is_some_and(|dialog| dialog.is_approval() && !dialog.is_step() && dialog.reason.is_none())
 }
 
-/// What lies in front of everything has all keys. `None`: nothing does.
+/// The view in front of everything takes all keys. `None`: there is none.
 fn in_front(model: &mut UiModel, key: KeyEvent, at: Timestamp, typing: bool) -> Option<Vec<UiCommand>> {
     if model.setup.is_some() {
         return Some(in_setup(model, key, at));

@@ -1,4 +1,4 @@
-//! Commands that look something up beside what goes on: agents, graphs, pages, trust.
+//! Commands that look something up beside a running workflow: agents, graphs, pages, trust.
 
 use super::{editing_keys, index, shell_commands, tasks, verbosity};
 use crate::backend::LookupPage;

@@ -15,10 +15,10 @@ use synthdev_domain::ids::RunId;
 /// What entries may weigh, in bytes: as much again is needed around them.
 const KEPT_BYTES: usize = 8 << 20;
 
-/// Below a glance that does not know the end.
+/// Shown below a preview that lacks the end of the run.
 const LATER: &str = "… what came later is being read …";
 
-/// A run shall be taken up: from now on it is being read. `name` may be the beginning of its id.
+/// Starts to read a run that is to be resumed. `name` may be the beginning of its id.
 pub fn start_opening(model: &mut UiModel, name: String) -> Vec<UiCommand> {
     if !busy::is_busy(model) {
         model.opening_run = Some(OpeningRun {
@@ -31,13 +31,13 @@ pub fn start_opening(model: &mut UiModel, name: String) -> Vec<UiCommand> {
     vec![UiCommand::Past(name)]
 }
 
-/// Shows what was stored of a run, unless it stands here already, and asks for all of it.
+/// Shows the stored preview of a run, unless the run is shown already, and requests all of it.
 pub fn show_preview(model: &mut UiModel, past: PastRun) -> Vec<UiCommand> {
     let PastRun { mut view, items, is_outdated: behind, .. } = past;
     let run = view.id.clone();
     let asked = take_opening(model, &run);
     let lines = asked.as_ref().map(|asked| asked.lines.clone()).unwrap_or_default();
-    // who is busy by now is told so when it is read
+    // if the session is busy by now, the user learns it once the run is read
     if model.find_run(&run).is_none() && !busy::is_busy(model) {
         announce_run(model, &view);
         let first = model.add_item(TranscriptItem::note_item("… earlier messages are being read …"));
@@ -46,7 +46,7 @@ pub fn show_preview(model: &mut UiModel, past: PastRun) -> Vec<UiCommand> {
             model.add_item(TranscriptItem::note_item(LATER));
         }
         let shown = Some(first..model.transcript.len());
-        // nothing of it grows before it is taken up
+        // no entry grows before the run is resumed
         view.remap_positions(|_| None);
         model.runs.push(view);
         resuming::start_resuming(model, &run);
@@ -85,13 +85,13 @@ fn is_too_early(model: &UiModel, steer: &SteerAction) -> bool {
         | SteerAction::Breaks
         | SteerAction::Pending(_)
         | SteerAction::Approvals(_) => false,
-        // where it stands, and its data, may have changed since the glance
+        // its position and its data may have changed since the preview
         SteerAction::Pause | SteerAction::Set { .. } => true,
         _ => active_run(model).is_none(),
     }
 }
 
-/// It is not taken up: what is shown stays, as all that is known here. Texts come back.
+/// The run is not resumed: the screen keeps what is known of it. Typed texts come back.
 pub fn abort_opening(model: &mut UiModel, opening: OpeningRun) {
     model.hint = None;
     model.queued.extend(opening.lines.into_iter().filter(|line| !slash::is_command(line)));
@@ -111,7 +111,7 @@ pub fn abort_opening(model: &mut UiModel, opening: OpeningRun) {
     }
 }
 
-/// Puts a run's past on the screen, unless it stands there already; gives its facts, with their places there.
+/// Shows a run's past, unless it is shown already; returns its facts with their positions on the screen.
 pub fn show_past_run(model: &mut UiModel, past: PastRun, opening: Option<OpeningRun>) -> RunView {
     let PastRun { mut view, items, left_out_count: left_out, .. } = past;
     let run = view.id.clone();

@@ -1,4 +1,4 @@
-//! `/cmd`: commands of the person, run beside what goes on, and those that a model writes, which only the person runs.
+//! `/cmd`: the user's commands, run beside other work, and those that a model writes, which only the user runs.
 
 use crate::backend::{ShellOutcome, ShellSuggestion, ShellSuggestionReply};
 use crate::dialog::QuestionDialog;
@@ -73,7 +73,7 @@ fn list_commands(model: &mut UiModel) {
     model.add_item(TranscriptItem::Block(block.with_footer(format!("→ /cmd N {does}"))));
 }
 
-/// Into the input box, to be changed and sent; where there is none, the person is asked whether to run it.
+/// Puts the command into the input box, to be changed and sent; without a box, asks the user whether to run it.
 fn offer_command(model: &mut UiModel, command: &str, warning: Option<&str>) {
     if model.line_mode {
         let warning = warning.map(|why| format!("\n\n! {why}")).unwrap_or_default();

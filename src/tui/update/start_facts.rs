@@ -15,7 +15,7 @@ pub fn say_start_facts(model: &mut UiModel) {
     }
 }
 
-/// The facts are no longer those of `before`: where the warning stood, now stands what holds.
+/// The facts differ from `before`: replaces the outdated warning by the current facts.
 pub fn renew_start_facts(model: &mut UiModel, before: &StatusFacts) {
     if model.start_facts_wait {
         return say_start_facts(model);

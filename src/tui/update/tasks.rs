@@ -15,7 +15,7 @@ pub fn show_task_result(
     let (list, task) = match told {
         Ok(found) => found,
         Err(reason) => {
-            // who wrote a long text has it again with Up
+            // a user who wrote a long text gets it back with Up
             model.add_item(TranscriptItem::error("the tasks are as they were", &reason));
             return;
         }

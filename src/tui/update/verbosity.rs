@@ -9,7 +9,7 @@ pub fn details_at(level: u8) -> bool {
     level >= 3
 }
 
-/// Another one; without one it is only told.
+/// Sets another level; without one, only shows the current level.
 pub(super) fn set_verbosity(model: &mut UiModel, wanted: Option<u8>) -> Vec<UiCommand> {
     if let Some(level) = wanted {
         model.details = details_at(level);

@@ -135,7 +135,8 @@ fn dialog_height(rows: usize, choices: usize, room: Rect) -> u16 {
     u16::try_from(body + 4).unwrap_or(u16::MAX).min(room.height)
 }
 
-/// What of the rows is for the text, and what for the choices below it: they never push its beginning out of sight.
+/// How many rows the text gets, and how many the choices below it: they never push the beginning of the text off the
+/// screen.
 struct DialogRowShare {
     text: usize,
     gap_rows: usize,
@@ -172,7 +173,7 @@ fn body_height(dialog: &QuestionDialog, height: u16) -> usize {
     inside.saturating_sub(1 + usize::from(told))
 }
 
-/// Before the first key, what stands in the input box is the beginning of something else.
+/// Before the first key, the text in the input box is the beginning of something else.
 fn dialog_keys(model: &UiModel, dialog: &QuestionDialog) -> &'static str {
     match &dialog.kind {
         DialogKind::Write { form: AnswerForm { draft: None, .. }, .. } if !model.composer.is_empty() => {

@@ -1,5 +1,5 @@
-//! The history: a title, what is in front (the list, a run, a page), and below it what came of the last key and which
-//! keys there are. Only rows on screen are made.
+//! The history: a title, the front view (the list, a run, a page), and below it the result of the last key and the
+//! available keys. Only rows on screen are made.
 
 use ratatui::Frame;
 use ratatui::layout::{Position, Rect};
@@ -18,7 +18,7 @@ use crate::transcript::layout::ItemLayoutOptions;
 mod list;
 mod run;
 
-/// Rows of what came of a key, at most.
+/// Most rows for the result of a key.
 const NOTE: usize = 6;
 
 struct HistoryBrowserAreas {
@@ -168,7 +168,7 @@ fn is_typed(archive: &HistoryBrowser) -> bool {
     asked || archive.list.is_typing || archive.search.as_ref().is_some_and(|search| search.is_typing)
 }
 
-/// The lines above the keys: what is asked, what came of the last key, or what is known of the chosen row.
+/// The lines above the keys: the question, the result of the last key, or details of the chosen row.
 fn status_note(model: &UiModel, archive: &HistoryBrowser, columns: usize) -> (Vec<String>, Style) {
     let theme = model.theme;
     let told = archive.status_note.as_ref().map(|(tone, text)| (text.as_str(), tone_style(theme, *tone)));
@@ -286,7 +286,8 @@ fn browser_keys(model: &UiModel, archive: Option<&HistoryBrowser>, columns: usiz
     fit_hints(&parts, &last.unwrap_or_default(), columns)
 }
 
-/// All in one row; or two rows, and a third for who has room for one only. The way out is always there.
+/// All hints in one row; or two rows, and a third version for a screen with room for one row only. The key to leave is
+/// always shown.
 fn fit_hints(parts: &[String], last: &str, columns: usize) -> Vec<String> {
     let row = |from: usize, last: &str| {
         let (mut text, mut at) = (String::new(), from);

@@ -11,7 +11,7 @@ use crate::setup::{SetupChoice, SetupDialog, SetupStep};
 use crate::text::{display_width, fit_to_columns, wrap_line};
 use synthdev_domain::terminal_safe;
 
-/// Dots that stand for a key, however long it is.
+/// Dots that hide a key, however long it is.
 const DOTS: usize = 24;
 
 pub fn draw_setup(model: &UiModel, setup: &SetupDialog, room: Rect, frame: &mut Frame<'_>) {
@@ -154,7 +154,7 @@ fn choice_text(setup: &SetupDialog, choice: &SetupChoice) -> (String, String) {
     }
 }
 
-/// What goes on, or went wrong.
+/// The activity in progress, or what went wrong.
 fn footer_lines(model: &UiModel, setup: &SetupDialog, columns: usize) -> Vec<(String, Style)> {
     let theme = model.theme;
     let (text, style) = match (&setup.waiting_for, &setup.problem, &setup.outcome) {

@@ -1,4 +1,4 @@
-//! The side panel: where the run is, who takes part, what it costs. One line on narrow screens.
+//! The side panel: the run's position, its agents, its cost. One line on narrow screens.
 
 use ratatui::Frame;
 use ratatui::layout::Rect;

@@ -45,7 +45,7 @@ pub(super) fn check_document_ids(texts: &[(String, String)], codes: &BTreeSet<St
     found
 }
 
-/// In prose a letter with a number is an id, in data only where it stands before a colon or in brackets.
+/// In prose a letter with a number is an id, in data only before a colon or in brackets.
 fn ids_in_line(line: &str, prose: bool, codes: &BTreeSet<String>) -> Vec<String> {
     let mut found = Vec::new();
     if !line.bytes().any(|byte| byte.is_ascii_digit() || !byte.is_ascii()) {

@@ -40,7 +40,7 @@ pub(super) fn machine_paths(texts: &[(String, String)]) -> Vec<String> {
     found
 }
 
-/// Whether the needle stands in the line as the beginning of a path, not inside of one.
+/// Whether a path in the line starts with the needle; a match inside of a path does not count.
 fn starts_there(line: &str, needle: &str) -> bool {
     line.match_indices(needle).any(|(at, _)| {
         !line[..at].ends_with(|before: char| {

@@ -92,7 +92,7 @@ fn missing(quoted: &str, paths: &[String], texts: &[(String, String)]) -> Option
         return (of_type && !has_item(texts, owner, item)).then(|| quoted.to_owned());
     }
     let is_path = ENDINGS.iter().any(|ending| quoted.ends_with(ending)) || quoted.contains('/');
-    // a name in capitals stands for one that the reader chooses
+    // a name in capitals is a placeholder that the reader replaces
     if !is_path
         || quoted.contains("NAME")
         || !quoted.chars().all(is_plain)
@@ -131,7 +131,7 @@ fn expand_braces(path: &str) -> Vec<String> {
     }
 }
 
-/// As it stands, or at the end of a path: pages shorten what the sentence before has named. A star is any name.
+/// The whole path, or the end of one: pages shorten a path that the sentence before has named. A star is any name.
 fn is_there(path: &str, paths: &[String]) -> bool {
     let path = path.trim_end_matches('/');
     if let Some((before, after)) = path.split_once('*') {

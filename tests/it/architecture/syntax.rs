@@ -33,7 +33,7 @@ pub(super) fn is_test(attributes: &[Attribute]) -> bool {
     })
 }
 
-/// Whether the name stands anywhere in the tokens.
+/// Whether the name occurs anywhere in the tokens.
 pub(super) fn names(tokens: &TokenStream, name: &str) -> bool {
     flatten_tokens(tokens).iter().any(|token| matches!(token, TokenTree::Ident(ident) if ident == name))
 }

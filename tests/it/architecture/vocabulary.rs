@@ -183,7 +183,7 @@ impl<'ast> Visit<'ast> for Names<'_> {
         }
     }
 
-    /// What is inside of a function is read where it stands.
+    /// Skips the bodies of functions: the items in them are private.
     fn visit_block(&mut self, _: &'ast Block) {}
 
     fn visit_item_mod(&mut self, item: &'ast ItemMod) {

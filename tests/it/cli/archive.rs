@@ -1,5 +1,4 @@
-//! The history as a whole, from the command line: lists, search, comparison, files that travel, tidying up
-//!.
+//! The history as a whole, from the command line: lists, search, comparison, files that travel, tidying up.
 
 mod bundles;
 mod foreign;

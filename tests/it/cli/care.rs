@@ -1,6 +1,6 @@
-//! What agents are told beside their roles, over real HTTP: the environment block from its template, AGENTS.md
-//! of the user and of a trusted project; reminders after tools; and what can be looked at afterwards: the last
-//! request, and the model that answered.
+//! What agents get beside their roles, over real HTTP: the environment block from its template, AGENTS.md of the user
+//! and of a trusted project; reminders after tools; and what can be inspected afterwards: the last request, and the
+//! model that answered.
 
 use serde_json::{Value, json};
 

@@ -123,7 +123,8 @@ async fn a_run_over_responses_is_played_without_server_key_and_place() {
     check_replay(Dialect::Responses, Made::Meanwhile).await;
 }
 
-/// What was told of this place to the agents of a run without `--record` is left out, so that it can be played elsewhere.
+/// A run without `--record` told its agents about this directory: the recording leaves that out, so that it can be
+/// played elsewhere.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_run_of_the_history_becomes_a_recording() {
     check_replay(Dialect::Completions, Made::Afterwards).await;
@@ -183,7 +184,7 @@ async fn a_recording_of_a_past_run_is_of_the_present_definition_whatever_models_
     assert_eq!(export(&world, "same.jsonl"), present);
     world.set_variable("SYNTHDEV_BASE_MODEL", "another-model");
     assert_eq!(export(&world, "models.jsonl"), present);
-    // how they are asked is, and so is what they are told
+    // a changed temperature or role makes another definition, unlike another model
     let warmer = talk_workflow()
         .to_string()
         .replace("\"talk\"", "\"mine\"")
@@ -567,7 +568,7 @@ async fn the_shipped_recording_is_what_is_asked_today() {
     assert_eq!(asked(&now), asked(&shipped), "{hint}");
 }
 
-/// Asks a model, then a person, then the model again.
+/// Asks a model, then the user, then the model again.
 fn interview_workflow() -> Value {
     let say = |name: &str, input: &str, target: &str| {
         json!({"name": name, "agent": "coder", "input": input, "action": {"function": "sendUserMessage"},

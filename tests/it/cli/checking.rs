@@ -258,7 +258,7 @@ fn what_a_run_can_cost_is_told_for_one_workflow() {
     let expected = json!([{"workflow": "coder_reviewer", "file": "built-in:workflows/coder_reviewer.json", "dialect": "states"}]);
     assert_eq!(shown["workflows"], expected);
 
-    // every call is told how this project is worked in
+    // every call gets the user's guidance, too
     let prompts =
         |shown: &serde_json::Value| shown["envelope"][0]["prompt_tokens"]["declared"].as_u64().unwrap();
     world.write_user_file("AGENTS.md", &"Write tests. ".repeat(300));

@@ -1,4 +1,4 @@
-//! The program is killed while it changes the project's files as a whole: whoever comes next is told.
+//! The program is killed while it changes the project's files as a whole: the next command reports it.
 
 use std::fs;
 use std::process::Stdio;
@@ -32,7 +32,7 @@ fn run_flow(world: &World, more: &[&str]) -> String {
     report["run_id"].as_str().unwrap().to_owned()
 }
 
-/// Without what a killed program had begun to write: whoever comes next sweeps it.
+/// Without files that a killed program had begun to write: the next command removes them.
 fn content(world: &World) -> Vec<Vec<u8>> {
     let files = World::files(&world.project().join("data")).into_iter();
     files.filter(|(name, _)| !name.starts_with('.')).map(|(_, bytes)| bytes).collect()
@@ -65,7 +65,7 @@ fn assert_says(text: &str, parts: &[&str]) {
     }
 }
 
-/// Nothing starts, and whoever asks is told what finishes it.
+/// Nothing starts, and each refusal names the command that finishes the change.
 fn assert_refused_until(world: &World, finish: &str) {
     let runs = || world.run_program(&["runs", "list", "--json"]).code(0).json().as_array().unwrap().len();
     let before = (runs(), content(world));

@@ -189,7 +189,7 @@ fn a_circle_without_work_stops() {
     assert!(ran.stderr.contains("without any work in between"), "{}", ran.stderr);
 }
 
-/// The run is not at fault: its end stays its end, and where the output is now is told.
+/// The run is not affected: it completes, and a message says where its output is now.
 #[cfg(target_os = "linux")]
 #[test]
 fn output_that_cannot_be_written_changes_no_run() {
@@ -211,7 +211,7 @@ fn output_that_cannot_be_written_changes_no_run() {
     assert!(list.as_array().unwrap().iter().all(|run| run["status"] == "completed"), "{list}");
 }
 
-/// A limit on the size of files is an error that is told, and no death without a word.
+/// A limit on the size of files causes an error message instead of a silent end by a signal.
 #[cfg(unix)]
 #[test]
 fn a_file_that_may_not_grow_is_an_error() {

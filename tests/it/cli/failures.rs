@@ -28,7 +28,7 @@ fn world(base_url: &str) -> World {
 
 const RUN: [&str; 4] = ["run", "--workflow-file", "talk.json", "hello"];
 
-/// A failed run tells everything in its final object, in its history and in one line on stderr.
+/// A failed run reports everything in its final object, in its history and in one line on stderr.
 fn check_failure(world: &World, title: &str, code: &str, says: &str) {
     let report = world.run_program(&[&RUN[..], &["--json"]].concat()).code(1).json();
     let error = &report["error"];

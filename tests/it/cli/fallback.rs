@@ -235,7 +235,7 @@ fn summaries() -> [Sums; 4] {
     ]
 }
 
-/// What sums up falls back as who speaks does; without another one the beginning is left out, and that is told.
+/// A summary falls back like an agent's call; without a fallback the beginning is left out, and a warning says so.
 #[tokio::test(flavor = "multi_thread")]
 async fn another_level_sums_up_while_the_usual_one_is_down() {
     for Sums {
@@ -339,7 +339,7 @@ async fn a_run_that_fell_back_is_recorded_and_played() {
             [vec![server_down(), server_down()], vec![Behaviour::text("One."), Behaviour::text("Two.")]],
             None,
         ),
-        // who sums up asks the base server, too, and is told of its limit
+        // the summary asks the base server, too, which reports its limit
         (Dialect::Messages, [vec![long("One."), long("Two."), gone(), gone(), end], vec![sum]], Some("fast")),
     ];
     for (dialect, [base, smart], level) in rows {

@@ -118,7 +118,7 @@ fn a_run_is_seen_with_counts_costs_and_where_it_ended() {
     assert!(other.stderr.contains("nope"), "{}", other.stderr);
 }
 
-/// Says again what it is told until the answer is another one.
+/// Repeats its input until the answer is another one.
 fn repeating_workflow() -> Value {
     workflow(&json!([
         {"name": "start", "transition": [{"target": "say"}]},

@@ -1,5 +1,5 @@
-//! A clone that tries everything: until its user trusts it, nothing of it is executed, no server that it names is
-//! reached, and no file that it leads to is opened.
+//! A clone that tries everything: until its user trusts it, the program executes none of its code, reaches no server
+//! that it names, and opens no file that it leads to.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -80,7 +80,7 @@ impl Clone {
         let executed: Vec<_> = fs::read_dir(self.world.root().join("marks")).unwrap().flatten().collect();
         assert!(executed.is_empty(), "{about} executed {executed:?}");
         assert!(!self.world.project().join("executed").exists(), "{about}");
-        // whoever has connected stands in the queue, also if that process is gone
+        // a connection stays in the queue even if its process is gone
         let connected = self.server.accept().map(drop).map_err(|error| error.kind());
         assert_eq!(connected, Err(ErrorKind::WouldBlock), "{about} has reached the server");
         #[cfg(target_os = "linux")]

@@ -210,8 +210,8 @@ fn write_long_workflow(world: &World) {
     world.write_json("replies.json", &json!({"replies": {"coder": replies}}));
 }
 
-/// The run stands still where it cannot be recorded, and says once why and what to do: nothing is paid for that is not
-/// recorded. What was recorded until then can be listed, shown and taken up.
+/// A run that cannot be recorded stops, and says once why and what to do: no call is paid for that is not recorded.
+/// What was recorded until then can be listed, shown and resumed.
 fn check_full(world: &World, ran: &Ran, why: &str) {
     assert_eq!(ran.code, Some(1), "{}\n{}", ran.stdout, ran.stderr);
     // files of others that go meanwhile may make room for a while
@@ -254,7 +254,7 @@ fn check_full_for_a_file() {
     check_full(&world, &ran, "the disk refused");
 }
 
-/// On a disk of its own; where none can be made, the limit on files above stands for it.
+/// On a disk of its own; if none can be mounted, the limit on files above has to do.
 #[cfg(target_os = "linux")]
 fn check_full_file_system() {
     let world = World::new();

@@ -23,13 +23,13 @@ fn pair() -> Pair {
 }
 
 impl Pair {
-    /// The person's settings: base asks the first server.
+    /// The user's settings: base asks the first server.
     fn save_key(&self, key: serde_json::Value) {
         let base = json!({"base_url": self.first_server.base_url, "model": "m", "api_key": key});
         self.world.write_user_file("settings.json", &json!({"levels": {"base": base}}).to_string());
     }
 
-    /// A provider `mine` in the person's catalogue.
+    /// A provider `mine` in the user's catalogue.
     fn add_to_catalogue(&self, needs_key: bool) {
         let mine = json!({"base_url": self.first_server.base_url, "key_env": ["MY_KEY"], "needs_key": needs_key,
             "models": {"m": {}}});
@@ -223,7 +223,7 @@ fn configure_takes_no_key_along() {
     assert!(!received_key(&pair.second_server));
 }
 
-/// Whom the environment or a project leads to now says nothing of whose key stands in the person's settings.
+/// A server that the environment or a project names does not get a key that the user's settings hold for another one.
 #[test]
 fn a_key_in_the_settings_stays_with_the_server_that_they_name() {
     let scenes: [Scene; 4] = [

@@ -154,7 +154,7 @@ async fn sealed_thoughts_stay_with_their_calls_for_the_whole_run() {
                 conversation_text(request)
             );
         }
-        // "A file." stands in the thought only.
+        // "A file." is in the reasoning only.
         let seen = reviewer[1].body.to_string();
         assert!(!seen.contains("A file."), "another agent's thoughts are its own: {seen}");
     }

@@ -1,8 +1,8 @@
-//! A key leaves no trace: it is put into every place that keys can come from, appears in everything that runs take in,
-//! and is looked for in all that the program wrote or printed, also in other spellings.
+//! A key leaves no trace: the test puts it into every place that keys can come from, lets it appear in everything that
+//! runs take in, and searches all that the program wrote or printed, also for other spellings.
 //!
-//! Not looked into are the files in which the key was put by hand, or by a model that knew it. A key that stands in an ordinary file of the project
-//! is in its snapshots by nature, as those are the files; `.env` and the like are left out of them, which is looked at.
+//! It skips the files into which the test, or a model that knew the key, wrote it. A key in an ordinary file of the
+//! project is in its snapshots by nature; snapshots leave out `.env` and the like, which the test checks.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -108,7 +108,7 @@ fn a_token_answers_one_pause_once() {
     refused(&token, "{\"plan\": \"q\", \"size\": 2}", "the first ones count");
 }
 
-/// Whoever comes second is told of the answer that was first, wherever the other one is just then.
+/// The second answer is refused with a report of the first, at whatever point the first process is.
 #[test]
 fn of_two_that_use_a_token_at_once_the_second_hears_of_the_first() {
     let world = World::new();
@@ -334,7 +334,7 @@ fn a_run_goes_on_only_where_its_files_are() {
     assert!(refused.stderr.contains("belongs to") && refused.stderr.contains("-C"), "{}", refused.stderr);
 }
 
-/// Beside a line that allows it, nothing of what is allowed is left out, and nothing in it looks like our words.
+/// The prompt shows the whole command beside the line that allows it, and nothing in the command looks like our text.
 #[test]
 fn what_waits_for_approval_is_shown_whole() {
     let command = format!(

@@ -11,7 +11,8 @@ fn assert_clean(ran: &Ran) {
     assert!(!ran.stdout.contains(KEY) && !ran.stderr.contains(KEY), "{}\n{}", ran.stdout, ran.stderr);
 }
 
-/// Neither as it is nor within a larger file; the settings file where the person put it is theirs.
+/// The key is in no file, neither as it is nor inside of other text, except in the settings file in which the user
+/// stored it.
 fn assert_nothing_kept(world: &World) {
     let files = World::files(world.root());
     assert!(files.iter().any(|(path, _)| path.contains("runs.sqlite")), "there is something to search");

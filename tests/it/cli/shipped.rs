@@ -59,7 +59,7 @@ fn the_tests_of_shipped_workflows_hold_and_visit_every_state_by_every_way() {
             let node = node["name"].as_str().unwrap();
             assert!(went.states.contains(node), "{name}: no test visits `{node}`");
         }
-        // a limit or an error leads on from where the run stands, which a path does not tell
+        // a limit or an error can leave any state, which a path does not show
         let ways = graphs[0]["edges"].as_array().unwrap().iter().filter(|edge| edge["kind"] == "transition");
         for edge in ways {
             let way = (state(&edge["from"]), state(&edge["to"]));

@@ -1,4 +1,4 @@
-//! `run --step` and `--break`: a run without a screen stands still, and `resume` goes on.
+//! `run --step` and `--break`: a run without a screen stops, and `resume` continues it.
 
 use serde_json::{Value, json};
 

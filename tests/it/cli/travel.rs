@@ -115,7 +115,7 @@ fn steps_are_numbered_and_shown_alike() {
     past.assert_same(&past.run);
 }
 
-/// Which files are not the run's own is told.
+/// The preview marks files that the run did not change.
 fn assert_foreign_marked(preview: &str) {
     for (file, foreign) in
         [("old.txt", true), ("stray.txt", true), ("second.made", false), ("third.made", false)]
@@ -166,7 +166,7 @@ fn a_run_goes_back_with_its_files_and_on_again() {
     }
     past.assert_same(&past.run);
 
-    // the restore can be undone, and done again from where the run stands
+    // the restore can be undone, and repeated from the run's new position
     let undo = back.lines().find_map(|line| line.strip_prefix("undo this: synthdev ")).unwrap();
     past.run_program(&undo.split(' ').chain(["--yes"]).collect::<Vec<_>>()).code(0);
     assert_eq!(past.tree(), dirty);
@@ -241,7 +241,8 @@ fn a_fork_is_another_run_with_other_data() {
     }
     past.assert_same(&new);
 
-    // a fork of the fork, with the files of that step, begun from where it stands; a fork's start is what it is undone to
+    // a fork of the fork, with the files of that step, from its current position; undoing a fork leads back to its
+    // start
     let again = ["runs", "fork", &new, "--at", "3", "--restore-files"];
     past.run_program(&again).code(2);
     assert_eq!(past.names(), ["first", "second", "third"]);
@@ -476,7 +477,7 @@ fn without_files_other_branches_keep_what_they_had_begun() {
     let more = steps.as_array().unwrap().iter().find(|step| step["state"] == "start.left/more").unwrap();
     let step = more["step"].to_string();
     let told = world.run_program(&["runs", "rewind", run, "--to", &step, "--keep-files", "--yes"]).code(0);
-    // what had not begun by then is told
+    // the output names the work that had not begun by then
     assert!(told.stderr.contains("is done again: start.right/later"), "{}", told.stderr);
     world.run_program(&["resume", run, "--yes"]).code(0);
     assert_eq!(world.read_file("side.log"), "push\n");

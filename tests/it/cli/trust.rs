@@ -1,4 +1,4 @@
-//! A project's own configuration is code of strangers: nothing of it is used before a decision.
+//! A project's own configuration is code of strangers: none of it is used before the user decides.
 
 use std::os::unix::fs::symlink;
 
@@ -100,7 +100,7 @@ fn a_projects_env_settings_and_roles_wait_as_well() {
     assert!(!shown.stdout.contains("others") && shown.stderr.contains("changed .env"), "{}", shown.stderr);
 }
 
-/// As the program refuses or ignores it once the project is trusted: nothing of it is said to be a power.
+/// Settings that the program refuses or ignores even in a trusted project: `trust` does not list them as powers.
 #[test]
 fn what_would_have_no_effect_is_said_apart() {
     let world = World::new();

@@ -30,7 +30,7 @@ async fn a_request_without_room_is_refused_here_with_advice() {
     assert_eq!(server.requests().len(), 1);
 }
 
-/// One model, with the windows that llama.cpp's server tells.
+/// One model, with the windows that llama.cpp's server reports.
 fn model_list(meta: &Value) -> Value {
     json!({"object": "list", "data": [{"id": "small.gguf", "owned_by": "llamacpp", "meta": meta}]})
 }
@@ -109,8 +109,8 @@ async fn a_server_whose_window_is_set_or_that_is_far_away_is_not_asked() {
     }
 }
 
-/// The window is a part of what was started: taken up later, a run has the one that it began with, whatever the server
-/// tells then, unless its definition is read anew.
+/// The window is part of the started definition: a resumed run keeps the one that it started with, whatever the server
+/// reports then, unless its definition is read anew.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_run_that_is_taken_up_keeps_the_window_that_it_began_with() {
     let server = ModelServer::start_per_model(vec![("base-model", vec![])]).await;

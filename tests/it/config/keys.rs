@@ -1,4 +1,4 @@
-//! A key goes to the server that it was set for, whoever names another one.
+//! A key goes only to the server that it was set for, whichever file names another one.
 
 use std::fmt::Write as _;
 
@@ -45,7 +45,7 @@ fn sources_from(says: &[Says]) -> ConfigSources {
     sources
 }
 
-/// `KEY → URL` of every level, or why there is none. Keys are told by their texts.
+/// `KEY → URL` of every level, or why there is none. Keys are shown by their values.
 fn sent_keys(says: &[Says]) -> String {
     let catalog = load_catalog(sources_from(says));
     assert!(!catalog.has_errors(), "{:?}", lines(catalog.diagnostics()));
@@ -74,7 +74,7 @@ type Row = (&'static [Says], &'static str, &'static str);
 const SENT: &[Row] = &[
     (&[MODEL, Variable("OPENAI_API_KEY=o")], "o → https://api.openai.com/v1", ""),
     (&[MODEL, Variable("SYNTHDEV_API_KEY=k")], "k → https://api.openai.com/v1", ""),
-    // set by the person, wherever the URL stands
+    // set by the user, wherever the URL comes from
     (
         &[MODEL, Variable("SYNTHDEV_API_KEY=k"), Variable("SYNTHDEV_BASE_URL=https://mine.example/v1")],
         "k → https://mine.example/v1",
@@ -99,7 +99,7 @@ const SENT: &[Row] = &[
         "k → http://127.0.0.1:9/v1",
         "",
     ),
-    // files: the key stands beside its URL, or names it
+    // files: the key is beside its URL, or names it
     (
         &[User(
             r#"{"levels": {"base": {"base_url": "https://mine.example/v1", "api_key": "f", "model": "m"}}}"#,
@@ -417,7 +417,7 @@ fn a_named_provider_is_asked_where_it_lives() {
     }
 }
 
-/// A URL that may hold a secret is refused where it stands, and never repeated.
+/// A URL that may hold a secret is refused, and never repeated in the message.
 #[test]
 fn a_url_with_a_secret_is_refused_and_not_shown() {
     let urls = [

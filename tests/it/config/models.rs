@@ -468,7 +468,7 @@ fn a_file_of_ones_own_can_name_a_protocol() {
         ["models.json:1:71: error[C06]: `antropic` is no protocol (did you mean `anthropic`?)".to_owned()];
     assert_eq!(lines(own("antropic").diagnostics()), expected);
 
-    // A model can be spoken to otherwise than its provider, which keeps its protocol for the rest.
+    // A model can have another protocol than its provider, which keeps its own for the rest.
     let pairs = |model| {
         [("SYNTHDEV_BASE_MODEL", model), ("OPENAI_API_KEY", "k"), ("SYNTHDEV_REASONING_EFFORT", "low")]
     };

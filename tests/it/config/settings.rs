@@ -249,7 +249,7 @@ fn no_output_shows_a_key() {
     );
     let all =
         format!("{show}{found}{:?}{:?}{:?}", catalog.settings(), catalog.key_ring(), sources.command_line);
-    // no key by its name, and what is wrong with it is told
+    // the name is no key, so the error message may show the value
     let all = all.replace("SYNTHDEV_TOP_P must be a number from 0 to 1, found \"hunter2\"", "");
     let all = all.replace("SYNTHDEV_TOP_P=hunter2\n", "");
     assert!(!all.contains("hunter2"), "{all}");

@@ -23,7 +23,7 @@ fn no_word_without_a_case() {
     assert_eq!(missing, Vec::<String>::new(), "words without a case");
 }
 
-/// Every word that a schema allows, by the key it stands under; `key*` for the values of an object of free names.
+/// Every word that a schema allows, by its key; `key*` for the values of an object of free names.
 fn collect_offered(schema: &Value, key: Option<&str>, words: &mut Words) {
     match schema {
         Value::Object(members) => {

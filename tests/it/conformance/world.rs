@@ -1,4 +1,4 @@
-//! What a case is played in besides files and models: scripted results of tools, a web server, a person.
+//! What a case is played in besides files and models: scripted results of tools, a web server, a user.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -113,8 +113,8 @@ fn is_complete(text: &str) -> bool {
     })
 }
 
-/// Leads a run to its end, with what the person says: for each question the next of `answers`. Before an answer
-/// anything may be said that nobody has asked for. Gives what was asked or answered too often.
+/// Drives a run to its end with the user's input: for each question the next of `answers`. Before an answer, it may
+/// send messages that no question asked for. Returns questions without an answer and answers without a question.
 pub async fn lead_to_end(stage: &mut Stage, run: &RunId, answers: &[Value]) -> Vec<String> {
     let mut answers = answers.iter();
     let mut problems = Vec::new();

@@ -62,7 +62,7 @@ fn a_worktree_that_was_never_finished_is_taken_away_by_the_next() {
     assert!(world.data().join("worktrees").join(whole).exists());
 }
 
-/// Where the project's own lock lies, there is word of what is being made.
+/// Writes the marker of a worktree in creation beside the project's lock.
 fn write_creation_marker(world: &World, text: &str) {
     let corners = fs::read_dir(world.data().join("snapshots")).unwrap().map(|entry| entry.unwrap().path());
     for corner in corners {

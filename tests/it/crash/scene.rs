@@ -13,12 +13,12 @@ pub(super) const WORKFLOW: &str = "w.json";
 pub(super) const COMMANDS: [u32; 7] = [20, 10, 11, 12, 30, 31, 45];
 /// Commands of the two branches, which can run at the same time.
 pub(super) const AT_ONCE: [u32; 2] = [30, 31];
-/// What the person answers to the question in the middle.
+/// The user's answer to the question in the middle.
 pub(super) const ANSWER: &str = "5";
 /// What every answer of the model can be recognised by: this, the task and the turn.
 const MARK: &str = "m_";
 
-/// `$SIDE`: leaves word that it began, takes effect, leaves word that it ended. Stands still where it is told to.
+/// `$SIDE`: notes its start, takes effect, notes its end. Waits while a `hold` file for the command exists.
 const COMMAND: &str = r#"here=${0%/*}
 echo "start $1" >> "$here/trace"
 while [ -e "$here/hold-start-$1" ]; do sleep 0.05; done
@@ -56,7 +56,7 @@ pub(super) fn configure(world: &mut World, base_url: &str) {
     world.write_user_file("settings.json", &writable.to_string());
 }
 
-/// How the command is written of which `number` is told.
+/// The command line of a command by its number.
 pub(super) fn command_line_of(number: u32) -> String {
     format!("sh $SIDE {number}")
 }
@@ -118,7 +118,7 @@ fn workflow() -> Value {
                  + getAgent('coder').getLastResponse()"}]})
 }
 
-/// Which answer a request gets: the task, and how often its agent has spoken since.
+/// Which answer a request gets: the task, and how often its agent has answered since.
 pub(super) fn request_mark(request: &Recorded) -> String {
     let messages = request.body["messages"].as_array().unwrap();
     let task = |text: &str| Some(text.split_once("TASK:")?.1.split_once('.')?.0.to_owned());

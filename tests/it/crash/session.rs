@@ -1,4 +1,4 @@
-//! One run from its start over kills and resumptions to its end, with the person who is asked in between.
+//! One run from its start over kills and resumptions to its end, with a user who answers questions in between.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -37,7 +37,7 @@ pub(super) struct Session {
     pub(super) processes: usize,
     pub(super) kill_count: usize,
     pub(super) resume_count: usize,
-    /// Commands that the person said were done, and were to be repeated.
+    /// Commands that the user reported as done, and those to be repeated.
     pub(super) done_count: usize,
     pub(super) repeated_count: usize,
     /// How often several answers were waited for at once.
@@ -225,7 +225,7 @@ impl Session {
         Some(run)
     }
 
-    /// What the person says to the first question of several.
+    /// The user's answer to the first question of several.
     fn answer_arguments(&mut self, report: &Value) -> Vec<String> {
         let run = report["run_id"].as_str().unwrap_or_else(|| panic!("{report:#}"));
         let pauses = report["pauses"].as_array().unwrap_or_else(|| panic!("{report:#}"));

@@ -95,7 +95,7 @@ fn reads_for(world: &World, time: Duration) -> usize {
     read
 }
 
-/// Nothing that a person would read speaks of what only programs have to know.
+/// The output for users mentions nothing that only programs have to know.
 fn assert_undisturbed(ran: Ran) -> Ran {
     for line in ran.stderr.lines() {
         let lower = line.to_lowercase();

@@ -57,7 +57,7 @@ async fn each_decision_counts_as_far_as_it_says() {
 
 #[tokio::test]
 async fn what_no_answer_allows_is_refused_before_the_question() {
-    // harmless if it ran: `rm` stands behind `false`
+    // harmless if it ran: `rm` comes after `false`
     let asks = call_json("execute_terminal", json!({"command": "touch ran; false && rm -rf /"}));
     let mut texts = texts(&json!({}), json!({"writer": [asks, {"text": "done"}]}));
     texts.roles = texts.roles.iter().map(|roles| roles.replace("write_file", "execute_terminal")).collect();

@@ -1,4 +1,4 @@
-//! What is stored of a long run when it stands still is the end of what its journal tells.
+//! The stored preview of a long run that pauses is the end of what its journal says.
 
 use serde_json::json;
 use synthdev::domain::ids::{CallId, RunId};
@@ -15,7 +15,7 @@ use synthdev::tui::update::past_run::{fold_events, from_preview};
 use super::super::support::stage::{Stage, spec};
 use super::{question, texts};
 
-/// The writer says something, a script goes round, the person is asked; and all of that once more.
+/// The writer answers, a script loops, the user is asked; and all of that once more.
 fn looping_stage(rounds: usize) -> Stage {
     let round = |name: &str, target: &str| {
         json!({"name": name, "action": {"script": "common_data.count += 1"}, "transition": [

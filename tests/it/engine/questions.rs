@@ -1,4 +1,4 @@
-//! Limits, missing snapshots and cancelling: what a person is asked and can do.
+//! Limits, missing snapshots and cancelling: the questions to the user, and the possible answers.
 
 use synthdev::engine::steering::Breakpoint;
 

@@ -1,5 +1,4 @@
-//! A store that takes nothing down, and a run that another process takes over: what has consequences does not begin
-//!.
+//! A store that cannot write, and a run that another process takes over: no action with consequences starts.
 
 use rusqlite::Connection;
 use synthdev::adapters::sqlite::SqliteStore;

@@ -95,7 +95,7 @@ impl Project {
         fs::set_permissions(self.path_of(path), fs::Permissions::from_mode(0o755)).unwrap();
     }
 
-    /// Runs git, apart from the settings of whoever runs the tests.
+    /// Runs git without the settings of the user who runs the tests.
     pub fn git(&self, arguments: &[&str]) -> String {
         let out = self.git_command(arguments).output().unwrap();
         assert!(out.status.success(), "git {arguments:?}: {}", String::from_utf8_lossy(&out.stderr));

@@ -41,7 +41,7 @@ fn wreck_project(project: &Project) {
     project.write_file("sub/.env", "KEY=made");
 }
 
-/// A directory and what lies directly in it, as far as others may reach it.
+/// A directory and its entries, those that other users may access.
 fn paths_open_to_others(dir: &Path) -> Vec<String> {
     let inside = fs::read_dir(dir).unwrap().map(|item| item.unwrap().path());
     let open = |path: &std::path::PathBuf| path.metadata().unwrap().permissions().mode() & 0o077 != 0;

@@ -82,7 +82,7 @@ fn a_call_is_made_shorter_or_not_at_all() {
     assert_eq!(longest_answer(&play), Some(8_192), "the same again");
     play.finish_and_replay();
 
-    // an answer of a few hundred tokens is told of; one without a limit cannot be made shorter
+    // a warning reports an answer of a few hundred tokens; one without a limit cannot be made shorter
     let mut play = Play::new(vec![looping(tokens(None, 1_000), None)], false);
     assert_eq!(longest_answer(&play), Some(990));
     assert_eq!(play.lines, ["enter start", "warning answer_capped", "model"]);

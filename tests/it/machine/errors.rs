@@ -1,4 +1,4 @@
-//! `retry`, `catch`, `fallback`, `on_error` and a person.
+//! `retry`, `catch`, `fallback`, `on_error` and questions to the user.
 
 use super::*;
 use synthdev::domain::workflow::OnError;

@@ -1,5 +1,4 @@
-//! A task that goes back to a checkpoint: nothing that it has spent is given back, and every time limit is there again
-//!.
+//! A task that goes back to a checkpoint: nothing that it has spent is given back, and every time limit is there again.
 
 use super::*;
 use synthdev::domain::ids::SnapshotId;

@@ -1,4 +1,4 @@
-//! Limits lead to `on_limit`, to a `catch`, to a person, or to a pause.
+//! Limits lead to `on_limit`, to a `catch`, to a question to the user, or to a pause.
 
 use super::*;
 use synthdev::domain::workflow::WorkflowLimits;

@@ -1,4 +1,4 @@
-//! `pause` states, and what the person says unasked.
+//! `pause` states, and messages that the user sends without a question.
 
 use super::*;
 use synthdev::domain::delegation::DelegationSpec;
@@ -70,7 +70,7 @@ fn a_default_of_several_values_stands_under_their_names() {
     let timed = PauseSpec { ttl_ms: Some(500), ..outputs() };
     let late = [&["enter start", "ask well?", "warning pause_timeout"], &took[..]].concat();
     check_story("after a while", flow(timed.clone()), true, vec![Act::Time], &late);
-    // whoever is asked from outside is asked first
+    // a pause that asks a program outside asks it first
     let asked = PauseSpec {
         request: Some(Box::new(DelegationSpec { waits: true, ..DelegationSpec::default() })),
         ..timed

@@ -1,6 +1,6 @@
-//! Requests of one agent begin alike (the condition of every provider's cache): each is the one before with more at its
-//! end, until a trim, which is told; then it grows again from there. At the end of a request may stand what is gone with
-//! its visit by the rules: a directive to an agent without memory, and what it did in private.
+//! Requests of one agent share a prefix (the condition of every provider's cache): each is the one before with more at
+//! its end, until a trim, which an event reports; then it grows again from there. The end of a request may hold what
+//! its visit alone has: a directive to an agent without memory, and what the agent did in private.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -130,7 +130,7 @@ fn the_next_attempt_sees_what_the_tools_of_the_last_one_did() {
         play.perform_act(broken_model());
         play.perform_act(Act::Time);
         assert_eq!(seen(&play), 1, "{side:?}, tried again");
-        // a decision is for the agent alone: nothing of its work is anybody else's
+        // a decision is for the agent alone: no other agent sees its work
         play.perform_act(Act::Says("done"));
         assert_eq!(play.lines.iter().filter(|line| line.starts_with("run ")).count(), 1);
         play.perform_act(Act::Says("me too"));

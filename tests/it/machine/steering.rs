@@ -1,4 +1,4 @@
-//! Breakpoints, step mode, pausing, and values that are set while a run stands still.
+//! Breakpoints, step mode, pausing, and values that are set while a run is stopped.
 
 use super::*;
 use synthdev::domain::tool::{ToolRisk, ToolSpec};
@@ -83,7 +83,7 @@ fn a_pause_lets_what_runs_end() {
         "end completed",
     ];
     assert_eq!(told, expected);
-    // it is not too late to go on before it stands
+    // a continue before the run has stopped is not too early
     let told = play_acts(Play::new(two_state_workflow(), true), vec![PAUSE(), GO(), SAYS(), SAYS()]);
     assert!(!told.iter().any(|line| line.starts_with("stands")), "{told:?}");
 }
@@ -257,7 +257,7 @@ fn where_nobody_is_there_it_is_parked_and_taken_up_by_whoever_comes() {
     play.feed_input(resume_input(false));
     play.perform_act(SAYS());
     assert_eq!(play.lines[2..], ["enter start", "model", "end paused paused"]);
-    // a person sees where it stands, and says how it goes on
+    // the user sees the run's position and decides how it continues
     play.feed_input(resume_input(true));
     play.perform_act(set_value("x", json!(1)));
     play.perform_act(GO());
@@ -597,7 +597,7 @@ fn models_are_interrupted_and_asked_again() {
     assert_eq!(told, expected, "it goes on once, and stands nowhere else");
     let told = play_acts(Play::new(two_state_workflow(), true), vec![interrupt(), GO(), SAYS(), SAYS()]);
     assert_eq!(told, expected);
-    // a tool that runs ends; then it stands, before the model is asked again
+    // a running tool finishes; then the run stops, before the model is called again
     let tool = || Act::Tool(ToolOutcome { ok: true, ..ToolOutcome::default() });
     let mut one = two_state_workflow();
     one[0].agents[0].tools = vec![ToolSpec {
@@ -715,7 +715,7 @@ fn time_that_is_up_frees_nobody_who_stands_elsewhere() {
         assert_eq!(stands(&play), stays, "{version}: {:?}", play.lines);
         assert!(play.lines.contains(&"warning pause_timeout".to_owned()), "{:?}", play.lines);
         if stays {
-            // whoever takes it up without looking frees it
+            // a resume without a user continues past the breakpoint
             play.feed_input(resume_input(false));
         }
         play.perform_act(SAYS());

@@ -1,4 +1,4 @@
-//! A run that stands somewhere moves to a changed file, and goes on under it to the end.
+//! A run in progress moves to a changed file, and continues under it to the end.
 
 pub(super) mod played;
 
@@ -498,7 +498,7 @@ fn work_that_has_begun_is_finished_as_what_it_is() {
     }
 }
 
-/// The same file with every list of parts backwards: nothing stands where it stood.
+/// The same file with every list of parts reversed: no part has its old position.
 fn reverse_lists(file: &Value) -> Value {
     let mut file = file.clone();
     for list in ["states", "agents", "contexts"] {

@@ -125,7 +125,7 @@ fn limits_unasked_words_and_no_match_lead_on() {
     assert_eq!(played.path(), "start start tired resume odd stop");
     check_golden(&played, "edges", include_str!("../../data/why/edges.txt"));
 
-    // a fork before the fourth step: what was said still leads to `resume`, where something else stands now
+    // a fork before the fourth step: the queued message still leads to `resume`, although its value is another one now
     let set = vec![(vec!["resume_input".to_owned()], json!("no"))];
     played
         .rewind_to(RewindInput { step: 4, fork_of: Some("r1".into()), set, ..RewindInput::default() }, &good);

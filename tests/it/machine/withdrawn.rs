@@ -1,4 +1,4 @@
-//! Whatever is asked is closed, also where nobody waits for the answer any more; every fork is told to be over.
+//! Every question is closed, even if its answer is no longer needed; every fork reports its end.
 
 use super::*;
 use synthdev::domain::tool::ToolRisk;

@@ -390,7 +390,7 @@ fn isolated_workflows_ask_the_client_as_well() {
     let told = client.call_tool("talk", json!({"task": "write"}));
     let calls = json!([{"name": "write_file", "arguments": {"file_path": "new.txt", "content": "x"}}]);
     let told = client.call_tool("agent_llm", success_response(&id(&told), json!({"toolCalls": calls})));
-    // the tool needs a person's yes
+    // the tool needs the user's approval
     assert_eq!(told["run"]["status"], "paused", "{told}");
     client.close_client();
     let mut client = Client::open_with(&world, &[&OURS[..], &["--remote-approvals"]].concat());

@@ -71,7 +71,7 @@ fn a_run_that_only_waits_for_its_client_holds_nothing() {
     let later = answer_interaction(&mut client, &waits);
     assert_eq!(answer_interaction(&mut client, &later)["status"], "completed");
     assert_eq!(log(&world), "short\nshort\nshort\nlong\n");
-    // undoing it takes back nothing of the others
+    // undoing it keeps the changes of the others
     let run = later["workflowId"].as_str().unwrap();
     world.run_program(&["runs", "undo", run, "--yes"]).code(0);
     assert_eq!(log(&world), "short\nshort\nshort\n");
@@ -104,7 +104,7 @@ fn beside_a_run_that_has_changed_files_a_start_waits_shares_or_is_isolated_as_it
     assert_eq!(log(&world), "long\nshort\n");
     assert_eq!(start(&mut client, "isolate")["status"], "completed");
     assert_eq!(log(&world), "long\nshort\n", "its files are elsewhere");
-    // who waits is told for whom, and goes on by itself
+    // a waiting start names the run that it waits for, and continues by itself
     let queued = start(&mut client, "wait");
     assert_eq!(
         (&queued["status"], &queued["waitsForFiles"]["workflowId"]),

@@ -1,4 +1,5 @@
-//! A run is the same wherever it is driven: in the server, in a command of a shell, each tells the other's to pause or end.
+//! A run is the same wherever it is driven, in the server or in a command of a shell: each can ask the other to pause
+//! or end.
 
 use std::io::Write;
 use std::process::{Child, Stdio};
@@ -16,7 +17,7 @@ fn nap(seconds: f64) -> Value {
     flow("nap", &states)
 }
 
-/// The id of the run that works, whoever drives it.
+/// The id of the running run, whichever process drives it.
 fn working_run(world: &World) -> String {
     wait_for("a run works", || {
         let listed = world.run_program(&["runs", "list", "--json"]).json();
@@ -108,7 +109,7 @@ fn what_a_client_paused_goes_on_with_its_time() {
 fn what_a_person_is_asked_elsewhere_is_told() {
     let world = world(&[asking_workflow("ask", &json!({"kind": "text"}))]);
     let mut client = Client::open_client(&world);
-    // a person at pipes: they stay open
+    // a user at pipes: they stay open
     let mut child =
         world.command(&["--linear"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     let mut input = child.stdin.take().unwrap();
@@ -160,7 +161,7 @@ fn a_question_to_a_client_stays_open_while_a_person_looks() {
     let done =
         world.run_program(&["resume", &run, "--results", "{\"answer\": \"by a person\"}"]).code(0).stdout;
     assert!(done.contains("by a person"), "{done}");
-    // the client comes too late, and is told so
+    // the client comes too late, and the error says so
     let late = json!({"resumeToken": token(&told), "results": {"answer": "by a client"}});
     assert_eq!(client.call_tool("resume_workflow", late)["error"]["type"], "token_stale");
     client.close_client();

@@ -39,7 +39,7 @@ fn looking_at_a_run_that_waits_writes_nothing_and_tells_the_same_token() {
     let again = status(&mut client, &told["workflowId"]);
     assert_ne!(again["resumeToken"], told["resumeToken"], "{again}");
     assert_eq!(stored_token_count(&world), 2);
-    // whoever did not give it out does not know it: a new server has a new one, and both count
+    // only the server that issued the token knows it: a new server issues a new one, and both count
     client.close_client();
     let mut other = Client::open_client(&world);
     let new = status(&mut other, &told["workflowId"]);

@@ -81,7 +81,7 @@ pub fn failing_workflow() -> Value {
     flow("failing", &states)
 }
 
-/// A person's question.
+/// A question to the user.
 pub fn asking_workflow(name: &str, pause: &Value) -> Value {
     let mut ask = json!({"name": "ask", "type": "pause", "message": {"text": "What now?"},
                          "output": {"as": "answer"}, "transition": [{"target": "end"}]});

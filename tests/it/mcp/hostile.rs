@@ -1,5 +1,5 @@
-//! Callers that mean harm: what they send is refused with a code, nothing of it is stored, and everybody else goes on
-//! (acceptance 6 of the workflow server).
+//! Malicious callers: the server refuses what they send with a code and stores none of it, and other clients are not
+//! affected.
 
 use serde_json::{Value, json};
 
@@ -57,7 +57,7 @@ fn refusal_code(answer: &Value) -> String {
     code.unwrap_or_else(|| panic!("{answer}")).to_owned()
 }
 
-/// What waits: a pause, a model call, a sub-agent's step, a person.
+/// Everything that can wait: a pause, a model call, a sub-agent's step, a question to the user.
 struct Waiting {
     token: Value,
     interaction: Value,

@@ -1,4 +1,4 @@
-//! What a person must decide, and what a client may where the server was started so.
+//! Decisions of the user, and which of them a client may make if the server was started so.
 
 use serde_json::{Value, json};
 

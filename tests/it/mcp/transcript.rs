@@ -1,8 +1,8 @@
 //! Exchanges written down as text and played: in one go, and against servers that are killed between any two messages.
 //!
-//! What a line is, its first character says: `>` a tool and its arguments, `<` its answer, `!` the error of the protocol in
-//! its place, `?` what the server asks its client's model meanwhile, `=` what that says. `$name` stands for a value that
-//! is different each time, and is the same wherever it stands; what `$_` stands for is never looked at.
+//! The first character of a line is its kind: `>` a tool and its arguments, `<` its answer, `!` a protocol error
+//! instead of an answer, `?` what the server asks its client's model meanwhile, `=` the model's reply. `$name` is a
+//! placeholder for a value that differs from run to run, but is the same at each place; `$_` matches anything.
 
 use std::collections::BTreeMap;
 
@@ -31,7 +31,7 @@ type At = Option<usize>;
 #[derive(Clone, Copy, Debug)]
 enum Kill {
     Never,
-    /// The client has heard the answer.
+    /// The client has received the answer.
     Heard(At),
     /// The answer gets lost: the client says the same again.
     Unheard(At),
@@ -68,7 +68,7 @@ impl Transcript {
         }
     }
 
-    /// Everything that is heard, with names for what is different each time.
+    /// Every answer, with names for what differs each time.
     fn play_transcript(&self, kill: Kill) -> Vec<Value> {
         let exchanges = parse_exchanges(&self.text);
         assert!(!exchanges.is_empty());
@@ -205,7 +205,7 @@ impl<'t> Player<'t> {
                 .call_tool("get_workflow_status", json!({"workflowId": run["workflowId"], "wait": true})),
             _ => inner,
         };
-        // it was told with the answer to the results, not with what came of the run
+        // it came with the answer to the results, not with the later status of the run
         if let (Some(ignored), Some(stands)) = (ignored, stands.as_object_mut()) {
             stands.insert("ignoredResults".to_owned(), ignored);
         }

@@ -1,5 +1,5 @@
-//! Everything that goes wrong with servers, in every protocol: what a run makes of it, whether it asks again, and what
-//! its user is told to do. One table; a row is a fault.
+//! Everything that goes wrong with servers, in every protocol: what a run makes of it, whether it asks again, and the
+//! hint for its user. One table; a row is a fault.
 
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -122,7 +122,7 @@ fn then_fine(
     }
 }
 
-/// Refused for now; when to come back stands in a header.
+/// Refused for now; a header says when to retry.
 fn limited(dialect: Dialect, header: &str, value: &str, asked: usize, wait: RangeInclusive<u64>) -> Fault {
     let answer =
         Behaviour::status(429, &dialect.error("rate_limit_error", "slow down")).header(header, value);

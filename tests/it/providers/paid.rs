@@ -1,5 +1,4 @@
-//! What servers have used before an answer broke off, was refused or was stopped: it is paid for, in every protocol
-//!.
+//! What servers have used before an answer broke off, was refused or was stopped: it is paid for, in every protocol.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -250,7 +249,7 @@ async fn an_attempt_that_has_no_room_is_not_made() {
         flow["budget"] = json!({"tokens": tokens});
         flow
     };
-    // the most that a call may use is told where it has no room
+    // an error names the most that a call may use if the budget has no room for it
     let (_, _, RunEvent::Finished { error: Some(refused), .. }) = broken(&within(one)).await else {
         unreachable!()
     };

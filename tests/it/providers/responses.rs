@@ -151,7 +151,8 @@ async fn keys_and_connections_are_as_the_protocol_wants_them() {
     assert_eq!(server.connection_count(), 1, "one connection for all requests");
 }
 
-/// Summaries are for verified organisations, sealed thoughts for whoever sealed them: without them it still goes on.
+/// Summaries are for verified organisations, sealed thoughts for the account that sealed them: the run continues
+/// without them.
 #[tokio::test]
 async fn what_a_server_refuses_to_give_is_left_out_from_then_on() {
     let refuse = |text: &str| Behaviour::status(400, &Dialect::Responses.error("unsupported_value", text));

@@ -201,7 +201,7 @@ fn a_new_workflow_from_a_pattern_is_simulated_saved_and_listed() {
     assert!(terminal.wait_end().contains("exit=0"));
 }
 
-/// Whoever cannot start a workflow is told how its file is opened, and that opens it.
+/// If a workflow cannot be started, the message names the command that opens its file, and that opens it.
 #[test]
 fn what_cannot_be_started_says_how_its_file_is_opened() {
     let mut broken = workflow("first");

@@ -198,7 +198,7 @@ async fn ctrl_c_interrupts_a_workflow_and_what_is_typed_then_guides_it() {
     // whether the first half had arrived before the signal is not certain here
     let request = server.requests().last().unwrap().body.to_string();
     assert!(request.contains("shorter please"), "{request}");
-    // one that stands still is asked about
+    // for a stopped one, the program asks
     terminal.press_keys("/workflow tell more\r");
     wait_for("the model is asked", || (server.requests().len() == 3).then_some(()));
     terminal.send_signal("INT");

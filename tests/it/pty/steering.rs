@@ -1,5 +1,4 @@
-//! Breakpoints, steps and variables in a real terminal; what stands still survives a kill; nothing keeps anybody from
-//! leaving.
+//! Breakpoints, steps and variables in a real terminal; a stopped run survives a kill; the user can always leave.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! `/task` over two sessions, in the person's data directory and not in the project.
+//! `/task` over two sessions, in the user's data directory and not in the project.
 
 use super::terminal::Terminal;
 use super::{ENTER, ESC};

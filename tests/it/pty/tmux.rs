@@ -193,7 +193,7 @@ fn nothing_is_left_when_tmux_goes_away() {
     tmux.assert_nothing_left();
 }
 
-/// Nobody looks for a while; whoever comes back sees what happened meanwhile.
+/// The client is detached for a while; after it attaches again, the screen shows what happened meanwhile.
 #[test]
 #[ignore = "tool: needs tmux"]
 fn it_goes_on_while_nobody_looks() {

@@ -19,7 +19,7 @@ const KEY: &str = "sk-a-key-that-nobody-sees";
 /// What a call says of its use, and how it ends; nothing: never.
 type Call = (u64, Option<Result<ModelReply, ModelError>>);
 
-/// Answers in its order, whoever is asked.
+/// Gives its answers in order, for any model.
 struct Line {
     calls: Mutex<VecDeque<Call>>,
     hang_notify: Arc<Notify>,
@@ -106,7 +106,7 @@ async fn every_attempt_is_paid_for_however_it_ends() {
     assert!(ended.starts_with("`ls` ") && !ended.contains(KEY), "{ended}");
     let sent = serde_json::to_string(&stage.recorder.requests()).unwrap();
     assert!(sent.contains("list files with") && !sent.contains(KEY), "{sent}");
-    // its name is written in another way by whoever answers
+    // the server's name of the model is spelled differently
     let dated =
         ModelReply { model: Some("a-2024-08-06".into()), usage: usage(million), ..ModelReply::default() };
     let (_, spent, _) = ask_once(vec![(million, model_down()), (0, Some(Ok(dated)))], Vec::new()).await;

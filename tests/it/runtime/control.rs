@@ -8,7 +8,7 @@ use synthdev::runtime::control_requests::PauseOutcome;
 use synthdev::runtime::resume::ResumeRequest;
 use synthdev::settings::catalog::{ConfigCatalog, ConfigSources};
 
-/// Another process of the same person.
+/// Another process of the same user.
 fn other_process(world: &World) -> RuntimeHandle {
     let store = Arc::new(SqliteStore::new(world.directory.path().join("data/runs.sqlite")));
     RuntimeHandle::new(RuntimePorts { store, ..world.ports.clone() }, RuntimeOptions::default())
@@ -55,7 +55,7 @@ async fn what_waits_for_a_person_there_is_answered_here() {
     assert_eq!((there, said), (RunStatus::Paused, true));
     let open = here.summary(run.as_str()).unwrap().progress.pauses;
     assert_eq!((open.len(), open[0].message.as_str()), (1, "Ship it?"));
-    // whoever answers there is too late
+    // an answer there comes too late
     world.handle.send_command(&run, RunCommand::Answer { call: open[0].call, answer: UserAnswer::Continue });
     let mut events = here.subscribe(false);
     let answers = vec![(open[0].call, UserAnswer::Text { text: "yes".into() })];
@@ -103,7 +103,7 @@ async fn what_is_under_way_there_comes_to_its_end_first() {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
     let own = std::process::id();
-    // on a busy machine it takes a while until that is heard
+    // on a busy machine it takes a while until the request arrives
     let first = loop {
         match here.pause(&run, Duration::from_millis(100)).await {
             Ok(PauseOutcome::Unheard(pid)) => assert_eq!(pid, own),

@@ -88,7 +88,7 @@ fn contains_text(bytes: &[u8], text: &str) -> bool {
     bytes.windows(text.len()).any(|window| window == text.as_bytes())
 }
 
-/// As it stands in JSON, and in JSON that is quoted in JSON.
+/// As JSON spells it, and as JSON inside of a JSON string spells it.
 fn spellings(key: &str) -> Vec<String> {
     let quote = |text: &str| {
         let quoted = Value::from(text).to_string();

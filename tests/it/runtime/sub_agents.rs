@@ -98,7 +98,7 @@ async fn whoever_reads_of_the_end_gets_no_step_any_more() {
         let run = handle.start(spec(&tasks(&["a"]), false)).unwrap();
         let id = handle.task_broker().open_tasks(&run)[0].id.clone();
         let handed = next_step_for(&handle, &id).await;
-        // the end stands in the store, and who drives the run has not come to anything else yet
+        // the end is in the store, but the driver of the run has done nothing after it yet
         let seen = Arc::new(std::sync::Mutex::new(Vec::new()));
         let (asks, noted, of) = (handle.clone(), Arc::clone(&seen), id.clone());
         store.at_end(move || {

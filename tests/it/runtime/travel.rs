@@ -74,7 +74,7 @@ fn tools<'a>(events: impl Iterator<Item = &'a RunEvent>) -> Vec<usize> {
     all
 }
 
-/// What a run tells, without ids, times, money (what was paid stays paid) and snapshots, which are taken beside it.
+/// The events of a run, without ids, times, money (what was paid stays paid) and snapshots, which are taken beside it.
 fn events(stage: &Stage, run: &RunId) -> Vec<Value> {
     let told = stage.handle.load_record(run.as_str()).unwrap().events;
     let mut all: Vec<Value> = told.iter().map(|(_, event)| serde_json::to_value(event).unwrap()).collect();
@@ -153,8 +153,8 @@ fn change_project(stage: &Stage, luck: &mut Luck) -> String {
     ignored
 }
 
-/// Goes to a step with its files, in place or as a fork, and looks around. `kept`: the files come back by hand, and
-/// the run is not told.
+/// Goes to a step with its files, in place or as a fork, and looks around. `kept`: the test restores the files itself,
+/// and the run does not know of it.
 fn check_travel(
     stage: &Stage,
     original: &Original,

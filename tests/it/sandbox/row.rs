@@ -1,4 +1,4 @@
-//! One attempt, what must be intact after it, and what the tool's answer tells of it.
+//! One attempt, what must be intact after it, and the tool's answer about it.
 
 /// What holds the policy.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -24,7 +24,7 @@ pub struct Row {
     pub name: &'static str,
     /// Read by `sh` in the project, after `prelude.sh`. Prints `ESCAPED` where the outside is reached.
     pub script: &'static str,
-    /// Read by `sh` outside, after `check.sh`: succeeds where all is intact. Empty: what was printed tells all.
+    /// Run by `sh` outside, after `check.sh`: succeeds if all is intact. Empty: the printed text is enough.
     pub intact_check: &'static str,
     pub message: Told,
     /// What the line of the sandbox says.

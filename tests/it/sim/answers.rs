@@ -266,7 +266,7 @@ fn tool_call(luck: &mut Luck, request: &ModelRequest) -> ToolCall {
     ToolCall { id, name: name.to_owned(), arguments: arguments.to_owned(), original: None }
 }
 
-/// What a person does who looks over its shoulder.
+/// A random action of a user who watches the run.
 pub fn random_steering(luck: &mut Luck) -> Input {
     let state = format!("s{}", luck.random_between(0, 4));
     let point = match luck.random_between(0, 3) {

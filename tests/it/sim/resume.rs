@@ -1,4 +1,4 @@
-//! A run that stands still, or whose process dies in the middle, goes on later.
+//! A run that is paused, or whose process dies in the middle, continues later.
 
 use std::collections::BTreeSet;
 
@@ -74,7 +74,7 @@ impl Weather {
         }
         let given = resumed.answers.iter().map(|(call, _)| *call);
         self.past_calls.extend(given.chain(resumed.decisions.iter().map(|(call, _)| *call)));
-        // whoever is there is asked anew
+        // a resume asks the open questions anew
         self.pending.retain(|one| !matches!(one, Effect::AskPerson { .. } | Effect::AskApproval { .. }));
         for effect in std::mem::take(&mut self.pending) {
             match &effect {

@@ -119,7 +119,7 @@ fn a_driver_learns_of_a_stolen_claim_also_with_nothing_to_write() {
     assert_eq!(one.find("r").unwrap().progress.status, RunStatus::Running, "it is not this one's any more");
 }
 
-/// Another process id space does not know the driver's id: the lock tells.
+/// Another process id namespace does not know the driver's id: the lock decides.
 #[test]
 fn a_driver_that_holds_its_lock_lives_whatever_its_process_id_says() {
     let place = Place::new();

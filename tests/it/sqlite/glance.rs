@@ -7,7 +7,7 @@ use super::*;
 
 const RUN: &str = "2k7f9q3mx4tz";
 
-/// A run that stands still after two rows.
+/// A run that stopped after two rows.
 fn stopped_run(place: &Place) -> (SqliteStore, RunId) {
     let store = place.store();
     let run = RunId::from(RUN);
@@ -38,7 +38,7 @@ fn it_comes_and_goes_with_the_rows() {
     assert_eq!(store.load(&run).unwrap().1.len(), 2);
     assert_eq!(stored_preview(&other, &RunId::from("2k7f")), None, "only whole ids");
 
-    // a new status without a row tells nothing new
+    // a new status without a row adds nothing to the preview
     store.append(&run, &[], Some(&run_progress(RunStatus::Failed))).unwrap();
     assert_eq!(stored_preview(&other, &run).as_deref(), Some("as it stood"));
     store.append(&run, &[row(None, "3")], None).unwrap();

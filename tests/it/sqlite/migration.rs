@@ -1,4 +1,5 @@
-//! A stored database of an older version becomes the present one in place, whoever opens it and whenever they die.
+//! A stored database of an older version becomes the present one in place, whichever process opens it and whenever it
+//! dies.
 
 use std::process::{Command, Stdio};
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Lists narrowed down by what a person asks.
+//! Lists filtered by the user's query.
 
 use synthdev::domain::journal::{RunOrigin, RunOriginKind};
 use synthdev::domain::snapshot::RunWorktree;

@@ -1,4 +1,4 @@
-//! Damaged files: told before anything is written, and salvaged as far as they can be read.
+//! Damaged files: reported before anything is written, and salvaged as far as they can be read.
 
 use std::fs;
 use std::io::{Seek, SeekFrom, Write};
@@ -264,8 +264,8 @@ fn an_empty_file_is_no_new_history() {
     assert_eq!((saved.runs, saved.lost_items), (0, vec!["the file is empty".to_owned()]));
 }
 
-/// Whatever a page held, the rest is there, each loss is told, and readers get whole runs or errors. Only an upper page
-/// of a tree also costs what is below it.
+/// Whatever a page held, the rest is there, each loss is reported, and readers get whole runs or errors. Only an upper
+/// page of a tree also costs what is below it.
 #[test]
 fn any_overwritten_page_costs_only_what_it_held() {
     let pages = SOUND.len() as u64 / PAGE;

@@ -329,7 +329,7 @@ impl ModelServer {
         shared.per_model.entry(model.to_owned()).or_default().push_back(behaviour);
     }
 
-    /// What it was told to answer for this model and was not asked for is forgotten.
+    /// Drops the answers for this model that were not used.
     pub fn forget_answers(&self, model: &str) {
         self.shared.lock().unwrap().per_model.remove(model);
     }

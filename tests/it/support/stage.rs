@@ -139,7 +139,7 @@ impl Stage {
         self.data.path().join("runs.sqlite")
     }
 
-    /// From now on no snapshot can be stored: a file lies where their directory belongs.
+    /// From now on no snapshot can be stored: a file takes the place of their directory.
     pub fn break_snapshots(&self) {
         std::fs::write(self.data.path().join("snapshots"), "in the way").unwrap();
     }
@@ -180,7 +180,7 @@ impl Stage {
         self.seen_events.iter().map(|published| published.event.clone()).collect()
     }
 
-    /// What holds after every run: all replies used, sound requests, a journal that tells the same story.
+    /// What holds after every run: all replies used, sound requests, a journal that replays to the same result.
     pub fn run_faults(&self, run: &RunId) -> Vec<String> {
         let unused = self.providers.scripted_model().unwrap().unused_replies();
         let mut faults: Vec<String> =

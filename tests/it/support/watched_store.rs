@@ -30,12 +30,12 @@ impl Watched {
         Self { inner, at_end: Mutex::new(None), at_claim: Mutex::new(None), rows: AtomicUsize::new(0) }
     }
 
-    /// Called when the end of a run has just been written, before whoever wrote it goes on.
+    /// Called when the end of a run has just been written, before its writer continues.
     pub fn at_end(&self, look: impl Fn() + Send + 'static) {
         *self.at_end.lock().unwrap() = Some(Box::new(look));
     }
 
-    /// Called once, when a run has just been claimed for this process, before whoever claimed it goes on.
+    /// Called once, when a run has just been claimed for this process, before the claimant continues.
     pub fn at_claim(&self, look: impl Fn() + Send + 'static) {
         *self.at_claim.lock().unwrap() = Some(Box::new(look));
     }

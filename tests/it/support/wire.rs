@@ -1,5 +1,5 @@
-//! A scripted model behind a real wire: what the script answers is spoken by a strict server in one of the protocols,
-//! asked for and read by the real adapter. A run must not notice.
+//! A scripted model behind a real wire: a strict server sends the script's answers in one of the protocols, and the
+//! real adapter requests and reads them. A run must not notice.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -46,7 +46,7 @@ impl Wire {
         })
     }
 
-    /// The server's own answers: those that it was told to give for `mock-1`.
+    /// The server's own answers: those that were set for `mock-1`.
     pub fn direct_model(self: &Arc<Self>) -> Arc<dyn ModelPort> {
         Arc::new(Behind { inner_wire: Arc::clone(self), script: None })
     }

@@ -146,7 +146,7 @@ async fn what_a_command_leaves_in_the_background_ends_with_it() {
     assert!(!quiet.content.contains("notice"), "{}", quiet.content);
 }
 
-/// What left the group is not followed, and nobody is told that it was stopped.
+/// A process that left the group is not followed, and no message claims that it was stopped.
 #[tokio::test]
 async fn what_escapes_is_not_called_stopped() {
     let project = Project::new(&[]);
@@ -226,7 +226,7 @@ async fn the_preview_warns_of_dangerous_commands() {
     assert!(matches!(harmless, Some(ToolPreview::Command { warning: None, .. })));
 }
 
-/// Refused, and harmless if it were not: `rm` stands behind `false`.
+/// Refused, and harmless if it were not: `rm` comes after `false`.
 const REFUSED: &str = "touch ran; false && rm -rf /";
 
 #[tokio::test]

@@ -199,7 +199,7 @@ const GUARDED: &[(&str, &str)] = &[
     (".mcp.json", "{\"NEEDLE\": 1}"),
 ];
 
-/// Every call that reads, writes or edits `path`; what stands there is `NEEDLE`.
+/// Every call that reads, writes or edits `path`; the file there holds `NEEDLE`.
 fn calls(path: &str) -> [(&'static str, Value); 3] {
     [
         ("read_files", json!({"file_paths": [path]})),

@@ -104,7 +104,7 @@ async fn without_an_index_it_says_how_to_make_one() {
     index(&project);
     let outcome = project.run_tool(TOOL, arguments.clone()).await;
     assert_eq!(outcome.content.lines().count(), 2, "{}", outcome.content);
-    // a worktree is told what is known of its project
+    // a worktree uses the index of its project
     let worktree =
         Project::with_files(&FILES, |settings| settings.indexed_project = Some(project.root().to_owned()));
     let known = worktree.expect_success(TOOL, arguments, "src/config/: Settings").await;

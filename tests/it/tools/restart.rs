@@ -175,7 +175,7 @@ impl Killed {
         }
     }
 
-    /// What is told of the last call that was begun is true, and nothing else lies in the project.
+    /// The reported status of the last call that was begun is true, and the project has no other files.
     async fn check_status(&self) -> InterruptedCallStatus {
         let journal = self.journal_text();
         // a row that was not written to its end was never acknowledged

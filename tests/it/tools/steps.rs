@@ -107,7 +107,7 @@ async fn what_cannot_be_run_is_refused_and_says_why() {
         (json!({"command": "ls", "env": {"A=B": "x"}}), "a name without `=`"),
         (json!({"command": "ls", "env": {"A": {}}}), "set to a text"),
         (json!({"command": "ls", "timeout_seconds": 0}), "at least 1"),
-        // harmless if they ran: `rm` stands behind `false`
+        // harmless if they ran: `rm` comes after `false`
         (json!({"command": "touch ran; false && rm -rf /"}), "refused: removes / recursively"),
         (json!({"command": "sh", "args": ["-c", "touch ran; false && rm -rf /"]}), "refused: removes /"),
     ];

@@ -192,7 +192,7 @@ fn a_text_is_broken_told_with_its_place_and_repaired() {
     desk.key(KeyCode::F(4));
     desk.check_frames("editor_broken");
     desk.key(KeyCode::F(4));
-    // from anywhere to the finding, which is told wherever the cursor is
+    // from anywhere to the finding, which is shown wherever the cursor is
     for end in [KeyCode::Home, KeyCode::End] {
         desk.press_key(end, KeyModifiers::CONTROL);
         let screen = desk.draw_screen(80, 24);

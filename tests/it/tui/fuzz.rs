@@ -41,7 +41,7 @@ enum Step {
     Answer(usize),
 }
 
-/// What a run tells, in short.
+/// An event of a run, in short.
 #[derive(Clone, Debug)]
 enum Happening {
     Begins,
@@ -610,7 +610,7 @@ proptest! {
             pieces.draw_screen(columns, 30);
             at = end;
         }
-        // the status line tells how long it takes: the whole comes at the moment of the last piece
+        // the status line shows the elapsed time: the whole text comes at the time of the last piece
         whole.clock = pieces.clock - 10;
         whole.run_event("c1", delta_event(7, DeltaKind::Text, &answer));
         prop_assert_eq!(pieces.draw_screen(columns, 200), whole.draw_screen(columns, 200));

@@ -355,7 +355,7 @@ fn what_was_left_out_comes_when_the_screen_gets_there() {
     }
     let items: Vec<TranscriptItem> = desk.model.transcript.items().cloned().collect();
     assert!(items.windows(all.len()).any(|some| some == all), "the whole run is there, in order");
-    // what grew meanwhile grows where it stands
+    // an entry that grew meanwhile grows in place
     desk.run_event("r1", delta_event(900, DeltaKind::Text, "and then")).key(KeyCode::End);
     assert!(desk.draw_screen(80, 24).contains("  now and then"));
     let mut desk = Desk::new();
@@ -936,8 +936,8 @@ fn what_is_typed_before_a_run_is_driven_reaches_it() {
     }
 }
 
-/// Of a run without a glance, or one of this session, nothing is on screen that commands could be for; a glance shows
-/// where a run stood, not where it stands.
+/// Without a preview, or for a run of this session, the screen shows nothing that commands could refer to; a preview
+/// shows an earlier position of a run, not its present one.
 #[test]
 fn what_is_typed_while_a_run_is_read_is_for_that_run() {
     let said = |text: &str| UiCommand::Send(RunId::from("r1"), RunCommand::Say { text: text.into() });
@@ -987,7 +987,7 @@ fn what_is_typed_while_a_run_is_read_is_for_that_run() {
         .line("/resume r1")
         .send_message(unread());
     assert!(desk.model.opening_run.is_none() && desk.model.find_run(&RunId::from("r1")).is_some());
-    // a refusal forgets that it was told to stop
+    // a refusal clears the pending cancel
     let mut desk = Desk::new();
     desk.send_message(full_run_message(stopped_run()))
         .line("/stop")
@@ -1005,7 +1005,7 @@ fn what_is_said_to_a_run_that_does_not_go_on_comes_back() {
         .send_message(refused());
     assert_eq!(sent_commands(&mut desk), []);
     assert_eq!(desk.model.composer.text(), "and test it");
-    // also what is meant for models that were interrupted; each is told one text, and the next one waits
+    // also what is meant for models that were interrupted; each gets one text, and the next one waits
     let mut desk = Desk::new();
     desk.send_message(full_run_message(stopped_run_at(Breakpoint::Now)))
         .line("shorter")
@@ -1020,7 +1020,7 @@ fn what_is_said_to_a_run_that_does_not_go_on_comes_back() {
         .send_message(resume_reply(Ok(())));
     let say = UiCommand::Send(RunId::from("r1"), RunCommand::Say { text: "and test it".into() });
     assert_eq!(sent_commands(&mut desk), [answer_command("r1", 20, "shorter"), say]);
-    // taken up once more, it hears nothing of before
+    // resumed once more, it gets nothing of the earlier input
     let mut desk = Desk::new();
     desk.send_message(full_run_message(stopped_run())).line("/step").send_message(refused());
     desk.send_message(full_run_message(stopped_run())).send_message(resume_reply(Ok(())));
@@ -1034,11 +1034,11 @@ fn what_is_said_to_a_run_that_does_not_go_on_comes_back() {
     }));
     assert!(desk.model.resuming_runs.is_empty());
     assert_eq!(sent_commands(&mut desk), []);
-    // typed twice it takes a run up, and does not let it go on from where it stands
+    // typed twice, the command resumes the run, but does not continue it from its position
     let mut desk = Desk::new();
     desk.send_message(full_run_message(stopped_run())).line("/resume").send_message(resume_reply(Ok(())));
     assert_eq!(sent_commands(&mut desk), []);
-    // whoever leaves waits for nothing
+    // a user who leaves waits for nothing
     let mut desk = Desk::new();
     desk.send_message(full_run_message(stopped_run())).line("/step").press_control('d');
     assert_eq!(

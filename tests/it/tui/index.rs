@@ -1,4 +1,4 @@
-//! `/index`: asked first, told while it goes on, summed up in the end.
+//! `/index`: asks first, shows its progress, sums up in the end.
 
 use synthdev::domain::cost::CostEntry;
 use synthdev::domain::project_index::SizeLimit;
@@ -81,7 +81,7 @@ fn nothing_is_done_for_who_does_not_want_it() {
     assert_eq!(desk.take_index_commands().last(), Some(&UiCommand::StopAside));
     desk.send_index_reply(2, proposal());
     assert!(desk.model.dialogs.is_empty());
-    // stopped in the middle: what it came to is told and paid
+    // stopped in the middle: its cost until then is reported and paid
     desk.line("/index").send_index_reply(3, proposal()).key(KeyCode::Char('y')).key(KeyCode::Esc);
     assert_eq!(desk.take_index_commands().last(), Some(&UiCommand::StopAside));
     assert!(desk.draw_screen(80, 24).contains("stopped: the index is made"), "{}", desk.draw_screen(80, 24));

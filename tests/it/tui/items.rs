@@ -1,4 +1,4 @@
-//! What stands in the conversation: chosen with keys, opened one by one, and how answers look as they come.
+//! Entries of the conversation: chosen with keys, opened one by one, and how answers look as they come.
 
 use super::*;
 

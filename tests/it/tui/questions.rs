@@ -149,7 +149,7 @@ fn what_was_meant_for_a_question_that_is_gone_answers_no_other() {
     assert!(!desk.take_commands().is_empty());
 }
 
-/// Who changes what stands in the input box does not answer the question that has come over it.
+/// Editing the text in the input box does not answer a question that has just come over it.
 #[test]
 fn a_text_that_is_changed_answers_nothing() {
     let plain = KeyModifiers::NONE;

@@ -1,4 +1,4 @@
-//! `/cmd`: commands of the person, the last ones, and those that a model writes.
+//! `/cmd`: commands of the user, the last ones, and those that a model writes.
 
 use synthdev::domain::cost::CostEntry;
 use synthdev::tui::backend::{RecalledInput, ShellOutcome, ShellSuggestion, ShellSuggestionReply};

@@ -1,5 +1,5 @@
 //! Pictures: every pane, page and list in every state, at every size that matters. One file per pane and state in
-//! `tests/frames/panes`, with all sizes in it; rows that are alike are told, not repeated.
+//! `tests/frames/panes`, with all sizes in it; equal rows are counted, not repeated.
 
 use synthdev::domain::message::ToolCall;
 use synthdev::domain::workflow::PauseKind;

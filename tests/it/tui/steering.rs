@@ -62,7 +62,7 @@ fn a_run_stands_still_and_goes_on() {
     assert!(desk.model.dialogs.is_empty() && !desk.model.needs_ticks(), "nothing asks, nothing moves");
     assert!(screen.contains("/step · /continue"), "{screen}");
     desk.take_commands();
-    // Esc does not end what only stands
+    // Esc does not end a run that is only stopped
     desk.key(KeyCode::Esc).line("/pause");
     assert_eq!(desk.take_commands(), []);
     desk.line("/step");
@@ -200,7 +200,7 @@ fn what_waits_to_be_read_can_be_changed_and_dropped() {
     // it was read before it could be given back
     desk.run_event("r1", RunEvent::Heard { text: "first".into() });
     assert_eq!((desk.model.composer.text(), desk.unread_texts().len()), (String::new(), 0));
-    // what a run that only stands has not read stays with it
+    // a paused run keeps the messages that it has not read
     desk.line("fourth").run_event("r1", run_finished(RunStatus::Paused, None, None));
     assert_eq!((desk.model.composer.text(), desk.unread_texts()), (String::new(), vec!["fourth".to_owned()]));
 }
@@ -317,7 +317,7 @@ fn several_runs_at_once() {
         (vec![], "workflow:tick r2".to_owned()),
         "nothing else is stopped"
     );
-    // what another one asks is told with its name
+    // a question of another run comes with its name
     desk.run_event("r1", stopped_event(20, "review", None));
     assert!(desk.draw_screen(120, 40).contains("coder_reviewer r1 stands before review"));
     desk.take_commands();
@@ -375,7 +375,7 @@ fn escape_interrupts_a_workflow_and_takes_guidance() {
     assert_eq!(desk.take_commands(), [interrupt_command("r1")]);
 }
 
-/// One of two branches is told to stand still: what it had asked is over, the other one goes on.
+/// One of two branches stops: its call is over, the other branch continues.
 #[test]
 fn a_call_that_was_stopped_keeps_nobody_awake() {
     let mut desk = Desk::new();
@@ -424,7 +424,7 @@ fn every_message_is_told_apart_while_several_runs_speak() {
     desk.run_event("r2", data(json!({"x": 1})));
     desk.run_event("r1", model_called(7, "reviewer", ConversationSide::User))
         .run_event("r1", delta_event(7, DeltaKind::Text, "third of r1"));
-    // an answer to the person is of no run
+    // an answer to the user belongs to no run
     desk.line("/status").run_event("r1", transition("review", "code"));
     desk.run_event("r1", run_finished(RunStatus::Completed, None, None));
     desk.run_event("r2", message_event(MessageAuthor::Script, "fourth of r2"))
@@ -502,7 +502,7 @@ fn what_is_said_of_one_run_stays_when_another_ends() {
         ("r1", stopped_event(20, "code", Some(Breakpoint::Now)), true),
         ("r2", failed(), false),
         ("r2", stopped_event(20, "begin", Some(Breakpoint::Now)), false),
-        // a tool was under way: it stands where that is over
+        // a tool was under way: the run stops after it
         ("r2", stopped_event(20, "end", None), false),
     ];
     for (run, event, stays) in rows {

@@ -1,4 +1,4 @@
-//! `/task`: the person's list on screen.
+//! `/task`: the user's list on screen.
 
 use synthdev::domain::task_list::{TaskList, TaskListCommand};
 

@@ -11,7 +11,7 @@ use synthdev::language::render::{DiagnosticStyle, diagnostic_records, render_dia
 use super::surroundings::World;
 use super::{SEED_CODER_REVIEWER, SEED_HIERARCHICAL, SHIPPED, file};
 
-/// Loads a text as a whole, tells what was found, and bounds what it could cost.
+/// Loads a text as a whole, returns its findings, and bounds what it could cost.
 fn load_and_check(text: &str) -> Vec<Diagnostic> {
     let world = World::new(vec![file("coder_reviewer.json", SEED_CODER_REVIEWER)]);
     let own = file("w.json", text);

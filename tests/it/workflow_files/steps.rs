@@ -1,4 +1,4 @@
-//! Step lists: what is wrong is told at the step, and every piece that loading adds keeps its place.
+//! Step lists: errors name the step, and every part that loading adds keeps its position.
 
 use synthdev::domain::script::WorkflowScript;
 

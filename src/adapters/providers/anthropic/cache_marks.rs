@@ -12,7 +12,7 @@ const TURNS: usize = 2;
 
 /// Marks the ends of a request's parts.
 pub fn set_cache_marks(tools: &mut [Value], system: &mut [Value], turns: &mut [AnthropicTurn]) {
-    // Tools stand before the system text: one mark after that covers both.
+    // Tools come before the system text: one mark after that covers both.
     if let Some(fixed) = system.last_mut().or(tools.last_mut()) {
         set_cache_mark(fixed);
     }

@@ -76,7 +76,7 @@ pub fn lacks_signed_thought(messages: &[ChatMessage]) -> bool {
 }
 
 impl AnthropicConversation {
-    /// Adds blocks to the turn that is being spoken, or begins the other side's.
+    /// Adds blocks to the current turn, or starts a turn of the other side.
     fn add_blocks(&mut self, user: bool, blocks: Vec<Value>) {
         match self.turns.last_mut() {
             Some(last) if last.user == user => last.blocks.extend(blocks),

@@ -67,8 +67,8 @@ impl ThinkingMode {
     }
 }
 
-/// Major and minor version in a model's name. `None`: a Claude of no number, which only new ones are. Other models that
-/// speak the protocol speak its oldest form.
+/// Major and minor version in a model's name. `None`: a Claude model without a number, which only new ones are. Other
+/// models with this protocol use its oldest form.
 fn model_generation(model: &str) -> Option<(u32, u32)> {
     let model = model.to_ascii_lowercase();
     if !model.contains("claude") {

@@ -45,7 +45,7 @@ pub struct RecordingHeader {
     pub summaries: Vec<RecordedAgent>,
 }
 
-/// Who an agent was, and which model it asked.
+/// An agent, and the model that it used.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct RecordedAgent {
     pub workflow: String,

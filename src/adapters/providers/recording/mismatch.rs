@@ -1,4 +1,4 @@
-//! A request that is not in the recording: who asks, and how it differs from the nearest one that is.
+//! A request that is not in the recording: its agent, and how it differs from the nearest recorded one.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ const LONG_LINE: usize = 120;
 /// Requests that are compared line by line; the others are further away already.
 const CLOSEST: usize = 4;
 
-/// What is played, for people.
+/// The recording that is played, for display.
 #[derive(Clone, Debug, Default)]
 pub struct PlayedRecording {
     /// The file as it was named.
@@ -183,7 +183,7 @@ fn push_part_difference(text: &mut String, title: &str, recorded: &str, now: &st
     let _ = write!(text, "{title}\n{marked}");
 }
 
-/// A part that only one side has: its beginning tells which it is.
+/// A part that only one side has: its first lines identify it.
 fn mark_all_lines(text: &str, mark: char) -> String {
     let lines = break_long_lines(text);
     let mut marked: String = lines.lines().take(4).map(|line| format!("{mark} {line}\n")).collect();

@@ -43,7 +43,7 @@ pub struct NormalizedRequest {
     pub tool_choice: ToolChoice,
 }
 
-/// A tool as the model is told of it.
+/// A tool as it is described to the model.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct NormalizedTool {
     pub name: String,
@@ -66,7 +66,7 @@ pub struct RequestNormalizer {
 }
 
 impl RequestNormalizer {
-    /// `places`: where the run works, then other directories of the project; `dates`: of today, as agents are told.
+    /// `places`: the run's directory, then other directories of the project; `dates`: today's date as agents get it.
     pub fn new(mut places: Vec<String>, dates: Vec<String>, clean: Arc<RedactValueFn>) -> Self {
         let home = places.first().cloned().unwrap_or_default();
         places.retain(|place| place.len() > 1);

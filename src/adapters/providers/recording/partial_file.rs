@@ -103,6 +103,6 @@ fn require_unlocked(target: &Path, own: Option<&Path>) -> Result<(), RecordingEr
 }
 
 fn is_locked_by_other(path: &Path) -> bool {
-    // shared: those who ask do not take each other for the writer
+    // shared: processes that check do not take each other for the writer
     File::open(path).is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
 }

@@ -50,7 +50,7 @@ impl ModelCallPlayer {
         }
     }
 
-    /// For simulated time: the answers' own times tell their order, and no answer waits.
+    /// For simulated time: the recorded times give the order of the answers, and no answer waits.
     #[must_use]
     pub fn without_delays(self) -> Self {
         Self { skips_delays: true, ..self }
@@ -182,7 +182,7 @@ impl ModelPort for ModelCallPlayer {
     }
 }
 
-/// A call that is being answered; answered or given up, the next one may come.
+/// A call that is being answered; once it is answered or cancelled, the next one may start.
 struct PlaybackTurn<'a> {
     player: &'a ModelCallPlayer,
     call_index: usize,

@@ -41,7 +41,7 @@ pub struct ModelCallRecorder {
 pub struct UnfinishedRecording {
     /// The file as it was named.
     pub name: String,
-    /// Where what there is of it lies.
+    /// Path of the incomplete file.
     pub part: String,
     pub calls: u64,
     /// There is an earlier one in its place.
@@ -66,7 +66,7 @@ struct RecordingWriter {
     /// Those of them that were made while it was recorded.
     own_calls: u64,
     write_error: Option<String>,
-    /// It has its place, or was given up.
+    /// It is in its place, or was abandoned.
     is_over: bool,
 }
 
@@ -129,10 +129,10 @@ impl ModelCallRecorder {
         self.lock_writer().path.display().to_string()
     }
 
-    /// Puts the file in its place; the number of calls in it.
+    /// Moves the file to its place; returns the number of calls in it.
     ///
     /// # Errors
-    /// Something could not be written: what there is of it lies beside the place.
+    /// Something could not be written: the incomplete file stays beside its place.
     pub fn finish_recording(&self) -> Result<u64, RecordingError> {
         let mut tape = self.lock_writer();
         tape.is_over = true;

@@ -13,7 +13,7 @@ use synthdev_domain::model::{DeltaKind, ModelChoice, ModelError, ModelReply, Mod
 use synthdev_domain::tool::{ParsingTool, ToolRisk, ToolSpec};
 use synthdev_ports::model::{DeltaSink, ModelPort};
 
-/// Hears every piece.
+/// Collects every piece.
 #[derive(Default)]
 struct PlayedTextSink(Mutex<String>);
 
@@ -466,7 +466,7 @@ async fn an_earlier_recording_stays_until_the_new_one_is_whole() {
     assert!(std::fs::read(&path).unwrap() != old && !part.exists());
 }
 
-/// What lies there and is no whole recording.
+/// Incomplete recordings in the directory.
 fn leftover_files(directory: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
     let mut parts: Vec<PathBuf> =

@@ -1,8 +1,8 @@
 //! One answer, put together from the events of a stream or from a whole response. Lenient in everything that does not
 //! change what the model said; what is no answer becomes an error, never an empty text.
 //!
-//! An item is told twice: in pieces, and whole when it is done. The pieces are shown as they come; the whole counts
-//! where pieces were lost or never sent.
+//! A stream sends an item twice: in pieces, and whole when it is done. The pieces are shown as they come; the whole
+//! item counts where pieces were lost or never sent.
 
 use std::borrow::Cow;
 
@@ -23,7 +23,7 @@ pub struct ResponsesDecoder {
     items: Vec<ResponsesItem>,
     opaque_blocks: Vec<OpaqueBlock>,
     refusal: String,
-    /// The last that the server said of itself: `completed`, `incomplete` …
+    /// The last status that the server reported: `completed`, `incomplete` …
     status: String,
     /// Why it is incomplete.
     reason: String,
@@ -80,7 +80,7 @@ impl ReplyDecoder for ResponsesDecoder {
     fn decode_value(&mut self, name: &str, value: &Value, shown: &str) -> Result<(), ModelError> {
         let kind = value.get("type").and_then(Value::as_str).unwrap_or(name);
         let response = value.get("response").unwrap_or(value);
-        // a failure tells what it used, too
+        // a failure reports its usage, too
         let counts = response.get("usage").filter(|usage| usage.is_object());
         if let Some(usage) = counts {
             self.reply_builder.has_begun = true;
@@ -172,7 +172,7 @@ impl ResponsesDecoder {
         self.reply_builder.usage.absorb_usage(&response["usage"]);
     }
 
-    /// The last event, or a whole response: its items count where none was told before.
+    /// The last event, or a whole response: its items count if the stream sent none before.
     fn decode_end(&mut self, response: &Value) {
         self.decode_envelope(response);
         if self.items.is_empty() && self.reply_builder.calls.is_empty() {
@@ -201,7 +201,7 @@ impl ResponsesDecoder {
         }
     }
 
-    /// An item that is done: it stands here whole.
+    /// An item that is done: the event has it whole.
     fn close_item(&mut self, index: u64, item: &Value) {
         let known = self.items.iter().rposition(|one| one.index == index);
         let at = known.unwrap_or_else(|| {
@@ -278,8 +278,8 @@ fn joined_texts(parts: &Value, key: &str) -> String {
     parts.filter_map(|part| part.get(key)?.as_str()).collect::<Vec<_>>().join("\n\n")
 }
 
-/// A thought as it goes back: without its id, which the server would look up among what it keeps. One that came
-/// unsealed can only be looked up.
+/// A reasoning item for sending back: without its id, which the server would look up among its stored items. An item
+/// that came unsealed could only be looked up.
 fn opaque_reasoning_item(after: usize, item: &Value) -> Option<OpaqueBlock> {
     let content = item.get("encrypted_content").and_then(Value::as_str).filter(|text| !text.is_empty())?;
     let summary = item.get("summary").filter(|summary| summary.is_array()).cloned();

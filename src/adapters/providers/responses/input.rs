@@ -1,4 +1,4 @@
-//! A conversation as items: what is said, what is called, what a call gave, and sealed thoughts, all in one flat list.
+//! A conversation as items: messages, calls, results of calls, and sealed thoughts, all in one flat list.
 
 use serde_json::{Value, json};
 

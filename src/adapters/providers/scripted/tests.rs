@@ -91,7 +91,7 @@ async fn drift_says_what_was_asked_and_what_was_expected() {
     assert_eq!(model.unused_replies(), [("coder".to_owned(), 0)]);
 }
 
-/// What three messages must hold, and what is said if they do not.
+/// What three messages must hold, and the error if they do not.
 #[tokio::test]
 async fn replies_ask_for_what_an_agent_is_shown() {
     let rows = [

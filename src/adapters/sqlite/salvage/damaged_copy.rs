@@ -23,7 +23,7 @@ const PAGE_COUNT: std::ops::Range<usize> = 28..32;
 /// Removed when dropped. Its name is always the same, so the next salvage removes one that a kill left.
 pub(super) struct DamagedCopy {
     directory: PathBuf,
-    /// What is known to be missing of the whole, for people.
+    /// What is known to be missing, for display.
     pub(super) notes: Vec<String>,
     /// What SQLite finds wrong with it.
     pub(super) damage: Vec<String>,

@@ -1,5 +1,5 @@
-//! Ordinary queries on a damaged database. Each asks for one row, or walks from both ends to the first damaged page,
-//! so that a damaged page costs what stands in it and below it.
+//! Ordinary queries on a damaged database. Each asks for one row, or walks from both ends to the first damaged page, so
+//! that a damaged page costs only its own content and the pages below it.
 
 use std::collections::{BTreeSet, HashMap};
 

@@ -1,4 +1,4 @@
-//! Which other processes have a file open. Empty where the system cannot tell.
+//! Which other processes have a file open. Empty if the system cannot say.
 
 use std::path::Path;
 

@@ -1,5 +1,5 @@
-//! Runs whose own row is lost: the indexes on `runs` repeat most of it, in pages of their own. Not where it worked: it
-//! may have had a worktree, so it must not go on in the project's files.
+//! Runs whose own row is lost: the indexes on `runs` repeat most of it, in pages of their own. The directory in which
+//! the run worked is not among it: it may have had a worktree, so it must not continue in the project's files.
 
 use std::collections::{BTreeMap, BTreeSet};
 

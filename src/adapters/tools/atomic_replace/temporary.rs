@@ -93,7 +93,7 @@ pub(in super::super) fn remove_leftovers(target: &Path) {
     }
 }
 
-/// Where unfinished writes of `target` can lie.
+/// Directories that may have unfinished writes of `target`.
 pub(in super::super) fn temporary_places(target: &Path) -> impl Iterator<Item = PathBuf> {
     // hashed, because a long name has no room for anything more
     let name = target.file_name().unwrap_or_default();

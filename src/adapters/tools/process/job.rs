@@ -23,7 +23,7 @@ pub(in crate::tools) enum CommandConfinement<'a> {
     Policy(NetworkReach<'a>),
     /// The same with the network: the user has allowed it for this call.
     WithNetwork,
-    /// All that the user reaches, who typed it, or has allowed it where no sandbox works.
+    /// Everything that the user can reach: the user typed the command, or allowed it although no sandbox works.
     Nothing,
 }
 

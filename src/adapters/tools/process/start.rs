@@ -50,7 +50,7 @@ pub(super) struct StartPlan {
     project: PathBuf,
     /// What the sandbox has made a part of itself.
     pub(super) mounted_paths: Vec<PathBuf>,
-    /// The number under which the sandbox tells its last process, and where the file for that is made.
+    /// The file descriptor at which the sandbox reports its last process, and the path of the file behind it.
     last_process: Option<(u32, PathBuf)>,
     /// Ports for which the sandbox sends us listening sockets.
     forwarded_ports: BTreeSet<u16>,
@@ -270,7 +270,7 @@ impl LastProcess {
         const LONGEST_END: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
         let Ok(told) = std::fs::read(&self.file) else { return false };
         let told: Option<serde_json::Value> = serde_json::from_slice(&told).ok();
-        // nothing of the command has run where nothing is told
+        // without a report, no part of the command has run
         let process = told.and_then(|told| told.get("child-pid")?.as_i64());
         let process = process.and_then(|process| Pid::from_raw(i32::try_from(process).ok()?));
         if let Some(handle) = process.and_then(|process| pidfd_open(process, PidfdFlags::empty()).ok()) {
@@ -297,7 +297,7 @@ impl Drop for ProcessGroup {
     }
 }
 
-/// Gives the shell in the sandbox its command. A sandbox that has ended cannot read it; its exit tells why.
+/// Sends the command to the shell in the sandbox. A sandbox that has ended cannot read it; its exit status says why.
 pub(super) async fn send_command(mut commands: CommandPipe, what: JobCommand<'_>) {
     let _ = commands.write_all(start_script(what).as_bytes()).await;
     // what else has this socket does not keep it open

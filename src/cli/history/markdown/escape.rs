@@ -1,4 +1,4 @@
-//! Foreign text inside Markdown: it neither ends what it stands in nor becomes a link, an image or HTML.
+//! Escapes foreign text for Markdown: it cannot end the element around it and cannot become a link, an image or HTML.
 
 use crate::output::{safe_name, terminal_safe};
 

@@ -1,4 +1,4 @@
-//! The steps of a run: a heading each, below it what was said, called, decided and stored.
+//! The steps of a run: a heading each, below it the messages, calls, decisions and stored values.
 
 use std::io::{self, Write};
 
@@ -98,7 +98,7 @@ fn write_event(event: &RunEvent, out: &mut dyn Write) -> io::Result<()> {
                 escape_text(model),
                 usage.total()
             )?;
-            // what is said beside calls is no message of its own
+            // a text beside calls is no message of its own
             if tool_calls.is_empty() || said.trim().is_empty() {
                 return Ok(());
             }

@@ -1,4 +1,4 @@
-//! Redirections of a command: what it reads, the files that it writes, and words that stand behind them.
+//! Redirections of a command: what it reads, the files that it writes, and the words after them.
 
 use tree_sitter::Node;
 

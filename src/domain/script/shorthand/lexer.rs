@@ -1,10 +1,10 @@
-//! Just enough of JavaScript's lexer to tell code from text. Never fails: an unfinished token ends at the end.
+//! Just enough of JavaScript's lexer to distinguish code from text. Never fails: an unfinished token ends at the end.
 
 use std::borrow::Cow;
 
 use super::rewritten_script::{FunctionRead, LOOKUP, NameRead, RewriteEdit, RewrittenScript};
 
-/// What stood before, as far as it decides whether `/` divides and whether `{` opens a block.
+/// The previous token, as far as it decides whether `/` divides and whether `{` opens a block.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum PreviousToken {
     /// The beginning of a statement: after `;`, after a block, at the start, after `else` …
@@ -58,7 +58,7 @@ impl<'s> ScriptLexer<'s> {
         }
     }
 
-    /// Every name that stands for itself in the code, with the plain members that follow.
+    /// Every name that is no member of another, with the plain members that follow it.
     pub(super) fn read_names(mut self) -> Vec<NameRead> {
         self.names = Some(Vec::new());
         while let Some(next) = self.peek_char(self.at) {
@@ -255,7 +255,7 @@ impl<'s> ScriptLexer<'s> {
         }
     }
 
-    /// `function` stands at `start..end`; replaces it with its member if one follows.
+    /// The word `function` is at `start..end`. Replaces it by its member if one follows.
     fn scan_shorthand(&mut self, start: usize, end: usize) {
         let Some(member) = parse_member(self.source, end) else { return };
         let gaps = [&self.source[end..member.open_offset], member.trivia.0, member.trivia.1];
@@ -302,7 +302,7 @@ impl<'s> ScriptLexer<'s> {
 /// A member access: `.name`, `?.name`, `["name"]`.
 struct MemberAccess<'s> {
     name: &'s str,
-    /// Where the `.` or `[` stands.
+    /// Offset of the `.` or `[`.
     open_offset: usize,
     /// Comments and line breaks inside, kept so that lines keep their numbers.
     trivia: (&'s str, &'s str),

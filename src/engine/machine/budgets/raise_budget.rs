@@ -41,8 +41,8 @@ impl Machine {
         self.grant_budget(scope, kind, over + hard / 10.0);
     }
 
-    /// The person gives the same amount again, from what is used up by now, and what the next call needs: one
-    /// "continue" is never asked twice.
+    /// The user grants the same amount again, counted from what is used up by now, and at least what the next call
+    /// needs, so that one "continue" is always enough.
     pub(in crate::machine) fn grant_same_amount(&mut self, scope: BudgetScope, kind: BudgetUnit) {
         let Some((budget, purse)) = self.budget_for(scope).zip(self.budget_usage(scope)) else { return };
         let (Some(hard), Some(end)) = (kind.soft_and_hard(&budget).1, purse.hard_limit(kind, &budget)) else {
@@ -66,8 +66,8 @@ impl Machine {
         self.grant_budget(scope, kind, same.max(needed));
     }
 
-    /// The person gives so much more than is used by now: dollars, tokens or seconds. So much is left then, or what was
-    /// left before if that is more. Branches that wait for the same are given it once.
+    /// The user grants an amount on top of what is used by now: dollars, tokens or seconds. That much is left then, or
+    /// what was left before if that is more. Branches that wait for the same budget get it once.
     pub(in crate::machine) fn grant_more(&mut self, scope: BudgetScope, kind: BudgetUnit, more: f64) {
         if self.granted_budgets.contains(&(scope, kind)) {
             return;

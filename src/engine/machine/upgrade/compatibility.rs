@@ -119,7 +119,7 @@ impl<'a> CompatibilityCheck<'a> {
         }
     }
 
-    /// A child workflow lies on this state.
+    /// This state runs a child workflow.
     fn check_child(&mut self, at: &OccupiedState<'_>) {
         let called = |program: &'a WorkflowProgram, state: &StateSpec| {
             let StateBody::Child { workflow, .. } = &state.work else { return None };
@@ -338,7 +338,7 @@ fn context_name<'w>(workflow: &'w Workflow, agent: &AgentSpec) -> &'w str {
     workflow.contexts.get(agent.context.0).map_or("", |context| context.name.as_str())
 }
 
-/// Who speaks in a state, and how.
+/// The agent of a state, and its function.
 fn state_speaker(at: StateOfWorkflow<'_>) -> Option<(&str, AgentFunction)> {
     let StateBody::Agent { agent, function, .. } = &at.state.work else { return None };
     at.workflow.agent(*agent).map(|agent| (agent.id.as_str(), *function))

@@ -1,4 +1,4 @@
-//! What the fields of a state say, as text in which names stand for positions: for comparing definitions.
+//! Fields of a state as text with names instead of positions: for comparing definitions.
 
 use synthdev_domain::ids::{ScriptIx, StateIx};
 use synthdev_domain::workflow::{

@@ -1,4 +1,4 @@
-//! What is different between two definitions, in notes for people.
+//! The differences between two definitions, as notes for display.
 
 use std::collections::BTreeMap;
 

@@ -22,7 +22,7 @@ pub(super) struct ProgramMigration<'a> {
 }
 
 impl ProgramMigration<'_> {
-    /// Gives what was added to the data of the lane's outermost workflow. `branch`: of a `parallel` state.
+    /// Adds the new defaults to the data of the branch's outermost workflow. `branch`: of a `parallel` state.
     pub(super) fn migrate_branch(&self, lane: &mut Branch, branch: bool) -> Map<String, Value> {
         let top = lane.frames.len().saturating_sub(1);
         if let Some(frame) = lane.frames.last() {
@@ -151,7 +151,7 @@ impl ProgramMigration<'_> {
                 }
                 None => false,
             });
-            // agents of the new definition look at all that was said
+            // agents of the new definition read the whole conversation
             thread.restore_compressed();
             thread.context_indexes.clear();
             *slot = Some(thread);

@@ -3,7 +3,7 @@
 use synthdev_domain::ids::{AgentIx, ContextIx, StateIx, WorkflowIx};
 use synthdev_domain::workflow::{Workflow, WorkflowProgram};
 
-/// Where the parts of an old program stand in a new one; `None` for what is gone.
+/// Positions of the parts of an old program in a new one; `None` for what is gone.
 pub(super) struct PositionMap {
     workflows: Vec<Option<WorkflowIx>>,
     parts: Vec<WorkflowPositions>,

@@ -7,7 +7,7 @@ use super::super::drawing_order::DrawingOrder;
 use super::super::model::{EdgeKind, GraphEdge, GraphVisitStatus, GraphVisitTally, NodeKind, WorkflowGraph};
 use super::tone::GraphTone;
 
-/// What a line stands for, by its index.
+/// What a line shows, by its index.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum GraphRowTarget {
     Node(usize),
@@ -112,7 +112,7 @@ struct GraphRowBuilder<'g> {
 }
 
 impl GraphRowBuilder<'_> {
-    /// The states of a body, one below the other. `rail` stands left of them.
+    /// The states of a body, one below the other, with `rail` at their left.
     fn add_body(&mut self, group: Option<usize>, rail: &str) {
         let list = self.order.body(group);
         let places: HashMap<usize, usize> = list.iter().enumerate().map(|(place, at)| (*at, place)).collect();

@@ -11,7 +11,7 @@ use oxc_span::{GetSpan, Span};
 use super::super::{DecisionUse, LibraryExport, ScriptName, SyntaxError};
 use super::returns::{self, FunctionReturns};
 
-/// What a name of the file stands for.
+/// What a name of the file is bound to.
 struct LibraryBinding {
     name: String,
     offset: u32,
@@ -264,7 +264,7 @@ fn is_named(expression: &Expression<'_>, name: &str) -> bool {
     matches!(expression.without_parentheses(), Expression::Identifier(id) if id.name == name)
 }
 
-/// Whether a script can use the name as it stands.
+/// Whether the name is a valid identifier, so that a script can use it unchanged.
 fn is_identifier(name: &str) -> bool {
     let mut letters = name.chars();
     let first = letters.next().is_some_and(|c| c.is_alphabetic() || c == '_' || c == '$');

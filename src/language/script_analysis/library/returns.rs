@@ -16,7 +16,7 @@ pub(super) struct FunctionReturns {
     pub(super) texts: Option<Vec<ScriptName>>,
     /// It cannot end without returning something.
     pub(super) always_returns: bool,
-    /// Where the function stands.
+    /// Position of the function.
     pub(super) span: Span,
     /// It can return `null`, `undefined` or nothing by a word.
     empty: bool,

@@ -9,7 +9,7 @@ use super::{ExpressionMeaning, MEMBERS, ScriptVisitor};
 const FROZEN: [&str; 2] = ["inputs", "loop"];
 
 impl ScriptVisitor<'_> {
-    /// Notes `inputs.a.b = …`, given what stands before the last member.
+    /// Notes `inputs.a.b = …`; takes the object before the last member.
     pub(super) fn note_frozen(&mut self, object: &Expression<'_>) {
         let (mut at, mut members) = (object.get_inner_expression(), 0);
         while let Some(member) = at.as_member_expression().filter(|_| members < MEMBERS) {

@@ -24,17 +24,17 @@ pub(super) fn object_node(members: Vec<JsonMember>, span: &Range<usize>) -> Json
     JsonNode { span: span.clone(), kind: JsonNodeKind::Object(members) }
 }
 
-/// A member whose key stands where its value stands.
+/// A member whose key has the span of its value.
 pub(super) fn json_member(key: &str, value: JsonNode) -> JsonMember {
     JsonMember { key: key.to_owned(), key_span: value.span.clone(), value }
 }
 
-/// A value as it stands in the file, under another key.
+/// A value unchanged from the file, under another key.
 pub(super) fn rename_member(key: &str, from: &JsonMember) -> JsonMember {
     JsonMember { key: key.to_owned(), key_span: from.key_span.clone(), value: from.value.clone() }
 }
 
-/// Texts with `{{…}}` become templates, however deep they stand.
+/// Texts with `{{…}}` become templates, at every depth.
 pub(super) fn with_templates(node: &JsonNode) -> JsonNode {
     let kind = match &node.kind {
         JsonNodeKind::String(text) if text.contains("{{") => {
@@ -57,7 +57,7 @@ pub(super) fn with_templates(node: &JsonNode) -> JsonNode {
     JsonNode { span: node.span.clone(), kind }
 }
 
-/// An expression without the braces that may stand around it.
+/// An expression without optional braces around it.
 pub(super) fn strip_braces(node: &JsonNode) -> JsonNode {
     let Some(text) = node.as_str() else { return node.clone() };
     let trimmed = text.trim_start();

@@ -11,7 +11,7 @@ use super::json_nodes::{
 };
 use super::keys::{ALIASES, StepType, TYPES};
 
-/// Where a list stands: what its steps are named after, and where its end leads.
+/// The scope of a list: the prefix of its steps' names, and the state after its end.
 #[derive(Clone)]
 pub(super) struct StepListScope {
     /// Before the names of steps without an `id`: `poll.` for the steps of the loop `poll`.
@@ -82,7 +82,7 @@ impl StepSource<'_> {
         self.name.as_str().unwrap_or_default()
     }
 
-    /// What is said of the step as a whole.
+    /// The position for findings about the step as a whole.
     pub(super) fn span(&self) -> &Range<usize> {
         &self.name.span
     }
@@ -251,7 +251,7 @@ impl<'f, 'a> StepLowering<'f, 'a> {
         object_node(members, &step.node.span)
     }
 
-    /// The state that is called as the step and goes on to the next one.
+    /// The state that has the step's name and continues with the next step.
     pub(super) fn single_state(&self, step: &StepSource<'_>, mut members: Vec<JsonMember>) -> JsonNode {
         members.push(self.next_transition(step));
         self.build_state(step, step.name.clone(), members)

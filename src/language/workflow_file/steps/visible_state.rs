@@ -43,7 +43,7 @@ pub(super) fn visible_state_input(
     Some(json_member("input", value))
 }
 
-/// `state.task`: instructions that stand in the state.
+/// Whether the instructions are a path such as `state.task`: their text is then in the state.
 fn is_path(words: &str) -> bool {
     let roots = ["state.", "common_data.", "inputs.", "loop."];
     roots.iter().any(|root| words.starts_with(root))

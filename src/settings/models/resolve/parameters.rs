@@ -1,4 +1,4 @@
-//! The parameters of a model call: who sets them, and which of them the model accepts.
+//! The parameters of a model call: which layer sets them, and which of them the model accepts.
 
 use super::super::models_file::PARAMETERS;
 use super::super::provider_catalog::{CatalogModel, CatalogProvider};

@@ -12,7 +12,7 @@ use synthdev_domain::diagnostic::Diagnostic;
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct KeySelection {
     pub key: Option<String>,
-    /// For people: a key that was set is for another server.
+    /// For display: a key that was set is for another server.
     pub withheld_reason: Option<String>,
 }
 

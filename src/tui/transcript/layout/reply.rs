@@ -7,7 +7,7 @@ use crate::transcript::item::AgentReplyItem;
 use crate::transcript::layout_options::{INDENT, ItemLayoutOptions, layout_plain};
 use crate::transcript::markdown;
 
-/// Where a streamed reply goes on.
+/// The position from which the layout of a streamed reply continues.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ReplyLayoutTail {
     reasoning_tail: Option<ReasoningTail>,
@@ -25,7 +25,7 @@ struct ReasoningTail {
     tail: markdown::MarkdownTail,
 }
 
-/// The row that tells of the reasoning; the name stands above it.
+/// The row of the reasoning's summary, below the name.
 const THOUGHT: usize = 1;
 
 impl ReplyLayoutTail {
@@ -76,7 +76,7 @@ pub fn extend_reply(
     let (before, begun) = (thought.as_ref().map_or(0, |thought| thought.length), rows.len() > text.row);
     let mut tail = ReplyLayoutTail { reasoning_tail: thought, text };
     if before < reply.reasoning.len() {
-        // it thinks on after it has spoken, or begins to
+        // reasoning arrives after the text, or for the first time
         if begun || before == 0 {
             return None;
         }

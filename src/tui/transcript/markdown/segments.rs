@@ -1,6 +1,6 @@
 //! A text in lines, and lines that are too long in parts, so that the open end of a stream is never large.
 //!
-//! Where a line is cut depends on what stands before the cut only: text that comes later moves no cut.
+//! Where a line is cut depends on the text before the cut only: later text moves no cut.
 
 /// From here on a line is cut after the next space, and at the latest where it is `HARD` bytes long.
 const SOFT: usize = 4_000;
@@ -10,7 +10,7 @@ const HARD: usize = 4_400;
 pub struct LineSegment<'a> {
     /// Without the newline.
     pub text: &'a str,
-    /// The line goes on with the next segment.
+    /// The line continues in the next segment.
     pub is_continued: bool,
     /// Where the next one begins; `None`: the text ends here, and what comes may still be added to this segment.
     pub next_start: Option<usize>,

@@ -42,7 +42,7 @@ pub(super) fn save_command(editor: &mut DefinitionEditor, replace: bool) -> UiCo
     UiCommand::Edit(editor.number, Box::new(asked))
 }
 
-/// The person's own editor gets the text as it is now.
+/// Opens the current text in the user's own editor.
 pub(super) fn external_edit_command(editor: &DefinitionEditor) -> UiCommand {
     let name = editor.file.name.rsplit(['/', ':']).next().unwrap_or("text.json").to_owned();
     UiCommand::External { number: editor.number, name, text: editor.buffer.to_file_text().into() }

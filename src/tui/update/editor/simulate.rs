@@ -1,11 +1,11 @@
-//! Simulating the text as it stands.
+//! Simulates the text as it is now.
 
 use crate::editor::simulation_result::{EditorSimulatedRun, EditorSimulation};
 use crate::editor::{DefinitionEditor, EditFileKind, EditorRequest};
 use crate::msg::UiCommand;
 use synthdev_domain::diagnostic::DiagnosticSeverity;
 
-/// F5: plays the text; what comes of it is shown beside it.
+/// F5: simulates the text; the result is shown beside it.
 pub(super) fn start_simulation(editor: &mut DefinitionEditor) -> Option<UiCommand> {
     let waits = editor.simulation.as_ref().is_some_and(|simulation| simulation.result.is_none());
     let trouble = match editor.file.file_kind {

@@ -68,7 +68,7 @@ fn run_action(model: &mut UiModel, action: KeyAction) -> Vec<UiCommand> {
                 archive.list.filter.this_project_only = !archive.list.filter.this_project_only
             });
         }
-        // panes and the input box lie behind
+        // panes and the input box are behind it
         _ => {}
     }
     Vec::new()

@@ -30,7 +30,7 @@ pub(super) fn on_prompt_key(model: &mut UiModel, key: KeyEvent, typing: bool) ->
     }
 }
 
-/// It follows the key at once: who has pressed that is not surprised.
+/// It opens right after the key: a user who has pressed that key expects it, so the answer counts at once.
 fn confirm_cancel(model: &mut UiModel, run: RunId, key: KeyEvent) -> Vec<UiCommand> {
     let Some(archive) = &mut model.history_browser else { return Vec::new() };
     match key.code {

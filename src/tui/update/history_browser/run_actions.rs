@@ -1,4 +1,4 @@
-//! Actions on a run of the history: what is in the way is told in place, what changes files is shown first.
+//! Actions on a run of the history: reports in place why an action is impossible, and shows first what changes files.
 
 use super::requests::wait_for;
 use crate::backend::TimeTravelRequest;

@@ -1,5 +1,5 @@
-//! One step of a run: what was said and done in it, its variables with what changed, and what it cost. Of the rest of
-//! the run nothing is kept.
+//! One step of a run: its messages and actions, its variables with what changed, and its cost. Keeps nothing of the
+//! rest of the run.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Calls of models on screen: who speaks, what streams in, answers, retries, and what all of that costs.
+//! Model calls on screen: agents, streamed text, answers, retries, and the costs.
 
 use crate::model::UiModel;
 use crate::run_view::{CallCost, CallSpeaker, ReplySpeaker};

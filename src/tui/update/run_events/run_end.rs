@@ -67,7 +67,7 @@ pub fn close_open(model: &mut UiModel, run: &RunId) {
     let asked = model.dialogs.len();
     model.dialogs.retain(|dialog| dialog.run_id() != Some(run));
     if stopped || model.dialogs.len() < asked {
-        // "stopping …" and "it waits" are over; what is said of another run is not
+        // "stopping …" and "it waits" are over; a hint about another run is not
         model.hint = None;
     }
 }
@@ -81,7 +81,7 @@ pub fn on_run_finished(
     path: Vec<String>,
     snapshot: Option<SnapshotId>,
 ) -> Vec<UiCommand> {
-    // of a run that only stands still, the branches are still there when it goes on
+    // a run that only paused still has its branches when it continues
     let branches = model.run_mut(run).map(|view| view.branches.clone()).unwrap_or_default();
     close_open(model, run);
     let now = model.now;
@@ -101,7 +101,7 @@ pub fn on_run_finished(
         view.path = path;
     }
     let chat = view.chat;
-    // what waits for a run that is taken up again is read then, and only then
+    // messages that wait for a paused run are read when it is resumed, and only then
     let kept = stands && !chat;
     let outbox = if kept { VecDeque::new() } else { std::mem::take(&mut view.outbox) };
     view.withdrawals.clear();
@@ -116,7 +116,7 @@ pub fn on_run_finished(
         }
     }
     if !chat && model.workflow.is_none() {
-        // another one that goes on comes in front
+        // another running one becomes the front run
         model.workflow = model.live_runs().last().map(|other| other.id.clone());
     }
     if stands {

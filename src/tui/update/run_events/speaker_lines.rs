@@ -1,11 +1,11 @@
-//! While more than one workflow goes on: a line names the run whenever another one begins to speak, so that everything
-//! below it is of that run. Replies that go on grow where they began.
+//! While more than one workflow runs, a line names the run whenever the output switches to another one, so that
+//! everything below it is of that run. Replies in progress grow where they began.
 
 use crate::model::UiModel;
 use crate::transcript::item::{ItemTone, TranscriptItem};
 use synthdev_domain::ids::RunId;
 
-/// Prepares the line that comes before what the run says next; gives how much was said before.
+/// Prepares the line before the next output of the run; returns how much was shown before.
 pub fn announce_run(model: &mut UiModel, run: &RunId) -> usize {
     let said = model.transcript.shown_count();
     // lines are named where they are printed: they come when they are finished
@@ -18,7 +18,7 @@ pub fn announce_run(model: &mut UiModel, run: &RunId) -> usize {
     said
 }
 
-/// Remembers who spoke.
+/// Remembers the run that wrote last.
 pub fn record_speaker(model: &mut UiModel, run: &RunId, before: usize) {
     model.transcript.announce_before_next(None);
     let said = model.transcript.shown_count();

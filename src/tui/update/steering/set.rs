@@ -1,4 +1,4 @@
-//! `/set`: a variable is changed while the run stands still.
+//! `/set`: changes a variable while the run is stopped.
 
 use serde_json::{Map, Value};
 
@@ -64,7 +64,7 @@ fn value_at<'a>(value: &'a Value, path: &[String]) -> Option<&'a Value> {
     })
 }
 
-/// What stands there is of another kind.
+/// The variable has a value of another type.
 fn type_mismatch(name: &str, before: &Value, value: &Value) -> Option<String> {
     let (old, new) = (value_kind(before)?, value_kind(value)?);
     (old != new).then(|| {

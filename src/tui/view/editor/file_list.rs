@@ -14,7 +14,7 @@ use crate::theme::ColorTheme;
 use synthdev_domain::source_location::ConfigLayer;
 use synthdev_domain::terminal_safe;
 
-/// A name, what is said about it, and how that looks.
+/// A name, its description, and its style.
 type FileListRow = (String, String, Style);
 
 /// Rows to choose from, and what is typed to find one.

@@ -68,7 +68,7 @@ pub(super) fn draw_run(
     }
 }
 
-/// What went wrong in the chosen step, else where the run stands.
+/// The error of the chosen step, else the status of the run.
 pub(super) fn selected_step_note(run: &BrowsedRun) -> String {
     let bad = run.steps().get(run.cursor).and_then(|step| step.error_text.as_ref());
     bad.map_or_else(|| run.row.status_text.clone(), |bad| format!("✗ {}", one_line(bad)))

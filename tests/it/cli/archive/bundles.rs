@@ -308,7 +308,7 @@ fn people_read_a_run_as_markdown() {
         assert!(text.contains(part), "no `{part}` in\n{text}");
     }
     assert!(!text.contains('\u{1b}'));
-    // nothing foreign stands outside of a fence
+    // foreign text is inside of a fence only
     let mut fence: Option<usize> = None;
     for line in text.lines() {
         let ticks = line.chars().take_while(|c| *c == '`').count();

@@ -1,4 +1,4 @@
-//! Old runs go when they are told to, and only then.
+//! Old runs are deleted on request only.
 
 use serde_json::{Value, json};
 

@@ -21,7 +21,7 @@ struct Scene {
 }
 
 impl Scene {
-    /// A run that has changed all files and waits for a person.
+    /// A run that has changed all files and waits for the user.
     fn new() -> Self {
         let world = World::repository();
         world.write_file(".gitignore", "*.log\n");

@@ -74,7 +74,7 @@ fn what_does_not_come_back_is_said() {
     assert!(told.stdout.contains("but for what is noted"), "{}", told.stdout);
     let again = world.run_program(&["runs", "undo", &id, "--yes"]).code(0);
     assert!(again.stdout.contains("nothing to do") && again.stderr.contains("build.log"), "{}", again.stderr);
-    // a run that left nothing of that kind
+    // a run that left no such files
     let id = run_states(&world, &[shell("start", "echo 2 > made.txt", "stop")], &["--yes"], 0);
     let told = world.run_program(&["runs", "undo", &id, "--yes"]).code(0);
     assert!(!told.stderr.contains("note:") && !told.stdout.contains("but for"), "{}", told.stderr);

@@ -1,5 +1,5 @@
-//! Ends that many items or children reach: a failing item gives nothing, and `on_limit` moves an end once for each
-//! workflow, whoever judges by his own sums.
+//! Limits that many items or children reach: a failing item raises no limit, and `on_limit` raises a limit once for each
+//! workflow, even if each branch counts by its own sums.
 
 use super::*;
 use synthdev::domain::workflow::ForEachSpec;

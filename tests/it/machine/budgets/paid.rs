@@ -67,7 +67,7 @@ fn attempts_of_which_no_answer_came_are_charged() {
 
 #[test]
 fn what_is_stopped_is_charged() {
-    // by the person
+    // by the user
     let mut play = Play::new(vec![fan_workflow(2, tokens(None, 100_000), 10)], false);
     let calls: Vec<CallId> = play.pending.iter().filter_map(effect_call).collect();
     let by_calls = calls.iter().map(|call| (*call, attempt_usage(70, true))).collect();
@@ -76,7 +76,7 @@ fn what_is_stopped_is_charged() {
     assert_eq!(ledger(&play)[1].state, "start.b1/s");
     play.finish_and_replay();
 
-    // by a time limit: the driver tells it right after
+    // by a time limit: the driver reports the usage right after
     let slow = StateSpec { timeout_ms: Some(1_000), ..state("start", agent_state(), 0) };
     let mut play = Play::new(vec![workflow(vec![slow])], false);
     let call = play.pending.iter().find_map(effect_call).unwrap();
@@ -172,7 +172,7 @@ fn a_stopped_call_is_paid_for_where_it_was_made() {
     assert!(play.lines.contains(&"enter next".to_owned()), "{:?}", play.lines);
     play.finish_and_replay();
 
-    // forks in forks are gone: what lies around them pays
+    // nested forks are gone: the enclosing scopes pay
     let fork = |name: &str, start: usize| {
         StateBody::Parallel(ParallelSpec {
             branches: vec![BranchSpec { name: name.to_owned(), start: StateIx(start) }],

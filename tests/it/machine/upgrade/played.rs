@@ -111,7 +111,7 @@ impl Played {
         let at = Timestamp(self.clock);
         self.inputs.push((at, input.clone()));
         if matches!(input, Input::Resumed(_)) {
-            // whoever is there is asked anew
+            // a resume asks the open questions anew
             let asks =
                 |effect: &Effect| matches!(effect, Effect::AskPerson { .. } | Effect::AskApproval { .. });
             self.pending.retain(|effect| !asks(effect));
@@ -174,7 +174,7 @@ impl Played {
         self.resume_with(None);
     }
 
-    /// A replay of what was put in tells the same.
+    /// A replay of the inputs gives the same events.
     pub fn assert_replays(&self) {
         let told = replay_inputs(Arc::clone(&self.spec), self.inputs.clone());
         let told: Vec<RunEvent> = told.events.into_iter().map(|(_, event)| event).collect();

@@ -151,7 +151,7 @@ fn instructions_must_be_concrete() {
     }
 }
 
-/// What a person decides, decided by a client that may.
+/// A client that may answer for the user decides an approval.
 #[test]
 fn an_approval_is_a_pause_like_any_other() {
     let text = r#"

@@ -235,7 +235,7 @@ fn resume_workflow_is_a_tool_of_its_own() {
     client.close_client();
 }
 
-/// Answers one request as a tracker would; its address and what it heard.
+/// Answers one request as a tracker would; returns its address and what it received.
 fn tracker_server() -> (String, thread::JoinHandle<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());

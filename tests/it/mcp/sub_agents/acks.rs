@@ -1,4 +1,4 @@
-//! What the server does itself, and tells where it was asked to.
+//! Steps that the server does itself, and reports if it was asked to.
 
 use super::*;
 

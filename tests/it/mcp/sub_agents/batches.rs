@@ -323,7 +323,7 @@ fn a_server_that_dies_between_any_two_of_them_loses_and_doubles_nothing() {
         (result_statuses(&said), &said["state_version"]),
         (vec!["version_conflict".to_owned()], &json!(2))
     );
-    // whoever has looked since then expects what is done to be done
+    // a sub-agent that has fetched the state since then expects the finished steps to be finished
     let said = submit_results(&mut client, &id, "w", &results[..3], &json!({"expected_version": 2}));
     assert_eq!(result_statuses(&said), ["duplicate", "duplicate", "accepted"]);
     let said = submit_results(&mut client, &id, "w", &results, &expecting);
@@ -373,7 +373,7 @@ fn steps_of_a_batch_that_is_let_go_are_handed_out_alone() {
     client.close_client();
 }
 
-/// Messages that need no answer are told together, whoever asks.
+/// Messages that need no answer come together, whichever sub-agent asks.
 #[test]
 fn what_is_only_to_be_acknowledged_comes_together() {
     let set = |name: &str, value: &Value, next: &str| json!({"name": name, "action": {"set_state": {"n": value}}, "transition": [{"target": next}]});

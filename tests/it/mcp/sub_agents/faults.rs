@@ -240,7 +240,7 @@ fn a_question_is_not_answered_by_what_does_not_fit() {
     assert_eq!(next_step(&mut client, &id)["step"], question);
     assert_eq!(submit_step(&mut client, &id, &question, &json!({"confirmed": false}))["status"], "accepted");
     assert_eq!(next_step(&mut client, &id)["final_result"], "a:ok-a:false");
-    // after five the state fails, as other steps do; its default was said by no person
+    // after five tries the state fails, as other steps do; no user gave its default as an answer
     let told = client.call_tool("each", json!({}));
     let id = tasks(&told).remove(0);
     let step = next_step(&mut client, &id)["step"].clone();

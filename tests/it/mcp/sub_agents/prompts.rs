@@ -30,7 +30,7 @@ fn the_prompt_has_its_five_parts_and_nothing_of_the_parent() {
         rest = &rest[at + part.len()..];
     }
     assert!(rest.ends_with("Begin by calling get_next_step with your workflow ID."), "{prompt}");
-    // Whatever the sub-agent is told from here on
+    // Every message to the sub-agent from here on
     let mut heard =
         vec![prompt.clone(), client.call_tool("get_workflow_state", json!({"workflow_id": id})).to_string()];
     loop {

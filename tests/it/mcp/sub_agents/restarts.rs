@@ -35,7 +35,7 @@ fn play_restart(killed: bool) -> Vec<Value> {
             let said = submit_step(&mut client, id, &step, &good_result(&step));
             assert_eq!(said["status"], "accepted", "{said}");
             if killed {
-                // whoever did not hear the answer says it again
+                // a sub-agent that did not get the answer submits again
                 client = restart_client(&world, client, true);
                 let said = submit_step(&mut client, id, &step, &good_result(&step));
                 assert_eq!(said, json!({"status": "accepted", "duplicate": true}));
@@ -94,7 +94,7 @@ fn a_task_that_is_taken_up_elsewhere_is_asked_about_there() {
     assert_eq!((&said["status"], &said["code"]), (&json!("error"), &json!("not_running")), "{said}");
     other.close_client();
     client.kill_server();
-    // without sub-agents, what they were to do needs a person's leave
+    // without sub-agents, their commands need the user's approval
     let run = text(&told["workflowId"]);
     let resumed = world.run_program(&["resume", &run]);
     assert!(

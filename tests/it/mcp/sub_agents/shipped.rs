@@ -93,7 +93,7 @@ impl Script {
         Self { replies, answers: list(&case["answers"]), systems: BTreeMap::new() }
     }
 
-    /// The reply of an agent that was told this last.
+    /// The reply of an agent whose last message is this.
     fn next_reply(&mut self, agent: &str, last: &str) -> Value {
         let queue = self.replies.get_mut(agent).unwrap_or_else(|| panic!("nobody speaks for {agent}"));
         let fits = |entry: &Value| match entry["match"].as_str() {
@@ -141,7 +141,7 @@ impl Script {
     }
 }
 
-/// A model server that answers for whoever has these instructions.
+/// A model server that answers every agent with these instructions.
 struct Provider(Mutex<Script>);
 
 impl Desk for Provider {

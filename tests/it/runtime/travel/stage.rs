@@ -159,7 +159,7 @@ impl Stage {
         run
     }
 
-    /// Goes on from where the run stands, each agent with the replies that it has not given yet.
+    /// Continues from the run's position, each agent with the replies that it has not given yet.
     pub async fn continue_run(&mut self, run: &RunId) {
         self.model.script.rewind_replies();
         let mut had = std::collections::BTreeMap::<String, usize>::new();

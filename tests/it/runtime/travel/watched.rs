@@ -64,8 +64,7 @@ impl Shown {
     }
 }
 
-/// Where the project holds a file `hold.log`, it tells by `asked.log` that it was asked, and answers when there is a
-/// `go.log`.
+/// If the project has a file `hold.log`, it writes `asked.log` when it is called, and answers once there is a `go.log`.
 pub struct Model {
     pub script: ScriptedModel,
     pub shown_values: Shown,
@@ -127,7 +126,7 @@ impl ToolPort for Tools {
         Box::pin(async {
             let mut outcome = self.inner.run(invocation).await;
             self.trees.lock().unwrap().push(tree(&self.project));
-            // how long it took is another thing each time, and models are told
+            // its duration differs each time, and models see it
             outcome.content = without_times(&outcome.content);
             outcome
         })

@@ -19,7 +19,7 @@ fn user(content: &str) -> ChatMessage {
     ChatMessage::text(ChatRole::User, content)
 }
 
-/// Each turn as `u:` or `a:` with its blocks' kinds and what tells them apart.
+/// Each turn as `u:` or `a:` with the kinds of its blocks and a value that identifies each.
 fn shape(conversation: &AnthropicConversation) -> Vec<String> {
     let block = |block: &Value| {
         let kind = block["type"].as_str().unwrap();
